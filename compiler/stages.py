@@ -29,6 +29,7 @@ from staticgraph.compiler.support.dataclass import dataclass
 # Called with the name of a stage, what it took and what it made, to look at during the call: `join` goes on
 # with the groups of `fuse`. If a stage changed nothing, the two are equal.
 Observer = Callable[[str, Any, Any], None]
+Report = tuple[str, Any, Any]  # the same, kept for later
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,12 +193,13 @@ _OBSERVATION: ContextVar[Observation | None] = ContextVar("observation", default
 observation = _OBSERVATION.get  # None if nothing observes the stages here
 
 
-def report(name: str, before: Any, after: Any) -> None:
-    """Tell observers what a stage took and what it made."""
+def report(name: str, before: Any, after: Any) -> Report:
+    """Tell observers what a stage took and what it made. Return this report."""
     watching = _OBSERVATION.get()
     if watching is not None:
         for observe in watching.observers:
             observe(name, before, after)
+    return name, before, after
 
 
 def unchanged(before: Any, after: Any) -> bool:

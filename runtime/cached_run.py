@@ -1,159 +1,185 @@
-"""Cached run of one set of fetches: its programs by signature, each compiled once and called many times."""
+"""A run of one set of fetches and fed tensors, which a session keeps to do it again.
+
+It goes the first way that is open: native code that has bound a program to its arguments (`fast_path`), one
+compiled program (`ProgramCache`), or several with calls of Python between them (`SegmentedRun`).
+"""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import field
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler.capture.calls import NO_CALLS, Calls
-from staticgraph.compiler.capture.needed import StaticFeedNeeded, VariableTypeNeeded
-from staticgraph.compiler.capture.step import Step, uninitialized
+from staticgraph.compiler.capture.needs import NeedsSegments
+from staticgraph.compiler.graph.errors import (
+    FeedError,
+    OpError,
+    ResourceExhaustedError,
+    headline,
+    hint,
+    layout,
+    misuse,
+    shown,
+)
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.provenance import Provenance, user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.compiler.support.gc_pause import collector_paused
-from staticgraph.runtime.compile_log import CompileLog
+from staticgraph.runtime.backend import FastPath
 from staticgraph.runtime.executable import Executable
+from staticgraph.runtime.failures.crash_dump import kept
+from staticgraph.runtime.feeds import Converter
 from staticgraph.runtime.fetches import Fetches
-from staticgraph.runtime.memory.aligned import from_storage, to_storage
-from staticgraph.runtime.memory.buffer_pool import BufferPool
-from staticgraph.runtime.reports.recompile_reason import CallSignature, reason
-from staticgraph.runtime.variables import PendingWrites, VariableStore
-
-PROGRAM_LIMIT = 128  # per set of fetches: batches of ever new sizes must not fill the memory
+from staticgraph.runtime.host_ops.segmented_run import SegmentedRun, needs_segments
+from staticgraph.runtime.program_cache import ProgramCache
+from staticgraph.runtime.step_compiler import StepCompiler
+from staticgraph.runtime.variables import VariableStore
 
 
-class FastPath(Protocol):
-    """The fast path of a cached run: it runs programs with as little Python as possible."""
-
-    def function(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function that takes the fast path if it can, and else calls `otherwise`."""
-
-    def __call__(self, *values: Any) -> Any:
-        """Return the fetched structure for these values, NotImplemented if there is no fast path."""
-
-    def add(self, program: Executable) -> None:
-        """Prepare a fast path for a program that has run, if that is possible and worth it."""
-
-
-class Segmented(Protocol):
-    """A run in several compiled segments, as far as others than `SegmentedRun` look at it."""
-
-    @property
-    def changes_early(self) -> bool:
-        """True if variables may be changed before the whole run has succeeded."""
-
-    def take_failed(self) -> Any:
-        """Return the state of the run that failed last, once; None if there is none."""
-
-
-@dataclass(slots=True)
 class CachedRun:
-    """One set of fetches and fed tensors, and its programs by signature.
+    """One set of fetches and fed tensors.
 
-    A signature is the shapes of the feeds, the values of those feeds that shapes depend on, and the types of
-    the values of those variables that the graph does not tell.
+    Args:
+        graph: The user's graph.
+        fetches: What is fetched.
+        feeds: The fed tensors.
+        compiler: Compiles the programs.
+        store: The variables.
+        calls: The region of a loop or branch that this is a run of, if it is.
     """
 
-    graph: Graph
-    fetches: Fetches
-    feeds: tuple[Tensor, ...]
-    compile_log: CompileLog = field(default_factory=CompileLog)
-    calls: Calls = NO_CALLS
-    static: tuple[int, ...] = ()
-    variables: tuple[Operation, ...] = ()
-    programs: dict[CallSignature, Executable] = field(default_factory=dict)
-    staged: Segmented | None = None  # what runs this, where it takes more than one step
-    chain: FastPath | None = None  # what runs this as the last of several stages
-    recyclers: list[BufferPool] = field(init=False)  # one per fetched tensor
+    def __init__(
+        self,
+        graph: Graph,
+        fetches: Fetches,
+        feeds: tuple[Tensor, ...],
+        compiler: StepCompiler,
+        store: VariableStore,
+        calls: Calls = NO_CALLS,
+    ) -> None:
+        self.graph, self.fetches, self.feeds = graph, fetches, feeds
+        self.programs = ProgramCache(graph, fetches, feeds, compiler, store, calls)
+        self.settings = compiler.settings
+        self.runs = 0  # through Python
+        self._store = store
+        self._fast_paths: dict[tuple[int, ...], FastPath] = {}  # by the order in which feeds come
+        self._converters = [Converter(t) for t in feeds]
+        self.segmented: SegmentedRun | None = None
+        if needs_segments(fetches, feeds, calls.region):
+            self._segment()
 
-    def __post_init__(self) -> None:
-        self.recyclers = [BufferPool() for _ in self.fetches.tensors]
+    def function(self, feeds: Sequence[Tensor]) -> Callable[..., Any]:
+        """Return a function of the values of `feeds`, which are those of this run in any order."""
+        order = self._order(feeds)
+        return self._fast_path(order).function(partial(self._run_in, order))
 
-    def ready(self, arrays: Sequence[np.ndarray], store: VariableStore) -> Executable:
-        """The program for arrays of these shapes, whose variables have the values that it needs."""
-        program = self.program(arrays, store)
-        if program.version == store.version:
-            return program
-        missing = [op for op in program.needed if op not in store]
-        if missing:
-            raise uninitialized(missing)
-        if reshaped := self._reshaped(program, store):
-            self.variables = (*self.variables, *reshaped)
-            program = self.program(arrays, store)
-        program.version = store.version
-        return program
+    def __call__(self, fed: Mapping[Tensor, Any]) -> Any:
+        """Return the fetched structure for these values of the feeds."""
+        return self._run_in(self._order([*fed]), *fed.values())
 
-    def program(self, arrays: Sequence[np.ndarray], store: VariableStore) -> Executable:
-        """The program for arrays of these shapes, compiled if need be."""
-        begun = None
-        while True:
-            statics = tuple((i, arrays[i].tobytes()) for i in self.static)
-            types = {op: store.type_of(op) for op in self.variables}
-            signature = CallSignature(tuple(a.shape for a in arrays), statics, tuple(types.values()))
-            program = self.programs.get(signature)
-            if program is not None:
-                return program
-            why = reason(signature, [*self.programs], self.feeds, self.variables)
-            if begun is None:
-                begun = self.compile_log.begin(self.fetches, why), time.perf_counter()
+    def run(self, arrays: Sequence[np.ndarray], fast_path: FastPath | None = None) -> Any:
+        """Return the fetched structure for these arrays. Prepare the fast path for the next run."""
+        if self.segmented is None:
+            program = self.programs.ready(arrays)
+            if not isinstance(program, NeedsSegments):
+                made = self.programs.run(program, arrays)
+                if fast_path is not None:
+                    fast_path.add(program)
+                return made
+            self._segment()
+        assert self.segmented is not None
+        return self.segmented.run(arrays)
+
+    def executable(self, fed: Mapping[Tensor, Any]) -> Executable:
+        """Return the program that a call with these values would use; of several segments, the main one."""
+        return self.planned(self._arrays(self._order([*fed]), [*fed.values()]))[1]
+
+    def planned(self, arrays: Sequence[np.ndarray], may_run: bool = True) -> tuple[ProgramCache, Executable]:
+        """Return the program that a run with these arrays would use, and its cache; of several segments, the
+        main one.
+
+        Raises FeedError if something must be run to know it, and that is not allowed.
+        """
+        if self.segmented is None:
+            program = self.programs.program(arrays)
+            if not isinstance(program, NeedsSegments):
+                return self.programs, program
+            self._segment()
+        if not may_run:
+            text = "operations in Python come before the program: the shapes of feeds are not enough"
+            raise FeedError(layout(text, user_frame(), hint="give values, in feed_dict"))
+        assert self.segmented is not None
+        return self.segmented.planned(arrays)
+
+    def _order(self, feeds: Sequence[Tensor]) -> tuple[int, ...]:
+        """Return the number of each of these feeds."""
+        return tuple(self.feeds.index(t) for t in feeds)
+
+    def _run_in(self, order: tuple[int, ...], *values: Any, **_: Any) -> Any:
+        """Run for the values of the feeds in this order."""
+        if len(values) != len(order):
+            raise misuse(TypeError, f"the callable takes {len(order)} values, {len(values)} were given")
+        with self._store:
+            self.runs += 1
             try:
-                step = self.step(arrays, types)
-            except StaticFeedNeeded as needed:
-                self.know(needed.feeds)
-            except VariableTypeNeeded as needed:
-                self.variables = (*self.variables, *needed.variables)
-            else:
-                self.programs[signature] = self.compile_log.program(step, statics, self.fetches, why, begun)
-                if len(self.programs) > PROGRAM_LIMIT:
-                    del self.programs[next(iter(self.programs))]
+                return self._result(order, values)
+            except MemoryError as error:
+                if isinstance(error, OpError) and (error.op or hint(error)):
+                    raise  # it tells what was too large
+                raise self._exhausted(error, order, values) from None
+            except OpError as error:
+                if error.op is None and error.place is not None:
+                    error.op = self._operation(*error.place)
+                raise
 
-    def adopt(self, program: Executable) -> None:
-        """Use a program that was made elsewhere, for feeds of the shapes that it takes."""
-        types = program.prepared.program.arguments[: len(self.feeds)]
-        self.programs[CallSignature(tuple(t.static_shape for t in types))] = program
+    def _result(self, order: tuple[int, ...], values: Sequence[Any]) -> Any:
+        fast_path = self._fast_path(order)
+        arrays = self._arrays(order, values)
+        made = fast_path(*(arrays[i] for i in order))
+        if made is not NotImplemented:
+            return made
+        if self.settings.failures is None:
+            return self.run(arrays, fast_path)
+        with kept(self.settings.failures, self, arrays, self._store):
+            return self.run(arrays, fast_path)
 
-    def _reshaped(self, program: Executable, store: VariableStore) -> list[Operation]:
-        """The variables whose value has another shape than the program reads."""
-        reads = program.prepared.step.reads
-        types = program.prepared.program.arguments[len(self.feeds) : len(self.feeds) + len(reads)]
-        pairs = ((op, store.type_of(op), type) for op, type in zip(reads, types, strict=True))
-        return [op for op, found, type in pairs if found is not None and found.shape != type.shape]
+    def _arrays(self, order: tuple[int, ...], values: Sequence[Any]) -> list[np.ndarray]:
+        """Return the values of the feeds, converted and in the order of the feeds."""
+        converted = {i: self._converters[i](value) for i, value in zip(order, values, strict=True)}
+        return [converted[i] for i in range(len(order))]
 
-    def know(self, tensors: Sequence[Tensor]) -> None:
-        """Compile for the values of these feeds from now on."""
-        self.static = tuple(sorted({*self.static, *(self.feeds.index(t) for t in tensors)}))
+    def _fast_path(self, order: tuple[int, ...]) -> FastPath:
+        found = self._fast_paths.get(order)
+        if found is None:
+            found = self._fast_paths[order] = self.programs.fast_path(order)
+        return found
 
-    def step(self, arrays: Sequence[np.ndarray], types: dict[Operation, TensorType | None]) -> Step:
-        """Capture the step of a run with arrays of these shapes and variables of these types."""
-        with collector_paused():
-            from staticgraph.compiler.capture.capture import capture
+    def _segment(self) -> None:
+        """Run in segments from now on."""
+        self.segmented = SegmentedRun(self.programs, partial(_inner, self.programs))
 
-        feeds = {t: TensorType(t.dtype, a.shape) for t, a in zip(self.feeds, arrays, strict=True)}
-        static = {self.feeds[i]: arrays[i] for i in self.static}
-        tensors, targets = self.fetches.tensors, self.fetches.targets
-        settings, on_host = self.compile_log.settings, self.compile_log.on_host
-        losses, checks = settings.check_nan, settings.check_bounds
-        return capture(
-            self.graph, tensors, targets, feeds, types, static, self.calls, losses, on_host, checks
-        )
+    def _operation(self, where: Provenance, name: str) -> Operation | None:
+        """Return the operation of an error that tells only its line and kind."""
+        from staticgraph.runtime.failures.owner import operation_at  # what few runs need
 
-    def run(self, program: Executable, arrays: Sequence[np.ndarray], store: VariableStore) -> Any:
-        """Return the fetched structure for these values of the feeds; commit new values to `store`."""
-        fetched, changes = self.call(program, arrays, store)
-        changes.commit(store)
-        return self.fetches.assemble([value[()] for value in fetched])
+        return operation_at(self.graph, where, name)
 
-    def call(
-        self, program: Executable, arrays: Sequence[np.ndarray], store: VariableStore
-    ) -> tuple[list[np.ndarray], PendingWrites]:
-        """Run the program: the fetches, and what is to change in `store`."""
-        stored = [to_storage(a, t.dtype) for a, t in zip(arrays, self.feeds, strict=True)]
-        results, changes = program.step(stored, store, self.recyclers)
-        fetched = (*self.fetches.tensors, *(t for _, t in program.prepared.step.captured))
-        return [from_storage(r, t.dtype) for r, t in zip(results, fetched, strict=True)], changes
+    def _exhausted(
+        self, error: MemoryError, order: tuple[int, ...], values: Sequence[Any]
+    ) -> ResourceExhaustedError:
+        """Return the error for feeds, a compile or a run that need more memory than there is."""
+        text = f"running {self.fetches.text} takes more memory than the system gives"
+        more = f": {headline(error)}" if str(error) else ""
+        given = zip((self.feeds[i] for i in order), values, strict=True)
+        fed = [f"{t.name} is fed {shown(value, 40)}, as {t.dtype}" for t, value in given]
+        cure = "\n".join(["run it on a smaller batch", *fed])
+        return misuse(ResourceExhaustedError, f"{text}{more}", cure)
+
+
+def _inner(
+    outer: ProgramCache, fetches: Fetches, feeds: tuple[Tensor, ...], calls: Calls
+) -> Callable[[Sequence[np.ndarray]], Any]:
+    """Return what runs a region of a loop or branch of `outer`, which is a run of its own."""
+    return CachedRun(outer.graph, fetches, feeds, outer.compiler, outer.store, calls).run

@@ -1,52 +1,24 @@
-"""A compiled step in memory, ready to run: one native call over a table of pointers."""
+"""A compiled step that can be called, for any device, and what it leaves to be committed."""
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
-from weakref import WeakSet
 
 import numpy as np
 
-from staticgraph.compiler.capture.step import Step
-from staticgraph.compiler.codegen.native.dispatch_layout import UNSOUND
-from staticgraph.compiler.codegen.native.dispatch_layout import Binding as Word
-from staticgraph.compiler.graph.errors import DeadlineExceededError, ResourceExhaustedError, layout
-from staticgraph.compiler.graph.function import Function
-from staticgraph.compiler.graph.interpret import failure
-from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.tensor import Operation
-from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, CONSTANTS, PRIVATE, SHARED, Ref
-from staticgraph.compiler.support.cached_property import cached_property
-from staticgraph.runtime.cpu.jit import host, load, origins
-from staticgraph.runtime.cpu.pool import POOL
-from staticgraph.runtime.cpu.watch import Watch, plain
-from staticgraph.runtime.memory.aligned import (
-    aligned_bytes,
-    empty,
-    from_storage,
-    give_back_unused,
-    storage_dtype,
-    to_storage,
-)
-from staticgraph.runtime.resources import remaining
+from staticgraph.runtime.memory.aligned import empty
 from staticgraph.runtime.variables import PendingWrites
 
 if TYPE_CHECKING:
-    from staticgraph.compiler.compile import Compiled
-    from staticgraph.runtime.cpu.loaded_program import LoadedProgram
+    from staticgraph.compiler.capture.step import Step
+    from staticgraph.compiler.graph.shapes import TensorType
+    from staticgraph.compiler.graph.tensor import Operation
+    from staticgraph.compiler.lower.program import Program
     from staticgraph.runtime.memory.buffer_pool import BufferPool
     from staticgraph.runtime.variables import VariableStore
 
-_HOST = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32, ctypes.c_void_p)
-
-
-class Caller(Protocol):
-    """Memory by which native code calls an executable: `words` hold the address of its function."""
-
-    words: Any
+Origins = tuple[int, int, int]  # how many functions were compiled, found in memory, found on disk
 
 
 class Checks(Protocol):
@@ -68,173 +40,77 @@ class Checks(Protocol):
         """Raise the error for a run with these arguments, as compiled code holds them."""
 
 
-class Executable:
-    """The machine code of a step, with its arena, constants
-    and table of pointers. Not for two threads at once.
+class Prepared(Protocol):
+    """A compiled step, as far as a run looks at it."""
 
-    `entry` is the address of the native function, which takes the address of `table`. To call it directly is
-    as good as calling the executable, where the program has no host calls.
+    @property
+    def step(self) -> Step:
+        """The step: which variables it reads and writes, and what its params and results are."""
+
+    @property
+    def program(self) -> Program:
+        """Its program: the types of arguments and results, and which results overwrite an argument."""
+
+
+class Executable(Protocol):
+    """A compiled step, ready to run. Not for two threads at once.
+
+    Attributes:
+        version: The version of the variables for which it was last found to fit; -1 before that.
+        origins: The origin of its functions when it was made.
     """
 
-    version = -1  # of the variables, when they were found to be as the step needs them
+    version: int
+    origins: Origins
 
-    def __init__(
-        self,
-        prepared: Compiled | LoadedProgram,
-        static: Iterable[tuple[int, bytes]] = (),
-        guard: Checks | None = None,
-        again: Callable[[], Compiled] | None = None,
-    ) -> None:
-        self.prepared = prepared  # what a run needs of the compiled step
-        self._again = again
-        self.guard = guard  # of a checked step: says what is wrong where results are not finite
-        self.static = dict(static)  # feeds by number, and the values that the program is good for
-        program = prepared.program
-        self.library = load(prepared.codes)
-        self.count = (ctypes.c_int64 * 1)()
-        self.needed = tuple(prepared.step.needed)  # variables that must have a value
-        self.entry = self.library[prepared.entry.name]
-        self.table = (ctypes.c_void_p * program.slots)()
-        self.watch = Watch() if program.may_stop else None
-        self.bindings: WeakSet[Caller] = WeakSet()  # what calls the native function without Python
-        self.enter(self.entry)
-        self._address = ctypes.addressof(self.table)
-        give_back_unused()  # the peak is from here on: the arena comes on top of what is kept
-        try:
-            self._arena = aligned_bytes(program.arena)
-            self._shared, self._private = aligned_bytes(prepared.shared), aligned_bytes(prepared.private)
-            self._constants = aligned_bytes(len(program.constants))
-            program.constants.write(self._constants)
-            if prepared.parallel:
-                self.table[program.pool_slot] = POOL.open(prepared.private)
-        except MemoryError:
-            raise self._does_not_fit() from None
-        blocks = (self._arena, self._shared, self._private, self._constants)
-        for slot, block in zip((ARENA, SHARED, PRIVATE, CONSTANTS), blocks, strict=True):
-            self.table[slot] = block.ctypes.data
-        self._hosts = program.host_calls
-        self._failure: BaseException | None = None
-        self._host = _HOST(self._run_host)
-        self.table[program.host_slot] = ctypes.cast(self._host, ctypes.c_void_p).value
-        if self.watch is not None:
-            self.table[program.watch_slot] = self.watch.address
-        if guard is not None:
-            self.table[program.host_slot - 1] = guard.sound.ctypes.data
-        self._parallel = prepared.parallel
+    @property
+    def static(self) -> Mapping[int, bytes]:
+        """The feeds by number whose values it is compiled for, with these values."""
 
-    @cached_property
-    def compiled(self) -> Compiled | LoadedProgram:
-        """All that is known of the step: `again` compiles it, where this is only what a run needs."""
-        return self.prepared if self._again is None else self._again()
+    @property
+    def needed(self) -> Sequence[Operation]:
+        """The variables that must have a value."""
 
-    def enter(self, entry: int) -> None:
-        """Run the function at this address from now on, which does the same as the one before."""
-        self.entry = entry
-        self._call = plain(entry) if self.watch is None else self.watch.guarded(entry)
-        for binding in self.bindings:
-            binding.words[Word.ENTRY] = entry
+    @property
+    def checks(self) -> Checks | None:
+        """The checks of a checked step."""
 
-    def __call__(self, arguments: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> bool:
-        """Run the step: read `arguments`, write `results`. Return False if a check of the step failed.
+    @property
+    def prepared(self) -> Prepared:
+        """The compiled step, as far as a run looks at it."""
 
-        Arrays are C-contiguous, of the program's types.
-        """
-        table = self.table
-        slot = ARGUMENTS
-        for array in arguments:
-            table[slot] = array.ctypes.data
-            slot += 1
-        for array in results:
-            table[slot] = array.ctypes.data
-            slot += 1
-        self.count[0] += 1
-        if self._parallel:
-            POOL.ensure()
-        left = remaining()
-        if left is None or self.watch is None:
-            stopped = self._call(self._address)
-        else:
-            with self.watch.limit(left):
-                stopped = self._call(self._address)
-        if self._failure is not None:
-            error, self._failure = self._failure, None
-            raise error
-        if stopped and stopped != UNSOUND:
-            text = "the time that the run was given is over; all variables are as they were before it"
-            raise DeadlineExceededError(layout(text, user_frame()))
-        return not stopped
+    @property
+    def compiled(self) -> Any:
+        """The compiled step with all its stages. May compile it, if it was only loaded."""
 
     def step(
         self, feeds: Sequence[np.ndarray], store: VariableStore, recyclers: Sequence[BufferPool] = ()
     ) -> tuple[list[np.ndarray], PendingWrites]:
-        """Run the step for variables in `store`: what is fetched, as compiled code holds it, and what is to
-        change in the store. Results are in memory of `recyclers`, as far as there are any.
+        """Run the step.
+
+        Args:
+            feeds: The fed values, as compiled code holds them.
+            store: The variables, which do not change yet.
+            recyclers: Memory for results, as far as there are any.
+
+        Returns:
+            The fetched values as compiled code holds them, and the pending writes.
         """
-        try:
-            arguments, results = self._arrays(feeds, store, recyclers)
-        except MemoryError:
-            raise self._does_not_fit() from None
-        if not self(arguments, results) and self.guard is not None:
-            self.guard.fail(arguments)
-        step = self.prepared.step
-        return results[: step.fetches], changes(step, step.writes, results[step.fetches :])
 
-    def _arrays(
-        self, feeds: Sequence[np.ndarray], store: VariableStore, recyclers: Sequence[BufferPool]
-    ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """Return the arrays that a run reads, and those that it writes."""
-        step, layout = self.prepared.step, self.prepared.program
-        read = zip(step.reads, layout.arguments[len(feeds) :], strict=False)
-        arguments = [
-            *feeds,
-            # The program does not read a variable without a value.
-            *(store.stored(op) if op in store else empty(type) for op, type in read),
-            *(store.random_state(op) for op in step.counters),
-        ]
-        results = [r.array(t) for r, t in zip(recyclers, layout.results, strict=False)]
-        results += [empty(t) for t in layout.results[len(results) : step.fetches]]
-        for i, op in enumerate(step.writes, step.fetches):
-            old = step.updates.get(i, -1)
-            overwritten = old in layout.in_place
-            results.append(arguments[old] if overwritten else store.next_buffer(op, layout.results[i]))
-        results += [empty(t) for t in layout.results[len(results) :]]
-        if self.guard is not None:
-            results[-1] = self.guard.sound
-        return arguments, results
 
-    def _does_not_fit(self) -> ResourceExhaustedError:
-        """The error for a step that needs more memory than there is."""
-        from staticgraph.compiler.lower.memory_use import does_not_fit, memory_use  # needed only then
+def state_arguments(
+    step: Step, types: Sequence[TensorType], store: VariableStore
+) -> list[np.ndarray]:  # those after the feeds
+    """Return the arguments of a step after its feeds: values of variables, then counters of random ops.
 
-        made = self.prepared
-        return does_not_fit(memory_use(made.program, len(made.step.feeds), made.shared + made.private))
-
-    def origins(self, begun: int) -> tuple[int, int, int]:
-        """Count its functions compiled since the mark `begun`, in memory then, and read from disk."""
-        return origins(self.prepared.codes, begun)
-
-    @property
-    def calls(self) -> int:
-        """The number of calls of the native function."""
-        return self.count[0]
-
-    def _run_host(self, index: int, table: int) -> int:
-        """Called from the native code: an op without native form, computed by its NumPy meaning."""
-        if self.watch is not None and self.watch.is_told:
-            return 1
-        call = self._hosts[index]
-        try:
-            with np.errstate(all="ignore"):
-                inputs = [from_storage(_view(table, ref, type), type.dtype) for ref, type in call.inputs]
-                made = call.function(*inputs, **call.attrs)
-            made = made if isinstance(made, tuple) else (made,)
-            for (ref, type), value in zip(call.outputs, made, strict=True):
-                _view(table, ref, type)[...] = to_storage(type.dtype.round(value), type.dtype)
-        except BaseException as error:  # native code cannot be unwound; it is raised when the call returns
-            self._failure = error
-            if isinstance(error, Exception):
-                self._failure = failure(error, call.node.op.name, call.node.where)
-        return int(self._failure is not None)
+    Args:
+        step: The step.
+        types: The types of these arguments.
+        store: The variables. One without a value gets memory of its type, which the program does not read.
+    """
+    read = zip(step.reads, types, strict=False)
+    values = [store.stored(op) if op in store else empty(type) for op, type in read]
+    return [*values, *map(store.random_state, step.counters)]
 
 
 def changes(step: Step, writes: Sequence[Operation], new: Sequence[np.ndarray]) -> PendingWrites:
@@ -250,33 +126,3 @@ def changes(step: Step, writes: Sequence[Operation], new: Sequence[np.ndarray]) 
         dict(zip(step.counters, step.advances, strict=True)),
         dict(zip(step.draws, new[len(writes) :], strict=False)),
     )
-
-
-def _view(table: int, ref: Ref, type: TensorType) -> np.ndarray:
-    """The array in a place of the table at this address."""
-    dtype = storage_dtype(type.dtype)
-    size = type.size * dtype.itemsize
-    base = ctypes.c_void_p.from_address(table + ctypes.sizeof(ctypes.c_void_p) * ref.slot).value or 0
-    block = memoryview((ctypes.c_char * size).from_address(base + ref.offset))
-    return np.frombuffer(block, dtype).reshape(type.static_shape)
-
-
-def evaluate(function: Function, arguments: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """The results of `function`, compiled for this machine and run once. The compiled form of `interpret`.
-
-    >>> from staticgraph.compiler.graph.builder import Builder
-    >>> x = Builder().parameter("x", "float32", (2,))
-    >>> evaluate(Function((x,), (x * 2 + 1,)), [np.array([1, 2])])
-    [array([3., 5.], dtype=float32)]
-    """
-    from staticgraph.compiler.compile import compile  # slow to import, and loaded programs do not need it
-
-    step = Step(function, (), (), (), (), len(function.results), ())
-    executable = Executable(compile(step, host()))
-    stored = [
-        np.ascontiguousarray(to_storage(p.dtype.round(a), p.dtype)).reshape(p.shape)
-        for p, a in zip(function.params, arguments, strict=True)
-    ]
-    results = [empty(r.type) for r in function.results]
-    executable(stored, results)
-    return [from_storage(r, v.dtype) for r, v in zip(results, function.results, strict=True)]

@@ -1,81 +1,43 @@
-"""Placement of a session on the CPU or a GPU, and the objects that depend on it."""
+"""Placement of a session on the CPU or a GPU."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from staticgraph.runtime.backend import Backend
+from staticgraph.runtime.cpu.backend import CpuBackend
 from staticgraph.runtime.gpu.cuda.libcuda import libcuda
 from staticgraph.runtime.switches.table import Settings
-from staticgraph.runtime.variables import VariableStore
 
 if TYPE_CHECKING:
-    from staticgraph.runtime.compile_log import CompileLog
-    from staticgraph.runtime.gpu.device import Device
-    from staticgraph.runtime.profiling.stamps import Meter
+    from staticgraph.runtime.gpu.cuda.driver import Driver
 
 
-def opened(settings: Settings, config: Any) -> Device | None:
-    """The card of a session with these settings and this ConfigProto; None: the processor.
+def open_backend(settings: Settings, config: Any) -> Backend:
+    """Return the backend of a session with these settings and this ConfigProto.
 
-    FailedPreconditionError where a card is asked for and there is none.
+    Raises FailedPreconditionError if a GPU is asked for and there is none.
     """
     kind, _, number = settings.device.partition(":")
     if kind == "cpu" or (kind == "auto" and (without_gpus(config) or libcuda() is None)):
-        return None
+        return CpuBackend(settings)
     # What few machines have must not delay the others.
-    from staticgraph.runtime.gpu.device import Device
-
     if kind == "standin":
         from staticgraph.runtime.gpu.simulator.driver import Simulator
 
-        return Device(Simulator())
+        return _on(Simulator(), 0, settings)
     from staticgraph.runtime.gpu.cuda.present import find, usable
 
     if kind == "auto" and not usable():
-        return None
-    return Device(find(int(number or 0)), int(number or 0))
+        return CpuBackend(settings)
+    return _on(find(int(number or 0)), int(number or 0), settings)
 
 
-def store_on(device: Device | None) -> VariableStore:
-    """Return a store for the values of variables."""
-    if device is None:
-        return VariableStore()
-    from staticgraph.runtime.gpu.store import DeviceStore
+def _on(driver: Driver, number: int, settings: Settings) -> Backend:
+    from staticgraph.runtime.gpu.backend import GpuBackend
+    from staticgraph.runtime.gpu.device import Device
 
-    return DeviceStore(device)
-
-
-def pinned_on(device: Device | None, value: np.ndarray) -> np.ndarray:
-    """An array with these elements that the device reads where it lies: on the processor, any is."""
-    if device is None or not value.nbytes or value.dtype.hasobject:
-        return value
-    made = device.driver.pinned(value.nbytes).view(value.dtype).reshape(value.shape)
-    made[...] = value
-    return made
-
-
-def compile_log_for(device: Device | None, settings: Settings) -> CompileLog:
-    """Return a compile log: it compiles steps and records every compile."""
-    if device is None:
-        from staticgraph.runtime.compile_log import CompileLog  # building a graph does not need it
-
-        return CompileLog(settings)
-    from staticgraph.runtime.gpu.compile_log import GpuCompileLog
-
-    return GpuCompileLog(device, settings)
-
-
-def meter_of(device: Device | None) -> Meter:
-    """Return a meter, which takes the times of runs."""
-    if device is None:
-        from staticgraph.runtime.profiling.stamps import CoreMeter
-
-        return CoreMeter()
-    from staticgraph.runtime.gpu.meter import CardMeter
-
-    return CardMeter(device)
+    return GpuBackend(Device(driver, number), settings)
 
 
 def without_gpus(config: Any) -> bool:

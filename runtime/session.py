@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,25 +13,26 @@ from staticgraph.compiler.graph.graph import Graph, get_default_graph, session_s
 from staticgraph.compiler.graph.opdef import recorders
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.support.cached_property import cached_property
 from staticgraph.compiler.support.gc_pause import collector_paused
 from staticgraph.runtime.feeds import RAGGED, feed_tensors
 from staticgraph.runtime.fetches import Fetches, fetch_key, flat, not_found
-from staticgraph.runtime.placement import compile_log_for, meter_of, opened, pinned_on, store_on
+from staticgraph.runtime.placement import open_backend
 from staticgraph.runtime.profiling.growth import Growth
 from staticgraph.runtime.resources import time_limit
 from staticgraph.runtime.switches.table import settings
 
 if TYPE_CHECKING:
     from staticgraph.runtime.cached_run import CachedRun
-    from staticgraph.runtime.caller import Caller
-    from staticgraph.runtime.compile_log import CompileLog
+    from staticgraph.runtime.cpu.fast_path.known_runs import KnownRuns
     from staticgraph.runtime.executable import Executable
-    from staticgraph.runtime.fast_path.known_runs import KnownRuns
+    from staticgraph.runtime.gpu.device import Device
     from staticgraph.runtime.profiling.profile import Profile
     from staticgraph.runtime.profiling.step_plan import StepPlan
+    from staticgraph.runtime.reports.compile_log import CompileLog
+    from staticgraph.runtime.step_compiler import StepCompiler
     from staticgraph.runtime.variables import VariableStore
 
-T = TypeVar("T")
 _NOTHING: dict[Any, Any] = {}
 
 
@@ -90,12 +91,10 @@ class Session:
         )  # fmt: skip
         self._recorded, self._size = self.graph.recorded, -1  # the operations, and how many at the last run
         self._growth = Growth(self.graph)
-        self._compiles: CompileLog | None = None
-        self.device = opened(self.settings, config)
+        self.backend = open_backend(self.settings, config)
+        self.variables: VariableStore = self.backend.store()
         self._tells_places = bool(getattr(config, "log_device_placement", False))
-        self.variables = store_on(self.device)
-        self._plans: dict[Any, CachedRun] = {}
-        self._callers: dict[Any, Caller] = {}
+        self._runs: dict[Any, CachedRun] = {}
         self._calls: dict[Any, Callable[..., Any]] = {}  # by fetches and keys of feeds, as given to `run`
         self._known: KnownRuns | None = None  # the same for machine code
         self._find: Callable[[Any, Any], Any] = not_found
@@ -151,7 +150,8 @@ class Session:
         if timeout is None:
             return self.run(fetches, feed_dict)
         with time_limit(1000 * timeout), self.variables.in_time():
-            return self._called(fetches, feed_dict)[2]
+            run, fed = self._run_of(fetches, feed_dict)
+            return run(fed)
 
     def make_callable(
         self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
@@ -160,8 +160,8 @@ class Session:
         as arguments and returns the values of `fetches`.
         """
         with self.variables:
-            feeds = feed_tensors(self.graph, dict.fromkeys(feed_list or ()))
-            return self._caller(fetches, tuple(feeds)).function()
+            run, feeds = self._run_of(fetches, dict.fromkeys(feed_list or ()))
+            return run.function([*feeds])
 
     def pinned(self, value: Any) -> np.ndarray:
         """An array with these values that a GPU reads where it lies: for feeds of many runs, or large ones.
@@ -183,13 +183,13 @@ class Session:
         except ValueError:
             text = f"{shown(value)} is no array: its rows differ in length"
             raise misuse(ValueError, text, RAGGED) from None
-        return pinned_on(self.device, array)
+        return self.backend.pinned(array)
 
     def executable(self, fetches: Any, feed_dict: Any = None) -> Executable:
         """The compiled program that `run` would use, with its plan and code to look at."""
         with self.variables:
-            fed = feed_tensors(self.graph, feed_dict)
-            return self._caller(fetches, tuple(fed)).executable(*fed.values())
+            run, fed = self._run_of(fetches, feed_dict)
+            return run.executable(fed)
 
     def plan(self, fetches: Any, feed_dict: Any = None, shapes: Any = None) -> StepPlan:
         """Plan a run of `fetches`: compile it without running it, and return a description to print.
@@ -215,15 +215,20 @@ class Session:
         (1, 600, 1200)
         """
         # What is shown of plans is not needed to run.
+        from staticgraph.compiler.stages import observing
         from staticgraph.runtime.profiling.shapes import planned_feeds
         from staticgraph.runtime.profiling.step_plan import step_plan
+        from staticgraph.runtime.reports.stage_log import StageLog
 
+        log = StageLog()
         with self.variables:
             fed = planned_feeds(self.graph, fetches, feed_dict, shapes)
             before = len(self.compiles)
-            plan, program = self._caller(fetches, tuple(fed)).planned([*fed.values()], not shapes)
-            what = self._plan(fetches, fed).fetches.text
-            return step_plan(what, program, plan.static, plan.variables, self.compiles[before:])
+            run = self._cached_run(fetches, fed)
+            with observing(log):
+                programs, program = run.planned([fed[t] for t in run.feeds], not shapes)
+            compiles = self.compiles[before:]
+            return step_plan(run.fetches.text, program, programs.static, programs.variables, compiles, log)
 
     def profile(self) -> Profile:
         """Context that takes the time of each kernel in the runs inside it. Its value, printed afterwards, is
@@ -239,28 +244,46 @@ class Session:
         """
         from staticgraph.runtime.profiling.profile import Profile
 
-        return Profile(self.compiles, self.variables, meter_of(self.device))
+        compiler = self._compiler
+        return Profile(compiler.programs, compiler.observers, self.variables, self.backend.meter())
 
     @property
     def compiles(self) -> CompileLog:
         """The compiles so far, each with its cause and time. Print it."""
-        if self._compiles is None:
-            self._compiles = compile_log_for(self.device, self.settings)
-            if self._tells_places:
-                from staticgraph.runtime.profiling.placement_log import PlacementLog
+        return self._compiler_and_log[1]
 
-                device = "CPU:0" if self.device is None else self.device.name
-                self._compiles.observers.append(PlacementLog(self.graph, self._compiles, device))
-        return self._compiles
+    @property
+    def _compiler(self) -> StepCompiler:
+        return self._compiler_and_log[0]
+
+    @cached_property
+    def _compiler_and_log(self) -> tuple[StepCompiler, CompileLog]:
+        """The compiler of this session and the log that observes it: building a graph needs neither."""
+        from staticgraph.runtime.reports.compile_log import CompileLog
+        from staticgraph.runtime.step_compiler import StepCompiler
+
+        compiler = StepCompiler(self.backend, self.settings)
+        log = CompileLog(tells="compiles" in self.settings.trace)
+        if self._tells_places:
+            from staticgraph.runtime.profiling.placement_log import PlacementLog
+
+            compiler.observers.append(PlacementLog(self.graph, self.backend.name, self.backend.on_host))
+        compiler.observers.append(log)
+        return compiler, log
+
+    @property
+    def device(self) -> Device | None:
+        """The GPU of this session, None if it runs on the CPU."""
+        return getattr(self.backend, "device", None)
 
     @property
     def no_compile(self) -> bool:
         """True if runs that would have to compile raise a NoCompileError. It may be set after a warm-up."""
-        return self.compiles.no_compile
+        return self._compiler.no_compile
 
     @no_compile.setter
     def no_compile(self, forbidden: bool) -> None:
-        self.compiles.no_compile = forbidden
+        self._compiler.no_compile = forbidden
 
     def _run(self, fetches: Any, feed_dict: Any) -> Any:
         """The run of what has not run often, and of what machine code does not find."""
@@ -276,51 +299,48 @@ class Session:
         if call is not None:
             return call(*feed_dict.values())
         with self.variables:
-            caller, fed, made = self._called(fetches, feed_dict)
+            run, fed = self._run_of(fetches, feed_dict)
+            made = run(fed)
             each_is_one_tensor = [*map(id, fed.values())] == [*map(id, feed_dict.values())]
-            if caller.runs > 1 and key is not None and each_is_one_tensor:
-                call = self._calls[key] = caller.function()
+            if run.runs > 1 and key is not None and each_is_one_tensor:
+                call = self._calls[key] = run.function([*fed])
                 if flat(fetches):
                     self._add(fetches, tuple(feed_dict), call)
             return made
 
-    def _called(self, fetches: Any, feed_dict: Any) -> tuple[Caller, dict[Tensor, Any], Any]:
-        """Run fetches. Return what ran them, what it was fed, and what it gave."""
+    def _run_of(self, fetches: Any, feed_dict: Any) -> tuple[CachedRun, dict[Tensor, Any]]:
+        """Return the cached run of fetches, and what it is fed."""
         fed = feed_tensors(self.graph, feed_dict)
-        caller = self._caller(fetches, tuple(fed))
-        return caller, fed, caller(*fed.values())
+        return self._cached_run(fetches, fed), fed
 
     def _add(self, fetches: Any, keys: tuple[Any, ...], call: Callable[..., Any]) -> None:
         """Have machine code find `call`."""
         if self._known is None:
-            from staticgraph.runtime.fast_path.known_runs import KnownRuns  # it needs the compiler
+            from staticgraph.runtime.cpu.fast_path.known_runs import KnownRuns  # it needs the compiler
 
             self._known = KnownRuns(self._recorded)
             self._known.size, self._find = self._size, self._known.call
         self._known.add(fetches, keys, call)
 
-    def _caller(self, fetches: Any, feeds: tuple[Tensor, ...]) -> Caller:
-        """Return the caller of the plan of `fetches`. It takes the values of `feeds` in this order."""
+    def _cached_run(self, fetches: Any, feeds: Iterable[Tensor]) -> CachedRun:
+        """Return the cached run of `fetches`. The order of the feeds does not matter."""
+        ordered = tuple(sorted(feeds, key=lambda t: (t.op.id, t.value_index)))
+        key = (fetch_key(fetches), ordered)
+        try:
+            found = self._runs.get(key)
+        except TypeError:  # a fetch cannot be hashed
+            return self._new_run(fetches, ordered)
+        if found is None:
+            found = self._runs[key] = self._new_run(fetches, ordered)
+        return found
+
+    def _new_run(self, fetches: Any, feeds: tuple[Tensor, ...]) -> CachedRun:
+        self._check_not_empty()
         # Building a graph does not need the compiler, which takes as long to import as all the rest.
         with collector_paused():
-            from staticgraph.runtime.caller import Caller
+            from staticgraph.runtime.cached_run import CachedRun
 
-        return _cached(
-            self._callers, fetches, feeds, lambda: Caller(self._plan(fetches, feeds), feeds, self.variables)
-        )
-
-    def _plan(self, fetches: Any, feeds: Iterable[Tensor]) -> CachedRun:
-        """Return the cached run of `fetches`. The order of the feeds does not matter."""
-        from staticgraph.runtime.cached_run import CachedRun
-
-        self._check_not_empty()
-        ordered = tuple(sorted(feeds, key=lambda t: (t.op.id, t.value_index)))
-        return _cached(
-            self._plans,
-            fetches,
-            ordered,
-            lambda: CachedRun(self.graph, Fetches(self.graph, fetches), ordered, self.compiles),
-        )
+        return CachedRun(self.graph, Fetches(self.graph, fetches), feeds, self._compiler, self.variables)
 
     def adopt(self, fetches: Any, feeds: Iterable[Tensor], program: Executable) -> None:
         """Run `fetches` by `program`, which was made elsewhere, where these tensors are fed in its shapes.
@@ -329,7 +349,7 @@ class Session:
         """
         unchecked = not self.settings.check_bounds and program.prepared.step.checked
         if not (self.settings.check_nan or unchecked):
-            self._plan(fetches, feeds).adopt(program)
+            self._cached_run(fetches, feeds).programs.adopt(program)
 
     # State
 
@@ -350,7 +370,7 @@ class Session:
     def close(self) -> None:
         """Free the programs and the values of variables. The session cannot run any more."""
         self.variables.close()
-        for cache in (self._plans, self._callers, self._calls, self._known):
+        for cache in (self._runs, self._calls, self._known):
             if cache is not None:
                 cache.clear()
 
@@ -417,18 +437,6 @@ class InteractiveSession(Session):
         if self._records and self.graph in recorders():
             recorders().remove(self.graph)
         super().close()
-
-
-def _cached(cache: dict[Any, T], fetches: Any, feeds: tuple[Tensor, ...], make: Callable[[], T]) -> T:
-    """The entry for these fetches and feeds, made if need be; not kept where the fetches are not hashable."""
-    key = (fetch_key(fetches), feeds)
-    try:
-        found = cache.get(key)
-    except TypeError:
-        return make()
-    if found is None:
-        found = cache[key] = make()
-    return found
 
 
 def default_session() -> Session | None:

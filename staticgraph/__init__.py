@@ -46,95 +46,110 @@ from staticgraph.compiler.graph.shapes import Dimension, TensorShape
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.building.framework import *
 from staticgraph.building.inputs import *
-from staticgraph.building.conversion import *
-
-# Variables
-from staticgraph.state.variables import *
-from staticgraph.state.variable_lists import *
-from staticgraph.state.scopes import *
-from staticgraph.state.store import *
-from staticgraph.state.state_ops import *
-from staticgraph.state.template import *
-from staticgraph.state import initializers
-from staticgraph.state.initializers import Constant as constant_initializer
-from staticgraph.state.initializers import GlorotNormal as glorot_normal_initializer
-from staticgraph.state.initializers import GlorotUniform as glorot_uniform_initializer
-from staticgraph.state.initializers import Ones as ones_initializer
-from staticgraph.state.initializers import Orthogonal as orthogonal_initializer
-from staticgraph.state.initializers import RandomNormal as random_normal_initializer
-from staticgraph.state.initializers import RandomUniform as random_uniform_initializer
-from staticgraph.state.initializers import TruncatedNormal as truncated_normal_initializer
-from staticgraph.state.initializers import UniformUnitScaling as uniform_unit_scaling_initializer
-from staticgraph.state.initializers import VarianceScaling as variance_scaling_initializer
-from staticgraph.state.initializers import Zeros as zeros_initializer
-
-# Operations
-from staticgraph import bitwise, linalg, math, nn, random
-from staticgraph.nn.activation import log_sigmoid, sigmoid, tanh
-from staticgraph.arrays.array_ops import *
-from staticgraph.arrays.casts import *
-from staticgraph.arrays.creation import *
-from staticgraph.arrays.indexing import *
-from staticgraph.linalg import (
-    cholesky,
-    cholesky_solve,
-    cross,
-    einsum,
-    matmul,
-    matrix_transpose,
-    norm,
-    qr,
-    svd,
-)
-from staticgraph.linalg import tensordot, trace
-from staticgraph.linalg import det as matrix_determinant
-from staticgraph.linalg import eigh as self_adjoint_eig
-from staticgraph.linalg import eigvalsh as self_adjoint_eigvals
-from staticgraph.linalg import inv as matrix_inverse
-from staticgraph.linalg import lstsq as matrix_solve_ls
-from staticgraph.linalg import solve as matrix_solve
-from staticgraph.linalg import triangular_solve as matrix_triangular_solve
-from staticgraph.mathematics.math_ops import *
-from staticgraph.random_numbers.random_ops import *
-from staticgraph.random_gamma import *
-from staticgraph.mathematics.reductions import *
-from staticgraph.building.script_ops import *
-from staticgraph.mathematics.segments import *
-from staticgraph.arrays.sorting import *
-from staticgraph.arrays.space import *
-from staticgraph.mathematics.sparse_segments import *
-from staticgraph.sparse.names import *
-from staticgraph.tensor_queries import *
-
-from staticgraph import methods
-from staticgraph.building import tracebacks as _tracebacks
-
-# Control flow
-from staticgraph.control_flow.tensor_array import *
-from staticgraph.control_flow import case, cond, switch_case, while_loop
-from staticgraph.control_flow.functional import *
-
-# Checks, and what is shown while a graph runs
-from staticgraph import debugging
-from staticgraph.debugging import *
-from staticgraph.debugging.numerics import add_check_numerics_ops, verify_tensor_all_finite
-from staticgraph.debugging.printing import *
-
-# Differentiation
-from staticgraph.differentiation.gradients import *
-from staticgraph.differentiation.custom_gradient import *
-from staticgraph.differentiation.gradient_registry import *
-from staticgraph.arrays.indexed_slices import *
-from staticgraph.mathematics.clip import *
 
 # Running
-from staticgraph.runtime.options import options
 from staticgraph.runtime.session import InteractiveSession, Session
 from staticgraph.runtime.session import default_session as get_default_session
-from staticgraph.runtime.cpu.threads import get_num_threads, set_num_threads
 
-# Training, and saving. Imported when they are first used: a program that serves a saved graph trains nothing.
+from staticgraph import extensions as _extensions
+from staticgraph import public_paths as _public_paths
+from staticgraph.building import tracebacks as _tracebacks
+from staticgraph.compiler.support.lazy_names import lazy_names as _lazy_names
+from staticgraph.public_names import NAMES as _NAMES
+from staticgraph.public_paths import HOMES as _HOMES
+
+_extensions.install()
+_public_paths.install()
+_collector.go_on(_collecting)
+_tracebacks.install()
+
+# All other names, for type checkers: `public_names` has them, and they are imported when they are first used.
 if TYPE_CHECKING:
+    # Conversion
+    from staticgraph.building.conversion import *
+
+    # Variables
+    from staticgraph.state.variables import *
+    from staticgraph.state.variable_lists import *
+    from staticgraph.state.scopes import *
+    from staticgraph.state.store import *
+    from staticgraph.state.state_ops import *
+    from staticgraph.state.template import *
+    from staticgraph.state import initializers
+    from staticgraph.state.initializers import Constant as constant_initializer
+    from staticgraph.state.initializers import GlorotNormal as glorot_normal_initializer
+    from staticgraph.state.initializers import GlorotUniform as glorot_uniform_initializer
+    from staticgraph.state.initializers import Ones as ones_initializer
+    from staticgraph.state.initializers import Orthogonal as orthogonal_initializer
+    from staticgraph.state.initializers import RandomNormal as random_normal_initializer
+    from staticgraph.state.initializers import RandomUniform as random_uniform_initializer
+    from staticgraph.state.initializers import TruncatedNormal as truncated_normal_initializer
+    from staticgraph.state.initializers import UniformUnitScaling as uniform_unit_scaling_initializer
+    from staticgraph.state.initializers import VarianceScaling as variance_scaling_initializer
+    from staticgraph.state.initializers import Zeros as zeros_initializer
+
+    # Operations
+    from staticgraph import bitwise, linalg, math, nn, random
+    from staticgraph.nn.activation import log_sigmoid, sigmoid, tanh
+    from staticgraph.arrays.array_ops import *
+    from staticgraph.arrays.casts import *
+    from staticgraph.arrays.creation import *
+    from staticgraph.arrays.indexing import *
+    from staticgraph.linalg import (
+        cholesky,
+        cholesky_solve,
+        cross,
+        einsum,
+        matmul,
+        matrix_transpose,
+        norm,
+        qr,
+        svd,
+    )
+    from staticgraph.linalg import tensordot, trace
+    from staticgraph.linalg import det as matrix_determinant
+    from staticgraph.linalg import eigh as self_adjoint_eig
+    from staticgraph.linalg import eigvalsh as self_adjoint_eigvals
+    from staticgraph.linalg import inv as matrix_inverse
+    from staticgraph.linalg import lstsq as matrix_solve_ls
+    from staticgraph.linalg import solve as matrix_solve
+    from staticgraph.linalg import triangular_solve as matrix_triangular_solve
+    from staticgraph.mathematics.math_ops import *
+    from staticgraph.random_numbers.random_ops import *
+    from staticgraph.gamma_sampling import *
+    from staticgraph.mathematics.reductions import *
+    from staticgraph.building.script_ops import *
+    from staticgraph.mathematics.segments import *
+    from staticgraph.arrays.sorting import *
+    from staticgraph.arrays.space import *
+    from staticgraph.mathematics.sparse_segments import *
+    from staticgraph.sparse.names import *
+    from staticgraph.tensor_queries import *
+
+    # Control flow
+    from staticgraph.control_flow.tensor_array import *
+    from staticgraph.control_flow.branches import case, cond, switch_case
+    from staticgraph.control_flow.loops import while_loop
+    from staticgraph.control_flow.functional import *
+
+    # Checks, and what is shown while a graph runs
+    from staticgraph import debugging
+    from staticgraph.debugging import *
+    from staticgraph.debugging.numerics import add_check_numerics_ops, verify_tensor_all_finite
+    from staticgraph.debugging.printing import *
+
+    # Differentiation
+    from staticgraph.differentiation.gradients import *
+    from staticgraph.differentiation.custom_gradient import *
+    from staticgraph.differentiation.gradient_registry import *
+    from staticgraph.arrays.indexed_slices import *
+    from staticgraph.mathematics.clip import *
+
+    # Running
+    from staticgraph.runtime.options import options
+    from staticgraph.runtime.cpu.threads import get_num_threads, set_num_threads
+
+    # Training, and saving
     from staticgraph.tf1 import (
         data,
         distribute,
@@ -146,80 +161,29 @@ if TYPE_CHECKING:
         python_io,
         summary,
     )
-    from staticgraph import graph_util, image, io, layers, losses, strings, train
+    from staticgraph import image, layers, losses, strings, train
+    from staticgraph.formats.tf import graph_util
+    from staticgraph.tf1 import io
     from staticgraph.formats.tf import messages, saved_model
     from staticgraph.formats import onnx
     from staticgraph.saving import LoadedGraph, Signature, inspect, load, save
     from staticgraph.weights import load_weights, read_weights, save_weights
 
-# Drawing
-from staticgraph.draw.page import show
-from staticgraph.draw import visualize
-
-from staticgraph import public_paths as _public_paths
-from staticgraph.public_paths import HOMES as _HOMES
-from staticgraph.public_paths import public_module as _public_module
-
-_public_paths.install()
-_collector.go_on(_collecting)
-_tracebacks.install()
+    # Drawing
+    from staticgraph.draw.page import show
+    from staticgraph.draw import visualize
 
 __version__ = "0.1.0"
 
+_NAMESPACES = {"compiler", "errors", "runtime"}
 
-_NAMESPACES = {
-    "bitwise",
-    "compiler",
-    "debugging",
-    "errors",
-    "initializers",
-    "linalg",
-    "math",
-    "nn",
-    "random",
-    "runtime",
-}
-_FILES = ("LoadedGraph", "Signature", "inspect", "load", "save")
-_WEIGHTS = ("load_weights", "read_weights", "save_weights")
-_GRAPH_DEFS = ("import_graph_def",)
-_MESSAGES = ("ConfigProto", "RunMetadata", "RunOptions")
-_INPUTS = (
-    "FIFOQueue", "FixedLengthRecordReader", "IdentityReader", "PaddingFIFOQueue", "PriorityQueue",
-    "QueueBase", "RandomShuffleQueue", "ReaderBase", "TFRecordReader", "TextLineReader", "WholeFileReader",
-    "count_up_to", "matching_files", "read_file",
-    "tables_initializer", "write_file",
-)  # fmt: skip
-
-
-def __getattr__(name: str) -> Any:
-    if name in _GRAPH_DEFS:
-        from staticgraph import graph_util
-
-        return getattr(graph_util, name)
-    if name in _MESSAGES:
-        from staticgraph.formats.tf import messages
-
-        return getattr(messages, name)
-    if name in _FILES:
-        with _collector.collector_paused():
-            from staticgraph import saving
-
-        return getattr(saving, name)
-    if name in _WEIGHTS:
-        from staticgraph import weights
-
-        return getattr(weights, name)
-    if name in _INPUTS:
-        from staticgraph.tf1 import input_names
-
-        return getattr(input_names, name)
-    if name in _HOMES:
-        return _public_module(name)
-    text = f"module 'staticgraph' has no attribute {name!r}"
-    raise AttributeError(text, name=name, obj=sys.modules[__name__])  # Python then tells the nearest name
+__getattr__, _dir = _lazy_names(__name__, _NAMES, {name: f"{__name__}.{name}" for name in _HOMES})
 
 
 def __dir__() -> list[str]:
-    folders = {name for name, value in globals().items() if isinstance(value, _ModuleType)} - _NAMESPACES
-    late = {*_HOMES, *_FILES, *_WEIGHTS, *_GRAPH_DEFS, *_MESSAGES, *_INPUTS}
-    return sorted({*globals()} - folders | late)
+    folders = {name for name, value in globals().items() if isinstance(value, _ModuleType)}
+    return sorted({*_dir()} - folders | _NAMESPACES | {*_HOMES})
+
+
+if not TYPE_CHECKING:  # for `from staticgraph import *`, which type checkers understand without
+    __all__ = [name for name in __dir__() if name[0] != "_"]

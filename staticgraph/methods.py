@@ -1,27 +1,19 @@
-"""Methods that the compiler's classes have but only the public package can do.
+"""NumPy's methods of tensors, with NumPy's meanings: `x.astype(...)`, `x.std(axis=0)`.
 
-Tensors have NumPy's, with NumPy's meanings: `x.astype(...)`, `x.std(axis=0)`. Those that are single ops, such
-as `x.sum()`, are registered beside the ops. Graphs can be made into messages, and failed runs into files.
+Those that are single ops, such as `x.sum()`, are registered beside the ops.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from staticgraph import linalg
 from staticgraph.arrays import array_ops, casts, indexing, sorting
 from staticgraph.building import inputs
-from staticgraph.compiler.graph.graph import Graph, to_message
 from staticgraph.compiler.graph.opdef import method
-from staticgraph.compiler.graph.tensor import Tensor, in_tensorflow
+from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.mathematics import math_ops, reductions
-from staticgraph.runtime.failures import crash_dump as failing
-
-if TYPE_CHECKING:
-    from staticgraph.runtime.failures.crash_dump import KeptRun
-    from staticgraph.runtime.variables import VariableStore
 
 Axes = int | Sequence[int] | None
 
@@ -136,41 +128,3 @@ def argsort(x: Tensor, axis: int = -1) -> Tensor:
 def trace(x: Tensor) -> Tensor:
     """The sum of the diagonal."""
     return linalg.trace(x)
-
-
-def _as_graph_def(graph: Graph, from_version: int | None, add_shapes: bool) -> Any:
-    """Implement `Graph.as_graph_def`. Messages are imported on first use only."""
-    from staticgraph.formats.tf.graph_def import as_graph_def
-
-    return as_graph_def(graph, from_version, add_shapes)
-
-
-def _operation_view() -> Any:
-    """Return what knows how TensorFlow shows operations. It is imported when it is first used."""
-    from staticgraph.formats.tf.graph_def import operation_view
-
-    return operation_view
-
-
-to_message.append(_as_graph_def)
-in_tensorflow.append(_operation_view)
-
-
-def _write_failure(
-    path: Path,
-    plan: KeptRun,
-    arrays: Sequence[Any],
-    computed: Mapping[Tensor, Any],
-    store: VariableStore,
-    error: Exception,
-    switches: Mapping[str, str],
-) -> None:
-    """Write the file of a run that failed."""
-    from staticgraph.runtime.debug.crash_file import FailedRun, write  # few programs write files
-
-    feeds = dict(zip(plan.feeds, arrays, strict=True))
-    run = FailedRun(tuple(plan.fetches.tensors), tuple(plan.fetches.targets), feeds)
-    write(path, run, computed, store, error, switches)
-
-
-failing.writers.append(_write_failure)

@@ -16,27 +16,33 @@ _TOP = "staticgraph"
 
 # The public name below `staticgraph`, and where the module is.
 HOMES = {
+    "bitwise": "bitwise",
     "compat": "tf1.compat",
     "data": "tf1.data",
+    "debugging": "debugging",
     "distribute": "tf1.distribute",
     "distributions": "tf1.distributions",
     "estimator": "tf1.estimator",
     "feature_column": "tf1.feature_column",
     "graph_def": "formats.tf.graph_def",
-    "graph_util": "graph_util",
+    "graph_util": "formats.tf.graph_util",
     "image": "image",
     "initializers": "state.initializers",
-    "io": "io",
+    "io": "tf1.io",
     "keras": "tf1.keras",
     "layers": "layers",
+    "linalg": "linalg",
     "lookup": "tf1.lookup",
     "losses": "losses",
+    "math": "math",
     "messages": "formats.tf.messages",
     "metrics": "tf1.metrics",
     "nest": "building.nest",
+    "nn": "nn",
     "onnx": "formats.onnx",
     "python_io": "tf1.python_io",
     "queue": "tf1.queue",
+    "random": "random",
     "saved_model": "formats.tf.saved_model",
     "signal": "signal",
     "sparse": "sparse",
@@ -45,11 +51,6 @@ HOMES = {
     "summary": "tf1.summary",
     "train": "train",
 }
-
-
-def public_module(name: str) -> ModuleType:
-    """Return the module of one of the names in `HOMES`, imported if it was not."""
-    return import_module(f"{_TOP}.{name}")
 
 
 class PublicPaths:
@@ -62,8 +63,7 @@ class PublicPaths:
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Return the spec of a public path, None for any other name."""
-        own = _own_path(fullname)
-        if own is None:
+        if path is None or _own_path(fullname) is None:  # without a path it is no module of a package
             return None
         return ModuleSpec(fullname, self, is_package=True)  # type: ignore[arg-type]
 

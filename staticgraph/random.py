@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from staticgraph.building.framework import get_seed, set_random_seed
+from staticgraph.gamma_sampling import random_gamma as gamma
 from staticgraph.nn.sampling import (
     all_candidate_sampler,
     fixed_unigram_candidate_sampler,
     log_uniform_candidate_sampler,
     uniform_candidate_sampler,
 )
-from staticgraph.random_gamma import random_gamma as gamma
 from staticgraph.random_numbers.random_ops import categorical, multinomial, truncated_normal
 from staticgraph.random_numbers.random_ops import random_normal as normal
 from staticgraph.random_numbers.random_ops import random_shuffle as shuffle

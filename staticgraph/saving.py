@@ -6,9 +6,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from staticgraph.late_ops import declare
+from staticgraph.compiler.support.extensions import EXTENSIONS
 from staticgraph.runtime.files import graph_file, loaded
-from staticgraph.runtime.files.late_ops import declared_by
 from staticgraph.runtime.files.loaded import LoadedGraph
 from staticgraph.runtime.files.signature import PREDICT, TRAIN, InputShapes, Signature, bind
 
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from staticgraph.runtime.files.summary import Summary
 
 __all__ = ["LoadedGraph", "Signature", "inspect", "load", "load_failure", "save"]
-
-declared_by(declare)
 
 
 def save(
@@ -151,7 +148,5 @@ def inspect(path: str | os.PathLike[str]) -> Summary:
     >>> found.signatures["predict"].inputs, found.operations
     ({'x': 'float32[?, 2]'}, {'add': 1, 'constant': 1, 'placeholder': 1})
     """
-    # Messages of other projects are needed by few.
-    from staticgraph.formats.contents import contents
-
-    return contents(path)
+    summary: Summary = EXTENSIONS["contents"](path)
+    return summary

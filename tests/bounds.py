@@ -13,11 +13,9 @@ from types import ModuleType
 import numpy as np
 
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
-from staticgraph.runtime import executable
-from staticgraph.runtime.cpu import pool
-from staticgraph.runtime.fast_path import call_record as binding
+from staticgraph.runtime.cpu import executable, meter, pool
+from staticgraph.runtime.cpu.fast_path import call_record as binding
 from staticgraph.runtime.memory import aligned as memory
-from staticgraph.runtime.profiling import stamps
 
 _BORDER = bytes([0xA5]) * ALIGNMENT
 _found: list[str] = []  # where the blocks were made that something wrote beyond
@@ -75,4 +73,4 @@ def _watch(*modules: ModuleType) -> None:
         setattr(module, memory.aligned_bytes.__name__, aligned_bytes)
 
 
-_watch(memory, executable, binding, pool, stamps)
+_watch(memory, executable, binding, pool, meter)

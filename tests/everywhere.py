@@ -36,9 +36,8 @@ from staticgraph.compiler.graph.errors import (
 )
 from staticgraph.formats.tf.graph_def.nodes import UnknownOpError
 from staticgraph.formats.tf.messages.graph import GraphDef
-from staticgraph.runtime.debug.interpreted_run import InterpretingLog
 from staticgraph.runtime.files.loaded import LoadedGraph
-from staticgraph.runtime.interpreter.interpreter import Interpreter
+from staticgraph.runtime.interpreter.backend import InterpreterBackend
 from tests.ahead.native import CC, Native, built
 
 Build = Callable[[], Mapping[str, Any]]
@@ -251,15 +250,8 @@ _PLACES: dict[str, Callable[[Build, Sequence[Feeds], Path], Iterator[Outcome]]] 
 @contextmanager
 def _interpreted() -> Iterator[None]:
     """Context in which sessions interpret their steps by NumPy, in place of machine code."""
-
-    def execute(step: Any, fetches: Any, arguments: list[np.ndarray]) -> list[np.ndarray]:
-        return Interpreter().results(step.function, arguments)
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            "staticgraph.runtime.session.compile_log_for",
-            lambda device, settings: InterpretingLog(execute, settings),
-        )
+        patch.setattr("staticgraph.runtime.session.open_backend", lambda *_: InterpreterBackend())
         yield
 
 

@@ -24,6 +24,10 @@ SLOW: dict[str, str] = {
         "test_no_position_in_the_registry_needs_a_clamp test_some_between_guarded_pages"
     ),
     "codegen/test_llvm_random.py": "test_compiled_kernels_keep_the_meaning",
+    "codegen/test_sanitizers.py": (
+        "test_calls_stay_within_their_memory test_the_pool_stays_within_its_memory "
+        "test_the_pool_has_no_data_races test_a_read_past_the_end_is_found test_a_race_is_found"
+    ),
     "commands/test_replay.py": "test_a_part_of_it",
     "compat/test_contrib_learn.py": (
         "test_linear_models_learn_as_tensorflow test_a_network test_a_network_of_numbers"

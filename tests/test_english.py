@@ -78,3 +78,14 @@ def test_phrases_have_the_words_of_the_field():
         if phrase in path.read_text()
     ]
     assert not found, "\n".join(found)
+
+
+def test_files_that_texts_name_are_there():
+    named = re.compile(r"`((?:staticgraph|compiler|runtime|tests|tools|docs|examples)/[\w./]+)`")
+    lost = {
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in (*FILES, *PAGES)
+        for name in named.findall(path.read_text())
+        if not any((ROOT / place).exists() for place in (name, name.removeprefix("staticgraph/")))
+    }
+    assert not lost

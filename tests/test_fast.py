@@ -25,7 +25,6 @@ REACHED = {
     "staticgraph.formats.tf.graph_def.write": "errors/test_restore_another_name.py::test_message",
     "staticgraph.formats.tf.graph_nodes": "graph_def/test_models.py::test_nodes_that_only_tensorflow_makes",
     "staticgraph.runtime.host_ops": "api/test_checks.py::TestAssert::test_shows_texts_and_tensors",
-    "staticgraph.tf1.compat.contrib": "compat/test_contrib_losses.py::test_softmax_cross_entropy",
     "staticgraph.tf1.keras.callbacks": "keras/test_fit.py::test_fit_finds_the_line",
     "staticgraph.tf1.keras.metrics": "keras/test_saving.py::test_a_saved_model_goes_on_where_it_was",
     "staticgraph.tf1.keras.preprocessing": "keras/test_data.py::test_pad_sequences",

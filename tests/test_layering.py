@@ -70,8 +70,20 @@ REFUSED_MODULES = {"pickle", "marshal", "shelve"}
 REFUSED_CALLS = {"eval", "exec", "__import__", "import_module", "importlib.import_module"}
 # Folders whose folders are rooms of their own: nothing but the subject holds them together.
 SHELVES = {"staticgraph.formats", "staticgraph.formats.tf", "staticgraph.tf1"}
+# Shelves of the public package, and the shelves that each may import. The rooms beside them are the core,
+# which imports none: it reaches a shelf by name alone, through `staticgraph/extensions.py`.
+ABOVE_CORE = {
+    "staticgraph.formats": "",
+    "staticgraph.tf1": "staticgraph.formats",
+    "staticgraph.solver": "staticgraph.formats staticgraph.tf1",
+    "staticgraph.cli": "staticgraph.formats staticgraph.tf1 staticgraph.solver",
+    "staticgraph.__main__": "staticgraph.cli",
+}
+# Namespaces that only list names of all rooms: for type checkers, and in tables by which they are imported.
+NAMESPACES = {"staticgraph", "staticgraph.train"}
 NO_CODE = "nothing turns data into code"
-BY_NAME = {"staticgraph/public_paths.py"}  # imports what its own table names, and nothing else
+# Files that import by name, and only names in tables of ours.
+BY_NAME = {"compiler/support/lazy_names.py", "staticgraph/public_paths.py"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +177,17 @@ def wrong_layer(use: Import) -> str | None:
     return use.refused(f"{layer} may import {', '.join(allowed) or 'no other layer'}")
 
 
+def wrong_shelf(use: Import) -> str | None:
+    """Why an import within the public package is refused, or None."""
+    shelf, target = (
+        next((name for name in ABOVE_CORE if covers(name, module)), "staticgraph")
+        for module in (use.module, use.target)
+    )
+    if target in (shelf, "staticgraph", *ABOVE_CORE.get(shelf, "").split()) or use.module in NAMESPACES:
+        return None
+    return use.refused(f"{shelf} may not import {target}")
+
+
 def wrong_third_party(use: Import) -> str | None:
     """Why an import of another project's module is refused, or None."""
     top, package = use.target.split(".")[0], use.module.split(".")[0]
@@ -181,6 +204,8 @@ def wrong_third_party(use: Import) -> str | None:
 
 def part_of(module: str) -> str:
     """The first level below a package or a shelf: a folder with everything in it, or a single module."""
+    if module in NAMESPACES:
+        return f"{module} (names)"
     shelf = max((len(name.split(".")) for name in SHELVES if covers(name, module)), default=1)
     return ".".join(module.split(".")[: shelf + 1])
 
@@ -208,6 +233,7 @@ def complaints(root: Path) -> list[str]:
     ours = [use for use in uses if use.target.split(".")[0] in PACKAGES]
     others = [use for use in uses if use.target.split(".")[0] not in PACKAGES]
     wrong += [complaint for use in ours if (complaint := wrong_layer(use))]
+    wrong += [complaint for use in ours if (complaint := wrong_shelf(use))]
     wrong += [complaint for use in others if (complaint := wrong_third_party(use))]
     return wrong + cycles(ours)
 
@@ -281,6 +307,17 @@ BAD = {
     "pickle": ("runtime/bad.py", "def load():\n    from pickle import loads", "data into code"),
     "eval": ("runtime/bad.py", "value = eval(text)", "data into code"),
     "import by name": ("runtime/bad.py", "import importlib\nimportlib.import_module(name)", "data into code"),
+    "a shelf": ("staticgraph/api.py", "from staticgraph.tf1 import queue", "may not import staticgraph.tf1"),
+    "a shelf, inside a function": (
+        "staticgraph/api.py",
+        "def f():\n    from staticgraph.formats.tf import messages",
+        "may not import staticgraph.formats",
+    ),
+    "a shelf, for types": (
+        "staticgraph/formats/bad.py",
+        "if TYPE_CHECKING:\n    from staticgraph.tf1 import queue",
+        "staticgraph.formats may not import staticgraph.tf1",
+    ),
     "cycle": ("runtime/session.py", "import staticgraph.runtime.other", "import cycle"),
     "cycle inside a room": (
         "compiler/graph/dtypes.py",

@@ -15,6 +15,8 @@ from staticgraph.compiler import stages
 from staticgraph.compiler.capture.capture import capture
 from staticgraph.compiler.capture.feed_checks import beforehand
 from staticgraph.compiler.capture.nan_guard import checked
+from staticgraph.compiler.capture.request import CaptureRequest
+from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.compile import compile, optimize
 from staticgraph.compiler.compile_gpu import compile_gpu
 from staticgraph.compiler.graph.function import Function
@@ -116,7 +118,8 @@ def test_stages_of_a_checked_step_report():
     found: Seen = []
     with observing(lambda *each: found.append(each)):
         types = {t: t.type for t in (x, i)}
-        step = capture(graph, [y], [], types, checks=True)
+        step = capture(CaptureRequest(graph, [y], [], types, checks=True))
+        assert isinstance(step, Step)
         rest = beforehand(step)
         guarded = checked(step)
     assert [name for name, _, _ in found][3:] == ["prove_requirements", "feed_checks", "nan_guard"]

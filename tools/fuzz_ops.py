@@ -36,7 +36,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-_TURN, _TURNS = 1000, 100  # files between two entries of the record, and turns of a process
+_TURN = 1000  # files between two entries of the record
+_TURNS = 500  # of a process, which keeps the good files that it changes
+_SIDE = 100_000  # files whose memory lies on one side of its pages
 _SECONDS = 2.0  # of a load
 _LONGEST = 10.0  # of a file altogether: a run may be long, as any program
 _BYTES = 1 << 30
@@ -100,7 +102,7 @@ def _turn(numbers: range, every: int, at: Synchronized[int]) -> Counter[str]:
     from tests.audit import guarded
     from tests.fuzz_readers import good_files, hostile
 
-    guarded.install(at_end=numbers.start // (_TURN * _TURNS) % 4 != 3)
+    guarded.install(at_end=numbers.start // _SIDE % 4 != 3)
     good_files.guard[0] = guarded.feed
     resource.setrlimit(resource.RLIMIT_AS, (8 * _BYTES, 8 * _BYTES))
     signal.signal(signal.SIGALRM, _stop)

@@ -1,4 +1,4 @@
-"""Records what TensorFlow 1.15.5 says of its op types, in `staticgraph/graph_def`.
+"""Records what TensorFlow 1.15.5 says of its op types, in `staticgraph/formats/tf/graph_def`.
 
 `signatures.txt` has a line per op type that is read or written here: inputs, outputs and attributes with
 their defaults. To have another type in it, add its name as a line, and run this with TensorFlow's Python

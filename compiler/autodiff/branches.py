@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.autodiff.cotangents import Cotangents, Unbounded, Vjp
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.function import Function, Node, Value, substitute
 from staticgraph.compiler.graph.opdef import OPS
 
-Vjp = Callable[..., list[Value | None]]
 
-
-def branch_cotangents(build: Builder, node: Node, gs: Sequence[Value | None], vjp: Vjp) -> list[Value | None]:
+def branch_cotangents(
+    build: Builder, node: Node, gs: Sequence[Value | None], vjp: Vjp
+) -> Cotangents | Unbounded:
     """Return the cotangents of the inputs of a branch, given the cotangents `gs` of its outputs."""
     branches: tuple[Function, ...] = node.attrs["branches"]
     given = [g for g in gs if g is not None]
@@ -26,12 +27,14 @@ def branch_cotangents(build: Builder, node: Node, gs: Sequence[Value | None], vj
         pairs = [(r, w) for r, w in zip(each.results, weights, strict=True) if w is not None]
         wanted = [p for p in each.params if p.dtype.is_differentiable]
         received = vjp(build, [r for r, _ in pairs], [w for _, w in pairs], wanted)
+        if isinstance(received, Unbounded):
+            return received
         alternatives.append(dict(zip(wanted, received, strict=True)))
     reached = [
         i for i, param in enumerate(branches[0].params)
         if any(f.get(each.params[i]) is not None for f, each in zip(alternatives, branches, strict=True))
     ]  # fmt: skip
-    parts: list[Value | None] = [None] * len(node.inputs)
+    parts: Cotangents = [None] * len(node.inputs)
     if not reached:
         return parts
     made = []

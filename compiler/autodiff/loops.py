@@ -18,6 +18,7 @@ from dataclasses import field
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.autodiff.branches import zeros
+from staticgraph.compiler.autodiff.cotangents import Cotangents, Unbounded, Vjp
 from staticgraph.compiler.graph.builder import Builder, number
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.function import Function, Node, Value, substitute, toposort
@@ -25,8 +26,6 @@ from staticgraph.compiler.graph.lambda_lift import close, depends_on
 from staticgraph.compiler.graph.opdef import OPS, Kind
 from staticgraph.compiler.support.cached_property import cached_property
 from staticgraph.compiler.support.dataclass import dataclass
-
-Vjp = Callable[..., list[Value | None]]
 
 # Ops that are sooner done again than their results kept, besides all movements.
 _CHEAP = frozenset(
@@ -39,20 +38,16 @@ _CHEAP = frozenset(
 _CONSTANT = {"constant", "fill", "unset"}  # what arrays begin as
 
 
-class RoundsNeeded(Exception):
-    """A derivative of a loop needs to know how many rounds there may be."""
-
-    def __init__(self, family: int) -> None:
-        super().__init__(family)
-        self.family = family
-
-
-def loop_cotangents(build: Builder, node: Node, gs: Sequence[Value | None], vjp: Vjp) -> list[Value | None]:
+def loop_cotangents(
+    build: Builder, node: Node, gs: Sequence[Value | None], vjp: Vjp
+) -> Cotangents | Unbounded:
     """Return the cotangents of the inputs of a loop, given the cotangents `gs` of its outputs."""
     if node.attrs["bound"] is None:
-        raise RoundsNeeded(node.attrs["family"])
+        return Unbounded(node.attrs["family"])
     forward = _Forward(build, node)
     round_ = _backward_round(build, forward, gs, vjp)
+    if isinstance(round_, Unbounded):
+        return round_
     return _Backward(build, forward, round_, _keeping(forward, round_)).cotangents(gs)
 
 
@@ -147,7 +142,9 @@ class _Round:
     backward: set[Value]  # values that depend on what is received
 
 
-def _backward_round(build: Builder, forward: _Forward, gs: Sequence[Value | None], vjp: Vjp) -> _Round:
+def _backward_round(
+    build: Builder, forward: _Forward, gs: Sequence[Value | None], vjp: Vjp
+) -> _Round | Unbounded:
     results = dict(zip(forward.carried, forward.body.results[1:], strict=True))
     active = _active(forward, gs)
     filled = {p: g for p, g in zip(forward.carried, gs, strict=True) if p in active and p in forward.filled}
@@ -162,6 +159,8 @@ def _backward_round(build: Builder, forward: _Forward, gs: Sequence[Value | None
             pairs.append((row, stand_in))
     wanted = [*received, *(p for p in forward.captured if p.dtype.is_differentiable)]
     found = vjp(build, [r for r, _ in pairs], [w for _, w in pairs], wanted)
+    if isinstance(found, Unbounded):
+        return found
     given = {p: g for p, g in zip(wanted, found, strict=True) if g is not None or p in received}
     parts = {p: zeros(build, p) if g is None else g for p, g in given.items()}
     backward = depends_on([*received.values(), *rows], parts.values())
@@ -258,7 +257,7 @@ class _Backward:
     results: list[Value] = field(default_factory=list)
     stacked: dict[Value, int] = field(default_factory=dict)  # what it keeps itself, by what it carries
 
-    def cotangents(self, gs: Sequence[Value | None]) -> list[Value | None]:
+    def cotangents(self, gs: Sequence[Value | None]) -> Cotangents:
         """Return the cotangents of the forward loop's inputs, given the cotangents `gs` of its outputs."""
         forward, received = self.forward, self.round.received
         left = self._carry(self.kept.count)

@@ -16,13 +16,12 @@ from collections.abc import Iterable, Sequence
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.autodiff.branches import branch_cotangents
-from staticgraph.compiler.autodiff.loops import RoundsNeeded, loop_cotangents
+from staticgraph.compiler.autodiff.cotangents import Cotangents, Unbounded
+from staticgraph.compiler.autodiff.loops import loop_cotangents
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.errors import GradientError
 from staticgraph.compiler.graph.function import Node, Value, as_outputs
 from staticgraph.compiler.graph.opdef import Kind, recording
-
-__all__ = ["RoundsNeeded", "cotangents", "fit", "reached_inputs", "vjp"]
 
 _keys = itertools.count()
 _CONTROL_FLOW = {"loop": loop_cotangents, "branch": branch_cotangents}
@@ -34,18 +33,18 @@ def vjp(
     seeds: Sequence[Value | None],
     xs: Sequence[Value],
     stops: Iterable[Value] = (),
-) -> list[Value | None]:
+) -> Cotangents | Unbounded:
     """The derivatives of sum(seed * y) by each x; None where no path leads from the x to a y.
 
     A seed of None means ones. Differentiation does not look below `stops`. Takes time linear in the nodes
-    between xs and ys.
+    between xs and ys. Returns a loop on the way that has no bound, if there is one.
     """
     with recording(build):
         walk = _Walk(build, xs, stops)
         for y, seed in zip(ys, seeds, strict=True):
             walk.receive(y, ops.ones_like(y) if seed is None else seed)
-        walk.run(ys)
-        return [walk.total(x) for x in xs]
+        unbounded = walk.run(ys)
+        return [walk.total(x) for x in xs] if unbounded is None else unbounded
 
 
 class _Walk:
@@ -66,13 +65,16 @@ class _Walk:
     def total(self, x: Value) -> Value | None:
         return self.received.get(x) if x in self.depends else None
 
-    def run(self, ys: Sequence[Value]) -> None:
+    def run(self, ys: Sequence[Value]) -> Unbounded | None:
         nodes = self._between(ys)
         for node in reversed(nodes):
             gs = tuple(None if v in self.stops else self.received.get(v) for v in node.outputs)
             if any(g is not None for g in gs):
                 with self.build.at(node.where):
-                    self._propagate(node, gs)
+                    unbounded = self._propagate(node, gs)
+                if unbounded is not None:
+                    return unbounded
+        return None
 
     def _between(self, ys: Sequence[Value]) -> list[Node]:
         """The nodes on paths from xs to ys, inputs before users; remembers which values depend on an x."""
@@ -82,9 +84,7 @@ class _Walk:
             node = stack.pop()
             if node not in seen:
                 seen.add(node)
-                stack.extend(
-                    v.node for v in _on_paths(node) if v.node not in seen and v not in self.stops
-                )
+                stack.extend(v.node for v in _on_paths(node) if v.node not in seen and v not in self.stops)
         self.depends: set[Value] = set(self.xs)
         between = []
         for node in sorted(seen, key=lambda n: n.serial):
@@ -93,12 +93,14 @@ class _Walk:
                 between.append(node)
         return between
 
-    def _propagate(self, node: Node, gs: tuple[Value | None, ...]) -> None:
+    def _propagate(self, node: Node, gs: tuple[Value | None, ...]) -> Unbounded | None:
         if node.op.name == "override":
             self.fed[node.inputs[0]] = node.outputs[0]
         known = [(i, v) for i, v in reached_inputs(node) if v in self.depends]
         results = [self.fed.get(v, v) for v in node.outputs]
         parts = cotangents(self.build, node, gs, results) if known else ()
+        if isinstance(parts, Unbounded):
+            return parts
         for position, value in known:
             g = parts[position]
             if g is not None:
@@ -107,6 +109,7 @@ class _Walk:
             if value in self.depends:
                 text = f"{node.op.name} ({node.op.tf}) has no gradient, and a derivative goes through it"
                 self.receive(value, ops.undefined_gradient(value, text=text))
+        return None
 
 
 def reached_inputs(node: Node) -> list[tuple[int, Value]]:
@@ -127,7 +130,7 @@ def _on_paths(node: Node) -> list[Value]:
 
 def cotangents(
     build: Builder, node: Node, gs: tuple[Value | None, ...], results: Sequence[Value] | None = None
-) -> Sequence[Value | None]:
+) -> Sequence[Value | None] | Unbounded:
     """Return what each input of `node` receives when its outputs receive `gs`.
 
     Args:
@@ -152,7 +155,10 @@ def cotangents(
     made = as_outputs(formula(*stand_ins, **node.attrs))
     pairs = [(y, g) for y, g in zip(made, gs, strict=True) if g is not None]
     wanted = [s for s in stand_ins if s.dtype.is_differentiable]
-    found = iter(vjp(build, [y for y, _ in pairs], [g for _, g in pairs], wanted, stops=stand_ins))
+    derivatives = vjp(build, [y for y, _ in pairs], [g for _, g in pairs], wanted, stops=stand_ins)
+    if isinstance(derivatives, Unbounded):
+        return derivatives
+    found = iter(derivatives)
     return [next(found) if s.dtype.is_differentiable else None for s in stand_ins]
 
 

@@ -1,16 +1,18 @@
-"""Derivatives in the user's graph as nodes of a Function: once all shapes are known."""
+"""Capture of derivatives as nodes of a Function, once all shapes are known."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.autodiff.reverse import RoundsNeeded, vjp
-from staticgraph.compiler.capture.needed import HostNeeded, StaticFeedNeeded, ValueNeeded
+from staticgraph.compiler.autodiff.cotangents import Unbounded
+from staticgraph.compiler.autodiff.reverse import vjp
+from staticgraph.compiler.capture.host import left_to_python
+from staticgraph.compiler.capture.needs import NeedsFeeds, NeedsStage, Stop, lacking_operations
 from staticgraph.compiler.capture.prune import gradient_parts
-from staticgraph.compiler.capture.reads import Reads
-from staticgraph.compiler.capture.regions import around, by_python, perform_region, with_inner
-from staticgraph.compiler.capture.state import CaptureState
+from staticgraph.compiler.capture.region_walk import perform_region
+from staticgraph.compiler.capture.regions import around, is_loop, with_inner
+from staticgraph.compiler.capture.walk import Made, Walk
 from staticgraph.compiler.graph.errors import GradientError, layout
 from staticgraph.compiler.graph.function import Function, Value, substitute
 from staticgraph.compiler.graph.lambda_lift import close, depends_on
@@ -18,45 +20,56 @@ from staticgraph.compiler.graph.opdef import OPS, Effect
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.compiler.passes.prove_requirements import proven
+from staticgraph.compiler.support.dataclass import dataclass
 
 
-def watched(operations: Iterable[Operation]) -> tuple[set[Tensor], Reads]:
-    """Return the tensors that derivatives in `operations` are taken by or stop at, and the reads."""
-    found: set[Tensor] = set()
-    for op in operations:
-        if op.definition.name == "symbolic_gradients":
-            _, _, xs, stops = gradient_parts(op)
-            found.update(xs, stops)
-    owners = {variable_of(t) for t in found}
-    return {t for t in found if variable_of(t) is None}, Reads(owners, bool(found))
-
-
-def perform_gradients(at: CaptureState, op: Operation) -> tuple[Value, ...]:
-    """The derivatives that a gradients operation stands for."""
+def gradient_inputs(op: Operation) -> Iterable[Tensor]:
+    """Return the inputs of a gradients operation but for variables to stop at, whose values do not matter."""
     ys, seeds, xs, stops = gradient_parts(op)
-    targets = [at.value(t) for t in ys]  # before `_places`: a y that is a variable is read here
-    places = [_places(at, x) for x in xs]
+    return (*ys, *seeds, *xs, *(t for t in stops if variable_of(t) is None))
+
+
+def capture_gradients(walk: Walk, op: Operation) -> Made:
+    """Return the derivatives that a gradients operation stands for."""
+    ys, seeds, xs, stops = gradient_parts(op)
+    targets = [walk.value(t) for t in ys]  # before `_places`: a y that is a variable is read here
+    places = [_places(walk, x) for x in xs]
     wanted = [place for each in places for place in each]
-    stopped = [place for t in stops for place in _places(at, t)]
-    weights: list[Value | None] = [at.value(t) for t in seeds] or [None] * len(ys)
-    try:
-        found = iter(vjp(at.build, targets, weights, wanted, stopped))
-    except RoundsNeeded as needed:
-        loop = at.loops.get(needed.family)
-        if loop is None:  # made of a gradient function in a body
-            text = "a derivative of this loop needs to know how many rounds there may be, which data decide"
-            raise GradientError(layout(text, at.build.where, hint="bound it: maximum_iterations=")) from None
-        rounds = loop.outputs[-1]
-        if (outer := _loop_around(op, rounds, at.calls.region)) is not None:
-            # A round may need the derivative of the one before it: they are counted one after the other.
-            raise by_python(at, outer) from None
-        raise (StaticFeedNeeded if rounds in at.fed else ValueNeeded)([rounds]) from None
+    stopped = [place for t in stops for place in _places(walk, t)]
+    weights: list[Value | None] = [walk.value(t) for t in seeds] or [None] * len(ys)
+    cotangents = vjp(walk.build, targets, weights, wanted, stopped)
+    if isinstance(cotangents, Unbounded):
+        return _trip_count_needed(walk, op, cotangents)
+    if op.region is walk.request.calls.region:
+        walk.losses |= dict.fromkeys(targets)
+    found = iter(cotangents)
     out = []
     for x, each in zip(xs, places, strict=True):
         parts = [g for g in (next(found) for _ in each) if g is not None]
-        total = sum(parts[1:], parts[0]) if parts else ops.zeros_like(at.value(x))
+        total = sum(parts[1:], parts[0]) if parts else ops.zeros_like(walk.value(x))
         out.append(total)
-    return tuple(out)
+    return out
+
+
+def _places(walk: Walk, x: Tensor) -> list[Value]:
+    """Return the values by which a derivative by `x` is taken: for a variable, what stands for its reads."""
+    owner = variable_of(x)
+    if owner is None or owner in walk.feeds.variables:
+        return [walk.value(x)]
+    return walk.reads.markers(owner)
+
+
+def _trip_count_needed(walk: Walk, op: Operation, unbounded: Unbounded) -> Stop:
+    """Return the need of the trip count of a loop. GradientError if nothing but the derivative counts it."""
+    loop = walk.loops.get(unbounded.family)
+    if loop is None:  # made of a gradient function in a body
+        text = "a derivative of this loop needs to know how many rounds there may be, which data decide"
+        raise GradientError(layout(text, walk.build.where, hint="bound it: maximum_iterations="))
+    trip_count = loop.outputs[-1]
+    if (outer := _loop_around(op, trip_count, walk.request.calls.region)) is not None:
+        # An iteration may need the derivative of the one before it: they are counted one after the other.
+        return left_to_python(walk, outer)
+    return (NeedsFeeds if trip_count in walk.feeds.params else NeedsStage)((trip_count,))
 
 
 def _loop_around(op: Operation, tensor: Tensor, end: Region | None) -> Operation | None:
@@ -64,60 +77,96 @@ def _loop_around(op: Operation, tensor: Tensor, end: Region | None) -> Operation
     for region in () if op.region is None else op.region.around:
         if region is end or region.owner is None:
             return None
-        if region.owner.definition.name == "while_region" and around(tensor, region) is not None:
+        if is_loop(region.owner) and around(tensor, region) is not None:
             return region.owner
     return None
 
 
-def perform_custom_gradient(at: CaptureState, op: Operation) -> Sequence[Value]:
+# Gradients that users define
+
+
+def custom_results(op: Operation) -> Sequence[Tensor]:
+    """Return the inputs of a custom gradient that are its results. Only a derivative takes the others."""
+    return op.tensors[: op.attrs["ys"]]
+
+
+def capture_custom_gradient(walk: Walk, op: Operation) -> Made:
     """Return the results of a custom gradient. Its derivatives are performed if the step has any."""
     ys, xs = op.attrs["ys"], op.attrs["xs"]
-    results = [at.value(t) for t in op.tensors[:ys]]
-    if not at.reads.any_derivatives:
+    results = [walk.value(t) for t in custom_results(op)]
+    if not walk.reads.any_derivatives:
         return results
-    derivative, captured, lacking = _derivative(at, op, results)
-    inputs = (*results, *(at.value(t) for t in op.tensors[ys : ys + xs]), *captured)
-    attrs = {"ys": ys, "xs": xs, "derivative": derivative, "lacking": lacking}
-    return at.build.node(OPS["custom_vjp"], inputs, attrs).outputs
+    given = op.tensors[ys : ys + xs]
+    made = _derivative(walk, op, results)
+    if isinstance(made, Stop):
+        return made
+    if (needs := walk.lacking(given)) is not None:
+        return needs
+    inputs = (*results, *(walk.value(t) for t in given), *made.captured)
+    attrs = {"ys": ys, "xs": xs, "derivative": made.function, "lacking": made.lacking}
+    return walk.build.node(OPS["custom_vjp"], inputs, attrs).outputs
 
 
-def _derivative(
-    at: CaptureState, op: Operation, ys: Sequence[Value]
-) -> tuple[Function | None, list[Value], str]:
-    """Return the derivatives as a Function of the cotangents, then captures; what it captures; and why there
-    is none.
+@dataclass(frozen=True, slots=True)
+class _Derivative:
+    """Derivative of a custom gradient.
+
+    Attributes:
+        function: The derivatives as a Function of the cotangents, then the captures; None if there are none.
+        captured: The values that it captures.
+        lacking: The message that says why there are no derivatives.
     """
+
+    function: Function | None = None
+    captured: Sequence[Value] = ()
+    lacking: str = ""
+
+
+def _derivative(walk: Walk, op: Operation, ys: Sequence[Value]) -> _Derivative | Stop:
     region: Region | None = op.attrs["derivative"]
-    if region is None and len(op.tensors) == len(ys) + op.attrs["xs"]:
-        text = f"{op.name} ({op.type}) has a gradient that is a Python function, which is not called here"
-        return None, [], layout(text, op.where)
     if region is not None:
-        if problem := _of_python(region):
-            return None, [], _lacking(op, problem)
-        params = [at.build.fresh_parameter("cotangent", y.type) for y in ys if y.dtype.is_differentiable]
-        sound = at.sound
-        try:
-            made = perform_region(at, region, params, ())
-        except (HostNeeded, ValueNeeded) as needed:
-            ops_needed = [needed.op] if isinstance(needed, HostNeeded) else [t.op for t in needed.tensors]
-            inside = [each for each in ops_needed if around(each.outputs[0], region) is not None]
-            if not inside:
-                raise
-            return None, [], _lacking(op, inside[0])
-        if at.sound in depends_on(params, [at.sound]):  # checks of what is not known when they are made
-            (at.sound,) = proven(Function((), (at.sound,))).results
-            if at.sound in depends_on(params, [at.sound]):
-                at.sound = sound
-                return None, [], _lacking(op, _checked(region))
-    else:  # of an older version
-        rest = op.tensors[len(ys) + op.attrs["xs"] :]
-        given = [at.value(t) for t in rest[op.attrs["xs"] :]]
-        params = [at.build.fresh_parameter("cotangent", g.type) for g in given]
-        table = dict(zip(given, params, strict=True))
-        made = substitute([at.value(t) for t in rest[: op.attrs["xs"]]], table)
-        params = [p for p, y in zip(params, ys, strict=True) if y.dtype.is_differentiable]
-    (function,), captured = close(at.build, params, [made], depends_on(params, made).__contains__)
-    return function, captured, ""
+        return _of_region(walk, op, region, ys)
+    if len(op.tensors) == len(ys) + op.attrs["xs"]:
+        text = f"{op.name} ({op.type}) has a gradient that is a Python function, which is not called here"
+        return _Derivative(lacking=layout(text, op.where))
+    return _of_inputs(walk, op, ys)
+
+
+def _of_region(walk: Walk, op: Operation, region: Region, ys: Sequence[Value]) -> _Derivative | Stop:
+    """Return the derivative that a region computes."""
+    if problem := _of_python(region):
+        return _Derivative(lacking=_lacking(op, problem))
+    params = [walk.build.fresh_parameter("cotangent", y.type) for y in ys if y.dtype.is_differentiable]
+    state = walk.state
+    sound = state.sound
+    made = perform_region(walk, region, params, ())
+    if isinstance(made, Stop):
+        inside = [o for o in lacking_operations(made) if around(o.outputs[0], region) is not None]
+        return _Derivative(lacking=_lacking(op, inside[0])) if inside else made
+    if state.sound in depends_on(params, [state.sound]):  # checks of what is not known when they are made
+        (state.sound,) = proven(Function((), (state.sound,))).results
+        if state.sound in depends_on(params, [state.sound]):
+            state.sound = sound
+            return _Derivative(lacking=_lacking(op, _checked(region)))
+    return _closed(walk, params, made)
+
+
+def _of_inputs(walk: Walk, op: Operation, ys: Sequence[Value]) -> _Derivative | Stop:
+    """Return the derivative that inputs give in terms of cotangents, in a graph of an older version."""
+    xs = op.attrs["xs"]
+    rest = op.tensors[len(ys) + xs :]
+    if (needs := walk.lacking(rest)) is not None:
+        return needs
+    given = [walk.value(t) for t in rest[xs:]]
+    params = [walk.build.fresh_parameter("cotangent", g.type) for g in given]
+    table = dict(zip(given, params, strict=True))
+    made = substitute([walk.value(t) for t in rest[:xs]], table)
+    return _closed(walk, [p for p, y in zip(params, ys, strict=True) if y.dtype.is_differentiable], made)
+
+
+def _closed(walk: Walk, params: Sequence[Value], made: Sequence[Value]) -> _Derivative:
+    (function,), captured = close(walk.build, params, [made], depends_on(params, made).__contains__)
+    return _Derivative(function, captured)
 
 
 def _of_python(region: Region) -> Operation | None:
@@ -138,9 +187,3 @@ def _lacking(op: Operation, problem: Operation) -> str:
     )
     hint = "only what computes with fixed shapes can be in it; outside of bodies there may be anything"
     return layout(text, op.where, [("it", problem.where)], hint)
-
-
-def _places(at: CaptureState, x: Tensor) -> list[Value]:
-    """Return the values by which a derivative by `x` is taken: for a variable, what stands for its reads."""
-    owner = variable_of(x)
-    return [at.value(x)] if owner is None or owner in at.fed_variables else at.reads.markers(owner)

@@ -1,7 +1,7 @@
-"""Assertions, prints and checks as nodes of a Function, in the order of the graph's construction.
+"""Capture of assertions, prints and checks, in the order of the graph's construction.
 
 Each takes a number from the one before it and gives one to the next: so none is left out, and none goes
-before its turn. Where there is a condition, the call back into Python is a branch.
+before its turn. If there is a condition, the call back into Python is a branch.
 """
 
 from __future__ import annotations
@@ -11,35 +11,42 @@ from collections.abc import Sequence
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.capture.state import CaptureState
+from staticgraph.compiler.capture.walk import Made, Walk
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.lambda_lift import close
 from staticgraph.compiler.graph.opdef import OPS
 from staticgraph.compiler.graph.tensor import Operation
 
 
-def perform_effect(at: CaptureState, op: Operation, inputs: Sequence[Value]) -> tuple[Value, ...]:
-    """The results of an operation with an effect: of those that have any, their first input."""
-    if (wrong := _wrong(op, inputs)) is None:
-        if at.calls.final:  # what an earlier stage of the run computes is computed again
-            at.order = ops.effect(at.order, list(inputs), operation=op)
-    elif wrong.constant is None or bool(wrong.constant):
-        at.order = _if(at, wrong, ops.effect(at.order, list(inputs), operation=op))
-    return tuple(inputs[: len(op.outputs)])
+def capture_effect(walk: Walk, op: Operation) -> Made:
+    """Return the inputs that are results too, of an operation that always has an effect, such as a print."""
+    inputs = [walk.value(t) for t in op.tensors]
+    if walk.request.calls.final:  # what an earlier stage of the run computes is computed again
+        walk.state.order = ops.effect(walk.state.order, inputs, operation=op)
+    return inputs[: len(op.outputs)]
 
 
-def _wrong(op: Operation, inputs: Sequence[Value]) -> Value | None:
-    """Return the condition under which there is something to do, or None if there always is."""
-    match op.definition.name:
-        case "assert_true":
-            return ops.logical_not(ops.reduce_all(inputs[0]))
-        case "check_numerics":
-            return ops.logical_not(ops.reduce_all(ops.is_finite(inputs[0])))
-    return None
+def capture_assertion(walk: Walk, op: Operation) -> Made:
+    """Return nothing, of an assertion. It acts if not all of its condition is True."""
+    inputs = [walk.value(t) for t in op.tensors]
+    return _conditional(walk, op, inputs, ops.logical_not(ops.reduce_all(inputs[0])))
 
 
-def _if(at: CaptureState, pred: Value, done: Value) -> Value:
-    """`done` where `pred` holds, else the order as it was."""
-    functions, captured = close(at.build, (), [[done], [at.order]], lambda v: v is done)
+def capture_numerics_check(walk: Walk, op: Operation) -> Made:
+    """Return the input of a check for NaN and infinity. It acts if there is any."""
+    inputs = [walk.value(t) for t in op.tensors]
+    return _conditional(walk, op, inputs, ops.logical_not(ops.reduce_all(ops.is_finite(inputs[0]))))
+
+
+def _conditional(walk: Walk, op: Operation, inputs: Sequence[Value], wrong: Value) -> Made:
+    """Return the results of an operation that has an effect if `wrong` holds."""
+    if wrong.constant is None or bool(wrong.constant):
+        walk.state.order = _if(walk, wrong, ops.effect(walk.state.order, list(inputs), operation=op))
+    return inputs[: len(op.outputs)]
+
+
+def _if(walk: Walk, pred: Value, done: Value) -> Value:
+    """Return `done` if `pred` holds, else the order as it was."""
+    functions, captured = close(walk.build, (), [[done], [walk.state.order]], lambda v: v is done)
     index = ops.select(pred, np.int32(0), np.int32(1))
-    return at.build.node(OPS["branch"], (index, *captured), {"branches": tuple(functions)}).outputs[0]
+    return walk.build.node(OPS["branch"], (index, *captured), {"branches": tuple(functions)}).outputs[0]

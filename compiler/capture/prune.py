@@ -1,4 +1,4 @@
-"""Which operations of the user's graph a step needs."""
+"""Prune the user's graph to the operations that a step needs."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from staticgraph.compiler.ops.structural import variable_of
 def prune(
     roots: Iterable[Operation], fed: Collection[Tensor], elsewhere: Collection[Operation] = ()
 ) -> tuple[list[Operation], set[Tensor]]:
-    """The operations that `roots` need, in order of construction, without those in `elsewhere`; and the fed
-    tensors that are computed too, since derivatives flow through them.
+    """Return the operations that `roots` need, and the fed tensors that are computed too.
 
-    FeedError for a placeholder that is not fed.
+    The operations are in order of construction, without those in `elsewhere`. A fed tensor is computed if
+    derivatives flow through it. Raises FeedError for a placeholder that is not fed.
     """
     overridden: set[Tensor] = set()
     reason: dict[Operation, Operation | None] = {}
@@ -31,7 +31,7 @@ def prune(
             reason[op] = user
             raise _missing(op, reason)
         reason[op] = user
-        if op.definition.name == "symbolic_gradients":
+        if is_gradients(op):
             through = _fed_between(op, fed)
             overridden.update(through)
             stack += [(t.op, op) for t in through]
@@ -40,17 +40,22 @@ def prune(
     return sorted(reason, key=lambda op: op.id), overridden
 
 
+def is_gradients(op: Operation) -> bool:
+    """Return True if an operation stands for derivatives."""
+    return op.definition.name == "symbolic_gradients"
+
+
 def gradient_parts(
     op: Operation,
 ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...], tuple[Tensor, ...], tuple[Tensor, ...]]:
-    """The inputs of a gradients operation: ys, seeds, xs, stops."""
+    """Return the inputs of a gradients operation: ys, seeds, xs, stops."""
     a, b, c = op.attrs["ys"], op.attrs["seeds"], op.attrs["xs"]
     inputs = op.tensors
     return inputs[:a], inputs[a : a + b], inputs[a + b : a + b + c], inputs[a + b + c :]
 
 
 def _fed_between(gradients: Operation, fed: Collection[Tensor]) -> list[Tensor]:
-    """The fed tensors on paths from the xs to the ys of a gradients operation: derivatives flow there."""
+    """Return the fed tensors through which derivatives flow, from the xs to the ys of an operation."""
     inner = {t for t in fed if t.op.tensors and t.dtype.is_differentiable and variable_of(t) is None}
     inner = {t for t in inner if t.op.definition.differentiable}
     if not inner:

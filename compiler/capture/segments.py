@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from staticgraph.compiler.capture.cuts import is_cut, string_variables, taken, written
-from staticgraph.compiler.capture.regions import is_rounds, outermost, regions_of, with_inner
+from staticgraph.compiler.capture.regions import is_loop, is_rounds, outermost, regions_of, with_inner
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.opdef import Effect, Kind
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
@@ -68,7 +68,7 @@ def is_replayed(op: Operation) -> bool:
     """Return if a derivative can flow through `op` although Python runs it: a loop that only changes shapes.
     The compiler does its rounds one after the other, since their number is known when it has run.
     """
-    if op.definition.name != "while_region" or not is_host(op):
+    if not is_loop(op) or not is_host(op):
         return False
     inner = with_inner([op])[1:]
     return all(each.definition.effect in _COMPUTING and not is_host(each) for each in inner)

@@ -1,75 +1,84 @@
-"""The state of a capture, as far as the operations need it that are captured in files of their own."""
+"""State of a run, as the walk through its operations finds it, and the feeds that stay the same.
+
+An operation that changes something replaces a value of the state. Later operations take the new value, which
+keeps them in the order of construction.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Protocol
+from collections.abc import Mapping
+from dataclasses import field
 
-from staticgraph.compiler.capture.calls import Calls
-from staticgraph.compiler.capture.reads import Reads
+import numpy as np
+
 from staticgraph.compiler.graph.builder import Builder
-from staticgraph.compiler.graph.function import Value
+from staticgraph.compiler.graph.dtypes import bool_
+from staticgraph.compiler.graph.function import Value, substitute
+from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.ops.structural import variable_of
+from staticgraph.compiler.support.dataclass import dataclass
 
 
-class CaptureState(Protocol):
-    """A graph on its way into a Function. See `Capture`, which has all of this and more.
+@dataclass(slots=True)
+class RunState:
+    """Values that operations change.
 
     Attributes:
-        build: The builder of the Function.
-        calls: The host operations around the segment.
-        checks: True if the step checks what operations require of their numbers.
-        values: The value of each tensor that is captured so far.
-        state: The present value of each variable.
-        counts: The present states of random operations in loops.
-        order: The number that the next effect takes.
+        order: A number that each effect takes, and gives a new one of: that keeps effects in order.
         sound: True in a run if all that operations required so far has held.
-        inner: The fetched tensors inside of loops and branches, by the loop or branch.
-        entered: The branches of which only tensors inside are wanted.
-        counted: The loops whose trip count is fetched.
-        loops: The loop of each family.
-        reads: The reads of variables that derivatives are taken by.
-        fed: The parameter of each fed tensor.
-        fed_variables: The parameter of each variable that is fed.
-        overridden: The fed tensors that are computed too, since derivatives flow through them.
-        known: Constants that stand for parameters, where a segment is compiled for their value.
+        variables: The present value of each variable that was read or assigned.
+        initial: The parameter for the value from before the run, of each variable that was read first.
+        counters: The parameter for the state of each random op from before the run.
+        advances: How far a run moves the state of each random op outside of loops and branches.
+        draws: The present state of each random op in a loop or branch.
     """
 
-    build: Builder
-    calls: Calls
-    checks: bool
-    values: dict[Tensor, Value]
-    state: dict[Operation, Value]
-    counts: dict[Operation, Value]
     order: Value
     sound: Value
-    inner: dict[Operation, list[Tensor]]
-    entered: set[Operation]
-    counted: set[Operation]
-    loops: dict[int, Operation]
-    reads: Reads
-    fed: dict[Tensor, Value]
-    fed_variables: dict[Operation, Value]
-    overridden: set[Tensor]
-    known: dict[Value, Value]
+    variables: dict[Operation, Value] = field(default_factory=dict)
+    initial: dict[Operation, Value] = field(default_factory=dict)
+    counters: dict[Operation, Value] = field(default_factory=dict)
+    advances: dict[Operation, int] = field(default_factory=dict)
+    draws: dict[Operation, Value] = field(default_factory=dict)
 
-    def value(self, tensor: Tensor) -> Value:
-        """Return the value of a tensor for an operation that is captured now."""
+    def assigned(self, variable: Operation) -> bool:
+        """Return True if this run has assigned a variable so far."""
+        return variable in self.variables and self.variables[variable] is not self.initial.get(variable)
 
-    def variable(self, owner: Operation) -> Value:
-        """Return the present value of a variable."""
 
-    def counter(self, op: Operation) -> Value:
-        """Return the present state of a random operation."""
+@dataclass(frozen=True, slots=True)
+class Feeds:
+    """Fed tensors.
 
-    def operand(self, op: Operation, name: str, tensor: Tensor) -> Any:
-        """Return the value of a shape, an axis and the like as a Python value."""
+    Attributes:
+        params: The parameter of each fed tensor.
+        variables: The parameter of each variable that is fed, as itself or as an operand: all that read the
+            variable take this value.
+        flags: The fed truth values, by their parameters.
+        constants: The values for which the step is compiled, by the parameters that they replace.
+    """
 
-    def flag(self, value: Value) -> Value:
-        """Return a truth value, as a constant if fed truth values decide it."""
+    params: dict[Tensor, Value]
+    variables: dict[Operation, Value]
+    flags: dict[Value, Tensor]
+    constants: dict[Value, Value]
 
-    def rounds_known(self, op: Operation) -> int | None:
-        """Return a bound of the trip count of a loop, if an earlier segment has found it out."""
+    def known(self, value: Value) -> Value:
+        """Return a value as a constant, if it depends on nothing but the values that are known."""
+        return substitute([value], self.constants)[0]
 
-    def perform_all(self, operations: Iterable[Operation]) -> None:
-        """Capture operations in this order."""
+
+def feeds_of(
+    build: Builder, types: Mapping[Tensor, TensorType], static: Mapping[Tensor, np.ndarray]
+) -> Feeds:
+    """Return parameters for fed tensors of these types. `static`: the values that are known."""
+    params = {
+        t: build.parameter(f"feed {t.name}", type.dtype, type.static_shape) for t, type in types.items()
+    }
+    return Feeds(
+        params,
+        {owner: param for t, param in params.items() if (owner := variable_of(t)) is not None},
+        {param: t for t, param in params.items() if t.dtype is bool_ and param.shape == ()},
+        {params[t]: build.constant(value, t.dtype) for t, value in static.items()},
+    )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import field
 
 from staticgraph.compiler.graph.errors import UninitializedError, layout
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.stages import Report
 from staticgraph.compiler.support.cached_property import cached_property
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -35,6 +37,7 @@ class Step:
     may_overwrite: bool = True  # variables: not where the run can fail after the step
     losses: int = 0  # how many results come after all others: what derivatives are taken of, for `checked`
     checked: bool = False  # the last result of all is a truth value without which the run changes nothing
+    reports: tuple[Report, ...] = field(default=(), repr=False, compare=False)  # of its capture's stages
 
     @cached_property
     def updates(self) -> dict[int, int]:

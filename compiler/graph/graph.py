@@ -28,6 +28,7 @@ from staticgraph.compiler.graph.scopes.names import Names, check_op_name
 from staticgraph.compiler.graph.scopes.properties import ControlDependencies, Scoped, canonical_device
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor, may_use
+from staticgraph.compiler.support.extensions import EXTENSIONS
 from staticgraph.compiler.support.forks import brief
 
 _SHOWN = 8  # tensors of a list in a message
@@ -76,7 +77,7 @@ class Graph:
                 if wrapper is not None:
                     made = self._append(op, call, f"{full_name}/{op.tf}", where)
                     with self._gradients({}):
-                        return with_derivative[0](made, wrapper, full_name)
+                        return EXTENSIONS["with_registered_gradient"](made, wrapper, full_name)
                 made = self._append(op, call, full_name, where, gradient)
             except RuleError as error:
                 self._rollback(mark, names)
@@ -141,12 +142,12 @@ class Graph:
                     items[:] = collections.get(key, [])
 
     @contextmanager
-    def attempt(self) -> Iterator[None]:
-        """Context whose operations are forgotten where it is left by an exception."""
+    def attempt(self) -> Iterator[Callable[[], None]]:
+        """Context whose operations are forgotten if it is left by an exception, or by a call of its value."""
         with self._lock:
             mark, names = len(self._operations), self.names.mark
             try:
-                yield
+                yield lambda: self._rollback(mark, names)
             except BaseException:
                 self._rollback(mark, names)
                 raise
@@ -262,7 +263,7 @@ class Graph:
 
     def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
         """This graph as TF1's message, a `GraphDef`, without the operations before `from_version`."""
-        return to_message[0](self, from_version, add_shapes)
+        return EXTENSIONS["as_graph_def"](self, from_version, add_shapes)
 
     def finalize(self) -> None:
         """Refuse all further changes."""
@@ -419,9 +420,6 @@ class Graph:
         return f"<sg.Graph of {len(self._operations)} operations>"
 
 
-# Set by the public package: what makes a message of a graph, and what wraps an operation in another gradient.
-to_message: list[Callable[..., Any]] = []
-with_derivative: list[Callable[[Operation, str, str], Any]] = []
 default_derivatives: set[str] = set()  # types of operations that have a registered gradient
 
 

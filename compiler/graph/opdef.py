@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.lazy_names import LazyTable
 
 
 class Role(Enum):
@@ -197,10 +198,9 @@ class OpDef:
         return f"<op {self.name}>"
 
 
-OPS: dict[str, OpDef] = {}
-PRIMITIVE_OPS: dict[str, OpDef] = {}  # by scalar primitive
-TF_OPS: dict[str, OpDef] = {}  # by TensorFlow's type; the first op declared for a type
-METHODS: dict[str, Callable[..., Any]] = {}  # what the operators and methods of tensors call
+OPS: LazyTable[OpDef] = LazyTable()
+PRIMITIVE_OPS: LazyTable[OpDef] = LazyTable()  # by scalar primitive
+METHODS: LazyTable[Callable[..., Any]] = LazyTable()  # functions of the operators and methods of tensors
 
 
 def register(op: OpDef) -> OpDef:
@@ -208,7 +208,6 @@ def register(op: OpDef) -> OpDef:
     if op.name in OPS:
         raise misuse(ValueError, f"there already is an op {op.name}")
     OPS[op.name] = op
-    TF_OPS.setdefault(op.tf, op)
     if op.primitive is not None:
         PRIMITIVE_OPS[op.primitive] = op
     return op
@@ -224,9 +223,10 @@ class _Namespace:
     """Every op by name, looked up when it is used: op definitions refer to each other through it."""
 
     def __getattr__(self, name: str) -> OpDef:
-        if name in OPS:
+        try:
             return OPS[name]
-        raise AttributeError(f"there is no op {name}")
+        except KeyError:
+            raise AttributeError(f"there is no op {name}") from None
 
 
 ops = _Namespace()

@@ -7,7 +7,7 @@ those around it; nothing outside may use theirs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from staticgraph.compiler.graph.dtypes import DType
@@ -16,9 +16,7 @@ from staticgraph.compiler.graph.opdef import METHODS, OpDef
 from staticgraph.compiler.graph.operators import Symbolic
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
 from staticgraph.compiler.graph.shapes import TensorShape, TensorType, as_shape, merge
-
-# Set by the public package: gives the module that knows how TensorFlow shows operations.
-in_tensorflow: list[Callable[[], Any]] = []
+from staticgraph.compiler.support.extensions import EXTENSIONS
 
 
 class Operation:
@@ -70,12 +68,12 @@ class Operation:
 
         What a program left out, such as `perm`, is a constant if it is known.
         """
-        return in_tensorflow[0]().inputs(self) if in_tensorflow else self.all_inputs
+        return EXTENSIONS["inputs"](self)
 
     @property
     def node_def(self) -> Any:
         """This operation as TensorFlow's message, a `NodeDef`."""
-        return in_tensorflow[0]().node_def(self)
+        return EXTENSIONS["node_def"](self)
 
     @property
     def all_inputs(self) -> tuple[Tensor, ...]:
@@ -97,7 +95,7 @@ class Operation:
         Raises:
             ValueError: If the operation has no attribute of that name.
         """
-        found = in_tensorflow[0]().attribute(self, name) if in_tensorflow else None
+        found = EXTENSIONS["attribute"](self, name)
         if found is None:
             if name not in self.attrs:
                 raise misuse(ValueError, f"operation {self.name} ({self.type}) has no attribute {name!r}")

@@ -157,6 +157,11 @@ class Placer:
 
     def scope(self, loops: tuple[Index, ...], bound: Bound, tasks: Sequence[Task]) -> tuple[Stmt, ...]:
         """Statements that do `tasks` where `bound` have values and `loops` are still to be opened."""
+        if empty := frozenset(i for i in loops if not i.extent):
+            # What an empty loop would do must not be begun outside of it: its positions lie in no buffer.
+            free = free_table(*(e for t in tasks for e in expressions(t)))
+            tasks = [t for t in tasks if isinstance(t, Store) and not _reads(t, free) & empty]
+            loops = tuple(i for i in loops if i.extent)
         body: list[Stmt] = []
         known: dict[Expr, Expr] = {}
         for group in _groups(tasks, bound):
@@ -169,7 +174,8 @@ class Placer:
             lets = self.hoist(axes, bound, steps, body)
             steps = [_replaced(s, lets) for s in steps]
             body += [Let(s.local, identity(r.combine, r.dtype)) for s, r in zip(steps, group, strict=True)]
-            body.append(Loop(axes[0], self.scope(axes[1:], bound | {axes[0]}, steps)))
+            if inside := self.scope(axes[1:], bound | {axes[0]}, steps):
+                body.append(Loop(axes[0], inside))
             known |= {r: s.local for s, r in zip(steps, group, strict=True)}
         tasks = [_replaced(t, known) for t in tasks]
         free = free_table(*(e for t in tasks for e in expressions(t)))

@@ -39,7 +39,7 @@ def _made(
     kw_only: bool = False,
     weakref_slot: bool = False,
 ) -> type:
-    own = {name for name in _SHARED if name in vars(cls)}
+    own = _SHARED & vars(cls).keys()
     if "__eq__" in own and cls.__hash__ is None:
         own.discard("__hash__")  # it is Python that put it there
     if cls.__doc__ is None:
@@ -48,12 +48,13 @@ def _made(
         init=False, repr=False, eq=False, slots=slots, kw_only=kw_only, weakref_slot=weakref_slot
     )
     made: type = make(cls)
-    init = _init(made)
+    every = fields(made)
+    init = _init(made, every)
     given: dict[str, Any] = {"__init__": init, "__signature__": _Signature(made, init)}
     if repr:
         given["__repr__"] = _repr
     if eq:
-        given |= _comparing(made)
+        given |= _comparing(every)
     if eq and not frozen:
         given["__hash__"] = None
     if frozen:
@@ -64,16 +65,25 @@ def _made(
     return made
 
 
-def _init(cls: type) -> Callable[..., None]:
-    taken, fixed = ([f for f in fields(cls) if f.init is init] for init in (True, False))
-    places = [f.name for f in taken if not f.kw_only]
-    names = places + [f.name for f in taken if f.kw_only]
+def _init(cls: type, fields: Sequence[Field[Any]]) -> Callable[..., None]:
+    places: list[str] = []
+    named_only: list[str] = []
+    defaults: dict[str, Any] = {}
+    factories: list[tuple[str, Callable[[], Any]]] = []
+    later: list[tuple[Callable[[Any, Any], None], Field[Any]]] = []
+    for f in fields:
+        if f.init:
+            (named_only if f.kw_only else places).append(f.name)
+            if f.default is not MISSING:
+                defaults[f.name] = f.default
+            elif f.default_factory is not MISSING:
+                factories.append((f.name, f.default_factory))
+        elif f.default is not f.default_factory:  # not both missing
+            later.append((_put(cls, f.name), f))
+    names = places + named_only
     puts = [_put(cls, name) for name in names]
     every = set(names)
-    whole = len(names) if places == names else -1  # arguments that are all values, in order
-    defaults = {f.name: f.default for f in taken if f.default is not MISSING}
-    factories = [(f.name, f.default_factory) for f in taken if f.default_factory is not MISSING]
-    later = [(_put(cls, f.name), f) for f in fixed if f.default is not f.default_factory]  # not both missing
+    whole = -1 if named_only else len(names)  # arguments that are all values, in order
     more = bool(later) or hasattr(cls, "__post_init__")
     # By the number of arguments, the values of those that may be left out after them.
     ends = {n: tuple(map(defaults.get, names[n:])) for n in range(whole) if defaults.keys() >= {*names[n:]}}
@@ -115,9 +125,12 @@ def _misuse(cls: type, args: Sequence[Any], named: Mapping[str, Any]) -> TypeErr
 
 def _put(cls: type, name: str) -> Callable[[Any, Any], None]:
     """Return a function that sets a field, even of a frozen object."""
-    found = next((vars(each)[name] for each in cls.__mro__ if name in vars(each)), None)
-    if isinstance(found, MemberDescriptorType):
-        return found.__set__
+    for each in cls.__mro__:
+        if name in each.__dict__:
+            found = each.__dict__[name]
+            if isinstance(found, MemberDescriptorType):
+                return found.__set__
+            break
     return lambda self, value: object.__setattr__(self, name, value)
 
 
@@ -153,8 +166,8 @@ def _repr(self: Any) -> str:
     return f"{type(self).__qualname__}({told})"
 
 
-def _comparing(cls: type) -> dict[str, Any]:
-    names = [f.name for f in fields(cls) if f.compare]
+def _comparing(fields: Sequence[Field[Any]]) -> dict[str, Any]:
+    names = [f.name for f in fields if f.compare]
     key: Callable[[Any], Any] = attrgetter(*names) if names else lambda self: ()
 
     def __eq__(self: Any, other: object) -> bool:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from staticgraph.compiler.capture.capture import capture
-from staticgraph.compiler.capture.needed import HostNeeded, StaticFeedNeeded, ValueNeeded
+from staticgraph.compiler.capture.needs import NeedsFeeds, NeedsHost, NeedsStage, NeedsTypes
+from staticgraph.compiler.capture.request import CaptureRequest
 from staticgraph.compiler.capture.segments import stages
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.target import CpuTarget
@@ -92,16 +93,16 @@ def _compiled(
     needed = stages(fetches.tensors, fetches.targets, feeds)
     if hosts := (*needed.leading, *needed.trailing):
         raise _refuse(name, [(op.definition.name, op.name, op.where) for op in hosts], "is done in Python")
-    try:
-        step = capture(graph, fetches.tensors, fetches.targets, feeds, variables, checks=True)
-    except StaticFeedNeeded as error:
-        raise _decided_late(name, error.feeds) from None
-    except ValueNeeded as error:
-        raise _decided_late(name, error.tensors) from None
-    except HostNeeded as error:
-        op = error.op
-        raise _refuse(name, [(op.definition.name, op.name, op.where)], "is done in Python") from None
-    made = compile(step, target, may_interpret=False)
+    request = CaptureRequest(graph, fetches.tensors, fetches.targets, feeds, variables, checks=True)
+    match capture(request):
+        case Step() as step:
+            made = compile(step, target, may_interpret=False)
+        case NeedsFeeds(tensors) | NeedsStage(tensors):
+            raise _decided_late(name, tensors)
+        case NeedsHost(op):
+            raise _refuse(name, [(op.definition.name, op.name, op.where)], "is done in Python")
+        case NeedsTypes() as needs:
+            raise AssertionError(needs)  # those of all variables are given
     if calls := made.program.host_calls:
         raise _refuse(name, [_described(call.node) for call in calls], "has no machine code")
     return CompiledFunction(

@@ -1,4 +1,5 @@
 """The CPU backend: LLVM text becomes machine code in this process, and a pool of threads runs it.
 
-`compile.py` asks the compiler, `jit.py` loads the code, `pool.py` has the threads.
+`backend.py` is the entry, `compile.py` asks the compiler, `jit.py` loads the code, `executable.py` runs it,
+`pool.py` has the threads.
 """

@@ -25,6 +25,7 @@ from staticgraph.runtime.switches.table import Settings
 
 if TYPE_CHECKING:
     from staticgraph.runtime.reports.dump import Dump
+    from staticgraph.runtime.reports.stage_log import StageLog
 
 __all__ = ["Watching", "compiled"]
 
@@ -32,31 +33,42 @@ _MUCH = 1 << 14  # elements that a step is given: with fewer it is hardly worth 
 
 
 class Watching:
-    """Observers of the compile of `what`, as requested by the settings."""
+    """Observers of the compile of `step`, called `what`, as requested by the settings."""
 
-    def __init__(self, settings: Settings, what: str) -> None:
+    def __init__(self, settings: Settings, what: str, step: Step) -> None:
         self.trace: Trace | None = _report if "rules" in settings.trace else None
+        self._what = what
         self._dump: Dump | None = None
+        self._log: StageLog | None = None
         if settings.dump is not None:
             from staticgraph.runtime.reports.dump import Dump  # what few programs ask for
 
             self._dump = Dump(settings.dump, what)
+            for report in step.reports:
+                self._dump.after_stage(*report)
+        if "stages" in settings.trace:
+            from staticgraph.runtime.reports.stage_log import StageLog
+
+            self._log = StageLog(step.reports)
 
     @property
     def observers(self) -> tuple[Observer, ...]:
         """The observers to call after each stage."""
-        return () if self._dump is None else (self._dump.after_stage,)
+        dump = () if self._dump is None else (self._dump.after_stage,)
+        return dump if self._log is None else (*dump, self._log)
 
     def finish(self, made: CompiledStep, language: str, code: Callable[[], str]) -> None:
-        """Show what came after the passes; `code` is in the language of files that end so."""
+        """Show what was observed, and the code, in the language of files that end so."""
         if self._dump is not None:
             self._dump.finish(made, language, code())
+        if self._log is not None:
+            print(f"compiled {self._what}: {self._log}", file=sys.stderr)
 
 
 def compiled(step: Step, settings: Settings, what: str) -> Compiled:
     """The step for this processor. `what` names it where it is dumped."""
     target = replace(cpu_jit.host(), fast_math=settings.math == "fast", tuned=settings.tune)
-    watching = Watching(settings, what)
+    watching = Watching(settings, what, step)
     if sum(p.size for p in step.function.params) > _MUCH:
         POOL.expect()
     made = compile(

@@ -17,6 +17,7 @@ import numpy as np
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.capture.step_digest import MOST_DATA, NoDigest, step_digest
 from staticgraph.compiler.lower.interpret_initializers import by_meaning, runs_once
+from staticgraph.compiler.stages import observation
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.cpu.loaded_program import NO_FUNCTION, LoadedProgram, LoadedStep, layout_of, prepared
 from staticgraph.runtime.disk import object_cache
@@ -31,9 +32,11 @@ _FORMAT = 1  # of an entry, and part of every key
 
 def key_of(step: Step, settings: Settings) -> str | None:
     """The name of its program on the disk; None where it is to be compiled, whatever is there."""
+    shows = settings.dump is not None or settings.trace or observation() is not None
+    if object_cache.folder() is None or shows or settings.check_nan:
+        return None
     version = compiler_version()
-    shows = settings.dump is not None or settings.trace
-    if version is None or object_cache.folder() is None or shows or settings.check_nan:
+    if version is None:
         return None
     try:
         digest = step_digest(step)

@@ -49,7 +49,7 @@ class Generated:
 
 
 def _key(digest: str) -> str | None:
-    version = compiler_version()
+    version = compiler_version() if object_cache.folder() is not None else None
     return version and hashlib.blake2b(f"{version} {digest}".encode(), digest_size=16).hexdigest()
 
 

@@ -13,17 +13,17 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from staticgraph.compiler.codegen.llvm import control_flow as at
-from staticgraph.compiler.codegen.llvm.control_flow import guarded
+from staticgraph.compiler.codegen.native.watch import Watch as Word
+from staticgraph.compiler.codegen.native.watch import guarded
 from staticgraph.compiler.support import forks
 from staticgraph.runtime.cpu.jit import Library, load
 
 _FUNCTIONS = {
-    at.ENSURE: "PyGILState_Ensure",
-    at.RELEASE: "PyGILState_Release",
-    at.SIGNALS: "PyErr_CheckSignals",
-    at.SAVE: "PyEval_SaveThread",
-    at.RESTORE: "PyEval_RestoreThread",
+    Word.ENSURE: "PyGILState_Ensure",
+    Word.RELEASE: "PyGILState_Release",
+    Word.SIGNALS: "PyErr_CheckSignals",
+    Word.SAVE: "PyEval_SaveThread",
+    Word.RESTORE: "PyEval_RestoreThread",
 }
 _STEP = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
 _GUARDED = ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
@@ -49,12 +49,12 @@ class Watch:
     """The words that compiled code looks at."""
 
     def __init__(self) -> None:
-        self._words = (ctypes.c_int64 * at.WATCH_WORDS)()
+        self._words = (ctypes.c_int64 * len(Word))()
         for word, name in _FUNCTIONS.items():
             self._words[word] = _address(name)
         if sys.platform != "win32":  # numbers of threads have 32 bits there
-            self._words[at.IDENT] = _address("PyThread_get_thread_ident")
-            self._words[at.MAIN] = ctypes.addressof(_main_thread)
+            self._words[Word.IDENT] = _address("PyThread_get_thread_ident")
+            self._words[Word.MAIN] = ctypes.addressof(_main_thread)
         self.address = ctypes.addressof(self._words)
         self._lock = forks.brief(threading.RLock())
         self._limits: object = None  # whose time is running
@@ -62,17 +62,17 @@ class Watch:
     @property
     def is_told(self) -> bool:
         """Return True if the step is to stop since its time is over."""
-        return bool(self._words[at.STOP])
+        return bool(self._words[Word.STOP])
 
     def time_into(self, address: int) -> None:
         """Have timed code write the time that it takes to a table of times."""
-        self._words[at.TIMES] = address
+        self._words[Word.TIMES] = address
 
     def guarded(self, step: int) -> Callable[[int], int]:
         """The step at this address, as a function of the address of its table. Raises what a signal handler
         raised; returns something else than 0 where the step was stopped.
         """
-        run = _GUARDED(_library()[guarded().name])
+        run = _GUARDED(_library()[guarded.code().name])
         return lambda table: run(step, table, self.address)
 
     @contextmanager
@@ -89,12 +89,12 @@ class Watch:
             timer.cancel()
             with self._lock:  # a timer that is late must not stop the next step
                 self._limits = None
-                self._words[at.STOP] = 0
+                self._words[Word.STOP] = 0
 
     def _stop(self, limits: object) -> None:
         with self._lock:
             if self._limits is limits:
-                self._words[at.STOP] = 1
+                self._words[Word.STOP] = 1
 
 
 def _address(name: str) -> int:
@@ -104,4 +104,4 @@ def _address(name: str) -> int:
 
 @functools.cache
 def _library() -> Library:
-    return load([guarded()])
+    return load([guarded.code()])

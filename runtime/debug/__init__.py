@@ -1,6 +1,7 @@
 """Debugging: a run done again by NumPy, op by op, to see what went wrong in it.
 
 * `crash_file`: a run that failed, in a file; `replay` does it again, `replay_text` shows it
-* `interpreted_run`: runs whose steps are interpreted; `compare`: when two results are the same
-* `wrong_kernel`, `wrong_pass`, `bisect`: which kernel, pass or rule is at fault; `bisect_text` shows it
+* `compare`: when two results are the same
+* `wrong_kernel`, `wrong_stage`, `wrong_pass`, `bisect`: which kernel, stage, pass or rule is at fault;
+  `bisect_text` shows it
 """

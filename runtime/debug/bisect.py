@@ -18,18 +18,20 @@ from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.errors import OpError
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.stages import NAMES
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.cached_run import CachedRun
-from staticgraph.runtime.debug.backend import Backend, Processor
+from staticgraph.runtime.cpu.backend import CpuBackend
 from staticgraph.runtime.debug.compare import ROUNDING, Difference, Tolerance, compared
-from staticgraph.runtime.debug.interpreted_run import InterpretingLog
+from staticgraph.runtime.debug.device_under_test import CpuUnderTest, DeviceUnderTest
 from staticgraph.runtime.debug.wrong_kernel import BrokenKernel, How, KernelChecks, WrongKernel
 from staticgraph.runtime.debug.wrong_pass import WrongPass, wrong_pass
 from staticgraph.runtime.fetches import Fetches
-from staticgraph.runtime.host_ops.segmented_run import run
+from staticgraph.runtime.interpreter.backend import InterpreterBackend
 from staticgraph.runtime.interpreter.interpreter import Interpreter
-from staticgraph.runtime.placement import opened
+from staticgraph.runtime.placement import open_backend
 from staticgraph.runtime.profiling.kernels import kernels_of
+from staticgraph.runtime.step_compiler import StepCompiler
 from staticgraph.runtime.switches.table import OPTIONAL_PASSES, settings
 from staticgraph.runtime.variables import VariableStore
 
@@ -76,6 +78,9 @@ class Bisection:
             rule = self.wrong_pass.rule
             return f"the pass {self.wrong_pass.name}" if rule is None else f"the rule {rule.name!r}"
         if self.kernel is not None:
+            stage = self.kernel.stage
+            if stage is not None and NAMES[stage].makes != "text":
+                return f"the stage {stage}, in the kernel {self.kernel.name}"
             return f"the code of the kernel {self.kernel.name}"
         if self.broken is not None:
             return f"the code of the kernel {self.broken}"
@@ -108,29 +113,33 @@ def calls_of(
         return quiet.results(step.function, arguments)
 
     ordered = tuple(sorted(feeds, key=lambda t: (t.op.id, t.value_index)))
-    plan = CachedRun(graph, Fetches(graph, fetches), ordered, InterpretingLog(execute))
+    again = CachedRun(
+        graph, Fetches(graph, fetches), ordered, StepCompiler(InterpreterBackend(execute)), store
+    )
     with store, suppress(Exception):
-        run(plan, [feeds[t] for t in ordered], store)
+        again.run([feeds[t] for t in ordered])
     return found
 
 
 def backend_of(
     device: str = "cpu", math: str = "precise", precision: str = "float32", cudnn: bool = True
-) -> Backend:
+) -> DeviceUnderTest:
     """Return the back end that compiles the steps of sessions with these switches.
 
     Raises FailedPreconditionError if the device does not exist.
     """
-    card = opened(settings(device=device), None)
-    if card is None:
-        return Processor.of(math)
-    from staticgraph.runtime.debug.on_card import OnCard, Precision  # what few machines have
+    opened = open_backend(settings(device=device), None)
+    if isinstance(opened, CpuBackend):
+        return CpuUnderTest.of(math)
+    from staticgraph.runtime.debug.gpu_under_test import GpuUnderTest, Precision  # what few machines have
+    from staticgraph.runtime.gpu.backend import GpuBackend
 
-    return OnCard(card, Precision(precision), cudnn)
+    assert isinstance(opened, GpuBackend)
+    return GpuUnderTest(opened.device, Precision(precision), cudnn)
 
 
 def how(
-    backend: Backend, without: frozenset[str] = frozenset(), tolerance: Tolerance = ROUNDING
+    backend: DeviceUnderTest, without: frozenset[str] = frozenset(), tolerance: Tolerance = ROUNDING
 ) -> How:  # fmt: skip
     """With this back end, and without these optional passes."""
     return How(backend, replace(tolerance, loose=backend.loose), without)

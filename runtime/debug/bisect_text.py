@@ -14,6 +14,7 @@ from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.printer import function_text
 from staticgraph.compiler.kernel.printer import kernel_text
 from staticgraph.compiler.lower.program import Launch
+from staticgraph.compiler.stages import NAMES
 from staticgraph.runtime.debug.bisect import Bisection
 from staticgraph.runtime.debug.compare import Difference
 from staticgraph.runtime.debug.wrong_kernel import WrongKernel
@@ -73,6 +74,8 @@ def _kernel_lines(kernel: WrongKernel, dumped: Path | None) -> Iterator[str]:
     yield f"  ops    {' '.join(kernel.ops)}"
     yield f"  lines  {', '.join(where.short for where in kernel.lines)}"
     yield f"  differs: {kernel.difference}"
+    if kernel.stage is not None:
+        yield f"  by the stage {kernel.stage} of the compiler: {NAMES[kernel.stage].about}"
     if dumped is not None:
         yield f"  its code and its inputs are in {dumped}"
 
@@ -133,6 +136,7 @@ def as_dict(found: Bisection) -> dict[str, Any]:
             "ops": list(kernel.ops),
             "lines": [where.short for where in kernel.lines],
             "rounds": list(kernel.rounds),
+            "stage": kernel.stage,
             "difference": _difference(kernel.difference),
         },
         "pass": None

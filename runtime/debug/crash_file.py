@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,8 @@ from staticgraph.compiler.graph.shapes import TensorType, compatible
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.extensions import extension
+from staticgraph.runtime.failures.crash_dump import KeptRun
 from staticgraph.runtime.files import archive, container, graph_file, graph_json
 from staticgraph.runtime.files.arrays import safetensors
 from staticgraph.runtime.files.arrays.safetensors import Stored
@@ -69,6 +72,22 @@ class Failure:
     operation: str | None
     switches: Mapping[str, str]
     versions: Mapping[str, str]
+
+
+@extension("write_crash_dump")
+def write_crash_dump(
+    path: Path,
+    run: KeptRun,
+    arrays: Sequence[np.ndarray],
+    computed: Mapping[Tensor, np.ndarray],
+    store: VariableStore,
+    error: Exception,
+    switches: Mapping[str, str],
+) -> None:
+    """Write the file of a run of a session. See `CrashWriter`."""
+    feeds = dict(zip(run.feeds, arrays, strict=True))
+    failed = FailedRun(tuple(run.fetches.tensors), tuple(run.fetches.targets), feeds)
+    write(path, failed, computed, store, error, switches)
 
 
 def write(

@@ -19,10 +19,10 @@ from staticgraph.compiler.ops.control_flow import functions
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.cached_run import CachedRun
 from staticgraph.runtime.debug.crash_file import Failure
-from staticgraph.runtime.debug.interpreted_run import InterpretingLog
 from staticgraph.runtime.fetches import Fetches
-from staticgraph.runtime.host_ops.segmented_run import run
+from staticgraph.runtime.interpreter.backend import InterpreterBackend
 from staticgraph.runtime.interpreter.interpreter import Interpreter, Performed
+from staticgraph.runtime.step_compiler import StepCompiler
 from staticgraph.runtime.switches.table import Settings
 
 _QUIET = ("constant", "parameter", "unset", "watch", "override", "reads_of")
@@ -132,15 +132,15 @@ def replay(failure: Failure, to: str | None = None) -> Replay:
     settings = Settings(
         check_nan=switches.get("check_nan") == "True", check_bounds=switches.get("check_bounds") != "False"
     )
-    compile_log = InterpretingLog(record.execute, settings)
-    compile_log.host_observers.append(record.called)
+    compiler = StepCompiler(InterpreterBackend(record.execute), settings)
+    compiler.host_observers.append(record.called)
     given, graph = failure.run, failure.session.graph
     fetches = Fetches(graph, [*given.fetches, *given.targets])
     feeds = tuple(sorted(given.feeds, key=lambda t: (t.op.id, t.value_index)))
-    plan = CachedRun(graph, fetches, feeds, compile_log)
     try:
         with failure.session.variables as store:
-            run(plan, [given.feeds[t] for t in feeds], store)
+            again = CachedRun(graph, fetches, feeds, compiler, store)
+            again.run([given.feeds[t] for t in feeds])
     except _Stop:
         made.stopped = True
     except Exception as error:

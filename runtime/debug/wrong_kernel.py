@@ -20,8 +20,9 @@ from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.program import lines_of
 from staticgraph.compiler.ops.control_flow import functions, taken
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.runtime.debug.backend import Arrays, Backend
 from staticgraph.runtime.debug.compare import ROUNDING, Difference, Nudge, Tolerance, differing, terms
+from staticgraph.runtime.debug.device_under_test import Arrays, DeviceUnderTest
+from staticgraph.runtime.debug.wrong_stage import wrong_stage
 from staticgraph.runtime.interpreter.interpreter import Interpreter
 
 _ROUNDS = 64  # of a loop in which its kernels are looked at
@@ -31,7 +32,7 @@ _ROUNDS = 64  # of a loop in which its kernels are looked at
 class How:
     """Configuration of a comparison: the back end, the tolerance, and the optional passes to leave out."""
 
-    backend: Backend
+    backend: DeviceUnderTest
     tolerance: Tolerance = ROUNDING
     without: frozenset[str] = frozenset()
 
@@ -47,7 +48,7 @@ class BrokenKernel(Exception):
 @dataclass(frozen=True, slots=True)
 class WrongKernel:
     """A kernel that differs. `rounds`: of the loops around it, of which `outer` is the innermost. `expected`
-    and `found` are all its results.
+    and `found` are all its results. `stage`: that of the compiler at fault, None if it is not known.
     """
 
     name: str
@@ -55,11 +56,12 @@ class WrongKernel:
     rounds: tuple[int, ...]
     difference: Difference
     compiled: CompiledStep
-    backend: Backend
+    backend: DeviceUnderTest
     inputs: tuple[np.ndarray, ...]
     expected: tuple[np.ndarray, ...]
     found: tuple[np.ndarray, ...]
     outer: Node | None = None
+    stage: str | None = None
 
     @property
     def ops(self) -> tuple[str, ...]:
@@ -110,9 +112,18 @@ class KernelChecks:
         found = self._called(compiled, inputs, self._name(group))
         dtypes = [v.dtype for v in group.outputs]
         compute = partial(self._meaning, group, reads, inputs)
-        differences = differing(compute, expected, found, dtypes, terms(group.nodes), self._how.tolerance)
+
+        def differences_of(results: Arrays) -> list[Difference]:
+            return differing(compute, expected, results, dtypes, terms(group.nodes), self._how.tolerance)
+
+        differences = differences_of(found)
         if not differences:
             return None
+        stage = None
+        if not is_control(group.root):
+            known = dict(zip(reads, inputs, strict=True))
+            compile_again = partial(self._compiled, group, reads)
+            stage = wrong_stage(group, compile_again, known, lambda made: bool(differences_of(made)))
         return WrongKernel(
             self._name(group),
             tuple(group.nodes),
@@ -123,6 +134,7 @@ class KernelChecks:
             tuple(inputs),
             tuple(expected),
             tuple(found),
+            stage=stage,
         )
 
     def _name(self, group: Group) -> str:

@@ -10,6 +10,7 @@ import functools
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from pathlib import Path
 
 from staticgraph import compiler
@@ -48,7 +49,7 @@ class _Newer(Exception):
 def _files(folder: str) -> Iterator[tuple[str, os.stat_result]]:
     """The sources in a folder and those inside it, always in the same order."""
     with os.scandir(folder) as entries:
-        for entry in sorted(entries, key=lambda entry: entry.name):
+        for entry in sorted(entries, key=attrgetter("name")):
             if entry.name.endswith(".py"):
                 yield entry.path, entry.stat()
             elif entry.name != "__pycache__" and entry.is_dir():

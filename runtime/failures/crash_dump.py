@@ -33,6 +33,7 @@ from staticgraph.compiler.graph.errors import (
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.support.extensions import EXTENSIONS
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.switches.table import Settings
 from staticgraph.runtime.variables import VariableStore
@@ -60,23 +61,23 @@ class KeptRun(Protocol):
         """The fed tensors."""
 
     @property
-    def staged(self) -> Any:
+    def segmented(self) -> Any:
         """The segmented run that does its work, or None."""
 
     @property
-    def compile_log(self) -> Any:
-        """The compile log of the session, which has its settings."""
+    def settings(self) -> Settings:
+        """The switches of its session."""
 
 
 class CrashWriter(Protocol):
-    """Writes the file of a run: its plan, the values of its feeds, what had been made in Python when it
+    """Writes the file of a run: the run, the values of its feeds, what had been made in Python when it
     failed, its variables, the error, and the switches that are not as by default.
     """
 
     def __call__(
         self,
         path: Path,
-        plan: KeptRun,
+        run: KeptRun,
         arrays: Sequence[np.ndarray],
         computed: Mapping[Tensor, np.ndarray],
         store: VariableStore,
@@ -85,34 +86,31 @@ class CrashWriter(Protocol):
     ) -> None: ...
 
 
-writers: list[CrashWriter] = []  # set by the public package
-
-
 @contextmanager
-def kept(folder: str, plan: KeptRun, arrays: Sequence[np.ndarray], store: VariableStore) -> Iterator[None]:
-    """Context for a run of `plan` with these values of its feeds; a file in `folder` tells how it fails."""
-    early = plan.staged is not None and plan.staged.changes_early
-    before = _copy(plan, store) if early else store
+def kept(folder: str, run: KeptRun, arrays: Sequence[np.ndarray], store: VariableStore) -> Iterator[None]:
+    """Context for a run with these values of its feeds; a file in `folder` tells how it fails."""
+    early = run.segmented is not None and run.segmented.changes_early
+    before = _copy(run, store) if early else store
     try:
         yield
     except _ORDINARY:
         raise
     except Exception as error:
-        _tell(error, _written(Path(folder), plan, arrays, before, error))
+        _tell(error, _written(Path(folder), run, arrays, before, error))
         raise
 
 
 def _written(
-    folder: Path, plan: KeptRun, arrays: Sequence[np.ndarray], store: VariableStore, error: Exception
+    folder: Path, run: KeptRun, arrays: Sequence[np.ndarray], store: VariableStore, error: Exception
 ) -> str:
     """Write the file; a line that says where it is, or why it is not."""
     computed: Mapping[Tensor, np.ndarray] = {}
-    if plan.staged is not None and (failed := plan.staged.take_failed()) is not None:
+    if run.segmented is not None and (failed := run.segmented.take_failed()) is not None:
         computed = failed.values
     try:
         path = _free(folder)
-        for write in writers:
-            write(path, plan, arrays, computed, store, error, _told(plan.compile_log.settings))
+        write: CrashWriter = EXTENSIONS["write_crash_dump"]
+        write(path, run, arrays, computed, store, error, _told(run.settings))
     except Exception as refused:  # the error that is told of is the run's
         why = str(refused).partition("\n")[0] or type(refused).__name__
         return f"the run was not kept: {why}"
@@ -149,12 +147,12 @@ def _told(settings: Settings) -> dict[str, str]:
     }
 
 
-def _copy(plan: KeptRun, store: VariableStore) -> VariableStore:
+def _copy(run: KeptRun, store: VariableStore) -> VariableStore:
     """The variables and the random states that a run may change before it fails."""
     from staticgraph.compiler.capture.regions import outermost, with_inner  # building a graph needs no passes
 
     copy = VariableStore()
-    roots = [*map(outermost, plan.fetches.tensors), *plan.fetches.targets]
+    roots = [*map(outermost, run.fetches.tensors), *run.fetches.targets]
     for op in with_inner(needed(roots)):
         if op.definition.name == "variable" and op in store:
             copy.commit(op, store.stored(op).copy())

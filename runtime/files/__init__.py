@@ -5,7 +5,7 @@
 * `mapped`: files that are read where they lie
 * `arrays`: files of arrays, for other programs too; `code`: machine code in a file
 * `strict_json`, `attributes`, `graph_json`, `regions`: operations as JSON, from a closed set of types
-* `late_ops`: ops that are declared when they are needed; `allowed`: what a file may hold
+* `allowed`: what a file may hold
 * `signature`: functions of a file: named inputs and outputs, and what they need
 * `values`: values of variables into a file and out of it
 * `graph_file`: a saved graph; `loaded`: what it is after loading; `summary`: what is in it, without loading

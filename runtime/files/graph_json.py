@@ -18,14 +18,13 @@ from typing import Any
 from staticgraph.compiler.graph.errors import GraphError, InvalidFileError, SaveError, layout
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.opdef import Effect, Role
+from staticgraph.compiler.graph.opdef import OPS, Effect, Role
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
 from staticgraph.compiler.graph.restore import Recorded, restorable_name, restore
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.runtime.files.allowed import refusal
 from staticgraph.runtime.files.attributes import decode, encode, encode_type, type_of
-from staticgraph.runtime.files.late_ops import op_named
 from staticgraph.runtime.files.regions import RegionReader, RegionWriter
 from staticgraph.runtime.files.strict_json import check, dump, fields, items, parse
 
@@ -168,7 +167,7 @@ def read(data: memoryview, fetch: Callable[[str], Literal]) -> tuple[Graph, list
 
 def _restore(graph: Graph, record: Any, fetch: Callable[[str], Literal], regions: RegionReader) -> None:
     record = fields(record, "an operation", _REQUIRED, _OPTIONAL)
-    name, op = record["name"], op_named(record["op"])
+    name, op = record["name"], OPS.get(record["op"])
     if op is None:
         raise InvalidFileError(f"operation {name!r} is a {record['op']!r}, which this version does not know")
     attrs = {

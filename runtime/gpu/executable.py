@@ -21,8 +21,7 @@ from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.kernel.stmt import padded
 from staticgraph.compiler.lower.memory_use import bytes_of
 from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, CONSTANTS
-from staticgraph.runtime.executable import Executable, changes
-from staticgraph.runtime.failures.checked_step import CheckedStep
+from staticgraph.runtime.executable import Checks, Origins, changes, state_arguments
 from staticgraph.runtime.gpu import copying
 from staticgraph.runtime.gpu.cuda.driver import Driver
 from staticgraph.runtime.gpu.cuda.failure import with_line, with_plan
@@ -33,32 +32,30 @@ from staticgraph.runtime.gpu.graphs.recorder import Action, GraphRecorder, prepa
 from staticgraph.runtime.gpu.staging import Packet, Slot, send_constants
 from staticgraph.runtime.gpu.store import DeviceStore
 from staticgraph.runtime.gpu.timing import FEEDS, FETCHES, UNTIMED, Untimed
-from staticgraph.runtime.memory.aligned import empty
 from staticgraph.runtime.memory.buffer_pool import LARGE, BufferPool
 from staticgraph.runtime.variables import PendingWrites, VariableStore
 
 SLOTS = 2  # the host fills one while the card reads the other
 
 
-class GpuExecutable(Executable):
-    """The functions of a step, loaded on a card, and what was captured of it. Not for two threads at once."""
+class GpuExecutable:
+    """Implements `Executable`: the functions of a step, loaded on a card, and what was captured of it."""
 
-    compiled: GpuCompiled  # type: ignore[assignment]
-    prepared: GpuCompiled  # type: ignore[assignment]
+    version = -1
 
     def __init__(
         self,
         compiled: GpuCompiled,
         device: Device,
         static: Iterable[tuple[int, bytes]] = (),
-        guard: CheckedStep | None = None,
+        checks: Checks | None = None,
         overlap: bool = True,
-        checks: FeedChecks | None = None,
+        feed_checks: FeedChecks | None = None,
     ) -> None:
         self.prepared = self.compiled = compiled
         self._overlap = overlap
-        self.guard = guard
-        self._checks = checks
+        self.checks = checks
+        self._feed_checks = feed_checks
         self.static = dict(static)
         self.needed = tuple(compiled.step.needed)
         self._device, self._driver = device, device.driver
@@ -66,7 +63,8 @@ class GpuExecutable(Executable):
         finalize(self, device.release, self._owned).atexit = False  # then it goes with the process
         before = device.functions
         prepare(device, compiled)
-        self._loaded = device.functions - before
+        loaded = device.functions - before
+        self.origins: Origins = (loaded, len(compiled.functions) - loaded, 0)
         program, step = compiled.program, compiled.step
         self._fed, self._read = len(step.feeds), len(step.reads)
         given = (*program.arguments[: self._fed], *program.arguments[self._fed + self._read :])
@@ -116,12 +114,12 @@ class GpuExecutable(Executable):
         self, feeds: Sequence[np.ndarray], states: Sequence[np.ndarray], store: DeviceStore
     ) -> Slot:  # fmt: skip
         """Run the step with these arguments: the slot that has the results."""
-        if self._checks is not None and not self._checks(feeds):
-            self._fail(feeds, states, store)
+        if self._feed_checks is not None and not self._feed_checks(feeds):
+            self._fail(feeds, store)
         try:
             return self._run(feeds, states, store)
         except Unsound:
-            self._fail(feeds, states, store)
+            self._fail(feeds, store)
         except ResourceExhaustedError as error:
             raise with_plan(error, self.compiled.memory) from None
         except OpError as error:
@@ -164,14 +162,6 @@ class GpuExecutable(Executable):
         for slot in self._slots:
             slot.given.ahead = timing is UNTIMED  # what is sent ahead is in no graph, where times are taken
         self._captured = [-1] * SLOTS
-
-    def origins(self, begun: int) -> tuple[int, int, int]:
-        return self._loaded, len(self.compiled.functions) - self._loaded, 0
-
-    @property
-    def calls(self) -> int:
-        """None: there is no machine code that could be called without Python."""
-        return 0
 
     # What is asked of the card
 
@@ -236,15 +226,11 @@ class GpuExecutable(Executable):
             store.changed(op)
         self._marked = store.turns
 
-    def _fail(
-        self, feeds: Sequence[np.ndarray], states: Sequence[np.ndarray], store: DeviceStore
-    ) -> NoReturn:
+    def _fail(self, feeds: Sequence[np.ndarray], store: DeviceStore) -> NoReturn:
         """Raise the error that says which check of the step failed."""
-        assert self.guard is not None
+        assert self.checks is not None
         types = self.compiled.program.arguments[self._fed :]
-        reads = zip(self.compiled.step.reads, types, strict=False)
-        values = [store.stored(op) if op in store else empty(type) for op, type in reads]
-        self.guard.fail([*feeds, *values, *states])
+        self.checks.fail([*feeds, *state_arguments(self.compiled.step, types, store)])
 
     # Where results go
 
@@ -257,7 +243,7 @@ class GpuExecutable(Executable):
         step, program = self.compiled.step, self.compiled.program
         old = {op: program.arguments[self._fed + i] for i, op in enumerate(step.reads)}
         reshaped = op in old and old[op] != program.results[r]
-        last = step.may_overwrite if self.guard is None else self.guard.last
+        last = step.may_overwrite if self.checks is None else self.checks.last
         return last and not reshaped
 
     def _is_moved(self, r: int) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 
 from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.runtime.executable import Executable
+from staticgraph.runtime.cpu.executable import CpuExecutable
 from staticgraph.runtime.memory.aligned import empty
 
 
@@ -20,7 +20,7 @@ class FeedChecks:
         feeds: Which feeds these are.
     """
 
-    def __init__(self, program: Executable, feeds: Sequence[int]) -> None:
+    def __init__(self, program: CpuExecutable, feeds: Sequence[int]) -> None:
         self._program = program
         self._feeds = feeds
         self._sound = [empty(TensorType(bool_, ()))]

@@ -9,10 +9,10 @@ from staticgraph.runtime.gpu.executable import GpuExecutable
 from staticgraph.runtime.gpu.limits import measured
 from staticgraph.runtime.gpu.timing import UNTIMED, Timing
 from staticgraph.runtime.profiling.limits import Limits
-from staticgraph.runtime.profiling.stamps import Times
+from staticgraph.runtime.profiling.times import Times
 
 
-class CardMeter:
+class GpuMeter:
     """Measures what a card does: rates and limits are those of all of it."""
 
     def __init__(self, device: Device) -> None:

@@ -15,7 +15,7 @@ from dataclasses import field
 from staticgraph.compiler.lower.program import Instruction
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.gpu.cuda.driver import Driver, DriverMark
-from staticgraph.runtime.profiling.stamps import Stamp, Times
+from staticgraph.runtime.profiling.times import Stamp, Times
 
 Action = Callable[[], None]
 What = Instruction | str | None  # an instruction, what else is done, or the run as a whole

@@ -17,9 +17,9 @@ from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.shapes import compatible, shape_text
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
-from staticgraph.runtime.compile_log import HostObserver
 from staticgraph.runtime.host_ops.regions import Regions
 from staticgraph.runtime.resources import calling
+from staticgraph.runtime.step_compiler import HostObserver
 from staticgraph.runtime.variables import PendingWrites, VariableStore
 
 
@@ -115,9 +115,9 @@ class HostRunState:
             case "is_variable_initialized":
                 return (np.asarray(self._has_value(op, op.tensors[0])),)
             case "while_region":
-                return self._regions.rounds(op, lambda t: self._value(op, t), self.store)
+                return self._regions.rounds(op, lambda t: self._value(op, t))
             case "branch_region":
-                return self._regions.taken(op, lambda t: self._value(op, t), self.store)
+                return self._regions.taken(op, lambda t: self._value(op, t))
             case "report_uninitialized":
                 missing = [t.op.name for t in op.tensors if not self._has_value(op, t)]
                 return (string.round(missing),)

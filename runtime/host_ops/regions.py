@@ -13,27 +13,27 @@ import numpy as np
 
 from staticgraph.compiler.capture.calls import Calls
 from staticgraph.compiler.graph.errors import DeadlineExceededError, layout
+from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.compiler.ops.control_flow import taken
 from staticgraph.compiler.ops.structural import variable_of
-from staticgraph.runtime.cached_run import CachedRun
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.resources import remaining
-from staticgraph.runtime.variables import VariableStore
 
 Value = Callable[[Tensor], np.ndarray]
-Run = Callable[[CachedRun, Sequence[np.ndarray], VariableStore], Any]
+Run = Callable[[Sequence[np.ndarray]], Any]
+Inner = Callable[[Fetches, tuple[Tensor, ...], Calls], Run]
 
 
 class Regions:
-    """The regions of one plan, each with a plan of its own, which `run` runs."""
+    """The regions of a run, each with a run of its own, which `inner` makes."""
 
-    def __init__(self, plan: CachedRun, run: Run) -> None:
-        self._outer = plan
-        self._run = run
-        self._plans: dict[Region, CachedRun] = {}
+    def __init__(self, graph: Graph, inner: Inner) -> None:
+        self._graph = graph
+        self._inner = inner
+        self._runs: dict[Region, tuple[tuple[Tensor, ...], Run]] = {}  # what each is fed, and how it runs
 
-    def rounds(self, op: Operation, value: Value, store: VariableStore) -> tuple[np.ndarray, ...]:
+    def rounds(self, op: Operation, value: Value) -> tuple[np.ndarray, ...]:
         """Run the loop `op` with these values of its inputs. Return its results and, last, its trip count.
 
         Raises DeadlineExceededError if the time limit of the run is over.
@@ -41,33 +41,30 @@ class Regions:
         cond, body = op.attrs["cond"], op.attrs["body"]
         carried = [value(t) for t in op.tensors[: len(body.params)]]
         count = 0
-        while self._results(cond, carried, value, store)[0]:
-            carried = self._results(body, carried, value, store)
+        while self._results(cond, carried, value)[0]:
+            carried = self._results(body, carried, value)
             count += 1
             if remaining() == 0:
                 text = "the time that the run was given is over"
                 raise DeadlineExceededError(layout(text, op.where), op)
         return (*carried, np.array(count, np.int32))
 
-    def taken(self, op: Operation, value: Value, store: VariableStore) -> tuple[np.ndarray, ...]:
+    def taken(self, op: Operation, value: Value) -> tuple[np.ndarray, ...]:
         """Run the branch of `op` that its first input selects, with these values of its inputs.
 
         Return its results.
         """
         pred, branches = value(op.tensors[0]), op.attrs["branches"]
         number = int(not pred) if pred.dtype == bool else int(pred)
-        return tuple(self._results(taken(branches, number), (), value, store))
+        return tuple(self._results(taken(branches, number), (), value))
 
-    def _results(
-        self, region: Region, params: Sequence[np.ndarray], value: Value, store: VariableStore
-    ) -> list[np.ndarray]:
-        plan = self._plans.get(region)
-        if plan is None:
+    def _results(self, region: Region, params: Sequence[np.ndarray], value: Value) -> list[np.ndarray]:
+        if region not in self._runs:
             captured = [t for t in region.captures()[0] if variable_of(t) is None]
             feeds = tuple(dict.fromkeys((*region.params, *captured)))
-            fetches = Fetches(self._outer.graph, list(region.results))
-            plan = CachedRun(self._outer.graph, fetches, feeds, self._outer.compile_log, Calls(region=region))
-            self._plans[region] = plan
+            fetches = Fetches(self._graph, list(region.results))
+            self._runs[region] = feeds, self._inner(fetches, feeds, Calls(region=region))
+        feeds, run = self._runs[region]
         known = dict(zip(region.params, params, strict=True))
-        arrays = [np.asarray(known[t] if t in known else value(t)) for t in plan.feeds]
-        return [np.asarray(a) for a in self._run(plan, arrays, store)]
+        arrays = [np.asarray(known[t] if t in known else value(t)) for t in feeds]
+        return [np.asarray(a) for a in run(arrays)]

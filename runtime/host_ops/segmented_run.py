@@ -13,29 +13,28 @@ import numpy as np
 
 from staticgraph.compiler.capture.calls import Calls
 from staticgraph.compiler.capture.cuts import crossing
-from staticgraph.compiler.capture.needed import HostNeeded, ValueNeeded
+from staticgraph.compiler.capture.needs import NeedsHost, NeedsStage
 from staticgraph.compiler.capture.regions import outermost, regions_of
 from staticgraph.compiler.capture.segments import is_host, reaches, stages
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.runtime.cached_run import CachedRun
+from staticgraph.runtime.backend import FastPath
 from staticgraph.runtime.executable import Executable
-from staticgraph.runtime.fast_path.inline_cache import fast_path
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.host_ops.host_run_state import HostRunState
-from staticgraph.runtime.host_ops.regions import Regions
-from staticgraph.runtime.variables import VariableStore
+from staticgraph.runtime.host_ops.regions import Inner, Regions
+from staticgraph.runtime.program_cache import ProgramCache
 
 
 @dataclass(frozen=True, slots=True)
 class _Stage:
     """Work of one compiled stage.
 
-    Its cached run is looked up by this and by the tensors with known values.
+    Its programs are looked up by this and by the tensors with known values.
     """
 
     tensors: tuple[Tensor, ...]
@@ -47,47 +46,29 @@ class _Stage:
         return not (self.tensors or self.targets or self.calls.after)
 
 
-def needs_stages(plan: CachedRun) -> bool:
-    """Return True if `plan` has host ops, or feeds or fetches strings, as far as known before a compile."""
-    fetches = plan.fetches
-    needed = stages(fetches.tensors, fetches.targets, plan.feeds, region=plan.calls.region)
-    crossing = (*plan.feeds, *plan.fetches.tensors)
+def needs_segments(fetches: Fetches, feeds: tuple[Tensor, ...], region: Region | None = None) -> bool:
+    """Return True if a run has host ops, or feeds or fetches strings, as far as known before a compile."""
+    needed = stages(fetches.tensors, fetches.targets, feeds, region=region)
+    crossing = (*feeds, *fetches.tensors)
     return bool(needed.leading or needed.trailing) or any(t.dtype is string for t in crossing)
 
 
-def staged(plan: CachedRun) -> SegmentedRun:
-    """Return the segmented run of `plan`, made at the first call."""
-    if not isinstance(plan.staged, SegmentedRun):
-        plan.staged = made = SegmentedRun(plan)
-        return made
-    return plan.staged
-
-
-def run(plan: CachedRun, arrays: Sequence[np.ndarray], store: VariableStore) -> Any:
-    """The fetched structure of `plan` for these values of its feeds, in as many stages as it needs."""
-    if plan.staged is None and not needs_stages(plan):
-        try:
-            return plan.run(plan.ready(arrays, store), arrays, store)
-        except (ValueNeeded, HostNeeded):
-            pass
-    return staged(plan).run(arrays, store)
-
-
 class SegmentedRun:
-    """Computes what `plan` computes, in stages."""
+    """A run that one program cannot do. `inner` makes the runs of the regions of loops and branches."""
 
-    def __init__(self, plan: CachedRun) -> None:
-        self._graph = plan.graph
-        self._fetches = plan.fetches
-        self._feeds = plan.feeds
-        self._compile_log = plan.compile_log
-        self._region = plan.calls.region
-        self._regions = Regions(plan, run)
-        self._text = frozenset(t.op for t in plan.feeds if t.dtype is string)
+    def __init__(self, whole: ProgramCache, inner: Inner) -> None:
+        self._whole = whole
+        self._fetches = whole.fetches
+        self._feeds = whole.feeds
+        self._store = whole.store
+        self._region = whole.calls.region
+        self._regions = Regions(whole.graph, inner)
+        self._text = frozenset(t.op for t in whole.feeds if t.dtype is string)
         self._forced: set[Operation] = set()
         self._early: dict[_Stage, list[Tensor]] = {}  # what must be computed before a stage
         self._failed: HostRunState | None = None  # the last run that did, if failures are kept
-        self._plans: dict[tuple[_Stage, tuple[Tensor, ...]], CachedRun] = {}
+        self._fast_paths: dict[ProgramCache, FastPath] = {}
+        self._caches: dict[tuple[_Stage, tuple[Tensor, ...]], ProgramCache] = {}
         self._arrange()
 
     def _arrange(self) -> None:
@@ -112,20 +93,21 @@ class SegmentedRun:
         failed, self._failed = self._failed, None
         return failed
 
-    def run(self, arrays: Sequence[np.ndarray], store: VariableStore) -> Any:
-        """The fetched structure for these values of the feeds. Changes the variables in `store`."""
+    def run(self, arrays: Sequence[np.ndarray]) -> Any:
+        """Return the fetched structure for these values of the feeds. Change the variables."""
         if self._copied:
             arrays = [a.copy() for a in arrays]
-        turn = self._turn(arrays, store)
+        turn = self._turn(arrays)
         try:
             return self._take(turn)
         except Exception:
-            self._failed = turn if self._compile_log.settings.failures is not None else None
+            self._failed = turn if self._whole.compiler.settings.failures is not None else None
             raise
 
-    def _turn(self, arrays: Sequence[np.ndarray], store: VariableStore) -> HostRunState:
+    def _turn(self, arrays: Sequence[np.ndarray]) -> HostRunState:
         fed = dict(zip(self._feeds, arrays, strict=True))
-        return HostRunState(fed, store, self._stages, self._regions, self._compile_log.host_observers)
+        observers = self._whole.compiler.host_observers
+        return HostRunState(fed, self._store, self._stages, self._regions, observers)
 
     def _take(self, turn: HostRunState) -> Any:
         main = self._main(turn)
@@ -133,31 +115,32 @@ class SegmentedRun:
         for op in self._stages.trailing:
             turn.call(op)
         fetched = [computed[t] if t in computed else turn.value(t).copy() for t in self._fetches.tensors]
-        turn.changes.commit(turn.store)
+        turn.changes.commit(self._store)
         return self._fetches.assemble([value[()] for value in fetched])
 
     def _finish(self, main: _Stage, turn: HostRunState) -> dict[Tensor, np.ndarray]:
         """Run the main stage: the values of its tensors. Machine code does if nothing can fail after it."""
         if main.is_empty or self._stages.trailing or turn.changes.values:
             return self._compute(main, turn)
-        plan, given = self._prepared(main, turn)
-        if plan.chain is None:
-            plan.chain = fast_path(plan, range(len(plan.feeds)), turn.store)
-        made = plan.chain(*given)
+        programs, given, program = self._prepared(main, turn)
+        fast_path = self._fast_paths.get(programs)
+        if fast_path is None:
+            fast_path = self._fast_paths[programs] = programs.fast_path(tuple(range(len(given))))
+        made = fast_path(*given)
         if made is NotImplemented:
-            made = plan.run(plan.ready(given, turn.store), given, turn.store)
-            plan.chain.add(plan.program(given, turn.store))
+            made = programs.run(program, given)
+            fast_path.add(program)
         return dict(zip(main.tensors, map(np.asarray, made), strict=False))
 
-    def planned(self, arrays: Sequence[np.ndarray], store: VariableStore) -> tuple[CachedRun, Executable]:
-        """The main stage and its program. Calls the host ops whose values it needs."""
-        turn = self._turn(arrays, store)
+    def planned(self, arrays: Sequence[np.ndarray]) -> tuple[ProgramCache, Executable]:
+        """Return the programs of the main stage and that for these arrays. Call the host ops it needs."""
+        turn = self._turn(arrays)
         main = self._main(turn)
         if main.is_empty:
             text = "nothing in these fetches is compiled: they are computed in Python"
             raise InvalidArgumentError(layout(text, user_frame()))
-        plan, given = self._prepared(main, turn)
-        return plan, plan.program(given, store)
+        programs, _, program = self._prepared(main, turn, runs=False)
+        return programs, program
 
     def _main(self, turn: HostRunState) -> _Stage:
         """The stage that changes variables, when all that it needs of host ops is known."""
@@ -204,29 +187,33 @@ class SegmentedRun:
         """Run a stage: the values of its tensors."""
         if stage.is_empty:
             return {}
-        plan, given = self._prepared(stage, turn)
-        program = plan.ready(given, turn.store)
-        fetched, changes = plan.call(program, given, turn.store)
+        programs, given, program = self._prepared(stage, turn)
+        fetched, changes = programs.call(program, given)
         turn.take(program.prepared.step, stage.tensors, fetched, changes)
         return dict(zip(stage.tensors, fetched, strict=False))
 
-    def _prepared(self, stage: _Stage, turn: HostRunState) -> tuple[CachedRun, list[np.ndarray]]:
-        """The plan of a stage and the values of its feeds, after computing what its shapes depend on."""
+    def _prepared(
+        self, stage: _Stage, turn: HostRunState, runs: bool = True
+    ) -> tuple[ProgramCache, list[np.ndarray], Executable]:
+        """Return the programs of a stage, the values of their feeds and the program for these values.
+
+        Compute what shapes depend on. If the stage `runs`, its variables have the values that it needs.
+        """
         early = self._early.setdefault(stage, [])
         while True:
             if unknown := tuple(t for t in early if t not in turn.values):
                 turn.values |= self._compute(self._earlier(unknown, turn), turn)  # those of variables too
-            plan = self._plan(stage, turn)
-            given = [turn.values[t] for t in plan.feeds]
-            try:
-                plan.program(given, turn.store)
-            except ValueNeeded as needed:
-                early += needed.tensors
-                del self._plans[stage, tuple(turn.values)]
-            except HostNeeded as needed:
-                self._force(needed.op, turn)
-            else:
-                return plan, given
+            programs = self._programs(stage, turn)
+            given = [turn.values[t] for t in programs.feeds]
+            program = programs.ready(given) if runs else programs.program(given)
+            match program:
+                case NeedsStage(tensors):
+                    early += tensors
+                    self._fast_paths.pop(self._caches.pop((stage, tuple(turn.values))), None)
+                case NeedsHost(op):
+                    self._force(op, turn)
+                case _:
+                    return programs, given, program
 
     def _earlier(self, tensors: tuple[Tensor, ...], turn: HostRunState) -> _Stage:
         """The stage that computes what the shapes of another one depend on."""
@@ -242,16 +229,17 @@ class SegmentedRun:
         self._arrange()
         self._lead(turn)
 
-    def _plan(self, stage: _Stage, turn: HostRunState) -> CachedRun:
+    def _programs(self, stage: _Stage, turn: HostRunState) -> ProgramCache:
         known = tuple(turn.values)
-        plan = self._plans.get((stage, known))
-        if plan is None:
+        found = self._caches.get((stage, known))
+        if found is None:
             roots = (*(outermost(t, self._region) for t in stage.tensors), *stage.targets, *stage.calls.after)
             numbers = [t for t in known if t.dtype is not string]
             used = reaches(roots, numbers, stage.calls.elsewhere)
             feeds = tuple(sorted(used, key=lambda t: (t.op.id, t.value_index)))
-            fetches = Fetches(self._graph, [*stage.tensors, *stage.targets])
-            plan = CachedRun(self._graph, fetches, feeds, self._compile_log, stage.calls)
-            plan.know([t for t in self._early[stage] if t in feeds])
-            self._plans[stage, known] = plan
-        return plan
+            whole = self._whole
+            fetches = Fetches(whole.graph, [*stage.tensors, *stage.targets])
+            found = ProgramCache(whole.graph, fetches, feeds, whole.compiler, whole.store, stage.calls)
+            found.know([t for t in self._early[stage] if t in feeds])
+            self._caches[stage, known] = found
+        return found

@@ -5,9 +5,9 @@
 * `shapes`: feeds given by their shape only
 * `step_plan`: `Session.plan`
 * `placement_log`: the device of each operation
-* `stamps`: programs that take the time
+* `times`: measured times, and what measures them on a device (`cpu/meter.py`, `gpu/meter.py`)
 * `profile`: `Session.profile`, and the times of one run
-* `limits`: the peak rates of a core of the machine
+* `limits`: the peak rates of a device
 * `trace`: a profile as a Chrome trace, or as a TF1 message
 * `roofline`: a profile as a drawing
 """

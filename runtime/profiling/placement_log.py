@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 
 from staticgraph.compiler.capture.segments import is_host
 from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.runtime.compile_log import CompileLog
 
 
 @dataclass(slots=True)
@@ -17,8 +18,8 @@ class PlacementLog:
     """
 
     graph: Graph
-    compile_log: CompileLog
     device: str
+    on_host: Callable[[Operation], bool]  # whether the user has pinned an operation to the CPU
     _told: int = 0
 
     def __call__(self, *_: object) -> None:
@@ -26,5 +27,5 @@ class PlacementLog:
         new = self.graph.get_operations()[self._told :]
         self._told += len(new)
         for op in new:
-            place = "CPU:0" if self.compile_log.on_host(op) or is_host(op) else self.device
+            place = "CPU:0" if self.on_host(op) or is_host(op) else self.device
             print(f"{op.name}: ({op.type}): /job:localhost/replica:0/task:0/device:{place}", file=sys.stderr)

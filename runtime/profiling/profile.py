@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from staticgraph.compiler.graph.errors import FailedPreconditionError, layout
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.runtime.compile_log import CompileLog
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.profiling.limits import Limits
-from staticgraph.runtime.profiling.stamps import Meter, Timed
 from staticgraph.runtime.profiling.step_times import StepTimes, step_times
+from staticgraph.runtime.profiling.times import Meter, Timed
 
 if TYPE_CHECKING:
+    from staticgraph.runtime.reports.compile_log import CompileEvent
     from staticgraph.runtime.variables import VariableStore
 
 
@@ -27,32 +27,40 @@ class Profile:
     compared with the `limits` of the same device, measured when they are first asked for.
     """
 
-    def __init__(self, compile_log: CompileLog, store: VariableStore, meter: Meter) -> None:
+    def __init__(
+        self,
+        programs: Mapping[Executable, str],
+        observers: list[Callable[[CompileEvent], None]],
+        store: VariableStore,
+        meter: Meter,
+    ) -> None:
         self.steps: tuple[StepTimes, ...] = ()
-        self._compile_log = compile_log
+        self._programs, self._observers = programs, observers
         self._store = store
         self._meter = meter
         self._timed: dict[Executable, tuple[str, Timed]] = {}
 
     def __enter__(self) -> Profile:
         with self._store:
-            if self._compile_log.profiled:
+            if any(isinstance(observer, Profile) for observer in self._observers):
                 text = "a profile of this session is being taken already"
                 raise FailedPreconditionError(layout(text, user_frame(), hint="end it first"))
-            self._compile_log.profiled = True
-            for program, name in list(self._compile_log.programs.items()):
+            for program, name in list(self._programs.items()):
                 self._add(program, name)
-            self._compile_log.observers.append(self._add)
+            self._observers.append(self)
         return self
 
     def __exit__(self, *_: object) -> None:
         with self._store:
-            self._compile_log.observers.remove(self._add)
-            self._compile_log.profiled = False
+            self._observers.remove(self)
             for program, entry in self._timed.items():
                 entry[1].stop(program)
             self.steps = tuple(self._read())
             self._timed.clear()
+
+    def __call__(self, event: CompileEvent) -> None:
+        """Take the time of a program that was just compiled, too."""
+        self._add(event.program, event.what)
 
     def _read(self) -> Iterator[StepTimes]:
         for program, (what, timed) in self._timed.items():

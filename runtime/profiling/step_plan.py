@@ -11,9 +11,10 @@ from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.lower.memory_use import MemoryUse, size_text
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.runtime.compile_log import Compile
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.profiling.kernels import KernelView, kernels_of
+from staticgraph.runtime.reports.compile_log import Compile
+from staticgraph.runtime.reports.stage_log import StageLog
 from staticgraph.runtime.reports.table import counted, duration, table
 
 
@@ -38,6 +39,7 @@ class StepPlan:
         memory: The memory that a run takes, at most `memory.peak` bytes.
         recompiled_for: Changes that would make another program necessary.
         compiles: The compiles for this plan; empty if a run had already done them.
+        stages: The stages of these compiles, with the effect and the time of each. Print it.
         check_nan: True if kernels also look for NaN.
         check_bounds: True if kernels also look for indices and the like that are out of range.
     """
@@ -48,6 +50,7 @@ class StepPlan:
     memory: MemoryUse
     recompiled_for: tuple[str, ...]
     compiles: tuple[Compile, ...]
+    stages: StageLog
     check_nan: bool = False
     check_bounds: bool = False
 
@@ -106,6 +109,7 @@ def step_plan(
     static: Sequence[int],
     variables: Sequence[Operation],
     compiles: Sequence[Compile],
+    stages: StageLog,
 ) -> StepPlan:
     """The plan of a compiled step; InvalidArgumentError where it came as machine code.
 
@@ -123,10 +127,10 @@ def step_plan(
         if maker is not None and reader is not None and maker != reader:
             apart.append(Apart(maker, reader, pair.reason))
     again = tuple(_again(compiled, compiled.step.feeds, static, variables))
-    guard = program.guard
+    guard = program.checks
     finite = guard is not None and guard.finite
     return StepPlan(
-        what, tuple(kernels), tuple(apart), compiled.memory, again, tuple(compiles), finite,
+        what, tuple(kernels), tuple(apart), compiled.memory, again, tuple(compiles), stages, finite,
         guard is not None and not finite,
     )  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 dump/001-loss/00-graph.txt        the step as it was captured, before all passes
               stages.txt          the stages in the order in which they ran, with their files, or "unchanged"
+              01-prune.txt        the operations of the user's graph that the fetches need
               08-expand.txt       what a stage made, under its number in `compiler/stages.py`
               25-row_schedule.txt the same for each kernel, if one of them changed
               kernels.txt         each kernel as loops, or as the product that it is
@@ -40,6 +41,7 @@ class Dump:
         self._folder = Path(folder) / f"{next(_numbers):03}-{name}"
         self._times: Counter[str] = Counter()
         self._kernels = 1
+        self._compiling = False  # True once the capture is over
         self._files: dict[str, str] = {}  # of stages that have changed something
         self._waiting: dict[str, str] = {}  # headings without a text, for a file that is not there yet
         try:
@@ -52,7 +54,8 @@ class Dump:
 
     def after_stage(self, name: str, before: Any, after: Any) -> None:
         """Write what a stage made."""
-        if not self._times:
+        if not self._compiling and NAMES[name].part != "capture":
+            self._compiling = True
             self._write("00-graph.txt", function_text(before))
         self._times[name] += 1
         heading = self._heading(name)

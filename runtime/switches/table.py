@@ -25,7 +25,7 @@ from staticgraph.compiler.support.dataclass import dataclass
 MOST_THREADS = 256
 OPTIONAL_PASSES = tuple(stage.name for stage in STAGES if stage.optional)
 _PREFIX = "SG_"
-TRACES = ("compiles", "rules")
+TRACES = ("compiles", "rules", "stages")
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,8 +220,8 @@ SWITCHES = {
         ),
         Switch(
             "trace", f"any of {', '.join(TRACES)}", "nothing",
-            "what is reported on the standard error stream: each compile with its cause, each rewriting rule "
-            "that is applied",
+            "what is reported on the standard error stream: each compile with its cause, every stage of a "
+            "compile with its time and effect, each rewriting rule that is applied",
             _traces, frozenset(),
         ),
         Switch(

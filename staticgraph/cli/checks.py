@@ -112,7 +112,7 @@ def processor() -> Iterator[Finding]:
 def running() -> Iterator[Finding]:
     """Check if a step compiles and runs, if calls take the fast path, and if compiled code is cached."""
     yield self_test()
-    from staticgraph.runtime.fast_path.dispatch import unsupported
+    from staticgraph.runtime.cpu.fast_path.dispatch import unsupported
 
     why = unsupported()
     text = "runs go without Python in between" if why is None else f"runs go through ctypes: {why}"

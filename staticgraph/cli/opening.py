@@ -13,9 +13,9 @@ from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.formats.contents.graph_defs import whole
 from staticgraph.formats.onnx.load import load as load_onnx
 from staticgraph.formats.tf.graph_def.files import read_graph
+from staticgraph.formats.tf.graph_util import import_graph_def
 from staticgraph.formats.tf.saved_model.loader import load as load_saved_model
 from staticgraph.formats.tf.saved_model.loader import maybe_saved_model_directory, read_saved_model
-from staticgraph.graph_util import import_graph_def
 from staticgraph.runtime.files.nearest import nearest
 from staticgraph.runtime.session import Session
 from staticgraph.saving import load

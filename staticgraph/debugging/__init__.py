@@ -1,36 +1,41 @@
 """Checks of what a graph takes for granted, at once where it is known and else in each run."""
 
-from staticgraph.compiler.ops import is_finite, is_inf, is_nan
-from staticgraph.debugging.assertions import Assert
-from staticgraph.debugging.comparisons import (
-    assert_equal,
-    assert_greater,
-    assert_greater_equal,
-    assert_less,
-    assert_less_equal,
-    assert_near,
-    assert_negative,
-    assert_non_negative,
-    assert_non_positive,
-    assert_none_equal,
-    assert_positive,
-)
-from staticgraph.debugging.numerics import assert_all_finite, check_numerics
-from staticgraph.debugging.shapes import (
-    assert_rank,
-    assert_rank_at_least,
-    assert_rank_in,
-    assert_scalar,
-    assert_shapes,
-)
-from staticgraph.debugging.types import (
-    assert_integer,
-    assert_proper_iterable,
-    assert_same_float_dtype,
-    assert_type,
-)
-from staticgraph.mathematics.math_ops import is_non_decreasing, is_strictly_increasing
-from staticgraph.tensor_queries import is_numeric_tensor
+from typing import TYPE_CHECKING
+
+from staticgraph.compiler.support.lazy_names import lazy_names
+
+# For type checkers. A program imports what it uses, by the table below.
+if TYPE_CHECKING:
+    from staticgraph.debugging.assertions import Assert
+    from staticgraph.debugging.comparisons import (
+        assert_equal,
+        assert_greater,
+        assert_greater_equal,
+        assert_less,
+        assert_less_equal,
+        assert_near,
+        assert_negative,
+        assert_non_negative,
+        assert_non_positive,
+        assert_none_equal,
+        assert_positive,
+    )
+    from staticgraph.debugging.numerics import assert_all_finite, check_numerics
+    from staticgraph.debugging.shapes import (
+        assert_rank,
+        assert_rank_at_least,
+        assert_rank_in,
+        assert_scalar,
+        assert_shapes,
+    )
+    from staticgraph.debugging.types import (
+        assert_integer,
+        assert_proper_iterable,
+        assert_same_float_dtype,
+        assert_type,
+    )
+    from staticgraph.mathematics.math_ops import *
+    from staticgraph.tensor_queries import *
 
 __all__ = [
     "Assert",
@@ -63,3 +68,25 @@ __all__ = [
     "is_numeric_tensor",
     "is_strictly_increasing",
 ]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "staticgraph.debugging.assertions": "Assert",
+        "staticgraph.debugging.comparisons": (
+            "assert_equal assert_greater assert_greater_equal assert_less assert_less_equal assert_near "
+            "assert_negative assert_non_negative assert_non_positive assert_none_equal assert_positive"
+        ),
+        "staticgraph.debugging.numerics": "assert_all_finite check_numerics",
+        "staticgraph.debugging.shapes": (
+            "assert_rank assert_rank_at_least assert_rank_in assert_scalar assert_shapes"
+        ),
+        "staticgraph.debugging.types": (
+            "assert_integer assert_proper_iterable assert_same_float_dtype assert_type"
+        ),
+        "staticgraph.mathematics.math_ops": (
+            "is_finite is_inf is_nan is_non_decreasing is_strictly_increasing"
+        ),
+        "staticgraph.tensor_queries": "is_numeric_tensor",
+    },
+)

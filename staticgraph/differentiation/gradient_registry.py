@@ -7,9 +7,10 @@ from typing import Any, TypeVar
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import UnknownNameError, misuse
-from staticgraph.compiler.graph.graph import default_derivatives, with_derivative
+from staticgraph.compiler.graph.graph import default_derivatives
 from staticgraph.compiler.graph.opdef import OPS
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.support.extensions import extension
 from staticgraph.differentiation.gradient_functions import registered, registered_gradient, with_gradient
 
 __all__ = ["NoGradient", "NotDifferentiable", "RegisterGradient"]
@@ -83,6 +84,7 @@ def _register(name: str, f: Callable[..., Any] | None) -> None:
         default_derivatives.add(name)
 
 
+@extension("with_registered_gradient")
 def _wrapped(op: Operation, name: str, op_name: str) -> Any:
     """Return the outputs of `op`, an operation in a body, with the gradient that is registered as `name`."""
     real = [y for y in op.outputs if y.dtype.is_differentiable]
@@ -101,6 +103,3 @@ def _wrapped(op: Operation, name: str, op_name: str) -> Any:
 
         outputs = with_gradient(op.outputs, op.tensors, function, f"{op_name}/")
     return outputs[0] if len(outputs) == 1 else outputs
-
-
-with_derivative.append(_wrapped)

@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from staticgraph.compiler.capture.step import Step
-from staticgraph.compiler.compile import optimize
-from staticgraph.compiler.compile_gpu import compile_gpu
-from staticgraph.compiler.fusion.group import Fusion
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.graph import Graph, get_default_graph
-from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.stages import NAMES, observing, unobserved
-from staticgraph.draw.compiled import fused, optimized
+from staticgraph.compiler.stages import NAMES
 from staticgraph.draw.dot import dot_source
 from staticgraph.draw.fold import fold
 from staticgraph.draw.model import Drawing
 from staticgraph.draw.picture import Picture
 from staticgraph.draw.recorded import recorded
-from staticgraph.draw.sample import compiled_fetches, sample_step
-from staticgraph.draw.wording import shorten
+from staticgraph.draw.wording import refused, shorten
 from staticgraph.runtime.fetches import Fetches
 
 _FORMS = ("Function", "Fusion")
@@ -44,30 +35,28 @@ def draw(
 ) -> Picture:
     """See `visualize`."""
     if stage not in STAGES:
-        raise _refused(f"there is no stage {stage!r}", f"stage is one of {', '.join(map(repr, STAGES))}")
+        raise refused(f"there is no stage {stage!r}", f"stage is one of {', '.join(map(repr, STAGES))}")
     if max_nodes is not None and max_nodes < 1:
-        raise _refused(f"max_nodes is {max_nodes}", "give at least 1, or None for no limit")
+        raise refused(f"max_nodes is {max_nodes}", "give at least 1, or None for no limit")
     graph = what if isinstance(what, Graph) else graph_of(what)
     found = Fetches(graph, [] if what is graph else what)
     if stage == "user":
         drawing = _recorded(graph, what is graph, found)
     else:
         if what is graph:
-            raise _refused(
+            raise refused(
                 f"stage {stage!r} shows what one run computes, and a whole graph was given",
                 "pass what you would fetch: visualize([loss, train_step], ...)",
             )
-        drawing = _compiled(graph, found, stage, feeds or {}, session)
+        from staticgraph.draw.stage import drawn_stage  # the user's graph needs no compiler
+
+        drawing = drawn_stage(graph, found, stage, feeds or {}, session)
     drawing = _titled(drawing, title if title is not None else title_of(stage, what is graph, found))
     folded = fold(drawing, max_nodes, depth)
     picture = Picture(dot_source(folded, legend), folded.title or "graph", len(folded.boxes))
     if path is not None:
         picture.save(path)
     return picture
-
-
-def _refused(what: str, hint: str) -> ValueError:
-    return ValueError(layout(f"visualize: {what}", user_frame(), hint=hint))
 
 
 def graph_of(what: Any) -> Graph:
@@ -87,42 +76,6 @@ def graph_of(what: Any) -> Graph:
 def _recorded(graph: Graph, whole: bool, found: Fetches) -> Drawing:
     fetched = [*(t.op for t in found.tensors), *found.targets]
     return recorded(graph, None if whole else fetched, fetched)
-
-
-def _compiled(graph: Graph, found: Fetches, stage: str, feeds: Mapping[Any, Any], session: Any) -> Drawing:
-    functions: list[Function] = []
-    drawings: list[Drawing] = []
-
-    def captured(name: str, before: Any, after: Any) -> None:
-        if name == stage and isinstance(after, Function):
-            functions.append(after)  # the last one counts: capture begins anew when it learns more
-
-    with observing(captured):
-        step, notes = sample_step(graph, found, feeds, session)
-    names = [t.name for t in [*compiled_fetches(found), *(t for _, t in step.captured)]]
-
-    def seen(name: str, before: Any, after: Any) -> None:
-        if name == stage:
-            with unobserved():
-                drawings.append(_drawn(step, after, names))
-
-    if functions:
-        drawings.append(_drawn(step, functions[-1], names))
-    elif stage in ("optimized", "fused"):
-        fusion = optimize(step.function)
-        drawings.append(_drawn(step, fusion if stage == "fused" else fusion.function, names))
-    elif getattr(session, "device", None) is None:
-        optimize(step.function, (seen,))
-    else:
-        compile_gpu(step, (seen,))
-    if not drawings:
-        raise _refused(f"the stage {stage!r} does not run here", f"it is for: {NAMES[stage].when}")
-    drawing = drawings[0]
-    return Drawing(drawing.boxes, drawing.links, "", drawing.regions, notes)
-
-
-def _drawn(step: Step, made: Function | Fusion, names: Sequence[str]) -> Drawing:
-    return optimized(step, made, names) if isinstance(made, Function) else fused(step, made, names)
 
 
 def _titled(drawing: Drawing, title: str) -> Drawing:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler.capture.calls import Calls
 from staticgraph.compiler.capture.capture import capture
-from staticgraph.compiler.capture.needed import StaticFeedNeeded, ValueNeeded, VariableTypeNeeded
+from staticgraph.compiler.capture.needs import NeedsFeeds, NeedsHost, NeedsStage, NeedsTypes
 from staticgraph.compiler.capture.regions import is_rounds, whole
+from staticgraph.compiler.capture.request import CaptureRequest
 from staticgraph.compiler.capture.segments import is_host, stages
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.dependencies import ancestors
@@ -64,7 +66,7 @@ def sample_step(
     calls = Calls(planned.trailing, text.union(planned.leading))
     numbers = {t: type for t, type in types.items() if t.dtype is not string}
     step = _specialised(graph, fetches, numbers, values, session, calls)
-    rounds = [t.op.name for t in step.feeds if t not in types]
+    rounds = [t.op.name for t in step.feeds if t not in types and is_rounds(t)]
     if rounds:
         notes += (f"rounds of which data decide the number taken as {ASSUMED}: {', '.join(rounds)}",)
     return step, notes
@@ -87,28 +89,33 @@ def _specialised(
     variables: dict[Operation, TensorType | None] = {}
     static: dict[Tensor, np.ndarray] = {}
     while True:
-        try:
-            return capture(graph, tensors, targets, types, variables, static, calls)
-        except StaticFeedNeeded as asked:
-            static |= {tensor: _value(tensor, values) for tensor in asked.feeds}
-        except ValueNeeded as asked:
-            for tensor in asked.tensors:
-                if is_rounds(tensor) and tensor not in values:
-                    types[tensor], static[tensor] = tensor.type, np.array(ASSUMED, np.int32)
-                else:
-                    static[tensor] = _value(tensor, values)
-        except VariableTypeNeeded as asked:
-            for op in asked.variables:
-                type = op.outputs[0].type
-                known = None if session is None else session.variables.type_of(op)
-                variables[op] = known or TensorType(type.dtype, _filled(op.outputs[0], type.shape))
+        match capture(CaptureRequest(graph, tensors, targets, types, variables, static, calls)):
+            case Step() as step:
+                return step
+            case NeedsFeeds(unknown):
+                static |= {tensor: _value(tensor, values) for tensor in unknown}
+            case NeedsStage(unknown):
+                for tensor in unknown:
+                    if is_rounds(tensor) and tensor not in values:
+                        types[tensor], static[tensor] = tensor.type, np.array(ASSUMED, np.int32)
+                    else:
+                        static[tensor] = _value(tensor, values)
+            case NeedsTypes(unset):
+                for op in unset:
+                    type = op.outputs[0].type
+                    known = None if session is None else session.variables.type_of(op)
+                    variables[op] = known or TensorType(type.dtype, _filled(op.outputs[0], type.shape))
+            case NeedsHost(op):  # a loop that only Python can do: its results are taken as given
+                for tensor in (t for t in op.outputs if t not in types):
+                    types[tensor] = TensorType(tensor.dtype, _filled(tensor, tensor.type.shape))
+                calls = replace(calls, elsewhere=calls.elsewhere | {op})
 
 
 def _value(tensor: Tensor, values: Mapping[Tensor, np.ndarray]) -> np.ndarray:
     if tensor not in values:
         text = f"visualize: shapes depend on the value of {tensor.name}"
         hint = f"pass feeds={{{tensor.op.name}: an array}}"
-        raise FeedError(layout(text, tensor.op.where, hint=hint), tensor.op) from None
+        raise FeedError(layout(text, tensor.op.where, hint=hint), tensor.op)
     return values[tensor]
 
 

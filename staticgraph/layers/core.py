@@ -13,7 +13,7 @@ from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.nn.activation import activation_of
 from staticgraph.state.initializers import Zeros
-from staticgraph.state.layer import Layer, known_size, variable_options
+from staticgraph.state.layer import Layer, applied, known_size, variable_options
 
 
 class Dense(Layer):
@@ -124,12 +124,7 @@ def dense(
     >>> h, [v.name for v in sg.trainable_variables()]
     (<sg.Tensor 'dense/BiasAdd:0' shape=(?, 3) dtype=float32>, ['dense/kernel:0', 'dense/bias:0'])
     """
-    layer = Dense(
-        units, activation, use_bias, kernel_initializer, bias_initializer, kernel_regularizer,
-        bias_regularizer, activity_regularizer, kernel_constraint, bias_constraint, trainable, name,
-        _scope=name, _reuse=reuse,
-    )  # fmt: skip
-    return layer(inputs)
+    return applied(Dense, locals())
 
 
 def dropout(
@@ -142,7 +137,7 @@ def dropout(
     >>> training = sg.placeholder_with_default(False, [])
     >>> y = sg.layers.dropout(sg.placeholder(sg.float32, [None, 4]), 0.4, training=training)
     """
-    return Dropout(rate, noise_shape, seed, name)(inputs, training=training)
+    return applied(Dropout, locals())
 
 
 def flatten(inputs: Any, name: str | None = None, data_format: str = "channels_last") -> Tensor:
@@ -152,4 +147,4 @@ def flatten(inputs: Any, name: str | None = None, data_format: str = "channels_l
     >>> sg.layers.flatten(sg.placeholder(sg.float32, [None, 8, 8, 3])).shape.as_list()
     [None, 192]
     """
-    return Flatten(data_format, name=name)(inputs)
+    return applied(Flatten, locals())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from staticgraph import nn
@@ -11,7 +12,7 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.state.initializers import Ones, Zeros
-from staticgraph.state.layer import Layer, known_size, variable_options
+from staticgraph.state.layer import Layer, applied, known_size, variable_options
 from staticgraph.train.moving_averages import assign_moving_average
 
 
@@ -37,7 +38,7 @@ class BatchNormalization(Layer):
         if renorm or virtual_batch_size is not None or adjustment is not None:
             raise misuse(
                 NotImplementedError,
-                "batch_normalization(): renorm, virtual_batch_size and adjustment are not offered",
+                f"{type(self).__name__}(): renorm, virtual_batch_size and adjustment are not offered",
             )
         self.axis = axis
         self.momentum = momentum
@@ -54,10 +55,10 @@ class BatchNormalization(Layer):
         if rank is None:
             raise misuse(ValueError, f"{self.name}: the number of axes of the input must be known")
         axis = self.axis[0] if isinstance(self.axis, list | tuple) else self.axis
-        self.axis = axis % rank
+        self._axis = axis % rank
         # The fused operation also divides the moving variance by n - 1, as TF1 does for images.
-        self.fused = self.fused is not False and rank == 4 and self.axis in (1, 3)
-        size = [known_size(input_shape, self.axis, self.name)]
+        self._is_fused = self.fused is not False and rank == 4 and self._axis in (1, 3)
+        size = [known_size(input_shape, self._axis, self.name)]
         self.gamma = self.add_weight("gamma", size, **self.gamma_options) if self.scale else None
         self.beta = self.add_weight("beta", size, **self.beta_options) if self.center else None
         self.moving_mean = self.add_weight(
@@ -69,54 +70,57 @@ class BatchNormalization(Layer):
 
     def call(self, inputs: Tensor, training: Any = False) -> Tensor:
         training = training if isinstance(training, Tensor) else bool(training)
-        outputs: Tensor = (self._fused if self.fused else self._composed)(inputs, training)
+        outputs: Tensor = (self._fused if self._is_fused else self._composed)(inputs, training)
         outputs.set_shape(inputs.shape)  # `training` may be of unknown shape
         return outputs
 
     def _fused(self, inputs: Tensor, training: Any) -> Any:
-        size = self.moving_mean.shape.as_list()
-        gamma: Any = self.gamma if self.gamma is not None else constant(1.0, self.dtype, size)
-        beta: Any = self.beta if self.beta is not None else constant(0.0, self.dtype, size)
-        options: dict[str, Any] = {
-            "epsilon": self.epsilon,
-            "data_format": "NHWC" if self.axis == 3 else "NCHW",
-        }
+        normalize = self._fused_operation(inputs)
         known = trained = mean = variance = None
         if training is not True:
-            moving = self.moving_mean, self.moving_variance
-            known, _, _ = nn.fused_batch_norm(inputs, gamma, beta, *moving, is_training=False, **options)
+            known, _, _ = normalize(mean=self.moving_mean, variance=self.moving_variance, is_training=False)
         if training is not False:
-            trained, mean, variance = nn.fused_batch_norm(inputs, gamma, beta, is_training=True, **options)
+            trained, mean, variance = normalize(is_training=True)
         momentum = constant(self.momentum)  # made in any case, as in TF1: seeds of later operations count it
         if training is False:
             return known
         self._follow(mean, variance, momentum, training)
         return trained if training is True else ops.select(training, trained, known)
 
+    def _fused_operation(self, inputs: Tensor) -> Any:
+        """The fused operation on `inputs`, with ones and zeros for weights that the layer does not have."""
+        size = self.moving_mean.shape.as_list()
+        gamma = self.gamma if self.gamma is not None else constant(1.0, inputs.dtype, size)
+        beta = self.beta if self.beta is not None else constant(0.0, inputs.dtype, size)
+        order = "NHWC" if self._axis == 3 else "NCHW"
+        return partial(nn.fused_batch_norm, inputs, gamma, beta, epsilon=self.epsilon, data_format=order)
+
     def _composed(self, inputs: Tensor, training: Any) -> Tensor:
         mean: Any = self.moving_mean
         variance: Any = self.moving_variance
         if training is not False:
-            rank = len(inputs.shape)
-            batch_mean, batch_variance = nn.moments(inputs, [d for d in range(rank) if d != self.axis])
+            batch_mean, batch_variance = self._moments(inputs)
             self._follow(batch_mean, batch_variance, self.momentum, training)
             if training is True:
                 mean, variance = batch_mean, batch_variance
             else:
                 mean = ops.select(training, batch_mean, mean)
                 variance = ops.select(training, batch_variance, variance)
-        last = self.axis == len(inputs.shape) - 1
+        return self._normalized(inputs, mean, variance)
+
+    def _moments(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        return nn.moments(inputs, [d for d in range(len(inputs.shape)) if d != self._axis])
+
+    def _normalized(self, inputs: Tensor, mean: Any, variance: Any) -> Tensor:
+        """The inputs less `mean`, over the root of `variance`, scaled and shifted by the weights."""
+        rank = len(inputs.shape)
+        last = self._axis == rank - 1
+        sizes = [-1 if d == self._axis else 1 for d in range(rank)]  # broadcasts along the axis
         mean, variance, beta, gamma = (
-            self._along_axis(v, inputs, last) for v in (mean, variance, self.beta, self.gamma)
+            v if v is None or last else ops.reshape(v, shape=sizes)
+            for v in (mean, variance, self.beta, self.gamma)
         )
         return nn.batch_normalization(inputs, mean, variance, beta, gamma, self.epsilon)
-
-    def _along_axis(self, value: Any, inputs: Tensor, last: bool) -> Any:
-        """A vector in the shape that broadcasts along the normalised axis."""
-        if value is None or last:
-            return value
-        sizes = [-1 if d == self.axis else 1 for d in range(len(inputs.shape))]
-        return ops.reshape(value, shape=sizes)
 
     def _follow(self, mean: Any, variance: Any, momentum: Any, training: Any) -> None:
         """Make the updates of the moving statistics."""
@@ -144,10 +148,4 @@ def batch_normalization(
     >>> [op.name for op in sg.get_collection(sg.GraphKeys.UPDATE_OPS)]
     ['batch_normalization/AssignMovingAvg', 'batch_normalization/AssignMovingAvg_1']
     """
-    layer = BatchNormalization(
-        axis, momentum, epsilon, center, scale, beta_initializer, gamma_initializer, moving_mean_initializer,
-        moving_variance_initializer, beta_regularizer, gamma_regularizer, beta_constraint, gamma_constraint,
-        renorm, renorm_clipping, renorm_momentum, fused, trainable, virtual_batch_size, adjustment, name,
-        _scope=name, _reuse=reuse,
-    )  # fmt: skip
-    return layer(inputs, training=training)
+    return applied(BatchNormalization, locals())

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from staticgraph import nn
-from staticgraph.compiler import ops
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.layers.convolution import data_format_of, sizes_of
-from staticgraph.state.layer import Layer, check_rank
+from staticgraph.layers.spatial import pool, sizes_of
+from staticgraph.state.layer import Layer, applied, check_rank
 
 
-class _Pooling(Layer):
+class Pooling(Layer):
     """Pooling over `rank` axes of space; `kind` is "max" or "avg"."""
 
     rank = 0
@@ -24,64 +22,45 @@ class _Pooling(Layer):
         super().__init__(name=name, **options)
         self.pool_size = sizes_of(pool_size, self.rank, "pool_size")
         self.strides = sizes_of(strides, self.rank, "strides")
-        self.padding = padding.upper()
-        self.data_format = data_format
+        self.padding = padding.lower()
+        self.data_format = data_format.lower()
 
     def call(self, inputs: Tensor) -> Tensor:
         check_rank(inputs.shape, self.rank + 2, self.name)
-        if self.rank == 1:  # as pooling over a plane that is one element high
-            space = 2 if self.data_format == "channels_last" else 3
-            outputs = self._pool(
-                ops.expand_dims(inputs, axis=space), (*self.pool_size, 1), (*self.strides, 1)
-            )
-            return ops.squeeze(outputs, axis=(space,))
-        return self._pool(inputs, self.pool_size, self.strides)
-
-    def _pool(self, inputs: Tensor, pool_size: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
-        over_space = {
-            (2, "max"): nn.max_pool,
-            (2, "avg"): nn.avg_pool,
-            (3, "max"): nn.max_pool3d,
-            (3, "avg"): nn.avg_pool3d,
-        }
-        last = self.data_format == "channels_last"
-        ksize = (1, *pool_size, 1) if last else (1, 1, *pool_size)
-        steps = (1, *strides, 1) if last else (1, 1, *strides)
-        function: Any = over_space[len(pool_size), self.kind]
-        return function(inputs, ksize, steps, self.padding, data_format_of(self.data_format, len(pool_size)))
+        return pool(inputs, self.pool_size, self.strides, self.padding, self.data_format, self.kind)
 
 
-class MaxPooling1D(_Pooling):
+class MaxPooling1D(Pooling):
     """The largest element of each window over one axis."""
 
     rank, kind = 1, "max"
 
 
-class MaxPooling2D(_Pooling):
+class MaxPooling2D(Pooling):
     """The largest element of each window over two axes."""
 
     rank, kind = 2, "max"
 
 
-class MaxPooling3D(_Pooling):
+class MaxPooling3D(Pooling):
     """The largest element of each window over three axes."""
 
     rank, kind = 3, "max"
 
 
-class AveragePooling1D(_Pooling):
+class AveragePooling1D(Pooling):
     """The mean of each window over one axis."""
 
     rank, kind = 1, "avg"
 
 
-class AveragePooling2D(_Pooling):
+class AveragePooling2D(Pooling):
     """The mean of each window over two axes."""
 
     rank, kind = 2, "avg"
 
 
-class AveragePooling3D(_Pooling):
+class AveragePooling3D(Pooling):
     """The mean of each window over three axes."""
 
     rank, kind = 3, "avg"
@@ -97,7 +76,7 @@ def max_pooling1d(
     >>> sg.layers.max_pooling1d(sg.placeholder(sg.float32, [None, 8, 3]), 2, 2).shape.as_list()
     [None, 4, 3]
     """
-    return MaxPooling1D(pool_size, strides, padding, data_format, name)(inputs)
+    return applied(MaxPooling1D, locals())
 
 
 def max_pooling2d(
@@ -112,7 +91,7 @@ def max_pooling2d(
     >>> sg.layers.max_pooling2d(sg.placeholder(sg.float32, [None, 8, 8, 3]), 2, 2).shape.as_list()
     [None, 4, 4, 3]
     """
-    return MaxPooling2D(pool_size, strides, padding, data_format, name)(inputs)
+    return applied(MaxPooling2D, locals())
 
 
 def max_pooling3d(
@@ -125,7 +104,7 @@ def max_pooling3d(
     >>> sg.layers.max_pooling3d(sg.placeholder(sg.float32, [None, 4, 8, 8, 3]), 2, 2).shape.as_list()
     [None, 2, 4, 4, 3]
     """
-    return MaxPooling3D(pool_size, strides, padding, data_format, name)(inputs)
+    return applied(MaxPooling3D, locals())
 
 
 def average_pooling1d(
@@ -138,7 +117,7 @@ def average_pooling1d(
     >>> sg.layers.average_pooling1d(sg.placeholder(sg.float32, [None, 8, 3]), 2, 2).shape.as_list()
     [None, 4, 3]
     """
-    return AveragePooling1D(pool_size, strides, padding, data_format, name)(inputs)
+    return applied(AveragePooling1D, locals())
 
 
 def average_pooling2d(
@@ -153,7 +132,7 @@ def average_pooling2d(
     >>> sg.layers.average_pooling2d(sg.placeholder(sg.float32, [None, 8, 8, 3]), 2, 2).shape.as_list()
     [None, 4, 4, 3]
     """
-    return AveragePooling2D(pool_size, strides, padding, data_format, name)(inputs)
+    return applied(AveragePooling2D, locals())
 
 
 def average_pooling3d(
@@ -166,4 +145,4 @@ def average_pooling3d(
     >>> sg.layers.average_pooling3d(sg.placeholder(sg.float32, [None, 4, 8, 8, 3]), 2, 2).shape.as_list()
     [None, 2, 4, 4, 3]
     """
-    return AveragePooling3D(pool_size, strides, padding, data_format, name)(inputs)
+    return applied(AveragePooling3D, locals())

@@ -1,117 +1,39 @@
 """Neural network operations, with TensorFlow 1's names: `sg.nn`."""
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from typing import TYPE_CHECKING, Any
+from staticgraph.compiler.support.lazy_names import lazy_names
 
-from staticgraph.arrays.sorting import in_top_k, top_k
-from staticgraph.arrays.space import depth_to_space, space_to_batch, space_to_depth
-from staticgraph.compiler import ops
-from staticgraph.linalg import l2_normalize
-from staticgraph.nn.activation import (
-    crelu,
-    elu,
-    leaky_relu,
-    relu,
-    relu6,
-    selu,
-    sigmoid,
-    softplus,
-    softsign,
-    swish,
-    tanh,
-)
-from staticgraph.nn.bias import bias_add, relu_layer, xw_plus_b, zero_fraction
-from staticgraph.nn.convolution import (
-    atrous_conv2d,
-    atrous_conv2d_transpose,
-    conv1d,
-    conv1d_transpose,
-    conv2d,
-    conv2d_backprop_filter,
-    conv2d_backprop_input,
-    conv2d_transpose,
-    conv3d,
-    conv3d_backprop_filter,
-    conv3d_backprop_filter_v2,
-    conv3d_transpose,
-    conv_transpose,
-    convolution,
-)
-from staticgraph.nn.depthwise import (
-    depthwise_conv2d,
-    depthwise_conv2d_backprop_filter,
-    depthwise_conv2d_backprop_input,
-    depthwise_conv2d_native,
-    depthwise_conv2d_native_backprop_filter,
-    depthwise_conv2d_native_backprop_input,
-    separable_conv2d,
-)
-from staticgraph.nn.embedding import embedding_lookup
-from staticgraph.nn.loss import (
-    log_poisson_loss,
-    log_softmax,
-    sigmoid_cross_entropy_with_logits,
-    softmax,
-    softmax_cross_entropy_with_logits,
-    softmax_cross_entropy_with_logits_v2,
-    sparse_softmax_cross_entropy_with_logits,
-    weighted_cross_entropy_with_logits,
-)
-from staticgraph.nn.morphology import dilation2d, erosion2d
-from staticgraph.nn.normalization import (
-    batch_norm_with_global_normalization,
-    batch_normalization,
-    dropout,
-    fused_batch_norm,
-    layer_normalization,
-    local_response_normalization,
-    lrn,
-    moments,
-    normalize_moments,
-    sufficient_statistics,
-    weighted_moments,
-)
-from staticgraph.nn.pooling import (
-    avg_pool,
-    avg_pool1d,
-    avg_pool2d,
-    avg_pool3d,
-    avg_pool_v2,
-    max_pool,
-    max_pool1d,
-    max_pool2d,
-    max_pool3d,
-    max_pool_v2,
-    max_pool_with_argmax,
-    pool,
-)
-from staticgraph.nn.sampled_loss import nce_loss, sampled_softmax_loss
-from staticgraph.nn.sampling import (
-    all_candidate_sampler,
-    compute_accidental_hits,
-    fixed_unigram_candidate_sampler,
-    log_uniform_candidate_sampler,
-    uniform_candidate_sampler,
-)
-from staticgraph.nn.scaling import compute_average_loss, scale_regularization_loss
-from staticgraph.nn.sparse_embedding import embedding_lookup_sparse, safe_embedding_lookup_sparse
-
-# Sequences. Imported when they are first used: most programs have none.
+# For type checkers. A program imports what it uses, by the table below.
 if TYPE_CHECKING:
+    from staticgraph.arrays.sorting import *
+    from staticgraph.arrays.space import *
+    from staticgraph.linear_algebra.norms import *
     from staticgraph.nn import rnn_cell as rnn_cell
-    from staticgraph.nn.rnn_names import (
-        bidirectional_dynamic_rnn,
-        ctc_beam_search_decoder,
-        ctc_beam_search_decoder_v2,
-        ctc_greedy_decoder,
-        ctc_loss,
-        dynamic_rnn,
-        raw_rnn,
-        static_bidirectional_rnn,
-        static_rnn,
-        static_state_saving_rnn,
+    from staticgraph.nn.activation import *
+    from staticgraph.nn.bias import bias_add, relu_layer, xw_plus_b, zero_fraction
+    from staticgraph.nn.convolutions import *
+    from staticgraph.nn.ctc import *
+    from staticgraph.nn.ctc_decoding import *
+    from staticgraph.nn.depthwise import *
+    from staticgraph.nn.embedding import *
+    from staticgraph.nn.loss import *
+    from staticgraph.nn.morphology import *
+    from staticgraph.nn.normalization import *
+    from staticgraph.nn.pooling import *
+    from staticgraph.nn.rnn_dynamic import *
+    from staticgraph.nn.rnn_raw import *
+    from staticgraph.nn.rnn_static import *
+    from staticgraph.nn.sampled_loss import nce_loss, sampled_softmax_loss
+    from staticgraph.nn.sampling import (
+        all_candidate_sampler,
+        compute_accidental_hits,
+        fixed_unigram_candidate_sampler,
+        log_uniform_candidate_sampler,
+        uniform_candidate_sampler,
     )
+    from staticgraph.nn.scaling import compute_average_loss, scale_regularization_loss
+    from staticgraph.nn.sparse_embedding import *
 
 __all__ = [
     "all_candidate_sampler",
@@ -214,16 +136,56 @@ __all__ = [
     "zero_fraction",
 ]
 
-l2_loss = ops.l2_loss
-
-
-def __getattr__(name: str) -> Any:
-    if name == "rnn_cell":
-        import staticgraph.nn.rnn_cell
-
-        return staticgraph.nn.rnn_cell
-    if name in __all__:
-        from staticgraph.nn import rnn_names
-
-        return getattr(rnn_names, name)
-    raise AttributeError(f"module 'staticgraph.nn' has no attribute {name!r}")
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "staticgraph.arrays.sorting": "in_top_k top_k",
+        "staticgraph.arrays.space": "depth_to_space space_to_batch space_to_depth",
+        "staticgraph.linear_algebra.norms": "l2_normalize",
+        "staticgraph.nn.activation": (
+            "crelu elu leaky_relu relu relu6 selu sigmoid softplus softsign swish tanh"
+        ),
+        "staticgraph.nn.bias": "bias_add relu_layer xw_plus_b zero_fraction",
+        "staticgraph.nn.convolutions": (
+            "atrous_conv2d atrous_conv2d_transpose conv1d conv1d_transpose conv2d conv2d_backprop_filter "
+            "conv2d_backprop_input conv2d_transpose conv3d conv3d_backprop_filter conv3d_backprop_filter_v2 "
+            "conv3d_transpose conv_transpose convolution"
+        ),
+        "staticgraph.nn.ctc": "ctc_loss",
+        "staticgraph.nn.ctc_decoding": (
+            "ctc_beam_search_decoder ctc_beam_search_decoder_v2 ctc_greedy_decoder"
+        ),
+        "staticgraph.nn.depthwise": (
+            "depthwise_conv2d depthwise_conv2d_backprop_filter depthwise_conv2d_backprop_input "
+            "depthwise_conv2d_native depthwise_conv2d_native_backprop_filter "
+            "depthwise_conv2d_native_backprop_input separable_conv2d"
+        ),
+        "staticgraph.nn.embedding": "embedding_lookup",
+        "staticgraph.nn.loss": (
+            "l2_loss log_poisson_loss log_softmax sigmoid_cross_entropy_with_logits softmax "
+            "softmax_cross_entropy_with_logits softmax_cross_entropy_with_logits_v2 "
+            "sparse_softmax_cross_entropy_with_logits weighted_cross_entropy_with_logits"
+        ),
+        "staticgraph.nn.morphology": "dilation2d erosion2d",
+        "staticgraph.nn.normalization": (
+            "batch_norm_with_global_normalization batch_normalization dropout fused_batch_norm "
+            "layer_normalization local_response_normalization lrn moments normalize_moments "
+            "sufficient_statistics weighted_moments"
+        ),
+        "staticgraph.nn.pooling": (
+            "avg_pool avg_pool1d avg_pool2d avg_pool3d avg_pool_v2 max_pool max_pool1d max_pool2d max_pool3d "
+            "max_pool_v2 max_pool_with_argmax pool"
+        ),
+        "staticgraph.nn.rnn_dynamic": "bidirectional_dynamic_rnn dynamic_rnn",
+        "staticgraph.nn.rnn_raw": "raw_rnn",
+        "staticgraph.nn.rnn_static": "static_bidirectional_rnn static_rnn static_state_saving_rnn",
+        "staticgraph.nn.sampled_loss": "nce_loss sampled_softmax_loss",
+        "staticgraph.nn.sampling": (
+            "all_candidate_sampler compute_accidental_hits fixed_unigram_candidate_sampler "
+            "log_uniform_candidate_sampler uniform_candidate_sampler"
+        ),
+        "staticgraph.nn.scaling": "compute_average_loss scale_regularization_loss",
+        "staticgraph.nn.sparse_embedding": "embedding_lookup_sparse safe_embedding_lookup_sparse",
+    },
+    modules={"rnn_cell": "staticgraph.nn.rnn_cell"},
+)

@@ -9,7 +9,7 @@ from staticgraph.building.framework import name_scope
 from staticgraph.building.renamed import renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.nn.convolution import conv2d, layer_attrs
+from staticgraph.nn.convolutions import conv2d, layer_attrs
 
 __all__ = [
     "depthwise_conv2d",

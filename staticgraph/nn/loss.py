@@ -14,6 +14,7 @@ from staticgraph.compiler.graph.shapes import merge
 from staticgraph.compiler.graph.tensor import Tensor
 
 __all__ = [
+    "l2_loss",
     "log_poisson_loss",
     "log_softmax",
     "sigmoid_cross_entropy_with_logits",
@@ -23,6 +24,8 @@ __all__ = [
     "sparse_softmax_cross_entropy_with_logits",
     "weighted_cross_entropy_with_logits",
 ]
+
+l2_loss = ops.l2_loss
 
 
 def softmax(logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None) -> Tensor:

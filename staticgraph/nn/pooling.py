@@ -13,7 +13,7 @@ from staticgraph.compiler.graph.dtypes import as_dtype, int32, int64
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.nn.convolution import per_axis
+from staticgraph.nn.convolutions import per_axis
 
 __all__ = [
     "avg_pool",

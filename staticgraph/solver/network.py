@@ -36,7 +36,7 @@ from staticgraph.solver.reading import INPUT
 from staticgraph.state.variable_lists import global_variables_initializer
 from staticgraph.state.variables import Variable
 from staticgraph.tf1.keras import constraints, initializers, regularizers
-from staticgraph.train.global_step import create_global_step
+from staticgraph.train.step_count import create_global_step
 
 _OBJECTS = {"_initializer": initializers, "_regularizer": regularizers, "_constraint": constraints}
 _USUAL_EPOCHS = 10

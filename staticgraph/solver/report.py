@@ -15,7 +15,7 @@ from staticgraph.solver.description import Description
 from staticgraph.solver.network import Network
 from staticgraph.tf1.keras.utils.progress import Progbar, is_screen
 from staticgraph.tf1.summary import FileWriter, Summary
-from staticgraph.train.event_files import session_log
+from staticgraph.tf1.training.event_files import session_log
 
 Values = Mapping[str, float]
 _MOST_CLASSES = 20  # whose names are shown

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -49,19 +49,23 @@ class Layer:
         self, trainable: bool = True, name: str | None = None, dtype: Any = None, *,
         activity_regularizer: Any = None, _scope: Any = None, _reuse: Any = None,
     ) -> None:  # fmt: skip
-        self.trainable = trainable
-        self.dtype = as_dtype(dtype) if dtype is not None else None
+        self._trainable = trainable
+        self._dtype: Any = as_dtype(dtype) if dtype is not None else None
         self.built = False
-        self.losses: list[Tensor] = []
-        self.updates: list[Any] = []
-        self._weights: list[Variable] = []
-        self._activity_regularizer = activity_regularizer
-        self._base_name = name or _snake_case(type(self).__name__)
+        self.activity_regularizer = activity_regularizer
+        self._losses: list[Tensor] = []
+        self._updates: list[Operation] = []
+        self._weights: list[Variable] = []  # in the order in which they were made
+        self._base_name = name or self._default_name()
         self._reuse = _reuse
         self._scope: VariableScope | None = None
         if _scope:
             with variable_scope(_scope) as self._scope:
                 pass
+
+    @classmethod
+    def _default_name(cls) -> str:
+        return snake_case(cls.__name__)
 
     @property
     def name(self) -> str:
@@ -77,28 +81,75 @@ class Layer:
         return self._scope.name
 
     @property
-    def weights(self) -> list[Variable]:
-        """All variables of the layer, trainable ones first."""
-        return self.trainable_weights + self.non_trainable_weights
+    def dtype(self) -> Any:
+        """The dtype of the weights; that of the first input by default."""
+        return self._dtype
 
-    variables = weights
+    @dtype.setter
+    def dtype(self, value: Any) -> None:
+        self._dtype = value
+
+    # What it owns
+
+    def _sublayers(self) -> Sequence[Layer]:
+        """The layers inside of this one."""
+        return ()
+
+    def _variables(self) -> Sequence[Variable]:
+        """The variables that are this layer's own."""
+        return self._weights
+
+    @property
+    def trainable(self) -> bool:
+        """True if training changes the weights. Setting it also sets it for all layers in this one."""
+        return self._trainable
+
+    @trainable.setter
+    def trainable(self, value: bool) -> None:
+        self._trainable = value
+        for layer in self._sublayers():
+            layer.trainable = value
 
     @property
     def trainable_weights(self) -> list[Variable]:
-        return [v for v in self._weights if v.trainable] if self.trainable else []
+        """The variables that training changes."""
+        if not self.trainable:
+            return []
+        own = [v for v in self._variables() if v.trainable]
+        return unique([*own, *(v for layer in self._sublayers() for v in layer.trainable_weights)])
 
     @property
     def non_trainable_weights(self) -> list[Variable]:
-        return [v for v in self._weights if not (v.trainable and self.trainable)]
+        """The variables that training does not change by gradients."""
+        own = [v for v in self._variables() if not (v.trainable and self.trainable)]
+        return unique([*own, *(v for layer in self._sublayers() for v in layer.non_trainable_weights)])
+
+    @property
+    def weights(self) -> list[Variable]:
+        """All variables, those that are trained first."""
+        return unique(self.trainable_weights + self.non_trainable_weights)
 
     trainable_variables = trainable_weights
     non_trainable_variables = non_trainable_weights
+    variables = weights
 
     def count_params(self) -> int:
-        """The number of elements of all variables."""
+        """The number of elements of all weights."""
         return sum(v.shape.num_elements() or 0 for v in self.weights)
 
-    def build(self, input_shape: TensorShape) -> None:
+    @property
+    def losses(self) -> list[Tensor]:
+        """Penalties of weights and activities, and what `add_loss` was given."""
+        return unique([*self._losses, *(t for layer in self._sublayers() for t in layer.losses)])
+
+    @property
+    def updates(self) -> list[Operation]:
+        """The operations that each training step must run."""
+        return unique([*self._updates, *(u for layer in self._sublayers() for u in layer.updates)])
+
+    # For subclasses
+
+    def build(self, input_shape: Any) -> None:
         """Make the variables, for inputs of this static shape."""
         self.built = True
 
@@ -124,7 +175,7 @@ class Layer:
             use_resource=use_resource, synchronization=synchronization, aggregation=aggregation,
             partitioner=partitioner, **options,
         )  # fmt: skip
-        self.losses += regularization[known:]
+        self._losses += regularization[known:]
         if variable not in self._weights:
             self._weights.append(variable)
         return variable
@@ -134,14 +185,15 @@ class Layer:
     def add_loss(self, losses: Any) -> None:
         """Add to the collection REGULARIZATION_LOSSES."""
         for loss in losses if isinstance(losses, list | tuple) else [losses]:
-            self.losses.append(loss)
+            self._losses.append(loss)
             loss.graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
 
-    def add_update(self, updates: Any) -> None:
-        """Add operations, such as those of moving averages, that `minimize` runs with each training step."""
+    def add_update(self, updates: Any, inputs: Any = None) -> None:
+        """Add operations, such as those of moving averages, that each training step runs."""
         for update in updates if isinstance(updates, list | tuple) else [updates]:
-            operation = update if isinstance(update, Operation) else update.op
-            self.updates.append(operation)
+            made = update() if callable(update) else update
+            operation = made if isinstance(made, Operation) else made.op
+            self._updates.append(operation)
             operation.graph.add_to_collection(GraphKeys.UPDATE_OPS, operation)
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
@@ -156,8 +208,8 @@ class Layer:
         shape: Any = [i.shape for i in inputs] if isinstance(inputs, list) else inputs.shape
         with self._opened(shape, kwargs.pop("scope", None)):
             outputs = self.call(inputs, *args, **kwargs)
-            if self._activity_regularizer is not None:
-                self._regularize_activity(outputs)
+            if self.activity_regularizer is not None:
+                self._regularize_activity([outputs])
         return outputs
 
     apply = __call__
@@ -187,14 +239,36 @@ class Layer:
                 pass
         return self._scope
 
-    def _regularize_activity(self, outputs: Tensor) -> None:
+    def _regularize_activity(self, outputs: Iterable[Tensor]) -> None:
         with name_scope("ActivityRegularizer"):
-            loss = self._activity_regularizer(outputs)
-            batch = ops.cast(ops.shape_of(outputs)[0], dtype=loss.dtype)
-            self.add_loss(loss / batch)
+            for tensor in outputs:
+                loss = self.activity_regularizer(tensor)
+                if isinstance(loss, Tensor):
+                    self.add_loss(loss / ops.cast(ops.shape_of(tensor)[0], dtype=loss.dtype))
 
 
-def _snake_case(name: str) -> str:
+def unique(items: Iterable[Any]) -> list[Any]:
+    """Each object once, in the order of its first occurrence."""
+    return list({id(item): item for item in items}.values())
+
+
+def applied(layer: type[Layer], arguments: dict[str, Any]) -> Any:
+    """Make a layer and call it.
+
+    Args:
+        layer: The class of the layer.
+        arguments: The arguments of a function, its `locals()`: `inputs` and `training` are for the call, all
+            others for the constructor.
+    """
+    given = dict(arguments)
+    call = {name: given.pop(name) for name in ("inputs", "training") if name in given}
+    if "reuse" in given:
+        given |= {"_scope": given["name"], "_reuse": given.pop("reuse")}
+    return layer(**given)(**call)
+
+
+def snake_case(name: str) -> str:
+    """`BatchNormalization` as `batch_normalization`."""
     spaced = re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
     return re.sub(r"([a-z])([A-Z])", r"\1_\2", spaced).lower()
 

@@ -1,6 +1,6 @@
 """Files of records under their older name (TF1's `tf.python_io`)."""
 
-from staticgraph.io.tf_record import (
+from staticgraph.tf1.io.tf_record import (
     TFRecordCompressionType,
     TFRecordOptions,
     TFRecordWriter,

@@ -1,111 +1,56 @@
 """Optimizers, schedules and moving averages; sessions with hooks, checkpoints, threads (TF1's `tf.train`)."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from staticgraph.train.global_step import (
-    assert_global_step,
-    create_global_step,
-    get_global_step,
-    get_or_create_global_step,
-    global_step,
-)
-from staticgraph.train.moving_averages import ExponentialMovingAverage
-from staticgraph.train.optimizers.adadelta import AdadeltaOptimizer
-from staticgraph.train.optimizers.adagrad import AdagradOptimizer
-from staticgraph.train.optimizers.adagrad_da import AdagradDAOptimizer
-from staticgraph.train.optimizers.adam import AdamOptimizer
-from staticgraph.train.optimizers.ftrl import FtrlOptimizer
-from staticgraph.train.optimizers.gradient_descent import GradientDescentOptimizer
-from staticgraph.train.optimizers.momentum import MomentumOptimizer
-from staticgraph.train.optimizers.optimizer import Optimizer
-from staticgraph.train.optimizers.proximal import ProximalAdagradOptimizer, ProximalGradientDescentOptimizer
-from staticgraph.train.optimizers.rmsprop import RMSPropOptimizer
-from staticgraph.train.schedules import (
-    cosine_decay,
-    cosine_decay_restarts,
-    exponential_decay,
-    inverse_time_decay,
-    linear_cosine_decay,
-    natural_exp_decay,
-    noisy_linear_cosine_decay,
-    piecewise_constant,
-    piecewise_constant_decay,
-    polynomial_decay,
-)
+from staticgraph.compiler.support.lazy_names import lazy_names
 
-# What runs a training loop or writes files is imported when it is first used: graphs are built without it.
+# For type checkers. A program imports what it uses, by the table below.
 if TYPE_CHECKING:
-    from staticgraph.train.checkpoint_reader import (
-        NewCheckpointReader,
-        init_from_checkpoint,
-        list_variables,
-        load_checkpoint,
-        load_variable,
-        warm_start,
+    from staticgraph.formats.tf.checkpoints.checkpoint_reader import *
+    from staticgraph.formats.tf.checkpoints.checkpoint_state import *
+    from staticgraph.formats.tf.checkpoints.imported_meta_graph import *
+    from staticgraph.formats.tf.checkpoints.new_checkpoints import *
+    from staticgraph.formats.tf.checkpoints.saver import *
+    from staticgraph.formats.tf.meta_graph.meta_graph import *
+    from staticgraph.tf1.training import queue_runner as queue_runner
+    from staticgraph.tf1.training.cluster import *
+    from staticgraph.tf1.training.coordinator import *
+    from staticgraph.tf1.training.hooks import *
+    from staticgraph.tf1.training.input_batches import *
+    from staticgraph.tf1.training.input_producers import *
+    from staticgraph.tf1.training.monitored import *
+    from staticgraph.tf1.training.queue_runner import *
+    from staticgraph.tf1.training.supervisor import *
+    from staticgraph.train.moving_averages import ExponentialMovingAverage
+    from staticgraph.train.optimizers.adam import AdamOptimizer
+    from staticgraph.train.optimizers.adaptive import AdadeltaOptimizer, AdagradOptimizer, RMSPropOptimizer
+    from staticgraph.train.optimizers.descent import GradientDescentOptimizer, MomentumOptimizer
+    from staticgraph.train.optimizers.optimizer import Optimizer
+    from staticgraph.train.optimizers.proximal import (
+        AdagradDAOptimizer,
+        FtrlOptimizer,
+        ProximalAdagradOptimizer,
+        ProximalGradientDescentOptimizer,
     )
-    from staticgraph.train.checkpoint_state import (
-        CheckpointState,
-        checkpoint_exists,
-        get_checkpoint_mtimes,
-        get_checkpoint_state,
-        latest_checkpoint,
-        remove_checkpoint,
-        update_checkpoint_state,
+    from staticgraph.train.schedules import (
+        cosine_decay,
+        cosine_decay_restarts,
+        exponential_decay,
+        inverse_time_decay,
+        linear_cosine_decay,
+        natural_exp_decay,
+        noisy_linear_cosine_decay,
+        piecewise_constant,
+        piecewise_constant_decay,
+        polynomial_decay,
     )
-    from staticgraph.train.cluster import ClusterSpec, Server, replica_device_setter
-    from staticgraph.train.coordinator import Coordinator, LooperThread
-    from staticgraph.train.hooks import (
-        CheckpointSaverHook,
-        CheckpointSaverListener,
-        FeedFnHook,
-        FinalOpsHook,
-        GlobalStepWaiterHook,
-        LoggingTensorHook,
-        NanLossDuringTrainingError,
-        NanTensorHook,
-        ProfilerHook,
-        SecondOrStepTimer,
-        SessionRunArgs,
-        SessionRunContext,
-        SessionRunHook,
-        SessionRunValues,
-        StepCounterHook,
-        StopAtStepHook,
-        SummarySaverHook,
+    from staticgraph.train.step_count import (
+        assert_global_step,
+        create_global_step,
+        get_global_step,
+        get_or_create_global_step,
+        global_step,
     )
-    from staticgraph.train.input_batches import (
-        batch,
-        batch_join,
-        maybe_batch,
-        maybe_batch_join,
-        maybe_shuffle_batch,
-        maybe_shuffle_batch_join,
-        shuffle_batch,
-        shuffle_batch_join,
-    )
-    from staticgraph.train.input_producers import (
-        input_producer,
-        limit_epochs,
-        match_filenames_once,
-        range_input_producer,
-        slice_input_producer,
-        string_input_producer,
-    )
-    from staticgraph.train.meta_graph import export_meta_graph
-    from staticgraph.train.monitored import (
-        ChiefSessionCreator,
-        MonitoredSession,
-        MonitoredTrainingSession,
-        Scaffold,
-        SessionCreator,
-        SessionManager,
-        SingularMonitoredSession,
-        WorkerSessionCreator,
-    )
-    from staticgraph.train.new_checkpoints import checkpoints_iterator
-    from staticgraph.train.queue_runner import QueueRunner, add_queue_runner, start_queue_runners
-    from staticgraph.train.saver import Saver, import_meta_graph
-    from staticgraph.train.supervisor import Supervisor, basic_train_loop
 
 __all__ = [
     "AdadeltaOptimizer",
@@ -203,29 +148,57 @@ __all__ = [
     "warm_start",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name in __all__:
-        from staticgraph.train import (
-            checkpoint_reader,
-            checkpoint_state,
-            cluster,
-            coordinator,
-            hooks,
-            input_batches,
-            input_producers,
-            meta_graph,
-            monitored,
-            new_checkpoints,
-            queue_runner,
-            saver,
-            supervisor,
-        )
-
-        for module in (
-            saver, meta_graph, checkpoint_reader, checkpoint_state, cluster, new_checkpoints, coordinator,
-            queue_runner, input_producers, input_batches, hooks, monitored, supervisor,
-        ):  # fmt: skip
-            if name in module.__all__:
-                return getattr(module, name)
-    raise AttributeError(f"module 'staticgraph.train' has no attribute {name!r}")
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "staticgraph.formats.tf.checkpoints.checkpoint_reader": (
+            "init_from_checkpoint list_variables load_checkpoint load_variable NewCheckpointReader warm_start"
+        ),
+        "staticgraph.formats.tf.checkpoints.checkpoint_state": (
+            "checkpoint_exists CheckpointState get_checkpoint_mtimes get_checkpoint_state latest_checkpoint "
+            "remove_checkpoint update_checkpoint_state"
+        ),
+        "staticgraph.tf1.training.cluster": "ClusterSpec replica_device_setter Server",
+        "staticgraph.tf1.training.coordinator": "Coordinator LooperThread",
+        "staticgraph.train.step_count": (
+            "assert_global_step create_global_step get_global_step get_or_create_global_step global_step"
+        ),
+        "staticgraph.tf1.training.hooks": (
+            "CheckpointSaverHook CheckpointSaverListener FeedFnHook FinalOpsHook GlobalStepWaiterHook "
+            "LoggingTensorHook NanLossDuringTrainingError NanTensorHook ProfilerHook SecondOrStepTimer "
+            "SessionRunArgs SessionRunContext SessionRunHook SessionRunValues StepCounterHook StopAtStepHook "
+            "SummarySaverHook"
+        ),
+        "staticgraph.tf1.training.input_batches": (
+            "batch batch_join maybe_batch maybe_batch_join maybe_shuffle_batch maybe_shuffle_batch_join "
+            "shuffle_batch shuffle_batch_join"
+        ),
+        "staticgraph.tf1.training.input_producers": (
+            "input_producer limit_epochs match_filenames_once range_input_producer slice_input_producer "
+            "string_input_producer"
+        ),
+        "staticgraph.formats.tf.meta_graph.meta_graph": "export_meta_graph",
+        "staticgraph.tf1.training.monitored": (
+            "ChiefSessionCreator MonitoredSession MonitoredTrainingSession Scaffold SessionCreator "
+            "SessionManager SingularMonitoredSession WorkerSessionCreator"
+        ),
+        "staticgraph.train.moving_averages": "ExponentialMovingAverage",
+        "staticgraph.formats.tf.checkpoints.new_checkpoints": "checkpoints_iterator",
+        "staticgraph.train.optimizers.adam": "AdamOptimizer",
+        "staticgraph.train.optimizers.adaptive": "AdadeltaOptimizer AdagradOptimizer RMSPropOptimizer",
+        "staticgraph.train.optimizers.descent": "GradientDescentOptimizer MomentumOptimizer",
+        "staticgraph.train.optimizers.optimizer": "Optimizer",
+        "staticgraph.train.optimizers.proximal": "AdagradDAOptimizer FtrlOptimizer ProximalAdagradOptimizer "
+        "ProximalGradientDescentOptimizer",
+        "staticgraph.tf1.training.queue_runner": "add_queue_runner QueueRunner start_queue_runners",
+        "staticgraph.formats.tf.checkpoints.imported_meta_graph": "import_meta_graph",
+        "staticgraph.formats.tf.checkpoints.saver": "Saver",
+        "staticgraph.train.schedules": (
+            "cosine_decay cosine_decay_restarts exponential_decay inverse_time_decay linear_cosine_decay "
+            "natural_exp_decay noisy_linear_cosine_decay piecewise_constant piecewise_constant_decay "
+            "polynomial_decay"
+        ),
+        "staticgraph.tf1.training.supervisor": "basic_train_loop Supervisor",
+    },
+    modules={"queue_runner": "staticgraph.tf1.training.queue_runner"},
+)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.random_gamma import random_gamma
+from staticgraph.gamma_sampling import random_gamma
 
 ds = sg.distributions
 

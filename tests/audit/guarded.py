@@ -17,11 +17,9 @@ import numpy as np
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, padded
 from staticgraph.compiler.lower import lower
 from staticgraph.compiler.lower.buffer_assignment import Key, Lifetime
-from staticgraph.runtime import executable
-from staticgraph.runtime.cpu import pool
-from staticgraph.runtime.fast_path import call_record as binding
+from staticgraph.runtime.cpu import executable, meter, pool
+from staticgraph.runtime.cpu.fast_path import call_record as binding
 from staticgraph.runtime.memory import aligned as memory
-from staticgraph.runtime.profiling import stamps
 
 PAGE = mmap.PAGESIZE
 POISON = 0xFFA5A5A5  # a signalling NaN; arithmetic makes it a quiet one
@@ -76,7 +74,7 @@ def install(at_end: bool = True) -> None:
     global _at_end
     _at_end = at_end
     name = memory.aligned_bytes.__name__
-    for module in (memory, binding, pool, stamps):
+    for module in (memory, binding, pool, meter):
         setattr(module, name, guarded_bytes)
     setattr(executable, name, guarded_arena)
     setattr(lower, "plan_arena", plan_apart)  # noqa: B010

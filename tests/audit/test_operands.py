@@ -15,7 +15,7 @@ import pytest
 
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.kernel.in_bounds import _Prover
-from staticgraph.runtime.executable import evaluate
+from staticgraph.runtime.cpu.executable import evaluate
 from tests.audit.trial import judged, meaning
 from tests.audit.variants import attributes, samples, sizes
 from tests.ops.harness import TESTED, Build

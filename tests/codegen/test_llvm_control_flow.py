@@ -19,10 +19,9 @@ from staticgraph.compiler.codegen.abi import (
     LoopSegment,
     RowPointer,
 )
-from staticgraph.compiler.codegen.llvm import control_flow as llvm_control_flow
-from staticgraph.compiler.codegen.llvm.control_flow import guarded
 from staticgraph.compiler.codegen.llvm.step import step
 from staticgraph.compiler.codegen.llvm.text import Code
+from staticgraph.compiler.codegen.native.watch import guarded
 from staticgraph.runtime.cpu import jit as cpu_jit
 
 MEMORY, HOST, WATCH = range(3)  # slots of the table of a step
@@ -59,7 +58,7 @@ def test_the_text_of_a_branch(golden: Callable[[str, str], None]):
 
 
 def test_the_text_of_a_step_that_can_be_stopped(golden: Callable[[str, str], None]):
-    golden("guarded.txt", guarded().text)
+    golden("guarded.txt", guarded.code().text)
 
 
 @dataclass
@@ -213,8 +212,3 @@ def test_one_branch_is_called_the_last_for_numbers_that_there_is_none_of(index: 
     slots = (UNUSED, UNUSED, UNUSED, BufferRef(HOST))
     assert machine.run(BranchSegment(INDEX, tuple(InnerStep(b, TABLE, slots) for b in bodies)), *bodies) == 0
     assert calls == [taken]
-
-
-def test_the_words_of_a_watch_are_told_apart():
-    names = ("STOP", "ENSURE", "RELEASE", "SIGNALS", "SAVE", "RESTORE")
-    assert len({getattr(llvm_control_flow, name) for name in names}) == len(names)

@@ -12,6 +12,9 @@ import pytest
 
 from staticgraph.compiler.codegen.native import pool as llvm_pool
 from staticgraph.compiler.codegen.native import pool_layout
+from staticgraph.compiler.codegen.native.builder import Writer, exported
+from staticgraph.compiler.codegen.native.c_types import INT64, UINT64, VOID, pointer
+from staticgraph.compiler.codegen.native.values import Value
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.cpu.pool import Pool
 
@@ -37,7 +40,13 @@ class Bench:
         function = WORK(lambda table, phase, chunk, private: work(phase, chunk))
         sizes = (ctypes.c_uint16 * len(counts))(*counts)
         address = ctypes.cast(function, ctypes.c_void_p)
-        self._run(self.address, address, None, ctypes.addressof(sizes), len(counts), None, cost, most)
+        self.call(address, None, ctypes.addressof(sizes), len(counts), None, cost, most)
+
+    def call(
+        self, work: int | ctypes.c_void_p, table: int | None, counts: int, phases: int, private: int | None,
+        cost: int = 10**9, most: int = 10**6,
+    ) -> None:  # fmt: skip
+        self._run(self.address, work, table, counts, phases, private, cost, most)
 
     def record(self, counts: list[int]) -> list[tuple[int, int]]:
         """The phases and chunks of a region in the order in which they are done."""
@@ -52,11 +61,44 @@ class Bench:
         return self._help(self.address, claim, None, 1)
 
 
+CHUNKS = 12  # of each phase of `spread`
+
+
+@exported(VOID, pointer(INT64), UINT64, UINT64, pointer(INT64))
+def spread(w: Writer, table: Value, phase: Value, chunk: Value, private: Value) -> None:
+    """A row of the table is the one before, summed up and shifted; a thread counts its chunks."""
+    at = w.locals(sum=w.constant(INT64, 0))
+    with w.each(table + phase * CHUNKS, CHUNKS) as number:
+        at.sum += number
+    table[(phase + 1) * CHUNKS + chunk] = (at.sum + chunk.to(INT64)) & 0xFFFF
+    private[0] += 1
+
+
 @pytest.fixture
 def bench() -> Iterator[Bench]:
     made = Bench()
     yield made
     made.pool.close()
+
+
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_a_phase_sees_what_the_phase_before_it_wrote(bench: Bench, size: int):
+    phases, runs = 30, 20
+    bench.pool.resize(size)
+    work = cpu_jit.load([spread.code()])
+    expected = np.ones((phases + 1, CHUNKS), np.int64)
+    for phase in range(phases):
+        expected[phase + 1] = (expected[phase].sum() + np.arange(CHUNKS)) & 0xFFFF
+    own, counts = np.zeros(1, np.int64), np.full(phases, CHUNKS, np.uint16)
+    for memory in bench.pool._scratch:
+        memory[:] = 0
+    for _ in range(runs):
+        table = np.ones((phases + 1, CHUNKS), np.int64)
+        places = table.ctypes.data, counts.ctypes.data
+        bench.call(work[spread.code().name], *places, phases, own.ctypes.data)
+        np.testing.assert_array_equal(table, expected)
+    done = own[0] + sum(memory.view(np.int64)[0] for memory in bench.pool._scratch)
+    assert done == runs * phases * CHUNKS
 
 
 @pytest.mark.parametrize("size", [1, 2, 5])

@@ -13,7 +13,7 @@ import pytest
 from staticgraph.__main__ import main
 from staticgraph.cli import checks, machine
 from staticgraph.cli.checks import EXTRAS, REQUIRED, SECTIONS, Finding, State, findings
-from staticgraph.runtime.fast_path import dispatch
+from staticgraph.runtime.cpu.fast_path import dispatch
 from staticgraph.runtime.gpu.cuda import cudnn, present
 from staticgraph.runtime.gpu.cuda.driver import Card
 from staticgraph.runtime.gpu.cuda.present import CudaSystem
@@ -106,7 +106,7 @@ def test_a_compiler_that_fails(monkeypatch, capsys):
 
 
 def test_calls_through_ctypes(monkeypatch):
-    monkeypatch.setattr(dispatch.at, "DESCR", dispatch.at.FLAGS)
+    monkeypatch.setattr(dispatch.at, "WRITEABLE", 1 << 20)
     told = found("running")["calls"]
     assert told.state is State.DOUBTFUL and "arrays of NumPy's are laid out in an unknown way" in told.text
 

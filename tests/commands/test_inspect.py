@@ -13,8 +13,8 @@ from staticgraph.__main__ import main
 from staticgraph.compiler.graph.errors import InvalidFileError, NotFoundError
 from staticgraph.formats.onnx.proto import ModelProto
 from staticgraph.formats.tf.messages.tensor_bundle import BundleEntryProto
+from staticgraph.formats.tf.tensor_bundle import table as table_file
 from staticgraph.runtime.files.summary import FunctionSummary, VariableSummary
-from staticgraph.train.tensor_bundle import table as table_file
 
 WEIGHTS = {"layer/kernel": "float32[4, 3]", "layer/bias": "float32[3]"}
 

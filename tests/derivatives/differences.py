@@ -17,7 +17,8 @@ import numpy as np
 import staticgraph as sg
 from staticgraph.compiler.autodiff.reverse import vjp
 from staticgraph.compiler.capture.capture import capture
-from staticgraph.compiler.capture.needed import HostNeeded, StaticFeedNeeded, ValueNeeded
+from staticgraph.compiler.capture.request import CaptureRequest
+from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, complex64, complex128, float32, float64
 from staticgraph.compiler.graph.errors import RuleError
@@ -141,9 +142,8 @@ def _by_meaning(graph: Graph, fetches: Sequence[Any], feeds: Sequence[Any]) -> C
     """How to compute tensors without compiling; by a session if their shapes depend on what is fed."""
     if not all(t.type.is_static for t in feeds):
         return _by_session(graph)
-    try:
-        step = capture(graph, fetches, (), {t: t.type for t in feeds})
-    except (StaticFeedNeeded, ValueNeeded, HostNeeded):
+    step = capture(CaptureRequest(graph, fetches, (), {t: t.type for t in feeds}))
+    if not isinstance(step, Step):
         return _by_session(graph)
     value = dict(zip(fetches, step.function.results, strict=False))
     param = dict(zip(step.feeds, step.function.params, strict=False))

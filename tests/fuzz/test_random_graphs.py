@@ -15,7 +15,7 @@ from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.graph.verify import verify
 from staticgraph.compiler.passes.pipeline import PIPELINE
 from staticgraph.compiler.passes.simplify import simplify
-from staticgraph.runtime.executable import evaluate
+from staticgraph.runtime.cpu.executable import evaluate
 from tests.fuzz.graphs import random_function, widened
 
 Case = tuple[Function, list[np.ndarray]]

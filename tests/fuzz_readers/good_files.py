@@ -172,7 +172,7 @@ def _write_checkpoint(
 
     def load(message: MetaGraphDef, folder: Path) -> Run:
         chance = Random(message.SerializeToString())
-        from staticgraph.train.tensor_bundle import write_bundle
+        from staticgraph.formats.tf.tensor_bundle import write_bundle
 
         changed = {}
         for name, value in values.items():

@@ -14,9 +14,9 @@ import numpy as np
 import staticgraph as sg
 from staticgraph.formats.tf.messages import GraphDef, text_format
 from staticgraph.formats.tf.messages.example import Example, Feature, FeatureList, SequenceExample
+from staticgraph.formats.tf.tensor_bundle import write_bundle
+from staticgraph.formats.tf.tensor_bundle.table import read_table, table_bytes
 from staticgraph.runtime.files import archive
-from staticgraph.train.tensor_bundle import write_bundle
-from staticgraph.train.tensor_bundle.table import read_table, table_bytes
 
 SEEDS = Path(__file__).parent / "seeds"
 TENSORFLOW = Path(__file__).parents[1] / "graph_def" / "data" / "tf"

@@ -23,14 +23,15 @@ from staticgraph.compiler.graph.errors import (
     InvalidFileError,
     NotFoundError,
 )
+from staticgraph.formats.tf.examples import example_bytes
 from staticgraph.formats.tf.graph_def.nodes import GraphDefError
 from staticgraph.formats.tf.messages import GraphDef, text_format
 from staticgraph.formats.tf.messages.example import Example, SequenceExample
 from staticgraph.formats.tf.messages.wire import encode_varint
-from staticgraph.io import example_bytes, tf_record_iterator
-from staticgraph.io.crc32c import masked_crc32c
-from staticgraph.io.tf_record import framed
+from staticgraph.formats.tf.tensor_bundle.crc32c import masked_crc32c
 from staticgraph.runtime.files import archive, container
+from staticgraph.tf1.io import tf_record_iterator
+from staticgraph.tf1.io.tf_record import framed
 from staticgraph.tf1.summary import summary_iterator
 
 SEEDS = Path(__file__).parent / "seeds"

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
+from staticgraph.runtime.cpu.backend import CpuBackend
+from staticgraph.runtime.gpu.backend import GpuBackend
 from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.simulator.driver import Simulator
+from staticgraph.runtime.switches.table import Settings
 
 Feeds = Callable[[int], dict[Any, Any]]  # of a run, by its number
 Model = Callable[[], tuple[Any, Feeds]]  # builds a graph: what is fetched, and the feeds
@@ -18,9 +21,13 @@ Model = Callable[[], tuple[Any, Feeds]]  # builds a graph: what is fetched, and 
 @contextmanager
 def on(driver: Simulator | None) -> Iterator[None]:
     """Context in which sessions run on a driver; None: on the processor."""
+    device = None if driver is None else Device(driver)
+
+    def backend(settings: Settings, config: Any) -> CpuBackend | GpuBackend:
+        return CpuBackend(settings) if device is None else GpuBackend(device, settings)
+
     with pytest.MonkeyPatch.context() as patch:
-        device = None if driver is None else Device(driver)
-        patch.setattr("staticgraph.runtime.session.opened", lambda settings, config: device)
+        patch.setattr("staticgraph.runtime.session.open_backend", backend)
         yield
 
 

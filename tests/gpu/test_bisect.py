@@ -12,7 +12,7 @@ from staticgraph.compiler.codegen.cuda import scalar
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.runtime.debug.bisect import Bisection, bisect, calls_of, how
 from staticgraph.runtime.debug.bisect_text import dump, text
-from staticgraph.runtime.debug.on_card import OnCard
+from staticgraph.runtime.debug.gpu_under_test import GpuUnderTest
 from staticgraph.runtime.gpu.cuda.failure import failure
 from staticgraph.runtime.gpu.device import Device
 
@@ -39,7 +39,7 @@ def bisected(x, fetches, value, driver, library: bool = True) -> Bisection:
     with sg.Session() as session:
         session.run(sg.global_variables_initializer())
         [call] = calls_of(session.graph, fetches, {x: value}, session.variables)
-    return bisect(call, how(OnCard(Device(driver), library=library)))
+    return bisect(call, how(GpuUnderTest(Device(driver), library=library)))
 
 
 def test_a_training_step_agrees(rng, one_driver):

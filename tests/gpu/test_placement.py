@@ -7,6 +7,7 @@ import staticgraph as sg
 from staticgraph.compiler.lower.program import HostCall
 from staticgraph.formats.tf.messages.config import ConfigProto
 from staticgraph.runtime import placement
+from staticgraph.runtime.gpu.backend import GpuBackend
 from staticgraph.runtime.gpu.cuda import present
 from staticgraph.runtime.gpu.device import Device
 from tests.gpu.sessions import on
@@ -50,7 +51,10 @@ def test_the_log_of_placements(one_driver, capsys):
 
 
 def test_the_log_tells_cards_apart(one_driver, capsys, monkeypatch):
-    monkeypatch.setattr("staticgraph.runtime.session.opened", lambda settings, config: Device(one_driver, 1))
+    monkeypatch.setattr(
+        "staticgraph.runtime.session.open_backend",
+        lambda settings, config: GpuBackend(Device(one_driver, 1), settings),
+    )
     with sg.Session(config=ConfigProto(log_device_placement=True)) as session:
         session.run(sg.constant([4.0], name="a") * 2)
         assert session.device.name == "GPU:1"

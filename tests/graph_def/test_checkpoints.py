@@ -11,9 +11,10 @@ from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.formats.tf.messages.saved_slices import SavedTensorSlices
 from staticgraph.formats.tf.messages.tensor_bundle import TensorSliceProto
 from staticgraph.formats.tf.messages.tensors import make_tensor_proto
-from staticgraph.train.tensor_bundle import Bundle, SliceFiles, tensors_of, write_bundle
-from staticgraph.train.tensor_bundle.slices import box, joined, part_key
-from staticgraph.train.tensor_bundle.table import read_table, table_bytes
+from staticgraph.formats.tf.tensor_bundle import Bundle, tensors_of, write_bundle
+from staticgraph.formats.tf.tensor_bundle.first_format import SliceFiles
+from staticgraph.formats.tf.tensor_bundle.slices import box, joined, part_key
+from staticgraph.formats.tf.tensor_bundle.table import read_table, table_bytes
 
 FOLDER = Path(__file__).parent / "data" / "tf" / "checkpoints"
 V2 = sg.messages.SaverDef.V2

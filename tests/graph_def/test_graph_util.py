@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph import graph_util
+from staticgraph.formats.tf import graph_util
 from staticgraph.formats.tf.messages import GraphDef
 
 

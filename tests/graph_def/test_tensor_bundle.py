@@ -7,8 +7,8 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import InvalidArgumentError, InvalidFileError, NotFoundError
-from staticgraph.train.tensor_bundle import Bundle, is_bundle, write_bundle
-from staticgraph.train.tensor_bundle.table import read_table, table_bytes
+from staticgraph.formats.tf.tensor_bundle import Bundle, is_bundle, write_bundle
+from staticgraph.formats.tf.tensor_bundle.table import read_table, table_bytes
 
 PREFIX = str(Path(__file__).parent / "data" / "tf" / "meta" / "model-7")
 

@@ -176,6 +176,24 @@ def test_changing_the_learning_rate_of_a_compiled_model():
     assert K.get_value(model.optimizer.learning_rate) == 0.0
 
 
+@pytest.mark.parametrize("name, moved", [("Adam", True), ("Nadam", False), ("RMSprop", False)])
+def test_averages_of_rows_without_a_gradient_decay(name, moved):
+    """All averages decay, as in TF1; whether such rows move is the optimizer's own."""
+    w = sg.Variable(np.ones([3, 2], "float32"))
+    optimizer = getattr(keras.optimizers, name)(0.1)
+    row = sg.placeholder(sg.int32, [1])
+    step = optimizer.minimize(sg.reduce_sum(sg.gather(w, row)), [w])
+    average = optimizer.get_slot(w, optimizer.get_slot_names()[-1])
+    with sg.Session() as sess:
+        sess.run(sg.global_variables_initializer())
+        sess.run(step, {row: [0]})
+        (before, decaying), _ = sess.run([w, average]), sess.run(step, {row: [1]})
+        after, decayed = sess.run([w, average])
+    assert decayed[0, 0] < decaying[0, 0] and decayed[2, 0] == 0
+    assert bool(after[0, 0] != before[0, 0]) is moved
+    assert after[1, 0] < before[1, 0] and after[2, 0] == 1
+
+
 def test_a_loss_without_weights_is_told():
     x = keras.Input([3])
     model = keras.Model(x, layers.Lambda(lambda t: t * 2.0)(x))

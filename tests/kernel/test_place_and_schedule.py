@@ -60,6 +60,19 @@ def test_a_result_over_fewer_loops_is_stored_though_the_others_have_no_element()
         assert run(kernel, filled(buffers))["total"].tolist() == [0, 0, 0]
 
 
+@pytest.mark.parametrize("extents", [(0, 2), (3, 0), (3, 2)])
+def test_what_an_empty_loop_would_do_is_not_begun_outside_of_it(extents: tuple[int, int]):
+    """Windows on an empty axis read at constant positions that lie in no buffer."""
+    rows, columns = extents
+    i, j = Index("i", rows), Index("j", columns)
+    r, q = Index("r", 4), Index("q", 0 if rows and columns else 5)
+    beyond = Reduce((r, q), "maximum", x(Const(-1, int64)) + Reduce((Index("s", 2),), "add", x(r)))
+    buffers = {"x": array(0), "out": result(rows, columns)}
+    placed = place("empty", buffers, (i, j), (Store("out", (i, j), beyond),))
+    for kernel in (placed, schedule(placed, 32)):
+        assert "x[" not in kernel_text(kernel)
+
+
 def test_reductions_share_a_loop_unless_one_needs_the_other():
     r, s = Index("r", 9), Index("s", 9)
     total, squares = Reduce((r,), "add", x(r)), Reduce((s,), "add", x(s) * x(s))

@@ -12,7 +12,7 @@ from staticgraph.compiler.graph.opdef import recording
 from staticgraph.compiler.lower import kernel_dedup as alike
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.program import Launch
-from staticgraph.runtime.executable import evaluate
+from staticgraph.runtime.cpu.executable import evaluate
 
 
 @pytest.fixture

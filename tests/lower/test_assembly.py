@@ -10,7 +10,7 @@ from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.kernel.stmt import Kernel, Loop, Store, statements
 from staticgraph.compiler.lower.lower import lower
-from staticgraph.runtime.executable import evaluate
+from staticgraph.runtime.cpu.executable import evaluate
 
 
 def check(function: Function, rtol: float = 1e-5) -> None:

@@ -21,8 +21,8 @@ from staticgraph.compiler.lower import parallel_schedule as phases
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, Branch, LoopInstruction, Program
 from staticgraph.compiler.passes.map_rows import RowLoops
+from staticgraph.runtime.cpu.executable import evaluate
 from staticgraph.runtime.cpu.jit import host
-from staticgraph.runtime.executable import evaluate
 from tests.graph.inner import branched, looped
 
 LINE = 16  # floats of a cache line

@@ -12,7 +12,7 @@ from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.lower.loop_rows import LoopRow, by_row
-from staticgraph.runtime.executable import evaluate
+from staticgraph.runtime.cpu.executable import evaluate
 from tests.graph.inner import looped
 
 WIDE = 16  # floats: a row is a cache line

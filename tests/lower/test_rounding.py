@@ -5,7 +5,7 @@ import numpy as np
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.function import Function
-from staticgraph.runtime.executable import evaluate
+from staticgraph.runtime.cpu.executable import evaluate
 
 
 def test_softmax_of_means():

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import DataLossError, NotFoundError
-from staticgraph.io.crc32c import crc32c, masked_crc32c
-from staticgraph.io.tf_record import framed
+from staticgraph.formats.tf.tensor_bundle.crc32c import crc32c, masked_crc32c
+from staticgraph.tf1.io.tf_record import framed
 
 LENGTHS = [0, 1, 3, 4, 47, 48, 49, 1023, 1024, 1025, 1027, 1028, 2048, 3000, 1 << 20, (1 << 20) + 1029]
 

@@ -14,7 +14,7 @@ from staticgraph.compiler.graph.dtypes import as_dtype, bool_, float32, int32
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.interpret import interpret
-from staticgraph.runtime.executable import evaluate
+from staticgraph.runtime.cpu.executable import evaluate
 
 NAN, INF = float("nan"), float("inf")
 EDGES = [NAN, -INF, -1e30, -1.0, -0.0, 0.0, 1.0, 6.0, 7.0, 1e30, INF]

@@ -7,26 +7,34 @@ import staticgraph as sg
 from staticgraph.arrays import array_ops, creation, indexing, sorting
 from staticgraph.compiler import ops
 from staticgraph.compiler.capture.capture import capture
-from staticgraph.compiler.capture.needed import HostNeeded, StaticFeedNeeded
+from staticgraph.compiler.capture.needs import NeedsFeeds, NeedsHost
+from staticgraph.compiler.capture.request import CaptureRequest
+from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.errors import ShapeError
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.graph.opdef import recording
 from staticgraph.compiler.graph.static_value import static_value
-from staticgraph.runtime.executable import evaluate
+from staticgraph.runtime.cpu.executable import evaluate
 
 
 def vector(*sizes):
     return sg.placeholder(sg.float32, sizes)
 
 
+def captured(tensor, arrays, static):
+    """The step for a tensor of the user's graph, or what its capture needs."""
+    types = {t: type(t.type)(t.dtype, a.shape) for t, a in arrays.items()}
+    values = {t: arrays[t] for t in static}
+    return capture(CaptureRequest(tensor.graph, [tensor], [], types, static=values))
+
+
 def run(tensor, feeds=None, static=None):
     """The value of a tensor of the user's graph, by the reference."""
-    feeds, static = feeds or {}, static or {}
-    arrays = {t: np.asarray(a, t.dtype.numpy) for t, a in {**feeds, **static}.items()}
-    types = {t: type(t.type)(t.dtype, a.shape) for t, a in arrays.items()}
-    step = capture(tensor.graph, [tensor], [], types, static={t: arrays[t] for t in static})
+    arrays = {t: np.asarray(a, t.dtype.numpy) for t, a in {**(feeds or {}), **(static or {})}.items()}
+    step = captured(tensor, arrays, static or {})
+    assert isinstance(step, Step), step
     return interpret(step.function, dict(zip(step.function.params, arrays.values(), strict=True)))[0]
 
 
@@ -154,8 +162,7 @@ def test_an_index_may_be_fed(key, index):
 
 def test_a_fed_end_of_a_slice_is_needed_by_the_compile():
     x, n = vector(5), sg.placeholder(sg.int32, [])
-    with pytest.raises(StaticFeedNeeded):
-        run(x[:n], {x: np.arange(5), n: 3})
+    assert captured(x[:n], {x: np.arange(5), n: np.int32(3)}, {}) == NeedsFeeds((n,))
     np.testing.assert_array_equal(run(x[:n], {x: np.arange(5)}, {n: 3}), [0, 1, 2])
 
 
@@ -254,8 +261,8 @@ def test_where_is_folded_where_its_condition_is_known():
     assert places.shape.as_list() == [None, 1]
     np.testing.assert_array_equal(run(places, static={x: [0, 2, 1, 3]}), [[1], [3]])
     held = sg.Variable(np.ones(4, np.float32), name="held")
-    with pytest.raises(HostNeeded):
-        capture(x.graph, [indexing.where(held > 0.0)], [], {})
+    places = indexing.where(held > 0.0)
+    assert capture(CaptureRequest(x.graph, [places], [], {})) == NeedsHost(places.op)
 
 
 def test_boolean_mask_with_a_known_mask():

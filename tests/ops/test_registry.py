@@ -26,7 +26,7 @@ from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.graph.verify import verify
 from staticgraph.compiler.kernel.scalar import CONVERSIONS, PRIMITIVES
 from staticgraph.compiler.passes.pipeline import PIPELINE
-from staticgraph.runtime.executable import evaluate
+from staticgraph.runtime.cpu.executable import evaluate
 from staticgraph.runtime.files import graph_json
 from tests.derivatives.registry import invariants
 from tests.ops.harness import TESTED, Build, Use, as_tuple, assert_same, dtype_choices, tensor_params, uses

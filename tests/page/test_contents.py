@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
+from staticgraph.compiler.stages import STAGES
 from tests.viz.graphs import chain, training
 
 
@@ -31,6 +32,15 @@ def test_the_stages_of_a_run():
 
 def test_passes_that_change_nothing_are_not_shown():
     assert [stage["name"] for stage in sg.show(chain(4)).data["stages"]] == ["user", "step", "fused"]
+
+
+def test_every_stage_of_the_compiler_is_told():
+    told = sg.show(training()).data["compile"]
+    assert [stage["name"] for stage in told] == [stage.name for stage in STAGES]
+    by_name = {stage["name"]: stage for stage in told}
+    assert all(by_name[name]["changed"] for name in ("capture", "simplify", "print_llvm"))
+    assert by_name["loops"]["effect"] == "changed nothing"
+    assert by_name["print_cuda"]["effect"] == "did not run"
 
 
 def test_of_a_whole_graph_only_the_graph_is_shown():

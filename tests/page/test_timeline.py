@@ -29,8 +29,9 @@ def loop():
 
 @pytest.fixture(params=[net, loop])
 def program(request):
-    _, compiled = stages_of(get_default_graph(), Fetches(get_default_graph(), request.param()), {}, None)
-    return compiled.program
+    fetches = Fetches(get_default_graph(), request.param())
+    _, compilation = stages_of(get_default_graph(), fetches, {}, None)
+    return compilation.step.program
 
 
 def test_blocks_that_live_at_the_same_time_do_not_overlap(program):

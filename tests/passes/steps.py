@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.capture.capture import capture
+from staticgraph.compiler.capture.needs import Needs
+from staticgraph.compiler.capture.request import CaptureRequest
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.interpret import interpret
@@ -19,15 +21,23 @@ Feeds = Mapping[Tensor, Any]
 
 def step_of(fetches: Sequence[Any], feeds: Feeds | None = None, static: Feeds | None = None) -> Step:
     """The step for tensors, variables and operations."""
+    made = captured(fetches, feeds, static)
+    assert isinstance(made, Step), made
+    return made
+
+
+def captured(fetches: Sequence[Any], feeds: Feeds | None = None, static: Feeds | None = None) -> Step | Needs:
+    """The step for tensors, variables and operations, or what its capture needs."""
     items = [f.to_tensor() if hasattr(f, "to_tensor") else f for f in fetches]
     arrays = {_tensor(k): _tensor(k).dtype.round(v) for k, v in (feeds or {}).items()}
-    return capture(
+    request = CaptureRequest(
         get_default_graph(),
         [f for f in items if isinstance(f, Tensor)],
         [f for f in items if isinstance(f, Operation)],
         {t: TensorType(t.dtype, a.shape) for t, a in arrays.items()},
         static={_tensor(k): np.asarray(v) for k, v in (static or {}).items()},
     )
+    return capture(request)
 
 
 def run(

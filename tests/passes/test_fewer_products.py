@@ -10,7 +10,7 @@ from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.function import Function, Value
 from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.passes.winograd import fewer_products
-from staticgraph.runtime.executable import evaluate
+from staticgraph.runtime.cpu.executable import evaluate
 
 C = 32  # the fewest channels for which it pays
 

@@ -18,10 +18,9 @@ from staticgraph.compiler.graph.errors import InvalidArgumentError
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef
 from staticgraph.compiler.graph.requirements import verify
-from staticgraph.runtime.debug.interpreted_run import InterpretingLog
 from staticgraph.runtime.gpu.simulator import build as standin
 from staticgraph.runtime.gpu.simulator.driver import Simulator
-from staticgraph.runtime.interpreter.interpreter import Interpreter
+from staticgraph.runtime.interpreter.backend import InterpreterBackend
 from tests.ahead.native import Native, built, needs_compiler
 from tests.gpu.sessions import on
 from tests.ops.harness import Build, Use, dtype_choices, uses
@@ -167,8 +166,7 @@ def test_on_the_processor():
 
 def test_when_interpreted():
     with sg.Session() as session:
-        run = Interpreter().results
-        session._compiles = InterpretingLog(lambda step, _, given: run(step.function, given))
+        session.backend = InterpreterBackend()
         check_all(*through(session))
 
 

@@ -4,9 +4,9 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.runtime.cpu import compile as compiling
-from staticgraph.runtime.fast_path import call_record as binding
-from staticgraph.runtime.fast_path import dispatch
-from staticgraph.runtime.fast_path import inline_cache as chain
+from staticgraph.runtime.cpu.fast_path import call_record as binding
+from staticgraph.runtime.cpu.fast_path import dispatch
+from staticgraph.runtime.cpu.fast_path import inline_cache as chain
 
 WHY = "objects are laid out in another way here"
 native_only = pytest.mark.skipif(dispatch.unsupported() is not None, reason=WHY)

@@ -17,9 +17,9 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import ClosedSessionError, FeedError, FetchError
-from staticgraph.runtime import cached_run as plan_module
-from staticgraph.runtime.fast_path import dispatch
-from staticgraph.runtime.fast_path import inline_cache as chain
+from staticgraph.runtime import program_cache
+from staticgraph.runtime.cpu.fast_path import dispatch
+from staticgraph.runtime.cpu.fast_path import inline_cache as chain
 
 RUNS = 5
 Pair = namedtuple("Pair", "left right")
@@ -32,9 +32,9 @@ native_only = pytest.mark.skipif(dispatch.unsupported() is not None, reason=WHY)
 def through_python(monkeypatch: pytest.MonkeyPatch) -> list:
     """The runs that went through Python."""
     seen: list = []
-    run = plan_module.CachedRun.run
+    run = program_cache.ProgramCache.run
     monkeypatch.setattr(
-        plan_module.CachedRun, "run", lambda self, *args: seen.append(self) or run(self, *args)
+        program_cache.ProgramCache, "run", lambda self, *args: seen.append(self) or run(self, *args)
     )
     return seen
 
@@ -81,7 +81,7 @@ def test_what_is_converted_goes_on_without_python(sess, through_python):
 
 
 def test_where_objects_are_laid_out_differently(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(dispatch.at, "DESCR", dispatch.at.FLAGS)
+    monkeypatch.setattr(dispatch.at, "WRITEABLE", 1 << 20)
     assert dispatch.unsupported()
     monkeypatch.undo()
     monkeypatch.setattr(sys, "_is_gil_enabled", lambda: False, raising=False)

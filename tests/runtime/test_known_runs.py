@@ -12,8 +12,8 @@ import staticgraph as sg
 from staticgraph.compiler.codegen.native.dispatch_layout import State
 from staticgraph.compiler.graph.errors import ClosedSessionError, FeedError, InvalidArgumentError
 from staticgraph.runtime import session
-from staticgraph.runtime.fast_path import dispatch
-from staticgraph.runtime.fast_path.known_runs import MOST, KnownRuns
+from staticgraph.runtime.cpu.fast_path import dispatch
+from staticgraph.runtime.cpu.fast_path.known_runs import MOST, KnownRuns
 from staticgraph.runtime.variables import VariableStore
 
 native_only = pytest.mark.skipif(

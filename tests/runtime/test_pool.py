@@ -19,9 +19,9 @@ from staticgraph.compiler.codegen.native import pool as llvm_pool
 from staticgraph.compiler.kernel import parallelize as chunk
 from staticgraph.compiler.lower import parallel_schedule as phases
 from staticgraph.runtime.cpu import jit as cpu_jit
+from staticgraph.runtime.cpu.executable import evaluate
 from staticgraph.runtime.cpu.pool import Pool
 from staticgraph.runtime.cpu.threads import MOST_THREADS
-from staticgraph.runtime.executable import evaluate
 from tests.fuzz.test_random_graphs import functions, fuzz
 
 

@@ -16,7 +16,7 @@ from staticgraph.compiler.graph.errors import (
     ShapeError,
     UninitializedError,
 )
-from staticgraph.runtime import cached_run as plan_module
+from staticgraph.runtime import program_cache
 
 
 def initialized(session) -> None:
@@ -127,7 +127,7 @@ def test_a_second_run_compiles_nothing(sess, compiled):
 
 
 def test_programs_for_ever_new_shapes_are_dropped(sess, compiled, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(plan_module, "PROGRAM_LIMIT", 2)
+    monkeypatch.setattr(program_cache, "PROGRAM_LIMIT", 2)
     x = sg.placeholder(sg.float32, [None])
     y = x + 1.0
     for size in (1, 2, 3, 1):

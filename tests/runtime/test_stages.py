@@ -13,7 +13,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.opdef import OPS
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.ops.kinds import host
-from staticgraph.runtime import cached_run as plan_module
+from staticgraph.runtime import program_cache
 
 
 @pytest.fixture
@@ -316,16 +316,16 @@ def test_the_second_run_compiles_nothing(sess, compiled):
 
 
 def test_ever_new_shapes_are_forgotten(sess, monkeypatch):
-    monkeypatch.setattr(plan_module, "PROGRAM_LIMIT", 4)
+    monkeypatch.setattr(program_cache, "PROGRAM_LIMIT", 4)
     x = sg.placeholder(sg.float32, [None])
     y = sg.reduce_sum(sg.boolean_mask(x, x > 0.0))
     held = []
     call = sess.make_callable(y, [x])
     for n in range(1, 12):
         assert call(np.ones(n, np.float32)) == n
-    (caller,) = sess._callers.values()
-    held = caller._plan.staged._plans.values()
-    assert [len(plan.programs) for plan in held] == [4, 4]
+    (run,) = sess._runs.values()
+    held = run.segmented._caches.values()
+    assert [len(programs.known) for programs in held] == [4, 4]
 
 
 def test_no_host_op_is_no_stage(sess):
@@ -333,7 +333,7 @@ def test_no_host_op_is_no_stage(sess):
     y = sg.gather(x, sg.reshape(sg.where([True, False, True]), [-1]))  # known to the compiler
     for _ in range(4):
         assert sess.run(y, {x: [1, 2, 3]}).tolist() == [1, 3]
-    assert all(caller._plan.staged is None for caller in sess._callers.values())
+    assert all(run.segmented is None for run in sess._runs.values())
 
 
 def test_the_program_of_the_main_stage_can_be_looked_at(sess):

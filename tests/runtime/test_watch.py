@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from staticgraph.compiler.codegen.abi import BufferRef, HostCallSegment, InnerStep, LoopSegment
-from staticgraph.compiler.codegen.llvm.control_flow import STOP
 from staticgraph.compiler.codegen.llvm.step import step
+from staticgraph.compiler.codegen.native.watch import Watch as Word
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.cpu.watch import Watch, plain
 
@@ -71,8 +71,8 @@ def test_the_flag_is_taken_back():
     watch = Watch()
     words = (ctypes.c_int64 * 6).from_address(watch.address)
     with watch.limit(1e6):
-        words[STOP] = 1
-    assert words[STOP] == 0
+        words[Word.STOP] = 1
+    assert words[Word.STOP] == 0
 
 
 def test_without_a_watch_a_step_is_called_as_it_is():

@@ -14,9 +14,9 @@ from staticgraph.formats.tf.messages.graph import NodeDef
 from staticgraph.formats.tf.messages.meta_graph import MetaGraphDef, SavedModel
 from staticgraph.formats.tf.messages.tensor_bundle import BundleEntryProto, BundleHeaderProto
 from staticgraph.formats.tf.messages.wire import encode_bytes, encode_varint
-from staticgraph.io.crc32c import masked_crc32c
-from staticgraph.train.tensor_bundle import write_bundle
-from staticgraph.train.tensor_bundle.table import table_bytes
+from staticgraph.formats.tf.tensor_bundle import write_bundle
+from staticgraph.formats.tf.tensor_bundle.crc32c import masked_crc32c
+from staticgraph.formats.tf.tensor_bundle.table import table_bytes
 from tests.saving.hostile import Maker, makers, written
 
 FILES: dict[str, Maker] = {}

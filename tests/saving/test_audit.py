@@ -1,7 +1,8 @@
 """Reading a file runs nothing, imports nothing and opens nothing else: Python's audit events tell.
 
 An audit hook cannot be removed, so that fresh processes have them. Modules that are imported when the first
-file is read are imported by reading another file before.
+file is read are imported by reading another file before, and those of ops by asking for all ops: a file only
+names ops of a table.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import sys
 import staticgraph as sg
+from staticgraph.compiler.graph.opdef import OPS
 READ, FILE, BEFORE = sys.argv[1:]
 read = {"load": sg.load, "mapped": lambda file: sg.load(file, mapped=True), "inspect": sg.inspect}[READ]
 read(BEFORE)
+len(OPS)
 seen = []
 sys.addaudithook(lambda event, args: seen.append((event, args)))
 try:

@@ -13,10 +13,10 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import InvalidFileError
+from staticgraph.formats.tf.tensor_bundle import Bundle, write_bundle
 from staticgraph.runtime.files import container, mapped
 from staticgraph.runtime.files.arrays import safetensors
 from staticgraph.runtime.memory.aligned import to_storage
-from staticgraph.train.tensor_bundle import Bundle, write_bundle
 
 SIZE = 1 << 16  # bytes, at least
 WEIGHTS = "weights.safetensors"

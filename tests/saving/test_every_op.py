@@ -21,7 +21,6 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import InvalidFileError, SaveError
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef
-from staticgraph.late_ops import declare
 from staticgraph.runtime.files.allowed import refusal
 from staticgraph.runtime.session import Session
 from staticgraph.saving import save
@@ -201,7 +200,7 @@ def test_ops_of_modules_that_are_imported_late_are_announced():
     late = [op for op in OPS.values() if is_late(op) and refusal(op, {}) is None]
     assert len(late) > 20
     for op in late:
-        assert declare(op.name).__name__ == op.reference.__module__, op.name
+        assert OPS.home(op.name) == op.reference.__module__, op.name
 
 
 def test_a_fresh_process_knows_them(tmp_path: Path):

@@ -18,17 +18,17 @@ from staticgraph.compiler.graph.errors import (
     UninitializedError,
 )
 from staticgraph.compiler.graph.graph import get_default_graph
-from staticgraph.runtime.files.loaded import load
-from staticgraph.runtime.session import Session
-from staticgraph.train import saver as saver_module
-from staticgraph.train.checkpoint_state import (
+from staticgraph.formats.tf.checkpoints import saver as saver_module
+from staticgraph.formats.tf.checkpoints.checkpoint_state import (
     checkpoint_exists,
     get_checkpoint_mtimes,
     get_checkpoint_state,
     latest_checkpoint,
     update_checkpoint_state,
 )
-from staticgraph.train.saver import Saver
+from staticgraph.formats.tf.checkpoints.saver import Saver
+from staticgraph.runtime.files.loaded import load
+from staticgraph.runtime.session import Session
 from tests.saving.nets import line
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -306,7 +306,7 @@ def test_a_killed_process_leaves_a_latest_checkpoint(tmp_path, step):
 import os, pathlib, signal
 import staticgraph as sg
 from staticgraph.runtime.session import Session
-from staticgraph.train.saver import Saver
+from staticgraph.formats.tf.checkpoints.saver import Saver
 v = sg.Variable(0.0, name="v")
 saver = Saver([v], max_to_keep=1)
 calls = 0

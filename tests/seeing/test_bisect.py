@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 from collections import OrderedDict
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,7 @@ from staticgraph.compiler import compile as compiling
 from staticgraph.compiler import ops
 from staticgraph.compiler.codegen.llvm import scalar as llvm_scalar
 from staticgraph.compiler.graph.dtypes import float32, int32
+from staticgraph.compiler.kernel.stmt import Loop, Store
 from staticgraph.compiler.lower import lower as lowering
 from staticgraph.compiler.passes import simplify
 from staticgraph.compiler.rewrite.pattern import variables
@@ -121,6 +124,49 @@ def test_assertions_and_prints_are_passed_over(capfd):
 # What is wrong
 
 
+def halved_body(body):
+    """Statements whose stores store the half."""
+
+    def half(stmt):
+        match stmt:
+            case Store(_, _, value) if value.dtype is float32:
+                return replace(stmt, value=value * 0.5)
+            case Loop(_, inside):
+                return replace(stmt, body=halved_body(inside))
+        return stmt
+
+    return tuple(map(half, body))
+
+
+def halved(kernel):
+    return replace(kernel, body=halved_body(kernel.body))
+
+
+@pytest.mark.parametrize("stage", ["row_schedule", "unroll_and_jam", "peel"])
+def test_a_wrong_stage_is_named(stage, monkeypatch, rng):
+    place, wrong = {
+        "row_schedule": ("staticgraph.compiler.generate.place_rows", lambda made: halved(made)),
+        "unroll_and_jam": ("staticgraph.compiler.kernel.schedule_cpu.jam", halved_body),
+        "peel": ("staticgraph.compiler.generate.align", halved_body),
+    }[stage]
+    module, _, name = place.rpartition(".")
+    right = getattr(importlib.import_module(module), name)
+    monkeypatch.setattr(place, lambda *given: wrong(right(*given)))
+    x = sg.placeholder(sg.float32, [4, 5], name="x")
+    found = bisected(sg.reduce_sum(sg.sigmoid(x), 1) + 1.0, {x: rng.standard_normal((4, 5))})
+    assert found.kernel.stage == stage
+    assert found.fault == f"the stage {stage}, in the kernel {found.kernel.name}"
+    assert f"by the stage {stage} of the compiler" in text(found)
+    assert as_dict(found)["kernel"]["stage"] == stage
+
+
+def test_a_kernel_too_large_to_interpret_has_no_stage(monkeypatch, rng):
+    x = sg.placeholder(sg.float32, [500, 600], name="x")
+    plant(monkeypatch, "maximum", slightly)
+    found = bisected(sg.maximum(x, 1.0), {x: rng.standard_normal((500, 600))})
+    assert found.kernel.stage is None and found.fault.startswith("the code of the kernel")
+
+
 def test_a_wrong_kernel_is_named(monkeypatch, rng, tmp_path):
     x = sg.placeholder(sg.float32, [4, 5], name="x")
     first = sg.matmul(sg.exp(x), sg.ones([5, 3]), name="first")
@@ -129,7 +175,7 @@ def test_a_wrong_kernel_is_named(monkeypatch, rng, tmp_path):
     plant(monkeypatch, "maximum", slightly)
     found = bisected([first, third], {x: rng.standard_normal((4, 5))})
     assert not found.agrees and "maximum" in found.kernel.ops
-    assert found.fault == f"the code of the kernel {found.kernel.name}"
+    assert found.fault == f"the code of the kernel {found.kernel.name}" and found.kernel.stage == "print_llvm"
     assert found.wrong_pass is None
     assert {line.short for line in found.kernel.lines} >= {f"{Path(__file__).name}:{second_line()}"}
     worst = found.kernel.difference

@@ -1,10 +1,10 @@
-"""The compile_log: what was compiled and why, and sessions that may not compile."""
+"""The compile log: what was compiled and why, and sessions that may not compile."""
 
 import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.runtime import cached_run as plan
+from staticgraph.runtime import program_cache
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.reports.recompile_reason import Cause
 
@@ -83,7 +83,7 @@ def test_variables_whose_type_the_graph_does_not_tell(sess):
 
 
 def test_programs_that_were_dropped_are_compiled_again(sess, monkeypatch):
-    monkeypatch.setattr(plan, "PROGRAM_LIMIT", 1)
+    monkeypatch.setattr(program_cache, "PROGRAM_LIMIT", 1)
     x = sg.placeholder(sg.float32, [None])
     y = sg.exp(x)
     for size in (1, 2, 2, 1):

@@ -147,3 +147,25 @@ def test_a_program_that_came_as_machine_code(sess, tmp_path):
     assert net.session.no_compile and len(net.session.compiles) == 0
     with pytest.raises(sg.errors.InvalidArgumentError, match="came as machine code"):
         net.session.plan(next(iter(net.signatures.values()))._fetches, shapes={net.inputs["x"]: [2, 3]})
+
+
+def test_the_stages_of_a_compile_are_told(sess):
+    x = sg.placeholder(sg.float32, [None], name="x")
+    y = sg.exp(x) * 1.0
+    plan = sess.plan(y, {x: [1, 2]})
+    runs = {run.name: run for run in plan.stages}
+    assert runs["simplify"].effect == "" and runs["loops"].effect == "changed nothing"
+    assert runs["print_cuda"].effect == "did not run"
+    assert runs["capture"].runs and runs["print_llvm"].seconds > 0
+    title, _, *rows = str(plan.stages).splitlines()
+    assert "of 38 stages in" in title and len(rows) == 38 and "print_llvm" in str(plan.stages)
+    assert not sess.plan(y, {x: [3, 4]}).stages  # nothing was compiled
+
+
+def test_the_stages_are_traced(capfd):
+    with sg.Session(trace="stages") as sess:
+        sess.run(sg.exp(sg.placeholder_with_default([1.0], [None])), {})
+    told = capfd.readouterr().err
+    assert "stages in" in told and "apply rewrite rules until none fits" in told
+    rows = {line.split()[1]: line for line in told.splitlines() if line.split()[0].isdigit()}
+    assert "did not run" not in rows["capture"] and "did not run" in rows["nan_guard"]

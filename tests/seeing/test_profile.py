@@ -12,13 +12,13 @@ from staticgraph.compiler.codegen.llvm import clock as llvm_clock
 from staticgraph.compiler.codegen.llvm.clock import clock_code, clock_of
 from staticgraph.compiler.codegen.native.dispatch_layout import Binding as Word
 from staticgraph.runtime.cpu import jit as cpu_jit
+from staticgraph.runtime.cpu import ticks
+from staticgraph.runtime.cpu.fast_path import inline_cache as chain
 from staticgraph.runtime.cpu.llvm_objects import ObjectWriter, initialize_all
-from staticgraph.runtime.fast_path import inline_cache as chain
-from staticgraph.runtime.profiling import ticks
+from staticgraph.runtime.cpu.ticks import Moment, Scale
 from staticgraph.runtime.profiling.limits import Limits
 from staticgraph.runtime.profiling.roofline import roofline
 from staticgraph.runtime.profiling.step_times import OTHER
-from staticgraph.runtime.profiling.ticks import Moment, Scale
 from staticgraph.tf1.drop_in.finder import standing_in
 from staticgraph.tf1.timeline import Timeline
 
@@ -347,7 +347,8 @@ def test_what_limits_a_kernel(sess):
 
 
 def test_measured_limits():
-    from staticgraph.runtime.profiling.limits import LEVELS, limits
+    from staticgraph.runtime.cpu.limits import limits
+    from staticgraph.runtime.profiling.limits import LEVELS
 
     found = limits()
     assert found is limits()

@@ -215,6 +215,8 @@ def test_a_dump_shows_each_stage(tmp_path):
     assert {each.__name__ for each in PIPELINE.passes} <= {name for name, _ in shown}
     assert ["loops", "unchanged"] in shown and ["defined", "unchanged"] in shown
     texts = {path.name: path.read_text() for path in folders[1].iterdir()}
+    assert [name for name, _ in shown][:3] == ["prune", "capture", "merge_loops"]
+    assert "Softmax(" in texts["01-prune.txt"] and "-> " in texts["02-capture.txt"]
     assert "softmax(" in texts["00-graph.txt"] and "softmax(" not in texts["08-expand.txt"]
     assert "reduce_max" in texts["12-fuse.txt"] and "launch " in texts["22-program.txt"]
     assert texts["30-vectorize.txt"].startswith("# kernel ") and " simd:" in texts["30-vectorize.txt"]

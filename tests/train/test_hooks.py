@@ -8,7 +8,7 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import OutOfRangeError
 from staticgraph.formats.tf.messages import RunOptions
-from staticgraph.train.hooks import stopping, timer
+from staticgraph.tf1.training.hooks import stopping, timer
 from tests.train.stand_ins import Clock, Writer
 
 

@@ -8,7 +8,7 @@ import staticgraph as sg
 from staticgraph.compiler.graph.errors import AbortedError, DeadlineExceededError
 from staticgraph.formats.tf.messages import RunMetadata, RunOptions
 from staticgraph.tf1.summary import FileWriterCache, SessionLog
-from staticgraph.train.monitored import session_manager
+from staticgraph.tf1.training.monitored import session_manager
 from tests.train.stand_ins import Clock, events
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 import staticgraph as sg
-from staticgraph.train import new_checkpoints
+from staticgraph.formats.tf.checkpoints import new_checkpoints
 from tests.train.stand_ins import Clock
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.tf1.summary import Summary
-from staticgraph.train import supervisor_threads
+from staticgraph.tf1.training import supervisor_threads
 from tests.train.stand_ins import Clock, Writer, events
 
 

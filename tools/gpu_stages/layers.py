@@ -11,6 +11,8 @@ import numpy as np
 
 import staticgraph as sg
 from staticgraph.compiler.capture.capture import capture
+from staticgraph.compiler.capture.request import CaptureRequest
+from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.cuda.product import Precision
 from staticgraph.compiler.compile_gpu import GpuCompiled, compile_gpu
 from staticgraph.compiler.graph.dtypes import DTYPES, DType
@@ -122,7 +124,8 @@ class Case:
             y = sg.nn.conv2d(x, w, [1, stride, stride, 1], "SAME")
             fetch = y if self.kind == RESULT else sg.gradients(y, x if self.kind == BY_IMAGE else w, g)[0]
             fed = {t: TensorType(t.dtype, tuple(t.shape.as_list())) for t in (x, w, g)}
-            step = capture(fetch.graph, [fetch], [], fed, {})
+            step = capture(CaptureRequest(fetch.graph, [fetch], [], fed))
+        assert isinstance(step, Step), step
         return compile_gpu(step, refused=refused, precision=self.precision)
 
 

@@ -10,89 +10,18 @@ from collections.abc import Callable
 
 from staticgraph.compiler.codegen.abi import BranchSegment, BufferRef, InnerStep, LoopSegment, RowPointer
 from staticgraph.compiler.codegen.llvm.clock import Clock
-from staticgraph.compiler.codegen.llvm.text import NAME, Code, Emitter, function
+from staticgraph.compiler.codegen.llvm.text import Emitter
+from staticgraph.compiler.codegen.native.watch import watch as watch_function
 
 Address = Callable[[BufferRef], str]
-
-# The words of a watch. A flag asks for a stop; another one says that a part of the step was skipped for that
-# reason, so that the rest must be, too. Then there are functions of Python, the address of the table of times
-# for timed code, when to ask for signals again, what tells the number of a thread, and where that of the main
-# thread is.
-STOP, ENSURE, RELEASE, SIGNALS, SAVE, RESTORE, TIMES, SKIPPED, NEXT, IDENT, MAIN = range(11)
-WATCH_WORDS = 11
-_SHARE = 100  # of the time at most one part is spent on waiting for Python's lock
-
-
-def watch_code(clock: Clock) -> str:
-    """The function `i32 @watch(ptr)`: whether to stop, as the flag is set or a signal handler raised.
-
-    Only the main thread of Python handles signals. It needs Python's lock for that, which other threads may
-    not give back for some milliseconds: the longer it waits, the longer it does not ask again.
-    """
-    word = {name: f"getelementptr i64, ptr %watch, i64 {at}" for name, at in _WORDS.items()}
-    return f"""
-define internal i32 @watch(ptr %watch) nounwind {{
-entry:
-  %stop = load atomic i64, ptr %watch monotonic, align 8
-  %go.on = icmp eq i64 %stop, 0
-  br i1 %go.on, label %time, label %told
-told:
-  ret i32 1
-time:
-  %next.at = {word["next"]}
-  %ensure.at = {word["ensure"]}
-  %now = {clock.read}
-  %next = load i64, ptr %next.at
-  %ensure = load ptr, ptr %ensure.at
-  %left = sub i64 %next, %now
-  %early = icmp sgt i64 %left, 0
-  %alone = icmp eq ptr %ensure, null
-  %idle = or i1 %early, %alone
-  br i1 %idle, label %quiet, label %who
-who:
-  %ident.at = {word["ident"]}
-  %main.at = {word["main"]}
-  %ident = load ptr, ptr %ident.at
-  %main = load ptr, ptr %main.at
-  %unknown = icmp eq ptr %ident, null
-  br i1 %unknown, label %ask, label %compare
-compare:
-  %thread = call i64 %ident()
-  %main.thread = load i64, ptr %main
-  %is.main = icmp eq i64 %thread, %main.thread
-  br i1 %is.main, label %ask, label %quiet
-ask:
-  %release.at = {word["release"]}
-  %signals.at = {word["signals"]}
-  %release = load ptr, ptr %release.at
-  %signals = load ptr, ptr %signals.at
-  %state = call i32 %ensure()
-  %raised = call i32 %signals()
-  call void %release(i32 %state)
-  %then = {clock.read}
-  %took = sub i64 %then, %now
-  %rest = mul i64 %took, {_SHARE}
-  %pause = call i64 @llvm.umax.i64(i64 %rest, i64 {clock.moment})
-  %later = add i64 %then, %pause
-  store i64 %later, ptr %next.at
-  ret i32 %raised
-quiet:
-  ret i32 0
-}}
-"""
-
-
-_WORDS = {
-    "ensure": ENSURE, "release": RELEASE, "signals": SIGNALS, "next": NEXT, "ident": IDENT, "main": MAIN,
-}  # fmt: skip
 
 
 def ask(writer: Emitter, watch: str, clock: Clock) -> str:
     """Ask a watch whether to stop: an i32 that is not 0 if so."""
-    for need in ("declare i64 @llvm.umax.i64(i64, i64)", clock.needs, watch_code(clock)):
-        if need:
-            writer.need(need)
-    return writer.value(f"call i32 @watch(ptr {watch})")
+    code = watch_function(clock).code()
+    for need in (*code.needs, code.text):
+        writer.need(need)
+    return writer.value(f"call i32 @{code.name}(ptr {watch})")
 
 
 def return_unless(writer: Emitter, condition: str, status: int = 1) -> None:
@@ -102,26 +31,6 @@ def return_unless(writer: Emitter, condition: str, status: int = 1) -> None:
     writer.start(stopped)
     writer.line(f"ret i32 {status}")
     writer.start(following)
-
-
-def guarded() -> Code:
-    """`i32 (ptr step, ptr table, ptr watch)`: a step, while other threads of Python run. If an exception was
-    raised during it, it is the thread's when this returns.
-    """
-    text = f"""
-define i32 {NAME}(ptr %step, ptr %table, ptr %watch) nounwind {{
-entry:
-  %save.at = getelementptr ptr, ptr %watch, i64 {SAVE}
-  %restore.at = getelementptr ptr, ptr %watch, i64 {RESTORE}
-  %save = load ptr, ptr %save.at
-  %restore = load ptr, ptr %restore.at
-  %thread = call ptr %save()
-  %status = call i32 %step(ptr %table)
-  call void %restore(ptr %thread)
-  ret i32 %status
-}}
-"""
-    return function(text)
 
 
 def stop_unless(writer: Emitter, call: str) -> None:

@@ -1,5 +1,7 @@
-"""Native support: the functions around compiled steps, as LLVM text.
+"""Native support: the functions around compiled steps, which read like the C that they stand for.
 
-The thread pool, and what Python calls to run a step: it finds the callable, reads the feeds and makes the
-results. The layouts that native code and the runtime share are in `dispatch_layout.py` and `pool_layout.py`.
+`dispatch.py` runs a step for Python, with `feeds.py` and `results.py`; `find.py` finds what to run; `pool.py`
+is the thread pool, with what it asks of a `system.py`; `watch.py` lets a step be stopped. They are written
+with `builder.py` on the `values.py` and `c_types.py` of C. The structs that native code shares with the
+runtime are in `dispatch_layout.py`, `object_layout.py` and `pool_layout.py`.
 """

@@ -11,196 +11,197 @@
 
 from __future__ import annotations
 
-from enum import IntEnum, auto
+from enum import IntEnum
 
-# Where CPython and NumPy keep the parts of objects: bytes from their start, on 64-bit machines.
-REFERENCES, TYPE, DATA, NDIM, DIMS, DESCR, FLAGS = 0, 8, 16, 24, 32, 56, 64
-VALUE = 16  # of a Python float and of a NumPy scalar
-SIZE, ITEMS = 16, 24  # of a tuple, which has its items there, and of a list, which has their address there
-CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400  # flags of an array
+from staticgraph.compiler.codegen.native.c_types import (
+    ADDRESS,
+    BYTE,
+    INT32,
+    INT64,
+    SELF,
+    VOID,
+    Record,
+    function_pointer,
+    pointer,
+)
+from staticgraph.compiler.codegen.native.object_layout import OBJECT, List
 
 STOPPED, UNSOUND = 1, 2  # what the function of a step returns if it failed, and 0 otherwise
 
 
-class _Words(IntEnum):
-    """Positions in a record, from 0."""
-
-    @staticmethod
-    def _generate_next_value_(name: str, start: int, count: int, last_values: list[int]) -> int:
-        return count
-
-
-class Host(_Words):
+class Host(Record):
     """Types and single objects, then functions."""
 
-    NDARRAY = auto()
-    FLOAT = auto()
-    FLOAT64 = auto()
-    INT = auto()
-    LIST = auto()
-    DICT = auto()
-    TRUE = auto()
-    FALSE = auto()
-    NONE = auto()
-    NOT_IMPLEMENTED = auto()
-    VECTORCALL = auto()
-    INCREF = auto()
-    DECREF = auto()
-    SAVE_THREAD = auto()
-    RESTORE_THREAD = auto()
-    FETCH_ERROR = auto()
-    RESTORE_ERROR = auto()
-    INTEGER_VALUE = auto()
-    NEW_LIST = auto()
-    SET_LIST = auto()
-    NEW_TUPLE = auto()
-    SET_TUPLE = auto()
-    NEXT_OF_DICT = auto()
-    NEW_ARRAY = auto()
-    SET_BASE = auto()
-    NEW_SCALAR = auto()
+    NDARRAY = OBJECT
+    FLOAT = OBJECT
+    FLOAT64 = OBJECT
+    INT = OBJECT
+    LIST = OBJECT
+    DICT = OBJECT
+    TRUE = OBJECT
+    FALSE = OBJECT
+    NONE = OBJECT
+    NOT_IMPLEMENTED = OBJECT
+    VECTORCALL = function_pointer(OBJECT, OBJECT, pointer(OBJECT), INT64, OBJECT)
+    INCREF = function_pointer(VOID, OBJECT)
+    DECREF = function_pointer(VOID, OBJECT)
+    SAVE_THREAD = function_pointer(ADDRESS)
+    RESTORE_THREAD = function_pointer(VOID, ADDRESS)
+    FETCH_ERROR = function_pointer(VOID, pointer(OBJECT), pointer(OBJECT), pointer(OBJECT))
+    RESTORE_ERROR = function_pointer(VOID, OBJECT, OBJECT, OBJECT)
+    INTEGER_VALUE = function_pointer(INT64, OBJECT, pointer(INT32))
+    NEW_LIST = function_pointer(OBJECT, INT64)
+    SET_LIST = function_pointer(INT32, OBJECT, INT64, OBJECT)
+    NEW_TUPLE = function_pointer(OBJECT, INT64)
+    SET_TUPLE = function_pointer(INT32, OBJECT, INT64, OBJECT)
+    NEXT_OF_DICT = function_pointer(INT32, OBJECT, pointer(INT64), pointer(OBJECT), pointer(OBJECT))
+    NEW_ARRAY = function_pointer(
+        OBJECT, OBJECT, OBJECT, INT32, pointer(INT64), pointer(INT64), ADDRESS, INT32, OBJECT
+    )
+    SET_BASE = function_pointer(INT32, OBJECT, OBJECT)
+    NEW_SCALAR = function_pointer(OBJECT, ADDRESS, OBJECT, OBJECT)
 
 
-class Head(_Words):
-    """A callable."""
-
-    HOST = auto()
-    CHAIN = auto()  # the address of the word with the first binding
-    FALLBACK = auto()  # what is called where no binding fits; null: NotImplemented is returned
-    LOCKED = auto()  # whether the caller holds the session
-
-
-class Known(_Words):
-    """The runs that a session knows."""
-
-    HOST = auto()
-    RECORDED = auto()  # the list of operations of the graph
-    SIZE = auto()  # how many there were at the last look
-    MOST_KEYS = auto()  # of any run
-    FIRST = auto()  # of them, or null
-
-
-class Run(_Words):
+class Run(Record):
     """A callable, by what it fetches and the keys of what it is fed."""
 
-    NEXT = auto()
-    KIND = auto()  # list, tuple, or null where one object is fetched
-    FETCHES = auto()
-    FETCH_COUNT = auto()
-    KEYS = auto()
-    KEY_COUNT = auto()
-    CALL = auto()
+    NEXT = SELF
+    KIND = OBJECT  # list, tuple, or null where one object is fetched
+    FETCHES = pointer(OBJECT)
+    FETCH_COUNT = INT64
+    KEYS = pointer(OBJECT)
+    KEY_COUNT = INT64
+    CALL = OBJECT
 
 
-class State(_Words):
+class Known(Record):
+    """The runs that a session knows."""
+
+    HOST = pointer(Host)
+    RECORDED = pointer(List)  # the list of operations of the graph
+    SIZE = INT64  # how many there were at the last look
+    MOST_KEYS = INT64  # of any run
+    FIRST = pointer(Run)  # of them, or null
+
+
+class State(Record):
     """A session."""
 
-    VERSION = auto()  # changes when bindings become invalid
-    HOLDERS = auto()  # how many calls hold it at the moment, one inside the other
-    ACQUIRE = auto()  # Python functions: of the lock that those hold
-    RELEASE = auto()
+    VERSION = INT64  # changes when bindings become invalid
+    HOLDERS = INT64  # how many calls hold it at the moment, one inside the other
+    ACQUIRE = OBJECT  # Python functions: of the lock that those hold
+    RELEASE = OBJECT
 
 
-class Cell(_Words):
+class Cell(Record):
     """The memory of a variable."""
 
-    FRONT = auto()  # the address of its value
-    BACK = auto()  # the address of memory for the next value, where the old one cannot be overwritten
+    FRONT = ADDRESS  # the address of its value
+    BACK = ADDRESS  # the address of memory for the next value, where the old one cannot be overwritten
 
 
-class Binding(_Words):
-    """A program ready to be called. After the address of a block comes the number of records in it."""
+class Conversion(IntEnum):
+    """From a Python number to an element."""
 
-    NEXT = auto()
-    STATE = auto()
-    VERSION = auto()  # the state's version that the binding is good for
-    LONG = auto()  # run without Python's lock, while the session is held
-    READY = auto()  # the address of a word that tells whether the thread pool is ready, or null
-    ENTRY = auto()
-    TABLE = auto()
-    CALLS = auto()  # the address of a word that counts
-    FEEDS = auto()
-    FEED_COUNT = auto()
-    VARIABLES = auto()  # pairs: a slot of the table, the word that holds what goes there
-    VARIABLE_COUNT = auto()
-    FLIPS = auto()  # addresses of cells whose sides are exchanged after the run
-    FLIP_COUNT = auto()
-    COUNTERS = auto()  # pairs: the address of a number, what is added to it after the run
-    COUNTER_COUNT = auto()
-    RESULTS = auto()
-    RESULT_COUNT = auto()
-    OUTPUTS = auto()  # numbers of results, -1 for None
-    OUTPUT_COUNT = auto()
-    FORM = auto()
-    ASSEMBLE = auto()  # the function of ResultForm.OTHER
+    NONE = 0
+    FLOAT32 = 1
+    FLOAT64 = 2
+    INT32 = 3
+    INT64 = 4
+    BOOL = 5
 
 
-class ResultForm(_Words):
+class Feed(Record):
+    """An argument."""
+
+    SLOT = pointer(ADDRESS)  # where in the table its address goes
+    DESCR = OBJECT
+    NDIM = INT64
+    DIMS = pointer(INT64)
+    SCALAR = OBJECT  # for no axes: the NumPy type of single values, whose objects are read in place
+    CONVERSION = INT64  # for no axes: which of Python's numbers are accepted
+    VALUE = ADDRESS  # for no axes: where a converted number goes
+    EXPECTED = pointer(BYTE)  # the only value that the program is good for, or null where it is good for all
+    EXPECTED_BYTES = INT64
+
+
+class Block(Record):
+    """Memory that was handed out before. It may be again when nothing else refers to `OWNER`."""
+
+    OWNER = OBJECT
+    BYTES = INT64
+    DATA = ADDRESS
+
+
+class Result(Record):
+    """A fetched tensor."""
+
+    SLOT = pointer(ADDRESS)
+    DESCR = OBJECT
+    NDIM = INT64
+    DIMS = pointer(INT64)
+    BYTES = INT64
+    VALUE = ADDRESS  # for no axes: where the program writes it
+    BLOCKS = pointer(Block)  # for large ones: two blocks that are handed out in turn
+
+
+class VariableSlot(Record):
+    """A slot of the table, and the word that holds the address that goes there."""
+
+    SLOT = pointer(ADDRESS)
+    HOLDER = pointer(ADDRESS)
+
+
+class Counter(Record):
+    """A number, and what a run adds to it."""
+
+    NUMBER = pointer(INT64)
+    STEP = INT64
+
+
+class ResultForm(IntEnum):
     """Form of the returned value.
 
     It is one output, a list or a tuple of outputs, or the result of a function that gets a list.
     """
 
-    SINGLE = auto()
-    LIST = auto()
-    TUPLE = auto()
-    OTHER = auto()
+    SINGLE = 0
+    LIST = 1
+    TUPLE = 2
+    OTHER = 3
 
 
-class Feed(_Words):
-    """An argument."""
+class Binding(Record):
+    """A program ready to be called. After the address of a block comes the number of records in it."""
 
-    SLOT = auto()  # where in the table its address goes
-    DESCR = auto()
-    NDIM = auto()
-    DIMS = auto()
-    SCALAR = auto()  # for no axes: the NumPy type of single values, whose objects are read in place
-    CONVERSION = auto()  # for no axes: which of Python's numbers are accepted
-    VALUE = auto()  # for no axes: where a converted number goes
-    EXPECTED = auto()  # the only value that the program is good for, or null where it is good for all
-    EXPECTED_BYTES = auto()
-
-
-class Conversion(_Words):
-    """From a Python number to an element."""
-
-    NONE = auto()
-    FLOAT32 = auto()
-    FLOAT64 = auto()
-    INT32 = auto()
-    INT64 = auto()
-    BOOL = auto()
-
-
-class Result(_Words):
-    """A fetched tensor."""
-
-    SLOT = auto()
-    DESCR = auto()
-    NDIM = auto()
-    DIMS = auto()
-    BYTES = auto()
-    VALUE = auto()  # for no axes: where the program writes it
-    BLOCKS = auto()  # for large ones: two blocks that are handed out in turn
+    NEXT = SELF
+    STATE = pointer(State)
+    VERSION = INT64  # the state's version that the binding is good for
+    LONG = INT64  # run without Python's lock, while the session is held
+    READY = pointer(INT64)  # the address of a word that tells whether the thread pool is ready, or null
+    ENTRY = function_pointer(INT32, ADDRESS)
+    TABLE = ADDRESS
+    CALLS = pointer(INT64)  # the address of a word that counts
+    FEEDS = pointer(Feed)
+    FEED_COUNT = INT64
+    VARIABLES = pointer(VariableSlot)
+    VARIABLE_COUNT = INT64
+    FLIPS = pointer(pointer(Cell))  # addresses of cells whose sides are exchanged after the run
+    FLIP_COUNT = INT64
+    COUNTERS = pointer(Counter)
+    COUNTER_COUNT = INT64
+    RESULTS = pointer(Result)
+    RESULT_COUNT = INT64
+    OUTPUTS = pointer(INT64)  # numbers of results, -1 for None
+    OUTPUT_COUNT = INT64
+    FORM = INT64
+    ASSEMBLE = OBJECT  # the function of ResultForm.OTHER
 
 
-class Block(_Words):
-    """Memory that was handed out before. It may be again when nothing else refers to `OWNER`."""
+class Head(Record):
+    """A callable."""
 
-    OWNER = auto()
-    BYTES = auto()
-    DATA = auto()
-
-
-def word(name: str, base: str, index: int, kind: str = "ptr") -> str:
-    """LLVM text: `%name` is the word at `index` of the record at `%base`."""
-    return _loaded(name, f"getelementptr i64, ptr %{base}, i64 {index}", kind)
-
-
-def field(name: str, base: str, offset: int, kind: str = "ptr") -> str:
-    """LLVM text: `%name` is the part of the object at `%base` that begins after `offset` bytes."""
-    return _loaded(name, f"getelementptr i8, ptr %{base}, i64 {offset}", kind)
-
-
-def _loaded(name: str, place: str, kind: str) -> str:
-    return f"%{name}.at = {place}\n  %{name} = load {kind}, ptr %{name}.at"
+    HOST = pointer(Host)
+    CHAIN = pointer(pointer(Binding))  # the address of the word with the first binding
+    FALLBACK = OBJECT  # what is called where no binding fits; null: NotImplemented is returned
+    LOCKED = INT64  # whether the caller holds the session

@@ -1,4 +1,4 @@
-"""The thread pool as LLVM text: native functions that all steps of a process share.
+"""The thread pool: native functions that all steps of a process share.
 
 A region is work in phases, each of so many independent chunks. Who wants to do chunks claims them, by one
 atomic change of one word
@@ -26,37 +26,42 @@ sleeping workers for a region that is long enough, or when there have been many 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from string import Template
-
-from staticgraph.compiler.codegen.llvm.text import NAME, Code, function
-from staticgraph.compiler.codegen.native.pool_layout import LAYOUT
-from staticgraph.compiler.codegen.native.system import system_of
+from staticgraph.compiler.codegen.llvm.text import Code
+from staticgraph.compiler.codegen.native.builder import Writer, exported, external, function
+from staticgraph.compiler.codegen.native.c_types import (
+    ADDRESS,
+    BOOL,
+    INT64,
+    UINT16,
+    UINT32,
+    UINT64,
+    VOID,
+    pointer,
+)
+from staticgraph.compiler.codegen.native.pool_layout import POOL, WORK
+from staticgraph.compiler.codegen.native.system import pause, system_of
+from staticgraph.compiler.codegen.native.values import Operand, Value
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.support.dataclass import dataclass
 
-_NUMBERS = {
-    "share": 2, "shares": 3,  # of an even part of the chunks that are left: what one claim takes
-    "worth_waking": 60_000,  # ns of work: about what it takes a sleeping thread to begin
-    "many": 1_000_000,  # ns of work in shorter regions, after which more of them are likely
-    "looks": 16_384,  # of a worker before it sleeps: about half a millisecond
-    "patience": 4_096,  # looks of a waiting thread before it offers its core to others
-}  # fmt: skip
+_SHARE, _SHARES = 2, 3  # of an even part of the chunks that are left: what one claim takes
+_WORTH_WAKING = 60_000  # ns of work: about what it takes a sleeping thread to begin
+_MANY = 1_000_000  # ns of work in shorter regions, after which more of them are likely
+_LOOKS = 16_384  # of a worker before it sleeps: about half a millisecond
+_PATIENCE = 4_096  # looks of a waiting thread before it offers its core to others
+
+_smaller = external("llvm.umin.i64", UINT64, UINT64, UINT64)
+_larger = external("llvm.umax.i64", UINT64, UINT64, UINT64)
 
 
 @dataclass(frozen=True, slots=True)
 class PoolCode:
-    """The functions of a pool."""
+    """The functions of a pool that others call; see the function of each name."""
 
-    start: Code  # void (ptr pool): makes zeroed memory a pool
-    # void (ptr pool, ptr work, ptr table, ptr counts, i64 phases, ptr private, i64 cost, i64 most): does a
-    # region that takes `cost` ns, and of which a thread may take `most` chunks at a time
+    start: Code
     run: Code
-    worker: Code  # void (ptr pool, i64 number): the life of a worker
-    wake: Code  # void (ptr pool): sleeping workers look around
-    # i1 (ptr pool, i64 claim, ptr private, i64 mine): a thread that has seen `claim` tries to do chunks, from
-    # the low end if `mine` is 0, from the high one if it is 1
+    worker: Code
+    wake: Code
     help: Code
 
     @property
@@ -67,332 +72,215 @@ class PoolCode:
 
 def pool_code(target: CpuTarget) -> PoolCode:
     """The pool for a processor and its system."""
-    system = system_of(target)
-    words = {"name": NAME, **_NUMBERS, **system.words}
-
-    def made(text: str, *more: str, **others: str) -> Code:
-        return function(_definition(text, {**words, **others}), (*system.declarations, *more))
-
-    chunks = (*_MIN_MAX, *(_definition(text, words) for text in (_SHARE, _CHUNKS)))
-    helpers = [_definition(text, words) for text in system.helpers]
-    start, wake, help = made(_START), made(_WAKE), made(_HELP, *chunks)
-    helping = f"declare i1 @{help.name}(ptr, i64, ptr, i64)"
-    called = (helping, f"declare void @{wake.name}(ptr)")
-    run = made(_RUN, *chunks, *helpers, *called, wake=f"@{wake.name}", help=f"@{help.name}", alone=_ALONE)
-    worker = made(_WORKER, helping, help=f"@{help.name}")
-    return PoolCode(start, run, worker, wake, help)
+    return PoolCode(*(each.code(target) for each in (start, run, worker, wake, help)))
 
 
 def serial_code() -> Code:
     """`run` of a pool without workers, which is nothing but the address of this function."""
-    return function(_definition(_SERIAL, {"name": NAME, "alone": _ALONE}))
+    return run_serial.code()
 
 
-def _definition(text: str, words: Mapping[str, object]) -> str:
-    """`text` with its words filled in, and the addresses `%at.word` of the words of the pool in it."""
-    text = Template(text).substitute(words)
-    used = dict.fromkeys(re.findall(r"%at\.(\w+)", text))
-    addresses = [f"  %at.{word} = getelementptr i8, ptr %pool, i64 {LAYOUT[word]}\n" for word in used]
-    return text.replace("entry:\n", "entry:\n" + "".join(addresses), 1)
+@exported(VOID, POOL)
+def start(w: Writer, pool: Value) -> None:
+    """Make zeroed memory a pool."""
+    system_of(w.target).start(w, pool)
 
 
-_START = """\
-define void $name(ptr %pool) nounwind {
-entry:
-  $make_mutex
-  $make_condition
-  ret void
-}
-"""
+@exported(VOID, POOL)
+def wake(w: Writer, pool: Value) -> None:
+    """Let sleeping workers look around."""
+    system = system_of(w.target)
+    system.lock(w, pool)
+    pool.wakes += 1
+    system.unlock(w, pool)
+    system.wake_all(w, pool)
 
-_MIN_MAX = tuple(f"declare i64 @llvm.{name}.i64(i64, i64)" for name in ("umin", "umax"))
 
-# How many of the chunks that are left one claim takes.
-_SHARE = """\
-define internal i64 @share(ptr %pool, i64 %left) nounwind {
-entry:
-  %workers = load atomic i64, ptr %at.limit monotonic, align 8
-  %threads = add i64 %workers, 1
-  %dividend = mul i64 %left, $share
-  %divisor = mul i64 %threads, $shares
-  %part = udiv i64 %dividend, %divisor
-  %most = load atomic i64, ptr %at.most monotonic, align 8
-  %within = call i64 @llvm.umin.i64(i64 %part, i64 %most)
-  %share = call i64 @llvm.umax.i64(i64 %within, i64 1)
-  ret i64 %share
-}
-"""
+@function(UINT64, POOL, UINT64)
+def share(w: Writer, pool: Value, left: Value) -> None:
+    """Return how many of the chunks that are left one claim takes."""
+    threads = pool.limit.load("monotonic") + 1
+    part = left * _SHARE // (threads * _SHARES)
+    most = _smaller(w, part, pool.most.load("monotonic"))
+    w.return_(_larger(w, most, 1))
 
-# Does claimed chunks, `many` from number `from` on, and then some of every phase that this makes the next
-# one. `mine` says which end of the chunks is this thread's: 0 the low one, 1 the high one. What describes the
-# region stays as it is while a chunk of it is claimed.
-_CHUNKS = """\
-define internal void @chunks(
-  ptr %pool, i32 %claimed, i64 %first.from, i64 %first.many, ptr %private, i64 %mine
-) nounwind {
-entry:
-  %work = load ptr, ptr %at.work
-  %table = load ptr, ptr %at.table
-  %counts = load ptr, ptr %at.counts
-  %first = load i32, ptr %at.first
-  %last = load i32, ptr %at.last
-  br label %do
-do:
-  %ticket = phi i32 [ %claimed, %entry ], [ %next, %publish ]
-  %from = phi i64 [ %first.from, %entry ], [ %kept, %publish ]
-  %many = phi i64 [ %first.many, %entry ], [ %share, %publish ]
-  %past = sub i32 %ticket, %first
-  %phase = zext i32 %past to i64
-  %to = add i64 %from, %many
-  br label %one
-one:
-  %chunk = phi i64 [ %from, %do ], [ %next.chunk, %one ]
-  call void %work(ptr %table, i64 %phase, i64 %chunk, ptr %private)
-  %next.chunk = add i64 %chunk, 1
-  %more = icmp ult i64 %next.chunk, %to
-  br i1 %more, label %one, label %finish
-finish:
-  %before = atomicrmw add ptr %at.done, i64 %many acq_rel
-  %finished = add i64 %before, %many
-  %count = getelementptr i16, ptr %counts, i64 %phase
-  %all16 = load i16, ptr %count
-  %all = zext i16 %all16 to i64
-  %complete = icmp eq i64 %finished, %all
-  br i1 %complete, label %advance, label %return
-advance:
-  store atomic i64 0, ptr %at.done monotonic, align 8
-  %next = add i32 %ticket, 1
-  %next64 = zext i32 %next to i64
-  %tickets = shl i64 %next64, 32
-  %over = icmp eq i32 %next, %last
-  br i1 %over, label %end, label %publish
-publish:
-  %following = getelementptr i16, ptr %count, i64 1
-  %new16 = load i16, ptr %following
-  %new = zext i16 %new16 to i64
-  %share = call i64 @share(ptr %pool, i64 %new)
-  %highest = sub i64 %new, %share
-  %share.low = shl i64 %share, 16
-  %is.worker = icmp ne i64 %mine, 0
-  %kept = select i1 %is.worker, i64 %highest, i64 0
-  %others.low = select i1 %is.worker, i64 0, i64 %share.low
-  %others.high = select i1 %is.worker, i64 %highest, i64 %new
-  %others = or i64 %others.low, %others.high
-  %claim = or i64 %tickets, %others
-  store atomic i64 %claim, ptr %at.claim release, align 8
-  br label %do
-end:
-  store atomic i64 %tickets, ptr %at.claim release, align 8
-  ret void
-return:
-  ret void
-}
-"""
 
-_RUN = """\
-define void $name(
-  ptr %pool, ptr %work, ptr %table, ptr %counts, i64 %phases, ptr %private, i64 %cost,
-  i64 %most
-) nounwind {
-entry:
-  %workers = load atomic i64, ptr %at.limit monotonic, align 8
-  %none = icmp eq i64 %workers, 0
-  br i1 %none, label %alone, label %try
-try:
-  %taken = cmpxchg ptr %at.busy, i64 0, i64 1 acquire monotonic
-  %mine = extractvalue { i64, i1 } %taken, 1
-  br i1 %mine, label %lead, label %alone
-lead:
-  store ptr %work, ptr %at.work
-  store ptr %table, ptr %at.table
-  store ptr %counts, ptr %at.counts
-  %first = load i32, ptr %at.last
-  %phases32 = trunc i64 %phases to i32
-  %last = add i32 %first, %phases32
-  store i32 %first, ptr %at.first
-  store i32 %last, ptr %at.last
-  %count16 = load i16, ptr %counts
-  %count = zext i16 %count16 to i64
-  %first64 = zext i32 %first to i64
-  %tickets = shl i64 %first64, 32
-  store atomic i64 %most, ptr %at.most monotonic, align 8
-  %many = call i64 @share(ptr %pool, i64 %count)
-  %low.mine = shl i64 %many, 16
-  %range = or i64 %count, %low.mine
-  %claim = or i64 %tickets, %range
-  store atomic i64 %claim, ptr %at.claim seq_cst, align 8
-  %sleepers = load atomic i64, ptr %at.sleepers seq_cst, align 8
-  %asleep = icmp ne i64 %sleepers, 0
-  br i1 %asleep, label %weigh, label %begin
-weigh:
-  %before = load i64, ptr %at.slept
-  %slept = add i64 %before, %cost
-  store i64 %slept, ptr %at.slept
-  %long = icmp sge i64 %cost, $worth_waking
-  %often = icmp sge i64 %slept, $many
-  %wakes = or i1 %long, %often
-  br i1 %wakes, label %rouse, label %begin
-rouse:
-  store i64 0, ptr %at.slept
-  $scatter
-  call void $wake(ptr %pool)
-  br label %begin
-begin:
-  call void @chunks(ptr %pool, i32 %first, i64 0, i64 %many, ptr %private, i64 0)
-  br label %look
-look:
-  %waited = phi i64 [ 0, %begin ], [ 0, %try.claim ], [ %longer, %wait ], [ 0, %offer ]
-  %seen = load atomic i64, ptr %at.claim acquire, align 8
-  %ticket64 = lshr i64 %seen, 32
-  %ticket = trunc i64 %ticket64 to i32
-  %over = icmp eq i32 %ticket, %last
-  br i1 %over, label %end, label %try.claim
-try.claim:
-  %helped = call i1 $help(ptr %pool, i64 %seen, ptr %private, i64 0)
-  br i1 %helped, label %look, label %wait
-wait:
-  $pause
-  %longer = add i64 %waited, 1
-  %patient = icmp ult i64 %longer, $patience
-  br i1 %patient, label %look, label %offer
-offer:
-  $offer
-  br label %look
-end:
-  store atomic i64 0, ptr %at.busy release, align 8
-  ret void
-alone:
-$alone"""
+@function(VOID, POOL, UINT32, UINT64, UINT64, ADDRESS, UINT64)
+def chunks(
+    w: Writer, pool: Value, claimed: Value, low: Value, many: Value, private: Value, mine: Value
+) -> None:
+    """Do claimed chunks, `many` from number `low` on, then some of every phase that this makes the next one.
 
-# All chunks of all phases in order, and the end of the function.
-_ALONE = """\
-  br label %phase.loop
-phase.loop:
-  %phase = phi i64 [ 0, %alone ], [ %next.phase, %phase.done ]
-  %size.at = getelementptr i16, ptr %counts, i64 %phase
-  %size16 = load i16, ptr %size.at
-  %size = zext i16 %size16 to i64
-  br label %chunk.loop
-chunk.loop:
-  %chunk = phi i64 [ 0, %phase.loop ], [ %next.chunk, %chunk.loop ]
-  call void %work(ptr %table, i64 %phase, i64 %chunk, ptr %private)
-  %next.chunk = add i64 %chunk, 1
-  %more.chunks = icmp ult i64 %next.chunk, %size
-  br i1 %more.chunks, label %chunk.loop, label %phase.done
-phase.done:
-  %next.phase = add i64 %phase, 1
-  %more.phases = icmp ult i64 %next.phase, %phases
-  br i1 %more.phases, label %phase.loop, label %return
-return:
-  ret void
-}
-"""
+    `mine` says which end of the chunks is this thread's: 0 the low one, 1 the high one. The description of
+    the region stays as it is while a chunk of it is claimed.
+    """
+    work, table, counts, first, last = pool.work, pool.table, pool.counts, pool.first, pool.last
+    at = w.locals(ticket=claimed, low=low, many=many)
+    with w.loop():
+        phase = (at.ticket - first).to(UINT64)
+        with w.range(at.low + at.many, at.low) as chunk:
+            work(table, phase, chunk, private)
+        all = counts[phase].to(UINT64)  # read now: when the chunks are done, the region may end at any time
+        with w.if_(pool.done.fetch_add(at.many, "acq_rel") + at.many != all):
+            w.return_()
+        pool.done.store(0, "monotonic")
+        at.ticket += 1
+        with w.if_(at.ticket == last):
+            pool.claim.store(_claim(w, at.ticket, 0, 0), "release")
+            w.return_()
+        count = counts[phase + 1].to(UINT64)
+        at.many = share(w, pool, count)
+        rest = count - at.many
+        with w.if_(mine != 0):
+            at.low = rest
+            pool.claim.store(_claim(w, at.ticket, 0, rest), "release")
+        with w.else_():
+            at.low = 0
+            pool.claim.store(_claim(w, at.ticket, at.many, count), "release")
 
-_SERIAL = """\
-define void $name(
-  ptr %pool, ptr %work, ptr %table, ptr %counts, i64 %phases, ptr %private, i64 %cost,
-  i64 %most
-) nounwind {
-alone:
-$alone"""
 
-_HELP = """\
-define i1 $name(ptr %pool, i64 %seen, ptr %private, i64 %mine) nounwind {
-entry:
-  %low.shifted = lshr i64 %seen, 16
-  %low = and i64 %low.shifted, 65535
-  %high = and i64 %seen, 65535
-  %some = icmp ult i64 %low, %high
-  br i1 %some, label %claim.some, label %fail
-claim.some:
-  %left = sub i64 %high, %low
-  %many = call i64 @share(ptr %pool, i64 %left)
-  %many.low = shl i64 %many, 16
-  %above = add i64 %seen, %many.low
-  %below = sub i64 %seen, %many
-  %is.worker = icmp ne i64 %mine, 0
-  %fewer = select i1 %is.worker, i64 %below, i64 %above
-  %claimed = cmpxchg ptr %at.claim, i64 %seen, i64 %fewer acq_rel monotonic
-  %got = extractvalue { i64, i1 } %claimed, 1
-  br i1 %got, label %do, label %fail
-do:
-  %ticket64 = lshr i64 %seen, 32
-  %ticket = trunc i64 %ticket64 to i32
-  %highest = sub i64 %high, %many
-  %from = select i1 %is.worker, i64 %highest, i64 %low
-  call void @chunks(ptr %pool, i32 %ticket, i64 %from, i64 %many, ptr %private, i64 %mine)
-  ret i1 true
-fail:
-  ret i1 false
-}
-"""
+@exported(BOOL, POOL, UINT64, ADDRESS, UINT64)
+def help(w: Writer, pool: Value, seen: Value, private: Value, mine: Value) -> None:
+    """Try to do chunks after the claim `seen` was read. Returns true if some were done.
 
-_WORKER = """\
-define void $name(ptr %pool, i64 %number) nounwind {
-entry:
-  %place = getelementptr ptr, ptr %at.private, i64 %number
-  br label %look
-look:
-  %looked = phi i64 [ 0, %entry ], [ 0, %try ], [ %more, %idle ], [ %more, %offer ], [ 0, %awake ]
-  %seen = load atomic i64, ptr %at.claim acquire, align 8
-  %private = load atomic ptr, ptr %place monotonic, align 8
-  br label %try
-try:
-  %helped = call i1 $help(ptr %pool, i64 %seen, ptr %private, i64 1)
-  br i1 %helped, label %look, label %pass
-pass:
-  %limit = load atomic i64, ptr %at.limit monotonic, align 8
-  %stays = icmp ult i64 %number, %limit
-  br i1 %stays, label %idle, label %leave
-idle:
-  $pause
-  %more = add i64 %looked, 1
-  %phase = urem i64 %more, $patience
-  %patient = icmp ne i64 %phase, 0
-  br i1 %patient, label %look, label %tired
-tired:
-  %spent = icmp uge i64 %more, $looks
-  br i1 %spent, label %doze, label %offer
-offer:
-  $offer
-  br label %look
-doze:
-  $lock
-  %wakes = load i64, ptr %at.wakes
-  %asleep = atomicrmw add ptr %at.sleepers, i64 1 seq_cst
-  br label %dozing
-dozing:
-  %claim = load atomic i64, ptr %at.claim seq_cst, align 8
-  %news = icmp ne i64 %claim, %seen
-  %wakes.now = load i64, ptr %at.wakes
-  %woken = icmp ne i64 %wakes.now, %wakes
-  %limit.now = load atomic i64, ptr %at.limit monotonic, align 8
-  %leaves = icmp uge i64 %number, %limit.now
-  %reason = or i1 %woken, %leaves
-  %up = or i1 %reason, %news
-  br i1 %up, label %awake, label %sleep
-sleep:
-  $sleep
-  br label %dozing
-awake:
-  %awoken = atomicrmw sub ptr %at.sleepers, i64 1 seq_cst
-  $unlock
-  $roam
-  br label %look
-leave:
-  ret void
-}
-"""
+    They are taken from the low end if `mine` is 0, from the high one if it is 1.
+    """
+    low, high = (seen >> 16) & 0xFFFF, seen & 0xFFFF
+    with w.if_(low >= high):
+        w.return_(False)
+    many = share(w, pool, high - low)
+    is_worker = mine != 0
+    fewer = w.select(is_worker, seen - many, seen + (many << 16))
+    with w.if_(~pool.claim.compare_exchange(seen, fewer, "acq_rel")):
+        w.return_(False)
+    begin = w.select(is_worker, high - many, low)
+    chunks(w, pool, (seen >> 32).to(UINT32), begin, many, private, mine)
+    w.return_(True)
 
-_WAKE = """\
-define void $name(ptr %pool) nounwind {
-entry:
-  $lock
-  %wakes = load i64, ptr %at.wakes
-  %more = add i64 %wakes, 1
-  store i64 %more, ptr %at.wakes
-  $unlock
-  $wake_all
-  ret void
-}
-"""
+
+@exported(VOID, POOL, WORK, ADDRESS, pointer(UINT16), UINT64, ADDRESS, INT64, UINT64)
+def run(
+    w: Writer,
+    pool: Value,
+    work: Value,
+    table: Value,
+    counts: Value,
+    phases: Value,
+    private: Value,
+    cost: Value,
+    most: Value,
+) -> None:
+    """Do a region that takes `cost` ns, and of which a thread may take `most` chunks at a time."""
+    with w.if_(pool.limit.load("monotonic") != 0), w.if_(pool.busy.compare_exchange(0, 1, "acquire")):
+        _lead(w, pool, work, table, counts, phases, private, cost, most)
+        w.return_()
+    _alone(w, work, table, counts, phases, private)
+
+
+def _lead(
+    w: Writer,
+    pool: Value,
+    work: Value,
+    table: Value,
+    counts: Value,
+    phases: Value,
+    private: Value,
+    cost: Value,
+    most: Value,
+) -> None:
+    """Do a region together with the workers."""
+    system = system_of(w.target)
+    pool.work, pool.table, pool.counts = work, table, counts
+    first = pool.last
+    last = first + phases.to(UINT32)
+    pool.first, pool.last = first, last
+    pool.most.store(most, "monotonic")
+    count = counts[0].to(UINT64)
+    many = share(w, pool, count)
+    pool.claim.store(_claim(w, first, many, count), "seq_cst")
+    with w.if_(pool.sleepers.load("seq_cst") != 0):
+        slept = pool.slept + cost
+        pool.slept = slept
+        with w.if_((cost >= _WORTH_WAKING) | (slept >= _MANY)):
+            pool.slept = 0
+            system.scatter(w, pool)
+            wake(w, pool)
+    chunks(w, pool, first, 0, many, private, 0)
+    at = w.locals(waited=w.constant(UINT64, 0))
+    with w.loop():
+        seen = pool.claim.load("acquire")
+        with w.if_((seen >> 32).to(UINT32) == last):
+            w.break_()
+        with w.if_(help(w, pool, seen, private, 0)):
+            at.waited = 0
+            w.continue_()
+        pause(w)
+        at.waited += 1
+        with w.if_(at.waited == _PATIENCE):
+            system.offer(w)
+            at.waited = 0
+    pool.busy.store(0, "release")
+
+
+@exported(VOID, POOL, UINT64)
+def worker(w: Writer, pool: Value, number: Value) -> None:
+    """The life of a worker."""
+    system = system_of(w.target)
+    at = w.locals(looked=w.constant(UINT64, 0))
+    with w.loop():
+        seen = pool.claim.load("acquire")
+        private = pool.private[number].load("monotonic")
+        with w.if_(help(w, pool, seen, private, 1)):
+            at.looked = 0
+            w.continue_()
+        with w.if_(number >= pool.limit.load("monotonic")):
+            w.return_()
+        pause(w)
+        at.looked += 1
+        with w.if_(at.looked % _PATIENCE != 0):
+            w.continue_()
+        with w.if_(at.looked < _LOOKS):
+            system.offer(w)
+            w.continue_()
+        at.looked = 0
+        system.lock(w, pool)
+        wakes = pool.wakes
+        pool.sleepers.fetch_add(1, "seq_cst")
+        with w.loop():
+            news = pool.claim.load("seq_cst") != seen
+            woken = pool.wakes != wakes
+            leaves = number >= pool.limit.load("monotonic")
+            with w.if_(news | woken | leaves):
+                w.break_()
+            system.sleep(w, pool)
+        pool.sleepers.fetch_sub(1, "seq_cst")
+        system.unlock(w, pool)
+        system.roam(w, pool)
+
+
+@exported(VOID, POOL, WORK, ADDRESS, pointer(UINT16), UINT64, ADDRESS, INT64, UINT64)
+def run_serial(
+    w: Writer,
+    pool: Value,
+    work: Value,
+    table: Value,
+    counts: Value,
+    phases: Value,
+    private: Value,
+    cost: Value,
+    most: Value,
+) -> None:
+    """Do a region without a pool."""
+    _alone(w, work, table, counts, phases, private)
+
+
+def _alone(w: Writer, work: Value, table: Value, counts: Value, phases: Value, private: Value) -> None:
+    """Do all chunks of all phases in order."""
+    with w.range(phases) as phase, w.range(counts[phase].to(UINT64)) as chunk:
+        work(table, phase, chunk, private)
+
+
+def _claim(w: Writer, ticket: Value, low: Operand, high: Operand) -> Value:
+    """The word that says which chunks of a phase are not yet taken."""
+    range = w.constant(UINT64, low) << 16 | w.constant(UINT64, high)
+    return ticket.to(UINT64) << 32 | range

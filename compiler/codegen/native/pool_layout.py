@@ -1,30 +1,66 @@
-"""Layout of the words of a thread pool, for its native functions (pool.py) and for code that makes one."""
+"""Layout of a thread pool, for its native functions (pool.py) and for code that makes one."""
 
 from __future__ import annotations
 
-MOST_WORKERS = 255
-
-# Where the words of a pool are, in bytes. What different threads write lies 128 bytes apart: processors load
-# cache lines in pairs.
-LAYOUT = {
-    "run": 0,  # the address of `run`, for the code of steps
-    "ready": 8,  # whether all workers have been started
-    "claim": 128,
-    "done": 256,  # how many chunks of the phase are finished
-    "work": 384, "table": 392, "counts": 400,  # the region
-    "first": 408, "last": 412,  # its first ticket, and the first one after it
-    "most": 416,  # chunks of it that one claim takes
-    "busy": 512,  # whether there is a region
-    "slept": 520,  # ns of work since the last wake, done while workers slept
-    "limit": 640,  # workers with this number or a higher one leave
-    "sleepers": 768, "wakes": 776,  # how many workers sleep, and how often they were woken
-    "mutex": 896, "condition": 1152,  # 256 bytes each: more than any system needs
-    "private": 1408,  # scratch memory: an address per worker
-    "threads": 1408 + 8 * MOST_WORKERS,  # what the system calls each worker; 0 if that is not known
-    "usable": 1408 + 16 * MOST_WORKERS,  # the processors that workers may use: a bit of 128 bytes for each
-}  # fmt: skip
-POOL_BYTES = LAYOUT["usable"] + 128
-RUN, READY, CLAIM, LIMIT, SLEEPERS, PRIVATE, THREADS = (  # their numbers, as words of 8 bytes
-    LAYOUT[name] // 8 for name in ("run", "ready", "claim", "limit", "sleepers", "private", "threads")
+from staticgraph.compiler.codegen.native.c_types import (
+    ADDRESS,
+    BYTE,
+    INT64,
+    UINT16,
+    UINT32,
+    UINT64,
+    VOID,
+    Atomic,
+    Inline,
+    Layout,
+    function_pointer,
+    pointer,
 )
-TICKET = LAYOUT["last"] // 4  # that of the next region, in 4 bytes
+
+MOST_WORKERS = 255
+PROCESSORS = 1024  # of a machine, as far as they are counted
+_PRIVATE = 1408
+_THREADS = _PRIVATE + 8 * MOST_WORKERS
+_USABLE = _THREADS + 8 * MOST_WORKERS
+
+WORK = function_pointer(VOID, ADDRESS, UINT64, UINT64, ADDRESS)  # (table, phase, chunk, private)
+
+
+class Pool(Layout):
+    """A thread pool.
+
+    What different threads write lies 128 bytes apart: processors load cache lines in pairs.
+    """
+
+    RUN = 0, ADDRESS  # for the code of steps
+    READY = 8, INT64  # 1 if all workers have been started
+    CLAIM = 128, Atomic(UINT64)
+    DONE = 256, Atomic(UINT64)  # how many chunks of the phase are finished
+    # The region.
+    WORK = 384, WORK
+    TABLE = 392, ADDRESS
+    COUNTS = 400, pointer(UINT16)
+    FIRST = 408, UINT32  # its first ticket
+    LAST = 412, UINT32  # the first ticket after it
+    MOST = 416, Atomic(UINT64)  # chunks of it that one claim takes
+    BUSY = 512, Atomic(UINT64)  # 1 if there is a region
+    SLEPT = 520, INT64  # ns of work since the last wake, done while workers slept
+    LIMIT = 640, Atomic(UINT64)  # workers with this number or a higher one leave
+    SLEEPERS = 768, Atomic(UINT64)  # how many workers sleep
+    WAKES = 776, INT64  # how often they were woken
+    MUTEX = 896, Inline(BYTE)  # 256 bytes each: more than any system needs
+    CONDITION = 1152, Inline(BYTE)
+    PRIVATE = _PRIVATE, Inline(Atomic(ADDRESS))  # scratch memory: an address per worker
+    THREADS = _THREADS, Inline(Atomic(INT64))  # what the system calls each worker; 0 if that is not known
+    USABLE = _USABLE, Inline(BYTE)  # the processors that workers may use: a bit for each
+
+
+POOL = pointer(Pool)
+POOL_BYTES = Pool.USABLE + PROCESSORS // 8
+RUN, READY, CLAIM, LIMIT, SLEEPERS, PRIVATE, THREADS = (  # their numbers, as words of 8 bytes
+    field // 8
+    for field in (
+        Pool.RUN, Pool.READY, Pool.CLAIM, Pool.LIMIT, Pool.SLEEPERS, Pool.PRIVATE, Pool.THREADS,
+    )
+)  # fmt: skip
+TICKET = Pool.LAST // 4  # that of the next region, in 4 bytes

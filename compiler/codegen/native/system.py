@@ -1,135 +1,163 @@
-"""System functions of the thread pool as LLVM text: waiting, sleeping and waking, choosing processors.
-
-The text names the words of a pool, as `%at.mutex`: see pool_layout.py.
-"""
+"""Functions of the system that the thread pool needs: waiting, sleeping and waking, choosing processors."""
 
 from __future__ import annotations
 
+from typing import Protocol
+
+from staticgraph.compiler.codegen.native.builder import Writer, external, function
+from staticgraph.compiler.codegen.native.c_types import ADDRESS, BYTE, INT32, UINT32, UINT64, VOID
+from staticgraph.compiler.codegen.native.pool_layout import POOL, PROCESSORS
+from staticgraph.compiler.codegen.native.values import NULL, Value
 from staticgraph.compiler.codegen.target import CpuTarget
-from staticgraph.compiler.support.dataclass import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class System:
-    """The calls that stand for words of the pool's text, and the functions that they need."""
+class System(Protocol):
+    """A system, as the thread pool sees it."""
 
-    words: dict[str, str]
-    declarations: tuple[str, ...]
-    helpers: tuple[str, ...]
+    def start(self, w: Writer, pool: Value) -> None:
+        """Make the mutex and the condition of a pool."""
+
+    def lock(self, w: Writer, pool: Value) -> None:
+        """Acquire the mutex."""
+
+    def unlock(self, w: Writer, pool: Value) -> None:
+        """Release the mutex."""
+
+    def sleep(self, w: Writer, pool: Value) -> None:
+        """Release the mutex until the condition is signalled, or for no reason."""
+
+    def wake_all(self, w: Writer, pool: Value) -> None:
+        """Signal the condition to all who sleep."""
+
+    def offer(self, w: Writer) -> None:
+        """Let another thread have this processor."""
+
+    def scatter(self, w: Writer, pool: Value) -> None:
+        """Keep workers that are about to be woken away from the processor of this thread."""
+
+    def roam(self, w: Writer, pool: Value) -> None:
+        """Let this worker run on every processor again."""
 
 
-def system_of(target: CpuTarget) -> System:
-    """The system that a target's triple names.
+def system_of(target: CpuTarget | None) -> System:
+    """The system that a target's triple names."""
+    triple = "" if target is None else target.triple
+    return _Windows() if "windows" in triple else _Linux() if "linux" in triple else _Posix()
 
-    >>> system_of(CpuTarget("aarch64-apple-darwin", "", "", "", 16)).words["pause"]
-    'call void @llvm.aarch64.hint(i32 1)'
+
+def pause(w: Writer) -> None:
+    """Tell the processor that this thread waits."""
+    match "" if w.target is None else w.target.triple.partition("-")[0]:
+        case "x86_64":
+            _x86_pause(w)
+        case "aarch64" | "arm64":
+            _arm_hint(w, 1)
+
+
+_x86_pause = external("llvm.x86.sse2.pause", VOID)
+_arm_hint = external("llvm.aarch64.hint", VOID, INT32)
+
+_mutex_init = external("pthread_mutex_init", INT32, ADDRESS, ADDRESS)
+_cond_init = external("pthread_cond_init", INT32, ADDRESS, ADDRESS)
+_mutex_lock = external("pthread_mutex_lock", INT32, ADDRESS)
+_mutex_unlock = external("pthread_mutex_unlock", INT32, ADDRESS)
+_cond_wait = external("pthread_cond_wait", INT32, ADDRESS, ADDRESS)
+_cond_broadcast = external("pthread_cond_broadcast", INT32, ADDRESS)
+_sched_yield = external("sched_yield", INT32)
+
+
+class _Posix:
+    def start(self, w: Writer, pool: Value) -> None:
+        _mutex_init(w, pool.mutex, NULL)
+        _cond_init(w, pool.condition, NULL)
+
+    def lock(self, w: Writer, pool: Value) -> None:
+        _mutex_lock(w, pool.mutex)
+
+    def unlock(self, w: Writer, pool: Value) -> None:
+        _mutex_unlock(w, pool.mutex)
+
+    def sleep(self, w: Writer, pool: Value) -> None:
+        _cond_wait(w, pool.condition, pool.mutex)
+
+    def wake_all(self, w: Writer, pool: Value) -> None:
+        _cond_broadcast(w, pool.condition)
+
+    def offer(self, w: Writer) -> None:
+        _sched_yield(w)
+
+    def scatter(self, w: Writer, pool: Value) -> None:
+        """The system offers no way."""
+
+    def roam(self, w: Writer, pool: Value) -> None:
+        """The worker does so already."""
+
+
+_init_lock = external("InitializeSRWLock", VOID, ADDRESS)
+_init_condition = external("InitializeConditionVariable", VOID, ADDRESS)
+_acquire = external("AcquireSRWLockExclusive", VOID, ADDRESS)
+_release = external("ReleaseSRWLockExclusive", VOID, ADDRESS)
+_sleep_condition = external("SleepConditionVariableSRW", INT32, ADDRESS, ADDRESS, INT32, INT32)
+_wake_condition = external("WakeAllConditionVariable", VOID, ADDRESS)
+_switch_to_thread = external("SwitchToThread", INT32)
+_FOREVER = -1
+
+
+class _Windows(_Posix):
+    def start(self, w: Writer, pool: Value) -> None:
+        _init_lock(w, pool.mutex)
+        _init_condition(w, pool.condition)
+
+    def lock(self, w: Writer, pool: Value) -> None:
+        _acquire(w, pool.mutex)
+
+    def unlock(self, w: Writer, pool: Value) -> None:
+        _release(w, pool.mutex)
+
+    def sleep(self, w: Writer, pool: Value) -> None:
+        _sleep_condition(w, pool.condition, pool.mutex, _FOREVER, 0)
+
+    def wake_all(self, w: Writer, pool: Value) -> None:
+        _wake_condition(w, pool.condition)
+
+    def offer(self, w: Writer) -> None:
+        _switch_to_thread(w)
+
+
+_getcpu = external("sched_getcpu", UINT32)
+_getaffinity = external("sched_getaffinity", INT32, INT32, UINT64, ADDRESS)
+_setaffinity = external("sched_setaffinity", INT32, INT32, UINT64, ADDRESS)
+_THIS_THREAD = 0
+_MASK_BYTES = PROCESSORS // 8
+
+
+class _Linux(_Posix):
+    def scatter(self, w: Writer, pool: Value) -> None:
+        _scatter(w, pool)
+
+    def roam(self, w: Writer, pool: Value) -> None:
+        _setaffinity(w, _THIS_THREAD, _MASK_BYTES, pool.usable)
+
+
+@function(VOID, POOL)
+def _scatter(w: Writer, pool: Value) -> None:
+    """Keep workers away from the processor of this thread.
+
+    Linux likes to wake a thread on the processor of the one that wakes it. There it would wait until the
+    master has finished, or for some milliseconds, while another processor is idle. So workers are kept away
+    from it when they are woken, but not longer: the master may come to their processor, and then one of the
+    two moves.
     """
-    if "windows" in target.triple:
-        calls, functions = _WINDOWS, _WINDOWS_FUNCTIONS
-    else:
-        calls, functions = _POSIX, _POSIX_FUNCTIONS
-    pause, hint = _PAUSES.get(target.triple.partition("-")[0], ("", ""))
-    needed = (*functions, hint) if hint else functions
-    if "linux" in target.triple:
-        return System({**calls, **_LINUX, "pause": pause}, needed + _LINUX_FUNCTIONS, (_SCATTER,))
-    return System({**calls, **dict.fromkeys(_LINUX, ""), "pause": pause}, needed, ())
-
-
-# What tells a processor that a thread waits, and its declaration.
-_X86 = "call void @llvm.x86.sse2.pause()", "declare void @llvm.x86.sse2.pause()"
-_ARM = "call void @llvm.aarch64.hint(i32 1)", "declare void @llvm.aarch64.hint(i32)"
-_PAUSES = {"x86_64": _X86, "aarch64": _ARM, "arm64": _ARM}
-
-_POSIX_FUNCTIONS: tuple[str, ...] = (
-    "declare i32 @pthread_mutex_init(ptr, ptr)",
-    "declare i32 @pthread_cond_init(ptr, ptr)",
-    "declare i32 @pthread_mutex_lock(ptr)",
-    "declare i32 @pthread_mutex_unlock(ptr)",
-    "declare i32 @pthread_cond_wait(ptr, ptr)",
-    "declare i32 @pthread_cond_broadcast(ptr)",
-    "declare i32 @sched_yield()",
-)
-_POSIX = {
-    "make_mutex": "call i32 @pthread_mutex_init(ptr %at.mutex, ptr null)",
-    "make_condition": "call i32 @pthread_cond_init(ptr %at.condition, ptr null)",
-    "lock": "call i32 @pthread_mutex_lock(ptr %at.mutex)",
-    "unlock": "call i32 @pthread_mutex_unlock(ptr %at.mutex)",
-    "sleep": "call i32 @pthread_cond_wait(ptr %at.condition, ptr %at.mutex)",
-    "wake_all": "call i32 @pthread_cond_broadcast(ptr %at.condition)",
-    "offer": "call i32 @sched_yield()",
-}
-
-_WINDOWS_FUNCTIONS: tuple[str, ...] = (
-    "declare void @InitializeSRWLock(ptr)",
-    "declare void @InitializeConditionVariable(ptr)",
-    "declare void @AcquireSRWLockExclusive(ptr)",
-    "declare void @ReleaseSRWLockExclusive(ptr)",
-    "declare i32 @SleepConditionVariableSRW(ptr, ptr, i32, i32)",
-    "declare void @WakeAllConditionVariable(ptr)",
-    "declare i32 @SwitchToThread()",
-)
-_WINDOWS = {
-    "make_mutex": "call void @InitializeSRWLock(ptr %at.mutex)",
-    "make_condition": "call void @InitializeConditionVariable(ptr %at.condition)",
-    "lock": "call void @AcquireSRWLockExclusive(ptr %at.mutex)",
-    "unlock": "call void @ReleaseSRWLockExclusive(ptr %at.mutex)",
-    "sleep": "call i32 @SleepConditionVariableSRW(ptr %at.condition, ptr %at.mutex, i32 -1, i32 0)",
-    "wake_all": "call void @WakeAllConditionVariable(ptr %at.condition)",
-    "offer": "call i32 @SwitchToThread()",
-}
-
-_LINUX = {
-    "scatter": "call void @scatter(ptr %pool)",
-    "roam": "call i32 @sched_setaffinity(i32 0, i64 128, ptr %at.usable)",
-}
-_LINUX_FUNCTIONS = (
-    "declare i32 @sched_getcpu()",
-    "declare i32 @sched_getaffinity(i32, i64, ptr)",
-    "declare i32 @sched_setaffinity(i32, i64, ptr)",
-)
-
-# Linux likes to wake a thread on the processor of the one that wakes it. There it would wait until the master
-# has finished, or for some milliseconds, while another processor is idle. So workers are kept away from it
-# when they are woken, but not longer: the master may come to their processor, and then one of the two moves.
-_SCATTER = """\
-define internal void @scatter(ptr %pool) nounwind {
-entry:
-  %mask = alloca [128 x i8], align 8
-  %cpu = call i32 @sched_getcpu()
-  %failed = call i32 @sched_getaffinity(i32 0, i64 128, ptr %at.usable)
-  %asked = icmp eq i32 %failed, 0
-  %small = icmp ult i32 %cpu, 1024
-  %usable = and i1 %asked, %small
-  br i1 %usable, label %exclude, label %return
-exclude:
-  %all = load <16 x i64>, ptr %at.usable, align 8
-  store <16 x i64> %all, ptr %mask, align 8
-  %byte = lshr i32 %cpu, 3
-  %part = getelementptr i8, ptr %mask, i32 %byte
-  %bits = load i8, ptr %part
-  %place32 = and i32 %cpu, 7
-  %place = trunc i32 %place32 to i8
-  %bit = shl i8 1, %place
-  %others = xor i8 %bit, -1
-  %left = and i8 %bits, %others
-  store i8 %left, ptr %part
-  %count = load atomic i64, ptr %at.limit monotonic, align 8
-  br label %next
-next:
-  %worker = phi i64 [ 0, %exclude ], [ %following, %skip ]
-  %at = getelementptr i64, ptr %at.threads, i64 %worker
-  %thread = load atomic i64, ptr %at monotonic, align 8
-  %exists = icmp ne i64 %thread, 0
-  br i1 %exists, label %move, label %skip
-move:
-  %thread32 = trunc i64 %thread to i32
-  %refused = call i32 @sched_setaffinity(i32 %thread32, i64 128, ptr %mask)
-  br label %skip
-skip:
-  %following = add i64 %worker, 1
-  %more = icmp ult i64 %following, %count
-  br i1 %more, label %next, label %return
-return:
-  ret void
-}
-"""
+    cpu, usable = _getcpu(w), pool.usable
+    with w.if_(_getaffinity(w, _THIS_THREAD, _MASK_BYTES, usable) != 0):
+        w.return_()
+    with w.if_(cpu >= PROCESSORS):
+        w.return_()
+    others = w.stack(BYTE, _MASK_BYTES)
+    w.copy(others, usable, _MASK_BYTES)
+    bit = w.constant(BYTE, 1) << (cpu & 7).to(BYTE)
+    others[(cpu >> 3).to(UINT64)] &= ~bit
+    with w.range(pool.limit.load("monotonic")) as worker:
+        thread = pool.threads[worker].load("monotonic")
+        with w.if_(thread != 0):
+            _setaffinity(w, thread.to(INT32), _MASK_BYTES, others)

@@ -7,18 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.capture.needed import HostNeeded, StaticFeedNeeded, ValueNeeded, VariableTypeNeeded
 from staticgraph.compiler.capture.step import Step
-from staticgraph.compiler.codegen.llvm.control_flow import guarded
 from staticgraph.compiler.codegen.native.dispatch import dispatch
 from staticgraph.compiler.codegen.native.pool import pool_code
+from staticgraph.compiler.codegen.native.watch import guarded
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.compile import compile
 from staticgraph.compiler.graph.errors import SaveError, layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import compatible
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.runtime.cached_run import CachedRun
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.cpu.target import target_of
 from staticgraph.runtime.fetches import Fetches
@@ -26,10 +24,9 @@ from staticgraph.runtime.files.code import GPU_TARGETS
 from staticgraph.runtime.files.code import cpu as kernels
 from staticgraph.runtime.files.code import gpu as gpu_kernels
 from staticgraph.runtime.files.signature import BoundFunction, InputShapes
-from staticgraph.runtime.host_ops.segmented_run import needs_stages
+from staticgraph.runtime.host_ops.segmented_run import needs_segments
 
 MOST_TARGETS = 8
-_UNKNOWN = (HostNeeded, StaticFeedNeeded, ValueNeeded, VariableTypeNeeded)  # before a run
 
 
 def compile_for(
@@ -58,7 +55,7 @@ def compile_for(
 
 
 def _for_processor(target: CpuTarget, steps: Sequence[tuple[str, list[str], Step]]) -> list[Any]:
-    programs, codes = [], [dispatch(), guarded(), *pool_code(target).codes]
+    programs, codes = [], [dispatch.code(), guarded.code(), *pool_code(target).codes]
     for name, feeds, step in steps:
         compiled = compile(step, target)
         if not compiled.program.host_calls:
@@ -101,11 +98,8 @@ def _size(name: str, label: str, tensor: Tensor, given: Sequence[int] | None) ->
 def _step(bound: BoundFunction, sizes: Mapping[str, tuple[int, ...]]) -> Step | None:
     """The step of a signature, None where a part of it can only be known or done when it is run."""
     feeds = tuple(sorted((bound.inputs[n] for n in sizes), key=lambda t: (t.op.id, t.value_index)))
-    plan = CachedRun(bound.graph, Fetches(bound.graph, bound.fetches), feeds)
-    if needs_stages(plan):
+    if needs_segments(Fetches(bound.graph, bound.fetches), feeds):
         return None
     by_tensor = {bound.inputs[n]: np.zeros(size, bound.inputs[n].dtype.numpy) for n, size in sizes.items()}
-    try:
-        return plan.step([by_tensor[t] for t in feeds], {})
-    except _UNKNOWN:
-        return None
+    made = kernels.captured(bound, feeds, [by_tensor[t] for t in feeds])
+    return made if isinstance(made, Step) else None

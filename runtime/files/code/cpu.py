@@ -17,17 +17,18 @@ from typing import Any
 import numpy as np
 
 from staticgraph import compiler
+from staticgraph.compiler.capture.needs import Needs
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.target import CpuTarget, vector_bytes
 from staticgraph.compiler.graph.dtypes import uint8
 from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.runtime.cached_run import CachedRun
 from staticgraph.runtime.cpu import half
 from staticgraph.runtime.cpu import jit as cpu_jit
+from staticgraph.runtime.cpu.backend import CpuBackend
+from staticgraph.runtime.cpu.executable import CpuExecutable
 from staticgraph.runtime.cpu.loaded_program import NO_FUNCTION, LoadedProgram, LoadedStep, layout_of, prepared
-from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.failures.checked_step import CheckedStep
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.files import graph_json
@@ -35,13 +36,16 @@ from staticgraph.runtime.files.arrays import safetensors
 from staticgraph.runtime.files.attributes import encode_type, type_of
 from staticgraph.runtime.files.signature import BoundFunction
 from staticgraph.runtime.files.strict_json import Kinds, dump, fields, items, parse
+from staticgraph.runtime.program_cache import ProgramCache
 from staticgraph.runtime.session import Session
+from staticgraph.runtime.step_compiler import StepCompiler
+from staticgraph.runtime.variables import VariableStore
 
 _PROGRAMS = "programs.json"
 _DECIDING = (
     "emit_step.py", "lower/program.py", "codegen/abi.py", "codegen/llvm/step.py", "codegen/native/pool.py",
     "codegen/native/pool_layout.py", "codegen/llvm/control_flow.py", "codegen/native/dispatch_layout.py",
-    "codegen/native/dispatch.py",
+    "codegen/native/dispatch.py", "codegen/native/watch.py",
 )  # fmt: skip
 # What all processors of a family can do; other names stand for one model of a processor.
 _V2 = {"+sse3", "+ssse3", "+sse4.1", "+sse4.2", "+popcnt", "+cx16"}
@@ -148,8 +152,8 @@ def adopt(members: Iterable[bytes], signatures: Mapping[str, BoundFunction], ses
         prepared = _prepared(bound.graph, feeds, told, entries[str(number)])
         again = functools.partial(_step, bound, prepared)
         try:
-            made = Executable(
-                prepared, guard=CheckedStep(bound.graph, again) if prepared.step.checked else None
+            made = CpuExecutable(
+                prepared, checks=CheckedStep(bound.graph, again) if prepared.step.checked else None
             )
         except cpu_jit.MissingCode as missing:
             raise InvalidFileError(f"it has no code for the function {missing}") from None
@@ -202,8 +206,17 @@ def _target(head: dict[str, Any]) -> CpuTarget:
 def _step(bound: BoundFunction, prepared: LoadedProgram) -> Step:
     """The step of a program once more, from the graph: for a run that is refused."""
     step, types = prepared.step, prepared.program.arguments
-    plan = CachedRun(bound.graph, Fetches(bound.graph, bound.fetches), step.feeds)
-    return plan.step([np.zeros(t.static_shape, t.dtype.numpy) for t in types[: len(step.feeds)]], {})
+    zeros = [np.zeros(t.static_shape, t.dtype.numpy) for t in types[: len(step.feeds)]]
+    made = captured(bound, step.feeds, zeros)
+    assert isinstance(made, Step), made  # as when the file was made
+    return made
+
+
+def captured(bound: BoundFunction, feeds: tuple[Tensor, ...], arrays: Sequence[np.ndarray]) -> Step | Needs:
+    """Capture the step of a signature for feeds of these shapes, with the default switches."""
+    compiler = StepCompiler(CpuBackend())
+    fetches = Fetches(bound.graph, bound.fetches)
+    return ProgramCache(bound.graph, fetches, feeds, compiler, VariableStore()).step(arrays, {})
 
 
 def _input(bound: BoundFunction, name: str) -> Tensor:

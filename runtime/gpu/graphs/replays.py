@@ -11,24 +11,24 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import bfloat16
-from staticgraph.runtime.cached_run import CachedRun
+from staticgraph.runtime.backend import Programs
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.gpu.executable import GpuExecutable
 from staticgraph.runtime.gpu.store import DeviceStore
 
 
 class Replays:
-    """The programs of `plan` that are captured, whose feeds come as arguments in `order`."""
+    """Implements `FastPath`: the programs that are captured, whose feeds come as arguments in `order`."""
 
-    def __init__(self, plan: CachedRun, order: Sequence[int], store: DeviceStore) -> None:
-        self._plan = plan
+    def __init__(self, programs: Programs, order: Sequence[int], store: DeviceStore) -> None:
+        self._known = programs
         self._store = store
-        self._dtypes = [plan.feeds[i].dtype.numpy for i in order]
+        self._dtypes = [programs.feeds[i].dtype.numpy for i in order]
         self._order = order
         self._places = [list(order).index(i) for i in range(len(order))]  # the argument that each feed is
         self._in_order = self._places == [*range(len(order))]
         self._programs: dict[tuple[tuple[int, ...], ...], GpuExecutable] = {}  # by the shapes of arguments
-        crossing = [*(t.dtype for t in plan.feeds), *(t.dtype for t in plan.fetches.tensors)]
+        crossing = [*(t.dtype for t in programs.feeds), *(t.dtype for t in programs.fetches.tensors)]
         self._never = bfloat16 in crossing  # it is another type on the host
 
     def function(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
@@ -52,15 +52,15 @@ class Replays:
         if program is None or program.version != self._store.version or not program.is_captured:
             return NotImplemented
         feeds = values if self._in_order else [values[place] for place in self._places]
-        made = program.replay(feeds, self._store, self._plan.recyclers)
-        return self._plan.fetches.assemble([value[()] for value in made])
+        made = program.replay(feeds, self._store, self._known.recyclers)
+        return self._known.fetches.assemble([value[()] for value in made])
 
     def add(self, program: Executable) -> None:
         """Take the fast path to a program from now on, if there is one."""
-        if self._never or self._plan.static or not isinstance(program, GpuExecutable):
+        if self._never or self._known.static or not isinstance(program, GpuExecutable):
             return
         if program.is_captured:
             shapes = [type.static_shape for type in program.compiled.program.arguments]
-            known = {*self._plan.programs.values()}
+            known = {*self._known.known}
             self._programs = {key: p for key, p in self._programs.items() if p in known}
             self._programs[tuple(shapes[i] for i in self._order)] = program

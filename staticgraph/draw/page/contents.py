@@ -11,13 +11,15 @@ from staticgraph.compiler.compile import Compiled, CompiledStep
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.lower.program import HostCall, Launch
+from staticgraph.compiler.stages import STAGES
 from staticgraph.draw.model import Box, Drawing, Link, Path, Role, Work
 from staticgraph.draw.page.kernels import KernelFacts, kernel_facts, named
 from staticgraph.draw.page.placing import PORT, TITLE, Place, Placed, place
 from staticgraph.draw.page.sheets import Port, Sheet, opened, sheets_of
-from staticgraph.draw.page.stages import Stage
+from staticgraph.draw.page.stages import Compilation, Stage
 from staticgraph.draw.page.timeline import live_bytes, timeline
 from staticgraph.draw.wording import attribute_lines, shorten, type_text
+from staticgraph.runtime.reports.stage_log import StageLog
 
 Data = dict[str, Any]
 Texts = dict[str, int]  # numbers for texts that are compared, and not shown
@@ -25,10 +27,11 @@ _TYPED = (Role.INPUT, Role.VARIABLE, Role.CONSTANT, Role.CARRIED, Role.GRADIENTS
 
 
 def contents(
-    title: str, stages: Sequence[Stage], compiled: CompiledStep | None, profile: Mapping[str, float]
+    title: str, stages: Sequence[Stage], compilation: Compilation | None, profile: Mapping[str, float]
 ) -> Data:
     """Everything that the page of `stages` shows."""
     texts: Texts = {}
+    compiled = None if compilation is None else compilation.step
     kernels = kernel_facts(compiled, profile) if compiled is not None else []
     return {
         "title": title,
@@ -37,9 +40,23 @@ def contents(
         "code": {each.name: each.text for kernel in kernels for each in kernel.view.listings},
         "language": "LLVM" if isinstance(compiled, Compiled) else "CUDA C",
         "memory": None if compiled is None else _memory(compiled, kernels),
+        "compile": [] if compilation is None else _compile(compilation.log),
         "roles": {role.name: role.value for role in Role},
         "works": {work.name: work.value for work in Work},
     }
+
+
+def _compile(log: StageLog) -> list[Data]:
+    """Every stage of the compiler and its effect; no time, so that a graph has one page."""
+    return [
+        {
+            "name": stage.name,
+            "about": f"{stage.about} ({stage.when})" if stage.when else stage.about,
+            "changed": bool(run.changed),
+            "effect": run.effect,
+        }
+        for stage, run in zip(STAGES, log, strict=True)
+    ]
 
 
 def _stage(stage: Stage, kernels: Sequence[KernelFacts], texts: Texts) -> Data:

@@ -88,10 +88,10 @@ def page_of(
     """See `show`."""
     graph = what if isinstance(what, Graph) else graph_of(what)
     found = Fetches(graph, [] if what is graph else what)
-    stages, compiled = stages_of(graph, None if what is graph else found, feeds, session)
+    stages, compilation = stages_of(graph, None if what is graph else found, feeds, session)
     name = title if title is not None else title_of("user", what is graph, found)
     try:
-        page = Page(contents(name, stages, compiled, profile))
+        page = Page(contents(name, stages, compilation, profile))
     except RendererMissingError as error:
         if path is None:
             raise

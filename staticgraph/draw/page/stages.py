@@ -9,7 +9,7 @@ from typing import Any
 from staticgraph.compiler.compile import CompiledStep, compile
 from staticgraph.compiler.compile_gpu import compile_gpu
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.stages import NAMES, unchanged
+from staticgraph.compiler.stages import NAMES, observing, unchanged
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.draw.compiled import fused, optimized
 from staticgraph.draw.model import Drawing
@@ -17,6 +17,7 @@ from staticgraph.draw.recorded import recorded
 from staticgraph.draw.sample import compiled_fetches, sample_step
 from staticgraph.runtime.cpu.jit import host
 from staticgraph.runtime.fetches import Fetches
+from staticgraph.runtime.reports.stage_log import StageLog
 
 _ABOUT = {
     "user": "the graph as it was built",
@@ -34,14 +35,24 @@ class Stage:
     drawing: Drawing
 
 
+@dataclass(frozen=True, slots=True)
+class Compilation:
+    """The compiled step, and the log of all stages on the way to it."""
+
+    step: CompiledStep
+    log: StageLog
+
+
 def stages_of(
     graph: Graph, fetches: Fetches | None, feeds: Mapping[Any, Any], session: Any
-) -> tuple[list[Stage], CompiledStep | None]:
-    """The stages of what `fetches` need, and what is compiled at last; of a whole graph, only the first."""
+) -> tuple[list[Stage], Compilation | None]:
+    """The stages of what `fetches` need, and their compilation; of a whole graph, only the first."""
     if fetches is None:
         return [_stage("user", recorded(graph, None, ()))], None
+    log = StageLog()
     ends = [*(t.op for t in fetches.tensors), *fetches.targets]
-    step, notes = sample_step(graph, fetches, feeds, session)
+    with observing(log):
+        step, notes = sample_step(graph, fetches, feeds, session)
     names = [t.name for t in [*compiled_fetches(fetches), *(t for _, t in step.captured)]]
     functions = [("step", step.function)]
 
@@ -50,13 +61,13 @@ def stages_of(
             functions.append((name, after))
 
     if getattr(session, "device", None) is None:
-        compiled: CompiledStep = compile(step, host(), (observe,), may_interpret=False)
+        compiled: CompiledStep = compile(step, host(), (observe, log), may_interpret=False)
     else:
-        compiled = compile_gpu(step, (observe,))
+        compiled = compile_gpu(step, (observe, log))
     found = [_stage("user", recorded(graph, ends, ends))]
     found += [_stage(name, optimized(step, function, names), notes) for name, function in functions]
     found.append(_stage("fused", fused(step, compiled.fusion, names), notes))
-    return found, compiled
+    return found, Compilation(compiled, log)
 
 
 def _stage(name: str, drawing: Drawing, notes: Sequence[str] = ()) -> Stage:

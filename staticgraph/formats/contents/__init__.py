@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 
+from staticgraph.compiler.support.extensions import extension
 from staticgraph.formats.contents.arrays import arrays, checkpoint, is_checkpoint
 from staticgraph.formats.contents.failures import failed_run
 from staticgraph.formats.contents.graph_defs import frozen_graph, meta_graph_file, saved_model
 from staticgraph.formats.contents.onnx_model import onnx_model
+from staticgraph.formats.tf.checkpoints.checkpoint_state import latest_checkpoint
 from staticgraph.formats.tf.saved_model.loader import maybe_saved_model_directory
 from staticgraph.runtime.debug.crash_file import is_failure
 from staticgraph.runtime.files.summary import Summary, summary
-from staticgraph.train.checkpoint_state import latest_checkpoint
 
 __all__ = ["contents"]
 
@@ -25,6 +26,7 @@ _BY_SUFFIX = {
 }
 
 
+@extension("contents")
 def contents(path: str | os.PathLike[str]) -> Summary:
     """Summarise a file or a folder; see `staticgraph.inspect`."""
     name = os.fspath(path)

@@ -7,10 +7,11 @@ import os
 from collections.abc import Mapping
 
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.formats.tf.tensor_bundle import Bundle, is_bundle
+from staticgraph.formats.tf.tensor_bundle.first_format import SliceFiles, is_slice_file
 from staticgraph.runtime.files.arrays.weights import types_of
 from staticgraph.runtime.files.checkpoint import checkpoint_file
 from staticgraph.runtime.files.summary import Summary, VariableSummary, summary
-from staticgraph.train.tensor_bundle import Bundle, SliceFiles, is_bundle, is_slice_file
 
 _KINDS = {".npz": "NumPy arrays", ".safetensors": "safetensors"}
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from staticgraph.compiler.graph.shapes import shape_text
 from staticgraph.formats.contents.arrays import checkpoint, is_checkpoint
+from staticgraph.formats.tf.checkpoints.imported_meta_graph import read_meta_graph_file
 from staticgraph.formats.tf.graph_def.files import read_graph
 from staticgraph.formats.tf.messages.graph import GraphDef, NodeDef
 from staticgraph.formats.tf.messages.meta_graph import MetaGraphDef, SignatureDef
@@ -20,7 +21,6 @@ from staticgraph.formats.tf.messages.wire import DecodeError
 from staticgraph.formats.tf.saved_model.builder import variables_prefix
 from staticgraph.formats.tf.saved_model.loader import read_saved_model
 from staticgraph.runtime.files.summary import FunctionSummary, Summary, VariableSummary
-from staticgraph.train.meta_graph import read_meta_graph_file
 
 _VARIABLES = ("VariableV2", "Variable", "VarHandleOp")
 _INPUTS = ("Placeholder", "PlaceholderWithDefault")

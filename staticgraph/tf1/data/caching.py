@@ -14,11 +14,11 @@ import numpy as np
 
 from staticgraph.compiler.graph.errors import InvalidFileError, SaveError
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.io.tf_record import framed, tf_record_iterator
 from staticgraph.runtime.disk.atomic import replacing
 from staticgraph.tf1.data.encoding import decoded, encoded
 from staticgraph.tf1.data.pipeline import Node, Run
 from staticgraph.tf1.data.structure import Element, as_arrays, as_element, dtypes_of, leaves
+from staticgraph.tf1.io.tf_record import framed, tf_record_iterator
 
 _FORMAT = "staticgraph elements 1:"
 

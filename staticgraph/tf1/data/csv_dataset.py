@@ -15,13 +15,13 @@ from staticgraph.building.inputs import constant
 from staticgraph.compiler.graph.dtypes import DType, float32, float64, int32, int64, string
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.io.file_records import matching, open_bytes
 from staticgraph.random_numbers.integers import seeds_of
 from staticgraph.tf1.data import selecting
 from staticgraph.tf1.data.dataset import Dataset
 from staticgraph.tf1.data.file_datasets import CsvDataset
 from staticgraph.tf1.data.mapping import Unfailing
 from staticgraph.tf1.data.threads import AUTOTUNE
+from staticgraph.tf1.io.file_records import matching, open_bytes
 
 _TYPES = (int32, int64, float32, float64, string)  # each takes more than the one before
 

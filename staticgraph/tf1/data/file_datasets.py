@@ -11,9 +11,9 @@ from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.io.tf_record import TFRecordOptions
 from staticgraph.tf1.data.dataset import Dataset, number
 from staticgraph.tf1.data.files import FixedLength, Lines, Records, Rows
+from staticgraph.tf1.io.tf_record import TFRecordOptions
 
 
 def _names(filenames: Any) -> Any:

@@ -15,10 +15,10 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import DType, string
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.io.file_records import fixed_records, line_without_end, matching, open_bytes
-from staticgraph.io.tf_record import TFRecordOptions, tf_record_iterator
 from staticgraph.tf1.data.pipeline import Node, Run
 from staticgraph.tf1.data.structure import Element
+from staticgraph.tf1.io.file_records import fixed_records, line_without_end, matching, open_bytes
+from staticgraph.tf1.io.tf_record import TFRecordOptions, tf_record_iterator
 
 STRING = TensorType(string, ())
 

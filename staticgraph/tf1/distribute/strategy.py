@@ -16,9 +16,9 @@ from staticgraph.building.framework import colocate_with
 from staticgraph.building.inputs import group, identity
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.formats.tf.log import log
 from staticgraph.mathematics.reductions import reduce_mean, reduce_sum
 from staticgraph.tf1 import data
-from staticgraph.train.log import log
 
 __all__ = [
     "InputContext",

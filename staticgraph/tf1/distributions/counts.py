@@ -9,7 +9,7 @@ import numpy as np
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.static_value import static_value
-from staticgraph.random_gamma import random_gamma
+from staticgraph.gamma_sampling import random_gamma
 from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.base import NOT_REPARAMETERIZED, Distribution
 from staticgraph.tf1.distributions.parameters import (

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.random_gamma import random_gamma
+from staticgraph.gamma_sampling import random_gamma
 from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.base import FULLY_REPARAMETERIZED, Distribution
 from staticgraph.tf1.distributions.divergence import RegisterKL

@@ -15,6 +15,7 @@ from staticgraph.building.framework import Graph, GraphKeys, add_to_collection, 
 from staticgraph.building.inputs import group
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.formats.tf.log import log
 from staticgraph.random_numbers.random_ops import set_random_seed
 from staticgraph.tf1 import distribute, summary
 from staticgraph.tf1.estimator import evaluation, exporting
@@ -27,7 +28,6 @@ from staticgraph.tf1.estimator.user_functions import (
     features_and_labels,
 )
 from staticgraph.tf1.estimator.warm_start import as_settings, warm_start
-from staticgraph.train.log import log
 
 __all__ = ["Estimator"]
 

@@ -12,11 +12,11 @@ from staticgraph import train
 from staticgraph.building.inputs import group
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.formats.tf.log import log
 from staticgraph.tf1 import metrics as streaming
 from staticgraph.tf1 import summary
 from staticgraph.tf1.estimator.spec import EstimatorSpec
 from staticgraph.tf1.summary import encode
-from staticgraph.train.log import log
 
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.formats.tf.log import log
 from staticgraph.tf1 import summary
-from staticgraph.train.log import log
 
 __all__ = ["BestExporter", "Exporter", "FinalExporter", "LatestExporter"]
 

@@ -14,10 +14,10 @@ from typing import Any
 
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.formats.tf.log import log
 from staticgraph.runtime.session import Session
 from staticgraph.saving import save
 from staticgraph.tf1.estimator.spec import EstimatorSpec
-from staticgraph.train.log import log
 
 
 def export(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from staticgraph import io
 from staticgraph.compiler.graph.dtypes import float32, int64
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.tf1 import feature_column
+from staticgraph.tf1 import feature_column, io
 from staticgraph.tf1.feature_column.numeric import NumericColumn
 
 __all__ = ["classifier_parse_example_spec", "regressor_parse_example_spec"]

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from staticgraph import train
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.formats.tf.log import log
 from staticgraph.tf1.estimator.estimator import Estimator
 from staticgraph.tf1.estimator.exporters import Exporter
-from staticgraph.train.log import log
 
 __all__ = ["EvalSpec", "TrainSpec", "train_and_evaluate"]
 

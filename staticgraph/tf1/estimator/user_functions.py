@@ -11,9 +11,9 @@ from typing import Any, NoReturn
 from staticgraph import train
 from staticgraph.compiler.graph.errors import layout, misuse, shown
 from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.formats.tf.log import log
 from staticgraph.tf1 import data
 from staticgraph.tf1.estimator.spec import EstimatorSpec
-from staticgraph.train.log import log
 
 _MODEL_PARAMETERS = ("features", "labels", "mode", "params", "config")
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from staticgraph import train
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.train.log import log
+from staticgraph.formats.tf.log import log
 
 __all__ = ["WarmStartSettings"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph import io, strings
+from staticgraph import strings
 from staticgraph.arrays import array_ops
 from staticgraph.arrays.casts import cast
 from staticgraph.arrays.creation import fill
@@ -21,6 +21,7 @@ from staticgraph.debugging.assertions import Assert
 from staticgraph.mathematics.math_ops import greater_equal, less, logical_and
 from staticgraph.mathematics.reductions import reduce_all
 from staticgraph.sparse.tensor import SparseTensor
+from staticgraph.tf1 import io
 from staticgraph.tf1.feature_column.columns import (
     CategoricalColumn,
     Features,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from staticgraph import io
 from staticgraph.arrays import array_ops
 from staticgraph.arrays.creation import ones_like
 from staticgraph.arrays.indexing import where
@@ -14,6 +13,7 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.sparse.crossing import cross_op
 from staticgraph.sparse.tensor import SparseTensor
+from staticgraph.tf1 import io
 from staticgraph.tf1.feature_column.categorical import HashedCategoricalColumn
 from staticgraph.tf1.feature_column.columns import CategoricalColumn, Features, refuse
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph import io
 from staticgraph.arrays import array_ops, creation
 from staticgraph.arrays.casts import cast
 from staticgraph.arrays.indexing import one_hot
@@ -21,6 +20,7 @@ from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.mathematics.math_ops import less, logical_not
 from staticgraph.mathematics.reductions import reduce_sum
 from staticgraph.sparse.tensor import SparseTensor
+from staticgraph.tf1 import io
 from staticgraph.tf1.feature_column.columns import (
     CategoricalColumn,
     DenseColumn,

@@ -14,7 +14,7 @@ from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.kinds import host
-from staticgraph.io.file_records import line_without_end, open_bytes
+from staticgraph.tf1.io.file_records import line_without_end, open_bytes
 from staticgraph.tf1.lookup.operations import Table, table_import
 
 __all__ = ["KeyValueTensorInitializer", "TextFileIndex", "TextFileInitializer"]

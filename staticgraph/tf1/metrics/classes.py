@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from staticgraph.arrays.indexing import where
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32, float64, int64
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.mathematics.segments import confusion_matrix
 from staticgraph.state.scopes import variable_scope
 from staticgraph.state.state_ops import scatter_add
+from staticgraph.tf1.metrics.confusion import mean_overlap, ratio
 from staticgraph.tf1.metrics.streaming import (
     Metric,
     as_type,
     listed,
     matched,
     metric_variable,
-    ratio,
     running_total,
 )
 
@@ -51,19 +50,8 @@ def mean_iou(
             weights = _flat(weights)
         matrix = confusion_matrix(labels, predictions, num_classes, weights=weights, dtype=float64)
         total = running_total(matrix, "total_confusion_matrix", float64, [num_classes, num_classes])
-        value = _mean_overlap(total.value)
+        value = mean_overlap(total.value)
         return listed(value, total.updated, metrics_collections, updates_collections)
-
-
-def _mean_overlap(matrix: Tensor) -> Tensor:
-    predicted = ops.cast(ops.reduce_sum(matrix, axis=(0,)), dtype=float32)
-    labelled = ops.cast(ops.reduce_sum(matrix, axis=(1,)), dtype=float32)
-    both = ops.cast(ops.diag_part(matrix), dtype=float32)
-    either = predicted + labelled - both
-    occurs = ops.greater(either, 0.0)
-    overlaps = both / where(occurs, either, ops.ones_like(either))
-    total, number = ops.reduce_sum(overlaps, name="mean_iou"), ops.reduce_sum(ops.cast(occurs, dtype=float32))
-    return where(ops.greater(number, 0.0), total / number, ops.zeros_like(total))
 
 
 def mean_per_class_accuracy(

@@ -2,96 +2,66 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.dtypes import bool_, float32
+from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.state.scopes import variable_scope
+from staticgraph.tf1.metrics.confusion import in_cell, share
 from staticgraph.tf1.metrics.streaming import (
     Metric,
     Total,
     as_type,
     listed,
     matched,
+    named,
     running_total,
     spread,
     streamed,
 )
 
-# What label and prediction are in each cell.
-CELLS = {
-    "true_positives": (True, True),
-    "false_negatives": (True, False),
-    "true_negatives": (False, False),
-    "false_positives": (False, True),
-}
-
 
 def _counted(cell: str, labels: Tensor, predictions: Tensor, weights: Any) -> Total:
-    label, prediction = CELLS[cell]
-    found = ops.logical_and(ops.equal(labels, label), ops.equal(predictions, prediction))
-    hits = ops.cast(found, dtype=float32)
-    hits = hits if weights is None else ops.multiply(hits, spread(weights, hits))
-    return running_total(ops.reduce_sum(hits), "count")
+    if weights is not None:
+        weights = spread(weights, predictions)
+    return running_total(ops.reduce_sum(in_cell(cell, labels, predictions, weights)), "count")
 
 
 def _booleans(labels: Any, predictions: Any) -> tuple[Tensor, Tensor]:
     return matched(as_type(labels, bool_), as_type(predictions, bool_))
 
 
-def _cell(
-    cell: str, labels: Any, predictions: Any, weights: Any, metrics_collections: Any,
-    updates_collections: Any, name: str | None,
-) -> Metric:  # fmt: skip
-    with variable_scope(name, cell, (predictions, labels, weights)):
-        total = _counted(cell, *_booleans(labels, predictions), weights)
-        value = ops.identity(total.value, name="Identity")
-        return listed(value, total.updated, metrics_collections, updates_collections)
+def _cell(cell: str, doc: str) -> Callable[..., Metric]:
+    """The metric of one cell of the confusion matrix."""
+
+    def count(
+        labels: Any, predictions: Any, weights: Any = None, metrics_collections: Any = None,
+        updates_collections: Any = None, name: str | None = None,
+    ) -> Metric:  # fmt: skip
+        with variable_scope(name, cell, (predictions, labels, weights)):
+            total = _counted(cell, *_booleans(labels, predictions), weights)
+            value = ops.identity(total.value, name="Identity")
+            return listed(value, total.updated, metrics_collections, updates_collections)
+
+    return named(count, cell, doc)
 
 
-def true_positives(
-    labels: Any, predictions: Any, weights: Any = None, metrics_collections: Any = None,
-    updates_collections: Any = None, name: str | None = None,
-) -> Metric:  # fmt: skip
-    """The sum of the weights of elements where label and
-    prediction are true: `(value, update_op)`, see `mean`.
+true_positives = _cell(
+    "true_positives",
+    """The sum of the weights of elements where label and prediction are true; see `mean`.
 
     Both are cast to bool: whatever is not zero is true.
-    """
-    return _cell(
-        "true_positives", labels, predictions, weights, metrics_collections, updates_collections, name
-    )
-
-
-def false_negatives(
-    labels: Any, predictions: Any, weights: Any = None, metrics_collections: Any = None,
-    updates_collections: Any = None, name: str | None = None,
-) -> Metric:  # fmt: skip
-    """As `true_positives`, where the label is true and the prediction is not."""
-    return _cell(
-        "false_negatives", labels, predictions, weights, metrics_collections, updates_collections, name
-    )
-
-
-def true_negatives(
-    labels: Any, predictions: Any, weights: Any = None, metrics_collections: Any = None,
-    updates_collections: Any = None, name: str | None = None,
-) -> Metric:  # fmt: skip
-    """As `true_positives`, where neither is true."""
-    return _cell(
-        "true_negatives", labels, predictions, weights, metrics_collections, updates_collections, name
-    )
-
-
-def false_positives(
-    labels: Any, predictions: Any, weights: Any = None, metrics_collections: Any = None,
-    updates_collections: Any = None, name: str | None = None,
-) -> Metric:  # fmt: skip
-    """As `true_positives`, where the prediction is true and the label is not."""
-    return _cell(
-        "false_positives", labels, predictions, weights, metrics_collections, updates_collections, name
-    )
+    """,
+)
+false_negatives = _cell(
+    "false_negatives", "As `true_positives`, where the label is true and the prediction is not."
+)
+true_negatives = _cell("true_negatives", "As `true_positives`, where neither is true.")
+false_positives = _cell(
+    "false_positives", "As `true_positives`, where the prediction is true and the label is not."
+)
 
 
 def precision(
@@ -135,8 +105,4 @@ def _share(
         for cell in ("true_positives", others):
             with variable_scope(None, cell, (predictions, labels, weights)):
                 totals.append(_counted(cell, labels, predictions, weights))
-        return streamed(_fraction, totals, metrics_collections, updates_collections)
-
-
-def _fraction(hits: Tensor, others: Tensor, name: str) -> Tensor:
-    return ops.div_no_nan(hits, ops.add(hits, others), name=name)
+        return streamed(share, totals, metrics_collections, updates_collections)

@@ -8,12 +8,12 @@ from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.state.scopes import variable_scope
+from staticgraph.tf1.metrics.confusion import ratio
 from staticgraph.tf1.metrics.streaming import (
     Metric,
     as_type,
     listed,
     matched,
-    ratio,
     running_total,
     spread,
     streamed,

@@ -65,9 +65,11 @@ def listed(value: Tensor, update_op: Tensor, metrics_collections: Any, updates_c
     return value, update_op
 
 
-def ratio(part: Any, whole: Any, name: str | None = None) -> Tensor:
-    """part / whole, and 0 where the whole is not positive."""
-    return ops.div_no_nan(part, ops.maximum(whole, 0.0), name=name)
+def named(function: Callable[..., Metric], name: str, doc: str) -> Callable[..., Metric]:
+    """The function of a metric, with the name and the docstring under which it is public."""
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
 
 
 # How labels, predictions and weights are made to fit each other

@@ -13,7 +13,7 @@ from typing import Any
 from staticgraph.compiler.graph.errors import SaveError, misuse
 from staticgraph.compiler.support.forks import brief
 from staticgraph.formats.tf.messages.event import Event
-from staticgraph.io.tf_record import framed, tf_record_iterator
+from staticgraph.tf1.io.tf_record import framed, tf_record_iterator
 
 __all__ = ["EventFileWriter", "summary_iterator"]
 

@@ -1,17 +1,17 @@
-"""Adam (Kingma and Ba, 2014)."""
+"""Adam (Kingma and Ba, 2014), and the powers of its decay rates."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from staticgraph.arrays.indexed_slices import IndexedSlices
 from staticgraph.building.framework import control_dependencies
 from staticgraph.building.inputs import group
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.state.variables import Variable
-from staticgraph.train.optimizers.update_rules import Cell, RuleOptimizer, row_count, summed_by_row
+from staticgraph.train.optimizers import rules
+from staticgraph.train.optimizers.rule_optimizer import RuleOptimizer, in_dtype_of
 
 
 class AdamOptimizer(RuleOptimizer):
@@ -30,63 +30,33 @@ class AdamOptimizer(RuleOptimizer):
     ['beta1_power:0', 'beta2_power:0', 'w/Adam:0', 'w/Adam_1:0']
     """
 
+    rule = rules.adam
+    slots: Mapping[str, str] = {"m": "m", "v": "v"}
+    powers: tuple[str, ...] = ("beta1", "beta2")  # decay rates of which the rule needs the power of the step
+
     def __init__(
         self, learning_rate: Any = 0.001, beta1: Any = 0.9, beta2: Any = 0.999, epsilon: Any = 1e-8,
         use_locking: bool = False, name: str = "Adam",
     ) -> None:  # fmt: skip
-        super().__init__(use_locking, name)
-        self._learning_rate = learning_rate
-        self._beta1 = beta1
-        self._beta2 = beta2
-        self._epsilon = epsilon
+        numbers = {"learning_rate": learning_rate, "beta1": beta1, "beta2": beta2, "epsilon": epsilon}
+        super().__init__(use_locking, name, numbers)
 
     def _create_slots(self, var_list: Sequence[Variable]) -> None:
         first = min(var_list, key=lambda v: v.name)
-        self._create_non_slot_variable(self._call_if_callable(self._beta1), "beta1_power", first)
-        self._create_non_slot_variable(self._call_if_callable(self._beta2), "beta2_power", first)
-        for var in var_list:
-            self._zeros_slot(var, "m", self._name)
-            self._zeros_slot(var, "v", self._name)
+        for rate in self.powers:
+            initial = self._call_if_callable(self._hyperparameters[rate])
+            self._create_non_slot_variable(initial, f"{rate}_power", first)
+        super()._create_slots(var_list)
 
-    def _prepare(self) -> None:
-        self._make_tensors(
-            learning_rate=self._learning_rate, beta1=self._beta1, beta2=self._beta2, epsilon=self._epsilon
-        )
-
-    def _powers(self) -> tuple[Variable, Variable]:
-        return self._get_non_slot_variable("beta1_power"), self._get_non_slot_variable("beta2_power")
-
-    def _rate(self, like: Any) -> Tensor:
-        """The learning rate of the present step."""
-        first, second = (
-            ops.cast(p, dtype=like.dtype) if p.dtype is not like.dtype else p for p in self._powers()
-        )
-        return self._number("learning_rate", like) * ops.sqrt(1.0 - second) / (1.0 - first)
-
-    def _rule(self, gradient: Any, variable: Cell, slot: Callable[[str], Cell]) -> None:
-        beta1, beta2, epsilon = (self._number(name, gradient) for name in ("beta1", "beta2", "epsilon"))
-        m, v = slot("m"), slot("v")
-        mean = m.set(m.value + (gradient - m.value) * (1.0 - beta1))
-        squares = v.set(v.value + (gradient * gradient - v.value) * (1.0 - beta2))
-        variable.subtract(mean * self._rate(gradient) / (ops.sqrt(squares) + epsilon))
-
-    def _apply_sparse_duplicate_indices(self, grad: IndexedSlices, var: Variable) -> Operation:
-        beta1, beta2, epsilon = (self._number(name, grad) for name in ("beta1", "beta2", "epsilon"))
-        m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
-        summed = summed_by_row(grad, row_count(var))
-        rows, total = summed.indices, summed.values
-        decayed = [ops.assign(m.handle, m * beta1), ops.assign(v.handle, v * beta2)]
-        first, second = (ops.gather(each, rows, axis=0) for each in decayed)
-        mean = ops.scatter_update(m.handle, rows, first + total * (1.0 - beta1))
-        squares = ops.scatter_update(v.handle, rows, second + total * total * (1.0 - beta2))
-        moved = ops.assign_sub(var.handle, self._rate(grad) * mean / (ops.sqrt(squares) + epsilon))
-        return group(*decayed, mean, squares, moved)
+    def _numbers(self, like: Any) -> dict[str, Any]:
+        names = [f"{rate}_power" for rate in self.powers]
+        powers = {name: in_dtype_of(like, self._get_non_slot_variable(name)) for name in names}
+        return super()._numbers(like) | powers
 
     def _finish(self, update_ops: Sequence[Operation], name_scope: str) -> Operation:
-        first, second = self._powers()
+        powers = {rate: self._get_non_slot_variable(f"{rate}_power") for rate in self.powers}
         with control_dependencies(update_ops):
-            next_powers = [
-                ops.assign(first.handle, first * self._number("beta1", first)),
-                ops.assign(second.handle, second * self._number("beta2", second)),
+            further = [
+                ops.assign(power.handle, power * self._number(rate, power)) for rate, power in powers.items()
             ]
-        return group(*update_ops, *next_powers, name=name_scope)
+        return group(*update_ops, *further, name=name_scope)

@@ -1,48 +1,32 @@
-"""Proximal optimizers: a step along the gradient, then the exact effect of the penalties.
-
-Duchi and Singer, 2009.
-"""
+"""Optimizers with penalties in their steps: weights that the l1 penalty outweighs are exactly zero."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from staticgraph.building.inputs import constant, convert_to_tensor
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.train.optimizers.adagrad import AdagradOptimizer
-from staticgraph.train.optimizers.update_rules import Cell, RuleOptimizer
-
-
-def shrunk(value: Tensor, by: Any) -> Tensor:
-    """Each element moved towards zero by `by`, and no further than zero."""
-    return ops.sign(value) * ops.maximum(ops.abs(value) - by, 0.0)
-
-
-def _proximal(value: Tensor, rate: Tensor, l1: float, l2: float) -> Tensor:
-    """Apply the proximal operator of `rate` times the penalties: l1 leaves few weights, l2 small ones."""
-    return (shrunk(value, rate * l1) if l1 > 0.0 else value) / (1.0 + l2 * rate)
+from staticgraph.compiler.graph.errors import misuse
+from staticgraph.state.initializers import Constant, Zeros
+from staticgraph.state.variables import Variable
+from staticgraph.train.optimizers import rules
+from staticgraph.train.optimizers.adaptive import AdagradOptimizer
+from staticgraph.train.optimizers.rule_optimizer import RuleOptimizer
 
 
 class ProximalGradientDescentOptimizer(RuleOptimizer):
     """Gradient descent with penalties: weights that the l1 penalty outweighs are exactly zero."""
+
+    rule = rules.proximal_descent
 
     def __init__(
         self, learning_rate: Any, l1_regularization_strength: float = 0.0,
         l2_regularization_strength: float = 0.0, use_locking: bool = False,
         name: str = "ProximalGradientDescent",
     ) -> None:  # fmt: skip
-        super().__init__(use_locking, name)
-        self._learning_rate = learning_rate
-        self._l1 = l1_regularization_strength
-        self._l2 = l2_regularization_strength
-
-    def _prepare(self) -> None:
-        self._make_tensors(learning_rate=self._learning_rate)
-
-    def _rule(self, gradient: Any, variable: Cell, slot: Callable[[str], Cell]) -> None:
-        rate = self._number("learning_rate", gradient)
-        variable.set(_proximal(variable.value - rate * gradient, rate, self._l1, self._l2))
+        penalties = {"l1": l1_regularization_strength, "l2": l2_regularization_strength}
+        super().__init__(use_locking, name, {"learning_rate": learning_rate}, **penalties)
 
 
 class ProximalAdagradOptimizer(AdagradOptimizer):
@@ -51,17 +35,95 @@ class ProximalAdagradOptimizer(AdagradOptimizer):
     ValueError unless `initial_accumulator_value` is positive.
     """
 
+    rule = rules.proximal_adagrad
+
     def __init__(
         self, learning_rate: Any, initial_accumulator_value: float = 0.1,
         l1_regularization_strength: float = 0.0, l2_regularization_strength: float = 0.0,
         use_locking: bool = False, name: str = "ProximalAdagrad",
     ) -> None:  # fmt: skip
         super().__init__(learning_rate, initial_accumulator_value, use_locking, name)
-        self._l1 = l1_regularization_strength
-        self._l2 = l2_regularization_strength
+        self._options = {"l1": l1_regularization_strength, "l2": l2_regularization_strength}
 
-    def _rule(self, gradient: Any, variable: Cell, slot: Callable[[str], Cell]) -> None:
-        accumulator = slot("accumulator")
-        total = accumulator.set(accumulator.value + gradient * gradient)
-        rate = self._number("learning_rate", gradient) * ops.rsqrt(total)
-        variable.set(_proximal(variable.value - gradient * rate, rate, self._l1, self._l2))
+
+class AdagradDAOptimizer(RuleOptimizer):
+    """Weights follow from the sums of all gradients and of their squares, not from the weights before.
+
+    The penalties grow with the number of steps, `global_step + 1`. ValueError unless
+    `initial_gradient_squared_accumulator_value` is positive.
+    """
+
+    rule = rules.dual_averaging
+    slots: Mapping[str, str] = {"sums": "gradient_accumulator", "squares": "gradient_squared_accumulator"}
+
+    def __init__(
+        self, learning_rate: Any, global_step: Any, initial_gradient_squared_accumulator_value: float = 0.1,
+        l1_regularization_strength: float = 0.0, l2_regularization_strength: float = 0.0,
+        use_locking: bool = False, name: str = "AdagradDA",
+    ) -> None:  # fmt: skip
+        if initial_gradient_squared_accumulator_value <= 0.0:
+            given = initial_gradient_squared_accumulator_value
+            raise misuse(
+                ValueError, f"initial_gradient_squared_accumulator_value must be positive, not {given}"
+            )
+        penalties = {"l1": l1_regularization_strength, "l2": l2_regularization_strength}
+        super().__init__(use_locking, name, {"learning_rate": learning_rate}, **penalties)
+        self._global_step = global_step
+        self._squares = initial_gradient_squared_accumulator_value
+
+    def _initial(self, slot: str) -> Any:
+        return Constant(self._squares) if slot == self.slots["squares"] else Zeros()
+
+    def _prepare(self) -> None:
+        super()._prepare()
+        self._tensors["steps"] = ops.identity(convert_to_tensor(self._global_step)) + 1
+
+    def _numbers(self, like: Any) -> dict[str, Any]:
+        return super()._numbers(like) | {"steps": self._number("steps", like)}
+
+
+class FtrlOptimizer(RuleOptimizer):
+    """Follow the regularized leader: weights that the l1 penalty outweighs are exactly zero.
+
+    `l2_shrinkage_regularization_strength` penalises large weights, while the l2 strength only steadies the
+    update. ValueError for negative strengths or accumulator, or a positive `learning_rate_power`.
+    """
+
+    rule = rules.ftrl
+    slots: Mapping[str, str] = {"squares": "accum", "linear": "linear"}
+
+    def __init__(
+        self, learning_rate: Any, learning_rate_power: float = -0.5, initial_accumulator_value: float = 0.1,
+        l1_regularization_strength: float = 0.0, l2_regularization_strength: float = 0.0,
+        use_locking: bool = False, name: str = "Ftrl", accum_name: str | None = None,
+        linear_name: str | None = None, l2_shrinkage_regularization_strength: float = 0.0,
+    ) -> None:  # fmt: skip
+        not_negative = {
+            "initial_accumulator_value": initial_accumulator_value,
+            "l1_regularization_strength": l1_regularization_strength,
+            "l2_regularization_strength": l2_regularization_strength,
+            "l2_shrinkage_regularization_strength": l2_shrinkage_regularization_strength,
+        }
+        for what, value in not_negative.items():
+            if value < 0.0:
+                raise misuse(ValueError, f"{what} must not be negative, it is {value}")
+        if learning_rate_power > 0.0:
+            raise misuse(ValueError, f"learning_rate_power must not be positive, it is {learning_rate_power}")
+        super().__init__(
+            use_locking,
+            name,
+            {"learning_rate": learning_rate},
+            learning_rate_power=learning_rate_power,
+            l1=l1_regularization_strength,
+            l2=l2_regularization_strength,
+            shrinkage=l2_shrinkage_regularization_strength,
+        )
+        self._initial_accumulator_value = initial_accumulator_value
+        self._accum_name = accum_name
+        self._linear_name = linear_name
+
+    def _create_slots(self, var_list: Sequence[Variable]) -> None:
+        for var in var_list:
+            initial = constant(self._initial_accumulator_value, var.dtype, var.shape)
+            self._get_or_make_slot(var, initial, "accum", self._accum_name or self._name)
+            self._zeros_slot(var, "linear", self._linear_name or self._name)

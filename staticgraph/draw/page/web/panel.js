@@ -66,6 +66,7 @@ function stagePanel(page) {
     ...(page.other ? differences(page) : []),
     ...(stage.kernelAt.size ? kernelTable(page) : []),
     ...section("legend", legend(page)),
+    ...(page.compile.length ? compileTable(page) : []),
     ...section("keys", html("p", {class: "quiet"},
       "Drag to move, wheel to zoom, click a scope to open or close it. / searches, Enter goes to the next one found, " +
       "f shows all, + and − zoom, arrows move, Escape leaves.")),
@@ -92,6 +93,15 @@ function kernelTable(page) {
       html("td", {}, page.stage.kernelAt.has(kernel.name) ? go(kernel.name, () => page.choose(page.stage.kernelAt.get(kernel.name))) : kernel.name),
       html("td", {}, html("meter", {value: kernel[metric] || 0, max: most})),
       html("td", {class: "number"}, shown(kernel[metric]))))));
+}
+
+// Every stage of the compiler. Those that changed nothing are folded.
+function compileTable(page) {
+  const row = stage => html("tr", {title: stage.about}, html("td", {class: "name"}, stage.name),
+    html("td", {class: "quiet"}, stage.changed ? stage.about : stage.effect));
+  const table = changed => html("table", {}, ...page.compile.filter(stage => stage.changed === changed).map(row));
+  return section("stages of the compile", table(true),
+    html("details", {}, html("summary", {}, "others, which changed nothing"), table(false)));
 }
 
 function legend(page) {

@@ -12,7 +12,8 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bool_, int32, int64
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.control_flow import cond, while_loop
+from staticgraph.control_flow.branches import cond
+from staticgraph.control_flow.loops import while_loop
 from staticgraph.control_flow.tensor_array import TensorArray
 from staticgraph.formats.onnx.errors import OnnxError
 from staticgraph.formats.onnx.nodes import Node, Value, operator

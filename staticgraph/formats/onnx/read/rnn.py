@@ -10,7 +10,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.control_flow import while_loop
+from staticgraph.control_flow.loops import while_loop
 from staticgraph.control_flow.tensor_array import TensorArray
 from staticgraph.formats.onnx.nodes import Node, operator
 from staticgraph.formats.onnx.read.math import FORMULAS

@@ -103,11 +103,19 @@ def _paired(
     return tuple(found)
 
 
+# Ops that are declared outside of the compiler, and that nodes of files are read as.
+_OUTSIDE = (
+    "adjust_jpeg_quality decode_and_crop_jpeg decode_bmp decode_gif decode_image decode_jpeg decode_png "
+    "encode_jpeg encode_png extract_jpeg_shape is_jpeg "
+    "audio_summary histogram_summary image_summary merge_summary scalar_summary tensor_summary_v2"
+)
+
+
 @cache
 def by_type() -> Mapping[str, Pairs]:
     """The ops that a node can be read as without more, by TensorFlow's type."""
     found: dict[str, Pairs] = {}
-    for op in OPS.values():
+    for op in (*OPS.values(), *(OPS[name] for name in _OUTSIDE.split())):
         together = pairs(op)
         readable = together is not None and all(p.default is not NEEDED for p in together.ours_alone)
         if together is not None and readable and _READ_AS.get(op.tf, op.name) == op.name:

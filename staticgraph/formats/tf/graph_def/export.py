@@ -7,7 +7,7 @@ What it has no type for becomes several nodes (`exceptions`), or one of a type o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,16 +18,20 @@ from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import Param, Role
 from staticgraph.compiler.graph.shapes import Shape
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
+from staticgraph.compiler.support.cached_property import cached_property
+from staticgraph.compiler.support.extensions import extension
+from staticgraph.compiler.support.lazy_names import LazyTable
 from staticgraph.formats.tf.graph_def.arrays import Arrays, Made
 from staticgraph.formats.tf.graph_def.attributes import attr_value
 from staticgraph.formats.tf.graph_def.correspondence import GRADIENT, OWN, Pairs, pairs
-from staticgraph.formats.tf.graph_def.own import own_attrs
+from staticgraph.formats.tf.graph_def.index import EXCEPTIONS_OF
 from staticgraph.formats.tf.graph_def.signatures import REQUIRED, Argument, signature
 from staticgraph.formats.tf.graph_def.write.control_flow import ControlFlow
-from staticgraph.formats.tf.graph_def.write.gradients import write_gradients
-from staticgraph.formats.tf.graph_def.write.kept_rows import KeptRows
 from staticgraph.formats.tf.messages.graph import AttrValue, GraphDef, NodeDef
 from staticgraph.runtime.files.regions import RegionWriter
+
+if TYPE_CHECKING:
+    from staticgraph.formats.tf.graph_def.write.kept_rows import KeptRows
 
 __all__ = [
     "EXCEPTIONS",
@@ -44,9 +48,11 @@ _PRODUCER = 134  # the number of TensorFlow 1.15's form of graphs
 
 # How the operations that are no single node of TensorFlow's are written, by the names of their ops. False:
 # this one is a single node after all.
-EXCEPTIONS: dict[str, Callable[[Writer, Operation], bool]] = {}
+EXCEPTIONS: LazyTable[Callable[[Writer, Operation], bool]] = LazyTable()
+EXCEPTIONS.found_in("staticgraph", EXCEPTIONS_OF)
 
 
+@extension("as_graph_def")
 def as_graph_def(graph: Graph, from_version: int | None = None, add_shapes: bool = False) -> GraphDef:
     """The message of a graph, without the operations before `from_version`.
 
@@ -96,19 +102,31 @@ class Writer:
         self._add_shapes = add_shapes
         self.arrays = Arrays(graph.get_operations())
         self._control_flow = ControlFlow(self, graph.get_operations(), self.arrays, self.stand_ins)
-        self.kept = KeptRows(self, self._control_flow)
         self._rows: dict[tuple[Tensor, Region | None], str] = {}
+
+    @cached_property
+    def kept(self) -> KeptRows:
+        """The values that loops store for derivatives."""
+        from staticgraph.formats.tf.graph_def.write.kept_rows import KeptRows  # few graphs have these
+
+        return KeptRows(self, self._control_flow)
 
     def write(self, op: Operation) -> None:
         """Add the node of an operation, after those that only serve it."""
         if self._control_flow.can_be_written and self._control_flow.write(op):
             return
         if op.definition.name == "symbolic_gradients":
+            from staticgraph.formats.tf.graph_def.write.gradients import (
+                write_gradients,  # few graphs have these
+            )
+
             self.reasons[op.name] = write_gradients(self, op)
             if not self.reasons[op.name]:
                 return
         written = EXCEPTIONS.get(op.definition.name, _regular)
         if not written(self, op) and (written is _regular or not _regular(self, op)):
+            from staticgraph.formats.tf.graph_def.own import own_attrs  # few graphs have these
+
             ports = [self.port(tensor, op) for tensor in op.all_inputs]
             self.add(OWN + op.definition.name, op.name, ports, own_attrs(op, self._regions), op)
 

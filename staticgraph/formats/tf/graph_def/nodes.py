@@ -14,6 +14,8 @@ from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.lazy_names import LazyTable
+from staticgraph.formats.tf.graph_def.index import READERS_OF
 from staticgraph.formats.tf.graph_def.signatures import Argument, Signature
 
 __all__ = ["READERS", "GraphDefError", "Node", "UnknownOpError", "constant", "reads", "several"]
@@ -89,7 +91,8 @@ Reader = Callable[[Node], Any]
 
 # How nodes are read that are no single operation of ours, by type. What comes back are the outputs: a tensor,
 # a tuple of them, or an operation without outputs.
-READERS: dict[str, Reader] = {}
+READERS: LazyTable[Reader] = LazyTable()
+READERS.found_in("staticgraph", READERS_OF)
 
 
 def reads(*types: str) -> Callable[[Reader], Reader]:

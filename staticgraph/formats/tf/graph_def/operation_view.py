@@ -8,6 +8,7 @@ from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.opdef import OPS, Param
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.support.extensions import extension
 from staticgraph.formats.tf.graph_def.attributes import FIELDS, attr_value
 from staticgraph.formats.tf.graph_def.correspondence import pairs
 from staticgraph.formats.tf.graph_def.export import bound_attrs, default_operand, full_attrs, given_tensors
@@ -21,6 +22,7 @@ class _Defaults:
     """The key of the constants that stand for operands that were left out, in `Graph.attached`."""
 
 
+@extension("inputs")
 def inputs(op: Operation) -> tuple[Tensor, ...]:
     """Return the inputs of TensorFlow's op in its order; ours, for an op that TensorFlow has not."""
     together = pairs(op.definition)
@@ -51,6 +53,7 @@ def _constant(op: Operation, param: Param, value: Literal) -> Tensor:
     return made[key]
 
 
+@extension("node_def")
 def node_def(op: Operation) -> NodeDef:
     """Return the message of an operation; of one that TensorFlow has not, its name, type and inputs."""
     node = NodeDef(name=op.name, op=op.type, device=op.device)
@@ -63,6 +66,7 @@ def node_def(op: Operation) -> NodeDef:
     return node
 
 
+@extension("attribute")
 def attribute(op: Operation, name: str) -> tuple[Any] | None:
     """Return an attribute of TensorFlow's op, as its `get_attr` does; None if it has none of that name."""
     together = pairs(op.definition)

@@ -14,14 +14,24 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from staticgraph.compiler.support.lazy_names import LazyTable
 from staticgraph.formats.tf.messages import wire
 from staticgraph.formats.tf.messages.containers import Map, MessageMap, Repeated, RepeatedMessages
+from staticgraph.formats.tf.messages.index import SCHEMAS
 from staticgraph.formats.tf.messages.scalars import SCALARS, Enum, Scalar
 
-TYPES: dict[str, Any] = {}  # messages and enums by name, nested ones as `Summary.Value`
+TYPES: LazyTable[Any] = LazyTable()  # messages and enums by name, nested ones as `Summary.Value`
+TYPES.found_in("staticgraph.formats.tf.messages", SCHEMAS)
+TYPES.found_in("staticgraph.formats.tf.messages", {"types": "DataType"})
 
 _TYPE = r"(?:enum )?[\w.]+"
 _LINE = re.compile(rf"(repeated )?(?:map<(\w+), ({_TYPE})>|({_TYPE})) (\w+) = (\d+)(?: in (\w+))?")
+
+
+def _named(name: str) -> Any:
+    """Return a message or an enum. The file that has the outermost message of the name is imported."""
+    TYPES.get(name.partition(".")[0])
+    return TYPES[name]
 
 
 class Field:
@@ -42,13 +52,13 @@ class Field:
         """The `Scalar`, or the class of the message. Known by name first: types refer to each other."""
         if self._type is None:
             kind = self.type_name
-            self._type = TYPES[kind[5:]].scalar if kind.startswith("enum ") else SCALARS.get(kind)
-            self._type = self._type or TYPES[kind]
+            self._type = _named(kind[5:]).scalar if kind.startswith("enum ") else SCALARS.get(kind)
+            self._type = self._type or _named(kind)
         return self._type
 
     @property
     def enum(self) -> Enum | None:
-        return TYPES[self.type_name[5:]] if self.type_name.startswith("enum ") else None
+        return _named(self.type_name[5:]) if self.type_name.startswith("enum ") else None
 
     def __get__(self, message: Any, cls: Any = None) -> Any:
         return self if message is None else self.value(message)

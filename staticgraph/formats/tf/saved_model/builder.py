@@ -17,15 +17,15 @@ from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.formats.tf.checkpoints.saver import Saver
 from staticgraph.formats.tf.messages.meta_graph import MetaGraphDef, SavedModel, SignatureDef
+from staticgraph.formats.tf.meta_graph.meta_graph import meta_graph
 from staticgraph.formats.tf.saved_model import constants
 from staticgraph.formats.tf.saved_model.utils import build_tensor_info
+from staticgraph.formats.tf.tensor_bundle import write_bundle
 from staticgraph.runtime.disk.atomic import write_file
 from staticgraph.runtime.files.values import collect
 from staticgraph.runtime.session import Session
-from staticgraph.train.meta_graph import meta_graph
-from staticgraph.train.saver import Saver
-from staticgraph.train.tensor_bundle import write_bundle
 
 __all__ = ["SavedModelBuilder"]
 

@@ -9,14 +9,14 @@ from typing import Any
 from staticgraph.compiler.graph.errors import InvalidFileError, headline, layout
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.formats.tf.checkpoints.checkpoint_state import checkpoint_exists
+from staticgraph.formats.tf.checkpoints.imported_meta_graph import import_meta_graph
 from staticgraph.formats.tf.messages import text_format
 from staticgraph.formats.tf.messages.meta_graph import AssetFileDef, MetaGraphDef, SavedModel
 from staticgraph.formats.tf.messages.wire import DecodeError
 from staticgraph.formats.tf.saved_model import constants
 from staticgraph.formats.tf.saved_model.builder import variables_prefix
 from staticgraph.runtime.session import Session
-from staticgraph.train.checkpoint_state import checkpoint_exists
-from staticgraph.train.saver import import_meta_graph
 
 __all__ = ["load", "maybe_saved_model_directory"]
 

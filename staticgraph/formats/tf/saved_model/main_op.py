@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from staticgraph.building.framework import control_dependencies, get_default_graph
+from staticgraph.building.framework import GraphKeys, control_dependencies, get_collection, get_default_graph
 from staticgraph.building.inputs import group
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.state.variable_lists import global_variables_initializer, local_variables_initializer
-from staticgraph.tf1.input_names import tables_initializer
 
 __all__ = ["main_op", "main_op_with_restore"]
 
 
 def main_op() -> Operation:
     """One that initialises all variables and tables."""
-    return group(global_variables_initializer(), local_variables_initializer(), tables_initializer())
+    tables = group(*get_collection(GraphKeys.TABLE_INITIALIZERS), name="init_all_tables")
+    return group(global_variables_initializer(), local_variables_initializer(), tables)
 
 
 def main_op_with_restore(restore_op_name: Any) -> Operation:

@@ -8,8 +8,8 @@ from typing import Any
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.formats.tf.checkpoints.checkpoint_reader import NewCheckpointReader
 from staticgraph.tf1.compat.legacy import logging
-from staticgraph.train.checkpoint_reader import NewCheckpointReader
 
 __all__ = ["assign_from_checkpoint", "assign_from_checkpoint_fn"]
 

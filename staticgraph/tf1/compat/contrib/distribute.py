@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import staticgraph as sg
+from staticgraph.formats.tf.log import log
 from staticgraph.tf1.compat.legacy.accelerators import TPUClusterResolver
-from staticgraph.train.log import log
 
 __all__ = [
     "AllReduceCrossDeviceOps",

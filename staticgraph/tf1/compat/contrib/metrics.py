@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.tf1.metrics.streaming import named
 
 __all__ = [
     "accuracy",
@@ -47,28 +48,34 @@ def streaming_mean(
     return sg.metrics.mean(values, weights, metrics_collections, updates_collections, name)
 
 
-def streaming_accuracy(
-    predictions: Any, labels: Any, weights: Any = None, metrics_collections: Collections = None,
-    updates_collections: Collections = None, name: str | None = None,
-) -> Streamed:  # fmt: skip
-    """The share of predictions that equal their labels, over all batches."""
-    return sg.metrics.accuracy(labels, predictions, weights, metrics_collections, updates_collections, name)
+def _streaming(metric: Callable[..., Streamed], doc: str) -> Callable[..., Streamed]:
+    """Metric of `sg.metrics` with the predictions first."""
+
+    def streaming(
+        predictions: Any, labels: Any, weights: Any = None, metrics_collections: Collections = None,
+        updates_collections: Collections = None, name: str | None = None,
+    ) -> Streamed:  # fmt: skip
+        return metric(labels, predictions, weights, metrics_collections, updates_collections, name)
+
+    return named(streaming, f"streaming_{metric.__name__}", doc)
 
 
-def streaming_precision(
-    predictions: Any, labels: Any, weights: Any = None, metrics_collections: Collections = None,
-    updates_collections: Collections = None, name: str | None = None,
-) -> Streamed:  # fmt: skip
-    """The share of true ones among what was predicted to be true."""
-    return sg.metrics.precision(labels, predictions, weights, metrics_collections, updates_collections, name)
-
-
-def streaming_recall(
-    predictions: Any, labels: Any, weights: Any = None, metrics_collections: Collections = None,
-    updates_collections: Collections = None, name: str | None = None,
-) -> Streamed:  # fmt: skip
-    """The share of the true ones that were predicted to be true."""
-    return sg.metrics.recall(labels, predictions, weights, metrics_collections, updates_collections, name)
+streaming_accuracy = _streaming(
+    sg.metrics.accuracy, "The share of predictions that equal their labels, over all batches."
+)
+streaming_precision = _streaming(
+    sg.metrics.precision, "The share of true ones among what was predicted to be true."
+)
+streaming_recall = _streaming(sg.metrics.recall, "The share of the true ones that were predicted to be true.")
+streaming_mean_absolute_error = _streaming(
+    sg.metrics.mean_absolute_error, "The mean of `abs(predictions - labels)` over all batches."
+)
+streaming_mean_squared_error = _streaming(
+    sg.metrics.mean_squared_error, "The mean of `(predictions - labels) ** 2` over all batches."
+)
+streaming_root_mean_squared_error = _streaming(
+    sg.metrics.root_mean_squared_error, "The root of `streaming_mean_squared_error`."
+)
 
 
 def streaming_auc(
@@ -79,34 +86,4 @@ def streaming_auc(
     """The area under a curve of predictions in [0, 1]: see `metrics.auc`."""
     return sg.metrics.auc(
         labels, predictions, weights, num_thresholds, metrics_collections, updates_collections, curve, name
-    )
-
-
-def streaming_mean_absolute_error(
-    predictions: Any, labels: Any, weights: Any = None, metrics_collections: Collections = None,
-    updates_collections: Collections = None, name: str | None = None,
-) -> Streamed:  # fmt: skip
-    """The mean of `abs(predictions - labels)` over all batches."""
-    return sg.metrics.mean_absolute_error(
-        labels, predictions, weights, metrics_collections, updates_collections, name
-    )
-
-
-def streaming_mean_squared_error(
-    predictions: Any, labels: Any, weights: Any = None, metrics_collections: Collections = None,
-    updates_collections: Collections = None, name: str | None = None,
-) -> Streamed:  # fmt: skip
-    """The mean of `(predictions - labels) ** 2` over all batches."""
-    return sg.metrics.mean_squared_error(
-        labels, predictions, weights, metrics_collections, updates_collections, name
-    )
-
-
-def streaming_root_mean_squared_error(
-    predictions: Any, labels: Any, weights: Any = None, metrics_collections: Collections = None,
-    updates_collections: Collections = None, name: str | None = None,
-) -> Streamed:  # fmt: skip
-    """The root of `streaming_mean_squared_error`."""
-    return sg.metrics.root_mean_squared_error(
-        labels, predictions, weights, metrics_collections, updates_collections, name
     )

@@ -1,16 +1,16 @@
-"""`tf.contrib.opt`: optimizers that are a formula of their own."""
+"""`tf.contrib.opt`: optimizers with a rule of their own, or with another one for sparse gradients."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.train.optimizers import rules
 from staticgraph.train.optimizers.adam import AdamOptimizer
-from staticgraph.train.optimizers.optimizer import Optimizer
-from staticgraph.train.optimizers.update_rules import Cell, RuleOptimizer, row_count, summed_by_row
+from staticgraph.train.optimizers.rule_optimizer import RuleOptimizer
 
 __all__ = [
     "AdaMaxOptimizer",
@@ -25,113 +25,54 @@ __all__ = [
 class LazyAdamOptimizer(AdamOptimizer):
     """Adam, in which a sparse gradient changes nothing of the rows that it does not touch."""
 
-    _apply_sparse_duplicate_indices = RuleOptimizer._apply_sparse_duplicate_indices
+    rule = rules.lazy_adam
 
 
 class NadamOptimizer(AdamOptimizer):
-    """Adam with Nesterov's momentum (Dozat, 2016): the step takes the gradient's part of the mean twice."""
+    """Adam with Nesterov's momentum (Dozat, 2016): the step takes the gradient's part of the mean twice.
 
-    def _rule(self, gradient: Any, variable: Cell, slot: Callable[[str], Cell]) -> None:
-        beta1, beta2, epsilon = (self._number(name, gradient) for name in ("beta1", "beta2", "epsilon"))
-        m, v = slot("m"), slot("v")
-        mean = m.set(m.value + (gradient - m.value) * (1.0 - beta1))
-        squares = v.set(v.value + (gradient * gradient - v.value) * (1.0 - beta2))
-        ahead = mean * beta1 + gradient * (1.0 - beta1)
-        variable.subtract(ahead * self._rate(gradient) / (sg.sqrt(squares) + epsilon))
+    With a sparse gradient all means decay, and only the rows that it touches move.
+    """
 
-    def _apply_sparse_duplicate_indices(self, grad: sg.IndexedSlices, var: sg.Variable) -> sg.Operation:
-        """All means decay, and only the rows that the gradient touches move."""
-        beta1, beta2, epsilon = (self._number(name, grad) for name in ("beta1", "beta2", "epsilon"))
-        m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
-        summed = summed_by_row(grad, row_count(var))
-        rows, part = summed.indices, summed.values * (1.0 - beta1)
-        decayed = [m.assign(m * beta1), v.assign(v * beta2)]
-        mean = sg.gather(decayed[0], rows) + part
-        squares = sg.gather(decayed[1], rows) + summed.values * summed.values * (1.0 - beta2)
-        step = self._rate(grad) * (part + beta1 * mean) / (sg.sqrt(squares) + epsilon)
-        moved = sg.gather(var, rows) - step
-        new = {m: mean, v: squares, var: moved}
-        return sg.group(*decayed, *(sg.scatter_update(each, rows, value) for each, value in new.items()))
+    rule = rules.nesterov_adam
 
 
-class AdaMaxOptimizer(RuleOptimizer):
+class AdaMaxOptimizer(AdamOptimizer):
     """Adam with the largest of the past gradients in place of the root of their mean square."""
+
+    rule = rules.adamax
+    powers = ("beta1",)
 
     def __init__(
         self, learning_rate: Any = 0.001, beta1: Any = 0.9, beta2: Any = 0.999, epsilon: Any = 1e-8,
         use_locking: bool = False, name: str = "AdaMax",
     ) -> None:  # fmt: skip
-        super().__init__(use_locking, name)
-        self._hyperparameters = {
-            "learning_rate": learning_rate, "beta1": beta1, "beta2": beta2, "epsilon": epsilon
-        }  # fmt: skip
-
-    def _create_slots(self, var_list: Sequence[sg.Variable]) -> None:
-        first = min(var_list, key=lambda v: v.name)
-        beta1 = self._call_if_callable(self._hyperparameters["beta1"])
-        self._create_non_slot_variable(beta1, "beta1_power", first)
-        for var in var_list:
-            self._zeros_slot(var, "m", self._name)
-            self._zeros_slot(var, "v", self._name)
-
-    def _prepare(self) -> None:
-        self._make_tensors(**self._hyperparameters)
-
-    def _rule(self, gradient: Any, variable: Cell, slot: Callable[[str], Cell]) -> None:
-        rate, beta1, beta2, epsilon = (self._number(name, gradient) for name in self._hyperparameters)
-        power = sg.cast(self._get_non_slot_variable("beta1_power"), gradient.dtype)
-        m, v = slot("m"), slot("v")
-        mean = m.set(m.value + (gradient - m.value) * (1.0 - beta1))
-        largest = v.set(sg.maximum(v.value * beta2, sg.abs(gradient)))
-        variable.subtract(mean * rate / (1.0 - power) / (largest + epsilon))
-
-    def _finish(self, update_ops: Sequence[sg.Operation], name_scope: str) -> sg.Operation:
-        power = self._get_non_slot_variable("beta1_power")
-        with sg.control_dependencies(update_ops):
-            further = power.assign(power * self._number("beta1", power))
-        return sg.group(*update_ops, further, name=name_scope)
+        super().__init__(learning_rate, beta1, beta2, epsilon, use_locking, name)
 
 
 class _SignOptimizer(RuleOptimizer):
-    """Steps along the gradient, longer where it has the sign of its moving average."""
+    """Steps along the gradient, longer where it has the sign of its moving average.
+
+    `factor` maps how well the signs agree, from -1 to 1, to the factor of a step.
+    """
+
+    rule = rules.sign
+    slots: Mapping[str, str] = {"m": "m"}
 
     def __init__(
         self, learning_rate: Any, beta: Any, sign_decay_fn: Callable[[Any], Any] | None, use_locking: bool,
-        name: str,
+        name: str, factor: Callable[[Any], Any],
     ) -> None:  # fmt: skip
-        super().__init__(use_locking, name)
-        self._learning_rate = learning_rate
-        self._beta = beta
+        numbers = {"learning_rate": learning_rate, "beta": beta, "sign_decay": 1.0}
+        super().__init__(use_locking, name, numbers, factor=factor)
         self._sign_decay_fn = sign_decay_fn
-        self._sign_decay: Any = 1.0
 
     def apply_gradients(
         self, grads_and_vars: Iterable[tuple[Any, Any]], global_step: Any = None, name: str | None = None
     ) -> sg.Operation:
         if self._sign_decay_fn is not None:
-            self._sign_decay = self._sign_decay_fn(global_step)
+            self._hyperparameters["sign_decay"] = self._sign_decay_fn(global_step)
         return super().apply_gradients(grads_and_vars, global_step, name)
-
-    def _create_slots(self, var_list: Sequence[sg.Variable]) -> None:
-        for var in var_list:
-            self._zeros_slot(var, "m", self._name)
-
-    def _prepare(self) -> None:
-        self._make_tensors(learning_rate=self._learning_rate, beta=self._beta, sign_decay=self._sign_decay)
-
-    def _rule(self, gradient: Any, variable: Cell, slot: Callable[[str], Cell]) -> None:
-        rate, beta, decay = (self._number(name, gradient) for name in ("learning_rate", "beta", "sign_decay"))
-        m = slot("m")
-        mean = m.set(m.value * beta + gradient * (1.0 - beta))
-        agreement = decay * sg.sign(gradient) * sg.sign(mean)
-        variable.subtract(rate * self._factor(agreement) * gradient)
-
-    def _factor(self, agreement: Any) -> Any:
-        """Return the factor of a step. `agreement`: how well the signs agree, from -1 to 1."""
-        raise NotImplementedError
-
-    # All of the average decays; where a sparse gradient has no row nothing moves.
-    _apply_sparse_duplicate_indices = Optimizer._apply_sparse_duplicate_indices
 
 
 class AddSignOptimizer(_SignOptimizer):
@@ -146,11 +87,9 @@ class AddSignOptimizer(_SignOptimizer):
         sign_decay_fn: Callable[[Any], Any] | None = None, use_locking: bool = False,
         name: str = "AddSignOptimizer",
     ) -> None:  # fmt: skip
-        super().__init__(learning_rate, beta, sign_decay_fn, use_locking, name)
-        self._alpha = alpha
-
-    def _factor(self, agreement: Any) -> Any:
-        return self._alpha + agreement
+        super().__init__(
+            learning_rate, beta, sign_decay_fn, use_locking, name, lambda agreement: alpha + agreement
+        )
 
 
 class PowerSignOptimizer(_SignOptimizer):
@@ -163,11 +102,10 @@ class PowerSignOptimizer(_SignOptimizer):
         sign_decay_fn: Callable[[Any], Any] | None = None, use_locking: bool = False,
         name: str = "PowerSignOptimizer",
     ) -> None:  # fmt: skip
-        super().__init__(learning_rate, beta, sign_decay_fn, use_locking, name)
-        self._base = base
-
-    def _factor(self, agreement: Any) -> Any:
-        return sg.exp(math.log(self._base) * agreement)
+        super().__init__(
+            learning_rate, beta, sign_decay_fn, use_locking, name,
+            lambda agreement: sg.exp(math.log(base) * agreement),
+        )  # fmt: skip
 
 
 class LARSOptimizer(RuleOptimizer):
@@ -176,6 +114,9 @@ class LARSOptimizer(RuleOptimizer):
 
     (You et al., 2017.) A variable whose name holds one of `skip_list` has the plain rate and no weight decay.
     """
+
+    rule = rules.momentum
+    slots: Mapping[str, str] = {"total": "momentum"}
 
     def __init__(
         self, learning_rate: Any, momentum: Any = 0.9, weight_decay: float = 0.0001, eeta: float = 0.001,
@@ -186,21 +127,15 @@ class LARSOptimizer(RuleOptimizer):
             raise misuse(
                 ValueError, f"momentum={momentum} and weight_decay={weight_decay} must not be negative"
             )
-        super().__init__(False, name)
-        self._learning_rate = learning_rate
-        self._momentum = momentum
+        hyperparameters = {"learning_rate": learning_rate, "momentum": momentum}
+        super().__init__(False, name, hyperparameters, nesterov=use_nesterov)
         self._weight_decay = weight_decay
         self._eeta = eeta
         self._epsilon = epsilon
         self._skip_list = skip_list or ()
-        self._use_nesterov = use_nesterov
 
-    def _create_slots(self, var_list: Sequence[sg.Variable]) -> None:
-        for var in var_list:
-            self._zeros_slot(var, "momentum", self._name)
-
-    def _prepare(self) -> None:
-        self._make_tensors(learning_rate=self._learning_rate, momentum=self._momentum)
+    def _numbers(self, like: Any) -> dict[str, Any]:
+        return super()._numbers(like) | {"learning_rate": 1.0}  # which gradients are multiplied by before
 
     def _apply_dense(self, grad: sg.Tensor, var: sg.Variable) -> sg.Operation:
         rate = self._number("learning_rate", grad)
@@ -212,12 +147,5 @@ class LARSOptimizer(RuleOptimizer):
         return super()._apply_dense(grad * rate, var)
 
     def _apply_sparse_duplicate_indices(self, grad: sg.IndexedSlices, var: sg.Variable) -> sg.Operation:
-        scaled = grad.values * self._number("learning_rate", grad)
-        return super()._apply_sparse_duplicate_indices(
-            sg.IndexedSlices(scaled, grad.indices, grad.dense_shape), var
-        )
-
-    def _rule(self, gradient: Any, variable: Cell, slot: Callable[[str], Cell]) -> None:
-        momentum, accumulation = self._number("momentum", gradient), slot("momentum")
-        new = accumulation.set(accumulation.value * momentum + gradient)
-        variable.subtract(gradient + new * momentum if self._use_nesterov else new)
+        scaled = grad.with_values(grad.values * self._number("learning_rate", grad))
+        return super()._apply_sparse_duplicate_indices(scaled, var)

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import UnimplementedError, layout
 from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.formats.tf.log import log
 from staticgraph.tf1.compat.legacy.accelerators import TPUConfig
 from staticgraph.tf1.estimator.spec import EstimatorSpec
 from staticgraph.tf1.estimator.user_functions import call_input_fn, call_model_fn, parameters
-from staticgraph.train.log import log
 
 __all__ = ["RunConfig", "TPUEstimator", "TPUEstimatorSpec"]
 

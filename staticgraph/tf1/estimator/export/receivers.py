@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
-from staticgraph import io
 from staticgraph.building.inputs import placeholder
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.sparse.tensor import SparseTensor
+from staticgraph.tf1 import io
 
 __all__ = [
     "ServingInputReceiver",

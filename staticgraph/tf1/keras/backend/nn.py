@@ -14,6 +14,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bool_, int64
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.layers import spatial
 from staticgraph.mathematics.math_ops import clip_by_value, log
 from staticgraph.mathematics.reductions import reduce_sum
 from staticgraph.tf1.keras import activations
@@ -58,17 +59,6 @@ sigmoid = activations.sigmoid
 softplus = activations.softplus
 softsign = activations.softsign
 tanh = activations.tanh
-
-_LAYOUTS = {
-    ("channels_last", 1): "NWC", ("channels_last", 2): "NHWC", ("channels_last", 3): "NDHWC",
-    ("channels_first", 1): "NCW", ("channels_first", 2): "NCHW", ("channels_first", 3): "NCDHW",
-}  # fmt: skip
-
-
-def layout_of(data_format: str | None, spatial: int) -> str:
-    """The order of axes in the words of `sg.nn`."""
-    return _LAYOUTS[checked_format(data_format), spatial]
-
 
 # Choices
 
@@ -225,25 +215,9 @@ def normalize_batch_in_training(
     return made, reshape(mean, [-1]), reshape(variance, [-1])
 
 
-def _steps(value: Any, spatial: int, layout: str) -> list[int]:
-    """One number per axis of the tensor from those of the axes of space."""
-    sizes = [value] * spatial if isinstance(value, int) else list(value)
-    return [1, *sizes, 1] if layout.endswith("C") else [1, 1, *sizes]
-
-
-def convolve(x: Any, kernel: Any, strides: Any, padding: str, data_format: Any, dilation: Any) -> Tensor:
-    """A convolution over as many axes of space as the kernel has. "causal" looks at the past only."""
+def _convolved(x: Any, kernel: Any, strides: Any, padding: str, data_format: Any, dilation: Any) -> Tensor:
     x = convert_to_tensor(x)
-    spatial = len(kernel.shape) - 2
-    layout = layout_of(data_format, spatial)
-    if padding.lower() == "causal":
-        rate = dilation if isinstance(dilation, int) else dilation[0]
-        before = rate * (kernel.shape.as_list()[0] - 1)
-        pairs = [[0, 0], [before, 0], [0, 0]] if layout.endswith("C") else [[0, 0], [0, 0], [before, 0]]
-        x, padding = ops.pad(x, paddings=pairs), "valid"
-    convolution: Any = {1: nn.conv1d, 2: nn.conv2d, 3: nn.conv3d}[spatial]
-    steps, rates = _steps(strides, spatial, layout), _steps(dilation, spatial, layout)
-    return convolution(x, kernel, steps, padding.upper(), data_format=layout, dilations=rates)
+    return spatial.convolve(x, kernel, strides, padding, checked_format(data_format), dilation)
 
 
 def conv1d(
@@ -251,7 +225,7 @@ def conv1d(
     dilation_rate: Any = 1,
 ) -> Tensor:  # fmt: skip
     """A convolution over one axis."""
-    return convolve(x, kernel, strides, padding, data_format, dilation_rate)
+    return _convolved(x, kernel, strides, padding, data_format, dilation_rate)
 
 
 def conv2d(
@@ -259,7 +233,7 @@ def conv2d(
     dilation_rate: Any = (1, 1),
 ) -> Tensor:  # fmt: skip
     """A convolution over two axes."""
-    return convolve(x, kernel, strides, padding, data_format, dilation_rate)
+    return _convolved(x, kernel, strides, padding, data_format, dilation_rate)
 
 
 def conv3d(
@@ -267,19 +241,7 @@ def conv3d(
     dilation_rate: Any = (1, 1, 1),
 ) -> Tensor:  # fmt: skip
     """A convolution over three axes."""
-    return convolve(x, kernel, strides, padding, data_format, dilation_rate)
-
-
-def transposed(
-    x: Any, kernel: Any, output_shape: Any, strides: Any, padding: str, data_format: Any, dilation: Any = 1
-) -> Tensor:
-    """The transpose of a convolution over two or three axes."""
-    spatial = len(kernel.shape) - 2
-    layout = layout_of(data_format, spatial)
-    steps, rates = _steps(strides, spatial, layout), _steps(dilation, spatial, layout)
-    sizes = convert_to_tensor(list(output_shape))
-    convolution = {2: nn.conv2d_transpose, 3: nn.conv3d_transpose}[spatial]
-    return convolution(x, kernel, sizes, steps, padding.upper(), layout, dilations=rates)
+    return _convolved(x, kernel, strides, padding, data_format, dilation_rate)
 
 
 def conv2d_transpose(
@@ -287,7 +249,10 @@ def conv2d_transpose(
     data_format: Any = None, dilation_rate: Any = (1, 1),
 ) -> Tensor:  # fmt: skip
     """The transpose of a convolution over two axes."""
-    return transposed(x, kernel, output_shape, strides, padding, data_format, dilation_rate)
+    sizes = convert_to_tensor(list(output_shape))
+    return spatial.convolve_transposed(
+        x, kernel, sizes, strides, padding, checked_format(data_format), dilation_rate
+    )
 
 
 def separable_conv2d(
@@ -295,25 +260,9 @@ def separable_conv2d(
     data_format: Any = None, dilation_rate: Any = (1, 1),
 ) -> Tensor:  # fmt: skip
     """A convolution of each channel by itself, then one over all channels."""
-    layout = layout_of(data_format, 2)
-    return nn.separable_conv2d(
-        x, depthwise_kernel, pointwise_kernel, _steps(strides, 2, layout), padding.upper(),
-        rate=list(dilation_rate), data_format=layout,
-    )  # fmt: skip
-
-
-def pooled(x: Any, pool_size: Any, strides: Any, padding: str, data_format: Any, mode: str) -> Tensor:
-    """The largest element ("max") or the mean ("avg") of each window."""
-    spatial = len(pool_size)
-    layout = layout_of(data_format, spatial)
-    functions: Any = {
-        2: (nn.max_pool, nn.avg_pool), 3: (nn.max_pool3d, nn.avg_pool3d),
-    }[spatial]  # fmt: skip
-    if mode not in ("max", "avg"):
-        raise misuse(ValueError, f"pool_mode={mode!r} is not max or avg")
-    window, steps = _steps(pool_size, spatial, layout), _steps(strides, spatial, layout)
-    largest, means = functions
-    return (largest if mode == "max" else means)(x, window, steps, padding.upper(), layout)
+    return spatial.convolve_separably(
+        x, depthwise_kernel, pointwise_kernel, strides, padding, checked_format(data_format), dilation_rate
+    )
 
 
 def pool2d(
@@ -321,7 +270,7 @@ def pool2d(
     pool_mode: str = "max",
 ) -> Tensor:  # fmt: skip
     """Pooling over two axes."""
-    return pooled(x, pool_size, strides, padding, data_format, pool_mode)
+    return spatial.pool(x, pool_size, strides, padding, checked_format(data_format), pool_mode)
 
 
 def pool3d(
@@ -329,4 +278,4 @@ def pool3d(
     pool_mode: str = "max",
 ) -> Tensor:  # fmt: skip
     """Pooling over three axes."""
-    return pooled(x, pool_size, strides, padding, data_format, pool_mode)
+    return spatial.pool(x, pool_size, strides, padding, checked_format(data_format), pool_mode)

@@ -9,12 +9,12 @@ from staticgraph.building import nest
 from staticgraph.building.framework import get_default_graph
 from staticgraph.compiler.graph.errors import OutOfRangeError, misuse
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.formats.tf.log import log
 from staticgraph.tf1.data.dataset import Dataset
 from staticgraph.tf1.data.endless import is_endless
 from staticgraph.tf1.data.iterators import Iterator as ElementIterator
 from staticgraph.tf1.keras import state
 from staticgraph.tf1.keras.engine.data import Batch
-from staticgraph.train.log import log
 
 __all__ = ["GraphBatches", "computed", "is_of_graph"]
 

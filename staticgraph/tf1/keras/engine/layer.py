@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable
 from typing import Any
 
-from staticgraph.arrays.array_ops import shape as shape_of
-from staticgraph.arrays.casts import cast
-from staticgraph.building.framework import GraphKeys, graph_of, name_scope
+from staticgraph.building.framework import graph_of, name_scope
 from staticgraph.building.inputs import convert_to_tensor, identity, placeholder
 from staticgraph.compiler.graph.dependencies import ancestors
 from staticgraph.compiler.graph.dtypes import as_dtype
@@ -17,12 +14,15 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.cached_property import cached_property
+from staticgraph.state import layer as base
+from staticgraph.state.layer import unique
 from staticgraph.state.variables import Variable
 from staticgraph.tf1.keras import initializers, regularizers, state
+from staticgraph.tf1.keras.engine.arguments import written
 from staticgraph.tf1.keras.engine.connections import Connections
 from staticgraph.tf1.keras.engine.input_spec import check_inputs
 from staticgraph.tf1.keras.engine.node import Node, history, mask_of, set_masks
-from staticgraph.tf1.keras.engine.owned import attributes, unique, variables_of
+from staticgraph.tf1.keras.engine.owned import attributes, variables_of
 from staticgraph.tf1.keras.engine.structure import leaves, mapped
 from staticgraph.tf1.keras.settings import dtype_name, floatx
 
@@ -33,7 +33,7 @@ _OPTIONS = {
 _calls: list[Any] = []  # the `training` argument of each layer that is being called
 
 
-class Layer(Connections):
+class Layer(Connections, base.Layer):
     """The base of all layers. A subclass defines `build(input_shape)`, which calls `add_weight`, and
     `call(inputs)`.
 
@@ -54,6 +54,7 @@ class Layer(Connections):
     """
 
     batch_input_shape: Any
+    config_names: tuple[str, ...] = ()  # attributes that get_config() writes besides those of the base class
 
     def __init__(
         self, trainable: bool = True, name: str | None = None, dtype: Any = None, dynamic: bool = False,
@@ -61,20 +62,17 @@ class Layer(Connections):
     ) -> None:  # fmt: skip
         if unknown := set(kwargs) - _OPTIONS:
             raise misuse(TypeError, f"{type(self).__name__}() got an unknown argument {sorted(unknown)[0]!r}")
-        self._name = name or self._default_name()
-        self._trainable = trainable
+        super().__init__(
+            trainable, name, activity_regularizer=regularizers.get(kwargs.get("activity_regularizer"))
+        )
+        self._name = self._base_name
         self._dtype = dtype_name(dtype or kwargs.get("input_dtype")) if dtype else None
         self.dynamic = dynamic
-        self.built = False
         self.stateful = False
         self.supports_masking = False
         self.input_spec: Any = None
-        self.activity_regularizer = regularizers.get(kwargs.get("activity_regularizer"))
         self.inbound_nodes: list[Node] = []
         self.outbound_nodes: list[Node] = []
-        self._own: list[Variable] = []  # the weights, in the order in which they were made
-        self._losses: list[Tensor] = []
-        self._updates: list[Operation] = []
         self._metrics: list[Any] = []
         self._initial_weights = kwargs.get("weights")
         if "batch_input_shape" in kwargs:
@@ -84,27 +82,15 @@ class Layer(Connections):
 
     @classmethod
     def _default_name(cls) -> str:
-        base = snake_case(cls.__name__)
-        number = state.get_uid(base)
-        return base if number == 1 else f"{base}_{number - 1}"
+        name = snake_case(cls.__name__)
+        number = state.get_uid(name)
+        return name if number == 1 else f"{name}_{number - 1}"
 
     @property
     def name(self) -> str:  # type: ignore[override]
         return self._name
 
-    @property
-    def dtype(self) -> str | None:
-        return self._dtype
-
     # For subclasses
-
-    def build(self, input_shape: Any) -> None:
-        """Make the weights, for inputs of this static shape."""
-        self.built = True
-
-    def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """The outputs for `inputs`."""
-        return inputs
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """The mask of the output. TypeError where there is one and the layer does not support masking."""
@@ -119,7 +105,7 @@ class Layer(Connections):
         made = self(placeholder(self._dtype or floatx(), input_shape))
         return mapped(lambda t: t.shape, made)
 
-    def add_weight(
+    def add_weight(  # type: ignore[override]
         self, name: str | None = None, shape: Any = None, dtype: Any = None, initializer: Any = None,
         regularizer: Any = None, trainable: bool | None = None, constraint: Any = None,
         partitioner: Any = None, use_resource: bool | None = None, synchronization: Any = None,
@@ -139,13 +125,13 @@ class Layer(Connections):
             constraint=constraint,
         )  # fmt: skip
         state.track(variable)
-        self._own.append(variable)
+        self._weights.append(variable)
         if regularizer is not None:
             with name_scope(f"{name}/Regularizer"):
                 self.add_loss(regularizer(variable))
         return variable
 
-    add_variable = add_weight
+    add_variable = add_weight  # type: ignore[assignment]
 
     def add_loss(self, losses: Any, inputs: Any = None) -> None:
         """Add numbers to what `fit` minimises: tensors, or functions that make one."""
@@ -153,14 +139,6 @@ class Layer(Connections):
             made = loss() if callable(loss) else loss
             if isinstance(made, Tensor) or hasattr(made, "to_tensor") or made:
                 self._losses.append(convert_to_tensor(made))
-
-    def add_update(self, updates: Any, inputs: Any = None) -> None:
-        """Add operations that each training step runs: those of `fit`, and of `minimize` on the same loss."""
-        for update in leaves(updates):
-            made = update() if callable(update) else update
-            operation = made if isinstance(made, Operation) else made.op
-            self._updates.append(operation)
-            operation.graph.add_to_collection(GraphKeys.UPDATE_OPS, operation)
 
     def add_metric(self, value: Any, aggregation: str | None = None, name: str | None = None) -> None:
         """Watch a tensor: `fit` and `evaluate` report it for each epoch.
@@ -210,7 +188,7 @@ class Layer(Connections):
                 _calls.pop()
             outputs = self._fresh(outputs, tensors)
             if self.activity_regularizer is not None:
-                self._regularize_activity(outputs)
+                self._regularize_activity(leaves(outputs))
             if masks is not None or type(self).compute_mask is not Layer.compute_mask:
                 set_masks(outputs, self.compute_mask(inputs, masks))
         if any(history(t) is not None for t in tensors):
@@ -226,6 +204,7 @@ class Layer(Connections):
 
     def _build_once(self, inputs: Any) -> None:
         if not self.built:
+            check_inputs(self.input_spec, inputs, self.name)
             first = next(leaves(inputs), None)
             if self._dtype is None and first is not None:
                 self._dtype = first.dtype.name if first.dtype.is_floating else floatx()
@@ -246,54 +225,13 @@ class Layer(Connections):
 
         return mapped(own, outputs)
 
-    def _regularize_activity(self, outputs: Any) -> None:
-        with name_scope("ActivityRegularizer"):
-            for tensor in leaves(outputs):
-                loss = self.activity_regularizer(tensor)
-                if isinstance(loss, Tensor):
-                    self.add_loss(loss / cast(shape_of(tensor)[0], loss.dtype))
-
     # What it owns
-
-    @property
-    def trainable(self) -> bool:
-        """True if training changes the weights. Setting it also sets it for all layers in this one."""
-        return self._trainable
-
-    @trainable.setter
-    def trainable(self, value: bool) -> None:
-        self._trainable = value
-        for layer in self._sublayers():
-            layer.trainable = value
 
     def _sublayers(self) -> list[Any]:
         return unique(value for value in attributes(self) if isinstance(value, Layer) and value is not self)
 
     def _variables(self) -> list[Any]:
-        return unique([*self._own, *variables_of(self)])
-
-    @property
-    def trainable_weights(self) -> list[Any]:
-        """The variables that training changes."""
-        if not self.trainable:
-            return []
-        own = [v for v in self._variables() if v.trainable]
-        return unique([*own, *(v for layer in self._sublayers() for v in layer.trainable_weights)])
-
-    @property
-    def non_trainable_weights(self) -> list[Any]:
-        """The variables that training does not change by gradients."""
-        own = [v for v in self._variables() if not (v.trainable and self.trainable)]
-        return unique([*own, *(v for layer in self._sublayers() for v in layer.non_trainable_weights)])
-
-    @property
-    def weights(self) -> list[Any]:
-        """All variables, those that are trained first."""
-        return unique(self.trainable_weights + self.non_trainable_weights)
-
-    trainable_variables = trainable_weights
-    non_trainable_variables = non_trainable_weights
-    variables = weights
+        return unique([*self._weights, *variables_of(self)])
 
     def get_weights(self) -> list[Any]:
         """The values of all weights as arrays."""
@@ -310,12 +248,7 @@ class Layer(Connections):
         """The number of elements of all weights. ValueError before the layer is built."""
         if not self.built:
             raise misuse(ValueError, f"the weights of {self.name} do not exist before it is built or called")
-        return sum(v.shape.num_elements() or 0 for v in self.weights)
-
-    @property
-    def losses(self) -> list[Tensor]:
-        """Penalties of weights and activities, and what `add_loss` was given."""
-        return unique([*self._losses, *(t for layer in self._sublayers() for t in layer.losses)])
+        return super().count_params()
 
     @property
     def updates(self) -> list[Operation]:
@@ -325,7 +258,7 @@ class Layer(Connections):
         """
         if not (self.trainable or self.stateful):
             return []
-        return unique([*self._updates, *(u for layer in self._sublayers() for u in layer.updates)])
+        return super().updates
 
     @property
     def metrics(self) -> list[Any]:
@@ -352,7 +285,7 @@ class Layer(Connections):
         if hasattr(self, "batch_input_shape"):
             config["batch_input_shape"] = self.batch_input_shape
         config["dtype"] = self._dtype or floatx()
-        return config
+        return config | written(self)
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
@@ -362,8 +295,7 @@ class Layer(Connections):
 
 def snake_case(name: str) -> str:
     """`BatchNormalization` as `batch_normalization`."""
-    spaced = re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
-    made = re.sub(r"([a-z])([A-Z])", r"\1_\2", spaced).lower()
+    made = base.snake_case(name)
     return made if not made.startswith("_") else f"private{made}"
 
 

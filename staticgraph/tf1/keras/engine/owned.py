@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from staticgraph.state.layer import unique
 from staticgraph.state.variables import Variable
 
 # Attributes that refer to other layers without owning them.
-_REFERENCES = {"inbound_nodes", "outbound_nodes", "_own", "_losses", "_updates", "optimizer", "_training"}
+_REFERENCES = {"inbound_nodes", "outbound_nodes", "_weights", "_losses", "_updates", "optimizer", "_training"}
 
 
 def attributes(thing: Any) -> Iterator[Any]:
@@ -30,11 +31,6 @@ def _inside(value: Any) -> Iterator[Any]:
             yield from _inside(item)
     else:
         yield value
-
-
-def unique(items: Any) -> list[Any]:
-    """Each object once, in the order of its first occurrence."""
-    return list({id(item): item for item in items}.values())
 
 
 def variables_of(thing: Any) -> list[Any]:

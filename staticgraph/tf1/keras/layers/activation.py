@@ -9,28 +9,23 @@ from staticgraph.arrays.casts import cast
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.keras import activations
 from staticgraph.tf1.keras import backend as K
+from staticgraph.tf1.keras.engine.arguments import weight_options
 from staticgraph.tf1.keras.engine.input_spec import InputSpec
 from staticgraph.tf1.keras.engine.layer import Layer
-from staticgraph.tf1.keras.layers.core import weight_config, weight_options
 
 
 class _Activation(Layer):
     """A function of each element whose options are attributes of the layer."""
 
-    options: tuple[str, ...] = ()
-
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.supports_masking = True
-
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {name: getattr(self, name) for name in self.options}
 
 
 class LeakyReLU(_Activation):
     """`x` above zero, `alpha * x` below."""
 
-    options = ("alpha",)
+    config_names = ("alpha",)
 
     def __init__(self, alpha: float = 0.3, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -43,7 +38,7 @@ class LeakyReLU(_Activation):
 class ELU(_Activation):
     """`x` above zero, `alpha * (exp(x) - 1)` below."""
 
-    options = ("alpha",)
+    config_names = ("alpha",)
 
     def __init__(self, alpha: float = 1.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -56,7 +51,7 @@ class ELU(_Activation):
 class ThresholdedReLU(_Activation):
     """`x` above `theta`, zero below."""
 
-    options = ("theta",)
+    config_names = ("theta",)
 
     def __init__(self, theta: float = 1.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -69,7 +64,7 @@ class ThresholdedReLU(_Activation):
 class Softmax(_Activation):
     """Positive numbers that sum to one along `axis`."""
 
-    options = ("axis",)
+    config_names = ("axis",)
 
     def __init__(self, axis: int = -1, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -82,7 +77,7 @@ class Softmax(_Activation):
 class ReLU(_Activation):
     """`x` from `threshold` on, at most `max_value`; below, `negative_slope` times the distance to it."""
 
-    options = ("max_value", "negative_slope", "threshold")
+    config_names = ("max_value", "negative_slope", "threshold")
 
     def __init__(
         self, max_value: float | None = None, negative_slope: float = 0, threshold: float = 0, **kwargs: Any
@@ -101,6 +96,8 @@ class ReLU(_Activation):
 
 class PReLU(Layer):
     """`x` above zero, `alpha * x` below, where `alpha` is trained: one for each place that is not shared."""
+
+    config_names = ("alpha_options", "shared_axes")
 
     def __init__(
         self, alpha_initializer: Any = "zeros", alpha_regularizer: Any = None, alpha_constraint: Any = None,
@@ -125,7 +122,3 @@ class PReLU(Layer):
 
     def call(self, inputs: Any) -> Any:
         return nn.relu(inputs) - self.alpha * nn.relu(-inputs)
-
-    def get_config(self) -> dict[str, Any]:
-        own = weight_config("alpha", self.alpha_options)
-        return super().get_config() | own | {"shared_axes": self.shared_axes}

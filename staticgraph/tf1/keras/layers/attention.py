@@ -17,6 +17,8 @@ _FAR = 1e9  # what is taken from the score of a value that does not count
 class _Attention(Layer):
     """Inputs: [query, value] or [query, value, key], of shape [batch, steps, size] each."""
 
+    config_names = ("use_scale",)
+
     def __init__(self, use_scale: bool, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.use_scale = use_scale
@@ -38,9 +40,6 @@ class _Attention(Layer):
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         return listed(mask)[0] if mask is not None else None
-
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {"use_scale": self.use_scale}
 
 
 class Attention(_Attention):

@@ -12,9 +12,9 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.state.layer import known_size
 from staticgraph.tf1.keras import activations, initializers
 from staticgraph.tf1.keras import backend as K
+from staticgraph.tf1.keras.engine.arguments import weight_options
 from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.tf1.keras.engine.structure import listed
-from staticgraph.tf1.keras.layers.core import weight_config, weight_options
 
 
 class AbstractRNNCell(Layer):
@@ -57,6 +57,14 @@ def initial_state(state_size: Any, inputs: Any, batch_size: Any, dtype: Any) -> 
 class _Cell(AbstractRNNCell):
     """A cell of `units` with a product of the input and one of the state; `gates` products are computed."""
 
+    config_names: tuple[str, ...] = (
+        "units",
+        "activation",
+        "use_bias",
+        "weight_options",
+        "dropout",
+        "recurrent_dropout",
+    )
     gates = 1
     weight_names = ("kernel", "recurrent", "bias")
 
@@ -72,7 +80,7 @@ class _Cell(AbstractRNNCell):
         self.units = units
         self.activation = activations.get(activation)
         self.use_bias = use_bias
-        self._weight_options = {name: weight_options(name, options) for name in self.weight_names}
+        self.weight_options = {name: weight_options(name, options) for name in self.weight_names}
         self.dropout = min(1.0, max(0.0, dropout))
         self.recurrent_dropout = min(1.0, max(0.0, recurrent_dropout))
         self._masks: dict[str, list[Any]] = {}
@@ -87,11 +95,11 @@ class _Cell(AbstractRNNCell):
 
     def build(self, input_shape: Any) -> None:
         size, wide = known_size(input_shape, -1, self.name), self.units * self.gates
-        self.kernel = self.add_weight("kernel", [size, wide], **self._weight_options["kernel"])
+        self.kernel = self.add_weight("kernel", [size, wide], **self.weight_options["kernel"])
         self.recurrent_kernel = self.add_weight(
-            "recurrent_kernel", [self.units, wide], **self._weight_options["recurrent"]
+            "recurrent_kernel", [self.units, wide], **self.weight_options["recurrent"]
         )
-        options = self._weight_options["bias"]
+        options = self.weight_options["bias"]
         shape, make = self._bias(options["initializer"])
         self.bias = (
             self.add_weight("bias", shape, **options | {"initializer": make}) if self.use_bias else None
@@ -128,19 +136,6 @@ class _Cell(AbstractRNNCell):
         made = [linalg.matmul(x * mask, part) for mask, part in zip(masks, parts, strict=True)]
         return made[0] if len(made) == 1 else array_ops.concat(made, 1)
 
-    def get_config(self) -> dict[str, Any]:
-        weights: dict[str, Any] = {}
-        for name, options in self._weight_options.items():
-            weights |= weight_config(name, options)
-        return super().get_config() | {
-            "units": self.units,
-            "activation": activations.serialize(self.activation),
-            "use_bias": self.use_bias,
-            **weights,
-            "dropout": self.dropout,
-            "recurrent_dropout": self.recurrent_dropout,
-        }
-
 
 class SimpleRNNCell(_Cell):
     """`activation(input @ kernel + state @ recurrent_kernel + bias)`."""
@@ -155,6 +150,8 @@ class SimpleRNNCell(_Cell):
 class _GatedCell(_Cell):
     """A cell with gates: their activation is `recurrent_activation`."""
 
+    config_names: tuple[str, ...] = ("recurrent_activation", "implementation")
+
     def __init__(
         self, units: int, activation: Any = "tanh", recurrent_activation: Any = "hard_sigmoid",
         *args: Any, implementation: int = 1, **kwargs: Any,
@@ -163,12 +160,6 @@ class _GatedCell(_Cell):
         self.recurrent_activation = activations.get(recurrent_activation)
         self.implementation = implementation
 
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {
-            "recurrent_activation": activations.serialize(self.recurrent_activation),
-            "implementation": self.implementation,
-        }
-
 
 class GRUCell(_GatedCell):
     """A gated recurrent unit: update gate, reset gate, candidate.
@@ -176,6 +167,7 @@ class GRUCell(_GatedCell):
     `reset_after` applies the reset gate after the product of the state, and has two biases.
     """
 
+    config_names = ("reset_after",)
     gates = 3
 
     def __init__(self, units: int, *args: Any, reset_after: bool = False, **kwargs: Any) -> None:
@@ -207,15 +199,13 @@ class GRUCell(_GatedCell):
         output = update * state + (1.0 - update) * new
         return output, [output]
 
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {"reset_after": self.reset_after}
-
 
 class LSTMCell(_GatedCell):
     """A long short-term memory: input gate, forget gate, candidate, output gate; the states are output and
     memory.
     """
 
+    config_names = ("unit_forget_bias",)
     gates = 4
 
     def __init__(
@@ -255,9 +245,6 @@ class LSTMCell(_GatedCell):
         ) * self.activation(new)
         output = self.recurrent_activation(leave) * self.activation(memory)
         return output, [output, memory]
-
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {"unit_forget_bias": self.unit_forget_bias}
 
 
 class StackedRNNCells(AbstractRNNCell):

@@ -7,46 +7,39 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph import linalg, nn
+from staticgraph import nn
 from staticgraph.arrays import array_ops
 from staticgraph.arrays.casts import cast
 from staticgraph.building.inputs import identity
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.layers import core
 from staticgraph.state.layer import known_size
-from staticgraph.tf1.keras import activations, constraints, initializers, regularizers
+from staticgraph.tf1.keras import activations, regularizers
 from staticgraph.tf1.keras import backend as K
+from staticgraph.tf1.keras.engine.arguments import resolved, weight_options
 from staticgraph.tf1.keras.engine.input_spec import InputSpec
 from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.tf1.keras.serialization import find, get_custom_objects
 from staticgraph.tf1.keras.settings import checked_format
 
 
-def weight_options(prefix: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The initializer, regularizer and constraint of one weight of a layer, as `add_weight` takes them."""
-    return {
-        "initializer": initializers.get(arguments.get(f"{prefix}_initializer")),
-        "regularizer": regularizers.get(arguments.get(f"{prefix}_regularizer")),
-        "constraint": constraints.get(arguments.get(f"{prefix}_constraint")),
-    }
-
-
-def weight_config(prefix: str, options: dict[str, Any]) -> dict[str, Any]:
-    """`weight_options` as they stand in a config."""
-    return {
-        f"{prefix}_initializer": initializers.serialize(options["initializer"]),
-        f"{prefix}_regularizer": regularizers.serialize(options["regularizer"]),
-        f"{prefix}_constraint": constraints.serialize(options["constraint"]),
-    }
-
-
-class Dense(Layer):
+class Dense(core.Dense, Layer):
     """`activation(inputs @ kernel + bias)` along the last axis.
 
     >>> import staticgraph as sg
     >>> sg.keras.layers.Dense(3, activation="relu")(sg.keras.Input([5, 4])).shape.as_list()
     [None, 5, 3]
     """
+
+    config_names = (
+        "units",
+        "activation",
+        "use_bias",
+        "kernel_options",
+        "bias_options",
+        "activity_regularizer",
+    )
 
     def __init__(
         self, units: int, activation: Any = None, use_bias: bool = True,
@@ -56,43 +49,16 @@ class Dense(Layer):
     ) -> None:  # fmt: skip
         if "input_shape" not in kwargs and "input_dim" in kwargs:
             kwargs["input_shape"] = (kwargs.pop("input_dim"),)
-        options = dict(locals())
-        super().__init__(activity_regularizer=activity_regularizer, **kwargs)
-        self.units = int(units)
-        self.activation = activations.get(activation)
-        self.use_bias = use_bias
-        self.kernel_options, self.bias_options = (weight_options(n, options) for n in ("kernel", "bias"))
+        super().__init__(**resolved(locals()))
         self.supports_masking = True
         self.input_spec = InputSpec(min_ndim=2)
 
     def build(self, input_shape: Any) -> None:
-        size = known_size(input_shape, -1, self.name)
-        self.input_spec = InputSpec(min_ndim=2, axes={-1: size})
-        self.kernel = self.add_weight("kernel", [size, self.units], **self.kernel_options)
-        self.bias = self.add_weight("bias", [self.units], **self.bias_options) if self.use_bias else None
-        self.built = True
+        self.input_spec = InputSpec(min_ndim=2, axes={-1: known_size(input_shape, -1, self.name)})
+        super().build(input_shape)
 
     def call(self, inputs: Any) -> Any:
-        inputs = inputs if inputs.dtype.is_floating else cast(inputs, self.dtype)
-        rank = inputs.shape.ndims
-        if rank == 2:
-            outputs = linalg.matmul(inputs, self.kernel)
-        else:
-            outputs = linalg.tensordot(inputs, self.kernel, [[rank - 1], [0]])
-            outputs.set_shape([*inputs.shape.as_list()[:-1], self.units])
-        if self.bias is not None:
-            outputs = nn.bias_add(outputs, self.bias)
-        return self.activation(outputs)
-
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {
-            "units": self.units,
-            "activation": activations.serialize(self.activation),
-            "use_bias": self.use_bias,
-            **weight_config("kernel", self.kernel_options),
-            **weight_config("bias", self.bias_options),
-            "activity_regularizer": regularizers.serialize(self.activity_regularizer),
-        }
+        return super().call(inputs if inputs.dtype.is_floating else cast(inputs, self.dtype))
 
 
 class Activation(Layer):
@@ -102,6 +68,8 @@ class Activation(Layer):
     array([0., 2.], dtype=float32)
     """
 
+    config_names = ("activation",)
+
     def __init__(self, activation: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.supports_masking = True
@@ -110,11 +78,8 @@ class Activation(Layer):
     def call(self, inputs: Any) -> Any:
         return self.activation(inputs)
 
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {"activation": activations.serialize(self.activation)}
 
-
-class Dropout(Layer):
+class Dropout(core.Dropout, Layer):
     """In training, each element is zero with probability `rate`, and the others are enlarged to make up.
 
     >>> x = sg.ones([2, 4])
@@ -123,9 +88,10 @@ class Dropout(Layer):
            [1., 1., 1., 1.]], dtype=float32)
     """
 
+    config_names = ("rate", "noise_shape", "seed")
+
     def __init__(self, rate: Any, noise_shape: Any = None, seed: int | None = None, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.rate, self.noise_shape, self.seed = rate, noise_shape, seed
+        super().__init__(rate, noise_shape, seed, **kwargs)
         self.supports_masking = True
 
     def _noise_shape(self, inputs: Any) -> Any:
@@ -137,10 +103,6 @@ class Dropout(Layer):
             lambda: nn.dropout(inputs, rate=self.rate, noise_shape=shape, seed=self.seed),
             lambda: identity(inputs), training,
         )  # fmt: skip
-
-    def get_config(self) -> dict[str, Any]:
-        own = {"rate": self.rate, "noise_shape": self.noise_shape, "seed": self.seed}
-        return super().get_config() | own
 
 
 class _SpatialDropout(Dropout):
@@ -194,6 +156,8 @@ class Flatten(Layer):
     TensorShape([Dimension(2), Dimension(12)])
     """
 
+    config_names = ("data_format",)
+
     def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.data_format = checked_format(data_format)
@@ -207,12 +171,11 @@ class Flatten(Layer):
             return array_ops.expand_dims(inputs, -1)
         return K.batch_flatten(inputs)
 
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {"data_format": self.data_format}
-
 
 class Reshape(Layer):
     """The elements of each sample in another shape; one size may be -1."""
+
+    config_names = ("target_shape",)
 
     def __init__(self, target_shape: Sequence[int], **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -228,12 +191,11 @@ class Reshape(Layer):
             return array_ops.reshape(inputs, [-1, *target])
         return array_ops.reshape(inputs, array_ops.stack([array_ops.shape(inputs)[0], *target]))
 
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {"target_shape": self.target_shape}
-
 
 class Permute(Layer):
     """Axis i of a sample is axis dims[i] before, counted from one."""
+
+    config_names = ("dims",)
 
     def __init__(self, dims: Sequence[int], **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -247,12 +209,11 @@ class Permute(Layer):
     def call(self, inputs: Any) -> Any:
         return array_ops.transpose(inputs, [0, *self.dims])
 
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {"dims": self.dims}
-
 
 class RepeatVector(Layer):
     """A vector repeated `n` times along a new axis of time."""
+
+    config_names = ("n",)
 
     def __init__(self, n: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -261,9 +222,6 @@ class RepeatVector(Layer):
 
     def call(self, inputs: Any) -> Any:
         return K.repeat(inputs, self.n)
-
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {"n": self.n}
 
 
 class Lambda(Layer):
@@ -316,6 +274,8 @@ def _argument_names(function: Any) -> Any:
 class Masking(Layer):
     """Time steps whose elements all equal `mask_value` do not count in the layers that follow."""
 
+    config_names = ("mask_value",)
+
     def __init__(self, mask_value: Any = 0.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.supports_masking = True
@@ -328,26 +288,31 @@ class Masking(Layer):
         kept = K.any(K.not_equal(inputs, self.mask_value), -1, True)
         return inputs * cast(kept, inputs.dtype)
 
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {"mask_value": self.mask_value}
-
 
 class ActivityRegularization(Layer):
     """The inputs themselves, whose size is added to the loss."""
+
+    config_names = ("l1", "l2")
 
     def __init__(self, l1: float = 0.0, l2: float = 0.0, **kwargs: Any) -> None:
         super().__init__(activity_regularizer=regularizers.L1L2(l1, l2), **kwargs)
         self.supports_masking = True
         self.l1, self.l2 = l1, l2
 
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {"l1": self.l1, "l2": self.l2}
-
 
 class Embedding(Layer):
     """A trained vector for each of `input_dim` numbers. With `mask_zero`, zeros are time steps that do not
     count.
     """
+
+    config_names = (
+        "input_dim",
+        "output_dim",
+        "embeddings_options",
+        "activity_regularizer",
+        "mask_zero",
+        "input_length",
+    )
 
     def __init__(
         self, input_dim: int, output_dim: int, embeddings_initializer: Any = "uniform",
@@ -376,16 +341,6 @@ class Embedding(Layer):
     def call(self, inputs: Any) -> Tensor:
         numbers = inputs if inputs.dtype.is_integer else cast(inputs, "int32")
         return nn.embedding_lookup(self.embeddings, numbers)
-
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {
-            "input_dim": self.input_dim,
-            "output_dim": self.output_dim,
-            **weight_config("embeddings", self.embeddings_options),
-            "activity_regularizer": regularizers.serialize(self.activity_regularizer),
-            "mask_zero": self.mask_zero,
-            "input_length": self.input_length,
-        }
 
 
 __all__ = [

@@ -107,6 +107,8 @@ class Concatenate(_Merge):
     [None, 7]
     """
 
+    config_names = ("axis",)
+
     def __init__(self, axis: int = -1, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.axis = axis
@@ -141,12 +143,11 @@ class Concatenate(_Merge):
         ]
         return K.all(array_ops.concat(spread, self.axis), -1)
 
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {"axis": self.axis}
-
 
 class Dot(_Merge):
     """Products of two tensors summed along `axes`, sample by sample. `normalize` gives the cosine."""
+
+    config_names = ("axes", "normalize")
 
     def __init__(self, axes: Any, normalize: bool = False, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -162,9 +163,6 @@ class Dot(_Merge):
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         return None
-
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {"axes": self.axes, "normalize": self.normalize}
 
 
 def add(inputs: Any, **kwargs: Any) -> Tensor:

@@ -18,8 +18,6 @@ _SATURATION = -1.0507009873554805 * 1.6732632423543772
 class _Noise(Layer):
     """In training the inputs are disturbed, otherwise they are passed on."""
 
-    options: tuple[str, ...] = ()
-
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.supports_masking = True
@@ -30,14 +28,11 @@ class _Noise(Layer):
     def call(self, inputs: Any, training: Any = None) -> Any:
         return K.in_train_phase(lambda: self.disturbed(inputs), lambda: identity(inputs), training)
 
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {name: getattr(self, name) for name in self.options}
-
 
 class GaussianNoise(_Noise):
     """Normal random numbers of the given standard deviation are added."""
 
-    options = ("stddev",)
+    config_names = ("stddev",)
 
     def __init__(self, stddev: float, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -50,7 +45,7 @@ class GaussianNoise(_Noise):
 class GaussianDropout(_Noise):
     """The inputs are multiplied by normal random numbers around one, as spread as dropout of `rate` is."""
 
-    options = ("rate",)
+    config_names = ("rate",)
 
     def __init__(self, rate: float, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -64,7 +59,7 @@ class GaussianDropout(_Noise):
 class AlphaDropout(_Noise):
     """Dropout that keeps mean and variance of what scaled exponential units (`selu`) give."""
 
-    options = ("rate",)
+    config_names = ("rate",)
 
     def __init__(self, rate: float, noise_shape: Any = None, seed: int | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)

@@ -6,19 +6,17 @@ from typing import Any
 
 from staticgraph import nn
 from staticgraph.arrays import array_ops
-from staticgraph.building.inputs import constant
-from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.layers import normalization
 from staticgraph.state.layer import known_size
 from staticgraph.tf1.keras import backend as K
-from staticgraph.tf1.keras import initializers
+from staticgraph.tf1.keras.engine.arguments import resolved, weight_options
 from staticgraph.tf1.keras.engine.input_spec import InputSpec
 from staticgraph.tf1.keras.engine.layer import Layer
-from staticgraph.tf1.keras.layers.core import weight_config, weight_options
 from staticgraph.train.moving_averages import assign_moving_average
 
 
-class BatchNormalization(Layer):
+class BatchNormalization(normalization.BatchNormalization, Layer):
     """`gamma * (x - mean) / sqrt(variance + epsilon) + beta`, with the statistics of all axes but `axis`.
 
     In training, mean and variance are those of the batch, and `moving_mean` and `moving_variance` follow them
@@ -32,6 +30,18 @@ class BatchNormalization(Layer):
     (['batch_normalization/moving_mean:0', 'batch_normalization/moving_variance:0'], 2)
     """
 
+    config_names = (
+        "axis",
+        "momentum",
+        "epsilon",
+        "center",
+        "scale",
+        "beta_options",
+        "gamma_options",
+        "moving_mean_initializer",
+        "moving_variance_initializer",
+    )
+
     def __init__(
         self, axis: Any = -1, momentum: float = 0.99, epsilon: float = 1e-3, center: bool = True,
         scale: bool = True, beta_initializer: Any = "zeros", gamma_initializer: Any = "ones",
@@ -42,38 +52,14 @@ class BatchNormalization(Layer):
         virtual_batch_size: int | None = None, adjustment: Any = None, name: str | None = None,
         **kwargs: Any,
     ) -> None:  # fmt: skip
-        options = dict(locals())
-        super().__init__(trainable, name, **kwargs)
-        if renorm or virtual_batch_size is not None or adjustment is not None:
-            raise misuse(
-                NotImplementedError,
-                "BatchNormalization(): renorm, virtual_batch_size and adjustment are not offered",
-            )
-        self.axis = axis
-        self.momentum, self.epsilon = momentum, epsilon
-        self.center, self.scale, self.fused = center, scale, fused
-        self.beta_options, self.gamma_options = (weight_options(n, options) for n in ("beta", "gamma"))
-        self.moving_mean_initializer = initializers.get(moving_mean_initializer)
-        self.moving_variance_initializer = initializers.get(moving_variance_initializer)
+        super().__init__(**resolved(locals()))
         self.supports_masking = True
 
     def build(self, input_shape: Any) -> None:
-        rank = input_shape.ndims
-        given = self.axis[0] if isinstance(self.axis, list | tuple) else self.axis
-        self._axis = given % rank
-        size = known_size(input_shape, self._axis, self.name)
-        self.input_spec = InputSpec(ndim=rank, axes={self._axis: size})
-        # The fused operation also divides the moving variance by n - 1, as TF1 does for images.
-        self._is_fused = self.fused is not False and rank == 4 and self._axis in (1, 3)
-        self.gamma = self.add_weight("gamma", [size], **self.gamma_options) if self.scale else None
-        self.beta = self.add_weight("beta", [size], **self.beta_options) if self.center else None
-        self.moving_mean = self.add_weight(
-            "moving_mean", [size], initializer=self.moving_mean_initializer, trainable=False
+        super().build(input_shape)
+        self.input_spec = InputSpec(
+            ndim=input_shape.ndims, axes={self._axis: self.moving_mean.shape[0].value}
         )
-        self.moving_variance = self.add_weight(
-            "moving_variance", [size], initializer=self.moving_variance_initializer, trainable=False
-        )
-        self.built = True
 
     def call(self, inputs: Any, training: Any = None) -> Any:
         training = K.learning_phase() if training is None else training
@@ -92,39 +78,15 @@ class BatchNormalization(Layer):
     def _trained(self, inputs: Any) -> tuple[Any, Any, Any]:
         """The inputs normalised by their own statistics, and these."""
         if self._is_fused:
-            size = self.moving_mean.shape.as_list()
-            gamma: Any = self.gamma if self.gamma is not None else constant(1.0, inputs.dtype, size)
-            beta: Any = self.beta if self.beta is not None else constant(0.0, inputs.dtype, size)
-            order = "NHWC" if self._axis == 3 else "NCHW"
-            return nn.fused_batch_norm(inputs, gamma, beta, epsilon=self.epsilon, data_format=order)
-        mean, variance = nn.moments(inputs, [d for d in range(len(inputs.shape)) if d != self._axis])
+            return self._fused_operation(inputs)()
+        mean, variance = self._moments(inputs)
         return self._normalized(inputs, mean, variance), mean, variance
-
-    def _normalized(self, inputs: Any, mean: Any, variance: Any) -> Any:
-        last = self._axis == len(inputs.shape) - 1
-        sizes = [-1 if d == self._axis else 1 for d in range(len(inputs.shape))]
-        mean, variance, beta, gamma = (
-            v if v is None or last else array_ops.reshape(v, sizes)
-            for v in (mean, variance, self.beta, self.gamma)
-        )
-        return nn.batch_normalization(inputs, mean, variance, beta, gamma, self.epsilon)
-
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {
-            "axis": self.axis,
-            "momentum": self.momentum,
-            "epsilon": self.epsilon,
-            "center": self.center,
-            "scale": self.scale,
-            **weight_config("beta", self.beta_options),
-            **weight_config("gamma", self.gamma_options),
-            "moving_mean_initializer": initializers.serialize(self.moving_mean_initializer),
-            "moving_variance_initializer": initializers.serialize(self.moving_variance_initializer),
-        }
 
 
 class LayerNormalization(Layer):
     """`gamma * (x - mean) / sqrt(variance + epsilon) + beta`, with the statistics of each sample's `axis`."""
+
+    config_names = ("axis", "epsilon", "center", "scale", "beta_options", "gamma_options")
 
     def __init__(
         self, axis: Any = -1, epsilon: float = 1e-3, center: bool = True, scale: bool = True,
@@ -153,13 +115,3 @@ class LayerNormalization(Layer):
         sizes = [n if d in self._axes else 1 for d, n in enumerate(inputs.shape.as_list())]
         beta, gamma = (None if v is None else array_ops.reshape(v, sizes) for v in (self.beta, self.gamma))
         return nn.batch_normalization(inputs, mean, variance, beta, gamma, self.epsilon)
-
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {
-            "axis": self.axis,
-            "epsilon": self.epsilon,
-            "center": self.center,
-            "scale": self.scale,
-            **weight_config("beta", self.beta_options),
-            **weight_config("gamma", self.gamma_options),
-        }

@@ -7,73 +7,46 @@ from typing import Any
 from staticgraph.arrays import array_ops
 from staticgraph.arrays.casts import cast
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.layers.convolution import sizes_of
+from staticgraph.layers import pooling
 from staticgraph.tf1.keras import backend as K
-from staticgraph.tf1.keras.backend.nn import pooled
 from staticgraph.tf1.keras.engine.input_spec import InputSpec
 from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.tf1.keras.settings import checked_format
 
 
-class _Pooling(Layer):
-    """Windows over `rank` axes of space, `strides` apart; by default they do not overlap."""
+class _Pooling(pooling.Pooling, Layer):
+    """Windows over axes of space, `strides` apart; by default they do not overlap."""
 
-    rank, mode = 0, "max"
+    config_names = ("pool_size", "padding", "strides", "data_format")
 
     def __init__(
         self, pool_size: Any = 2, strides: Any = None, padding: str = "valid",
         data_format: str | None = None, **kwargs: Any,
     ) -> None:  # fmt: skip
-        super().__init__(**kwargs)
-        self.pool_size = sizes_of(pool_size, self.rank, "pool_size")
-        self.strides = self.pool_size if strides is None else sizes_of(strides, self.rank, "strides")
-        self.padding = padding.lower()
+        steps = pool_size if strides is None else strides
+        super().__init__(pool_size, steps, padding, checked_format(data_format), **kwargs)
         if self.padding not in ("valid", "same"):
             raise misuse(ValueError, f"padding={padding!r} is not valid or same")
-        self.data_format = checked_format(data_format)
         self.input_spec = InputSpec(ndim=self.rank + 2)
-
-    def call(self, inputs: Any) -> Any:
-        return pooled(inputs, self.pool_size, self.strides, self.padding, self.data_format, self.mode)
-
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {
-            "pool_size": self.pool_size,
-            "padding": self.padding,
-            "strides": self.strides,
-            "data_format": self.data_format,
-        }
 
 
 class _Pooling1D(_Pooling):
-    rank = 1
-
     def __init__(
         self, pool_size: Any = 2, strides: Any = None, padding: str = "valid",
         data_format: str | None = "channels_last", **kwargs: Any,
     ) -> None:  # fmt: skip
         super().__init__(pool_size, strides, padding, data_format, **kwargs)
 
-    def call(self, inputs: Any) -> Any:
-        axis = 2 if self.data_format == "channels_last" else 3
-        window, steps = (*self.pool_size, 1), (*self.strides, 1)
-        wide = array_ops.expand_dims(inputs, axis)
-        return array_ops.squeeze(
-            pooled(wide, window, steps, self.padding, self.data_format, self.mode), [axis]
-        )
 
-
-class MaxPooling1D(_Pooling1D):
+class MaxPooling1D(_Pooling1D, pooling.MaxPooling1D):
     """The largest element of each window of a sequence."""
 
 
-class AveragePooling1D(_Pooling1D):
+class AveragePooling1D(_Pooling1D, pooling.AveragePooling1D):
     """The mean of each window of a sequence."""
 
-    mode = "avg"
 
-
-class MaxPooling2D(_Pooling):
+class MaxPooling2D(_Pooling, pooling.MaxPooling2D):
     """The largest element of each window of an image.
 
     >>> import staticgraph as sg
@@ -81,30 +54,23 @@ class MaxPooling2D(_Pooling):
     [None, 14, 14, 3]
     """
 
-    rank = 2
 
-
-class AveragePooling2D(_Pooling):
+class AveragePooling2D(_Pooling, pooling.AveragePooling2D):
     """The mean of each window of an image."""
 
-    rank, mode = 2, "avg"
 
-
-class MaxPooling3D(_Pooling):
+class MaxPooling3D(_Pooling, pooling.MaxPooling3D):
     """The largest element of each window of a volume."""
 
-    rank = 3
 
-
-class AveragePooling3D(_Pooling):
+class AveragePooling3D(_Pooling, pooling.AveragePooling3D):
     """The mean of each window of a volume."""
-
-    rank, mode = 3, "avg"
 
 
 class _GlobalPooling(Layer):
     """One number per channel, from all places."""
 
+    config_names = ("data_format",)
     rank, mode = 0, "max"
 
     def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
@@ -118,9 +84,6 @@ class _GlobalPooling(Layer):
 
     def call(self, inputs: Any) -> Any:
         return (K.max if self.mode == "max" else K.mean)(inputs, self._axes())
-
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {"data_format": self.data_format}
 
 
 class GlobalMaxPooling1D(_GlobalPooling):

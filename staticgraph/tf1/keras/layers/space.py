@@ -7,7 +7,7 @@ from typing import Any
 from staticgraph.arrays import array_ops
 from staticgraph.compiler.graph.errors import ShapeError, layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.layers.convolution import sizes_of
+from staticgraph.layers.spatial import sizes_of
 from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras.engine.input_spec import InputSpec
 from staticgraph.tf1.keras.engine.layer import Layer

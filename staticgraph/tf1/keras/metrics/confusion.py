@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from staticgraph.arrays.array_ops import reshape
 from staticgraph.arrays.casts import cast
 from staticgraph.arrays.indexing import gather, one_hot
 from staticgraph.arrays.sorting import top_k as largest
-from staticgraph.building.inputs import constant, convert_to_tensor
+from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.dtypes import bool_, int32
+from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.state.state_ops import assign_add
@@ -21,12 +19,14 @@ from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras.losses import same_rank
 from staticgraph.tf1.keras.metrics.base import Metric
 from staticgraph.tf1.keras.weighting import fitting
-
-# What target and prediction are in each cell.
-CELLS = {
-    "true_positives": (True, True), "false_negatives": (True, False),
-    "false_positives": (False, True), "true_negatives": (False, False),
-}  # fmt: skip
+from staticgraph.tf1.metrics.confusion import (
+    area,
+    evenly,
+    in_cells_at,
+    interpolated_area,
+    nearest,
+    share,
+)
 
 
 def _thresholds(given: Any, default: float = 0.5) -> list[float]:
@@ -38,14 +38,13 @@ def _thresholds(given: Any, default: float = 0.5) -> list[float]:
 
 def _even(number: int) -> list[float]:
     """Thresholds from just below 0 to just above 1, evenly spaced between."""
-    inner = [(i + 1) / (number - 1) for i in range(number - 2)]
-    return [-K.epsilon(), *inner, 1.0 + K.epsilon()]
+    return [-K.epsilon(), *evenly(number), 1.0 + K.epsilon()]
 
 
 class _Cells(Metric):
     """Counts of some cells of the confusion matrix at each threshold."""
 
-    cells: tuple[str, ...] = tuple(CELLS)
+    cells: tuple[str, ...] = ("true_positives", "false_negatives", "false_positives", "true_negatives")
     top_k: int | None = None
     class_id: int | None = None
 
@@ -60,17 +59,10 @@ class _Cells(Metric):
             y_pred = _only_top(y_pred, self.top_k)
         if self.class_id is not None:
             y_true, y_pred = y_true[..., self.class_id], y_pred[..., self.class_id]
-        weights = None
-        if sample_weight is not None:
-            weights = reshape(fitting(sample_weight, y_pred) * ops.ones_like(y_pred), [1, -1])
-        targets = reshape(cast(y_true, bool_), [1, -1])
-        limits = reshape(constant(self._limits, y_pred.dtype), [-1, 1])
-        chosen = ops.greater(reshape(y_pred, [1, -1]), limits)
+        weights = None if sample_weight is None else fitting(sample_weight, y_pred) * ops.ones_like(y_pred)
+        amount = in_cells_at(self._limits, cast(y_true, bool_), y_pred, weights)
         for cell, count in self._counts.items():
-            target, prediction = CELLS[cell]
-            both = ops.logical_and(ops.equal(targets, target), ops.equal(chosen, prediction))
-            hits = cast(both, self.dtype)
-            assign_add(count, K.sum(hits if weights is None else hits * weights, 1))
+            assign_add(count, amount(cell))
 
     def _number(self, values: Any) -> Any:
         """A number where there is one threshold, else one for each."""
@@ -141,7 +133,7 @@ class _Share(_Cells):
 
     def result(self) -> Any:
         hits, others = (self._at(cell) for cell in self.cells)
-        return self._number(ops.div_no_nan(hits, hits + others))
+        return self._number(share(hits, others))
 
     def get_config(self) -> dict[str, Any]:
         own = {"thresholds": self.init_thresholds, "top_k": self.top_k, "class_id": self.class_id}
@@ -176,11 +168,10 @@ class _Tradeoff(_Cells):
         """Sensitivity and specificity at each threshold."""
         hits, misses = self._at("true_positives"), self._at("false_negatives")
         right, alarms = self._at("true_negatives"), self._at("false_positives")
-        return ops.div_no_nan(hits, hits + misses), ops.div_no_nan(right, right + alarms)
+        return share(hits, misses), share(right, alarms)
 
     def _best(self, rates: Tensor, others: Tensor) -> Tensor:
-        place = K.argmin(K.abs(others - self.value), 0)
-        return gather(rates, cast(place, int32))
+        return gather(rates, nearest(others, self.value))
 
 
 class SensitivityAtSpecificity(_Tradeoff):
@@ -248,17 +239,15 @@ class AUC(_Cells):
     def result(self) -> Any:
         hits, misses = self._at("true_positives"), self._at("false_negatives")
         alarms, right = self._at("false_positives"), self._at("true_negatives")
-        recall = ops.div_no_nan(hits, hits + misses)
+        recall = share(hits, misses)
         if self.curve == "ROC":
-            x, y = ops.div_no_nan(alarms, alarms + right), recall
+            x, y = share(alarms, right), recall
         elif self.summation_method == "interpolation":
-            return _interpolated(hits, misses, hits + alarms)
+            return interpolated_area(hits, misses, alarms)
         else:
-            x, y = recall, ops.div_no_nan(hits, hits + alarms)
-        heights: dict[str, Callable[[Any, Any], Any]] = {
-            "interpolation": lambda a, b: (a + b) / 2.0, "minoring": K.minimum, "majoring": K.maximum,
-        }  # fmt: skip
-        return K.sum((x[:-1] - x[1:]) * heights[self.summation_method](y[:-1], y[1:]))
+            x, y = recall, share(hits, alarms)
+        method = "trapezoidal" if self.summation_method == "interpolation" else self.summation_method
+        return area(x, y, method)
 
     def get_config(self) -> dict[str, Any]:
         own = {
@@ -268,19 +257,3 @@ class AUC(_Cells):
             "thresholds": self.thresholds[1:-1],
         }
         return super().get_config() | own
-
-
-def _interpolated(hits: Tensor, misses: Tensor, predicted: Tensor) -> Tensor:
-    """The area under precision over recall, with hits linear in predictions between two thresholds.
-
-    (Davis and Goadrich, 2006: straight lines in the precision-recall plane would be too optimistic.)
-    """
-    found, more = hits[:-1] - hits[1:], predicted[:-1] - predicted[1:]
-    slope = ops.div_no_nan(found, K.maximum(more, 0.0))
-    offset = hits[1:] - slope * predicted[1:]
-    both = ops.logical_and(K.greater(predicted[:-1], 0.0), K.greater(predicted[1:], 0.0))
-    ratio = ops.select(
-        both, ops.div_no_nan(predicted[:-1], K.maximum(predicted[1:], 0.0)), ops.ones_like(slope)
-    )
-    areas = slope * (found + offset * K.log(ratio))
-    return K.sum(ops.div_no_nan(areas, K.maximum(hits[1:] + misses[1:], 0.0)))

@@ -8,12 +8,13 @@ from staticgraph.arrays.array_ops import reshape
 from staticgraph.arrays.casts import cast
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.dtypes import float64, int64
+from staticgraph.compiler.graph.dtypes import as_dtype, float64, int64
 from staticgraph.mathematics.segments import confusion_matrix
 from staticgraph.state.state_ops import assign_add
 from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras.losses import same_rank
 from staticgraph.tf1.keras.metrics.base import Mean, Metric
+from staticgraph.tf1.metrics.confusion import mean_overlap
 
 
 class RootMeanSquaredError(Mean):
@@ -65,11 +66,7 @@ class MeanIoU(Metric):
         )
 
     def result(self) -> Any:
-        matrix = cast(self.total_cm, self.dtype)
-        hits = ops.diag_part(matrix)
-        either = K.sum(matrix, 0) + K.sum(matrix, 1) - hits
-        occurring = K.sum(cast(ops.not_equal(either, 0.0), self.dtype))
-        return ops.div_no_nan(K.sum(ops.div_no_nan(hits, either)), occurring)
+        return mean_overlap(self.total_cm.read_value(), as_dtype(self.dtype))
 
     def get_config(self) -> dict[str, Any]:
         return {"num_classes": self.num_classes} | super().get_config()

@@ -6,9 +6,18 @@ from typing import Any
 
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.keras.optimizers import schedules
+from staticgraph.tf1.keras.optimizers.adapters import (
+    SGD,
+    Adadelta,
+    Adagrad,
+    Adam,
+    Adamax,
+    Ftrl,
+    Nadam,
+    RMSprop,
+)
 from staticgraph.tf1.keras.optimizers.base import Optimizer
 from staticgraph.tf1.keras.optimizers.native import NativeOptimizer
-from staticgraph.tf1.keras.optimizers.rules import SGD, Adadelta, Adagrad, Adam, Adamax, Ftrl, Nadam, RMSprop
 from staticgraph.tf1.keras.serialization import deserialize_keras_object, serialize_keras_object
 from staticgraph.train.optimizers.optimizer import Optimizer as TrainOptimizer
 

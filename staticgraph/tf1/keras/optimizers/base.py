@@ -1,12 +1,8 @@
-"""`Optimizer`: hyperparameters that can be changed while training, and one rule per optimizer.
-
-The rule of each optimizer is a formula over `Cell`s (see `train.optimizers.update_rules`), so that it serves
-whole variables and the rows that a sparse gradient touches alike.
-"""
+"""`Optimizer`: an update rule with hyperparameters that can be changed while training."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +10,7 @@ import numpy as np
 from staticgraph.arrays.casts import cast
 from staticgraph.arrays.indexed_slices import IndexedSlices
 from staticgraph.building.framework import control_dependencies, get_default_graph, name_scope
-from staticgraph.building.inputs import convert_to_tensor, group
+from staticgraph.building.inputs import group
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.errors import GradientError, layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
@@ -28,7 +24,8 @@ from staticgraph.tf1.keras import initializers, state
 from staticgraph.tf1.keras.optimizers.schedules import LearningRateSchedule
 from staticgraph.tf1.keras.optimizers.schedules import deserialize as deserialize_schedule
 from staticgraph.train.optimizers.optimizer import _statistics as statistics_of
-from staticgraph.train.optimizers.update_rules import Cell, Rows, Whole, row_count, summed_by_row
+from staticgraph.train.optimizers.rules import Hyper as Numbers
+from staticgraph.train.optimizers.rules import Rule
 
 _OLD_NAMES = {"lr": "learning_rate"}
 _OPTIONS = {"clipnorm", "clipvalue", "lr", "decay"}
@@ -59,12 +56,13 @@ class Optimizer:
     """The base of the optimizers of Keras. `learning_rate` (or `lr`) is a number or a schedule.
 
     `clipnorm` and `clipvalue` limit each gradient, `decay` divides the rate by `1 + decay * steps`. A
-    subclass defines `slots` and `_rule`.
+    subclass names its `rule`.
     """
 
     learning_rate, lr, decay = Hyper(), Hyper(), Hyper()
-    slots: tuple[str, ...] = ()
-    dense = False  # whether a sparse gradient changes rows that it does not touch
+    rule: Rule
+    slots: Mapping[str, str] = {}  # names by arguments of the rule, in the order in which they are made
+    numbers: Mapping[str, str] = {}  # hyperparameters by arguments of the rule, besides the learning rate
 
     def __init__(self, name: str, learning_rate: Any, options: dict[str, Any], **hyper: Any) -> None:
         if unknown := set(options) - _OPTIONS:
@@ -190,35 +188,22 @@ class Optimizer:
         _ = self.iterations
         for name in self._hyper:
             self._hyper_variable(name)
-        for slot in self.slots:
+        for slot in self.slots.values():
             for variable in variables:
                 self.add_slot(variable, slot)
 
     def _update(self, gradient: Any, variable: Any) -> Operation:
-        cells: dict[str, Cell] = {}
-        if isinstance(gradient, IndexedSlices) and self.dense:
-            gradient = convert_to_tensor(gradient)
-        summed = summed_by_row(gradient, row_count(variable)) if isinstance(gradient, IndexedSlices) else None
-
-        def cell(v: Variable) -> Cell:
-            return Whole(v) if summed is None else Rows(v, summed.indices)
-
-        def slot(name: str) -> Cell:
-            if name not in cells:
-                cells[name] = cell(self.get_slot(variable, name))
-            return cells[name]
-
-        target = cell(variable)
-        self._rule(gradient if summed is None else summed.values, target, slot)
-        written = group(*(c.write() for c in (*cells.values(), target)))
+        slots = {argument: self.get_slot(variable, slot) for argument, slot in self.slots.items()}
+        written = self.rule.apply(gradient, variable, slots, Numbers(**self._numbers(gradient)))
         if variable.constraint is None:
             return written
         with control_dependencies([written]):
             return variable.assign(variable.constraint(variable.read_value())).op
 
-    def _rule(self, gradient: Tensor, variable: Cell, slot: Callable[[str], Cell]) -> None:
-        """Write to `variable` and to its slots, `slot(name)`, what follows from the gradient."""
-        raise misuse(NotImplementedError, f"{type(self).__name__} defines no _rule()")
+    def _numbers(self, like: Any) -> dict[str, Any]:
+        """The hyperparameters of the rule, in the dtype of `like`."""
+        own = {argument: self._number(name, like) for argument, name in self.numbers.items()}
+        return {"learning_rate": self._rate(like)} | own
 
     # Slots and weights
 
@@ -244,7 +229,7 @@ class Optimizer:
         return self._slots[var, slot_name]
 
     def get_slot_names(self) -> list[str]:
-        return list(self.slots)
+        return list(self.slots.values())
 
     def add_weight(
         self, name: str, shape: Any, dtype: Any = None, initializer: Any = "zeros", trainable: Any = None,

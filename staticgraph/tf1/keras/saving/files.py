@@ -16,6 +16,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import as_dtype
 from staticgraph.compiler.graph.errors import InvalidFileError, layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.formats.tf.checkpoints.checkpoint_state import update_checkpoint_state
 from staticgraph.runtime.files import container
 from staticgraph.runtime.files.arrays import safetensors
 from staticgraph.runtime.files.checkpoint import checkpoint_file
@@ -24,7 +25,6 @@ from staticgraph.tf1.keras import losses, metrics, optimizers, state
 from staticgraph.tf1.keras.engine.layer_table import LAYERS
 from staticgraph.tf1.keras.saving import hdf5
 from staticgraph.tf1.keras.serialization import deserialize_keras_object, serialize_keras_object
-from staticgraph.train.checkpoint_state import update_checkpoint_state
 
 _WEIGHTS, _MODEL, _OPTIMIZER = "weights.safetensors", "model.json", "optimizer.safetensors"
 _MODEL_KIND, _WEIGHTS_KIND = "keras model", "keras weights"

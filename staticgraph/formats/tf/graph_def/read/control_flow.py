@@ -10,6 +10,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.shapes import Shape, TensorType
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.control_flow.carrier import as_carried
 from staticgraph.control_flow.tensor_array import TensorArray
 from staticgraph.formats.tf.graph_def.dataflow import Branch, Loop
@@ -100,24 +101,25 @@ def loop(
         reading.attempts += 1
         if reading.attempts > _MOST_ATTEMPTS:
             raise GraphDefError("the shapes of what its loops carry cannot be found")
-        try:
-            with reading.graph.attempt():
-                return _built_loop(reading, given, cond, body, name, params, shapes)
-        except _ShapesChange as changed:
-            shapes = changed.shapes
+        with reading.graph.attempt() as forget:
+            made = _built_loop(reading, given, cond, body, name, params, shapes)
+            if not isinstance(made, _ChangedShapes):
+                return made
+            forget()
+        shapes = made.shapes
 
 
-class _ShapesChange(Exception):
-    """The results of an iteration have less specific shapes than its parameters."""
+@dataclass(frozen=True, slots=True)
+class _ChangedShapes:
+    """Shapes of the results of an iteration, which are less specific than those of its parameters."""
 
-    def __init__(self, shapes: list[Shape | None]) -> None:
-        self.shapes = shapes
+    shapes: list[Shape | None]
 
 
 def _built_loop(
     reading: Reading, given: Sequence[Any], cond: Part, body: Part, name: str,
     params: tuple[Sequence[str], Sequence[str]], shapes: Sequence[Shape | None],
-) -> list[Any]:  # fmt: skip
+) -> list[Any] | _ChangedShapes:  # fmt: skip
     graph = reading.graph
     initial = [as_carried(value) for value in given]
     types = [TensorType(t.dtype, shape) for t, shape in zip(initial, shapes, strict=True)]
@@ -134,7 +136,7 @@ def _built_loop(
     results = regions[1].results
     left = [_common(shape, t.type.shape) for shape, t in zip(shapes, results, strict=True)]
     if left != list(shapes):
-        raise _ShapesChange(left)
+        return _ChangedShapes(left)
     tensors, controls = captures(regions)
     with graph.control_dependencies(controls):
         made = ops.while_region([*initial, *tensors], cond=regions[0], body=regions[1], name=f"{name}/")

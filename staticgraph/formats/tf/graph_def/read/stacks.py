@@ -67,10 +67,6 @@ class Rounds:
 Key = str | Slope | Rounds  # a stack, by its node; an array of derivatives; a number of rounds
 
 
-class _Learned(Exception):
-    """A structure was added only to see how many rounds its loops have."""
-
-
 class Kept:
     """State that nodes keep, such as stacks, as values in the part of the graph that is being added to."""
 
@@ -123,12 +119,10 @@ class Kept:
     def _learn(self, step: Loop | Branch) -> None:
         """Find out how many rounds the loops of a step have, where that is clear before they begin."""
         before = dict(self._values)
-        try:
-            with self._reading.graph.attempt():
-                self._reading.add_structure(step)
-                raise _Learned
-        except _Learned:
-            self._values = before
+        with self._reading.graph.attempt() as forget:
+            self._reading.add_structure(step)
+            forget()
+        self._values = before
 
     def learn(self, loop: Loop, result: Any) -> None:
         """Take down how many rounds a loop has that was added and gave this."""

@@ -34,7 +34,10 @@ class Writing(Protocol):
     names: set[str]
     stand_ins: dict[Tensor, str]
     arrays: Arrays
-    kept: KeptRows
+
+    @property
+    def kept(self) -> KeptRows:
+        """The values that loops store for derivatives."""
 
     @property
     def has_arrays(self) -> bool:

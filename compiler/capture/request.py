@@ -1,0 +1,43 @@
+"""Request of a capture: the fetches and targets of a run, and all that is known about its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+
+import numpy as np
+
+from staticgraph.compiler.capture.calls import NO_CALLS, Calls
+from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.support.dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureRequest:
+    """Question that a capture answers with a step or with a need.
+
+    Attributes:
+        graph: The user's graph.
+        fetches: The tensors to return.
+        targets: The operations to run.
+        feeds: The fed tensors with their static types.
+        types: Types of the values that variables have before the run, None if a variable has no value.
+        static: Values of feeds, for which the step is compiled.
+        calls: The host ops around the step.
+        losses: True if the step also returns the tensors that are differentiated.
+        on_host: Test if NumPy shall compute an operation, as far as that can be.
+        checks: True if the step tests what its operations require of their inputs, such as indices in range.
+    """
+
+    graph: Graph
+    fetches: Sequence[Tensor]
+    targets: Sequence[Operation]
+    feeds: Mapping[Tensor, TensorType]
+    types: Mapping[Operation, TensorType | None] = field(default_factory=dict)
+    static: Mapping[Tensor, np.ndarray] = field(default_factory=dict)
+    calls: Calls = NO_CALLS
+    losses: bool = False
+    on_host: Callable[[Operation], bool] = lambda op: False
+    checks: bool = False

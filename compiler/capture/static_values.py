@@ -1,0 +1,78 @@
+"""Static values: shapes, axes, conditions and the like, which must be known while a step is captured.
+
+A value that depends on constants, and on feeds for whose values the step is compiled, is known. If it depends
+on other feeds, few numbers in all, the step is compiled for their values, too. An earlier stage computes
+everything else.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.capture.needs import Needs, NeedsFeeds, NeedsStage
+from staticgraph.compiler.capture.walk import Walk
+from staticgraph.compiler.graph.builder import plain
+from staticgraph.compiler.graph.function import Value, toposort
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+
+SHORT = 16  # elements of feeds: a step is compiled for the values of no more than these
+
+
+def attributes(walk: Walk, op: Operation) -> dict[str, Any] | Needs:
+    """Return the attributes of an operation, with its operands as Python values."""
+    attrs = dict(op.attrs)
+    for name, operand in op.operands.items():
+        found = static_value(walk, operand)
+        if isinstance(found, Needs):
+            return found
+        attrs[name] = plain(found)
+    return {p.name: attrs[p.name] for p in op.definition.params if p.name in attrs}
+
+
+def static_value(walk: Walk, tensor: Tensor) -> np.ndarray | Needs:
+    """Return the value of a tensor that must be known now.
+
+    For all other uses a feed stays a parameter: it has derivatives.
+    """
+    if (needs := walk.lacking([tensor])) is not None:
+        return needs
+    value = walk.feeds.known(walk.value(tensor))
+    if value.constant is not None:
+        return value.constant
+    below = {v for node in toposort([value]) for v in node.outputs}
+    feeds = tuple(t for t, param in walk.feeds.params.items() if param in below)
+    params = [v for v in below if v.node.op.name == "parameter"]
+    short = len(params) == len(feeds) and sum(v.size for v in params) <= SHORT
+    if tensor in walk.feeds.params or (feeds and short):
+        return NeedsFeeds(feeds)
+    return NeedsStage((tensor,))
+
+
+def flag(walk: Walk, value: Value) -> Value | NeedsFeeds:
+    """Return a truth value, as a constant if it depends on nothing but fed truth values.
+
+    Steps are compiled for each value of these feeds.
+    """
+    seen: set[Value] = set()
+    stack = [value]
+    while stack and len(seen) <= SHORT:
+        each = stack.pop()
+        if each not in seen:
+            seen.add(each)
+            stack += each.node.inputs
+    sources = [v for v in seen if not v.node.inputs and v.constant is None]
+    flags = walk.feeds.flags
+    if stack or not sources or any(v not in flags for v in sources):
+        return value
+    if unknown := tuple(flags[v] for v in sources if v not in walk.feeds.constants):
+        return NeedsFeeds(unknown)
+    return walk.feeds.known(value)
+
+
+def known_trip_count(walk: Walk, loop: Operation) -> int | None:
+    """Return a bound of the trip count of a loop, if an earlier stage has found it out."""
+    param = walk.feeds.params.get(loop.outputs[-1])
+    known = None if param is None else walk.feeds.constants.get(param)
+    return None if known is None or known.constant is None else int(known.constant)

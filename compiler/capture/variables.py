@@ -1,0 +1,78 @@
+"""Capture of reads and assignments of variables. An assignment replaces the present value in the state."""
+
+from __future__ import annotations
+
+from staticgraph.compiler.capture.needs import NeedsTypes, Stop
+from staticgraph.compiler.capture.operations import applied
+from staticgraph.compiler.capture.walk import Made, Walk
+from staticgraph.compiler.graph.dtypes import bool_
+from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.ops.structural import variable_of
+
+
+def capture_input(walk: Walk, op: Operation) -> Made:
+    """Return the value of the first input, for a read, or for a placeholder's default if nothing is fed."""
+    return walk.value(op.tensors[0])
+
+
+def capture_update(walk: Walk, op: Operation) -> Made:
+    """Return the new value of a variable, computed from the present one."""
+    owner, given = _owner(op), op.tensors[1:]
+    if (needs := walk.lacking(given) or walk.lacking_type(owner)) is not None:
+        return needs
+    rest = [walk.value(t) for t in given]
+    made = applied(walk, op, [walk.variable(owner), *rest])
+    if isinstance(made, Stop):
+        return made
+    walk.state.variables[owner] = made
+    return walk.read(owner)
+
+
+def capture_assign(walk: Walk, op: Operation) -> Made:
+    """Return the value that is assigned. The variable need not have a value before."""
+    owner, given = _owner(op), op.tensors[1]
+    if (needs := walk.lacking([given])) is not None:
+        return needs
+    value, known = walk.value(given), owner.outputs[0].type
+    if op.attrs.get("validate_shape", True) and known.is_static and known.shape != value.shape:
+        text = f"{op.name} assigns {value.type} to the variable {owner.name} of type {known}"
+        hint = "Variable(..., validate_shape=False) takes values of any shape"
+        raise InvalidArgumentError(layout(text, op.where, [("the variable", owner.where)], hint), op)
+    walk.state.variables[owner] = value
+    return walk.read(owner)
+
+
+def capture_is_initialized(walk: Walk, op: Operation) -> Made:
+    """Return True, as a constant, if a variable has a value at this point."""
+    known = _has_value(walk, op.tensors[0])
+    return known if isinstance(known, NeedsTypes) else walk.build.constant(known, bool_)
+
+
+def capture_initialized_value(walk: Walk, op: Operation) -> Made:
+    """Return the value of a variable if it has one at this point, else the value that initializes it."""
+    known = _has_value(walk, op.tensors[0])
+    if isinstance(known, NeedsTypes):
+        return known
+    chosen = op.tensors[0 if known else 1]
+    return walk.lacking([chosen]) or walk.value(chosen)
+
+
+def _owner(op: Operation) -> Operation:
+    """Return the variable that an operation assigns to."""
+    owner = variable_of(op.tensors[0], through_writes=True)
+    if owner is None:
+        text = f"{op.name} ({op.type}) assigns to {op.tensors[0].name}, which is no variable"
+        raise InvalidArgumentError(layout(text, op.where), op)
+    return owner
+
+
+def _has_value(walk: Walk, tensor: Tensor) -> bool | NeedsTypes:
+    """Return True if a variable has a value at this point: from before the run, or assigned in it."""
+    owner = variable_of(tensor)
+    assert owner is not None, tensor
+    if walk.state.assigned(owner):
+        return True
+    if owner not in walk.request.types:
+        return NeedsTypes((owner,))
+    return walk.request.types[owner] is not None

@@ -1,0 +1,168 @@
+"""Walk through the operations of a run in order of construction, each of which becomes values of a Function.
+
+The rule of an operation, from `table.py`, says which tensors it takes and makes its values. A walk ends early
+if an operation lacks something: then it returns a `Stop` of `needs.py`, which rules hand up as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import field
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.capture.needs import Needs, NeedsHost, NeedsTypes, Stop
+from staticgraph.compiler.capture.reads import Reads
+from staticgraph.compiler.capture.request import CaptureRequest
+from staticgraph.compiler.capture.segments import is_host
+from staticgraph.compiler.capture.state import Feeds, RunState
+from staticgraph.compiler.capture.step import uninitialized
+from staticgraph.compiler.capture.wanted import Wanted
+from staticgraph.compiler.graph.builder import Builder
+from staticgraph.compiler.graph.errors import InvalidArgumentError, RuleError, layout, refused
+from staticgraph.compiler.graph.function import Value, as_outputs
+from staticgraph.compiler.graph.shapes import Shape, TensorType
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.ops.structural import variable_of
+from staticgraph.compiler.support.dataclass import dataclass
+
+# The values of an operation, one per output; None if it has none in this step; or why there are none yet.
+Made = Value | Sequence[Value] | None | Stop
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureRule:
+    """Capture of one kind of operations.
+
+    Attributes:
+        capture: Make the values of an operation.
+        takes: The tensors whose values `capture` asks for: they are there when it is called.
+    """
+
+    capture: Callable[[Walk, Operation], Made]
+    takes: Callable[[Operation], Iterable[Tensor]] = lambda op: op.tensors
+
+
+@dataclass(slots=True)
+class Walk:
+    """A graph on its way into a Function.
+
+    Attributes:
+        request: What the capture is asked for.
+        wanted: The operations to perform.
+        rule_of: The rule of an operation.
+        build: The builder of the Function.
+        feeds: The fed tensors.
+        state: The present values of what operations change.
+        reads: The reads of variables that derivatives are taken by.
+        rows: The shape of the rows of each array that was made without it, None before a row is written.
+        values: The value of each tensor that is captured so far.
+        loops: The operation of each family of loops.
+        losses: The values outside of regions that are differentiated.
+        captured: The inputs of host ops that Python calls after the step.
+    """
+
+    request: CaptureRequest
+    wanted: Wanted
+    rule_of: Callable[[Walk, Operation], CaptureRule]
+    build: Builder
+    feeds: Feeds
+    state: RunState
+    reads: Reads
+    rows: dict[int, Shape | None]
+    values: dict[Tensor, Value] = field(default_factory=dict)
+    loops: dict[int, Operation] = field(default_factory=dict)
+    losses: dict[Value, None] = field(default_factory=dict)
+    captured: dict[tuple[Operation, Tensor], Value] = field(default_factory=dict)
+
+    def perform(self, operations: Iterable[Operation]) -> Stop | None:
+        """Capture operations in this order. Returns what is lacking if the walk must end early."""
+        for op in operations:
+            with self.build.at(op.where):
+                try:
+                    stop = self._perform(op)
+                except RuleError as error:
+                    call = f"{op.name} ({op.type})"
+                    raise refused(error, op.definition.name, call, op.where) from None
+            if stop is not None:
+                return stop
+        return None
+
+    def _perform(self, op: Operation) -> Stop | None:
+        rule = self.rule_of(self, op)
+        made = self.lacking(rule.takes(op)) or rule.capture(self, op)
+        if made is None or isinstance(made, Stop):
+            return made
+        for tensor, value in zip(op.outputs, as_outputs(made), strict=True):
+            if tensor in self.wanted.overridden:
+                value = self._overridden(tensor, value)
+            if tensor in self.wanted.differentiated:
+                value = ops.watch(value, key=tensor.name)
+            self.values[tensor] = value
+        return None
+
+    def _overridden(self, tensor: Tensor, value: Value) -> Value:
+        """Return what is fed in place of a computed value. Derivatives flow into the computed value."""
+        fed = self.feeds.params[tensor]
+        if fed.type != value.type:
+            text = (
+                f"{tensor.name} is fed as {fed.type} and computed as {value.type}, so a derivative "
+                "cannot flow through it"
+            )
+            raise InvalidArgumentError(layout(text, tensor.op.where), tensor.op)
+        return ops.override(value, fed)
+
+    # Values
+
+    def lacking(self, tensors: Iterable[Tensor]) -> Needs | None:
+        """Return what must be known before `value` is asked for these tensors."""
+        for tensor in tensors:
+            if self._is_fed(tensor) or tensor in self.values:
+                continue
+            owner = variable_of(tensor)
+            if owner is None:
+                if is_host(tensor.op):
+                    return NeedsHost(tensor.op)
+            elif owner not in self.feeds.variables and (needs := self.lacking_type(owner)) is not None:
+                return needs
+        return None
+
+    def lacking_type(self, variable: Operation) -> NeedsTypes | None:
+        """Return what must be known before the present value of a variable is asked for."""
+        known = variable in self.state.variables or variable in self.request.types
+        return None if known or variable.outputs[0].type.is_static else NeedsTypes((variable,))
+
+    def value(self, tensor: Tensor) -> Value:
+        """Return the value of a tensor for the operation that is captured now."""
+        if self._is_fed(tensor):
+            return self.feeds.params[tensor]
+        owner = variable_of(tensor)
+        if owner is None:
+            return self.values[tensor]
+        return self.feeds.variables[owner] if owner in self.feeds.variables else self.read(owner)
+
+    def _is_fed(self, tensor: Tensor) -> bool:
+        """Return True if the fed value of a tensor is all that there is of the tensor."""
+        return tensor in self.feeds.params and tensor not in self.wanted.overridden
+
+    def read(self, variable: Operation) -> Value:
+        """Return the present value of a variable, as an operand."""
+        return self.reads.read(variable, self.variable(variable), self.state.assigned(variable))
+
+    def variable(self, variable: Operation) -> Value:
+        """Return the present value of a variable."""
+        if variable not in self.state.variables:
+            type = self._initial_type(variable)
+            param = self.build.parameter(f"variable {variable.name}", type.dtype, type.static_shape)
+            self.state.variables[variable] = self.state.initial[variable] = param
+        return self.state.variables[variable]
+
+    def _initial_type(self, variable: Operation) -> TensorType:
+        """Return the type of a variable's value before the run.
+
+        The value may have another shape than the graph tells, because `assign` need not check the shape.
+        """
+        declared = variable.outputs[0].type
+        type = self.request.types.get(variable) or declared
+        if not type.is_static:
+            raise uninitialized([variable])
+        return type

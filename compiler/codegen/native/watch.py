@@ -1,0 +1,87 @@
+"""Functions around a step that may be stopped: by a signal that Python handles, or by a flag."""
+
+from __future__ import annotations
+
+import functools
+
+from staticgraph.compiler.codegen.llvm.clock import Clock
+from staticgraph.compiler.codegen.native.builder import Function, Writer, exported, external, function
+from staticgraph.compiler.codegen.native.c_types import (
+    ADDRESS,
+    INT32,
+    INT64,
+    VOID,
+    Atomic,
+    Record,
+    function_pointer,
+    pointer,
+)
+from staticgraph.compiler.codegen.native.values import NULL, Value
+
+
+class Watch(Record):
+    """The words that a step looks at."""
+
+    STOP = Atomic(INT64)  # 1 asks for a stop
+    ENSURE = function_pointer(INT32)  # functions of Python
+    RELEASE = function_pointer(VOID, INT32)
+    SIGNALS = function_pointer(INT32)
+    SAVE = function_pointer(ADDRESS)
+    RESTORE = function_pointer(VOID, ADDRESS)
+    TIMES = ADDRESS  # the table of times, for timed code
+    SKIPPED = Atomic(INT64)  # 1 if a part of the step was skipped for a stop: so must be the rest
+    NEXT = INT64  # when to ask for signals again
+    IDENT = function_pointer(INT64)  # tells the number of a thread
+    MAIN = pointer(INT64)  # the number of the main thread
+
+
+_WATCH = pointer(Watch)
+_SHARE = 100  # of the time at most one part is spent on waiting for Python's lock
+_larger = external("llvm.umax.i64", INT64, INT64, INT64)
+
+
+@functools.cache
+def watch(clock: Clock) -> Function:
+    """The function `i32 @watch(ptr)`, by this clock."""
+
+    def read(w: Writer) -> Value:
+        if clock.needs:
+            w.need(clock.needs)
+        return w.value(INT64, clock.read)
+
+    @function(INT32, _WATCH)
+    def watch(w: Writer, watch: Value) -> None:
+        """Return 0, or another number if the flag is set or a signal handler raised.
+
+        Only the main thread of Python handles signals. It needs Python's lock for that, which other threads
+        may not give back for some milliseconds: the longer it waits, the longer it does not ask again.
+        """
+        with w.if_(watch.stop.load("monotonic") != 0):
+            w.return_(1)
+        now = read(w)
+        with w.if_((watch.next - now > 0) | (watch.ensure == NULL)):
+            w.return_(0)
+        ident = watch.ident
+        with w.if_(ident != NULL), w.if_(ident() != watch.main[0]):
+            w.return_(0)
+        state = watch.ensure()
+        raised = watch.signals()
+        watch.release(state)
+        then = read(w)
+        watch.next = then + _larger(w, (then - now) * _SHARE, clock.moment)
+        w.return_(raised)
+
+    return watch
+
+
+@exported(INT32, function_pointer(INT32, ADDRESS), ADDRESS, _WATCH)
+def guarded(w: Writer, step: Value, table: Value, watch: Value) -> None:
+    """Run a step while other threads of Python run.
+
+    If an exception was raised during it, it is the thread's when this returns.
+    """
+    restore = watch.restore
+    thread = watch.save()
+    status = step(table)
+    restore(thread)
+    w.return_(status)

@@ -1,0 +1,139 @@
+"""Modules that declare the ops: which file has which, so that a file is imported when it is needed."""
+
+# The ops by the file in this folder that declares them.
+OPS_OF = {
+    "activation": "relu relu6 leaky_relu elu selu softplus softsign sigmoid",
+    "arithmetic": (
+        "add subtract multiply multiply_no_nan fma add_n negative abs sign square squared_difference "
+        "maximum minimum copysign"
+    ),
+    "arrays": "tensor_array tensor_array_write tensor_array_scatter tensor_array_grow",
+    "assembly": "concat stack pad pad_v2 interior_pad interleave mirror_pad",
+    "bitwise": "bitwise_and bitwise_or bitwise_xor invert left_shift right_shift",
+    "broadcasting": "broadcast_to broadcast_args",
+    "casting": "cast bitcast",
+    "comparison": "equal not_equal less less_equal greater greater_equal is_nan is_inf is_finite",
+    "complex_numbers": "complex conj real imag angle complex_abs",
+    "control_flow": "region_parameter while_region branch_region loop branch",
+    "convolution": "conv_windows conv_filter conv_spread",
+    "convolution_layers": (
+        "conv2d conv2d_backprop_input conv2d_backprop_filter conv3d conv3d_backprop_input "
+        "conv3d_backprop_filter depthwise_conv2d_native depthwise_conv2d_native_backprop_input "
+        "depthwise_conv2d_native_backprop_filter"
+    ),
+    "creation": "fill unset zeros_like ones_like range lin_space",
+    "cropping": "crop_and_resize",
+    "ctc": "ctc_greedy_decoder ctc_beam_search_decoder",
+    "decoding": "decode_raw decode_csv decode_compressed",
+    "decompositions": "qr svd self_adjoint_eig pseudo_inverse",
+    "diagonal": "diag diag_part matrix_diag matrix_diag_part matrix_set_diag matrix_band_part",
+    "distances": "edit_distance",
+    "division": "realdiv div_no_nan floor_div floormod truncatediv truncatemod",
+    "effects": "assert_true print_values print_line check_numerics effect",
+    "exponential": "reciprocal sqrt rsqrt exp expm1 log log1p pow xlogy xdivy",
+    "fourier": "fft fft2d fft3d ifft ifft2d ifft3d rfft rfft2d rfft3d irfft irfft2d irfft3d",
+    "gathering": "gather gather_nd one_hot",
+    "host": "py_func py_func_stateless",
+    "identities": "identity_n ensure_shape",
+    "incomplete": "zeta polygamma igamma_grad_a igamma igammac betainc bessel_i0e bessel_i1e nextafter",
+    "indexing": "pick",
+    "lapack": (
+        "matrix_inverse matrix_cofactors matrix_determinant log_matrix_determinant cholesky matrix_solve "
+        "matrix_triangular_solve"
+    ),
+    "linalg": "matmul batch_matmul bias_add cross",
+    "logic": "logical_and logical_or logical_not select select_rows",
+    "loss": "softmax_cross_entropy sparse_softmax_cross_entropy",
+    "matrix_functions": "matrix_exponential lu tridiagonal_solve",
+    "matrix_roots": "matrix_square_root sylvester",
+    "max_pool_gradient": "max_pool_first max_unpool max_pool_pick max_pool_number max_pool_grad",
+    "morphology": "dilation2d",
+    "movement": "reshape transpose expand_dims squeeze tile reverse roll reverse_sequence",
+    "normalization": "softmax log_softmax band_sum local_response_normalization fused_batch_norm",
+    "patches": "extract_image_patches extract_volume_patches",
+    "pooling": "max_pool max_pool3d avg_pool avg_pool_grad avg_pool3d avg_pool3d_grad max_pool_with_argmax",
+    "random": (
+        "random_uniform random_standard_normal truncated_normal random_uniform_int multinomial "
+        "random_permutation random_shuffle"
+    ),
+    "reduce": (
+        "reduce_sum reduce_prod reduce_max reduce_min reduce_any reduce_all reduce_mean euclidean_norm "
+        "l2_loss"
+    ),
+    "requirements": "in_range coordinates_in_range nonzero is_permutation rows_ascend below",
+    "resize": "resize_nearest_neighbor resize_bilinear resize_bicubic resize_area",
+    "rounding": "floor ceil rint round",
+    "rows": "row_update row_add",
+    "scan": "cumsum cumprod linear_recurrence cumulative_logsumexp",
+    "scatter": (
+        "gather_grad scatter_nd tensor_scatter_add tensor_scatter_sub tensor_scatter_update "
+        "invert_permutation"
+    ),
+    "searching": "lower_bound upper_bound unravel_index",
+    "segment": (
+        "unsorted_segment_sum unsorted_segment_prod unsorted_segment_max unsorted_segment_min segment_sum "
+        "segment_prod segment_max segment_min segment_mean bincount"
+    ),
+    "selection": "where unique unique_with_counts setdiff1d partition_places stitch_sources",
+    "slicing": "slice strided_slice split split_v unstack",
+    "sorting": "top_k nth_element in_top_k argmax argmin",
+    "space": "space_to_depth depth_to_space space_to_batch_nd batch_to_space_nd",
+    "sparse": "row_major_order ascending_places",
+    "special": "erf erfc trigamma digamma lgamma",
+    "state": (
+        "assign assign_add assign_sub scatter_update scatter_nd_update scatter_add scatter_nd_add "
+        "scatter_sub scatter_nd_sub scatter_mul scatter_div scatter_min scatter_max "
+        "is_variable_initialized"
+    ),
+    "stateless": (
+        "stateless_state stateless_random_uniform stateless_random_normal stateless_truncated_normal "
+        "stateless_random_uniform_int stateless_multinomial"
+    ),
+    "string_hashes": "string_to_hash_bucket string_to_hash_bucket_fast string_to_hash_bucket_strong",
+    "string_parts": (
+        "string_split string_split_v2 reduce_join unsorted_segment_join string_format unicode_transcode "
+        "unicode_decode_with_offsets unicode_encode"
+    ),
+    "strings": (
+        "string_lower string_upper string_strip string_length substr string_join as_string "
+        "string_to_number encode_base64 decode_base64 static_regex_replace regex_replace "
+        "static_regex_full_match regex_full_match"
+    ),
+    "structural": (
+        "constant parameter placeholder placeholder_with_default variable read_variable read_value "
+        "initialized_value report_uninitialized identity stop_gradient stationary vanishing no_op watch "
+        "reads_of override symbolic_gradients shape_of size_of rank_of"
+    ),
+    "summation": "einsum",
+    "trigonometric": "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh atan2",
+    "user_gradients": "custom_gradient custom_vjp undefined_gradient cotangent",
+}
+
+# The scalar primitives that an op of the file applies to every element.
+PRIMITIVES_OF = {
+    "arithmetic": "add sub mul fma neg abs maximum minimum copysign",
+    "bitwise": "and or xor invert shl shr",
+    "casting": "cast bitcast",
+    "comparison": "eq ne lt le gt ge",
+    "division": "div floordiv floormod truncdiv truncmod",
+    "exponential": "sqrt exp expm1 log log1p pow",
+    "logic": "select",
+    "rounding": "floor ceil rint",
+    "special": "erf erfc digamma lgamma",
+    "trigonometric": "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh atan2",
+}
+
+# The operators and methods of tensors that the file implements.
+METHODS_OF = {
+    "arithmetic": "add sub mul neg abs",
+    "assembly": "stack",
+    "bitwise": "lshift rshift",
+    "comparison": "lt le gt ge",
+    "division": "truediv floordiv mod",
+    "exponential": "pow",
+    "indexing": "getitem",
+    "linalg": "matmul",
+    "logic": "and or xor invert",
+    "movement": "reshape transpose flatten ravel squeeze swapaxes",
+    "reduce": "sum prod max min mean any all",
+}

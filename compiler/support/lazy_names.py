@@ -1,0 +1,109 @@
+"""Names that modules define and that are imported when they are first used.
+
+A table tells which module has which names. It is part of this project, never of a file that is read, and a
+test compares it with what the modules define.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from importlib import import_module
+from typing import Any, TypeVar
+
+from staticgraph.compiler.support.gc_pause import collector_paused
+
+V = TypeVar("V")
+
+
+class LazyTable(MutableMapping[str, V]):
+    """Table that modules fill when they are imported. Asking for a name imports the module that has it.
+
+    Iteration imports all of these modules, and their names come first, in the order of `found_in`.
+    """
+
+    def __init__(self) -> None:
+        self._values: dict[str, V] = {}
+        self._homes: dict[str, str] = {}
+        self._listed: dict[str, None] = {}
+
+    def found_in(self, package: str, names: Mapping[str, str], listed: bool = True) -> None:
+        """Add modules to look for names in.
+
+        Args:
+            package: The package of the modules.
+            names: For each module of the package, the names that it puts into this table, between spaces.
+            listed: If iteration imports these modules, too.
+        """
+        for module, text in names.items():
+            found = dict.fromkeys(text.split(), f"{package}.{module}")
+            self._homes.update(found)
+            if listed:
+                self._listed.update(dict.fromkeys(found))
+
+    def home(self, name: str) -> str | None:
+        """Return the module that a name is found in, None for a name of no module here."""
+        return self._homes.get(name)
+
+    def __getitem__(self, name: str) -> V:
+        if name not in self._values and name in self._homes:
+            load(self._homes[name])
+        return self._values[name]
+
+    def __setitem__(self, name: str, value: V) -> None:
+        self._values[name] = value
+
+    def __delitem__(self, name: str) -> None:
+        del self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def _all(self) -> list[str]:
+        for module in dict.fromkeys(self._homes[name] for name in self._listed):
+            load(module)
+        return [name for name in {**self._listed, **self._values} if name in self._values]
+
+
+def lazy_names(
+    package: str, names: Mapping[str, str], modules: Mapping[str, str] | None = None
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return the `__getattr__` and the `__dir__` of a package whose names are imported on first use.
+
+    Args:
+        package: The package's name.
+        names: For each module, the names that the package has from it, between spaces. `new=old` is a name
+            that is `old` in the module.
+        modules: The modules that are names of the package, too.
+    """
+    homes = {name: (module, "") for name, module in (modules or {}).items()}
+    for module, listed in names.items():
+        for entry in listed.split():
+            name, _, inner = entry.partition("=")
+            homes[name] = module, inner or name
+
+    def __getattr__(name: str) -> Any:
+        if name not in homes:
+            text = f"module {package!r} has no attribute {name!r}"
+            here = sys.modules[package]
+            raise AttributeError(text, name=name, obj=here)  # Python then tells the nearest name
+        module, inner = homes[name]
+        value = getattr(load(module), inner) if inner else load(module)
+        setattr(sys.modules[package], name, value)  # found without this function from now on
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *homes})
+
+    return __getattr__, __dir__
+
+
+def load(module: str) -> Any:
+    """Import a module of a table by its full name, and return it."""
+    if module in sys.modules:
+        return import_module(module)  # waits if another thread is importing it
+    with collector_paused():
+        return import_module(module)

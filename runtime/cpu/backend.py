@@ -1,0 +1,83 @@
+"""The CPU as a backend: LLVM compiles its steps, and native code calls them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from staticgraph.runtime.switches.table import Settings
+from staticgraph.runtime.variables import VariableStore
+
+if TYPE_CHECKING:
+    from staticgraph.compiler.capture.step import Step
+    from staticgraph.compiler.compile import Compiled
+    from staticgraph.compiler.graph.tensor import Operation
+    from staticgraph.runtime.backend import Programs
+    from staticgraph.runtime.cpu.executable import CpuExecutable
+    from staticgraph.runtime.cpu.fast_path.inline_cache import InlineCache
+    from staticgraph.runtime.cpu.meter import CpuMeter
+    from staticgraph.runtime.executable import Checks
+    from staticgraph.runtime.fetches import Fetches
+
+
+class CpuBackend:
+    """Implements `Backend`. Building a graph needs no compiler, so methods import what they need."""
+
+    name = "CPU:0"
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        self._settings = Settings() if settings is None else settings
+
+    def store(self) -> VariableStore:
+        return VariableStore()
+
+    def pinned(self, array: np.ndarray) -> np.ndarray:
+        return array
+
+    def on_host(self, op: Operation) -> bool:
+        return False
+
+    def compile(
+        self, step: Step, static: Sequence[tuple[int, bytes]], checks: Checks | None, fetches: Fetches
+    ) -> CpuExecutable:
+        from staticgraph.runtime.cpu import jit
+
+        begun = jit.mark()
+        made = self._made(step, static, checks, fetches)
+        made.origins = jit.origins(made.prepared.codes, begun)
+        return made
+
+    def _made(
+        self, step: Step, static: Sequence[tuple[int, bytes]], checks: Checks | None, fetches: Fetches
+    ) -> CpuExecutable:
+        from staticgraph.runtime.cpu import disk_cache
+        from staticgraph.runtime.cpu.executable import CpuExecutable
+        from staticgraph.runtime.cpu.jit import MissingCode
+
+        def whole() -> Compiled:
+            from staticgraph.runtime.cpu.compile import compiled  # as long an import as all the rest
+
+            return compiled(step, self._settings, fetches.text)
+
+        key = disk_cache.key_of(step, self._settings)
+        prepared = disk_cache.recall(key, step) if key is not None else None
+        if prepared is not None:
+            with suppress(MissingCode):
+                return CpuExecutable(prepared, static, checks, again=whole)
+        made = whole()
+        if key is not None:
+            disk_cache.remember(key, step, made)
+        return CpuExecutable(made, static, checks)
+
+    def fast_path(self, programs: Programs, order: Sequence[int], store: VariableStore) -> InlineCache:
+        from staticgraph.runtime.cpu.fast_path.inline_cache import InlineCache
+
+        return InlineCache(programs, order, store)
+
+    def meter(self) -> CpuMeter:
+        from staticgraph.runtime.cpu.meter import CpuMeter
+
+        return CpuMeter()

@@ -1,0 +1,103 @@
+"""Meter of the CPU: a second version of a step that takes the time, which the first one can be exchanged for.
+
+Its kernels are the same, and so are tables and arena: only what calls the kernels reads a counter before and
+after. While it is not in use it costs nothing.
+"""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from staticgraph.compiler.codegen.llvm.clock import (
+    CALLS,
+    END,
+    ENTRY_WORDS,
+    START,
+    THREAD,
+    TOTAL,
+    clock_of,
+)
+from staticgraph.compiler.compile import Compiled, timed
+from staticgraph.runtime.cpu import jit as cpu_jit
+from staticgraph.runtime.cpu.executable import CpuExecutable
+from staticgraph.runtime.cpu.limits import limits
+from staticgraph.runtime.cpu.threads import get_num_threads
+from staticgraph.runtime.cpu.ticks import Moment, Scale
+from staticgraph.runtime.cpu.watch import Watch
+from staticgraph.runtime.executable import Executable
+from staticgraph.runtime.memory.aligned import aligned_bytes
+from staticgraph.runtime.profiling.limits import Limits
+from staticgraph.runtime.profiling.times import Stamp, Timed, Times
+
+_WORD = 8  # bytes
+
+
+class Stamps:
+    """The timed version of a program for the processor."""
+
+    def __init__(self, compiled: Compiled, program: CpuExecutable) -> None:
+        written, times = timed(compiled, clock_of(cpu_jit.host().triple))
+        self._plain = program.entry
+        self._start, self._calls = Moment(0, 0), 0
+        self._parallel = compiled.parallel
+        self._entries = times.entries
+        self._library = cpu_jit.load(written.codes)
+        self._timed = self._library[written.entry.name]
+        self._memory = aligned_bytes(len(times.entries) * ENTRY_WORDS * _WORD)
+        self._words = self._memory.view(np.int64).reshape(len(times.entries), ENTRY_WORDS)
+        self._watch = program.watch or Watch()
+        if program.watch is None:
+            program.table[compiled.program.watch_slot] = self._watch.address
+        self._watch.time_into(self._memory.ctypes.data)
+
+    def run(self, program: Executable) -> None:
+        """Begin to take the time, from zero."""
+        assert isinstance(program, CpuExecutable)
+        self._words[:] = 0
+        self._start, self._calls = Moment.now(), program.calls
+        program.enter(self._timed)
+
+    def stop(self, program: Executable) -> None:
+        """Take no time any more."""
+        assert isinstance(program, CpuExecutable)
+        program.enter(self._plain)
+
+    def read(self, program: Executable) -> Times | None:
+        """Return the measured times; None if the program did not run."""
+        assert isinstance(program, CpuExecutable)
+        runs = program.calls - self._calls
+        if not runs:
+            return None
+        scale = Scale.since(self._start)
+        stamps = [
+            Stamp(
+                instruction, scale.duration(words[TOTAL]), words[CALLS], scale.time(words[START]),
+                scale.time(words[END]), words[THREAD],
+            )
+            for instruction, words in zip(self._entries, self._words.tolist(), strict=True)
+            if words[CALLS]
+        ]  # fmt: skip
+        return Times(runs, stamps, get_num_threads() if self._parallel else 1)
+
+
+class CpuMeter:
+    """Measures what the processor does: rates and limits are those of a core."""
+
+    device = "CPU:0"
+
+    def timed(self, program: Executable) -> Timed | None:
+        """The timed version of a program, made once."""
+        assert isinstance(program, CpuExecutable)
+        found = _MADE.get(program)
+        if found is None and isinstance(program.compiled, Compiled):
+            found = _MADE[program] = Stamps(program.compiled, program)
+        return found
+
+    def limits(self) -> Limits:
+        """Return the peak rates of a core of this machine."""
+        return limits()
+
+
+_MADE: WeakKeyDictionary[CpuExecutable, Stamps] = WeakKeyDictionary()

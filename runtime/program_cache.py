@@ -1,0 +1,162 @@
+"""Programs of one set of fetches and fed tensors by signature: each is compiled once, called many times."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.capture.calls import NO_CALLS, Calls
+from staticgraph.compiler.capture.needs import Needs, NeedsFeeds, NeedsSegments, NeedsTypes
+from staticgraph.compiler.capture.step import Step, uninitialized
+from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.support.gc_pause import collector_paused
+from staticgraph.runtime.backend import FastPath
+from staticgraph.runtime.executable import Executable
+from staticgraph.runtime.fetches import Fetches
+from staticgraph.runtime.memory.aligned import from_storage, to_storage
+from staticgraph.runtime.memory.buffer_pool import BufferPool
+from staticgraph.runtime.reports.recompile_reason import CallSignature, reason
+from staticgraph.runtime.step_compiler import StepCompiler
+from staticgraph.runtime.variables import PendingWrites, VariableStore
+
+PROGRAM_LIMIT = 128  # batches of ever new sizes must not fill the memory
+
+
+class ProgramCache:
+    """Programs of one set of fetches and fed tensors by signature.
+
+    A signature is the shapes of the feeds, the values of those feeds that shapes depend on, and the types of
+    the values of those variables that the graph does not tell.
+
+    Args:
+        graph: The user's graph.
+        fetches: What the programs compute.
+        feeds: The fed tensors, in the order of the arrays that the methods take.
+        compiler: Compiles the programs.
+        store: The variables.
+        calls: The host ops around the programs, which are then one segment of a run.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        fetches: Fetches,
+        feeds: tuple[Tensor, ...],
+        compiler: StepCompiler,
+        store: VariableStore,
+        calls: Calls = NO_CALLS,
+    ) -> None:
+        self.graph, self.fetches, self.feeds, self.calls = graph, fetches, feeds, calls
+        self.compiler, self.store = compiler, store
+        self.static: tuple[int, ...] = ()
+        self.variables: tuple[Operation, ...] = ()  # whose types a signature tells
+        self.recyclers = [BufferPool() for _ in fetches.tensors]
+        self._programs: dict[CallSignature, Executable] = {}
+
+    @property
+    def known(self) -> list[Executable]:
+        """The programs so far."""
+        return [*self._programs.values()]
+
+    def ready(self, arrays: Sequence[np.ndarray]) -> Executable | NeedsSegments:
+        """Return the program for arrays of these shapes, whose variables have the values that it needs."""
+        program, store = self.program(arrays), self.store
+        if isinstance(program, NeedsSegments):
+            return program
+        if program.version == store.version:
+            return program
+        missing = [op for op in program.needed if op not in store]
+        if missing:
+            raise uninitialized(missing)
+        if reshaped := self._reshaped(program):
+            self.variables = (*self.variables, *reshaped)
+            program = self.program(arrays)
+            if isinstance(program, NeedsSegments):
+                return program
+        program.version = store.version
+        return program
+
+    def program(self, arrays: Sequence[np.ndarray]) -> Executable | NeedsSegments:
+        """Return the program for arrays of these shapes, compiled if need be; or what must come before it."""
+        started = None
+        while True:
+            statics = tuple((i, arrays[i].tobytes()) for i in self.static)
+            types = {op: self.store.type_of(op) for op in self.variables}
+            signature = CallSignature(tuple(a.shape for a in arrays), statics, tuple(types.values()))
+            program = self._programs.get(signature)
+            if program is not None:
+                return program
+            why = reason(signature, [*self._programs], self.feeds, self.variables)
+            if started is None:
+                self.compiler.allow(self.fetches, why)
+                started = time.perf_counter()
+            match self.step(arrays, types):
+                case Step() as step:
+                    program = self.compiler.compile(step, statics, self.fetches, why, started)
+                    self._programs[signature] = program
+                    if len(self._programs) > PROGRAM_LIMIT:
+                        del self._programs[next(iter(self._programs))]
+                case NeedsFeeds(feeds):
+                    self.know(feeds)
+                case NeedsTypes(variables):
+                    self.variables = (*self.variables, *variables)
+                case needs:
+                    return needs
+
+    def adopt(self, program: Executable) -> None:
+        """Use a program that was made elsewhere, for feeds of the shapes that it takes."""
+        types = program.prepared.program.arguments[: len(self.feeds)]
+        self._programs[CallSignature(tuple(t.static_shape for t in types))] = program
+
+    def know(self, tensors: Sequence[Tensor]) -> None:
+        """Compile for the values of these feeds from now on."""
+        self.static = tuple(sorted({*self.static, *(self.feeds.index(t) for t in tensors)}))
+
+    def step(
+        self, arrays: Sequence[np.ndarray], types: Mapping[Operation, TensorType | None]
+    ) -> Step | Needs:
+        """Capture the step of a run with arrays of these shapes and variables of these types."""
+        with collector_paused():
+            from staticgraph.compiler.capture.capture import capture
+            from staticgraph.compiler.capture.request import CaptureRequest
+
+        feeds = {t: TensorType(t.dtype, a.shape) for t, a in zip(self.feeds, arrays, strict=True)}
+        static = {self.feeds[i]: arrays[i] for i in self.static}
+        tensors, targets = self.fetches.tensors, self.fetches.targets
+        settings, on_host = self.compiler.settings, self.compiler.backend.on_host
+        losses, checks = settings.check_nan, settings.check_bounds
+        request = CaptureRequest(
+            self.graph, tensors, targets, feeds, types, static, self.calls, losses, on_host, checks
+        )
+        return capture(request)
+
+    def run(self, program: Executable, arrays: Sequence[np.ndarray]) -> Any:
+        """Return the fetched structure for these values of the feeds; commit new values to the store."""
+        fetched, changes = self.call(program, arrays)
+        changes.commit(self.store)
+        return self.fetches.assemble([value[()] for value in fetched])
+
+    def call(
+        self, program: Executable, arrays: Sequence[np.ndarray]
+    ) -> tuple[list[np.ndarray], PendingWrites]:
+        """Run the program: the fetches, and what is to change in the store."""
+        stored = [to_storage(a, t.dtype) for a, t in zip(arrays, self.feeds, strict=True)]
+        results, changes = program.step(stored, self.store, self.recyclers)
+        fetched = (*self.fetches.tensors, *(t for _, t in program.prepared.step.captured))
+        return [from_storage(r, t.dtype) for r, t in zip(results, fetched, strict=True)], changes
+
+    def fast_path(self, order: tuple[int, ...]) -> FastPath:
+        """Return a new fast path for feeds that come as arguments in `order`. It refers to this cache."""
+        return self.compiler.backend.fast_path(self, order, self.store)
+
+    def _reshaped(self, program: Executable) -> list[Operation]:
+        """Return the variables whose value has another shape than the program reads."""
+        reads = program.prepared.step.reads
+        types = program.prepared.program.arguments[len(self.feeds) : len(self.feeds) + len(reads)]
+        pairs = ((op, self.store.type_of(op), type) for op, type in zip(reads, types, strict=True))
+        return [op for op, found, type in pairs if found is not None and found.shape != type.shape]

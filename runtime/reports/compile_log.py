@@ -1,0 +1,114 @@
+"""Log of a session's compiles: each with its cause, its time, and where the code came from."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import overload
+
+from staticgraph.compiler.graph.provenance import Provenance, user_frame
+from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.runtime.executable import Executable
+from staticgraph.runtime.reports.recompile_reason import Cause, Reason
+from staticgraph.runtime.reports.table import duration, table
+
+LIMIT = 10_000  # compiles that are remembered
+
+
+@dataclass(frozen=True, slots=True)
+class CompileEvent:
+    """One compile, as observers are told of it.
+
+    Attributes:
+        program: The new executable.
+        what: What it fetches.
+        reason: Why an older one does not do.
+        seconds: The time from the capture of the step on.
+    """
+
+    program: Executable
+    what: str
+    reason: Reason
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Compile:
+    """One compile: what was compiled and why, how long it took, and how many of its functions were compiled,
+    found in memory, or found on disk. `where` is the line of the user's program that had it done.
+    """
+
+    what: str
+    cause: Cause
+    why: str
+    seconds: float
+    compiled: int
+    from_memory: int
+    from_disk: int
+    where: Provenance | None
+
+    @property
+    def functions(self) -> int:
+        """The number of machine functions of the program: one or more per kernel, plus the step itself."""
+        return self.compiled + self.from_memory + self.from_disk
+
+    def __str__(self) -> str:
+        place = f", {self.where.short}" if self.where is not None else ""
+        made = f"{self.compiled} compiled, {self.from_memory} from memory, {self.from_disk} from disk"
+        return f"compiled {self.what} in {duration(1e9 * self.seconds)} ({made}): {self.why}{place}"
+
+
+class CompileLog(Sequence[Compile]):
+    """The compiles of a session, in order; printed, it is a table.
+
+    >>> import staticgraph as sg
+    >>> x = sg.placeholder(sg.float32, [None], name="x")
+    >>> total = sg.reduce_sum(x)
+    >>> with sg.Session() as sess:
+    ...     sums = [sess.run(total, {x: values}) for values in ([1, 2], [3, 4], [5, 6, 7])]
+    ...     [each.why for each in sess.compiles]
+    ['first run of these fetches with these feeds', 'x is float32[3], was float32[2]']
+    """
+
+    def __init__(self, tells: bool = False) -> None:
+        self._tells = tells  # on the standard error stream, too
+        self._entries: deque[Compile] = deque(maxlen=LIMIT)
+
+    def __call__(self, event: CompileEvent) -> None:
+        """Write down a compile: the log is an observer of the session's `StepCompiler`."""
+        reason, origins = event.reason, event.program.origins
+        entry = Compile(event.what, reason.cause, reason.text, event.seconds, *origins, user_frame())
+        self._entries.append(entry)
+        if self._tells:
+            print(entry, file=sys.stderr)
+
+    @overload
+    def __getitem__(self, index: int) -> Compile: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Compile]: ...
+    def __getitem__(self, index: int | slice) -> Compile | Sequence[Compile]:
+        return [*self._entries][index]
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[Compile]:
+        return iter([*self._entries])
+
+    @property
+    def seconds(self) -> float:
+        """The time that all of them took."""
+        return sum(each.seconds for each in self)
+
+    def __str__(self) -> str:
+        head = ("", "time", "functions", "compiled", "memory", "disk", "what", "why")
+        rows = [
+            (
+                str(number), duration(1e9 * each.seconds), str(each.functions), str(each.compiled),
+                str(each.from_memory), str(each.from_disk), each.what, each.why,
+            )
+            for number, each in enumerate(self, 1)
+        ]  # fmt: skip
+        title = f"{len(self)} compiles in {duration(1e9 * self.seconds)}"
+        return f"{title}\n{table(head, rows, left=(6, 7))}" if rows else "0 compiles"

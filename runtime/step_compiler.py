@@ -1,0 +1,81 @@
+"""Compiles the steps of a session on its backend, and tells observers of each compile."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from staticgraph.compiler.capture.step import Step
+from staticgraph.compiler.graph.errors import NoCompileError, layout
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.runtime.backend import Backend
+from staticgraph.runtime.executable import Executable
+from staticgraph.runtime.failures.checked_step import CheckedStep
+from staticgraph.runtime.fetches import Fetches
+from staticgraph.runtime.reports.compile_log import CompileEvent
+from staticgraph.runtime.reports.recompile_reason import Reason
+from staticgraph.runtime.switches.table import Settings
+
+# An op that was called in Python, what gives the values of its inputs, and its results; None if it failed.
+HostObserver = Callable[[Operation, Callable[[Tensor], Any], Sequence[Any] | None], None]
+
+
+class StepCompiler:
+    """The one place where a session compiles, so that compiles can be forbidden and observed.
+
+    Attributes:
+        backend: The device that compiles and runs.
+        settings: The switches of the session.
+        no_compile: True if compiling is an error.
+        observers: Called with each compile.
+        host_observers: Called with each op that is called in Python.
+        programs: The programs so far, and what they fetch.
+    """
+
+    def __init__(self, backend: Backend, settings: Settings | None = None) -> None:
+        self.backend = backend
+        self.settings = Settings() if settings is None else settings
+        self.no_compile = self.settings.no_compile
+        self.observers: list[Callable[[CompileEvent], None]] = []
+        self.host_observers: list[HostObserver] = []
+        self.programs: WeakKeyDictionary[Executable, str] = WeakKeyDictionary()
+
+    def allow(self, fetches: Fetches, reason: Reason) -> None:
+        """Raise NoCompileError if compiling is forbidden."""
+        if self.no_compile:
+            text = f"this session may not compile, and {fetches.text} would have to be: {reason.text}"
+            hint = "run it so once before you set no_compile, or feed what it was compiled for"
+            raise NoCompileError(layout(text, user_frame(), hint=hint))
+
+    def compile(
+        self,
+        step: Step,
+        static: Sequence[tuple[int, bytes]],
+        fetches: Fetches,
+        reason: Reason,
+        started: float,
+    ) -> Executable:
+        """Compile a step.
+
+        Args:
+            step: The step, as it was captured.
+            static: The feeds by number whose values it is captured for, with these values.
+            fetches: What it computes.
+            reason: Why it is compiled.
+            started: The time of `perf_counter` when its capture began.
+        """
+        last, finite = step.may_overwrite, self.settings.check_nan
+        if finite:
+            from staticgraph.compiler.capture.nan_guard import checked  # what few programs ask for
+
+            step = checked(step)
+        checks = CheckedStep(fetches.graph, lambda: step, last, finite) if step.checked else None
+        made = self.backend.compile(step, static, checks, fetches)
+        self.programs[made] = fetches.text
+        event = CompileEvent(made, fetches.text, reason, time.perf_counter() - started)
+        for observe in self.observers:
+            observe(event)
+        return made

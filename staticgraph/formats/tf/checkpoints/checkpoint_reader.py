@@ -1,0 +1,196 @@
+"""Reading of checkpoints without a session, and variables whose initial values come from a checkpoint."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from staticgraph.building.framework import init_scope, name_scope
+from staticgraph.building.inputs import constant
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.errors import NotFoundError, layout
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.formats.tf.checkpoints.checkpoint_state import latest_checkpoint
+from staticgraph.formats.tf.tensor_bundle import tensors_of
+from staticgraph.runtime.files import container
+from staticgraph.runtime.files.arrays import safetensors
+from staticgraph.runtime.files.checkpoint import checkpoint_file
+from staticgraph.runtime.files.nearest import nearest
+from staticgraph.runtime.files.values import owned
+from staticgraph.state.variable_lists import global_variables, trainable_variables
+from staticgraph.state.variables import Variable
+
+__all__ = [
+    "NewCheckpointReader",
+    "init_from_checkpoint",
+    "list_variables",
+    "load_checkpoint",
+    "load_variable",
+    "warm_start",
+]
+
+_WEIGHTS = "weights.safetensors"
+
+
+class NewCheckpointReader:
+    """The tensors of the checkpoint with the prefix `filepattern`, by name.
+
+    It may be one of ours, or one that TensorFlow wrote. NotFoundError where there is no such checkpoint,
+    InvalidFileError for a damaged one.
+    """
+
+    def __init__(self, filepattern: str) -> None:
+        def take(_: dict[str, Any], members: dict[str, memoryview]) -> dict[str, Any]:
+            found = safetensors.read(members[_WEIGHTS], _WEIGHTS)
+            return {name: (stored[0], owned(stored)) for name, stored in found.items()}
+
+        self._prefix = os.fspath(filepattern)
+        theirs = tensors_of(self._prefix)
+        if theirs is not None:
+            self._stored = dict(theirs)
+            return
+        self._stored = container.read(checkpoint_file(filepattern), "checkpoint", {}, (_WEIGHTS,), take)
+
+    def get_variable_to_shape_map(self) -> dict[str, list[int]]:
+        """The shapes."""
+        return {name: list(array.shape) for name, (_, array) in self._stored.items()}
+
+    def get_variable_to_dtype_map(self) -> dict[str, Any]:
+        """The dtypes."""
+        return {name: dtype for name, (dtype, _) in self._stored.items()}
+
+    def has_tensor(self, tensor_str: str) -> bool:
+        """Return True if the checkpoint has a tensor of this name.
+
+        Args:
+            tensor_str: The name.
+        """
+        return tensor_str in self._stored
+
+    def get_tensor(self, tensor_str: str) -> np.ndarray:
+        """A tensor. NotFoundError where there is none of that name."""
+        if tensor_str not in self._stored:
+            close = nearest(tensor_str, self._stored)
+            text = f"checkpoint {self._prefix} has no tensor {tensor_str!r}"
+            hint = f"it has {close!r}" if close else None
+            raise NotFoundError(layout(text, user_frame(), hint=hint))
+        return np.array(self._stored[tensor_str][1])
+
+    def debug_string(self) -> bytes:
+        """A line for each tensor: its name, dtype and shape."""
+        lines = [
+            f"{name} ({dtype.name}) {list(a.shape)}" for name, (dtype, a) in sorted(self._stored.items())
+        ]
+        return "\n".join(lines).encode()
+
+
+def load_checkpoint(ckpt_dir_or_file: str) -> NewCheckpointReader:
+    """The reader of a checkpoint, or of the latest one in a folder. ValueError where a folder has none."""
+    if not os.path.isdir(ckpt_dir_or_file):
+        return NewCheckpointReader(ckpt_dir_or_file)
+    prefix = latest_checkpoint(ckpt_dir_or_file)
+    if prefix is None:
+        raise ValueError(layout(f"the folder {ckpt_dir_or_file} has no checkpoint", user_frame()))
+    return NewCheckpointReader(prefix)
+
+
+def load_variable(ckpt_dir_or_file: str, name: str) -> np.ndarray:
+    """One tensor of a checkpoint. NotFoundError where there is none of that name.
+
+    >>> import os, staticgraph as sg, tempfile
+    >>> w = sg.Variable([1.0, 2.0], name="w")
+    >>> with sg.Session() as sess:
+    ...     _ = sess.run(sg.global_variables_initializer())
+    ...     path = sg.train.Saver().save(sess, os.path.join(tempfile.mkdtemp(), "model"))
+    >>> sg.train.list_variables(path), sg.train.load_variable(path, "w")
+    ([('w', [2])], array([1., 2.], dtype=float32))
+    """
+    return load_checkpoint(ckpt_dir_or_file).get_tensor(name.removesuffix(":0"))
+
+
+def list_variables(ckpt_dir_or_file: str) -> list[tuple[str, list[int]]]:
+    """Names and shapes of the tensors in a checkpoint, sorted."""
+    return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())
+
+
+def init_from_checkpoint(ckpt_dir_or_file: str, assignment_map: Mapping[str, Any]) -> None:
+    """Make variables begin as tensors of a checkpoint do: their initializers are replaced.
+
+    `assignment_map` maps a tensor's name to a variable or its name; or a scope of the checkpoint, "a/" or
+    "/", to one of the graph, for all variables in that. Call it before `global_variables_initializer()`.
+    ValueError for a tensor that the checkpoint lacks, and for one of another shape.
+    """
+    reader = load_checkpoint(ckpt_dir_or_file)
+    for key, target in sorted(assignment_map.items(), key=lambda item: item[0]):
+        for variable, tensor_name in _pairs(key, target):
+            _begin_as(variable, reader, tensor_name)
+
+
+def warm_start(
+    ckpt_to_initialize_from: str, vars_to_warm_start: Any = ".*", var_name_to_vocab_info: Any = None,
+    var_name_to_prev_var_name: Mapping[str, str] | None = None,
+) -> None:  # fmt: skip
+    """`init_from_checkpoint` for trainable variables whose name begins with a pattern, or for those in a
+    list.
+
+    A list of patterns chooses from all variables. `var_name_to_prev_var_name` maps names in the graph to
+    names in the checkpoint, where they differ.
+    """
+    if var_name_to_vocab_info:
+        text = "warm_start: var_name_to_vocab_info is not supported"
+        raise NotImplementedError(layout(text, user_frame()))
+    if vars_to_warm_start is None:
+        return
+    reader, earlier = load_checkpoint(ckpt_to_initialize_from), var_name_to_prev_var_name or {}
+    for variable in _chosen(vars_to_warm_start):
+        _begin_as(variable, reader, earlier.get(variable.op.name, variable.op.name))
+
+
+def _chosen(wanted: Any) -> list[Variable]:
+    if isinstance(wanted, str):
+        return [var for var in trainable_variables() if re.match(wanted, var.op.name)]
+    if all(isinstance(each, str) for each in wanted):
+        return [var for var in global_variables() if any(re.match(each, var.op.name) for each in wanted)]
+    return list(wanted)
+
+
+def _pairs(key: str, target: Any) -> Iterator[tuple[Variable, str]]:
+    """Variables and the names of the tensors that they begin as."""
+    if isinstance(target, Variable):
+        yield target, key
+        return
+    by_name = {var.op.name: var for var in global_variables()}
+    if target in by_name:
+        yield by_name[target], key
+        return
+    if not key.endswith("/"):
+        text = f"init_from_checkpoint: there is no variable {target!r} for tensor {key!r}"
+        raise ValueError(layout(text, user_frame(), hint='scopes end in a slash: {"old/": "new/"}'))
+    scope = target.rpartition("/")[0]
+    for name, variable in by_name.items():
+        if not scope or name.startswith(f"{scope}/"):
+            within = name[len(scope) :].lstrip("/")
+            yield variable, within if key == "/" else key + within
+
+
+def _begin_as(variable: Variable, reader: NewCheckpointReader, tensor_name: str) -> None:
+    if not reader.has_tensor(tensor_name):
+        known: Sequence[str] = list(reader.get_variable_to_shape_map())
+        close = nearest(tensor_name, known)
+        text = f"variable {variable.op.name}: checkpoint {reader._prefix} has no tensor {tensor_name!r}"
+        hint = f"it has {close!r}" if close else None
+        raise ValueError(layout(text, user_frame(), [("it", variable.op.where)], hint))
+    value = reader.get_tensor(tensor_name)
+    if not variable.shape.is_compatible_with(value.shape):
+        text = (
+            f"variable {variable.op.name} has shape {variable.shape}, and {tensor_name!r} has {value.shape}"
+        )
+        raise ValueError(layout(text, user_frame(), [("it", variable.op.where)]))
+    with variable.graph.as_default(), init_scope(), name_scope(f"{variable.op.name}/"):
+        initial = constant(value, variable.dtype, name="checkpoint_initializer")
+        variable._initial_value = initial
+        variable._initializer = ops.assign(variable.handle, initial, name="Assign").op

@@ -1,0 +1,108 @@
+"""Reader of meta graphs: the graph of a `MetaGraphDef` or a `.meta` file, and a Saver for its variables."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from staticgraph.building.framework import GraphKeys, get_default_graph
+from staticgraph.compiler.graph.errors import InvalidFileError, headline, layout
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.tensor import Operation
+from staticgraph.formats.tf.checkpoints.saver import Saver
+from staticgraph.formats.tf.graph_def.importing import import_graph_def
+from staticgraph.formats.tf.graph_def.nodes import GraphDefError
+from staticgraph.formats.tf.graph_def.ordering import edge, nodes_by_name
+from staticgraph.formats.tf.graph_def.saver_nodes import saved_names
+from staticgraph.formats.tf.messages import text_format
+from staticgraph.formats.tf.messages.graph import GraphDef
+from staticgraph.formats.tf.messages.meta_graph import MetaGraphDef
+from staticgraph.formats.tf.messages.wire import DecodeError
+from staticgraph.formats.tf.meta_graph.collections import read_collections
+
+__all__ = ["import_meta_graph", "read_meta_graph_file"]
+
+
+def import_meta_graph(
+    meta_graph_or_file: Any, clear_devices: bool = False, import_scope: str | None = None, **kwargs: Any
+) -> Saver | None:
+    """Add the graph of a `MetaGraphDef`, or of a `.meta` file, to the default graph, with its collections.
+
+    A Saver for its variables, whose values `restore` brings; None where it has none. `clear_devices` forgets
+    the devices that its nodes ask for; with `import_scope` all names lie in that scope. `input_map` is that
+    of `import_graph_def`. OSError where there is no such file, InvalidFileError for another file,
+    GraphDefError for nodes that cannot be imported and for two variables of one name.
+
+    >>> import os, tempfile
+    >>> import staticgraph as sg
+    >>> with sg.Graph().as_default(), sg.Session() as sess:
+    ...     w = sg.Variable([1.0, 2.0], name="w")
+    ...     _ = sess.run(w.initializer)
+    ...     path = sg.train.Saver().save(sess, os.path.join(tempfile.mkdtemp(), "model"))
+    >>> with sg.Graph().as_default(), sg.Session() as sess:
+    ...     sg.train.import_meta_graph(f"{path}.meta").restore(sess, path)
+    ...     sess.run("w:0")
+    array([1., 2.], dtype=float32)
+    """
+    given = meta_graph_or_file
+    meta = given if isinstance(given, MetaGraphDef) else read_meta_graph_file(given)
+    saved, _ = _import_scoped(meta, clear_devices, import_scope, **kwargs)
+    told = meta.saver_def if meta.HasField("saver_def") else None
+    if not saved and not get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES):
+        return None
+    try:
+        return Saver({key: op.outputs[0] for key, op in saved.items()} or None, saver_def=told)
+    except ValueError as error:
+        raise GraphDefError(layout(headline(error), user_frame())) from None
+
+
+def read_meta_graph_file(filename: Any) -> MetaGraphDef:
+    """The message in a file of bytes or text. OSError where there is no file, InvalidFileError for another
+    file.
+    """
+    path = os.fspath(filename)
+    if not os.path.isfile(path):
+        raise OSError(layout(f"File {path} does not exist.", user_frame()))
+    with open(path, "rb") as file:
+        data = file.read()
+    try:
+        return MetaGraphDef.FromString(data)
+    except DecodeError:
+        pass
+    try:
+        made: MetaGraphDef = text_format.Merge(data, MetaGraphDef())
+        return made
+    except ValueError:
+        text = f"Cannot parse file {path}: it is no MetaGraphDef, neither as bytes nor as text"
+    raise InvalidFileError(layout(text, user_frame()))
+
+
+def _import_scoped(
+    meta: MetaGraphDef, clear_devices: bool = False, import_scope: str | None = None, **kwargs: Any
+) -> tuple[dict[str, Operation], list[Any] | None]:
+    """Add a meta graph to the default graph: its nodes and collections.
+
+    The variables that its saver saves, by their names in checkpoints, and what `return_elements` asks for.
+    """
+    graph_def = GraphDef.FromString(meta.graph_def.SerializeToString())
+    if clear_devices:
+        for node in graph_def.node:
+            node.device = ""
+    graph = get_default_graph()
+    with graph.name_scope(import_scope) as opened:
+        scope = opened
+    input_map, wanted = kwargs.pop("input_map", None), kwargs.pop("return_elements", None)
+    try:
+        by_name = nodes_by_name(graph_def.node)
+        with graph.name_scope(None):
+            found = import_graph_def(graph_def, input_map, wanted, name=scope)
+        names = saved_names(by_name, meta.saver_def) if meta.HasField("saver_def") else {}
+        read_collections(
+            meta.collection_def, graph, scope, lambda name: graph.has_operation(f"{scope}{edge(name).node}")
+        )
+    except (GraphDefError, DecodeError, KeyError) as error:
+        text = headline(error)
+        raise GraphDefError(layout(text, user_frame())) from None
+    saved = {key: graph.get_operation_by_name(f"{scope}{name}") for key, name in names.items()}
+    variables = {key: op for key, op in saved.items() if op.definition.name == "variable"}  # and no tables
+    return variables, found

@@ -1,0 +1,1 @@
+"""The messages `Example` and `SequenceExample`, read in batches without a class for each."""

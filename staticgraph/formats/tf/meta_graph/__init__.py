@@ -1,0 +1,1 @@
+"""Graphs with their collections as TensorFlow's `MetaGraphDef` messages."""

@@ -1,0 +1,110 @@
+"""Collections of a graph as messages: names of nodes, texts, numbers, and variables with all their parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from staticgraph.building.framework import GraphKeys
+from staticgraph.compiler.graph.errors import InvalidFileError, headline, layout, misuse
+from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.formats.tf.log import log
+from staticgraph.formats.tf.messages.meta_graph import CollectionDef
+from staticgraph.formats.tf.messages.variable import VariableDef
+from staticgraph.formats.tf.messages.wire import DecodeError
+from staticgraph.state.variables import Variable
+
+__all__ = ["fill_collections", "read_collections"]
+
+_VARIABLES = {
+    GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES,
+    GraphKeys.MODEL_VARIABLES, GraphKeys.TRAINABLE_VARIABLES, GraphKeys.MOVING_AVERAGE_VARIABLES,
+    GraphKeys.GLOBAL_STEP, GraphKeys.EVAL_STEP,
+}  # fmt: skip
+_NOT_KEPT = {GraphKeys.SAVERS, GraphKeys.QUEUE_RUNNERS, GraphKeys.COND_CONTEXT, GraphKeys.WHILE_CONTEXT}
+
+
+def fill_collections(into: Any, graph: Graph, keys: Sequence[str] | None = None) -> None:
+    """Add the collections of `graph`, or those with `keys`, to the map of a message.
+
+    What cannot be said in a message is left out with a warning, as TensorFlow does.
+    """
+    for key in graph.get_all_collection_keys() if keys is None else keys:
+        items = graph.get_collection(key)
+        if not items or key in _NOT_KEPT:
+            continue
+        try:
+            message = _message(key, items)
+        except (TypeError, ValueError) as error:
+            log.warning("collection %r is not saved: %s", key, error)
+        else:
+            into[key].CopyFrom(message)
+
+
+def _message(key: str, items: list[Any]) -> CollectionDef:
+    if key in _VARIABLES and all(isinstance(item, Variable) for item in items):
+        return CollectionDef(bytes_list={"value": [_definition(v).SerializeToString() for v in items]})
+    match items[0]:
+        case str() | bytes():
+            texts = [item.encode() if isinstance(item, str) else item for item in items]
+            return CollectionDef(bytes_list={"value": texts})
+        case int():
+            return CollectionDef(int64_list={"value": items})
+        case float():
+            return CollectionDef(float_list={"value": items})
+    return CollectionDef(node_list={"value": [_name(item) for item in items]})
+
+
+def _name(item: Any) -> str:
+    if not isinstance(item, Tensor | Operation | Variable):
+        raise misuse(TypeError, f"a {type(item).__name__} has no name in a graph")
+    return item.name
+
+
+def _definition(variable: Variable) -> VariableDef:
+    return VariableDef(
+        variable_name=variable.name,
+        initializer_name=variable.initializer.name,
+        snapshot_name=variable.to_tensor().name,
+        initial_value_name=variable.initial_value.name,
+        trainable=variable.trainable,
+    )
+
+
+def read_collections(collections: Any, graph: Graph, scope: str, has: Callable[[str], bool]) -> None:
+    """Add what a message tells to the collections of `graph`, whose names lie in `scope`.
+
+    `has`: whether the node of this name, as the message says it, is in the graph.
+    """
+    variables: dict[bytes, Variable] = {}
+    for key in sorted(collections):
+        told = collections[key]
+        kind = told.WhichOneof("kind")
+        if kind is None or key in _NOT_KEPT:
+            continue
+        for value in getattr(told, kind).value:
+            match kind:
+                case "node_list":
+                    if has(value):
+                        graph.add_to_collection(key, graph.as_graph_element(f"{scope}{value}"))
+                case "bytes_list" if key in _VARIABLES:
+                    if value not in variables:
+                        variables[value] = _variable(value, scope)
+                    graph.add_to_collection(key, variables[value])
+                case "any_list":
+                    log.warning("collection %r holds messages of other types: they are left out", key)
+                    break
+                case _:
+                    graph.add_to_collection(key, value)
+
+
+def _variable(data: bytes, scope: str) -> Variable:
+    try:
+        told = VariableDef.FromString(data)
+        return Variable(variable_def=told, import_scope=scope.rstrip("/"))
+    except (DecodeError, KeyError, ValueError) as error:
+        why = headline(error)
+    text = f"a variable of the meta graph cannot be read: {why}"
+    raise InvalidFileError(layout(text, user_frame()))

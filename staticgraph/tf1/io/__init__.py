@@ -1,0 +1,77 @@
+"""Records, examples and other encoded things as tensors, and files of them (TF1's `tf.io`)."""
+
+from typing import TYPE_CHECKING
+
+from staticgraph.compiler.support.lazy_names import lazy_names
+
+# For type checkers. A program imports what it uses, by the table below.
+if TYPE_CHECKING:
+    from staticgraph.formats.tf.graph_def.files import *
+    from staticgraph.tf1.io.base64 import *
+    from staticgraph.tf1.io.decoding import *
+    from staticgraph.tf1.io.features import *
+    from staticgraph.tf1.io.parsing import *
+    from staticgraph.tf1.io.readers import *
+    from staticgraph.tf1.io.tensors import *
+    from staticgraph.tf1.io.tf_record import *
+    from staticgraph.tf1.io.whole_files import *
+    from staticgraph.tf1.queue import *
+
+__all__ = [
+    "FIFOQueue",
+    "FixedLenFeature",
+    "FixedLenSequenceFeature",
+    "FixedLengthRecordReader",
+    "IdentityReader",
+    "PaddingFIFOQueue",
+    "PriorityQueue",
+    "QueueBase",
+    "RandomShuffleQueue",
+    "ReaderBase",
+    "SparseFeature",
+    "TFRecordCompressionType",
+    "TFRecordOptions",
+    "TFRecordReader",
+    "TFRecordWriter",
+    "TextLineReader",
+    "VarLenFeature",
+    "WholeFileReader",
+    "decode_base64",
+    "decode_compressed",
+    "decode_csv",
+    "decode_raw",
+    "encode_base64",
+    "matching_files",
+    "parse_example",
+    "parse_sequence_example",
+    "parse_single_example",
+    "parse_single_sequence_example",
+    "parse_tensor",
+    "read_file",
+    "serialize_tensor",
+    "tf_record_iterator",
+    "write_file",
+    "write_graph",
+]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "staticgraph.formats.tf.graph_def.files": "write_graph",
+        "staticgraph.tf1.io.base64": "decode_base64 encode_base64",
+        "staticgraph.tf1.io.decoding": "decode_compressed decode_csv decode_raw",
+        "staticgraph.tf1.io.features": "FixedLenFeature FixedLenSequenceFeature SparseFeature VarLenFeature",
+        "staticgraph.tf1.io.parsing": (
+            "parse_example parse_sequence_example parse_single_example parse_single_sequence_example"
+        ),
+        "staticgraph.tf1.io.readers": (
+            "FixedLengthRecordReader IdentityReader ReaderBase TextLineReader TFRecordReader WholeFileReader"
+        ),
+        "staticgraph.tf1.io.tensors": "parse_tensor serialize_tensor",
+        "staticgraph.tf1.io.tf_record": (
+            "tf_record_iterator TFRecordCompressionType TFRecordOptions TFRecordWriter"
+        ),
+        "staticgraph.tf1.io.whole_files": "matching_files read_file write_file",
+        "staticgraph.tf1.queue": "FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue",
+    },
+)

@@ -1,0 +1,57 @@
+"""Arguments of layers in the words of Keras, and back: names for activations, initializers, regularizers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from staticgraph.state.layer import variable_options
+from staticgraph.tf1.keras import activations, constraints, initializers, regularizers
+
+# Modules with `get` and `serialize`, by the last word of an argument.
+_KINDS: dict[str, Any] = {
+    "activation": activations,
+    "initializer": initializers,
+    "regularizer": regularizers,
+    "constraint": constraints,
+}
+
+
+def resolved(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the `locals()` of a constructor as arguments for the layer of `sg.layers` behind it.
+
+    Names of activations, initializers, regularizers and constraints become what they stand for.
+    """
+    own = {name: value for name, value in arguments.items() if name not in ("self", "kwargs", "__class__")}
+    return {name: _got(name, value) for name, value in (own | arguments["kwargs"]).items()}
+
+
+def _got(name: str, value: Any) -> Any:
+    kind = name.rpartition("_")[2]
+    return _KINDS[kind].get(value) if kind in _KINDS else value
+
+
+def weight_options(prefix: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The initializer, regularizer and constraint of one weight of a layer, as `add_weight` takes them."""
+    names = (f"{prefix}_{kind}" for kind in ("initializer", "regularizer", "constraint"))
+    return variable_options(*(_got(name, arguments.get(name)) for name in names))
+
+
+def written(layer: Any) -> dict[str, Any]:
+    """Return the attributes that a layer's classes list in `config_names`, as data for `get_config`.
+
+    `kernel_options` stands for the options of the weight `kernel`, `weight_options` for those of all weights.
+    """
+    config: dict[str, Any] = {}
+    for made in reversed(type(layer).__mro__):
+        for name in vars(made).get("config_names", ()):
+            value, (prefix, _, kind) = getattr(layer, name), name.rpartition("_")
+            if kind != "options":
+                config[name] = _as_data(kind, value)
+                continue
+            for weight, options in (value if prefix == "weight" else {prefix: value}).items():
+                config |= {f"{weight}_{key}": _as_data(key, option) for key, option in options.items()}
+    return config
+
+
+def _as_data(kind: str, value: Any) -> Any:
+    return _KINDS[kind].serialize(value) if kind in _KINDS else value

@@ -1,0 +1,1 @@
+"""Sessions with hooks, threads and queues for training: `MonitoredSession`, `Supervisor`."""

@@ -1,0 +1,250 @@
+"""Batches out of queues that threads fill: `batch`, `shuffle_batch`, and their kin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from staticgraph.arrays.array_ops import broadcast_to, expand_dims, shape
+from staticgraph.arrays.casts import cast
+from staticgraph.arrays.indexing import boolean_mask
+from staticgraph.building.framework import name_scope
+from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.compiler.graph.dtypes import DType, bool_, float32
+from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.shapes import Shape, as_shape
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.mathematics.math_ops import maximum
+from staticgraph.tf1 import summary
+from staticgraph.tf1.queue import FIFOQueue, PaddingFIFOQueue, QueueBase, RandomShuffleQueue
+from staticgraph.tf1.training.queue_runner import QueueRunner, add_queue_runner
+
+__all__ = [
+    "batch", "batch_join", "maybe_batch", "maybe_batch_join", "maybe_shuffle_batch",
+    "maybe_shuffle_batch_join", "shuffle_batch", "shuffle_batch_join",
+]  # fmt: skip
+
+
+class _Inputs:
+    """Inputs of a queue: tensors of one or several threads, and a condition for elements to be added."""
+
+    def __init__(self, given: Sequence[Any], keep_input: Any, enqueue_many: bool) -> None:
+        self.original = given[0] if given else None
+        self.lists = [self._tensors(each) for each in given]
+        self.many = enqueue_many
+        if not self.lists or not self.lists[0]:
+            raise ValueError(layout("Expected at least one tensor in batch().", user_frame()))
+        self.dtypes = [t.dtype for t in self.lists[0]]
+        if any([t.dtype for t in each] != self.dtypes for each in self.lists):
+            text = "all entries of tensors_list must have as many tensors, of the same types"
+            raise TypeError(layout(text, user_frame()))
+        self._keep = None if keep_input is True else convert_to_tensor(keep_input, dtype=bool_)
+        rank = None if self._keep is None else self._keep.type.rank
+        if self._keep is not None and (rank is None or rank > int(enqueue_many)):
+            text = f"keep_input has shape {self._keep.shape}, it must be a scalar"
+            raise ValueError(layout(text + (" or a vector" if enqueue_many else ""), user_frame()))
+
+    @staticmethod
+    def _tensors(given: Any) -> list[Tensor]:
+        if isinstance(given, Mapping):
+            return [convert_to_tensor(given[key]) for key in sorted(given)]
+        listed = given if isinstance(given, list | tuple) else [given]
+        return [convert_to_tensor(t) for t in listed]
+
+    def shapes(self, given: Any) -> list[Shape | None]:
+        """The shapes of one element's components."""
+        if given is not None:
+            return [as_shape(each) for each in given]
+        columns = zip(*self.lists, strict=True)
+        return [_common([self._element(t) for t in column]) for column in columns]
+
+    def _element(self, tensor: Tensor) -> Shape | None:
+        known = tensor.type.shape
+        return known if known is None or not self.many else known[1:]
+
+    def enqueue(self, queue: QueueBase, tensors: list[Tensor]) -> Operation:
+        """The operation that adds some tensors to a queue."""
+        if self._keep is None:
+            return queue.enqueue_many(tensors) if self.many else queue.enqueue(tensors)
+        rows = tensors if self.many else [expand_dims(t, 0) for t in tensors]
+        mask = broadcast_to(self._keep, shape(rows[0])[:1])
+        return queue.enqueue_many([boolean_mask(t, mask) for t in rows])
+
+    def restored(self, dequeued: Any) -> Any:
+        """Batches nested as the tensors were given."""
+        listed = list(dequeued) if isinstance(dequeued, list | tuple) else [dequeued]
+        if isinstance(self.original, Mapping):
+            return dict(zip(sorted(self.original), listed, strict=True))
+        return listed if len(listed) > 1 else listed[0]
+
+
+def _common(shapes: list[Shape | None]) -> Shape | None:
+    first = shapes[0]
+    if first is None or any(s is None or len(s) != len(first) for s in shapes):
+        return None
+    return tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*shapes, strict=True))
+
+
+def _batches(
+    label: str, given: Sequence[Any], batch_size: Any, keep_input: Any, threads: int, capacity: int,
+    enqueue_many: bool, shapes: Any, dynamic_pad: bool, smaller: bool, shared_name: str | None,
+    name: str | None, shuffle: tuple[int, int | None] | None = None,
+) -> Any:  # fmt: skip
+    """Batches of what `threads` threads per entry of `given` put into a queue.
+
+    `shuffle`: how many elements are kept for a random choice, and a seed.
+    """
+    with name_scope(name, label) as scope:
+        inputs = _Inputs(given, keep_input, enqueue_many)
+        types, known = inputs.dtypes, inputs.shapes(shapes)
+        queue = _queue(capacity, types, known, shared_name, dynamic_pad, shuffle)
+        enqueues = [inputs.enqueue(queue, tensors) for tensors in inputs.lists] * threads
+        add_queue_runner(QueueRunner(queue, enqueues))
+        _summary(queue, capacity, shuffle)
+        take = queue.dequeue_up_to if smaller else queue.dequeue_many
+        return inputs.restored(take(batch_size, name=scope))
+
+
+def _queue(
+    capacity: int, types: list[DType], shapes: list[Shape | None], shared_name: str | None,
+    dynamic_pad: bool, shuffle: tuple[int, int | None] | None,
+) -> QueueBase:  # fmt: skip
+    if not dynamic_pad and any(each is None or None in each for each in shapes):
+        text = "All shapes must be fully defined: " + ", ".join(map(str, shapes))
+        hint = "use set_shape on the tensors, or dynamic_pad=True, or shapes="
+        raise ValueError(layout(text, user_frame(), hint=hint))
+    if shuffle is not None:
+        least, seed = shuffle
+        return RandomShuffleQueue(capacity, least, types, shapes, seed=seed, shared_name=shared_name)
+    kind = PaddingFIFOQueue if dynamic_pad else FIFOQueue
+    return kind(capacity, types, shapes, shared_name=shared_name)
+
+
+def _summary(queue: QueueBase, capacity: int, shuffle: tuple[int, int | None] | None) -> None:
+    """Add a summary to the graph: the fraction of the queue that is full.
+
+    With `shuffle`, only the part beyond the least number of elements counts.
+    """
+    if shuffle is None:
+        summary.scalar(f"fraction_of_{capacity}_full", cast(queue.size(), float32) * (1.0 / capacity))
+        return
+    least = shuffle[0]
+    room = max(1, capacity - least)
+    full = cast(maximum(0, queue.size() - least), float32) * (1.0 / room)
+    summary.scalar(f"fraction_over_{least}_of_{room}_full", full)
+
+
+def batch(
+    tensors: Any, batch_size: Any, num_threads: int = 1, capacity: int = 32, enqueue_many: bool = False,
+    shapes: Any = None, dynamic_pad: bool = False, allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None, name: str | None = None,
+) -> Any:  # fmt: skip
+    """Batches of `tensors`, a list or dict: each run takes `batch_size` values of them out of a queue.
+
+    `num_threads` threads compute the tensors and fill the queue, when `start_queue_runners` has started them.
+    `enqueue_many`: the rows of the tensors are elements. `dynamic_pad` pads elements of different sizes. When
+    the input ends, `allow_smaller_final_batch` gives the rest; OutOfRangeError follows.
+
+    ValueError where shapes are not known and `dynamic_pad` is False.
+
+    >>> import staticgraph as sg
+    >>> number = sg.train.range_input_producer(4, shuffle=False).dequeue()
+    >>> numbers = sg.train.batch([number], batch_size=3)
+    >>> with sg.Session() as sess:
+    ...     coord = sg.train.Coordinator()
+    ...     threads = sg.train.start_queue_runners(sess, coord)
+    ...     value = sess.run(numbers)
+    ...     coord.request_stop()
+    ...     coord.join(threads)
+    >>> value.tolist()
+    [0, 1, 2]
+    """
+    return _batches(
+        "batch", [tensors], batch_size, True, num_threads, capacity, enqueue_many, shapes, dynamic_pad,
+        allow_smaller_final_batch, shared_name, name,
+    )  # fmt: skip
+
+
+def maybe_batch(
+    tensors: Any, keep_input: Any, batch_size: Any, num_threads: int = 1, capacity: int = 32,
+    enqueue_many: bool = False, shapes: Any = None, dynamic_pad: bool = False,
+    allow_smaller_final_batch: bool = False, shared_name: str | None = None, name: str | None = None,
+) -> Any:  # fmt: skip
+    """`batch` of those values for which `keep_input` is true."""
+    return _batches(
+        "maybe_batch", [tensors], batch_size, keep_input, num_threads, capacity, enqueue_many, shapes,
+        dynamic_pad, allow_smaller_final_batch, shared_name, name,
+    )  # fmt: skip
+
+
+def batch_join(
+    tensors_list: Any, batch_size: Any, capacity: int = 32, enqueue_many: bool = False, shapes: Any = None,
+    dynamic_pad: bool = False, allow_smaller_final_batch: bool = False, shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:  # fmt: skip
+    """`batch` of several lists of tensors, with a thread for each."""
+    return _batches(
+        "batch_join", list(tensors_list), batch_size, True, 1, capacity, enqueue_many, shapes, dynamic_pad,
+        allow_smaller_final_batch, shared_name, name,
+    )  # fmt: skip
+
+
+def maybe_batch_join(
+    tensors_list: Any, keep_input: Any, batch_size: Any, capacity: int = 32, enqueue_many: bool = False,
+    shapes: Any = None, dynamic_pad: bool = False, allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None, name: str | None = None,
+) -> Any:  # fmt: skip
+    """`batch_join` of those values for which `keep_input` is true."""
+    return _batches(
+        "maybe_batch_join", list(tensors_list), batch_size, keep_input, 1, capacity, enqueue_many, shapes,
+        dynamic_pad, allow_smaller_final_batch, shared_name, name,
+    )  # fmt: skip
+
+
+def shuffle_batch(
+    tensors: Any, batch_size: Any, capacity: int, min_after_dequeue: int, num_threads: int = 1,
+    seed: int | None = None, enqueue_many: bool = False, shapes: Any = None,
+    allow_smaller_final_batch: bool = False, shared_name: str | None = None, name: str | None = None,
+) -> Any:  # fmt: skip
+    """`batch` in random order: each value is drawn from more than `min_after_dequeue` in the queue."""
+    return _batches(
+        "shuffle_batch", [tensors], batch_size, True, num_threads, capacity, enqueue_many, shapes, False,
+        allow_smaller_final_batch, shared_name, name, (min_after_dequeue, seed),
+    )  # fmt: skip
+
+
+def maybe_shuffle_batch(
+    tensors: Any, batch_size: Any, capacity: int, min_after_dequeue: int, keep_input: Any,
+    num_threads: int = 1, seed: int | None = None, enqueue_many: bool = False, shapes: Any = None,
+    allow_smaller_final_batch: bool = False, shared_name: str | None = None, name: str | None = None,
+) -> Any:  # fmt: skip
+    """`shuffle_batch` of those values for which `keep_input` is true."""
+    return _batches(
+        "maybe_shuffle_batch", [tensors], batch_size, keep_input, num_threads, capacity, enqueue_many, shapes,
+        False, allow_smaller_final_batch, shared_name, name, (min_after_dequeue, seed),
+    )  # fmt: skip
+
+
+def shuffle_batch_join(
+    tensors_list: Any, batch_size: Any, capacity: int, min_after_dequeue: int, seed: int | None = None,
+    enqueue_many: bool = False, shapes: Any = None, allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None, name: str | None = None,
+) -> Any:  # fmt: skip
+    """`shuffle_batch` of several lists of tensors, with a thread for each."""
+    return _batches(
+        "shuffle_batch_join", list(tensors_list), batch_size, True, 1, capacity, enqueue_many, shapes, False,
+        allow_smaller_final_batch, shared_name, name, (min_after_dequeue, seed),
+    )  # fmt: skip
+
+
+def maybe_shuffle_batch_join(
+    tensors_list: Any, batch_size: Any, capacity: int, min_after_dequeue: int, keep_input: Any,
+    seed: int | None = None, enqueue_many: bool = False, shapes: Any = None,
+    allow_smaller_final_batch: bool = False, shared_name: str | None = None, name: str | None = None,
+) -> Any:  # fmt: skip
+    """`shuffle_batch_join` of those values for which `keep_input` is true."""
+    return _batches(
+        "maybe_shuffle_batch_join", list(tensors_list), batch_size, keep_input, 1, capacity, enqueue_many,
+        shapes, False, allow_smaller_final_batch, shared_name, name, (min_after_dequeue, seed),
+    )  # fmt: skip

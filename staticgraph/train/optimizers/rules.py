@@ -1,0 +1,226 @@
+"""The table of update rules: each is one formula, for all optimizers that are known by it.
+
+A formula gets the gradient `g`, the cell `w` of the variable, the cells of the slots, and hyperparameters
+`h`. An optimizer of `train`, of Keras or of contrib names a rule, and has its own names and defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+from staticgraph.arrays.indexed_slices import IndexedSlices
+from staticgraph.building.inputs import group
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.state.variables import Variable
+from staticgraph.train.optimizers.cells import (
+    Cell,
+    Sparse,
+    all_rows,
+    decaying_rows,
+    touched_rows,
+    touched_rows_in_place,
+    touched_rows_of_decaying,
+)
+
+Hyper = SimpleNamespace
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A formula that writes new values to the cells of a variable and of its slots.
+
+    `sparse` chooses the cells for a sparse gradient.
+    """
+
+    formula: Callable[..., None]
+    sparse: Sparse = touched_rows
+
+    def apply(
+        self, gradient: Tensor | IndexedSlices, variable: Variable, slots: Mapping[str, Variable], h: Hyper
+    ) -> Operation:
+        """Make the operation of one update.
+
+        Args:
+            gradient: The gradient of the loss by `variable`.
+            variable: The variable that is updated.
+            slots: The variables that belong to it, by the names of the formula's arguments.
+            h: The hyperparameters of the formula. Tensors among them have the dtype of the gradient.
+        """
+        place: Callable[[Variable], Cell] = Cell
+        slot_place: Callable[[Variable], Cell] = Cell
+        if isinstance(gradient, IndexedSlices):
+            gradient, place, slot_place = self.sparse(gradient, variable)
+        target = place(variable)
+        cells = {name: slot_place(slot) for name, slot in slots.items()}
+        self.formula(gradient, target, **cells, h=h)
+        writes = [cell.write() for cell in (*cells.values(), target)]
+        return writes[0] if len(writes) == 1 else group(*writes)
+
+
+def rule(sparse: Sparse = touched_rows) -> Callable[[Callable[..., None]], Rule]:
+    """Make a rule of a formula."""
+    return lambda formula: Rule(formula, sparse)
+
+
+@rule(touched_rows_in_place)
+def gradient_descent(g: Tensor, w: Cell, h: Hyper) -> None:
+    """Along the gradient."""
+    w.subtract(g * h.learning_rate)
+
+
+@rule()
+def momentum(g: Tensor, w: Cell, total: Cell, h: Hyper, of_steps: bool = False) -> None:
+    """Along a decaying total of gradients; or, `of_steps`, of the steps that plain descent would make."""
+    rate = h.learning_rate
+    if of_steps:
+        g, rate = g * -rate, -1.0
+    new = total.set(total.value * h.momentum + g)
+    w.subtract(g * rate + new * h.momentum * rate if h.nesterov else new * rate)
+
+
+momentum_of_steps = Rule(partial(momentum.formula, of_steps=True))
+
+
+@rule(decaying_rows)
+def adam(
+    g: Tensor, w: Cell, m: Cell, v: Cell, h: Hyper, largest: Cell | None = None, nesterov: bool = False
+) -> None:
+    """Averages of gradients and of their squares (Kingma and Ba, 2014).
+
+    `largest`: of the averages of squares (AMSGrad). `nesterov`: the step takes the gradient's part of the
+    average twice (Dozat, 2016).
+    """
+    mean, squares = m.average(g, h.beta1), v.average(g * g, h.beta2)
+    if largest is not None:
+        squares = largest.set(ops.maximum(largest.value, squares))
+    if nesterov:
+        mean = mean * h.beta1 + g * (1.0 - h.beta1)
+    rate = h.learning_rate * ops.sqrt(1.0 - h.beta2_power) / (1.0 - h.beta1_power)
+    w.subtract(mean * rate / (ops.sqrt(squares) + h.epsilon))
+
+
+lazy_adam = Rule(adam.formula, touched_rows)
+nesterov_adam = Rule(partial(adam.formula, nesterov=True), touched_rows_of_decaying)
+
+
+@rule()
+def adamax(g: Tensor, w: Cell, m: Cell, v: Cell, h: Hyper) -> None:
+    """Adam with the largest of recent gradients in place of the root of their mean square."""
+    mean = m.average(g, h.beta1)
+    largest = v.set(ops.maximum(v.value * h.beta2, ops.abs(g)))
+    w.subtract(mean * (h.learning_rate / (1.0 - h.beta1_power)) / (largest + h.epsilon))
+
+
+@rule(touched_rows_of_decaying)
+def nadam(g: Tensor, w: Cell, m: Cell, v: Cell, h: Hyper) -> None:
+    """Adam with Nesterov's momentum on a schedule (Dozat, 2016).
+
+    `h.now` and `h.following` are the momenta of this step and of the next, `h.product` that of all up to now.
+    """
+    mean, squares = m.average(g, h.beta1), v.average(g * g, h.beta2)
+    ahead = (1.0 - h.now) * g / (1.0 - h.product) + h.following * mean / (1.0 - h.product * h.following)
+    w.subtract(h.learning_rate * ahead / (ops.sqrt(squares / (1.0 - h.beta2_power)) + h.epsilon))
+
+
+@rule()
+def rmsprop(
+    g: Tensor, w: Cell, rms: Cell, h: Hyper, total: Cell | None = None, mean: Cell | None = None
+) -> None:
+    """Gradients over the root of the average of their squares (Tieleman and Hinton, 2012).
+
+    `mean` is the average of gradients, whose square is taken off. `total` is that of steps, with momentum;
+    then epsilon is inside of the root.
+    """
+    squares = rms.average(g * g, h.decay)
+    if mean is not None:
+        center = mean.average(g, h.decay)
+        squares = squares - center * center
+    if total is None:
+        w.subtract(g * h.learning_rate / (ops.sqrt(squares) + h.epsilon))
+    else:
+        step = g * h.learning_rate * ops.rsqrt(squares + h.epsilon)
+        w.subtract(total.set(total.value * h.momentum + step))
+
+
+decaying_rmsprop = Rule(rmsprop.formula, touched_rows_of_decaying)
+
+
+@rule()
+def adagrad(g: Tensor, w: Cell, total: Cell, h: Hyper) -> None:
+    """Gradients over the root of the total of their squares (Duchi, Hazan and Singer, 2011)."""
+    squares = total.set(total.value + g * g)
+    step = g * h.learning_rate
+    w.subtract(step * ops.rsqrt(squares) if h.epsilon is None else step / (ops.sqrt(squares) + h.epsilon))
+
+
+@rule()
+def adadelta(g: Tensor, w: Cell, squares: Cell, steps: Cell, h: Hyper) -> None:
+    """Steps as large as recent steps were, relative to recent gradients (Zeiler, 2012)."""
+    mean = squares.set(squares.value * h.rho + g * g * (1.0 - h.rho))
+    step = ops.sqrt(steps.value + h.epsilon) * ops.rsqrt(mean + h.epsilon) * g
+    steps.set(steps.value * h.rho + step * step * (1.0 - h.rho))
+    w.subtract(step * h.learning_rate)
+
+
+@rule()
+def ftrl(g: Tensor, w: Cell, squares: Cell, linear: Cell, h: Hyper) -> None:
+    """The leader follows from all gradients, with penalties (McMahan et al., 2013)."""
+
+    def root(total: Tensor) -> Tensor:
+        plain = isinstance(h.learning_rate_power, float) and h.learning_rate_power == -0.5
+        return ops.sqrt(total) if plain else ops.pow(total, -h.learning_rate_power)
+
+    before = squares.value
+    after = root(squares.set(before + g * g))
+    shrunk = g + 2.0 * h.shrinkage * w.value if h.shrinkage else g
+    pull = linear.set(linear.value + shrunk - (after - root(before)) / h.learning_rate * w.value)
+    held = ops.minimum(ops.maximum(pull, -h.l1), h.l1)
+    w.set((held - pull) / (after / h.learning_rate + 2.0 * h.l2))
+
+
+def _shrunk(value: Tensor, by: Any) -> Tensor:
+    """Each element moved towards zero by `by`, and no further than zero."""
+    return ops.sign(value) * ops.maximum(ops.abs(value) - by, 0.0)
+
+
+def _proximal(value: Tensor, rate: Tensor, h: Hyper) -> Tensor:
+    """Apply the proximal operator of `rate` times the penalties: l1 leaves few weights, l2 small ones."""
+    return (_shrunk(value, rate * h.l1) if h.l1 > 0.0 else value) / (1.0 + h.l2 * rate)
+
+
+@rule()
+def proximal_descent(g: Tensor, w: Cell, h: Hyper) -> None:
+    """Along the gradient, then the exact effect of penalties (Duchi and Singer, 2009)."""
+    w.set(_proximal(w.value - g * h.learning_rate, h.learning_rate, h))
+
+
+@rule()
+def proximal_adagrad(g: Tensor, w: Cell, total: Cell, h: Hyper) -> None:
+    """Adagrad, then the exact effect of penalties."""
+    rate = h.learning_rate * ops.rsqrt(total.set(total.value + g * g))
+    w.set(_proximal(w.value - g * rate, rate, h))
+
+
+@rule()
+def dual_averaging(g: Tensor, w: Cell, sums: Cell, squares: Cell, h: Hyper) -> None:
+    """Adagrad on the totals of all gradients, not on the weights before (Duchi, Hazan and Singer, 2011)."""
+    pull = sums.set(sums.value + g)
+    size = ops.sqrt(squares.set(squares.value + g * g))
+    if h.l1 > 0.0:
+        pull = _shrunk(pull, h.steps * h.l1)
+    w.set(-h.learning_rate * pull / (h.l2 * h.steps * h.learning_rate + size))
+
+
+@rule(all_rows)
+def sign(g: Tensor, w: Cell, m: Cell, h: Hyper) -> None:
+    """Longer steps if the gradient has the sign of its average (Bello et al., 2017).
+
+    `h.factor` maps how well the signs agree, from -1 to 1, to the factor of a step.
+    """
+    mean = m.set(m.value * h.beta + g * (1.0 - h.beta))
+    w.subtract(h.learning_rate * h.factor(h.sign_decay * ops.sign(g) * ops.sign(mean)) * g)

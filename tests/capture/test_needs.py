@@ -1,0 +1,165 @@
+"""Needs: what a capture returns in place of a step, and that an answer leads to the step."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import staticgraph as sg
+from staticgraph.compiler.capture.capture import capture
+from staticgraph.compiler.capture.needs import Needs, NeedsFeeds, NeedsHost, NeedsStage, NeedsTypes
+from staticgraph.compiler.capture.request import CaptureRequest
+from staticgraph.compiler.capture.step import Step
+from staticgraph.compiler.capture.table import BY_NAME, GIVEN
+from staticgraph.compiler.graph.opdef import OPS
+from staticgraph.compiler.graph.shapes import TensorType
+from tests.passes.steps import captured, step_of
+
+CAPTURE = Path(__file__).resolve().parents[2] / "compiler" / "capture"
+
+
+def with_types(fetch: Any, types: dict[Any, TensorType | None]) -> Step | Needs:
+    """Capture a tensor, if the variables have values of these types."""
+    return capture(CaptureRequest(fetch.graph, [fetch], [], {}, types))
+
+
+# Feeds
+
+
+def test_all_fed_truth_values_that_decide_are_asked_for_at_once():
+    a, b = (sg.placeholder(sg.bool, [], name) for name in "ab")
+    y = sg.cond(sg.logical_and(a, b), lambda: 1.0, lambda: 2.0)
+    needs = captured([y], {a: True, b: False})
+    assert isinstance(needs, NeedsFeeds) and set(needs.feeds) == {a, b}
+    values = {a: np.bool_(True), b: np.bool_(False)}
+    assert step_of([y], values, static=values).function.results[0].constant == 2.0
+
+
+def test_a_need_inside_of_regions_is_handed_up():
+    n, x = sg.placeholder(sg.int32, [], "n"), sg.placeholder(sg.float32, [], "x")
+
+    def body(i: Any, total: Any) -> tuple[Any, Any]:
+        more = sg.cond(total > x, lambda: sg.reduce_sum(sg.fill([n], 1.0)), lambda: 0.0)
+        return i + 1, total + more
+
+    _, y = sg.while_loop(lambda i, total: i < 3, body, [0, x])
+    assert captured([y], {n: 2, x: 1.0}) == NeedsFeeds((n,))
+    step = step_of([y], {n: 2, x: 1.0}, static={n: np.int32(2)})
+    assert "loop" in {node.op.name for node in step.function.nodes}
+
+
+def test_a_branch_that_differs_in_shape_is_asked_for():
+    x = sg.placeholder(sg.float32, [], name="x")
+    y = sg.cond(x > 0.0, lambda: sg.zeros([2]), lambda: sg.zeros([3]))
+    assert captured([y], {x: 1.0}) == NeedsFeeds((x,))
+
+
+# Types of variables
+
+
+def test_the_type_of_a_variable_whose_shape_is_open_is_asked_for():
+    w = sg.Variable(sg.zeros([2]), validate_shape=False, name="w")
+    y = sg.reduce_sum(w + 1.0)
+    needs = with_types(y, {})
+    assert needs == NeedsTypes((w.op,))
+    step = with_types(y, {w.op: TensorType(sg.float32, (5,))})
+    assert isinstance(step, Step) and step.function.params[0].shape == (5,)
+
+
+def test_an_assignment_asks_for_no_type():
+    w = sg.Variable(sg.zeros([2]), validate_shape=False, name="w")
+    assert isinstance(captured([w.initializer]), Step)
+
+
+def test_whether_a_variable_has_a_value_is_asked_for():
+    w = sg.Variable(1.0, name="w")
+    y = sg.is_variable_initialized(w)
+    assert with_types(y, {}) == NeedsTypes((w.op,))
+    for type, known in ((None, False), (TensorType(sg.float32, ()), True)):
+        step = with_types(y, {w.op: type})
+        assert isinstance(step, Step) and bool(step.function.results[0].constant) is known
+
+
+# An earlier stage
+
+
+def test_the_trip_count_of_a_loop_is_asked_for_by_its_derivative():
+    x = sg.placeholder(sg.float32, [], name="x")
+    y = sg.while_loop(lambda a: a < 9.0, lambda a: a * a, [x])
+    [slope] = sg.gradients(y, x)
+    needs = captured([slope], {x: 2.0})
+    assert isinstance(needs, NeedsStage)
+    [rounds] = needs.tensors
+    assert rounds is rounds.op.outputs[-1] and rounds.op.type == "While"
+
+
+def test_a_shape_that_state_decides_in_a_branch_needs_an_earlier_stage():
+    n, x = sg.Variable(3, name="n"), sg.placeholder(sg.float32, [], "x")
+    size = sg.identity(n)
+    y = sg.cond(x > 0.0, lambda: sg.reduce_sum(sg.fill([size], x)), lambda: x)
+    needs = captured([y], {x: 1.0})
+    assert isinstance(needs, NeedsStage) and not needs.tensors[0].type.dtype.is_floating
+
+
+# Python
+
+
+def test_the_result_of_a_host_op_is_asked_for():
+    x = sg.placeholder(sg.float32, [], name="x")
+    y = sg.py_func(lambda v: v, [x], sg.float32)
+    y.set_shape([])
+    assert captured([sg.exp(y)], {x: 1.0}) == NeedsHost(y.op)
+
+
+def growing(x: Any) -> Any:
+    """A loop that doubles a vector as often as data decide."""
+    shapes = [sg.TensorShape([None])]
+    return sg.while_loop(lambda a: sg.reduce_sum(a) < 9.0, lambda a: sg.concat([a, a], 0), [x], shapes)
+
+
+def test_a_loop_that_only_python_can_do_is_a_host_op():
+    x = sg.placeholder(sg.float32, [1], name="x")
+    y = growing(x)
+    loop = next(op for op in x.graph.get_operations() if op.type == "While")
+    assert captured([y], {x: [1.0]}) == NeedsHost(loop)
+    with sg.Session() as sess:
+        assert sess.run(y, {x: [1.0]}).shape == (16,)
+
+
+def test_the_results_of_such_a_loop_are_given_to_a_drawing():
+    x = sg.placeholder(sg.float32, [1], name="x")
+    picture = sg.visualize(sg.tanh(growing(x)), stage="optimized")
+    assert "tanh" in str(picture.dot).lower()
+
+
+# What capture answers itself
+
+
+def test_the_shape_of_rows_is_found_by_a_second_walk():
+    x = sg.placeholder(sg.float32, [3], name="x")
+    rows = sg.TensorArray(sg.float32, size=2, infer_shape=False)
+    rows = rows.write(0, x).write(1, x * 2.0)
+    step = step_of([rows.stack()], {x: np.zeros(3)})
+    assert step.function.results[0].shape == (2, 3)
+
+
+# The table
+
+
+def test_names_in_the_table_are_ops():
+    assert BY_NAME.keys() | GIVEN.keys() <= OPS.keys()
+    assert BY_NAME.keys().isdisjoint(GIVEN)
+
+
+def test_no_exception_carries_a_need():
+    """The one exception of the folder is for those who ask for a digest."""
+    classes = (
+        node
+        for path in CAPTURE.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef) and any("Exception" in ast.unparse(base) for base in node.bases)
+    )
+    assert [node.name for node in classes] == ["NoDigest"]

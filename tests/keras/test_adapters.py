@@ -1,0 +1,37 @@
+"""Layers of Keras are those of `sg.layers`, and all optimizers are names for rules of one table."""
+
+import inspect
+
+import pytest
+
+import staticgraph as sg
+from staticgraph.layers.convolution import Transposed
+from staticgraph.tf1.compat.contrib import optimizers as contrib
+from staticgraph.train.optimizers import rules
+from staticgraph.train.optimizers.rule_optimizer import RuleOptimizer
+
+BASES = {name: made for name, made in vars(sg.layers).items() if inspect.isclass(made)}
+BASES["Conv2DTranspose"] = Transposed  # which is of two and three axes in Keras
+del BASES["Flatten"]  # the two leave other operations in the graph
+
+ARGUMENTS = {"learning_rate": 0.1, "momentum": 0.9, "global_step": 0}
+ABSTRACT = (sg.train.Optimizer, sg.keras.optimizers.Optimizer, RuleOptimizer)
+OPTIMIZERS = {
+    made.__name__: made
+    for module in (sg.train, sg.keras.optimizers, contrib)
+    for name, made in vars(module).items()
+    if hasattr(made, "apply_gradients") and made not in ABSTRACT and not name.startswith("_")
+}
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_a_layer_of_keras_is_that_of_sg(name):
+    assert issubclass(getattr(sg.keras.layers, name), BASES[name])
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_an_optimizer_has_a_rule_of_the_table(name):
+    parameters = inspect.signature(OPTIMIZERS[name]).parameters.values()
+    needed = [p.name for p in parameters if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
+    made = OPTIMIZERS[name](**{each: ARGUMENTS[each] for each in needed})
+    assert made.rule in vars(rules).values()

@@ -1,0 +1,189 @@
+"""Names that are imported when they are first used: the tables tell where they are, and nothing is lost.
+
+What is imported when is counted here, too.
+"""
+
+import ast
+import importlib
+import json
+import os
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import staticgraph as sg
+from staticgraph.compiler.graph.opdef import METHODS, OPS
+from staticgraph.compiler.support.extensions import EXTENSIONS
+from staticgraph.public_names import NAMES
+
+ROOT = Path(__file__).resolve().parent.parent
+# Packages whose names are imported on first use.
+PACKAGES = [sg, sg.nn, sg.debugging, sg.sparse, sg.layers, sg.train, sg.io, sg.graph_def]
+
+
+def fresh(program: str) -> str:
+    """What a program prints in a process of its own."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    run = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def for_type_checkers(package: ModuleType) -> dict[str, tuple[str, str]]:
+    """The names that a package imports under `if TYPE_CHECKING`: the module, and the name there."""
+    homes = {}
+    for block in ast.parse(Path(package.__file__).read_text()).body:
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING":
+            for statement in block.body:
+                assert isinstance(statement, ast.ImportFrom)
+                for alias in statement.names:
+                    for name in _imported(statement.module, alias.name):
+                        homes[alias.asname or name] = statement.module, name
+    return homes
+
+
+def _imported(module: str, name: str) -> list[str]:
+    return importlib.import_module(module).__all__ if name == "*" else [name]
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
+def test_tables_say_what_type_checkers_see(package: ModuleType):
+    seen = for_type_checkers(package)
+    missing = [name for name in package.__all__ if name not in seen and not hasattr(package, name)]
+    assert not missing
+    for name, (module, inner) in seen.items():
+        if name in package.__all__ or package is sg:
+            home = importlib.import_module(module)
+            assert getattr(package, name) is getattr(home, inner), f"{package.__name__}.{name} of {module}"
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
+def test_all_names_are_there(package: ModuleType):
+    assert {*package.__all__} <= {*dir(package)}
+    assert not [name for name in package.__all__ if not hasattr(package, name)]
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
+def test_no_module_has_the_name_of_a_function(package: ModuleType):
+    """The import of such a module would put it in the function's place."""
+    modules = {module.name for module in pkgutil.iter_modules(package.__path__)}
+    taken = [n for n in modules & {*package.__all__} if not isinstance(getattr(package, n), ModuleType)]
+    assert not taken
+
+
+def test_the_table_of_public_names_has_no_name_twice():
+    names = [entry.partition("=")[0] for listed in NAMES.values() for entry in listed.split()]
+    assert len(names) == len({*names})
+
+
+def test_names_can_be_imported():
+    assert fresh("from staticgraph import *; import sys; sys.stdout.write(tanh.__name__)") == "tanh"
+    assert fresh("from staticgraph import gradients as f; print(f.__name__)") == "gradients\n"
+
+
+def test_a_name_that_is_none():
+    with pytest.raises(AttributeError, match=r"module 'staticgraph\.nn' has no attribute 'rellu'"):
+        sg.nn.rellu
+
+
+def test_tables_of_homes_are_what_the_files_declare():
+    program = """
+import importlib, json, pkgutil, sys
+from staticgraph.compiler import ops
+from staticgraph.compiler.support.lazy_names import LazyTable
+found = {}
+def put(self, name, value):
+    frame = sys._getframe(1)
+    while frame.f_code.co_name != "<module>":
+        frame = frame.f_back
+    found.setdefault(str(id(self)), {})[name] = frame.f_globals["__name__"]
+    self._values[name] = value
+LazyTable.__setitem__ = put
+from staticgraph.compiler.graph.opdef import METHODS, OPS, PRIMITIVE_OPS
+from staticgraph.compiler.support.extensions import EXTENSIONS
+from staticgraph.formats.tf.graph_def.export import EXCEPTIONS
+from staticgraph.formats.tf.graph_def.nodes import READERS
+from staticgraph.formats.tf.messages.fields import TYPES
+tables = METHODS, OPS, PRIMITIVE_OPS, EXTENSIONS, EXCEPTIONS, READERS, TYPES
+for table in tables:
+    list(map(table.__getitem__, table._homes))
+for file in pkgutil.iter_modules(ops.__path__):
+    importlib.import_module(f"{ops.__name__}.{file.name}")
+print(json.dumps([[found[str(id(table))], table._homes] for table in tables]))
+"""
+    for declared, homes in json.loads(fresh(program)):
+        assert homes.items() <= declared.items()
+        files = {*homes.values()}  # whatever else these have must be in the table, too
+        beside = {name: home for name, home in declared.items() if name.split(".")[0] not in homes}
+        assert not {
+            n: h for n, h in beside.items() if h in files or h.startswith("staticgraph.compiler.ops.")
+        }
+
+
+def test_extensions_are_found():
+    assert {name: f.__module__ for name, f in EXTENSIONS.items()} == {
+        n: EXTENSIONS.home(n) for n in EXTENSIONS
+    }
+    assert "std" in METHODS
+    assert "some_names" in OPS
+    assert "nothing" not in OPS
+
+
+COUNTED = """
+import sys
+
+def ours():
+    return {name for name in sys.modules if name.split(".")[0] == "staticgraph"}
+
+def beyond(before):
+    return len(ours() - before)
+"""
+
+TRAINED = """
+import staticgraph as sg
+v, s = sg.Variable([1.0]), sg.Session()
+s.run(v.initializer)
+b = ours()"""
+
+# Modules of this package that a program loads, at most: raise none of them without a reason.
+MODULES = {
+    "import": (65, "import staticgraph; print(len(ours()))"),
+    "a first run": (
+        300,
+        "import staticgraph as sg; x = sg.placeholder('float32', [4, 3]);"
+        "sg.Session().run(sg.reduce_sum(sg.nn.relu(x * 2.0 + 1.0)), {x: [[1.0] * 3] * 4});"
+        "print(len(ours()))",
+    ),
+    "save of a Saver": (
+        58,
+        f"{TRAINED}; sg.train.Saver().save(s, './model'); print(beyond(b))",
+    ),
+    "save": (
+        30,
+        f"{TRAINED}; sg.save('model.sg', dict(y=v * 2.0), session=s); print(beyond(b))",
+    ),
+    "the program of README.md": (
+        370,
+        f"import re; text = open({str(ROOT / 'README.md')!r}).read();"
+        "code = re.search(r'```python\\n(.*?)```', text, re.S)[1].replace('range(500)', 'range(1)');"
+        "exec(code.replace('print(', 'str(')); print(len(ours()))",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", MODULES)
+def test_few_modules_are_imported(what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    most, program = MODULES[what]
+    monkeypatch.chdir(tmp_path)
+    assert int(fresh(COUNTED + program)) <= most
+
+
+def test_a_drawing_and_a_run_load_nothing_for_gpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    program = "x = sg.constant(2.0) * 3.0; sg.Session().run(x); sg.visualize(x, 'x.dot')"
+    found = fresh(f"{COUNTED}import staticgraph as sg; {program}; print(*ours())").split()
+    assert not [name for name in found if name.startswith("staticgraph.compiler.codegen.cuda")]
