@@ -21,6 +21,7 @@ REACHED = {
     "staticgraph.compiler.graph.scopes": "api/test_graph_scopes.py::test_name_scopes_nest_and_are_numbered",
     "staticgraph.formats.contents": "commands/test_inspect.py::test_the_weights_are_told",
     "staticgraph.formats.onnx.read": "onnx/test_load.py::test_a_model_is_read_from_a_file_and_from_bytes",
+    "staticgraph.formats.tf.examples": "api/test_parsing.py::test_numbers_that_are_not_packed",
     "staticgraph.formats.tf.graph_def.read": "graph_def/test_models.py::test_what_tensorflow_wrote_runs_here",
     "staticgraph.formats.tf.graph_def.write": "errors/test_restore_another_name.py::test_message",
     "staticgraph.formats.tf.graph_nodes": "graph_def/test_models.py::test_nodes_that_only_tensorflow_makes",
