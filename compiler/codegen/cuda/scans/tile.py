@@ -10,9 +10,9 @@ Of keys that are equal, the column decides, so that no two are.
 
 from __future__ import annotations
 
-from staticgraph.compiler.codegen.cuda.card import WARP
 from staticgraph.compiler.codegen.cuda.expr import CudaWriter, index_type
 from staticgraph.compiler.codegen.cuda.function import FunctionCall
+from staticgraph.compiler.codegen.cuda.limits import WARP
 from staticgraph.compiler.codegen.cuda.scans.ranking import Ranking
 from staticgraph.compiler.graph.dtypes import int32, uint32, uint64
 from staticgraph.compiler.kernel.expr import Index
@@ -21,7 +21,7 @@ from staticgraph.compiler.support.dataclass import dataclass
 
 _SHARED = 32 << 10  # bytes of a block's pairs: several blocks fit a multiprocessor
 _LEAST = 512  # pairs of a block, where rows are short
-_THREADS = 512
+_THREADS = 512  # of a block at most
 
 
 def largest(ranking: Ranking) -> int:
