@@ -15,6 +15,7 @@ FILES = [str(path.relative_to(ROOT / "tests")) for path in sorted((ROOT / "tests
 
 # Folders that no file of tests names, because they work for another one: a fast test that goes through each.
 REACHED = {
+    "staticgraph.compiler.capture.rules": "capture/test_needs.py::test_a_need_inside_of_regions_is_handed_up",
     "staticgraph.compiler.codegen.cuda.attention": "gpu/test_attention.py::test_attention_is_one_function",
     "staticgraph.compiler.codegen.cuda.rows": "gpu/test_rows.py::test_every_combiner_and_dtype",
     "staticgraph.compiler.codegen.cuda.sums": "gpu/test_columns.py::test_other_dtypes",

@@ -6,10 +6,10 @@ The estimates choose between ways to run a kernel. The result is the same whiche
 from __future__ import annotations
 
 from staticgraph.compiler.kernel.expr import Expr, Load, Scalar
-from staticgraph.compiler.kernel.functions import PRIMITIVES
 from staticgraph.compiler.kernel.index import linear
-from staticgraph.compiler.kernel.instructions import CONVERSIONS
-from staticgraph.compiler.kernel.primitive import ADDITION
+from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
+from staticgraph.compiler.kernel.primitives.instructions import CONVERSIONS
+from staticgraph.compiler.kernel.primitives.primitive import ADDITION
 from staticgraph.compiler.kernel.stmt import Buffer, If, Loop, LoopKind, Stmt, Store, While, statements
 from staticgraph.compiler.machine import CPU
 

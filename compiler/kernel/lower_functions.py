@@ -9,9 +9,9 @@ from __future__ import annotations
 from staticgraph.compiler.graph.dtypes import bfloat16, float16, float32, float64
 from staticgraph.compiler.kernel.approximate.width import DOUBLE, WIDTHS
 from staticgraph.compiler.kernel.expr import Expr, Scalar, rebuild, walk
-from staticgraph.compiler.kernel.functions import FUNCTIONS
-from staticgraph.compiler.kernel.instructions import cast
-from staticgraph.compiler.kernel.primitive import Approximation
+from staticgraph.compiler.kernel.primitives.functions import FUNCTIONS
+from staticgraph.compiler.kernel.primitives.instructions import cast
+from staticgraph.compiler.kernel.primitives.primitive import Approximation
 
 
 def approximation_of(op: str) -> Approximation | None:

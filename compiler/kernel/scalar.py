@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from staticgraph.compiler.kernel.instructions import INSTRUCTIONS, Primitive
-from staticgraph.compiler.kernel.instructions import bitcast as bitcast
-from staticgraph.compiler.kernel.instructions import cast as cast
+from staticgraph.compiler.kernel.primitives.instructions import INSTRUCTIONS, Primitive
+from staticgraph.compiler.kernel.primitives.instructions import bitcast as bitcast
+from staticgraph.compiler.kernel.primitives.instructions import cast as cast
 
 
 def read(name: str, *args: Any) -> Any:
@@ -38,7 +38,7 @@ def _primitive(name: str) -> Primitive:
     found = INSTRUCTIONS.get(name)
     if found is None:
         # Formulas are slow to import, and a program that was compiled before needs none.
-        from staticgraph.compiler.kernel.functions import FUNCTIONS
+        from staticgraph.compiler.kernel.primitives.functions import FUNCTIONS
 
         return FUNCTIONS[name]
     return found

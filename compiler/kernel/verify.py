@@ -8,9 +8,9 @@ from __future__ import annotations
 from staticgraph.compiler.graph.dtypes import DType, bool_, int64
 from staticgraph.compiler.kernel.dependence import obstacle
 from staticgraph.compiler.kernel.expr import Expr, Load, Local, Reduce, Scalar, free_indices, walk
-from staticgraph.compiler.kernel.functions import PRIMITIVES
 from staticgraph.compiler.kernel.index import affine, simplify_index
-from staticgraph.compiler.kernel.instructions import CONVERSIONS
+from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
+from staticgraph.compiler.kernel.primitives.instructions import CONVERSIONS
 from staticgraph.compiler.kernel.printer import expression_text, statement_text
 from staticgraph.compiler.kernel.stmt import (
     Buffer,

@@ -6,7 +6,7 @@ import pytest
 from staticgraph.compiler.codegen.llvm.scalar import SEQUENCES
 from staticgraph.compiler.graph.dtypes import DTYPES, DType, bfloat16, bool_, float16, float32, float64
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Scalar
-from staticgraph.compiler.kernel.functions import FUNCTIONS, PRIMITIVES
+from staticgraph.compiler.kernel.primitives.functions import FUNCTIONS, PRIMITIVES
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, LoopKind, Store
 from tests.codegen.native import run, ulps
 

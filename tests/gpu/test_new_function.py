@@ -7,12 +7,13 @@ import pytest
 
 from staticgraph.compiler.codegen.cuda.elements.statements import statements
 from staticgraph.compiler.graph.dtypes import DType, bfloat16, float16, float32, float64
-from staticgraph.compiler.kernel import instructions, scalar
+from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.cost import operation_cost
 from staticgraph.compiler.kernel.expr import Expr, Index, Load
-from staticgraph.compiler.kernel.functions import FUNCTIONS
 from staticgraph.compiler.kernel.interpret import interpret
-from staticgraph.compiler.kernel.primitive import FUNCTION, Approximation, Primitive, Texts
+from staticgraph.compiler.kernel.primitives import instructions
+from staticgraph.compiler.kernel.primitives.functions import FUNCTIONS
+from staticgraph.compiler.kernel.primitives.primitive import FUNCTION, Approximation, Primitive, Texts
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, LoopKind, Store
 from staticgraph.compiler.kernel.verify import verify
 from tests.codegen.native import loaded, run, stored

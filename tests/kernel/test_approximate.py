@@ -8,9 +8,9 @@ import pytest
 from staticgraph.compiler.graph.dtypes import DType, bfloat16, float16, float32, float64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, Lookup, Scalar, walk
-from staticgraph.compiler.kernel.functions import FUNCTIONS
 from staticgraph.compiler.kernel.interpret import interpret
 from staticgraph.compiler.kernel.lower_functions import approximate, approximation_of
+from staticgraph.compiler.kernel.primitives.functions import FUNCTIONS
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, LoopKind, Store
 from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.native import run

@@ -18,8 +18,8 @@ from staticgraph.compiler.graph.dtypes import (
 )
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Local, Scalar
-from staticgraph.compiler.kernel.functions import PRIMITIVES
 from staticgraph.compiler.kernel.interpret import apply
+from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
 from staticgraph.compiler.kernel.scalar import read
 from staticgraph.compiler.kernel.verify import dtype_error
 

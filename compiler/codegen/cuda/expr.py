@@ -15,10 +15,10 @@ from staticgraph.compiler.codegen.cuda.prelude import register_type
 from staticgraph.compiler.codegen.cuda.scalar import apply, constant, convert, has_text, loaded, stored
 from staticgraph.compiler.graph.dtypes import DType, int32, int64, uint64
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Scalar, missing, substitute
-from staticgraph.compiler.kernel.functions import PRIMITIVES
 from staticgraph.compiler.kernel.index import Affine, bounds, offset
-from staticgraph.compiler.kernel.instructions import CONVERSIONS
 from staticgraph.compiler.kernel.lower_functions import approximate
+from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
+from staticgraph.compiler.kernel.primitives.instructions import CONVERSIONS
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 
 Element = Callable[["CudaWriter", Load], str | None]

@@ -14,7 +14,7 @@ import numpy as np
 from staticgraph.compiler.codegen.cuda.function import C_TYPES
 from staticgraph.compiler.codegen.cuda.prelude import register_type
 from staticgraph.compiler.graph.dtypes import DType, bfloat16, float16, float64
-from staticgraph.compiler.kernel.functions import PRIMITIVES
+from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
 
 
 def apply(op: str, dtype: DType, *operands: str) -> str:

@@ -19,8 +19,8 @@ from staticgraph.compiler.codegen.llvm.text import Emitter, register_type, splat
 from staticgraph.compiler.graph.dtypes import DType, int64
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Lookup, Scalar, missing
 from staticgraph.compiler.kernel.index import bounds
-from staticgraph.compiler.kernel.instructions import CONVERSIONS
 from staticgraph.compiler.kernel.lower_functions import approximation_of
+from staticgraph.compiler.kernel.primitives.instructions import CONVERSIONS
 
 NOTHING: frozenset[Hashable] = frozenset()
 

@@ -17,7 +17,7 @@ from staticgraph.compiler.codegen.llvm.functions import float_remainder, integer
 from staticgraph.compiler.codegen.llvm.site import Site
 from staticgraph.compiler.codegen.llvm.text import register_type, suffix
 from staticgraph.compiler.graph.dtypes import DType, bool_, float16
-from staticgraph.compiler.kernel.functions import PRIMITIVES
+from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
 
 Sequence = Callable[..., str]
 _CONVERSIONS: dict[str, Callable[[Site, str, DType], str]] = {"cast": cast, "bitcast": bitcast}

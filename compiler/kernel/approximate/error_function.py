@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from staticgraph.compiler.graph.dtypes import float32, float64
-from staticgraph.compiler.kernel import instructions
 from staticgraph.compiler.kernel.approximate.exponential import exp_of_sum
 from staticgraph.compiler.kernel.approximate.width import (
     SINGLE,
@@ -16,6 +15,7 @@ from staticgraph.compiler.kernel.approximate.width import (
     two_product,
 )
 from staticgraph.compiler.kernel.expr import Expr
+from staticgraph.compiler.kernel.primitives import instructions
 
 _ERF: Table = {  # (erf(x) - x) / x in x**2, up to 1; of erf within 2**-29 and 2**-56
     float32: (

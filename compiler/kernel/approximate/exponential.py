@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 
 from staticgraph.compiler.graph.dtypes import float32, float64
-from staticgraph.compiler.kernel import instructions
 from staticgraph.compiler.kernel.approximate.width import Table, Width, at_least, at_most, polynomial, two_sum
 from staticgraph.compiler.kernel.expr import Expr
+from staticgraph.compiler.kernel.primitives import instructions
 
 _LN2 = {  # the high part with trailing zeros, so that its product with n is exact; the low part
     float32: (0.693145751953125, 1.428606765330187e-06),

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 
-from staticgraph.compiler.kernel import instructions
 from staticgraph.compiler.kernel.approximate.logarithm import log_extended, log_of_normal
 from staticgraph.compiler.kernel.approximate.trigonometric import sine
 from staticgraph.compiler.kernel.approximate.width import Width, at_most, is_nan, polynomial, two_product
 from staticgraph.compiler.kernel.expr import Expr
+from staticgraph.compiler.kernel.primitives import instructions
 
 _STEPS = range(1, 7)
 _ASYMPTOTIC = 8.0

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from staticgraph.compiler.graph.dtypes import float32, float64
-from staticgraph.compiler.kernel import instructions
 from staticgraph.compiler.kernel.approximate.width import Table, Width, is_nan, polynomial, two_sum
 from staticgraph.compiler.kernel.expr import Expr
+from staticgraph.compiler.kernel.primitives import instructions
 
 # What the nearest number to pi leaves of it.
 _PI_LOW = {float32: -8.742277657347586e-08, float64: 1.2246467991473532e-16}

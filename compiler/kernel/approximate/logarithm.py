@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 
-from staticgraph.compiler.kernel import instructions
 from staticgraph.compiler.kernel.approximate.width import (
     DOUBLE,
     SINGLE,
@@ -19,7 +18,8 @@ from staticgraph.compiler.kernel.approximate.width import (
     two_sum,
 )
 from staticgraph.compiler.kernel.expr import Expr
-from staticgraph.compiler.kernel.instructions import cast
+from staticgraph.compiler.kernel.primitives import instructions
+from staticgraph.compiler.kernel.primitives.instructions import cast
 
 _LN2 = math.log(2)
 _LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10  # k times the high part is exact

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 from staticgraph.compiler.graph.dtypes import float32, float64, int64
-from staticgraph.compiler.kernel import instructions
 from staticgraph.compiler.kernel.approximate.exponential import exp_of_sum
 from staticgraph.compiler.kernel.approximate.logarithm import log_extended
 from staticgraph.compiler.kernel.approximate.width import DOUBLE, SINGLE, Width, at_least, at_most, polynomial
 from staticgraph.compiler.kernel.expr import Expr
-from staticgraph.compiler.kernel.instructions import bitcast, cast
+from staticgraph.compiler.kernel.primitives import instructions
+from staticgraph.compiler.kernel.primitives.instructions import bitcast, cast
 
 _LOG2 = (  # log2((1 + t)/(1 - t)) / t in t**2
     2.885390081789992, 0.9617966734444015, 0.5770835675290478, 0.4116736673754019, 0.34071398734819347,

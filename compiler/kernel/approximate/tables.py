@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from staticgraph.compiler.graph.dtypes import float32
-from staticgraph.compiler.kernel import instructions
 from staticgraph.compiler.kernel.approximate.width import Width, at_most
 from staticgraph.compiler.kernel.expr import Expr, Lookup
+from staticgraph.compiler.kernel.primitives import instructions
 
 _INTERVALS = 8
 _SIGN = -(1 << 31)

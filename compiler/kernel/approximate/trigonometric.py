@@ -10,7 +10,6 @@ import math
 from itertools import pairwise
 
 from staticgraph.compiler.graph.dtypes import float32, float64, int64, uint64
-from staticgraph.compiler.kernel import instructions
 from staticgraph.compiler.kernel.approximate.width import (
     DOUBLE,
     SINGLE,
@@ -22,7 +21,8 @@ from staticgraph.compiler.kernel.approximate.width import (
     two_sum,
 )
 from staticgraph.compiler.kernel.expr import Const, Expr, Scalar
-from staticgraph.compiler.kernel.instructions import bitcast, cast
+from staticgraph.compiler.kernel.primitives import instructions
+from staticgraph.compiler.kernel.primitives.instructions import bitcast, cast
 
 _HALF_PI = {
     float32: (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from staticgraph.compiler.graph.dtypes import DType, float32, float64, int32, int64
-from staticgraph.compiler.kernel import instructions
 from staticgraph.compiler.kernel.expr import Const, Expr
-from staticgraph.compiler.kernel.instructions import bitcast
+from staticgraph.compiler.kernel.primitives import instructions
+from staticgraph.compiler.kernel.primitives.instructions import bitcast
 from staticgraph.compiler.support.dataclass import dataclass
 
 Table = Mapping[DType, Sequence[float]]  # the coefficients of a polynomial, lowest first, for each dtype

@@ -25,8 +25,14 @@ from staticgraph.compiler.kernel.approximate import (
     tables,
     trigonometric,
 )
-from staticgraph.compiler.kernel.instructions import INSTRUCTIONS
-from staticgraph.compiler.kernel.primitive import FUNCTION, NUMBERS, Approximation, Primitive, Texts
+from staticgraph.compiler.kernel.primitives.instructions import INSTRUCTIONS
+from staticgraph.compiler.kernel.primitives.primitive import (
+    FUNCTION,
+    NUMBERS,
+    Approximation,
+    Primitive,
+    Texts,
+)
 
 
 def _erf_family(function: Callable[[float], float]) -> Callable[[Any], Any]:

@@ -21,7 +21,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.kernel import expr as _expr
 from staticgraph.compiler.kernel.expr import Expr, Scalar
-from staticgraph.compiler.kernel.primitive import (
+from staticgraph.compiler.kernel.primitives.primitive import (
     ANY,
     BITS,
     DIVISION,

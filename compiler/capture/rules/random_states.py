@@ -7,7 +7,7 @@ itself counts and returns the new state.
 from __future__ import annotations
 
 from staticgraph.compiler.capture.needs import Stop
-from staticgraph.compiler.capture.operations import applied
+from staticgraph.compiler.capture.rules.operations import applied
 from staticgraph.compiler.capture.walk import Made, Walk
 from staticgraph.compiler.graph.dtypes import uint64
 from staticgraph.compiler.graph.function import Value

@@ -1,7 +1,7 @@
 """`Primitive`: everything that the compiler knows about one scalar operation.
 
-`kernel/instructions.py` has the records of what processors compute with instructions, `kernel/functions.py`
-those of functions that are made of these. No other list names the functions.
+`instructions.py` beside this file has the records of what processors compute with instructions,
+`functions.py` those of functions that are made of these. No other list names the functions.
 """
 
 from __future__ import annotations
