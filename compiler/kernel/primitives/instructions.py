@@ -3,7 +3,7 @@
 They are also what formulas of functions are made of:
 
 >>> from staticgraph.compiler.graph.dtypes import float32
->>> from staticgraph.compiler.kernel import instructions
+>>> from staticgraph.compiler.kernel.primitives import instructions
 >>> from staticgraph.compiler.kernel.expr import Local
 >>> from staticgraph.compiler.kernel.printer import expression_text
 >>> x = Local("x", float32)
