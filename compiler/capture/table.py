@@ -10,13 +10,14 @@ from staticgraph.compiler.capture.branches import capture_branch, condition
 from staticgraph.compiler.capture.derivatives import (
     capture_custom_gradient,
     capture_gradients,
+    capture_seed,
     custom_results,
     gradient_inputs,
 )
 from staticgraph.compiler.capture.effects import capture_assertion, capture_effect, capture_numerics_check
 from staticgraph.compiler.capture.host import capture_host
 from staticgraph.compiler.capture.loops import capture_while, initial_values
-from staticgraph.compiler.capture.operations import capture_operation, capture_select
+from staticgraph.compiler.capture.operations import capture_operation, capture_select, capture_sum
 from staticgraph.compiler.capture.random_states import capture_random
 from staticgraph.compiler.capture.segments import is_host
 from staticgraph.compiler.capture.variables import (
@@ -57,8 +58,10 @@ BY_NAME = {
     "branch_region": CaptureRule(capture_branch, condition),
     "select": CaptureRule(capture_select),
     "select_rows": CaptureRule(capture_select),
+    "add_n": CaptureRule(capture_sum),
     # derivatives
     "symbolic_gradients": CaptureRule(capture_gradients, gradient_inputs),
+    "seed": CaptureRule(capture_seed),
     "custom_gradient": CaptureRule(capture_custom_gradient, custom_results),
     # effects with a condition
     "assert_true": CaptureRule(capture_assertion),

@@ -119,7 +119,7 @@ def _stack_grad(g: Any, y: Any, *values: Any, axis: int = 0) -> Any:
 @assembly(
     tf="Pack", type=_stack_type, numpy=lambda *values, axis=0: np.stack(values, axis), dtypes=ANY,
     strings=True,
-    static=_stack_static, grad=_stack_grad,
+    static=_stack_static, grad=_stack_grad, grad_takes=(),
     samples=[Sample(real(2, 3), real(2, 3)), Sample(real(2, 3), real(2, 3), real(2, 3), axis=1),
              Sample(real(), real()), Sample(real(2), real(2), axis=-1), Sample(real(0), real(0))],
 )  # fmt: skip

@@ -100,7 +100,7 @@ def _summed_to(x: Any, shape: tuple[int, ...]) -> Any:
 
 
 @contraction(
-    tf="MatMul", type=_matmul_type, dtypes=PRODUCTS, grad=_matmul_grad,
+    tf="MatMul", type=_matmul_type, dtypes=PRODUCTS, grad=_matmul_grad, grad_takes=(),
     numpy=lambda a, b, transpose_a, transpose_b: _product(a, b, transpose_a, transpose_b),
     samples=[
         Sample(real(3, 4), real(4, 2)),
@@ -176,8 +176,9 @@ def _along_channels(bias: Any, rank: int, data_format: str) -> tuple[int, ...]:
 
 
 def _bias_grad(g: Any, y: Any, value: Any, bias: Any, data_format: str) -> tuple[Any, Any]:
-    channel = _channel_axis(g.rank, data_format)
-    return g, ops.reduce_sum(g, axis=tuple(d for d in range(g.rank) if d != channel))
+    rank = value.type.rank
+    channel = _channel_axis(rank, data_format)
+    return g, ops.reduce_sum(g, axis=tuple(d for d in range(rank) if d != channel))
 
 
 @composite(
@@ -185,6 +186,7 @@ def _bias_grad(g: Any, y: Any, value: Any, bias: Any, data_format: str) -> tuple
     type=_bias_type,
     dtypes=NUMERIC,
     grad=_bias_grad,
+    grad_takes=(),
     numpy=lambda value, bias, data_format: (
         value + bias.reshape(_along_channels(bias, value.ndim, data_format))
     ),

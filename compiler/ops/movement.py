@@ -23,7 +23,7 @@ from staticgraph.compiler.graph.shapes import (
 )
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
-from staticgraph.compiler.ops.kinds import View, movement
+from staticgraph.compiler.ops.kinds import View, movement, sizes
 from staticgraph.compiler.ops.requirements import index_in
 from staticgraph.compiler.ops.samples import Draw, Sample, real
 
@@ -105,7 +105,8 @@ def _reshape_static(types: list[TensorType], values: list[Any], shape: Any) -> A
     dtypes=ANY,
     strings=True,
     static=_reshape_static,
-    grad=lambda g, y, tensor, shape: (ops.reshape(g, shape=tensor.shape),),
+    grad=lambda g, y, tensor, shape: (ops.reshape(g, shape=sizes(tensor)),),
+    grad_takes=(),
     samples=[
         Sample(real(2, 6), shape=(3, 4)),
         Sample(real(2, 3, 4), shape=(-1, 8)),
@@ -154,8 +155,9 @@ def _transposed(a: TensorType, perm: Any = None) -> TensorType:
     dtypes=ANY,
     strings=True,
     grad=lambda g, y, a, perm=None: (
-        ops.transpose(g, perm=tuple(int(p) for p in np.argsort(_permutation(perm, len(a.shape))))),
+        ops.transpose(g, perm=tuple(int(p) for p in np.argsort(_permutation(perm, a.type.rank)))),
     ),
+    grad_takes=("perm",),
     samples=[
         Sample(real(2, 3)),
         Sample(real(2, 3, 4), perm=(1, 2, 0)),
@@ -193,7 +195,8 @@ def _expand_static(types: list[TensorType], values: list[Any], axis: Any) -> Any
     dtypes=ANY,
     strings=True,
     static=_expand_static,
-    grad=lambda g, y, input, axis: (ops.reshape(g, shape=input.shape),),
+    grad=lambda g, y, input, axis: (ops.reshape(g, shape=sizes(input)),),
+    grad_takes=(),
     samples=[
         Sample(real(2, 3), axis=0),
         Sample(real(2, 3), axis=-1),
@@ -232,7 +235,8 @@ def _squeezed(input: TensorType, axis: Any = None) -> TensorType:
     numpy=lambda input, axis=None: np.squeeze(input, _squeezed_axes(input.shape, axis)),
     dtypes=ANY,
     strings=True,
-    grad=lambda g, y, input, axis=None: (ops.reshape(g, shape=input.shape),),
+    grad=lambda g, y, input, axis=None: (ops.reshape(g, shape=sizes(input)),),
+    grad_takes=(),
     samples=[
         Sample(real(1, 3, 1)),
         Sample(real(1, 3, 1), axis=(0,)),
@@ -314,6 +318,7 @@ def _reverse_type(tensor: TensorType, axis: Any) -> TensorType:
     dtypes=ANY,
     strings=True,
     grad=lambda g, y, tensor, axis: (ops.reverse(g, axis=axis),),
+    grad_takes=("axis",),
     samples=[
         Sample(real(2, 3), axis=(0,)),
         Sample(real(2, 3, 4), axis=(-1, 0)),

@@ -62,7 +62,7 @@ def below_max(x: Any, axis: int) -> Any:
 
 @composite(
     tf="Softmax", wide=True, type=_softmax_type, numpy=_numpy_softmax, dtypes=FLOATING,
-    samples=_SOFTMAX_SAMPLES, grad=_softmax_grad,
+    samples=_SOFTMAX_SAMPLES, grad=_softmax_grad, grad_takes=(),
 )  # fmt: skip
 def softmax(logits: Any, *, axis: int = -1) -> Any:
     """exp(logits) / sum(exp(logits)) along `axis`."""
@@ -72,7 +72,7 @@ def softmax(logits: Any, *, axis: int = -1) -> Any:
 
 @composite(
     tf="LogSoftmax", wide=True, type=_softmax_type, numpy=_numpy_log_softmax, dtypes=FLOATING,
-    samples=_SOFTMAX_SAMPLES, grad=_log_softmax_grad,
+    samples=_SOFTMAX_SAMPLES, grad=_log_softmax_grad, grad_takes=(),
 )  # fmt: skip
 def log_softmax(logits: Any, *, axis: int = -1) -> Any:
     """logits - log(sum(exp(logits))) along `axis`."""

@@ -345,6 +345,7 @@ def _numpy_parts(value: np.ndarray, axis: int, sizes: Sequence[int]) -> Any:
     dtypes=ANY,
     strings=True,
     grad=_split_grad,
+    grad_takes=("axis",),
     numpy=lambda value, axis, num_split: _numpy_parts(
         value, axis, [value.shape[axis] // num_split] * num_split
     ),
@@ -390,6 +391,7 @@ def _numpy_split_v(value: np.ndarray, size_splits: Any, axis: int, num_split: in
 @composite(
     tf="SplitV", type=_split_v_type, operands={"size_splits": "size_splits", "axis": "split_dim"},
     partial=("size_splits", "axis"), dtypes=ANY, strings=True, grad=_split_grad, numpy=_numpy_split_v,
+    grad_takes=("axis",),
     samples=[Sample(real(5, 2), size_splits=(2, 3), axis=0, num_split=2),
              Sample(real(2, 6), size_splits=(1, -1, 2), axis=-1, num_split=3),
              Sample(real(3), size_splits=(0, 3), axis=0, num_split=2)],
@@ -438,6 +440,7 @@ def _unstack_grad(g: Any, y: Any, value: Any, num: int, axis: int = 0) -> tuple[
     strings=True,
     static=_unstack_static,
     grad=_unstack_grad,
+    grad_takes=(),
     samples=[
         Sample(real(2, 3), num=2),
         Sample(real(2, 3), num=3, axis=-1),

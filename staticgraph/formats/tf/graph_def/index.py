@@ -7,7 +7,7 @@ A module is imported when a graph needs it.
 EXCEPTIONS_OF = {
     "formats.tf.graph_def.exceptions": (
         "assert_true custom_gradient foreign foreign_handle initialized_value log_softmax pick print_line "
-        "print_values pseudo_inverse softmax softmax_cross_entropy sparse_softmax_cross_entropy"
+        "print_values pseudo_inverse seed softmax softmax_cross_entropy sparse_softmax_cross_entropy"
     ),
     "formats.tf.graph_def.write.tensor_arrays": (
         "gather tensor_array tensor_array_grow tensor_array_scatter tensor_array_write"
