@@ -25,7 +25,7 @@ READERS_OF = {
         "SeluGrad SoftplusGrad SoftsignGrad LeakyReluGrad BiasAddGrad MaxPoolGrad MaxPool3DGrad LRNGrad "
         "StridedSliceGrad MirrorPadGrad ResizeBilinearGrad ResizeBicubicGrad ResizeNearestNeighborGrad "
         "CropAndResizeGradImage CropAndResizeGradBoxes FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3 "
-        "FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3 BroadcastGradientArgs Sum"
+        "FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3"
     ),
     "formats.tf.graph_def.read.optimizers": (
         "ApplyGradientDescent ApplyMomentum ApplyAdam ApplyAdaMax ApplyAdagrad ApplyAdagradDA "
