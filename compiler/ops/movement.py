@@ -266,8 +266,12 @@ def _tiled(input: TensorType, multiples: Any) -> TensorType:
 
 
 def _tile_grad(g: Any, y: Any, input: Any, multiples: Any) -> tuple[Any]:
-    split = [n for pair in zip(multiples, input.shape, strict=True) for n in pair]
-    return (ops.reduce_sum(reshape(g, shape=split), axis=tuple(range(0, len(split), 2))),)
+    shape = sizes(input)
+    if isinstance(shape, tuple) and isinstance(multiples, tuple):
+        split: Any = [n for pair in zip(multiples, shape, strict=True) for n in pair]
+    else:
+        split = ops.reshape(ops.stack([ops.cast(multiples, dtype=int32), shape], axis=1), shape=[-1])
+    return (ops.reduce_sum(reshape(g, shape=split), axis=tuple(range(0, 2 * input.type.rank, 2))),)
 
 
 @movement(
@@ -279,6 +283,7 @@ def _tile_grad(g: Any, y: Any, input: Any, multiples: Any) -> tuple[Any]:
     dtypes=ANY,
     strings=True,
     grad=_tile_grad,
+    grad_takes=(),
     samples=[
         Sample(real(2, 3), multiples=(2, 1)),
         Sample(real(3), multiples=(4,)),
@@ -359,6 +364,7 @@ def _roll_type(input: TensorType, shift: Any, axis: Any) -> TensorType:
     tf="Roll", type=_roll_type, numpy=lambda input, shift, axis: np.roll(input, shift, axis),
     operands=("shift", "axis"), partial=("shift", "axis"), dtypes=ANY,
     grad=lambda g, y, input, shift, axis: (ops.roll(g, shift=np.negative(shift), axis=axis),),
+    grad_takes=("shift", "axis"),
     samples=[Sample(real(5), shift=2, axis=0), Sample(real(3, 4), shift=(1, -2), axis=(0, 1)),
              Sample(real(3, 4), shift=(3, 3), axis=(1, 1)), Sample(real(0, 2), shift=1, axis=0)],
 )  # fmt: skip
@@ -404,6 +410,7 @@ def _reverse_sequence(
     grad=lambda g, y, x, lengths, seq_dim, batch_dim=0: (
         ops.reverse_sequence(g, lengths, seq_dim=seq_dim, batch_dim=batch_dim), None,
     ),
+    grad_takes=(),
     samples=[Sample(real(2, 5), Draw((2,), 1, 5, dtype="int32"), seq_dim=1),
              Sample(real(3, 4, 2), Draw((4,), 0, 3, dtype="int64"), seq_dim=0, batch_dim=1),
              Sample(real(1, 1), Draw((1,), 1, 1, dtype="int32"), seq_dim=1)],

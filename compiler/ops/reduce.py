@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import BOOLEAN, FLOATING, NUMERIC, REAL, bool_
+from staticgraph.compiler.graph.dtypes import BOOLEAN, FLOATING, NUMERIC, REAL, bool_, int32
 from staticgraph.compiler.graph.opdef import method, ops
 from staticgraph.compiler.graph.shapes import TensorType, normalize_axes
 from staticgraph.compiler.kernel import scalar
@@ -44,11 +44,17 @@ def kept(y: Any, x: Any, axis: Axis) -> Any:
 
 
 def _kept_sizes(x: Any, axis: Axis) -> Any:
-    if x.type.is_static:
+    """Return the shape of `x` with ones for the reduced axes. The axes may be a tensor."""
+    known = axis is None or isinstance(axis, int | tuple)
+    if known and x.type.is_static:
         return reduced_shape(x.type.shape, axis, keepdims=True)
-    reduced = normalize_axes(axis, x.type.rank)
-    keep = [int(d not in reduced) for d in range(x.type.rank)]
-    return ops.shape_of(x) * keep + [1 - n for n in keep]
+    order = range(x.type.rank)
+    if known:
+        gone: Any = np.array([int(d in normalize_axes(axis, len(order))) for d in order], np.int32)
+    else:
+        each = ops.reshape(axis, shape=[-1, 1]) % len(order)
+        gone = ops.reduce_sum(ops.cast(ops.equal(each, list(order)), dtype=int32), axis=0)
+    return ops.shape_of(x) * (1 - gone) + gone
 
 
 def spread(y: Any, x: Any, axis: Axis) -> Any:
@@ -85,7 +91,7 @@ def _extremum_grad(g: Any, y: Any, x: Any, axis: Axis, keepdims: bool) -> tuple[
 
 @reduction(
     tf="Sum", numpy=accumulated(np.sum), combine="add", dtypes=NUMERIC, samples=_samples(real),
-    grad=lambda g, y, x, axis, keepdims: (spread(g, x, axis),), grad_takes=("axis",),
+    grad=lambda g, y, x, axis, keepdims: (spread(g, x, axis),), grad_takes=(),
 )  # fmt: skip
 def reduce_sum(total: Any, x: Any) -> Any:
     """Sum of the elements along `axis`; 0 where there are none."""
@@ -214,6 +220,7 @@ def _norm(x: np.ndarray, axis: Axis, keepdims: bool) -> np.ndarray:
     operands={"axis": "reduction_indices"},
     samples=_samples(lambda *shape: real(*shape, low=0.5, high=2.0)),
     grad=lambda g, y, x, axis, keepdims: (x * kept(g / y, x, axis),),
+    grad_takes=("axis",),
 )
 def euclidean_norm(input: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Square root of the sum of squares along `axis`."""

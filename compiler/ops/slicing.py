@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import ANY, int64
+from staticgraph.compiler.graph.dtypes import ANY, int32, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, check_parts, normalize_axis, shape_text
 from staticgraph.compiler.kernel.expr import Const, Expr
 from staticgraph.compiler.ops.assembly import spread_apart
-from staticgraph.compiler.ops.kinds import View, composite, movement
+from staticgraph.compiler.ops.kinds import View, composite, movement, sizes
 from staticgraph.compiler.ops.samples import Sample, real
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -57,7 +57,12 @@ def _slice(input_: np.ndarray, begin: Any, size: Any) -> np.ndarray:
 
 
 def _slice_grad(g: Any, y: Any, input_: Any, begin: Any, size: Any) -> tuple[Any]:
-    around = tuple((b, n - b - m) for b, n, m in zip(begin, input_.shape, y.shape, strict=True))
+    whole, part = sizes(input_), sizes(y)
+    if all(isinstance(each, tuple) for each in (begin, whole, part)):
+        around: Any = tuple((b, n - b - m) for b, n, m in zip(begin, whole, part, strict=True))
+    else:
+        before = ops.cast(begin, dtype=int32)
+        around = ops.stack([before, ops.shape_of(input_) - before - ops.shape_of(y)], axis=1)
     return (ops.pad(g, paddings=around),)
 
 
@@ -71,6 +76,7 @@ def _slice_grad(g: Any, y: Any, input_: Any, begin: Any, size: Any) -> tuple[Any
     strings=True,
     static=_slice_static,
     grad=_slice_grad,
+    grad_takes=(),
     name="slice",
     samples=[
         Sample(real(3, 4), begin=(1, 0), size=(2, 3)),

@@ -60,7 +60,8 @@ class Backward:
         if between:
             self._writes = last_writes(between[0].graph.recorded)
         for op in between:
-            self._pass(op)
+            with op.graph.as_default():
+                self._pass(op)
 
     def by(self, x: Tensor) -> Received | None:
         """Return the accumulated gradient of `x`, None if no path leads to it."""
@@ -68,7 +69,7 @@ class Backward:
 
     def spread(self, op: Operation, g: Tensor) -> Tensor:
         """Return the derivative by what `op` gathers rows from."""
-        with op.graph.name_scope(f"{op.name}_grad"):
+        with op.graph.as_default(), op.graph.name_scope(f"{op.name}_grad"):
             [found, *_] = made_for(op.where, lambda: by_compiler(op, [g], [0]))
         assert found is not None
         return found

@@ -15,9 +15,8 @@ assigned to since, because a formula would read the new value.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import reduce
-from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.opdef import Effect, Kind
@@ -42,12 +41,24 @@ def has_formula(op: Operation, last_writes: dict[Operation, int]) -> bool:
         last_writes: The number of the last operation that assigns to a variable, by variable.
     """
     takes = op.definition.grad_takes
-    if takes is None or any(t.type.rank is None for t in (*op.tensors, *op.outputs)):
+    if takes is None or not _ranks_known(op):
         return False
     if any(n in op.operands and static_value(op.operands[n]) is None for n in takes):
         return False
     owners = (variable_of(t) for t in op.tensors)
     return not any(last_writes.get(owner, -1) > op.id for owner in owners if owner is not None)
+
+
+def _ranks_known(op: Operation) -> bool:
+    if op.definition.name == "reshape":  # of a sum over axes that only sizes tell
+        return True
+    needed = (*op.tensors, *op.outputs) if _repeats(op) else op.tensors
+    return all(t.type.rank is not None for t in needed)
+
+
+def _repeats(op: Operation) -> bool:
+    """Return True if operands of `op` broadcast."""
+    return op.definition.kind is Kind.ELEMENTWISE or op.definition.name in _REPEATING
 
 
 def last_writes(recorded: Sequence[Operation]) -> dict[Operation, int]:
@@ -61,22 +72,28 @@ def last_writes(recorded: Sequence[Operation]) -> dict[Operation, int]:
     return found
 
 
-def by_formula(op: Operation, gs: Cotangents) -> list[Tensor | None]:
-    """Return the cotangents of the inputs of `op` as its op's formula makes them."""
-    definition, one = op.definition, len(op.outputs) == 1
+def by_formula(
+    op: Operation, gs: Cotangents, stand_in: Callable[[Tensor], Tensor] = lambda tensor: tensor
+) -> list[Tensor | None]:
+    """Return the cotangents of the inputs of `op` as its op's formula makes them.
+
+    Args:
+        op: An operation that has a formula.
+        gs: The cotangents of its outputs.
+        stand_in: The tensor to take for one of the operation's, if the formula is to make operations of
+            another graph.
+    """
+    definition = op.definition
     assert definition.grad is not None
-    attrs = {**op.attrs, **{name: _operand(op, name) for name in op.operands}}
-    y = op.outputs[0] if one else op.outputs
-    made = definition.grad(gs[0] if one else tuple(gs), y, *op.tensors, **attrs)
+    inputs, outputs = list(map(stand_in, op.tensors)), tuple(map(stand_in, op.outputs))
+    attrs = dict(op.attrs)
+    for name, operand in op.operands.items():
+        known = static_value(operand)
+        attrs[name] = stand_in(operand) if known is None else known
+    one = len(outputs) == 1
+    made = definition.grad(gs[0] if one else tuple(gs), outputs[0] if one else outputs, *inputs, **attrs)
     parts = list(made) if isinstance(made, tuple | list) else [made]
-    repeats = definition.kind is Kind.ELEMENTWISE or definition.name in _REPEATING
-    return _fitted(op, parts) if repeats else parts
-
-
-def _operand(op: Operation, name: str) -> Any:
-    """Return an operand as the formula takes it: its value, unless the formula does not ask."""
-    operand = op.operands[name]
-    return static_value(operand) if name in (op.definition.grad_takes or ()) else operand
+    return _fitted(op, parts, inputs, outputs[-1]) if _repeats(op) else parts
 
 
 def by_compiler(op: Operation, gs: Cotangents, places: Collection[int]) -> list[Tensor | None]:
@@ -95,11 +112,11 @@ def by_compiler(op: Operation, gs: Cotangents, places: Collection[int]) -> list[
 # Broadcasting
 
 
-def _fitted(op: Operation, parts: Sequence[Tensor | None]) -> list[Tensor | None]:
-    """Return cotangents of the shape of the output, summed along the axes that their inputs repeat."""
+def _fitted(op: Operation, parts: Cotangents, inputs: Sequence[Tensor], y: Tensor) -> list[Tensor | None]:
+    """Return cotangents of the shape of `y`, summed over the axes along which the inputs are repeated."""
     found: list[Tensor | None] = []
     shapes: list[Tensor] = []
-    for place, (g, x) in enumerate(zip(parts, op.tensors, strict=True)):
+    for place, (g, x) in enumerate(zip(parts, inputs, strict=True)):
         axes = _repeated_axes(op, place)
         if g is None or axes == ():
             found.append(g)
@@ -108,7 +125,8 @@ def _fitted(op: Operation, parts: Sequence[Tensor | None]) -> list[Tensor | None
             found.append(g if g.type.rank == x.type.rank else ops.reshape(g, shape=sizes(x)))
         else:
             if not shapes:
-                shapes = [ops.shape_of(t) for t in op.tensors]
+                beside = [y] if len(inputs) == 1 else []
+                shapes = [ops.shape_of(t) for t in (*inputs, *beside)]
                 repeated = _gradient_args(shapes)
             found.append(ops.reshape(ops.reduce_sum(g, axis=repeated[place]), shape=shapes[place]))
     return found
@@ -125,7 +143,7 @@ def _gradient_args(shapes: Sequence[Tensor]) -> Sequence[Tensor]:
 
 def _repeated_axes(op: Operation, place: int) -> tuple[int, ...] | None:
     """Return the axes of the output along which an input is repeated, None if open sizes leave that open."""
-    y, x = op.outputs[0].type.shape, op.tensors[place].type.shape
+    y, x = op.outputs[-1].type.shape, op.tensors[place].type.shape
     assert y is not None and x is not None
     others = [t.type.shape or () for n, t in enumerate(op.tensors) if n != place]
     if op.definition.kind is not Kind.ELEMENTWISE:
