@@ -115,7 +115,10 @@ def stationary(input: Any) -> Any:
     """
 
 
-@composite(type=same_type, numpy=np.zeros_like, samples=None, grad=lambda g, y, x: (g,), grad_takes=())
+@composite(
+    tf="ZerosLike", type=same_type, numpy=np.zeros_like, samples=None, grad=lambda g, y, x: (g,),
+    grad_takes=(),
+)  # fmt: skip
 def vanishing(input: Any) -> Any:
     """Zeros, for an input that is known to be zero; the input may have derivatives that are not."""
     return ops.zeros_like(input)

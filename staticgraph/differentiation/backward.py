@@ -35,6 +35,8 @@ __all__: list[str] = []
 
 IN_GRAPH = False
 
+_ONE_NODE = ("fused_batch_norm",)  # of many formulas, whose derivative is one node in TensorFlow
+
 
 class Backward:
     """One walk back from ys.
@@ -112,7 +114,7 @@ class Backward:
             ]
             return call(op, function, given)
         with op.graph.name_scope(f"{op.name}_grad"):
-            if has_formula(op, self._writes):
+            if op.definition.name not in _ONE_NODE and has_formula(op, self._writes):
                 return made_for(op.where, lambda: by_formula(op, gs))
             return made_for(op.where, lambda: by_compiler(op, gs, wanted))
 

@@ -15,7 +15,8 @@ assigned to since, because a formula would read the new value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import reduce
 
 from staticgraph.compiler import ops
@@ -28,17 +29,24 @@ from staticgraph.differentiation.reachability import differentiable_inputs, sour
 
 __all__: list[str] = []
 
-_REPEATING = ("broadcast_to", "seed", "softmax_cross_entropy")  # their operands broadcast, too
+# Formulas that ask for no rank either.
+_ANY_RANK = (
+    "check_numerics", "ensure_shape", "expand_dims", "identity", "placeholder_with_default", "print_values",
+    "read_value", "reshape", "squeeze", "stationary", "vanishing",
+)  # fmt: skip
+# Ops whose operands broadcast, besides those that work element by element.
+_REPEATING = ("broadcast_to", "seed", "softmax_cross_entropy")
+_NO_WRITES: Mapping[Operation, int] = {}
 
 Cotangents = Sequence[Tensor | None]
 
 
-def has_formula(op: Operation, last_writes: dict[Operation, int]) -> bool:
+def has_formula(op: Operation, writes: Mapping[Operation, int] = _NO_WRITES) -> bool:
     """Return True if the formula of an op makes the cotangents of `op` as operations of the graph.
 
     Args:
         op: An operation.
-        last_writes: The number of the last operation that assigns to a variable, by variable.
+        writes: The number of the last operation that assigns to a variable, by variable.
     """
     takes = op.definition.grad_takes
     if takes is None or not _ranks_known(op):
@@ -46,11 +54,11 @@ def has_formula(op: Operation, last_writes: dict[Operation, int]) -> bool:
     if any(n in op.operands and static_value(op.operands[n]) is None for n in takes):
         return False
     owners = (variable_of(t) for t in op.tensors)
-    return not any(last_writes.get(owner, -1) > op.id for owner in owners if owner is not None)
+    return not any(writes.get(owner, -1) > op.id for owner in owners if owner is not None)
 
 
 def _ranks_known(op: Operation) -> bool:
-    if op.definition.name == "reshape":  # of a sum over axes that only sizes tell
+    if op.definition.name in _ANY_RANK or (op.definition.kind is Kind.ELEMENTWISE and len(op.tensors) == 1):
         return True
     needed = (*op.tensors, *op.outputs) if _repeats(op) else op.tensors
     return all(t.type.rank is not None for t in needed)
@@ -93,7 +101,7 @@ def by_formula(
     one = len(outputs) == 1
     made = definition.grad(gs[0] if one else tuple(gs), outputs[0] if one else outputs, *inputs, **attrs)
     parts = list(made) if isinstance(made, tuple | list) else [made]
-    return _fitted(op, parts, inputs, outputs[-1]) if _repeats(op) else parts
+    return fitted(op, parts, inputs, outputs[-1]) if _repeats(op) else parts
 
 
 def by_compiler(op: Operation, gs: Cotangents, places: Collection[int]) -> list[Tensor | None]:
@@ -103,7 +111,7 @@ def by_compiler(op: Operation, gs: Cotangents, places: Collection[int]) -> list[
     known = [(y, g) for y, g in zip(op.outputs, gs, strict=True) if g is not None]
     made = ops.symbolic_gradients(
         [*(y for y, _ in known), *(g for _, g in known), *wanted, *inputs],
-        ys=len(known), seeds=len(known), xs=len(wanted), name=f"{op.type}Grad",
+        ys=len(known), seeds=len(known), xs=len(wanted), name=re.sub(r"(V\d)?$", r"Grad\1", op.type, count=1),
     )  # fmt: skip
     found = dict(zip(wanted, made if isinstance(made, tuple) else (made,), strict=True))
     return [found.pop(source(t), None) if place in places else None for place, t in enumerate(op.tensors)]
@@ -112,7 +120,7 @@ def by_compiler(op: Operation, gs: Cotangents, places: Collection[int]) -> list[
 # Broadcasting
 
 
-def _fitted(op: Operation, parts: Cotangents, inputs: Sequence[Tensor], y: Tensor) -> list[Tensor | None]:
+def fitted(op: Operation, parts: Cotangents, inputs: Sequence[Tensor], y: Tensor) -> list[Tensor | None]:
     """Return cotangents of the shape of `y`, summed over the axes along which the inputs are repeated."""
     found: list[Tensor | None] = []
     shapes: list[Tensor] = []
