@@ -11,7 +11,7 @@ from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, broadcast, merge, shape_text
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.ops.kinds import composite, sizes
+from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.normalization import below_max
 from staticgraph.compiler.ops.requirements import index_in
 from staticgraph.compiler.ops.samples import Sample, indices, real
@@ -54,8 +54,9 @@ def _through_softmax(g: Any, logits: Any) -> Any:
 
 
 def _column(x: Any) -> Any:
-    shape = sizes(x)
-    return ops.reshape(x, shape=(*shape, 1) if isinstance(shape, tuple) else ops.concat([shape, [1]], axis=0))
+    if x.type.is_static:
+        return ops.reshape(x, shape=(*x.type.shape, 1))
+    return ops.expand_dims(x, axis=-1)
 
 
 def _plus(a: Any, b: Any) -> Any:

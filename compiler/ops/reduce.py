@@ -46,8 +46,9 @@ def kept(y: Any, x: Any, axis: Axis) -> Any:
 def _kept_sizes(x: Any, axis: Axis) -> Any:
     """Return the shape of `x` with ones for the reduced axes. The axes may be a tensor."""
     known = axis is None or isinstance(axis, int | tuple)
-    if known and x.type.is_static:
-        return reduced_shape(x.type.shape, axis, keepdims=True)
+    shape = reduced_shape(x.type.shape, axis, keepdims=True) if known else None
+    if shape is not None and None not in shape:
+        return shape
     order = range(x.type.rank)
     if known:
         gone: Any = np.array([int(d in normalize_axes(axis, len(order))) for d in order], np.int32)

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from staticgraph.arrays.indexed_slices import IndexedSlices
+from staticgraph.building.inputs import tuple
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.provenance import made_for
 from staticgraph.compiler.graph.static_value import static_value
@@ -46,11 +47,17 @@ class Backward:
     """
 
     def __init__(
-        self, ys: Sequence[Tensor], seeds: Sequence[Tensor], xs: Sequence[Tensor], stops: Sequence[Tensor]
+        self,
+        ys: Sequence[Tensor],
+        seeds: Sequence[Tensor],
+        xs: Sequence[Tensor],
+        stops: Sequence[Tensor],
+        gate: bool,
     ) -> None:
         self.uses = Uses(ys, stops)
         if found := self.uses.lacking(xs):
             raise lacking_error(*found)
+        self._gate = gate  # if no cotangent of an operation is used before all of them are there
         self._stopped = {source(t) for t in stops}
         self._received: dict[Tensor, Received] = {}
         for y, seed in zip(ys, seeds, strict=True):
@@ -112,11 +119,21 @@ class Backward:
                 ops.zeros_like(y) if g is None and y.dtype.is_differentiable else g
                 for y, g in zip(op.outputs, gs, strict=True)
             ]
-            return call(op, function, given)
+            parts = call(op, function, given)
+            with op.graph.name_scope(f"{op.name}_grad"):
+                return self._gated(parts)
         with op.graph.name_scope(f"{op.name}_grad"):
-            if op.definition.name not in _ONE_NODE and has_formula(op, self._writes):
-                return made_for(op.where, lambda: by_formula(op, gs))
-            return made_for(op.where, lambda: by_compiler(op, gs, wanted))
+            return made_for(op.where, lambda: self._gated(self._made(op, gs, wanted)))
+
+    def _made(self, op: Operation, gs: list[Tensor | None], wanted: list[int]) -> Sequence[Tensor | None]:
+        if op.definition.name not in _ONE_NODE and has_formula(op, self._writes):
+            return by_formula(op, gs)
+        return by_compiler(op, gs, wanted)
+
+    def _gated(
+        self, parts: Sequence[Tensor | IndexedSlices | None]
+    ) -> Sequence[Tensor | IndexedSlices | None]:
+        return tuple(parts) if self._gate and sum(g is not None for g in parts) > 1 else parts
 
 
 def gathers_rows(op: Operation, position: int) -> bool:

@@ -78,7 +78,7 @@ def gradients(
     zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
     with name_scope(name, "gradients", [*targets, *wanted]) as scope:
         if backward.IN_GRAPH:
-            walk = backward.Backward(targets, _weights(targets, grad_ys), wanted, stops)
+            walk = backward.Backward(targets, _weights(targets, grad_ys), wanted, stops, gate_gradients)
             return [_received(x, walk, zero) for x in wanted]
         seeds = _seeds(targets, grad_ys)
         way = pull_back(targets, seeds, wanted, stops)
