@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from staticgraph.arrays.indexed_slices import IndexedSlices
 from staticgraph.building.inputs import tuple
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.originals import note
 from staticgraph.compiler.graph.provenance import made_for
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor, may_use
@@ -79,7 +80,9 @@ class Backward:
     def spread(self, op: Operation, g: Tensor) -> Tensor:
         """Return the derivative by what `op` gathers rows from."""
         with op.graph.as_default(), op.graph.name_scope(f"{op.name}_grad"):
+            first = op.graph.version
             [found, *_] = made_for(op.where, lambda: by_compiler(op, [g], [0]))
+            note(op.graph.recorded[first:], op)
         assert found is not None
         return found
 
@@ -123,7 +126,10 @@ class Backward:
             with op.graph.name_scope(f"{op.name}_grad"):
                 return self._gated(parts)
         with op.graph.name_scope(f"{op.name}_grad"):
-            return made_for(op.where, lambda: self._gated(self._made(op, gs, wanted)))
+            first = op.graph.version
+            made = made_for(op.where, lambda: self._gated(self._made(op, gs, wanted)))
+            note(op.graph.recorded[first:], op)
+            return made
 
     def _made(self, op: Operation, gs: list[Tensor | None], wanted: list[int]) -> Sequence[Tensor | None]:
         if op.definition.name not in _ONE_NODE and has_formula(op, self._writes):

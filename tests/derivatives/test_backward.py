@@ -66,3 +66,52 @@ def compare(use: Use, open_sizes: bool, in_graph) -> None:
             np.testing.assert_array_equal(one, other, err_msg=str(use), strict=True)
         for one, other in zip(second, more, strict=True):  # products may be fused with another sum of two
             np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6, err_msg=str(use))
+
+
+class TestInGraph:
+    @pytest.fixture(autouse=True)
+    def _in_graph(self, in_graph):
+        in_graph(True)
+
+    def test_names_are_those_of_tensorflow(self):
+        x = sg.placeholder(sg.float32, [None, 4])
+        w = sg.Variable(np.zeros((4, 3), np.float32))
+        loss = sg.reduce_sum(sg.matmul(x, w) - 1.0)
+        [g] = sg.gradients(loss, [w])
+        assert g.name == "gradients/MatMul_grad/MatMul_1:0"
+        made = [op.name for op in sg.get_default_graph().get_operations()]
+        names = {"grad_ys_0", "Fill", "Sum_grad/Reshape", "sub_grad/Neg", "MatMul_grad/MatMul"}
+        assert {f"gradients/{name}" for name in names} <= set(made)
+
+    def test_gates(self):
+        x, y = sg.placeholder(sg.float32, []), sg.placeholder(sg.float32, [])
+        made = sg.gradients(x * y, [x, y], gate_gradients=True)
+        names = ["control_dependency", "control_dependency_1"]
+        assert [g.op.name for g in made] == [f"gradients/mul_grad/tuple/{name}" for name in names]
+
+    def test_the_value_that_was_read_counts(self):
+        """A formula would read the variable after the assignment: the compiler takes that derivative."""
+        x, w = sg.placeholder(sg.float32, []), sg.Variable(3.0)
+        y = x * w
+        change = w.assign(5.0)
+        [g] = sg.gradients(y, [x])
+        assert told([g.op])
+        with sg.Session() as session:
+            session.run(sg.global_variables_initializer())
+            assert session.run([change, g], {x: 1.0}) == [5.0, 3.0]
+
+    def test_rows_stay_rows(self):
+        w = sg.Variable(np.ones((5, 2), np.float32))
+        rows = sg.gather(w, [1, 3])
+        [g] = sg.gradients(sg.reduce_sum(rows * rows), [w])
+        assert isinstance(g, sg.IndexedSlices)
+        [g] = sg.gradients(sg.reduce_sum(rows * rows) + sg.reduce_sum(w), [w])
+        assert isinstance(g, sg.Tensor)
+        with sg.Session() as session:
+            session.run(sg.global_variables_initializer())
+            assert session.run(g)[:, 0].tolist() == [1, 3, 1, 3, 1]
+
+    def test_a_second_derivative_of_a_line_does_not_exist(self):
+        x = sg.placeholder(sg.float32, [3])
+        [g] = sg.gradients(x * 2.0, [x])
+        assert sg.gradients(g, [x]) == [None]
