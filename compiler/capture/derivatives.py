@@ -9,7 +9,7 @@ from staticgraph.compiler.autodiff.cotangents import Unbounded
 from staticgraph.compiler.autodiff.reverse import fit, vjp
 from staticgraph.compiler.capture.host import left_to_python
 from staticgraph.compiler.capture.needs import NeedsFeeds, NeedsStage, Stop, lacking_operations
-from staticgraph.compiler.capture.prune import gradient_parts
+from staticgraph.compiler.capture.prune import gradient_parts, is_of_one_operation
 from staticgraph.compiler.capture.region_walk import perform_region
 from staticgraph.compiler.capture.regions import around, is_loop, with_inner
 from staticgraph.compiler.capture.walk import Made, Walk
@@ -40,7 +40,7 @@ def capture_gradients(walk: Walk, op: Operation) -> Made:
     cotangents = vjp(walk.build, targets, weights, wanted, stopped)
     if isinstance(cotangents, Unbounded):
         return _trip_count_needed(walk, op, cotangents)
-    if op.region is walk.request.calls.region:
+    if op.region is walk.request.calls.region and not is_of_one_operation(op):
         walk.losses |= dict.fromkeys(targets)
     found = iter(cotangents)
     out = []

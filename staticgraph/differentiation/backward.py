@@ -28,7 +28,7 @@ from staticgraph.compiler.graph.provenance import made_for
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor, may_use
 from staticgraph.differentiation.formulas import by_compiler, by_formula, has_formula, last_writes
-from staticgraph.differentiation.gradient_functions import call, gradient_function
+from staticgraph.differentiation.gradient_functions import call, gradient_function, overridden_inputs
 from staticgraph.differentiation.pull_back import lacking_error
 from staticgraph.differentiation.reachability import Uses, differentiable_inputs, source
 from staticgraph.differentiation.received import Received
@@ -37,7 +37,7 @@ __all__: list[str] = []
 
 IN_GRAPH = False
 
-_ONE_NODE = ("fused_batch_norm",)  # of many formulas, whose derivative is one node in TensorFlow
+ONE_NODE = ("fused_batch_norm",)  # of many formulas, whose derivative is one node in TensorFlow
 
 
 class Backward:
@@ -106,7 +106,9 @@ class Backward:
         if all(g is None for g in gs):
             return
         wanted = [n for n in differentiable_inputs(op) if source(op.tensors[n]) in self._depends]
-        if gathers_rows(op, 0) and gs[0] is not None:
+        if not wanted:  # they are there by a way that is stopped
+            return
+        if gathers_rows(op, 0) and overridden_inputs(op) is None and gs[0] is not None:
             self._of(op.tensors[0]).gathers.append((op, gs[0]))
             return
         for place, part in enumerate(self._parts(op, gs, wanted)):
@@ -132,7 +134,7 @@ class Backward:
             return made
 
     def _made(self, op: Operation, gs: list[Tensor | None], wanted: list[int]) -> Sequence[Tensor | None]:
-        if op.definition.name not in _ONE_NODE and has_formula(op, self._writes):
+        if op.definition.name not in ONE_NODE and has_formula(op, self._writes):
             return by_formula(op, gs)
         return by_compiler(op, gs, wanted)
 

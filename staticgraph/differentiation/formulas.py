@@ -58,15 +58,17 @@ def has_formula(op: Operation, writes: Mapping[Operation, int] = _NO_WRITES) -> 
 
 
 def _ranks_known(op: Operation) -> bool:
-    if op.definition.name in _ANY_RANK or (op.definition.kind is Kind.ELEMENTWISE and len(op.tensors) == 1):
+    alone = op.definition.kind is Kind.ELEMENTWISE and len(op.tensors) == 1
+    if alone or op.definition.name in _ANY_RANK:
         return True
-    needed = (*op.tensors, *op.outputs) if _repeats(op) else op.tensors
+    needed = (*op.tensors, *op.outputs) if repeats(op) else op.tensors
     return all(t.type.rank is not None for t in needed)
 
 
-def _repeats(op: Operation) -> bool:
+def repeats(op: Operation) -> bool:
     """Return True if operands of `op` broadcast."""
-    return op.definition.kind is Kind.ELEMENTWISE or op.definition.name in _REPEATING
+    together = op.definition.kind is Kind.ELEMENTWISE and len(op.tensors) > 1
+    return together or op.definition.name in _REPEATING
 
 
 def last_writes(recorded: Sequence[Operation]) -> dict[Operation, int]:
@@ -101,7 +103,7 @@ def by_formula(
     one = len(outputs) == 1
     made = definition.grad(gs[0] if one else tuple(gs), outputs[0] if one else outputs, *inputs, **attrs)
     parts = list(made) if isinstance(made, tuple | list) else [made]
-    return fitted(op, parts, inputs, outputs[-1]) if _repeats(op) else parts
+    return fitted(op, parts, inputs, outputs[-1]) if repeats(op) else parts
 
 
 def by_compiler(op: Operation, gs: Cotangents, places: Collection[int]) -> list[Tensor | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from staticgraph.compiler.capture.prune import gradient_parts
+from staticgraph.compiler.capture.prune import gradient_places
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.differentiation.gradient_functions import overridden_inputs
@@ -23,24 +23,10 @@ def source(tensor: Tensor, through_writes: bool = True) -> Tensor:
 def differentiable_inputs(op: Operation) -> Iterator[int]:
     """Yield the positions of the inputs that gradients flow to, as far as op and dtypes say."""
     given = overridden_inputs(op)
-    if given is None and op.definition.name == "symbolic_gradients" and _stops_at_inputs(op):
-        # Its ys have no part in a second derivative: the compiler takes it by the inputs of their operation.
-        first, count = op.attrs["ys"], op.attrs["seeds"]
-        given = [*range(first, first + count), *range(first + count + op.attrs["xs"], len(op.tensors))]
-    positions = op.definition.gradient_inputs(len(op.tensors), op.attrs) if given is None else given
+    positions = gradient_places(op) if given is None else given
     for position in positions:
         if op.tensors[position].dtype.is_differentiable:
             yield position
-
-
-def _stops_at_inputs(op: Operation) -> bool:
-    """Return True if a gradients operation stands for the derivative of one operation alone."""
-    ys, _, _, stops = gradient_parts(op)
-    made = {y.op for y in ys}
-    if len(made) > 1:
-        return False
-    inputs = {source(each.tensors[place]) for each in made for place in differentiable_inputs(each)}
-    return inputs <= set(map(source, stops))
 
 
 def lacking_inputs(op: Operation) -> Iterator[int]:

@@ -20,7 +20,7 @@ from staticgraph.compiler.capture.regions import outermost, regions_of, with_inn
 from staticgraph.compiler.graph.errors import GraphError, headline
 from staticgraph.compiler.graph.opdef import Effect, Kind, OpDef
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.differentiation.formulas import by_formula, fitted, has_formula
+from staticgraph.differentiation.formulas import by_formula, fitted, has_formula, repeats
 from staticgraph.differentiation.reachability import differentiable_inputs, source
 from staticgraph.formats.tf.graph_def.write.accumulated import Received, Rows
 from staticgraph.formats.tf.graph_def.write.gradient_graph import GradientGraph, Writing
@@ -147,6 +147,10 @@ class _Backward(GradientGraph):
             text = "has no derivative among the nodes of TensorFlow that are written"
             raise NoRule(f"{op.name} ({op.type}) {text}")
         parts = self._elementwise(definition, gs[0], given.inputs, op.attrs)
+        if not repeats(op):
+            return parts
+        if lacking := next((t for t in (*op.tensors, *op.outputs) if t.type.rank is None), None):
+            raise NoRule(f"{lacking.name} has no known number of axes")
         return fitted(op, parts, given.inputs, given.output())
 
     def _check_read(self, op: Operation) -> None:
