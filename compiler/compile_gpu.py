@@ -15,7 +15,7 @@ from staticgraph.compiler.codegen.cuda.attention.form import keeps_to_rows
 from staticgraph.compiler.codegen.cuda.choose import emit, emit_kernel
 from staticgraph.compiler.codegen.cuda.convolution import Convolution
 from staticgraph.compiler.codegen.cuda.function import CudaFunction, FunctionCall, KernelWork
-from staticgraph.compiler.codegen.cuda.product import Precision
+from staticgraph.compiler.codegen.cuda.target import GpuTarget
 from staticgraph.compiler.compile import CompiledStep, Walked, is_shown, optimize, structure_of
 from staticgraph.compiler.fusion.attention import attention
 from staticgraph.compiler.fusion.fuse import fuse
@@ -31,7 +31,7 @@ from staticgraph.compiler.stages import Observer, observing, report
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.compiler.support.gc_pause import collector_paused
 
-Refused = frozenset[Convolution] | None
+_DEFAULT = GpuTarget()
 # Bytes of scratch memory for launches that are done side by side, where they need as much.
 SIDE_BY_SIDE = 8 << 20
 # What pays on a processor only: a GPU has enough arithmetic, and would wait for the rounds of its loops.
@@ -85,39 +85,35 @@ def compile_gpu(
     memory_limit: int | None = None,
     without: Collection[str] = (),
     trace: Trace | None = None,
-    precision: Precision = Precision.FLOAT32,
-    refused: Refused = None,
+    target: GpuTarget = _DEFAULT,
 ) -> GpuCompiled:
-    """The program of `step` for a GPU. `precision` is that of products of float32; `refused` are the
-    convolutions that cuDNN does not do on it, None where there is no cuDNN. The other keywords are those of
-    `compile`.
-    """
+    """The program of `step` for a GPU. The other keywords are those of `compile`."""
     left_out = LEFT_OUT.union(without)
     with collector_paused(), observing(*observers):
-        fusion = with_attention(optimize(step.function, (), left_out, trace), precision, left_out)
-        inner = partial(fused, precision=precision, without=left_out)
+        fusion = with_attention(optimize(step.function, (), left_out, trace), target, left_out)
+        inner = partial(fused, target=target, without=left_out)
         lowered = partial(lower, fusion, step.fetches, step.updates, fuse=inner, checked=step.checked)
-        made = coded(step, fusion, lowered(), precision, refused)
+        made = coded(step, fusion, lowered(), target)
         if memory_limit is None or made.memory.peak <= memory_limit:
             return made
         if made.convolutions:  # which have workspaces that our own functions do without
-            refused = None
-            made = coded(step, fusion, made.program, precision)
+            target = replace(target, refused=None)
+            made = coded(step, fusion, made.program, target)
         made = replace(made, room=0)
         if (over := made.memory.peak - memory_limit) > 0:
             less = lowered(max(made.program.arena - over, 0))
-            made = replace(coded(step, fusion, less, precision, refused), room=0)
+            made = replace(coded(step, fusion, less, target), room=0)
             if made.memory.peak > memory_limit:
                 raise does_not_fit(made.memory, memory_limit)
         return made
 
 
-def fused(function: Graph, precision: Precision, without: Collection[str] = ()) -> Fusion:
+def fused(function: Graph, target: GpuTarget, without: Collection[str] = ()) -> Fusion:
     """The kernels that a Function becomes on a GPU."""
-    return with_attention(fuse(function, without), precision, without)
+    return with_attention(fuse(function, without), target, without)
 
 
-def with_attention(fusion: Fusion, precision: Precision, without: Collection[str] = ()) -> Fusion:
+def with_attention(fusion: Fusion, target: GpuTarget, without: Collection[str] = ()) -> Fusion:
     """The same with attention as one group wherever a GPU has one function for it; unless `join` is left out,
     which makes one kernel of those that go through the same rows.
     """
@@ -128,7 +124,8 @@ def with_attention(fusion: Fusion, precision: Precision, without: Collection[str
         assert isinstance(stored, Loops) and isinstance(work, Loops)
         key = *structure_of(stored), *structure_of(work)
         if key not in known:
-            found = in_one(work.nests, dict(work.buffers), work.rows, work.sums, precision)
+            buffers, machine = dict(work.buffers), target.machine
+            found = in_one(work.nests, buffers, work.rows, work.sums, target.precision, machine)
             known[key] = found is not None and keeps_to_rows(stored.nests, stored.rows)
         return known[key]
 
@@ -139,12 +136,10 @@ def with_attention(fusion: Fusion, precision: Precision, without: Collection[str
     return found
 
 
-def coded(
-    step: Step, fusion: Fusion, program: Program, precision: Precision, refused: Refused = None
-) -> GpuCompiled:
+def coded(step: Step, fusion: Fusion, program: Program, target: GpuTarget) -> GpuCompiled:
     """A program that has been lowered, with what a GPU does for its launches."""
     launches = [i for i in every_instruction(program) if isinstance(i, Launch)]
-    works = {id(launch): work_of(launch.work, precision, refused) for launch in launches}
+    works = {id(launch): work_of(launch.work, target) for launch in launches}
     return GpuCompiled(replace(step, function=fusion.function), fusion, program, works)
 
 
@@ -158,21 +153,19 @@ _works: OrderedDict[tuple[object, ...], KernelWork] = OrderedDict()
 WORKS_LIMIT = 4096
 
 
-def work_of(
-    work: Loops | Kernel, precision: Precision = Precision.FLOAT32, refused: Refused = None
-) -> KernelWork:
-    """Return the GPU work of one kernel, cached by the structure of the kernel and the options."""
-    key = precision, refused, *structure_of(work)
+def work_of(work: Loops | Kernel, target: GpuTarget) -> KernelWork:
+    """Return the GPU work of one kernel, cached by the structure of the kernel and the target."""
+    key = target, *structure_of(work)
     found = _works.get(key)
     if is_shown(key) or found is None:
-        found = _works[key] = _generate(work, precision, refused)
+        found = _works[key] = _generate(work, target)
         report("print_cuda", work, found)
         if len(_works) > WORKS_LIMIT:
             _works.popitem(last=False)
     return found
 
 
-def _generate(work: Loops | Kernel, precision: Precision, refused: Refused) -> KernelWork:
+def _generate(work: Loops | Kernel, target: GpuTarget) -> KernelWork:
     if isinstance(work, Kernel):
-        return emit_kernel(work)
-    return emit(work.nests, dict(work.buffers), work.rows, work.sums, precision, refused)
+        return emit_kernel(work, target)
+    return emit(work.nests, dict(work.buffers), work.rows, work.sums, target)

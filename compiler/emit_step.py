@@ -36,9 +36,9 @@ from staticgraph.compiler.lower.program import (
     RowAt,
     inner_programs,
 )
+from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
 
-_COPY_COST = 0.1  # ns per byte
 _COPY_BYTES = 256 * 1024  # of a copy that one thread does in one go
 _MOST_COPIES = 64  # that a large one becomes
 
@@ -195,7 +195,6 @@ def _entry(times: TimeTable | None, instruction: Instruction, count: int = 1) ->
 
 _LONG = 30.0  # ns per character of the function of a step: what it calls takes a thousand times as long
 _ROUNDS = 1000  # of a loop of which nothing is known
-_ROUND_COST = 5.0  # ns: of a round that does next to nothing
 
 
 def _cost(segment: abi.Segment, inner: Sequence[Written]) -> float:
@@ -203,7 +202,7 @@ def _cost(segment: abi.Segment, inner: Sequence[Written]) -> float:
     costs = {each.entry.name: each.cost for each in inner}
     match segment:
         case abi.LoopSegment(body=body):
-            return (costs[body.code.name] + _ROUND_COST) * _ROUNDS
+            return (costs[body.code.name] + CPU.round_ns) * _ROUNDS
         case abi.BranchSegment(branches=branches):
             return max(costs[each.code.name] for each in branches)
     return 0.0
@@ -239,7 +238,7 @@ def _control(
     copies = tuple(
         abi.CopyCall(_ref(w.final), _ref(w.init), w.size) for w in instruction.whole if w.init is not None
     )
-    patience = 1 << max(0, math.ceil(math.log2(LOOK / (written.cost + _ROUND_COST))))
+    patience = 1 << max(0, math.ceil(math.log2(LOOK / (written.cost + CPU.round_ns))))
     return abi.LoopSegment(
         inner, _ref(instruction.pred), _ref(body.pred), carried, tuple(rows), copies, _ref(instruction.spare),
         instruction.row, None if instruction.node.attrs["brief"] else patience,
@@ -318,7 +317,7 @@ def _task(work: _Work) -> phases.Task:
                 tuple(tuple(chain(*(spans[n] for n in reads or ()))) for reads in ahead),
             )
         case Copy(target, source, size), _:
-            return phases.Task((1,), size * _COPY_COST, _span(source, size), _span(target, size))
+            return phases.Task((1,), size * CPU.copied_byte_ns, _span(source, size), _span(target, size))
     raise AssertionError(work)
 
 

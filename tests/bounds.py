@@ -24,7 +24,7 @@ _found: list[str] = []  # where the blocks were made that something wrote beyond
 class _Block(np.ndarray):
     """A block with its borders. `size` bytes between them are lent."""
 
-    start: int | None = None  # None: a view of a block, or one that was reported
+    borders: tuple[memoryview, ...] = ()  # none: a view of a block, or one that was reported
     size_lent: int
     made_by: str
 
@@ -37,12 +37,10 @@ class _Block(np.ndarray):
         Bytes are compared, not arrays: NumPy's functions read a context variable, and before CPython 3.12 a
         finalizer that reads one while it is being reset leaves a reference to the freed value behind.
         """
-        if self.start is None or _blocks is None:  # this module is cleared when the interpreter ends
-            return
-        starts = (self.start - ALIGNMENT, self.start + self.size_lent)
-        if any(self[i : i + ALIGNMENT].tobytes() != _BORDER for i in starts):
-            _found.append(f"{self.size_lent} bytes for {self.made_by}")
-            self.start = None
+        for border in self.borders:
+            if border.tobytes() != _BORDER and _blocks is not None:  # None when the interpreter ends
+                _found.append(f"{self.size_lent} bytes for {self.made_by}")
+                self.borders = ()
 
 
 _blocks: weakref.WeakValueDictionary[int, _Block] = weakref.WeakValueDictionary()
@@ -50,11 +48,13 @@ _blocks: weakref.WeakValueDictionary[int, _Block] = weakref.WeakValueDictionary(
 
 def aligned_bytes(size: int) -> np.ndarray:
     """`memory.aligned_bytes`, with borders."""
-    block = np.empty(size + 3 * ALIGNMENT, np.uint8).view(_Block)
-    start = block.start = ALIGNMENT + -block.ctypes.data % ALIGNMENT
+    memory = np.empty(size + 3 * ALIGNMENT, np.uint8)
+    start = ALIGNMENT + -memory.ctypes.data % ALIGNMENT
+    block = memory.view(_Block)
     block.size_lent, block.made_by = size, sys._getframe(1).f_code.co_name
-    for border in (start - ALIGNMENT, start + size):
-        block[border : border + ALIGNMENT] = np.frombuffer(_BORDER, np.uint8)
+    block.borders = tuple(memory.data[i : i + ALIGNMENT] for i in (start - ALIGNMENT, start + size))
+    for border in block.borders:
+        border[:] = _BORDER
     _blocks[id(block)] = block
     return block[start:][:size].view(np.ndarray)  # an empty slice begins where the sliced array does
 

@@ -3,6 +3,7 @@
 They run on the processor, also where there is a GPU, but for those that ask for one.
 """
 
+import gc
 import os
 import random
 import signal
@@ -34,6 +35,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in fast.chosen(items):
         item.add_marker("fast")
+
+
+def pytest_collection_finish() -> None:
+    """Keep the collector of garbage from looking through thousands of tests again and again."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _objects_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Each text is compiled once for all processes of a run, and nothing comes from the user's cache."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    os.environ["SG_CACHE_DIR"] = str(folder / "objects")
 
 
 @pytest.fixture(autouse=True)

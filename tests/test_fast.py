@@ -15,12 +15,15 @@ FILES = [str(path.relative_to(ROOT / "tests")) for path in sorted((ROOT / "tests
 
 # Folders that no file of tests names, because they work for another one: a fast test that goes through each.
 REACHED = {
+    "staticgraph.compiler.capture.rules": "capture/test_needs.py::test_a_need_inside_of_regions_is_handed_up",
     "staticgraph.compiler.codegen.cuda.attention": "gpu/test_attention.py::test_attention_is_one_function",
     "staticgraph.compiler.codegen.cuda.rows": "gpu/test_rows.py::test_every_combiner_and_dtype",
     "staticgraph.compiler.codegen.cuda.sums": "gpu/test_columns.py::test_other_dtypes",
     "staticgraph.compiler.graph.scopes": "api/test_graph_scopes.py::test_name_scopes_nest_and_are_numbered",
+    "staticgraph.compiler.kernel.approximate": "kernel/test_approximate.py::test_errors_are_within_bounds",
     "staticgraph.formats.contents": "commands/test_inspect.py::test_the_weights_are_told",
     "staticgraph.formats.onnx.read": "onnx/test_load.py::test_a_model_is_read_from_a_file_and_from_bytes",
+    "staticgraph.formats.tf.examples": "api/test_parsing.py::test_numbers_that_are_not_packed",
     "staticgraph.formats.tf.graph_def.read": "graph_def/test_models.py::test_what_tensorflow_wrote_runs_here",
     "staticgraph.formats.tf.graph_def.write": "errors/test_restore_another_name.py::test_message",
     "staticgraph.formats.tf.graph_nodes": "graph_def/test_models.py::test_nodes_that_only_tensorflow_makes",

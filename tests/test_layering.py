@@ -23,6 +23,7 @@ LAYERS = {
     "compiler":          "",                             # its __init__ imports nothing
     "compiler.support":  "",                             # for all
     "compiler.stages":   "",                             # for all: each stage reports under its name
+    "compiler.machine":  "",                             # for all: the numbers that schedules compare
     "compiler.graph":    "",
     "compiler.kernel":   "compiler.graph.dtypes",
     "compiler.ops":      "compiler.graph compiler.kernel",
@@ -43,7 +44,7 @@ LAYERS = {
 }  # fmt: skip
 
 # Layers that all others may import.
-FOR_ALL = ("compiler.support", "compiler.stages")
+FOR_ALL = ("compiler.support", "compiler.stages", "compiler.machine")
 
 # Third-party packages, and which packages may import them.
 REQUIRED = {

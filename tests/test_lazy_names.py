@@ -167,7 +167,7 @@ MODULES = {
         f"{TRAINED}; sg.save('model.sg', dict(y=v * 2.0), session=s); print(beyond(b))",
     ),
     "the program of README.md": (
-        370,
+        390,
         f"import re; text = open({str(ROOT / 'README.md')!r}).read();"
         "code = re.search(r'```python\\n(.*?)```', text, re.S)[1].replace('range(500)', 'range(1)');"
         "exec(code.replace('print(', 'str(')); print(len(ours()))",
@@ -187,3 +187,8 @@ def test_a_drawing_and_a_run_load_nothing_for_gpus(tmp_path: Path, monkeypatch: 
     program = "x = sg.constant(2.0) * 3.0; sg.Session().run(x); sg.visualize(x, 'x.dot')"
     found = fresh(f"{COUNTED}import staticgraph as sg; {program}; print(*ours())").split()
     assert not [name for name in found if name.startswith("staticgraph.compiler.codegen.cuda")]
+
+
+def test_no_file_of_ops_has_the_name_of_an_op():
+    package = importlib.import_module("staticgraph.compiler.ops")
+    assert not {file.name for file in pkgutil.iter_modules(package.__path__)} & {*OPS}

@@ -9,7 +9,7 @@ data's way:
     prune, wanted       the operations that the fetches need
     needs               the answers but for a step: what must be known first
     state, reads, walk  the operations in order of construction, each by its rule, and what they change
-    table               the rule of each operation that does more than compute:
+    table, rules/       the rule of each operation that does more than compute:
         operations, static_values      ops that only compute; shapes and axes, which must be known
         variables, random_states, arrays, effects, host
         region_walk, loops, branches   regions as Functions

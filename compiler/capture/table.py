@@ -5,28 +5,32 @@ An operation is looked up by its name, then by its effect. All others only compu
 
 from __future__ import annotations
 
-from staticgraph.compiler.capture.arrays import capture_array, capture_scatter, capture_write
-from staticgraph.compiler.capture.branches import capture_branch, condition
-from staticgraph.compiler.capture.derivatives import (
+from staticgraph.compiler.capture.rules.arrays import capture_array, capture_scatter, capture_write
+from staticgraph.compiler.capture.rules.branches import capture_branch, condition
+from staticgraph.compiler.capture.rules.derivatives import (
     capture_custom_gradient,
     capture_gradients,
     capture_seed,
     custom_results,
     gradient_inputs,
 )
-from staticgraph.compiler.capture.effects import capture_assertion, capture_effect, capture_numerics_check
-from staticgraph.compiler.capture.host import capture_host
-from staticgraph.compiler.capture.loops import capture_while, initial_values
-from staticgraph.compiler.capture.operations import capture_operation, capture_select, capture_sum
-from staticgraph.compiler.capture.random_states import capture_random
-from staticgraph.compiler.capture.segments import is_host
-from staticgraph.compiler.capture.variables import (
+from staticgraph.compiler.capture.rules.effects import (
+    capture_assertion,
+    capture_effect,
+    capture_numerics_check,
+)
+from staticgraph.compiler.capture.rules.host import capture_host
+from staticgraph.compiler.capture.rules.loops import capture_while, initial_values
+from staticgraph.compiler.capture.rules.operations import capture_operation, capture_select, capture_sum
+from staticgraph.compiler.capture.rules.random_states import capture_random
+from staticgraph.compiler.capture.rules.variables import (
     capture_assign,
     capture_initialized_value,
     capture_input,
     capture_is_initialized,
     capture_update,
 )
+from staticgraph.compiler.capture.segments import is_host
 from staticgraph.compiler.capture.walk import CaptureRule, Walk
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.tensor import Operation, Tensor

@@ -18,10 +18,10 @@ from __future__ import annotations
 
 from staticgraph.compiler.codegen.listing import Listing
 from staticgraph.compiler.codegen.llvm.text import Code
+from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
 
 SCRATCH_PARAMETERS = ("ptr %shared", "ptr %private", "i64 %chunk")  # those of a kernel after its buffers
-_TOGETHER = 40_000  # ns of work that a thread takes at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ class RegionSegment:
 
         Long chunks are claimed one by one, so that any idle thread can take the next.
         """
-        return max(1, int(_TOGETHER * sum(self.chunks) / self.cost)) if self.cost else 1
+        return max(1, int(CPU.claimed_ns * sum(self.chunks) / self.cost)) if self.cost else 1
 
     @property
     def parallel(self) -> bool:

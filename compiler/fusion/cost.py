@@ -1,7 +1,7 @@
 """Cost of recomputing an element, compared with the cost of storing it.
 
-Costs are counted in arithmetic instructions on vectors. Storing a value costs a store, and a load at each
-use. In a buffer of the whole array, that is a trip to memory. In a buffer of one row, which stays in the
+Costs are counted in additions of vectors (`kernel/cost.py`). Storing a value costs a store, and a load at
+each use. In a buffer of the whole array, that is a trip to memory. In a buffer of one row, which stays in the
 cache, that costs a few instructions.
 """
 
@@ -13,16 +13,10 @@ from functools import lru_cache
 
 from staticgraph.compiler.fusion.inline_element import TEMPLATE_LIMIT, Position, Template, template
 from staticgraph.compiler.graph.function import Function, Node, Value
+from staticgraph.compiler.kernel.cost import operation_cost
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce, Scalar, free_indices
 
-_FUNCTIONS = frozenset(
-    ["exp", "expm1", "log", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh"]
-    + ["tanh", "asinh", "acosh", "atanh", "erf", "erfc", "lgamma", "digamma", "pow"]
-    + ["div", "sqrt", "floordiv", "floormod", "truncdiv", "truncmod"]
-)
-_FUNCTION = 8  # the cost of one of these
 KEPT_IN_ROW = 3  # of a store, and a load per use, in the cache
-ROW_BYTES = 1 << 18  # that the buffers of one row may take: beyond it they leave the second-level cache
 LEAST_ROW = 8  # elements: shorter rows leave most lanes of a vector without work
 FEW_ROWS, LONG_ROW = 16, 1 << 15  # fewer rows of more elements would leave threads without work
 LONG_ENOUGH = 32  # elements: whole arrays with shorter rows had better be gone through without regard to rows
@@ -30,13 +24,9 @@ WIDE = 128  # columns: the sums of fewer stay in registers while their rows go b
 
 
 @lru_cache(TEMPLATE_LIMIT)
-def cost(formula: Template) -> int:
+def cost(formula: Template) -> float:
     """The cost of one element, its inputs being there."""
-    return sum(
-        _FUNCTION if e.op in _FUNCTIONS else 1
-        for e in formula.order
-        if isinstance(e, Scalar) and not _is_index(e)
-    )
+    return sum(operation_cost(e.op) for e in formula.order if isinstance(e, Scalar) and not _is_index(e))
 
 
 @lru_cache(TEMPLATE_LIMIT)
@@ -50,7 +40,7 @@ def cheap_nodes(function: Function) -> frozenset[Node]:
 
     It is made of few instructions, those of nodes that are cheap themselves included, from one large value.
     """
-    efforts: dict[Value, tuple[int, frozenset[Value]]] = {}  # instructions, and the large values they read
+    efforts: dict[Value, tuple[float, frozenset[Value]]] = {}  # instructions, and the large values they read
     for node in function.nodes:
         if node.op.element is None or reduces(template(node)):
             continue

@@ -29,7 +29,6 @@ from staticgraph.compiler.fusion.cost import (
     LEAST_ROW,
     LONG_ENOUGH,
     LONG_ROW,
-    ROW_BYTES,
     WIDE,
     goes_down,
     reduces,
@@ -40,6 +39,7 @@ from staticgraph.compiler.fusion.inline_element import Position, template
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.opdef import Kind
 from staticgraph.compiler.kernel.expr import Index, Reduce
+from staticgraph.compiler.machine import CPU
 
 READERS = 64  # of a value: more are not looked at
 STORED_LIMIT = 8  # results of one kernel: each is a stream of its own to memory
@@ -113,7 +113,7 @@ class _Joining:
             return False
         values = [v for part in (producer, group) for v in (*part.outputs, *part.local)]
         local = {v for v in values if self._is_local(v, producer, group)}
-        if _kept(local, rows) > ROW_BYTES or len(values) - len(local) > STORED_LIMIT:
+        if _kept(local, rows) > CPU.row_bytes or len(values) - len(local) > STORED_LIMIT:
             return False
         group.nests = [*producer.nests, producer, *group.nests]
         group.rows, group.local = rows, local
@@ -131,7 +131,7 @@ class _Joining:
         if any(self._sum_in(other, group) for other in shared):
             return
         rows = group.summed[0][: min(map(len, group.summed))]
-        wide = _inner(group, 0) >= WIDE and _kept(group.outputs, 0) <= ROW_BYTES
+        wide = _inner(group, 0) >= WIDE and _kept(group.outputs, 0) <= CPU.row_bytes
         if wide and self._sums_columns(group) and _same_rows(group, rows):
             group.rows, group.sums = len(rows), [replace(group)]
 
@@ -152,7 +152,7 @@ class _Joining:
             return False
         values = (*kernel.outputs, *kernel.local)
         local = {v for v in values if self._is_local(v, kernel, group)}
-        if _kept(local, rows) + _kept(group.outputs, 0) > ROW_BYTES:
+        if _kept(local, rows) + _kept(group.outputs, 0) > CPU.row_bytes:
             return False
         if (place := self._meeting(kernel, group)) is None:
             return False

@@ -7,22 +7,18 @@ from __future__ import annotations
 
 from staticgraph.compiler.kernel.expr import Expr, Load, Scalar
 from staticgraph.compiler.kernel.index import linear
+from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
+from staticgraph.compiler.kernel.primitives.instructions import CONVERSIONS
+from staticgraph.compiler.kernel.primitives.primitive import ADDITION
 from staticgraph.compiler.kernel.stmt import Buffer, If, Loop, LoopKind, Stmt, Store, While, statements
+from staticgraph.compiler.machine import CPU
 
-_CHEAP = frozenset(
-    {"add", "sub", "mul", "fma", "neg", "abs", "copysign", "minimum", "maximum", "floor", "ceil", "rint"}
-    | {"and", "or", "xor", "invert", "shl", "shr", "eq", "ne", "lt", "le", "gt", "ge", "select"}
-    | {"cast", "bitcast"}
-)
-_DIVISIONS = frozenset({"div", "sqrt", "floordiv", "floormod", "truncdiv", "truncmod"})
-_INSTRUCTION = 0.3  # ns for an arithmetic vector instruction
-_BYTE = 0.03  # ns to bring one from memory or to it
 _ROUNDS = 8  # of a loop whose number of rounds is not known
 
 
 def operation_cost(op: str) -> float:
-    """The cost of a scalar operation, in units of one arithmetic vector instruction."""
-    return 1.0 if op in _CHEAP else 4.0 if op in _DIVISIONS else 12.0
+    """The cost of a scalar operation, in additions of vectors (`Primitive.cost`)."""
+    return ADDITION if op in CONVERSIONS else PRIMITIVES[op].cost
 
 
 def values(stmt: Stmt) -> list[Load | Scalar]:
@@ -74,4 +70,4 @@ def _nanoseconds(stmt: Stmt, buffers: dict[str, Buffer], vector_bytes: int, lane
     if isinstance(stmt, Store):
         instructions += 1.0
         moved += buffers[stmt.buffer].dtype.size
-    return instructions * _INSTRUCTION + moved * lanes * _BYTE
+    return instructions * CPU.addition_ns + moved * lanes * CPU.byte_ns

@@ -24,7 +24,7 @@ from staticgraph.compiler.kernel.expr import (
     Scalar,
     identity,
 )
-from staticgraph.compiler.kernel.scalar import PRIMITIVES
+from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
 from staticgraph.compiler.kernel.stmt import If, Kernel, Let, Loop, LoopKind, Stmt, Store, Update, While
 
 Env = dict[Expr, Any]

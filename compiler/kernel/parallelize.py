@@ -59,15 +59,13 @@ from staticgraph.compiler.kernel.stmt import (
     expressions,
     inner,
 )
+from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
 
 S = TypeVar("S", bound=Stmt)
 
-_WORTH = 9_000.0  # ns of work: less is not shared out
-_CHUNK = 8_000.0  # ns of work of a chunk, and less where there would be few
-_FEW = 16
-_LEAST = 2_500.0
-_MOST = 256
+_FEW = 16  # chunks: shorter ones are made until there are as many
+_MOST = 256  # chunks
 _UNIT = 64  # iterations of a SIMD loop: no two chunks write to one cache line
 _MAIN = 0.8  # of the time of an iteration: one loop in it is nearly all there is
 
@@ -83,7 +81,7 @@ class Chunked:
 def chunked(kernel: Kernel, vector_bytes: int) -> Chunked:
     """`kernel`, flat and scheduled, in phases that have the same buffers, scratch memory included."""
     cost = nanoseconds(kernel.body, kernel.buffers, vector_bytes)
-    if cost >= _WORTH and not _passes_on(kernel):
+    if cost >= CPU.shared_ns and not _passes_on(kernel):
         return Chunked(_Splitter(kernel, vector_bytes).phases(), cost)
     return Chunked((replace(kernel, body=tuple(_whole(stmt) for stmt in kernel.body)),), cost)
 
@@ -94,7 +92,8 @@ def chunk_count(cost: float) -> int:
     >>> [chunk_count(cost) for cost in (2e3, 2e4, 1e5, 1e6, 1e8)]
     [1, 8, 16, 125, 256]
     """
-    return min(_MOST, max(1, min(_FEW, int(cost / _LEAST)), int(cost / _CHUNK)))
+    short, usual = int(cost / CPU.short_chunk_ns), int(cost / CPU.chunk_ns)
+    return min(_MOST, max(1, min(_FEW, short), usual))
 
 
 def _passes_on(kernel: Kernel) -> bool:
@@ -183,7 +182,7 @@ class _Splitter:
         reductions in it too.
         """
         cost = self.cost((stmt,))
-        if not isinstance(stmt, Loop) or cost < _WORTH or not self.independent(stmt):
+        if not isinstance(stmt, Loop) or cost < CPU.shared_ns or not self.independent(stmt):
             yield _whole(stmt)
             return
         stmt = _whole(stmt)

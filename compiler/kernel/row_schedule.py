@@ -54,7 +54,7 @@ from staticgraph.compiler.kernel.scalar import read
 from staticgraph.compiler.kernel.stmt import Buffer, If, Kernel, Loop, Stmt, Store, rewrite
 from staticgraph.compiler.support.dataclass import dataclass
 
-MOST_BLOCKS = 64
+MOST_BLOCKS = 64  # of rows with sums of columns: each has partial sums, which are added in the end
 LEAST_ROWS = 16  # of a block with sums of columns: with fewer, to begin and to end it would take too long
 
 

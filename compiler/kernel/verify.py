@@ -9,8 +9,9 @@ from staticgraph.compiler.graph.dtypes import DType, bool_, int64
 from staticgraph.compiler.kernel.dependence import obstacle
 from staticgraph.compiler.kernel.expr import Expr, Load, Local, Reduce, Scalar, free_indices, walk
 from staticgraph.compiler.kernel.index import affine, simplify_index
+from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
+from staticgraph.compiler.kernel.primitives.instructions import CONVERSIONS
 from staticgraph.compiler.kernel.printer import expression_text, statement_text
-from staticgraph.compiler.kernel.scalar import CONVERSIONS, PRIMITIVES
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
     If,
@@ -23,13 +24,6 @@ from staticgraph.compiler.kernel.stmt import (
     Update,
     While,
     expressions,
-)
-
-_ORDERED = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "select", "minimum", "maximum"})
-_BITWISE = frozenset({"and", "or", "xor", "invert"})
-_SHIFTS = frozenset({"shl", "shr"})
-_ARITHMETIC = frozenset(
-    {"add", "sub", "mul", "floordiv", "floormod", "truncdiv", "truncmod", "pow", "fma", "neg", "abs"}
 )
 
 
@@ -163,20 +157,10 @@ def dtype_error(node: Scalar) -> str | None:
         operands = operands[1:]
     if any(d is not operands[0] for d in operands):
         return f"operands of {', '.join(map(str, operands))}"
-    if not _accepts(node.op, operands[0]):
+    if operands[0].kind not in primitive.takes:
         return f"{node.op} does not work on {operands[0]}"
     result = bool_ if primitive.predicate else operands[0]
     return None if node.dtype is result else f"the result is {result}, not {node.dtype}"
-
-
-def _accepts(op: str, dtype: DType) -> bool:
-    if op in _ORDERED:
-        return True
-    if op in _BITWISE:
-        return dtype.is_integer or dtype.is_bool
-    if op in _SHIFTS:
-        return dtype.is_integer
-    return not dtype.is_bool and (op in _ARITHMETIC or not dtype.is_integer)
 
 
 def _is_step(local: Local, value: Expr, combine: str) -> bool:

@@ -13,11 +13,15 @@ from collections.abc import Container, Iterable
 from staticgraph.compiler.graph.dtypes import FLOATING
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce, Scalar, walk
 from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
+from staticgraph.compiler.kernel.primitives.instructions import CONVERSIONS
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, Stmt, expressions, inner
 from staticgraph.compiler.lower.program import Loops
 from staticgraph.compiler.support.dataclass import dataclass
 
-_FREE = frozenset({"cast", "bitcast", "select", "copysign"})
+
+def _flops(op: str) -> int:
+    return 0 if op in CONVERSIONS else PRIMITIVES[op].flops
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +81,8 @@ def _in_nest(nest: Nest, rows: tuple[Index, ...], local: Container[str]) -> int:
         match expr:
             case Reduce(axes, _, value):
                 total += _times(free[value].union(axes))
-            case Scalar(op) if op not in _FREE:
-                total += _times(free[expr])
+            case Scalar(op):
+                total += _flops(op) * _times(free[expr])
     return total
 
 
@@ -86,8 +90,8 @@ def _in_body(body: Iterable[Stmt], times: int) -> int:
     total = 0
     for stmt in body:
         inside = times * stmt.index.extent if isinstance(stmt, Loop) else times
-        counted = [e for e in _arithmetic(expressions(stmt)) if isinstance(e, Scalar) and e.op not in _FREE]
-        total += times * len(counted) + _in_body(inner(stmt), inside)
+        counted = sum(_flops(e.op) for e in _arithmetic(expressions(stmt)) if isinstance(e, Scalar))
+        total += times * counted + _in_body(inner(stmt), inside)
     return total
 
 

@@ -34,10 +34,10 @@ from staticgraph.compiler.lower.program import (
     may_stop,
 )
 from staticgraph.compiler.lower.rematerialize import Candidate, lifetimes, recompute, spared
+from staticgraph.compiler.machine import CPU
 
 LARGE_ARENA = 1 << 26  # bytes, of all values: with fewer it matters little how long they are kept
 _UNSTOPPABLE = 3e9  # ns of work of one thread that a run may still do when it should stop
-_FLOPS_PER_NS, _BYTES_PER_NS = 50, 5  # about what one core does
 _BYTES_PER_FLOP = 1 / 256  # that may be moved more: about a hundredth of the time, on processors of today
 
 
@@ -308,7 +308,9 @@ class _Lowering:
             left = 0.0
             for number, group in reversed([*enumerate(self.groups)]):
                 outputs = sum(v.size * v.dtype.size for v in group.outputs)
-                left += _flops(group.nodes) / _FLOPS_PER_NS + outputs / _BYTES_PER_NS
+                left += (
+                    _flops(group.nodes) / CPU.sustained_flops_per_ns + outputs / CPU.sustained_bytes_per_ns
+                )
                 if left > _UNSTOPPABLE:
                     return number
         return -1

@@ -25,10 +25,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import field, replace
 
 from staticgraph.compiler.lower.buffer_assignment import plan_arena
+from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
 
-_REGION_COST = 15_000.0  # ns: what takes less in all is not worth the help of a second thread
-_PART_COST = 2_000.0  # ns: of several small instructions in one chunk
 _KEPT_BYTES = 32 << 20  # of scratch memory that is kept for all rounds of a loop
 MOST_CHUNKS = 2**15  # of a phase
 
@@ -106,7 +105,7 @@ def schedule(tasks: Sequence[Task], fixed: Collection[int] = ()) -> Schedule:
     every = [(n, phase) for n, task in enumerate(tasks) for phase in range(len(task.chunks))]
     rounds = [unit for unit in every if unit not in once]
     phases, before = _alone(rounds), _alone(once)
-    if cost >= _REGION_COST:
+    if cost >= CPU.region_ns:
         phases = _merged(tasks, _levels(tasks, once))
     if any(part.chunks > 1 for parts in phases for part in parts):
         before = _limited([ScheduledPart((unit,), tasks[unit[0]].chunks[unit[1]]) for unit in once])
@@ -257,7 +256,7 @@ def _parts(tasks: Sequence[Task], units: list[Unit]) -> list[ScheduledPart]:
         task = tasks[number]
         if not task.parallel and phase == len(task.chunks) - 1:  # all phases of a task go into one part
             cost += task.cost
-        if cost >= _PART_COST:
+        if cost >= CPU.joined_ns:
             parts.append(ScheduledPart(tuple(gathered)))
             gathered, cost = [], 0.0
     return [*parts, ScheduledPart(tuple(gathered))] if gathered else parts

@@ -14,6 +14,7 @@ METHODS.found_in(__name__, METHODS_OF)
 
 def __getattr__(name: str) -> Any:
     try:
-        return OPS[name]
+        op = globals()[name] = OPS[name]  # found without this function from now on
     except KeyError:
         raise AttributeError(f"there is no op {name}") from None
+    return op

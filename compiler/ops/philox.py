@@ -9,6 +9,7 @@ kernel and over NumPy arrays.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,12 @@ from staticgraph.compiler.graph.dtypes import (
     uint32,
     uint64,
 )
+from staticgraph.compiler.graph.opdef import OpDef
+from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Expr
 
+RESERVED = 256  # blocks that TensorFlow sets aside per number, so that a sampler may reject
 ROUNDS = 10
 MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 WEYL = (0x9E3779B9, 0xBB67AE85)
@@ -37,6 +41,24 @@ _LOW = 0xFFFFFFFF
 def per_block(dtype: DType) -> int:
     """Return the count of numbers of `dtype` that a block of four words gives."""
     return 2 if dtype.size == 8 else 4
+
+
+def advance(op: OpDef, types: Sequence[TensorType], out_shape: Sequence[int]) -> int:
+    """Return the number of steps by which a run advances the counter of a random operation.
+
+    Args:
+        op: The op.
+        types: The types of its inputs.
+        out_shape: The shape of its result.
+    """
+    match op.name:
+        case "random_shuffle":
+            shape = types[-1].static_shape
+            return -(-(shape[0] if shape else 1) // 4)
+        case "multinomial":
+            rows, samples = out_shape
+            return rows * (-(-samples // 4) * 4) * 2 * RESERVED
+    return math.prod(out_shape) * RESERVED
 
 
 def words(counter: Expr, seed: Expr, seed2: Expr) -> list[Expr]:

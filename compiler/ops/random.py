@@ -1,7 +1,7 @@
 """Random ops: pure functions of a state that the session keeps, with TensorFlow 1's streams.
 
 The state of an operation is its first argument here: counter, seed and second seed, of dtype uint64. The
-counter grows by `philox_advance` with every run. Seeds are data, not attributes of the kernel, so that
+counter grows by `philox.advance` with every run. Seeds are data, not attributes of the kernel, so that
 operations of equal shape share one. Operations whose two seeds are 0 are meant to differ from process to
 process: their counter starts anywhere.
 """
@@ -9,15 +9,14 @@ process: their counter starts anywhere.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import FLOATING, DType, float32, float64, int32, int64, uint32, uint64
 from staticgraph.compiler.graph.errors import DtypeError, require
-from staticgraph.compiler.graph.opdef import Kind, OpDef, ops
-from staticgraph.compiler.graph.shapes import Shape, TensorType, operand_shape
+from staticgraph.compiler.graph.opdef import Kind, ops
+from staticgraph.compiler.graph.shapes import TensorType, operand_shape
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.binary_search import how_many
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, substitute
@@ -40,26 +39,8 @@ from staticgraph.compiler.ops.movement import raveled, unraveled
 from staticgraph.compiler.ops.samples import Draw, Sample, real
 from staticgraph.compiler.ops.scatter import nested
 
-RESERVED = 256  # blocks that TensorFlow sets aside per number, so that a sampler may reject
 BOUND = 2.0  # truncated normal numbers are nearer to 0 than this
 STATE = Draw((3,), 0, 1 << 40, dtype="uint64")  # tests draw the state like any other input
-
-
-def philox_advance(op: OpDef, types: Sequence[TensorType], out_shape: Sequence[int]) -> int:
-    """Return the number of steps by which a run advances the counter of a random operation.
-
-    Args:
-        op: The op.
-        types: The types of its inputs.
-        out_shape: The shape of its result.
-    """
-    match op.name:
-        case "random_shuffle":
-            return -(-_rows(types[-1].static_shape) // 4)
-        case "multinomial":
-            rows, samples = out_shape
-            return rows * (-(-samples // 4) * 4) * 2 * RESERVED
-    return math.prod(out_shape) * RESERVED
 
 
 def _shaped_type(*state: TensorType, shape: Any, dtype: DType, **_: Any) -> TensorType:
@@ -129,7 +110,7 @@ def _numpy_truncated(state: np.ndarray, shape: Any, seed: int, seed2: int, dtype
     n, size = math.prod(shape), philox.per_block(dtype)
     wide = float64 if dtype is float64 else float32
     unfinished = np.arange(-(-n // size))
-    blocks = state[0] + unfinished.astype(np.uint64) * np.uint64(size * RESERVED // 4)
+    blocks = state[0] + unfinished.astype(np.uint64) * np.uint64(size * philox.RESERVED // 4)
     out, found = np.empty((len(blocks), size), wide.numpy), np.zeros(len(blocks), np.int64)
     while len(unfinished):
         words = philox.numpy_words(blocks[unfinished], int(state[1]), int(state[2]))
@@ -168,7 +149,7 @@ def truncated_normal(
             Let(drawn_value, value),
             If(within, (If(scalar.lt(number, n), (store,)), Update(found, found + 1))),
         ]
-    start = state[0] + scalar.cast(group * (size * RESERVED // 4), uint64)
+    start = state[0] + scalar.cast(group * (size * philox.RESERVED // 4), uint64)
     search = While(scalar.lt(found, size), (*body, Update(block, block + 1)))
     return (Loop(group, (Let(block, start), Let(found, Const(0, int64)), search), LoopKind.PARALLEL),)
 
@@ -337,10 +318,6 @@ def multinomial(
     find = nested((row, sample), draw, LoopKind.PARALLEL)
     scratch = {each.buffer: Buffer(float64, logits.shape, written=True) for each in (peaks, sums)}
     return Described(body, StagedForm((highest_yet, sums_yet, find), scratch))
-
-
-def _rows(shape: Shape) -> Any:
-    return shape[0] if shape else 1
 
 
 def _numpy_permutation(state: np.ndarray, size: int, seed: int, seed2: int) -> np.ndarray:

@@ -27,6 +27,7 @@ def collector_paused() -> Iterator[None]:
 _LEAST = 300_000  # objects: to look through them all takes a few hundredths of a second
 _pausing = 0  # the thread that has it paused
 _made, _limit = 0, _LEAST  # in pauses, since all were looked through; and with how many they are again
+_frozen = False  # others have frozen objects: to ask takes as long as there are many, so it is asked no more
 
 
 def pause() -> bool:
@@ -47,12 +48,13 @@ def pause() -> bool:
 
 def go_on(collecting: bool) -> None:
     """Look for garbage again, if it was done before the pause."""
-    global _made, _pausing
+    global _made, _pausing, _frozen
     if not collecting:
         return
     _pausing = 0
     _made += gc.get_count()[0]
-    if not gc.get_freeze_count():
+    _frozen = _frozen or gc.get_freeze_count() > 0
+    if not _frozen:
         # What was made meanwhile becomes old without being looked at: else the next look went through it.
         gc.freeze()
         gc.unfreeze()

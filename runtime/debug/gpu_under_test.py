@@ -10,6 +10,7 @@ import numpy as np
 
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.cuda.product import Precision
+from staticgraph.compiler.codegen.cuda.target import GpuTarget
 from staticgraph.compiler.compile import CompiledStep
 from staticgraph.compiler.compile_gpu import GpuCompiled, coded, compile_gpu, fused
 from staticgraph.compiler.fusion.group import Fusion
@@ -42,19 +43,24 @@ class GpuUnderTest:
     def loose(self) -> float:
         return _LOOSE[self.precision]
 
+    @property
+    def _target(self) -> GpuTarget:
+        refused = self.device.refused if self.library else None
+        return GpuTarget(self.precision, refused, self.device.machine)
+
     def step(self, step: Step, without: Collection[str]) -> GpuCompiled:
-        return self._accepted(partial(compile_gpu, step, without=without, precision=self.precision))
+        return self._accepted(partial(compile_gpu, step, without=without))
 
     def fused(self, function: Function, without: Collection[str]) -> Fusion:
-        return fused(function, self.precision, without)
+        return fused(function, self._target, without)
 
     def kernel(self, step: Step, fusion: Fusion, program: Program) -> GpuCompiled:
-        return self._accepted(partial(coded, step, fusion, program, self.precision))
+        return self._accepted(partial(coded, step, fusion, program))
 
     def _accepted(self, compiled: Callable[..., GpuCompiled]) -> GpuCompiled:
         """With those convolutions by the library that it does."""
-        made = compiled(refused=self.device.refused if self.library else None)
-        return compiled(refused=self.device.refused) if self.device.refuses(made.convolutions) else made
+        made = compiled(target=self._target)
+        return compiled(target=self._target) if self.device.refuses(made.convolutions) else made
 
     def called(self, compiled: CompiledStep, arguments: Arrays) -> list[np.ndarray]:
         assert isinstance(compiled, GpuCompiled)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from staticgraph.compiler.capture.feed_checks import beforehand
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.cuda.product import Precision
+from staticgraph.compiler.codegen.cuda.target import GpuTarget
 from staticgraph.compiler.compile_gpu import compile_gpu
 from staticgraph.compiler.graph.errors import OpError, ResourceExhaustedError
 from staticgraph.compiler.graph.tensor import Operation
@@ -65,13 +67,14 @@ class GpuBackend:
             step = early.rest
         settings, device = self._settings, self.device
         limit, without = settings.memory_limit, settings.left_out
-        precision = Precision(settings.matmul_precision)
         watching = Watching(settings, fetches.text, step)
         refused = device.refused if settings.cudnn else None
-        compiled = compile_gpu(step, watching.observers, limit, without, watching.trace, precision, refused)
+        target = GpuTarget(Precision(settings.matmul_precision), refused, device.machine)
+        compiled = compile_gpu(step, watching.observers, limit, without, watching.trace, target)
         try:
             if device.refuses(compiled.convolutions):  # which functions of our own do then
-                compiled = compile_gpu(step, (), limit, without, None, precision, device.refused)
+                target = replace(target, refused=device.refused)
+                compiled = compile_gpu(step, (), limit, without, None, target)
             watching.finish(compiled, "cu", lambda: source(compiled.functions))
             return GpuExecutable(compiled, device, static, checks, settings.overlap, feed_checks)
         except ResourceExhaustedError as error:

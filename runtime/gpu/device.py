@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import field, replace
 from weakref import finalize
 
 from staticgraph.compiler.codegen.cuda.convolution import Convolution
 from staticgraph.compiler.codegen.cuda.function import CudaFunction
 from staticgraph.compiler.codegen.cuda.product import Product
 from staticgraph.compiler.graph.errors import UnimplementedError
+from staticgraph.compiler.machine import H200, GpuMachine
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.gpu.cuda.driver import Convolving, Driver, DriverKernel, Multiplication
 
@@ -54,6 +55,17 @@ class Device:
     def name(self) -> str:
         """As in the names of TensorFlow's devices."""
         return f"GPU:{self.number}"
+
+    @property
+    def machine(self) -> GpuMachine:
+        """The numbers that code is scheduled by.
+
+        Code of a saved graph was scheduled for the default, and is of use only if this session asks for the
+        same functions.
+        """
+        if self.images:
+            return H200
+        return replace(H200, multiprocessors=self.driver.card.multiprocessors)
 
     def arena(self, size: int) -> int:
         """The address of the memory that each program uses while it runs, at least as much as asked for."""

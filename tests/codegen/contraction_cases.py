@@ -12,7 +12,7 @@ from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import DType, float32
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.contraction import Contraction, analyse
-from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce
+from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce, walk
 from staticgraph.compiler.kernel.predicated_loads import padded_load
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.runtime.cpu import jit as cpu_jit
@@ -87,8 +87,7 @@ def with_read(
 
 
 def _loads(expr: Expr) -> list[Load]:
-    below = [x for child in expr.children for x in _loads(child)]
-    return [expr, *below] if isinstance(expr, Load) else below
+    return [e for e in walk(expr) if isinstance(e, Load)]
 
 
 @dataclass(frozen=True)

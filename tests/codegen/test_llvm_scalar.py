@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from staticgraph.compiler.codegen.llvm.scalar import TABLE
+from staticgraph.compiler.codegen.llvm.scalar import SEQUENCES
 from staticgraph.compiler.graph.dtypes import DTYPES, DType, bfloat16, bool_, float16, float32, float64
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Scalar
-from staticgraph.compiler.kernel.scalar import CONVERSIONS, PRIMITIVES
+from staticgraph.compiler.kernel.primitives.functions import FUNCTIONS, PRIMITIVES
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, LoopKind, Store
 from tests.codegen.native import run, ulps
 
@@ -15,24 +15,11 @@ FLOATING = [d for d in REAL if d.is_floating]
 INTEGER = [d for d in REAL if d.is_integer]
 N = 101  # no multiple of a vector
 
-INEXACT = {
-    "pow", "atan2", "exp", "expm1", "log", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
-    "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "lgamma", "digamma",
-}  # fmt: skip
-EVERYWHERE = {"add", "mul", "minimum", "maximum", "eq", "ne", "lt", "le", "gt", "ge", "select"}
-NUMBERS = {"sub", "floordiv", "floormod", "truncdiv", "truncmod", "pow", "fma", "neg", "abs", "floor", "ceil"}
-BITS = {"and", "or", "xor", "invert"}
-SHIFTS = {"shl", "shr"}
+INEXACT = set(FUNCTIONS)
 
 
 def dtypes_of(op: str) -> list[DType]:
-    if op in EVERYWHERE:
-        return [*REAL, bool_]
-    if op in NUMBERS:
-        return REAL
-    if op in BITS:
-        return [*INTEGER, bool_]
-    return INTEGER if op in SHIFTS else FLOATING
+    return [d for d in (*REAL, bool_) if d.kind in PRIMITIVES[op].takes]
 
 
 def sample(dtype: DType, seed: int) -> np.ndarray:
@@ -78,8 +65,12 @@ def exact(op: str, dtype: DType, arrays: list[np.ndarray]) -> np.ndarray:
         return np.asarray(PRIMITIVES[op].numpy(*arrays))
 
 
-def test_table_has_the_primitives():
-    assert set(TABLE) == set(PRIMITIVES) | set(CONVERSIONS)
+@pytest.mark.parametrize("op", PRIMITIVES)
+def test_each_primitive_has_an_instruction_or_a_sequence_or_a_formula(op: str):
+    primitive = PRIMITIVES[op]
+    for dtype in dtypes_of(op):
+        formula = dtype.is_floating and primitive.approximation is not None
+        assert formula or primitive.llvm.of(dtype) is not None or op in SEQUENCES, dtype
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from staticgraph.compiler.codegen.llvm.clock import clock_of
 from staticgraph.compiler.codegen.llvm.text import module
-from staticgraph.compiler.codegen.native.builder import Function, exported, external, function
+from staticgraph.compiler.codegen.native.builder import NativeFunction, exported, external, function
 from staticgraph.compiler.codegen.native.c_types import (
     ADDRESS,
     BOOL,
@@ -44,7 +44,7 @@ TRIPLES = (
 _loaded: list[Library] = []  # stays in memory as long as the tests may call it
 
 
-def compiled(made: Function, *types: object, result: object = ctypes.c_int64) -> Callable[..., int]:
+def compiled(made: NativeFunction, *types: object, result: object = ctypes.c_int64) -> Callable[..., int]:
     code = made.code()
     _loaded.append(load([code], verify=True))
     return ctypes.CFUNCTYPE(result, *types)(_loaded[-1][code.name])
@@ -193,7 +193,7 @@ def test_calls():
 
 
 def test_equal_functions_have_equal_symbols():
-    def made(number: int) -> Function:
+    def made(number: int) -> NativeFunction:
         @exported(INT64)
         def same(w):
             w.return_(number)
@@ -239,8 +239,8 @@ def else_alone(w, a):
 @pytest.mark.parametrize(
     ("body", "error", "message"),
     [
-        (wrong_value, TypeError, "expected Kind"),
-        (wrong_argument, TypeError, "expected Kind"),
+        (wrong_value, TypeError, "expected TypeKind"),
+        (wrong_argument, TypeError, "expected TypeKind"),
         (wrong_field, AttributeError, "has no field size"),
         (no_function, TypeError, "is not a function"),
         (undecided, TypeError, "use if_, while_ or select"),

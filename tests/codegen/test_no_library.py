@@ -10,7 +10,7 @@ from staticgraph.compiler.codegen.llvm.text import module
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import DType, bool_, float32, float64
 from staticgraph.compiler.kernel.expr import Index, Load, Scalar
-from staticgraph.compiler.kernel.scalar import PRIMITIVES
+from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, LoopKind, Store
 from tests.codegen.test_llvm_scalar import dtypes_of
 

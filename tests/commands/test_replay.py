@@ -128,13 +128,14 @@ def test_a_failed_run_that_compiled_code_is_not_to_blame_for(failed, capsys):
 
 
 def test_a_fault_is_named(files, tmp_path, monkeypatch, capsys):
-    right = llvm_scalar.TABLE["maximum"]
+    right = llvm_scalar.unrounded
 
-    def wrong(site, *operands):
-        made = right(site, *operands)
-        return site.op("fmul", made, site.const(1.01)) if site.dtype is float32 else made
+    def wrong(site, op, *operands):
+        made = right(site, op, *operands)
+        damaged = op == "maximum" and site.dtype is float32
+        return site.op("fmul", made, site.const(1.01)) if damaged else made
 
-    monkeypatch.setitem(llvm_scalar.TABLE, "maximum", wrong)
+    monkeypatch.setattr(llvm_scalar, "unrounded", wrong)
     monkeypatch.setattr(compiling, "_emitted", OrderedDict())
     folder = tmp_path / "fault"
     assert main(["bisect", str(files["graph"]), "--dump", str(folder)]) == UNLIKE

@@ -6,6 +6,7 @@ import os
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from random import Random
 from unittest import mock
 
@@ -25,6 +26,7 @@ from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.kernel import parallelize as chunk
 from staticgraph.compiler.kernel import row_schedule as place_rows
 from staticgraph.compiler.lower import parallel_schedule as phases
+from staticgraph.compiler.machine import CPU
 from staticgraph.runtime.cpu import compile as compiling
 from tests.fuzz.graphs import widened
 from tests.fuzz.programs import Program
@@ -40,12 +42,12 @@ def small_pieces(random: Random) -> Iterator[None]:
     """Everything is shared out, and joined, however small it is."""
     count = random.choice([2, 3, 7, 16])
     settings = [
-        (phases, {"_REGION_COST": 0.0, "_PART_COST": random.choice([1.0, 500.0])}),
+        (phases, {"CPU": replace(CPU, region_ns=0.0, joined_ns=random.choice([1.0, 500.0]))}),
         (compile_module, {"_emitted": OrderedDict()}),
         (compiling, {"KEPT": None}),  # what is generated here is of no use elsewhere
     ]
     choices = [
-        (chunk, {"_WORTH": 100.0, "chunk_count": lambda cost: count if cost > 1000.0 else 1}),
+        (chunk, {"CPU": replace(CPU, shared_ns=100.0), "chunk_count": lambda c: count if c > 1000.0 else 1}),
         (contraction_plan, {"chunks_wanted": lambda cost: count}),
         (contraction_pack, {"chunks_wanted": lambda cost: count}),
         (contraction_slices, {"chunks_wanted": lambda cost: 2 * count}),

@@ -1,10 +1,9 @@
-"""Tests of the GPU back end run its functions by the stand-in, which needs a C++ compiler.
-
-What was compiled is kept for the session, in a folder of its own: nothing comes from the user's cache.
-"""
+"""Tests of the GPU back end run its functions by the stand-in, which needs a C++ compiler."""
 
 import os
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -14,29 +13,35 @@ from staticgraph.runtime.gpu.simulator.driver import Simulator
 from tests.gpu.running import SCHEDULES
 
 
-@pytest.fixture(scope="session")
-def _objects(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(tmp_path_factory.mktemp("objects"))
-
-
-@pytest.fixture(autouse=True)
-def _own_cache_on_disk(monkeypatch: pytest.MonkeyPatch, _objects: str) -> None:
-    monkeypatch.setenv("SG_CACHE_DIR", _objects)
-
-
 @pytest.fixture(autouse=True, scope="session")
-def _compiler() -> Iterator[None]:
+def _compiler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """What needs the C++ compiler is skipped where there is none. Where the environment says so, the compiler
     checks what functions do: see test_sanitized.py.
+
+    Most functions run once, on little: with `-Og` the compiler takes half of the time, and the headers, which
+    are the same for all, are compiled beforehand.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(build, "OPTIONS", (*build.OPTIONS, *os.environ.get("TEST_SANITIZERS", "").split()))
+        options = (*build.OPTIONS, "-Og", *os.environ.get("TEST_SANITIZERS", "").split())
+        patch.setattr(build, "OPTIONS", options)
         try:
-            build.host_compiler()
+            headers = precompiled(build.host_compiler(), options, tmp_path_factory.mktemp("headers"))
+            patch.setattr(build, "OPTIONS", (*options, "-include", str(headers)))
         except BuildError as error:
             reason = str(error)
             patch.setattr(build, "host_compiler", lambda: pytest.skip(reason))
         yield
+
+
+def precompiled(compiler: str, options: Sequence[str], folder: Path) -> Path:
+    """A header that includes those of the stand-in; beside it, what the compiler made of it."""
+    for name, text in build._headers().items():
+        (folder / name).write_text(text)
+    headers = folder / "all.h"
+    headers.write_text('#include "dialect.h"\n#include "simt.h"\n')
+    command = [compiler, *options, "-x", "c++-header", "-o", f"{headers}.gch", headers]
+    subprocess.run([word for word in command if word != "-shared"], check=True)
+    return headers
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,11 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.codegen.cuda.function import FunctionCall
+from staticgraph.compiler.codegen.cuda.target import GpuTarget
 from staticgraph.compiler.compile_gpu import GpuCompiled, compile_gpu
 from staticgraph.compiler.lower.program import Launch
+from staticgraph.compiler.machine import H200, GpuMachine
+from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.simulator.driver import Simulator
 from tests.gpu.running import SCHEDULES
 from tests.gpu.sessions import check_alike, on
@@ -222,18 +226,23 @@ TOLERANCES = {"float16": 2e-3, "bfloat16": 2**-7}
 @pytest.fixture(autouse=True)
 def _small_card(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of rows are worth it with few blocks."""
-    monkeypatch.setattr("staticgraph.compiler.codegen.cuda.attention.cost.CORES", 2)
+    monkeypatch.setattr(Device, "machine", replace(H200, multiprocessors=2))
 
 
 @pytest.fixture
 def large_card(_small_card: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is decided for a card as large as it is meant for."""
-    monkeypatch.setattr("staticgraph.compiler.codegen.cuda.attention.cost.CORES", 132)
+    monkeypatch.setattr(Device, "machine", H200)
+
+
+def _target() -> GpuTarget:
+    assert isinstance(Device.machine, GpuMachine)  # a fixture has replaced the property
+    return GpuTarget(machine=Device.machine)
 
 
 def compiled(build: Callable[[], Built]) -> GpuCompiled:
     with sg.Graph().as_default():
-        return compile_gpu(step_of(*build()))
+        return compile_gpu(step_of(*build()), target=_target())
 
 
 def kinds(compiled: GpuCompiled) -> list[str]:
@@ -332,7 +341,7 @@ def test_what_the_library_does_better():
 
 def test_it_can_be_left_out():
     with sg.Graph().as_default():
-        made = compile_gpu(step_of(*CASES["heads"][0]()), without={"join"})
+        made = compile_gpu(step_of(*CASES["heads"][0]()), without={"join"}, target=_target())
     assert not fused(made)
 
 
@@ -341,5 +350,5 @@ def test_scores_and_weights_take_no_memory():
     made = compiled(plain(2))
     assert made.program.arena + made.scratch < scores
     with sg.Graph().as_default():
-        apart = compile_gpu(step_of(*plain(2)()), without={"join"})
+        apart = compile_gpu(step_of(*plain(2)()), without={"join"}, target=_target())
     assert apart.program.arena >= scores

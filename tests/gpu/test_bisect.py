@@ -1,6 +1,7 @@
 """The kernels of a card beside the meaning of their ops, by `bisect`: what agrees, and planted faults."""
 
 from collections import OrderedDict
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,8 +9,8 @@ import pytest
 import staticgraph as sg
 from staticgraph.__main__ import main
 from staticgraph.compiler import compile_gpu as compiling
-from staticgraph.compiler.codegen.cuda import scalar
-from staticgraph.compiler.graph.dtypes import float32
+from staticgraph.compiler.kernel.primitives.functions import FUNCTIONS
+from staticgraph.compiler.kernel.primitives.primitive import Texts
 from staticgraph.runtime.debug.bisect import Bisection, bisect, calls_of, how
 from staticgraph.runtime.debug.bisect_text import dump, text
 from staticgraph.runtime.debug.gpu_under_test import GpuUnderTest
@@ -52,13 +53,8 @@ def test_a_training_step_agrees(rng, one_driver):
 
 def test_a_wrong_kernel_is_found_in_a_loop(monkeypatch, rng, one_driver, tmp_path):
     x, fetches = training()
-    right = scalar.TABLE["tanh"]
-
-    def wrong(dtype, *operands):
-        made = right(dtype, *operands)
-        return f"({made} * 1.001f)" if dtype is float32 else made
-
-    monkeypatch.setitem(scalar.TABLE, "tanh", wrong)
+    wrong = replace(FUNCTIONS["tanh"], cuda=Texts("(tanhf({0}) * 1.001f)"))
+    monkeypatch.setitem(FUNCTIONS, "tanh", wrong)
     found = bisected(x, fetches, rng.standard_normal((5, 6), np.float32), one_driver)
     assert "tanh" in found.kernel.ops and found.fault == f"the code of the kernel {found.kernel.name}"
     assert found.kernel.difference.ulps > 1000
@@ -73,8 +69,8 @@ def test_kernels_in_a_loop_are_those_that_the_card_runs(monkeypatch, rng, one_dr
         return i + 1, sg.matmul(sg.nn.softmax(sg.matmul(h, h, transpose_b=True)), h)
 
     y = sg.while_loop(lambda i, h: i < 3, attended, [0, x])[1]
-    right = scalar.TABLE["exp"]
-    monkeypatch.setitem(scalar.TABLE, "exp", lambda dtype, *operands: f"({right(dtype, *operands)} + 0.01f)")
+    wrong = replace(FUNCTIONS["exp"], cuda=Texts("(expf({0}) + 0.01f)"))
+    monkeypatch.setitem(FUNCTIONS, "exp", wrong)
     found = bisected(x, y, rng.standard_normal((2, 32, 16), np.float32), one_driver)
     assert {"batch_matmul", "exp", "reduce_sum"} <= set(found.kernel.ops) and found.kernel.rounds
 

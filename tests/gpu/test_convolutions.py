@@ -12,6 +12,7 @@ import staticgraph as sg
 from staticgraph.compiler.codegen.cuda.convolution import Convolution, Made
 from staticgraph.compiler.codegen.cuda.function import FunctionCall
 from staticgraph.compiler.codegen.cuda.product import Precision
+from staticgraph.compiler.codegen.cuda.target import GpuTarget
 from staticgraph.compiler.compile_gpu import compile_gpu
 from staticgraph.compiler.graph.errors import UnimplementedError
 from staticgraph.runtime.gpu.simulator import convolution as convolving
@@ -130,7 +131,7 @@ def test_which_are_asked_for(shape, is_asked):
     with sg.Graph().as_default():
         y, feeds = one(**shape)
         step = step_of([y], feeds)
-        assert bool(compile_gpu(step, refused=frozenset()).convolutions) == is_asked
+        assert bool(compile_gpu(step, target=GpuTarget(refused=frozenset())).convolutions) == is_asked
         assert not compile_gpu(step).convolutions
 
 
@@ -139,7 +140,7 @@ def test_float32_is_asked_for_where_it_may_be_rounded():
         y, feeds = one(64, 64, 16)
         step = step_of([y], feeds)
     for precision in Precision:
-        made = compile_gpu(step, refused=frozenset(), precision=precision)
+        made = compile_gpu(step, target=GpuTarget(precision, frozenset()))
         assert bool(made.convolutions) == (precision is not Precision.FLOAT32)
 
 
@@ -205,11 +206,11 @@ def test_where_memory_is_short_there_is_no_workspace(small):
     with sg.Graph().as_default():
         y, feeds = one()
         step = step_of([y], feeds)
-        made = compile_gpu(step, refused=frozenset())
+        made = compile_gpu(step, target=GpuTarget(refused=frozenset()))
         (convolution,) = made.convolutions
         assert made.scratch >= convolution.room
         least = compile_gpu(step).memory.peak
-        made = compile_gpu(step, memory_limit=least, refused=frozenset())
+        made = compile_gpu(step, memory_limit=least, target=GpuTarget(refused=frozenset()))
         assert not made.convolutions and made.memory.peak <= least
 
 
@@ -223,7 +224,7 @@ def test_the_plan_tells_of_it(library):
 def test_algorithms_are_not_chosen_in_a_capture(library, small):
     with sg.Graph().as_default():
         y, feeds = one()
-        (convolution,) = compile_gpu(step_of([y], feeds), refused=frozenset()).convolutions
+        (convolution,) = compile_gpu(step_of([y], feeds), target=GpuTarget(refused=frozenset())).convolutions
     library.begin_capture()
     with pytest.raises(CaptureError, match="choosing the algorithm of a convolution"):
         library.convolution(convolution)
@@ -243,7 +244,7 @@ def test_filters_that_are_packed_and_results_that_are_not(small):
     """One function before a convolution, none after it where the result is stored as it is."""
     with sg.Graph().as_default():
         y, feeds = one()
-        (work,) = compile_gpu(step_of([y], feeds), refused=frozenset()).works.values()
+        (work,) = compile_gpu(step_of([y], feeds), target=GpuTarget(refused=frozenset())).works.values()
     packing, convolution = work.calls
     assert isinstance(packing, FunctionCall) and isinstance(convolution, Convolution)
     assert [name for name, _ in work.scratch] == [convolution.filter, convolution.workspace]

@@ -219,7 +219,7 @@ def test_a_session_that_is_dropped_gives_all_memory_back(one_driver):
 
 
 def test_programs_that_are_dropped_give_their_memory_back(one_driver, monkeypatch):
-    monkeypatch.setattr("staticgraph.runtime.cached_run.PROGRAM_LIMIT", 2)
+    monkeypatch.setattr("staticgraph.runtime.program_cache.PROGRAM_LIMIT", 2)
     with sg.Graph().as_default(), on(one_driver), sg.Session() as session:
         x = sg.placeholder(sg.float32, [None])
         double = x * 2

@@ -7,7 +7,7 @@ from staticgraph.compiler.codegen.cuda.prelude import combiner, register_type
 from staticgraph.compiler.codegen.cuda.scalar import loaded as in_register
 from staticgraph.compiler.codegen.cuda.scalar import stored as in_memory
 from staticgraph.compiler.graph.dtypes import DType, bool_
-from staticgraph.compiler.kernel.scalar import PRIMITIVES
+from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
 from tests.codegen.native import loaded, stored
 from tests.codegen.test_llvm_scalar import REAL
 from tests.gpu.running import compiled, run, unset

@@ -9,11 +9,12 @@ import pytest
 from staticgraph.compiler.codegen.cuda.elements.pointwise import pointwise
 from staticgraph.compiler.codegen.cuda.elements.statements import statements
 from staticgraph.compiler.codegen.cuda.function import KernelWork
-from staticgraph.compiler.codegen.cuda.scalar import TABLE, apply
+from staticgraph.compiler.codegen.cuda.scalar import apply, has_text
 from staticgraph.compiler.graph.dtypes import DType, bfloat16, bool_, float16, float32, float64, int32
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Scalar
 from staticgraph.compiler.kernel.lower_reductions import Nest
-from staticgraph.compiler.kernel.scalar import CONVERSIONS, PRIMITIVES, cast
+from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
+from staticgraph.compiler.kernel.scalar import cast
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, Store
 from staticgraph.runtime.gpu.cuda import nvrtc
 from tests.codegen.native import loaded, stored, ulps
@@ -57,8 +58,10 @@ def of(op: str, *names: str, to: DType) -> Formula:
     return lambda loads: Scalar(op, tuple(loads[name] for name in names), to)
 
 
-def test_table_has_the_primitives():
-    assert set(TABLE) == set(PRIMITIVES) | set(CONVERSIONS)
+def test_each_primitive_has_a_text_or_a_formula():
+    for op, primitive in PRIMITIVES.items():
+        for dtype in dtypes_of(op):
+            assert has_text(op, dtype) or (dtype.is_floating and primitive.approximation), f"{op} of {dtype}"
 
 
 def test_primitives():

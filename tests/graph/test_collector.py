@@ -7,13 +7,18 @@ from collections.abc import Iterator
 
 import pytest
 
+from staticgraph.compiler.support import gc_pause
 from staticgraph.compiler.support.gc_pause import collector_paused
 
 
 @pytest.fixture(autouse=True)
-def as_before() -> Iterator[None]:
+def as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Nothing is frozen during a test, as in most programs; afterwards it is as tests/conftest.py left it."""
     was = gc.isenabled()
+    monkeypatch.setattr(gc_pause, "_frozen", False)
+    gc.unfreeze()
     yield
+    gc.freeze()
     (gc.enable if was else gc.disable)()
 
 

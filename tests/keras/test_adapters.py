@@ -8,19 +8,18 @@ import staticgraph as sg
 from staticgraph.layers.convolution import Transposed
 from staticgraph.tf1.compat.contrib import optimizers as contrib
 from staticgraph.train.optimizers import rules
-from staticgraph.train.optimizers.rule_optimizer import RuleOptimizer
 
-BASES = {name: made for name, made in vars(sg.layers).items() if inspect.isclass(made)}
+BASES = {name: made for name in sg.layers.__all__ if inspect.isclass(made := getattr(sg.layers, name))}
 BASES["Conv2DTranspose"] = Transposed  # which is of two and three axes in Keras
 del BASES["Flatten"]  # the two leave other operations in the graph
 
 ARGUMENTS = {"learning_rate": 0.1, "momentum": 0.9, "global_step": 0}
-ABSTRACT = (sg.train.Optimizer, sg.keras.optimizers.Optimizer, RuleOptimizer)
+ABSTRACT = (sg.train.Optimizer, sg.keras.optimizers.Optimizer)
 OPTIMIZERS = {
     made.__name__: made
     for module in (sg.train, sg.keras.optimizers, contrib)
-    for name, made in vars(module).items()
-    if hasattr(made, "apply_gradients") and made not in ABSTRACT and not name.startswith("_")
+    for made in (getattr(module, name) for name in module.__all__)
+    if hasattr(made, "apply_gradients") and made not in ABSTRACT
 }
 
 

@@ -7,9 +7,10 @@ import pytest
 
 from staticgraph.compiler.graph.dtypes import DType, bfloat16, float16, float32, float64
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.approximate import FORMULAS, approximate, far
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, Lookup, Scalar, walk
 from staticgraph.compiler.kernel.interpret import interpret
+from staticgraph.compiler.kernel.lower_functions import approximate, approximation_of
+from staticgraph.compiler.kernel.primitives.functions import FUNCTIONS
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, LoopKind, Store
 from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.native import run
@@ -54,8 +55,8 @@ def arguments(op: str, dtype: np.dtype, rng: np.random.Generator) -> list[np.nda
 
 
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
-@pytest.mark.parametrize("op", FORMULAS)
-def test_the_error_is_within_its_bound(op: str, dtype: DType, rng: np.random.Generator):
+@pytest.mark.parametrize("op", FUNCTIONS)
+def test_errors_are_within_bounds(op: str, dtype: DType, rng: np.random.Generator):
     x = arguments(op, dtype.numpy, rng)
     error = units(native(op, dtype, *x), exact(op, *x), BOUNDS[op].scale(x[0]))
     worst = int(np.argmax(error))
@@ -145,7 +146,7 @@ def test_special_cases_of_pow():
 
 
 @pytest.mark.parametrize("dtype", [float16, bfloat16], ids=str)
-@pytest.mark.parametrize("op", FORMULAS)
+@pytest.mark.parametrize("op", FUNCTIONS)
 def test_narrow_types_are_computed_in_float32(op: str, dtype: DType):
     operands = tuple(Local(name, dtype) for name in "xy"[: BOUNDS[op].arity])
     formula = approximate(Scalar(op, operands, dtype))
@@ -155,16 +156,17 @@ def test_narrow_types_are_computed_in_float32(op: str, dtype: DType):
 
 
 @pytest.mark.parametrize("dtype", [float32, float64], ids=str)
-@pytest.mark.parametrize("op", FORMULAS)
+@pytest.mark.parametrize("op", FUNCTIONS)
 def test_what_is_left_is_what_processors_have(op: str, dtype: DType):
     """But for huge arguments of the trigonometric functions, which have a form of their own."""
     x = Local("x", dtype)
     operands = (x, Local("y", dtype))[: BOUNDS[op].arity]
     formula = approximate(Scalar(op, operands, dtype))
-    left = {e.op for e in walk(formula) if isinstance(e, Scalar) and e.op in FORMULAS}
-    assert left == ({op} if op in ("sin", "cos", "tan") else set())
-    if left:
-        assert not any(isinstance(e, Scalar) and e.op in FORMULAS for e in walk(far(op, x)))
+    left = {e.op for e in walk(formula) if isinstance(e, Scalar) and e.op in FUNCTIONS}
+    far = approximation_of(op).far
+    assert left == ({op} if op in ("sin", "cos", "tan") else set()) and bool(left) == bool(far)
+    if far:
+        assert not any(isinstance(e, Scalar) and e.op in FUNCTIONS for e in walk(far(x)))
 
 
 def test_functions_of_one_argument_share_its_reduction():

@@ -1,6 +1,7 @@
 """Kernels in phases of chunks keep their meaning, whatever the sizes, and share out what is worth it."""
 
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from unittest import mock
 
 import numpy as np
@@ -17,6 +18,7 @@ from staticgraph.compiler.kernel.parallelize import chunked
 from staticgraph.compiler.kernel.printer import kernel_text
 from staticgraph.compiler.kernel.schedule_cpu import schedule
 from staticgraph.compiler.kernel.stmt import Buffer, If, Kernel, Loop, LoopKind, Stmt, Store
+from staticgraph.compiler.machine import CPU
 from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.native import launch, loaded, stored
 from tests.kernel.cases import array, filled, result
@@ -24,7 +26,8 @@ from tests.kernel.cases import array, filled, result
 
 def eager(count: int) -> AbstractContextManager[object]:
     """Context in which everything is shared out, into about `count` chunks."""
-    return mock.patch.multiple(chunk, _WORTH=0.0, _UNIT=16, chunk_count=lambda cost: count)
+    shared = replace(CPU, shared_ns=0.0)
+    return mock.patch.multiple(chunk, CPU=shared, _UNIT=16, chunk_count=lambda cost: count)
 
 
 def load(name: str, *at: Expr, dtype: DType = float32) -> Load:

@@ -19,7 +19,8 @@ from staticgraph.compiler.graph.dtypes import (
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Local, Scalar
 from staticgraph.compiler.kernel.interpret import apply
-from staticgraph.compiler.kernel.scalar import PRIMITIVES, read
+from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
+from staticgraph.compiler.kernel.scalar import read
 from staticgraph.compiler.kernel.verify import dtype_error
 
 DTYPES = (float16, bfloat16, float32, float64, int8, int32, int64, uint8, uint32, bool_)

@@ -24,7 +24,8 @@ from staticgraph.compiler.graph.opdef import OPS, PRIMITIVE_OPS, Effect, Kind, O
 from staticgraph.compiler.graph.shapes import compatible
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.graph.verify import verify
-from staticgraph.compiler.kernel.scalar import CONVERSIONS, PRIMITIVES
+from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
+from staticgraph.compiler.kernel.primitives.instructions import CONVERSIONS
 from staticgraph.compiler.passes.pipeline import PIPELINE
 from staticgraph.runtime.cpu.executable import evaluate
 from staticgraph.runtime.files import graph_json

@@ -7,6 +7,7 @@ import textwrap
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from unittest import mock
 
 import numpy as np
@@ -18,6 +19,7 @@ from staticgraph.compiler import compile as compile_module
 from staticgraph.compiler.codegen.native import pool as llvm_pool
 from staticgraph.compiler.kernel import parallelize as chunk
 from staticgraph.compiler.lower import parallel_schedule as phases
+from staticgraph.compiler.machine import CPU
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.cpu.executable import evaluate
 from staticgraph.runtime.cpu.pool import Pool
@@ -127,8 +129,8 @@ def test_random_graphs_in_many_chunks(case):
     function, arguments = case
     expected = evaluate(function, arguments)
     with (
-        mock.patch.multiple(chunk, _WORTH=0.0, chunk_count=lambda cost: 3),
-        mock.patch.multiple(phases, _REGION_COST=0.0, _PART_COST=1.0),
+        mock.patch.multiple(chunk, CPU=replace(CPU, shared_ns=0.0), chunk_count=lambda cost: 3),
+        mock.patch.object(phases, "CPU", replace(CPU, region_ns=0.0, joined_ns=1.0)),
         mock.patch.object(compile_module, "_emitted", OrderedDict()),
     ):
         sg.set_num_threads(3)

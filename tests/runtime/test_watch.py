@@ -12,7 +12,7 @@ import pytest
 
 from staticgraph.compiler.codegen.abi import BufferRef, HostCallSegment, InnerStep, LoopSegment
 from staticgraph.compiler.codegen.llvm.step import step
-from staticgraph.compiler.codegen.native.watch import Watch as Word
+from staticgraph.compiler.codegen.native.watch import WatchState as Word
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.cpu.watch import Watch, plain
 

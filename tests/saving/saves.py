@@ -90,6 +90,12 @@ def left_over(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir() if path.name.startswith(".")]
 
 
+def _begin(way: Way, folder: Path) -> None:
+    """Save until all is compiled that saving needs: a child that died would leave it to the next one."""
+    for _ in range(3):
+        way.save(folder, 0)
+
+
 def _child(work: Callable[..., Any], *given: Any) -> int:
     """A process that does the work and ends."""
     if child := os.fork():
@@ -147,7 +153,7 @@ def _survived(way: Way, folder: Path, at_least: int) -> None:
 
 def kill_at_each_call(way: Way, folder: Path) -> int:
     """How many times a child was killed until one came through."""
-    way.save(folder, 0)
+    _begin(way, folder)
     for count in itertools.count(1):
         code = _ended(_child(_dying, way, folder, count))
         assert code in (0, -signal.SIGKILL)
@@ -160,7 +166,7 @@ def kill_at_each_call(way: Way, folder: Path) -> int:
 def kill_at_any_time(way: Way, folder: Path, times: int) -> int:
     """Have a child that saves again and again killed so many times."""
     chance = random.Random(times)
-    way.save(folder, 0)
+    _begin(way, folder)
     for done in range(times):
         child = _child(_saving, way, folder, 0)
         time.sleep(chance.uniform(0, 0.03))

@@ -45,13 +45,13 @@ def bisected(fetches, feeds=None, found=PLAIN) -> Bisection:
 
 def plant(monkeypatch, name: str, wrong) -> None:
     """Make the code of a scalar primitive wrong for floating numbers."""
-    right = llvm_scalar.TABLE[name]
+    right = llvm_scalar.unrounded
 
-    def row(site, *operands):
-        made = right(site, *operands)
-        return wrong(site, made) if site.dtype is float32 else made
+    def one_wrong(site, op, *operands):
+        made = right(site, op, *operands)
+        return wrong(site, made) if op == name and site.dtype is float32 else made
 
-    monkeypatch.setitem(llvm_scalar.TABLE, name, row)
+    monkeypatch.setattr(llvm_scalar, "unrounded", one_wrong)
 
 
 def slightly(site, value):

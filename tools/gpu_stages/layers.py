@@ -14,6 +14,7 @@ from staticgraph.compiler.capture.capture import capture
 from staticgraph.compiler.capture.request import CaptureRequest
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.cuda.product import Precision
+from staticgraph.compiler.codegen.cuda.target import GpuTarget
 from staticgraph.compiler.compile_gpu import GpuCompiled, compile_gpu
 from staticgraph.compiler.graph.dtypes import DTYPES, DType
 from staticgraph.compiler.graph.shapes import TensorType
@@ -126,7 +127,7 @@ class Case:
             fed = {t: TensorType(t.dtype, tuple(t.shape.as_list())) for t in (x, w, g)}
             step = capture(CaptureRequest(fetch.graph, [fetch], [], fed))
         assert isinstance(step, Step), step
-        return compile_gpu(step, refused=refused, precision=self.precision)
+        return compile_gpu(step, target=GpuTarget(self.precision, refused))
 
 
 def cases(small: bool) -> Iterator[Case]:

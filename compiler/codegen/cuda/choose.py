@@ -8,15 +8,12 @@ unless it says what they compute, and there is a better way.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from staticgraph.compiler.codegen.cuda.attention.attention import attention
-from staticgraph.compiler.codegen.cuda.card import CORES
-from staticgraph.compiler.codegen.cuda.convolution import Convolution
 from staticgraph.compiler.codegen.cuda.elements.pointwise import pointwise
 from staticgraph.compiler.codegen.cuda.elements.statements import statements
 from staticgraph.compiler.codegen.cuda.function import KernelWork, joined
-from staticgraph.compiler.codegen.cuda.product import Precision
 from staticgraph.compiler.codegen.cuda.products.contraction import by_library, own
 from staticgraph.compiler.codegen.cuda.products.convolved import convolved
 from staticgraph.compiler.codegen.cuda.rows.by_row import by_row
@@ -25,22 +22,24 @@ from staticgraph.compiler.codegen.cuda.rows.separate import merged, separate
 from staticgraph.compiler.codegen.cuda.scans.forms import by_form
 from staticgraph.compiler.codegen.cuda.sums.columns import columns
 from staticgraph.compiler.codegen.cuda.sums.full import full
+from staticgraph.compiler.codegen.cuda.sums.schedule import schedule
 from staticgraph.compiler.codegen.cuda.sums.sums import Sums, sums_of
+from staticgraph.compiler.codegen.cuda.target import GpuTarget
 from staticgraph.compiler.kernel.contraction import Contraction, analyse
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce, free_indices, substitute, walk
 from staticgraph.compiler.kernel.lower_reductions import Nest, place
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Store, expressions
+from staticgraph.compiler.machine import GpuMachine
 
 _LONG = 8192  # numbers to be added up that are worth several blocks
-_FEW = 2 * CORES  # blocks that do not occupy the card
 
 Buffers = Mapping[str, Buffer]
-Refused = Collection[Convolution] | None
+_DEFAULT = GpuTarget()
 
 
-def emit_kernel(kernel: Kernel) -> KernelWork:
+def emit_kernel(kernel: Kernel, target: GpuTarget = _DEFAULT) -> KernelWork:
     """The work of a kernel whose loops are given, and perhaps what they compute."""
-    return by_form(kernel) or statements(kernel)
+    return by_form(kernel, target.machine) or statements(kernel)
 
 
 def emit(
@@ -48,52 +47,46 @@ def emit(
     buffers: Buffers,
     rows: Sequence[Index],
     sums: Sequence[Nest],
-    precision: Precision = Precision.FLOAT32,
-    refused: Refused = None,
+    target: GpuTarget = _DEFAULT,
 ) -> KernelWork:
-    """The work of `nests`, done one after the other for each point of `rows`, and of `sums` over them.
-
-    `precision` is that of products of float32. `refused`: the convolutions that cuDNN does not do; None:
-    there is no cuDNN.
-    """
+    """The work of `nests`, done one after the other for each point of `rows`, and of `sums` over them."""
     if not rows:
-        return _nests((*nests, *sums), buffers, precision, refused)
-    if fused := attention(nests, buffers, rows, sums, precision):
+        return _nests((*nests, *sums), buffers, target)
+    if fused := attention(nests, buffers, rows, sums, target.precision, target.machine):
         return fused
     inlined = Inlined.of(nests, buffers, rows, sums)
-    if found := by_row(inlined.nests, inlined.buffers, rows, inlined.sums):
+    if found := by_row(inlined.nests, inlined.buffers, rows, inlined.sums, target.machine):
         first, ends, more = found
-        return joined([first, _nests(merged(ends), more)])
+        return joined([first, _nests(merged(ends), more, target)])
     apart = separate(inlined.nests, inlined.buffers, rows, inlined.sums)
     reduces = any(_reductions(nest) for nest in apart.nests)
-    if sums and reduces and (found := by_row(apart.nests, apart.buffers, rows, ())):
-        return joined([found[0], _nests(merged(apart.sums), apart.buffers)], apart.scratch)
-    return joined([_nests(merged((*apart.nests, *apart.sums)), apart.buffers)], apart.scratch)
+    if sums and reduces and (found := by_row(apart.nests, apart.buffers, rows, (), target.machine)):
+        return joined([found[0], _nests(merged(apart.sums), apart.buffers, target)], apart.scratch)
+    return joined([_nests(merged((*apart.nests, *apart.sums)), apart.buffers, target)], apart.scratch)
 
 
-def _nests(
-    nests: Sequence[Nest], buffers: Buffers, precision: Precision = Precision.FLOAT32, refused: Refused = None
-) -> KernelWork:
+def _nests(nests: Sequence[Nest], buffers: Buffers, target: GpuTarget) -> KernelWork:
     """Nests one after the other."""
     if not any(_reductions(nest) for nest in nests):
         return KernelWork(tuple(pointwise(nests, buffers)))
-    return joined([_nest(nest, buffers, precision, refused) for nest in nests])
+    return joined([_nest(nest, buffers, target) for nest in nests])
 
 
-def _nest(nest: Nest, buffers: Buffers, precision: Precision, refused: Refused) -> KernelWork:
+def _nest(nest: Nest, buffers: Buffers, target: GpuTarget) -> KernelWork:
     if not _reductions(nest):
         return KernelWork(tuple(pointwise([nest], buffers)))
     if any(not i.extent for i in (*nest.domain, *(a for e in _reductions(nest) for a in e.axes))):
         return _as_written(nest, buffers)
     product = analyse(nest.domain, nest.stores, buffers)
     if product is not None and _reuses(product):
-        work = by_library(product, precision) or convolved(nest, buffers, precision, refused)
-        return work or own(product, precision)
+        work = by_library(product, target.precision)
+        work = work or convolved(nest, buffers, target.precision, target.refused)
+        return work or own(product, target.precision, target.machine)
     if sums := sums_of(nest, buffers):
-        return _sums(sums, nest)
-    if found := by_row([nest], buffers, (), ()):
+        return _sums(sums, nest, target.machine)
+    if found := by_row([nest], buffers, (), (), target.machine):
         return found[0]
-    return _in_stages(nest, buffers, precision, refused) or _as_written(nest, buffers)
+    return _in_stages(nest, buffers, target) or _as_written(nest, buffers)
 
 
 def _as_written(nest: Nest, buffers: Buffers) -> KernelWork:
@@ -106,15 +99,15 @@ def _reuses(product: Contraction) -> bool:
     return any(not product.a.step(i) or not product.b.step(i) for i in places)
 
 
-def _sums(sums: Sums, nest: Nest) -> KernelWork:
-    if not sums.is_along:
-        return columns(sums)
-    few = sums.count < _FEW and sums.height >= _LONG
-    found = None if few else by_row([nest], sums.buffers, (), ())
-    return found[0] if found else full(sums)
+def _sums(sums: Sums, nest: Nest, machine: GpuMachine) -> KernelWork:
+    few = sums.count < machine.few_blocks and sums.height >= _LONG
+    if sums.is_along and not few and (found := by_row([nest], sums.buffers, (), (), machine)):
+        return found[0]
+    functions, scratch = schedule(sums, machine)
+    return KernelWork(tuple(full(f) if f.along else columns(f) for f in functions), scratch)
 
 
-def _in_stages(nest: Nest, buffers: Buffers, precision: Precision, refused: Refused) -> KernelWork | None:
+def _in_stages(nest: Nest, buffers: Buffers, target: GpuTarget) -> KernelWork | None:
     """The reductions of a nest, each as a kernel, inner ones first, then the rest of it.
 
     None if one depends on more than the loops of the nest.
@@ -140,12 +133,12 @@ def _in_stages(nest: Nest, buffers: Buffers, precision: Precision, refused: Refu
             scratch.append((name, buffers[name].size * dtype.size))
             nests.append(Nest(at, (Store(name, at, reduce),)))
             table[reduce] = Load(name, at, dtype)
-        works.append(_nests(merged(nests), buffers, precision, refused))
+        works.append(_nests(merged(nests), buffers, target))
         stores = tuple(
             Store(s.buffer, tuple(substitute(a, table) for a in s.at), substitute(s.value, table))
             for s in stores
         )
-    return joined([*works, _nest(Nest(nest.domain, stores), buffers, precision, refused)], scratch)
+    return joined([*works, _nest(Nest(nest.domain, stores), buffers, target)], scratch)
 
 
 def _reductions(nest: Nest) -> list[Reduce]:

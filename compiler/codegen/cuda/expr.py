@@ -12,12 +12,13 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from staticgraph.compiler.codegen.cuda.prelude import register_type
-from staticgraph.compiler.codegen.cuda.scalar import apply, constant, convert, loaded, stored
+from staticgraph.compiler.codegen.cuda.scalar import apply, constant, convert, has_text, loaded, stored
 from staticgraph.compiler.graph.dtypes import DType, int32, int64, uint64
-from staticgraph.compiler.kernel.approximate import approximate
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Scalar, missing, substitute
 from staticgraph.compiler.kernel.index import Affine, bounds, offset
-from staticgraph.compiler.kernel.scalar import CONVERSIONS, PRIMITIVES
+from staticgraph.compiler.kernel.lower_functions import approximate
+from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
+from staticgraph.compiler.kernel.primitives.instructions import CONVERSIONS
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 
 Element = Callable[["CudaWriter", Load], str | None]
@@ -27,7 +28,6 @@ _NARROW = frozenset({
 })  # fmt: skip
 _DIVISION = {"floordiv": "/", "truncdiv": "/", "floormod": "%", "truncmod": "%"}
 _PLAIN = {"add": "+", "sub": "-", "mul": "*"}
-_WITHOUT_FUNCTION = frozenset({"digamma"})
 
 
 class KnownValue(NamedTuple):
@@ -186,10 +186,9 @@ class CudaWriter:
     def _operands(self, node: Expr) -> tuple[Expr, ...]:
         """Return the operands to print before `node`.
 
-        A `Load` prints its position itself. Functions in `_WITHOUT_FUNCTION` print their operand as part of a
-        formula.
+        A `Load` prints its position itself. A formula prints the operands of its function as parts of itself.
         """
-        return node.args if isinstance(node, Scalar) and node.op not in _WITHOUT_FUNCTION else ()
+        return node.args if isinstance(node, Scalar) and not _is_formula(node) else ()
 
     def _print(self, node: Expr) -> KnownValue:
         match node:
@@ -205,8 +204,8 @@ class CudaWriter:
                 place = self._place(self.buffers[buffer], node.at)
                 text = loaded(node.dtype, f"{self.pointers[buffer]}[{place.text}]")
                 return KnownValue(self._constant(node.dtype, text), False, place.reads | {buffer})
-            case Scalar(op, args) if op in _WITHOUT_FUNCTION:
-                return self._value(_formula(op, args[0]))
+            case Scalar() if _is_formula(node):
+                return self._value(_formula(node))
             case Scalar():
                 return self._scalar(node)
         raise ValueError(f"{node} has no value here")
@@ -324,7 +323,13 @@ def _is_half(operand: Expr) -> bool:
     return False
 
 
-def _formula(op: str, operand: Expr) -> Expr:
-    """A function of one operand as a formula."""
-    x = Local("x", operand.dtype)
-    return substitute(approximate(Scalar(op, (x,), operand.dtype)), {x: operand})
+def _is_formula(node: Scalar) -> bool:
+    """True for a function that CUDA does not have."""
+    return node.op not in CONVERSIONS and not has_text(node.op, node.args[-1].dtype)
+
+
+def _formula(node: Scalar) -> Expr:
+    """A function as a formula."""
+    operands: list[Expr] = [Local(name, x.dtype) for name, x in zip("xyz", node.args, strict=False)]
+    formula = approximate(Scalar(node.op, tuple(operands), node.dtype))
+    return substitute(formula, dict(zip(operands, node.args, strict=True)))

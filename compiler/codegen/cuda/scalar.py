@@ -1,33 +1,40 @@
 """The scalar primitives in CUDA C: an expression for each of them, over registers.
 
-`TABLE` has a row for every primitive of `kernel/scalar.py`. A row gets the dtype of the operands and their
-texts. float16 and bfloat16 are computed in float, and each result is made to fit the type.
+The record of a primitive has its text. float16 and bfloat16 are computed in float, and each result is made
+to fit the type.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
 
 import numpy as np
 
 from staticgraph.compiler.codegen.cuda.function import C_TYPES
 from staticgraph.compiler.codegen.cuda.prelude import register_type
 from staticgraph.compiler.graph.dtypes import DType, bfloat16, float16, float64
-
-Row = Callable[..., str]
+from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
 
 
 def apply(op: str, dtype: DType, *operands: str) -> str:
     """The primitive `op` of operands of a dtype; the condition of a `select` is a truth value instead."""
-    result = TABLE[op](dtype, *operands)
-    return fitting(dtype, result) if op not in _EXACT else result
+    primitive = PRIMITIVES[op]
+    text = primitive.cuda.of(dtype)
+    if text is None:
+        raise TypeError(f"there is no such operation on {dtype.name}: {op}")
+    result = text.format(*operands, f="" if dtype is float64 else "f", half=C_TYPES[dtype.name])
+    return result if primitive.exact else fitting(dtype, result)
+
+
+def has_text(op: str, dtype: DType) -> bool:
+    """Return True if `apply` can write a primitive; otherwise it has a formula."""
+    return PRIMITIVES[op].cuda.of(dtype) is not None
 
 
 def convert(op: str, source: DType, to: DType, operand: str) -> str:
     """`cast` or `bitcast` of an operand."""
-    return TABLE[op](source, operand, to)
+    return (_cast if op == "cast" else _bitcast)(source, operand, to)
 
 
 def fitting(dtype: DType, value: str) -> str:
@@ -71,71 +78,6 @@ def _is_half(dtype: DType) -> bool:
     return dtype is float16 or dtype is bfloat16
 
 
-def _operator(symbol: str, boolean: str = "", integer: str = "") -> Row:
-    """Floats and truth values have operators; integers have a function where an operator could overflow."""
-
-    def row(dtype: DType, a: str, b: str) -> str:
-        used = boolean if dtype.is_bool else symbol
-        if not used:
-            raise TypeError(f"there is no such operation on {dtype.name}")
-        if dtype.is_integer and integer:
-            return f"{integer}({a}, {b})"
-        return f"{a} {used} {b}"
-
-    return row
-
-
-def _function(name: str) -> Row:
-    """A function of the C library, which has a name of its own for float."""
-    return lambda dtype, *operands: f"{name}{'' if dtype is float64 else 'f'}({', '.join(operands)})"
-
-
-def _rounding(name: str) -> Row:
-    function = _function(name)
-    return lambda dtype, a: function(dtype, a) if dtype.is_floating else a
-
-
-def _by_kind(floating: Row, integer: str) -> Row:
-    def row(dtype: DType, *operands: str) -> str:
-        return floating(dtype, *operands) if dtype.is_floating else f"{integer}({', '.join(operands)})"
-
-    return row
-
-
-def _quotient(rounding: str) -> Row:
-    """NumPy rounds a quotient to float16 before it goes on, but carries bfloat16 in float32."""
-    function = _function(rounding)
-
-    def row(dtype: DType, a: str, b: str) -> str:
-        quotient = f"{a} / {b}"
-        return function(dtype, fitting(dtype, quotient) if dtype is float16 else quotient)
-
-    return row
-
-
-def _div(dtype: DType, a: str, b: str) -> str:
-    if not dtype.is_floating:
-        raise TypeError(f"there is no such operation on {dtype.name}")
-    return f"{a} / {b}"
-
-
-def _fma(dtype: DType, a: str, b: str, c: str) -> str:
-    """Fused, always: formulas count on the exact product."""
-    if dtype.is_floating:
-        return _function("fma")(dtype, a, b, c)
-    return apply("add", dtype, apply("mul", dtype, a, b), c)
-
-
-def _neg(dtype: DType, a: str) -> str:
-    return f"-{a}" if dtype.is_floating else f"wrap_neg({a})"
-
-
-def _abs(dtype: DType, a: str) -> str:
-    if dtype.is_floating:
-        return _function("fabs")(dtype, a)
-    return a if dtype.is_unsigned or dtype.is_bool else f"wrap_abs({a})"
-
-
 def _cast(source: DType, value: str, to: DType) -> str:
     """Floating to integer goes towards zero and saturates; NaN becomes 0."""
     if source is to:
@@ -167,55 +109,3 @@ def stored(dtype: DType, value: str) -> str:
 def loaded(dtype: DType, element: str) -> str:
     """An element of memory as registers have it."""
     return f"to_float({element})" if _is_half(dtype) else element
-
-
-def _without_form(dtype: DType, *operands: str) -> str:
-    """Neither the card nor the processor has this function: `kernel/approximate` has a formula."""
-    raise TypeError(f"no function for {dtype.name}: it is approximated before it is printed")
-
-
-_LIBRARY = (
-    "exp", "expm1", "log", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh",
-    "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "lgamma", "sqrt", "copysign",
-)  # fmt: skip
-_EXACT = frozenset({
-    "minimum", "maximum", "neg", "abs", "copysign", "floor", "ceil", "rint", "truncmod",
-    "eq", "ne", "lt", "le", "gt", "ge", "select", "and", "or", "xor", "invert",
-})  # fmt: skip
-
-TABLE: dict[str, Row] = {
-    "add": _operator("+", "||", "wrap_add"),
-    "sub": _operator("-", "", "wrap_sub"),
-    "mul": _operator("*", "&&", "wrap_mul"),
-    "div": _div,
-    "floordiv": _by_kind(_quotient("floor"), "floor_div"),
-    "floormod": lambda dtype, a, b: f"floor_mod({a}, {b})",
-    "truncdiv": _by_kind(_quotient("trunc"), "trunc_div"),
-    "truncmod": _by_kind(_function("fmod"), "trunc_mod"),
-    "pow": _by_kind(_function("pow"), "power"),
-    "minimum": lambda dtype, a, b: f"minimum({a}, {b})",
-    "maximum": lambda dtype, a, b: f"maximum({a}, {b})",
-    "fma": _fma,
-    "neg": _neg,
-    "abs": _abs,
-    "floor": _rounding("floor"),
-    "ceil": _rounding("ceil"),
-    "rint": _rounding("rint"),
-    "and": _operator("&", "&"),
-    "or": _operator("|", "|"),
-    "xor": _operator("^", "^"),
-    "invert": lambda dtype, a: f"!{a}" if dtype.is_bool else f"~{a}",
-    "shl": lambda dtype, a, b: f"shift_left({a}, {b})",
-    "shr": lambda dtype, a, b: f"shift_right({a}, {b})",
-    "eq": _operator("==", "=="),
-    "ne": _operator("!=", "!="),
-    "lt": _operator("<", "<"),
-    "le": _operator("<=", "<="),
-    "gt": _operator(">", ">"),
-    "ge": _operator(">=", ">="),
-    "select": lambda dtype, condition, a, b: f"{condition} ? {a} : {b}",
-    "cast": _cast,
-    "bitcast": _bitcast,
-    "digamma": _without_form,
-    **{name: _function(name) for name in _LIBRARY},
-}

@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from staticgraph.compiler.codegen.cuda.expr import index_type
+from staticgraph.compiler.codegen.cuda.limits import VECTOR_BYTES
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Scalar, free_indices, walk
 from staticgraph.compiler.kernel.index import linear, simplify_index
 from staticgraph.compiler.kernel.stmt import Buffer, Stmt, Store, expressions, statements
 
 Columns = tuple[Index, Index, tuple[Stmt, ...]]  # statements for column `q * width + v`, after q and v
-_VECTOR_BYTES = 16
 _WIDEST = 8  # elements of a vector
 
 
@@ -76,8 +76,8 @@ def width(count: int, columns: Callable[[int], Columns], buffers: Mapping[str, B
     q, _, body = columns(1)
     near = [a for a in accessed(body) if step(a, q) == 1 and not buffers[a.buffer].local]
     names = {a.buffer for a in near}
-    widest = max((buffers[name].dtype.size for name in names), default=_VECTOR_BYTES)
-    wide = min(_WIDEST, _VECTOR_BYTES // widest)
+    widest = max((buffers[name].dtype.size for name in names), default=VECTOR_BYTES)
+    wide = min(_WIDEST, VECTOR_BYTES // widest)
     while wide > 1:
         if count % wide == 0:
             _, v, body = columns(wide)

@@ -10,10 +10,9 @@ import math
 from collections.abc import Callable, Sequence
 
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
+from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
 
-_SHORT = 5_000  # nanoseconds: shorter chunks cost more to hand out than they gain
-_LONG = 50_000  # longer ones leave threads waiting at the end
 _EVEN = 16  # chunks that share out evenly among a few threads
 _ODD = 8  # one more part for so many, to have an even number
 _MOST = 128  # to ask for; up to twice as many may come out
@@ -25,9 +24,10 @@ def chunks_wanted(nanoseconds: float) -> int:
     >>> [chunks_wanted(n) for n in (9_000, 50_000, 200_000, 1_000_000, 1e9)]
     [1, 10, 16, 20, 128]
     """
-    if nanoseconds < 2 * _SHORT:
+    short, long = CPU.product_chunk_ns
+    if nanoseconds < 2 * short:
         return 1
-    return min(_MOST, max(int(nanoseconds / _LONG), min(_EVEN, int(nanoseconds / _SHORT))))
+    return min(_MOST, max(int(nanoseconds / long), min(_EVEN, int(nanoseconds / short))))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,16 +13,17 @@ from functools import partial
 
 from staticgraph.compiler.codegen.gemm.loops import Cursor
 from staticgraph.compiler.codegen.gemm.micro_kernel import Finish, Stream, Sums, Tile, read_lanes
-from staticgraph.compiler.codegen.gemm.prefetch import FAR_BYTES, Later
+from staticgraph.compiler.codegen.gemm.prefetch import Later
 from staticgraph.compiler.codegen.gemm.tiles import TilePiece
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.codegen.llvm.expr import ExprPrinter, LlvmValue
 from staticgraph.compiler.codegen.llvm.text import memory_type, register_type
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.kernel.approximate import approximate
 from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.kernel.expr import Const, Expr, Local, Lookup, Scalar, substitute, walk
+from staticgraph.compiler.kernel.lower_functions import approximate
+from staticgraph.compiler.machine import CPU
 
 _WRITTEN_OUT = 160  # operations of a tile
 
@@ -86,7 +87,7 @@ class Epilogue:
         c, out = self._contraction, []
         for n in sorted(set(self._loads.values())):
             access, row = self.accesses[n], self._row_step(n)
-            if row and access.step(c.lanes) == 1 and c.size(access) * access.dtype.size >= FAR_BYTES:
+            if row and access.step(c.lanes) == 1 and c.size(access) * access.dtype.size >= CPU.near_bytes:
                 out.append(Later(self.pointers[n], access.dtype, rows, row, columns))
         return tuple(out)
 

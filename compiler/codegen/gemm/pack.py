@@ -22,9 +22,9 @@ from staticgraph.compiler.codegen.gemm.transpose import turner
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
+from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
 
-_NANOSECONDS = 0.5  # to pack an element
 _STEPS = 8  # of panels that are packed side by side
 
 
@@ -42,7 +42,7 @@ def _packing(c: Contraction, operand: Access, packed: Packed) -> Phase:
     assert packed.shared is not None
     w, indices, steps = GemmWriter(), [i for i in c.outer if operand.step(i)], [i.extent for i in c.k]
     whole = Stream(operand.dtype, 0, packed.lane, tuple(operand.step(i) for i in c.k))
-    grid = cut((*(i.extent for i in indices), packed.count), chunks_wanted(_NANOSECONDS * c.size(operand)))
+    grid = cut((*(i.extent for i in indices), packed.count), chunks_wanted(CPU.packed_ns * c.size(operand)))
     *outer, span = grid.spans(w)
 
     def here(cursor: Cursor) -> None:

@@ -11,7 +11,7 @@ from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE, Choice
 from staticgraph.compiler.codegen.gemm.chunks import Grid, chunks_wanted, cut, split
 from staticgraph.compiler.codegen.gemm.dot import MOST_ROWS, dot_tiling
 from staticgraph.compiler.codegen.gemm.micro_kernel import Stream
-from staticgraph.compiler.codegen.gemm.prefetch import FAR_BYTES, Later
+from staticgraph.compiler.codegen.gemm.prefetch import Later
 from staticgraph.compiler.codegen.gemm.rows import row_tiling, rows_pay
 from staticgraph.compiler.codegen.gemm.scratch import Packed, Scratch, numbers, overlaps
 from staticgraph.compiler.codegen.gemm.tiles import (
@@ -31,6 +31,7 @@ from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
+from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
 
 _BLOCK_BYTES = 3072  # of one column of a block of b
@@ -47,10 +48,8 @@ _REUSED, _WIDE_REUSED, _FIGHTING_REUSED, _WIDE_PANEL = 8, 48, 4, 128
 _FAR_STEPS = 256  # bytes; a reads a small part of each of many cache lines
 _TURNS = 4  # tiles of rows, at least, while which the next panel of b can be asked for
 _FEW_ROWS = 256  # packing b is a good part of the work
-_NEAR_CACHE = 1024 * 1024  # bytes of an a that every chunk can read in full
 _COLUMN_CHUNKS = 16  # enough for few threads
 _PANELS = 4  # that a packed tile of a is used for, at least
-_FLOPS, _BYTES = 80.0, 32.0  # per nanosecond, of one core: the multiply-adds of float32, and memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +178,7 @@ def nanoseconds(c: Contraction) -> float:
     """An estimate of the time on one core."""
     results = c.row_count * c.lanes.extent * math.prod(i.extent for i in c.outer)
     moved = sum(math.prod(b.shape) * b.dtype.size for b in c.buffers.values())
-    return max(results * c.depth * c.dtype.size / (2 * _FLOPS), moved / _BYTES)
+    return max(results * c.depth * c.dtype.size / (2 * CPU.flops_per_ns), moved / CPU.product_bytes_per_ns)
 
 
 def _grid(c: Contraction, tiling: Tiling, pack_a: bool, pack_b: bool, rows_stay: bool) -> tuple[float, Grid]:
@@ -268,7 +267,7 @@ def _packs_b(c: Contraction, tiling: Tiling, tiles: int, registers: int) -> bool
 
 def _far(c: Contraction, tiles: int) -> bool:
     """True if a packed b comes from memory, and can be prefetched while the panel before it is multiplied."""
-    far = c.size(c.b) * c.b.dtype.size >= FAR_BYTES
+    far = c.size(c.b) * c.b.dtype.size >= CPU.near_bytes
     walked = len(c.k) == 1 and not c.limits and 1 in (c.b.step(c.lanes), c.b.step(c.k[-1]))
     return far and walked and tiles >= _TURNS
 
@@ -277,7 +276,7 @@ def _rows_stay(c: Contraction, tiling: Tiling) -> bool:
     """True if chunks should have all rows, and so panels of their own that no other chunk packs."""
     chunks = tiling.panel_count * math.prod(i.extent for i in c.outer_of_b)
     rows = c.row_count * math.prod(i.extent for i in c.outer if not c.b.step(i))
-    return rows <= _FEW_ROWS and c.size(c.a) * c.a.dtype.size <= _NEAR_CACHE and chunks >= _COLUMN_CHUNKS
+    return rows <= _FEW_ROWS and c.size(c.a) * c.a.dtype.size <= CPU.near_bytes and chunks >= _COLUMN_CHUNKS
 
 
 def _packs_a(c: Contraction) -> bool:

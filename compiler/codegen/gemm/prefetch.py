@@ -12,8 +12,6 @@ from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
 from staticgraph.compiler.support.dataclass import dataclass
 
-FAR_BYTES = 1024 * 1024  # of an array that is hardly in a near cache when its turn comes
-
 
 @dataclass(frozen=True, slots=True)
 class Later:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 
 from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
 
 # From one multiply-add to the next into the same accumulator, in multiply-adds: processors with 16 registers
@@ -22,9 +23,8 @@ _VECTOR_COST = 0.35  # of loading a vector of b, which lies further away
 _TILE_CYCLES = 24  # to enter a micro-kernel and to leave it
 _KERNEL_COST = 0.01  # compiling one more micro-kernel must save this part of the cycles
 _SHARED_CYCLES = 40_000  # work that threads share
-_MOST_ROWS = 16
-_MOST_PIECES = 8
-_PAGE = 4096  # bytes
+_MOST_ROWS = 16  # of a tile
+_MOST_PIECES = 8  # vectors along the columns of a tile
 
 
 class Along(Enum):
@@ -139,7 +139,7 @@ def panels(columns: int, lanes: int, pieces: int) -> tuple[PanelRun, ...]:
 
 def pages_apart(step: int, dtype: DType) -> bool:
     """True if elements at this distance compete for the same cache sets."""
-    return step * dtype.size % _PAGE == 0
+    return step * dtype.size % CPU.page_bytes == 0
 
 
 def whole_pieces(extent: int, lanes: int) -> tuple[TilePiece, ...]:

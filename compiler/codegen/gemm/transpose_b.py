@@ -19,11 +19,11 @@ from staticgraph.compiler.codegen.gemm.transpose import turner
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.kernel.contraction import Access, Contraction
+from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
 
 _ADDING = 6  # to add up the lanes of a vector of sums, in multiply-adds
 _TURNING = 0.75  # to turn an element of b around
-_NANOSECONDS = 0.2  # to turn an element around
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def _phase(c: Contraction, lanes: int, pitch: int) -> Phase:
     w, (k,) = GemmWriter(), c.k
     columns = c.lanes.extent
     blocks, rest = divmod(k.extent, lanes)
-    grid = cut((blocks + (rest > 0),), chunks_wanted(_NANOSECONDS * columns * c.depth))
+    grid = cut((blocks + (rest > 0),), chunks_wanted(CPU.turned_ns * columns * c.depth))
     (span,) = grid.spans(w)
     at = Cursor.at_start(w, c, {"from": c.b, "to": Access("", c.dtype, 0, {})}).at
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from staticgraph.compiler.codegen.llvm.text import Code, Emitter, module
 from staticgraph.compiler.codegen.native import pool_layout
 from staticgraph.compiler.codegen.native.pool import PoolCode
-from staticgraph.compiler.codegen.native.watch import Watch
+from staticgraph.compiler.codegen.native.watch import WatchState
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
 from staticgraph.compiler.support.dataclass import dataclass
@@ -186,7 +186,7 @@ def data(symbol: str, content: bytes) -> str:
 
 def surroundings(serial: Code) -> str:
     """Define the symbols that steps need in a process without Python and without other threads."""
-    words = {_SERIAL_POOL: [f"@{serial.name}"], QUIET_WATCH: ["null"] * len(Watch)}
+    words = {_SERIAL_POOL: [f"@{serial.name}"], QUIET_WATCH: ["null"] * len(WatchState)}
     tables = [
         f"{symbol} = internal constant [{len(all)} x ptr] [{', '.join(f'ptr {each}' for each in all)}]\n"
         for symbol, all in words.items()

@@ -17,10 +17,10 @@ from staticgraph.compiler.codegen.llvm.scalar import apply, convert
 from staticgraph.compiler.codegen.llvm.site import Site, constant
 from staticgraph.compiler.codegen.llvm.text import Emitter, register_type, splat, suffix, vector
 from staticgraph.compiler.graph.dtypes import DType, int64
-from staticgraph.compiler.kernel.approximate import far
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Lookup, Scalar, missing
 from staticgraph.compiler.kernel.index import bounds
-from staticgraph.compiler.kernel.scalar import CONVERSIONS
+from staticgraph.compiler.kernel.lower_functions import approximation_of
+from staticgraph.compiler.kernel.primitives.instructions import CONVERSIONS
 
 NOTHING: frozenset[Hashable] = frozenset()
 
@@ -248,12 +248,14 @@ class ExprPrinter:
 
 
 _UNSIGNED_DIVISION = {"floordiv": "udiv", "truncdiv": "udiv", "floormod": "urem", "truncmod": "urem"}
-_RARE = frozenset({"sin", "cos", "tan"})
 
 
 def _has_rare_branch(node: Scalar) -> bool:
     """True if the last operand is a function call that the approximation keeps for rare arguments."""
-    return node.op == "select" and isinstance(node.args[2], Scalar) and node.args[2].op in _RARE
+    if node.op != "select" or not isinstance(node.args[2], Scalar):
+        return False
+    form = approximation_of(node.args[2].op)
+    return form is not None and form.far is not None
 
 
 @functools.cache
@@ -272,7 +274,9 @@ def _far_function(name: str, op: str, dtype: DType) -> tuple[str, ...]:
     x, emitter = Local("x", dtype), Emitter()
     printer = ExprPrinter(emitter)
     printer.bind(x, LlvmValue("%x"))
-    result, kind = printer.single(far(op, x)), register_type(dtype)
+    form = approximation_of(op)
+    assert form is not None and form.far is not None
+    result, kind = printer.single(form.far(x)), register_type(dtype)
     lines = "\n".join(emitter.lines)
     head = f"define internal {kind} @{name}({kind} %x) nounwind"
     return (*emitter.needs, f"{head} {{\nentry:\n{lines}\n  ret {kind} {result}\n}}\n")

@@ -23,8 +23,8 @@ from staticgraph.compiler.codegen.llvm.site import Site
 from staticgraph.compiler.codegen.llvm.text import Code, Emitter, register_type, vector
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import bool_
-from staticgraph.compiler.kernel.approximate import approximate
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, identity
+from staticgraph.compiler.kernel.lower_functions import approximate
 from staticgraph.compiler.kernel.stmt import (
     ALIGNMENT,
     If,

@@ -13,9 +13,9 @@ from staticgraph.compiler.codegen.llvm.text import memory_type, suffix, vector
 from staticgraph.compiler.kernel.dependence import accesses
 from staticgraph.compiler.kernel.expr import Load
 from staticgraph.compiler.kernel.stmt import Kernel
+from staticgraph.compiler.machine import CPU
 
 STREAM_WIDTH = 32  # bytes: the narrowest vectors that are stored past the caches
-_STREAMED = 12 << 20  # bytes: the beginning of so large a result has left the caches when its end is written
 
 
 def large_results(kernel: Kernel) -> frozenset[str]:
@@ -26,7 +26,7 @@ def large_results(kernel: Kernel) -> frozenset[str]:
     """
     loaded = {a.buffer for a in accesses(kernel.body) if isinstance(a, Load)}
     results = {name: b for name, b in kernel.arguments.items() if b.written and name not in loaded}
-    return frozenset(name for name, b in results.items() if b.size * b.dtype.size >= _STREAMED)
+    return frozenset(name for name, b in results.items() if b.size * b.dtype.size >= CPU.streamed_bytes)
 
 
 def first_lanes(count: int, lanes: int) -> str:

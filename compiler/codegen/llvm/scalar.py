@@ -1,12 +1,11 @@
-"""The scalar primitives in LLVM: what instructions compute
-each of them, on single values or on vectors alike.
+"""The scalar primitives in LLVM: instructions that compute them, on single values and vectors alike.
 
-`TABLE` has a row for every primitive of `kernel/scalar.py`. A row gets a `Site` (where the code goes, of what
-dtype and how wide) and the names of its operands, and returns the name of its result. Conversions also get a
-dtype to convert to.
+The record of a primitive has the instruction, comparison or intrinsic that does it. `SEQUENCES` has those
+that take several. A sequence gets a `Site` (where the code goes, of what dtype and how wide) and the names of
+its operands, and returns the name of its result.
 
-float16 and bfloat16 are computed in float32; each result is
-rounded to the precision of the type, as NumPy does.
+float16 and bfloat16 are computed in float32; each result is rounded to the precision of the type, as NumPy
+does.
 """
 
 from __future__ import annotations
@@ -18,8 +17,10 @@ from staticgraph.compiler.codegen.llvm.functions import float_remainder, integer
 from staticgraph.compiler.codegen.llvm.site import Site
 from staticgraph.compiler.codegen.llvm.text import register_type, suffix
 from staticgraph.compiler.graph.dtypes import DType, bool_, float16
+from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
 
-Row = Callable[..., str]
+Sequence = Callable[..., str]
+_CONVERSIONS: dict[str, Callable[[Site, str, DType], str]] = {"cast": cast, "bitcast": bitcast}
 
 
 def apply(site: Site, op: str, *operands: str) -> str:
@@ -27,26 +28,34 @@ def apply(site: Site, op: str, *operands: str) -> str:
 
     The condition of a `select` is a truth value instead.
     """
-    result = TABLE[op](site, *operands)
-    return round_half(site, result) if site.is_half and op not in _EXACT else result
+    result = unrounded(site, op, *operands)
+    return round_half(site, result) if site.is_half and not PRIMITIVES[op].exact else result
+
+
+def unrounded(site: Site, op: str, *operands: str) -> str:
+    """The primitive `op`, of float16 and bfloat16 in the precision of float32."""
+    text = PRIMITIVES[op].llvm.of(site.dtype)
+    if text is None:
+        if op in SEQUENCES:
+            return SEQUENCES[op](site, *operands)
+        raise TypeError(f"there is no such operation on {site.dtype.name}: {op}")
+    if text.startswith("llvm."):
+        return site.intrinsic(text.removeprefix("llvm."), *operands)
+    match text.split(), operands:
+        case [_, predicate], (a, b):
+            return site.compare(predicate, a, b)
+        case [instruction], (a, b):
+            return site.op(instruction, a, b)
+        case ["{0}"], (a,):
+            return a
+        case [instruction], (a,):
+            return site.value(f"{instruction} {site.type} {a}")
+    raise TypeError(f"{text!r} does not take {len(operands)} operands")
 
 
 def convert(site: Site, op: str, operand: str, to: DType) -> str:
     """`cast` or `bitcast` of an operand of the site's dtype."""
-    return TABLE[op](site, operand, to)
-
-
-# Arithmetic. Adding truth values is `or`, multiplying them is `and`, as in NumPy.
-
-
-def _by_kind(floating: str, integer: str, boolean: str = "") -> Row:
-    def row(site: Site, a: str, b: str) -> str:
-        kind = floating if site.dtype.is_floating else boolean if site.dtype.is_bool else integer
-        if not kind:
-            raise TypeError(f"there is no such operation on {site.dtype.name}")
-        return site.op(kind, a, b)
-
-    return row
+    return _CONVERSIONS[op](site, operand, to)
 
 
 def _guarded(site: Site, b: str) -> tuple[str, str, str]:
@@ -121,125 +130,57 @@ def _floormod(site: Site, a: str, b: str) -> str:
     return site.select(_rounds_down(site, remainder, b), site.op("add", remainder, b), remainder)
 
 
-def _pow(site: Site, a: str, b: str) -> str:
-    return _approximated(site) if site.dtype.is_floating else integer_power(site, a, b)
-
-
-def _extremum(predicate: str, name: str, boolean: str) -> Row:
+def _extremum(predicate: str) -> Sequence:
     """NaN if either operand is. The first select alone would return `b` whenever one of them is NaN."""
 
-    def row(site: Site, a: str, b: str) -> str:
-        if site.dtype.is_bool:
-            return site.op(boolean, a, b)
-        if site.dtype.is_integer:
-            return site.intrinsic(f"{'u' if site.dtype.is_unsigned else 's'}{name}", a, b)
+    def sequence(site: Site, a: str, b: str) -> str:
         chosen = site.select(site.compare(predicate, a, b), a, b)
         return site.select(site.compare("uno", a, a), a, chosen)
 
-    return row
+    return sequence
 
 
 def _fma(site: Site, a: str, b: str, c: str) -> str:
-    """Fused, always: the approximations of functions count on the exact product."""
-    if site.dtype.is_floating:
-        return site.intrinsic("fma", a, b, c)
     return apply(site, "add", apply(site, "mul", a, b), c)
 
 
-def _neg(site: Site, a: str) -> str:
-    if site.dtype.is_floating:
-        return site.value(f"fneg {site.type} {a}")
-    return site.op("sub", site.const(0), a)
-
-
 def _abs(site: Site, a: str) -> str:
-    if site.dtype.is_floating:
-        return site.intrinsic("fabs", a)
-    if site.dtype.is_unsigned or site.dtype.is_bool:
-        return a
     name = f"llvm.abs.{suffix(register_type(site.dtype), site.lanes)}"
     return site.emitter.call(site.type, name, (site.type, a), ("i1", "false"))
-
-
-def _rounding(name: str) -> Row:
-    return lambda site, a: site.intrinsic(name, a) if site.dtype.is_floating else a
-
-
-def _approximated(site: Site, *operands: str) -> str:
-    """No processor has this function; `kernel/approximate` replaces it for every floating dtype."""
-    raise TypeError(f"no machine function for {site.dtype.name}: it is approximated before it is printed")
 
 
 # Bits and truth values.
 
 
-def _shift(signed: str, unsigned: str) -> Row:
+def _shift(signed: str, unsigned: str) -> Sequence:
     """Amounts are clamped into 0..width-1: beyond, LLVM's result would be poison."""
 
-    def row(site: Site, a: str, b: str) -> str:
+    def sequence(site: Site, a: str, b: str) -> str:
         last = site.const(8 * site.dtype.size - 1)
         if site.dtype.is_unsigned:
             return site.op(unsigned, a, site.intrinsic("umin", b, last))
         return site.op(signed, a, site.intrinsic("smin", site.intrinsic("smax", b, site.const(0)), last))
 
-    return row
+    return sequence
 
 
 def _invert(site: Site, a: str) -> str:
     return site.op("xor", a, site.const(True if site.dtype.is_bool else -1))
 
 
-def _comparison(floating: str, signed: str, unsigned: str) -> Row:
-    def row(site: Site, a: str, b: str) -> str:
-        predicate = floating if site.dtype.is_floating else signed if site.dtype.kind == "int" else unsigned
-        return site.compare(predicate, a, b)
-
-    return row
-
-
-_FUNCTIONS = (
-    "exp", "expm1", "log", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh",
-    "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "lgamma", "digamma",
-)  # fmt: skip
-_EXACT = frozenset({
-    "minimum", "maximum", "neg", "abs", "copysign", "floor", "ceil", "rint", "floormod", "truncmod",
-    "eq", "ne", "lt", "le", "gt", "ge", "select",
-})  # fmt: skip
-
-TABLE: dict[str, Row] = {
-    "add": _by_kind("fadd", "add", "or"),
-    "sub": _by_kind("fsub", "sub"),
-    "mul": _by_kind("fmul", "mul", "and"),
-    "div": _by_kind("fdiv", ""),
+SEQUENCES: dict[str, Sequence] = {
     "floordiv": _floordiv,
     "floormod": _floormod,
     "truncdiv": _truncdiv,
     "truncmod": _truncmod,
-    "pow": _pow,
-    "minimum": _extremum("olt", "min", "and"),
-    "maximum": _extremum("ogt", "max", "or"),
+    "pow": integer_power,
+    "minimum": _extremum("olt"),
+    "maximum": _extremum("ogt"),
     "fma": _fma,
-    "neg": _neg,
+    "neg": lambda site, a: site.op("sub", site.const(0), a),
     "abs": _abs,
-    "copysign": lambda site, a, b: site.intrinsic("copysign", a, b),
-    "sqrt": lambda site, a: site.intrinsic("sqrt", a),
-    "floor": _rounding("floor"),
-    "ceil": _rounding("ceil"),
-    "rint": _rounding("rint"),
-    "and": lambda site, a, b: site.op("and", a, b),
-    "or": lambda site, a, b: site.op("or", a, b),
-    "xor": lambda site, a, b: site.op("xor", a, b),
     "invert": _invert,
     "shl": _shift("shl", "shl"),
     "shr": _shift("ashr", "lshr"),
-    "eq": _comparison("oeq", "eq", "eq"),
-    "ne": _comparison("une", "ne", "ne"),
-    "lt": _comparison("olt", "slt", "ult"),
-    "le": _comparison("ole", "sle", "ule"),
-    "gt": _comparison("ogt", "sgt", "ugt"),
-    "ge": _comparison("oge", "sge", "uge"),
     "select": lambda site, condition, a, b: site.select(condition, a, b),
-    "cast": cast,
-    "bitcast": bitcast,
-    **dict.fromkeys(_FUNCTIONS, _approximated),
 }

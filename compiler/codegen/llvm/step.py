@@ -40,7 +40,7 @@ from staticgraph.compiler.codegen.llvm.stop import (
 )
 from staticgraph.compiler.codegen.llvm.text import Code, Emitter
 from staticgraph.compiler.codegen.native.dispatch_layout import UNSOUND
-from staticgraph.compiler.codegen.native.watch import Watch
+from staticgraph.compiler.codegen.native.watch import WatchState
 from staticgraph.compiler.support.dataclass import dataclass
 
 _LIMIT = 128  # instructions of a function
@@ -164,7 +164,7 @@ class _Function(Emitter):
         if not self._times:
             watch = self.base(self.timer.watch.slot)
             with self.at(0):
-                place = self.value(f"getelementptr ptr, ptr {watch}, i64 {Watch.TIMES}")
+                place = self.value(f"getelementptr ptr, ptr {watch}, i64 {WatchState.TIMES}")
                 self._times = self.value(f"load ptr, ptr {place}, align 8")
         number = chunk if not entry else self.value(f"add i64 {chunk}, {entry}")
         words = self.value(f"mul i64 {number}, {ENTRY_WORDS}")

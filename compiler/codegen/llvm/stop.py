@@ -10,7 +10,7 @@ from __future__ import annotations
 from staticgraph.compiler.codegen.llvm.clock import Clock
 from staticgraph.compiler.codegen.llvm.control_flow import ask, return_unless
 from staticgraph.compiler.codegen.llvm.text import Emitter
-from staticgraph.compiler.codegen.native.watch import Watch
+from staticgraph.compiler.codegen.native.watch import WatchState
 
 LOOK = 4e6  # ns of work of one thread between looks at the watch
 STOPPABLE = 2.5e7  # ns of work of one thread that are done without a look: nobody notices them
@@ -69,5 +69,5 @@ def skip_if_stopped(
 
 def _skipped(writer: Emitter, watch: str) -> tuple[str, str]:
     """The address of the flag, and its value."""
-    place = writer.value(f"getelementptr i64, ptr {watch}, i64 {Watch.SKIPPED}")
+    place = writer.value(f"getelementptr i64, ptr {watch}, i64 {WatchState.SKIPPED}")
     return place, writer.value(f"load atomic i64, ptr {place} monotonic, align 8")

@@ -18,7 +18,7 @@ from typing import Any
 
 from staticgraph.compiler.codegen.llvm.text import NAME, Code, Emitter
 from staticgraph.compiler.codegen.llvm.text import function as with_symbol
-from staticgraph.compiler.codegen.native.c_types import BOOL, INT64, VOID, Kind, pointer
+from staticgraph.compiler.codegen.native.c_types import BOOL, INT64, VOID, TypeKind, pointer
 from staticgraph.compiler.codegen.native.values import Operand, Value, operand
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.support.dataclass import dataclass
@@ -60,7 +60,7 @@ class _Branch:
 class Writer:
     """The text of a function that is being written, for a processor or for any."""
 
-    def __init__(self, result: Kind, target: CpuTarget | None) -> None:
+    def __init__(self, result: TypeKind, target: CpuTarget | None) -> None:
         self.target = target
         self.present: Present = {}
         self._result = result
@@ -77,13 +77,13 @@ class Writer:
         if self._reachable:
             self._emitter.line(text)
 
-    def value(self, kind: Kind, text: str) -> Value:
+    def value(self, kind: TypeKind, text: str) -> Value:
         """Append an instruction with a result."""
         name = self._emitter.reserve()
         self.line(f"{name} = {text}")
         return Value(self, kind, name)
 
-    def constant(self, kind: Kind, value: Operand) -> Value:
+    def constant(self, kind: TypeKind, value: Operand) -> Value:
         """Return a constant of a type."""
         return Value(self, kind, operand(kind, value))
 
@@ -91,7 +91,7 @@ class Writer:
         """Variables that change, with their first values."""
         return Locals(self, initial)
 
-    def stack(self, kind: Kind, count: Operand = 1) -> Value:
+    def stack(self, kind: TypeKind, count: Operand = 1) -> Value:
         """Memory for `count` elements until the function returns."""
         if isinstance(count, Value):
             return self.value(pointer(kind), f"alloca {kind.llvm}, i64 {operand(INT64, count)}, align 8")
@@ -106,7 +106,7 @@ class Writer:
         return self.value(kind, f"select i1 {operand(BOOL, condition)}, {text}")
 
     def call(
-        self, result: Kind, parameters: Sequence[Kind], function: str, arguments: Sequence[Operand]
+        self, result: TypeKind, parameters: Sequence[TypeKind], function: str, arguments: Sequence[Operand]
     ) -> Value:
         """Call a function by its address or symbol."""
         pairs = zip(parameters, arguments, strict=True)
@@ -290,15 +290,17 @@ class _Label:
         self.edges: list[tuple[str, Present]] = []
 
 
-def _phi(name: tuple[Locals, str], kind: Kind, label: _Label) -> str:
+def _phi(name: tuple[Locals, str], kind: TypeKind, label: _Label) -> str:
     ways = ", ".join(f"[ {present[name]._text}, %{block} ]" for block, present in label.edges)
     return f"phi {kind.llvm} {ways}"
 
 
-class Function:
+class NativeFunction:
     """A function of native code: called with a writer, it writes a call."""
 
-    def __init__(self, body: Body, result: Kind, parameters: tuple[Kind, ...], exported: bool) -> None:
+    def __init__(
+        self, body: Body, result: TypeKind, parameters: tuple[TypeKind, ...], exported: bool
+    ) -> None:
         self.name, self._body = body.__name__, body
         self._result, self._parameters, self._exported = result, parameters, exported
         self._codes: dict[CpuTarget | None, Code] = {}
@@ -331,14 +333,14 @@ class Function:
         return Code(self.name, w.finish(head), w.needs)
 
 
-def function(result: Kind, *parameters: Kind) -> Callable[[Body], Function]:
+def function(result: TypeKind, *parameters: TypeKind) -> Callable[[Body], NativeFunction]:
     """Declare the types of a function that others of its module call."""
-    return lambda body: Function(body, result, parameters, exported=False)
+    return lambda body: NativeFunction(body, result, parameters, exported=False)
 
 
-def exported(result: Kind, *parameters: Kind) -> Callable[[Body], Function]:
+def exported(result: TypeKind, *parameters: TypeKind) -> Callable[[Body], NativeFunction]:
     """Declare the types of a function that is compiled for itself; its symbol is a hash of its text."""
-    return lambda body: Function(body, result, parameters, exported=True)
+    return lambda body: NativeFunction(body, result, parameters, exported=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,8 +348,8 @@ class External:
     """A function of the system or an intrinsic of LLVM."""
 
     name: str
-    result: Kind
-    parameters: tuple[Kind, ...] = ()
+    result: TypeKind
+    parameters: tuple[TypeKind, ...] = ()
 
     def __call__(self, w: Writer, *arguments: Operand) -> Value:
         """Call the function."""
@@ -356,6 +358,6 @@ class External:
         return w.call(self.result, self.parameters, f"@{self.name}", arguments)
 
 
-def external(name: str, result: Kind, *parameters: Kind) -> External:
+def external(name: str, result: TypeKind, *parameters: TypeKind) -> External:
     """Declare a function that is not ours."""
     return External(name, result, parameters)

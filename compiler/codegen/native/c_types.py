@@ -13,15 +13,15 @@ from staticgraph.compiler.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Kind:
+class TypeKind:
     """A type: its name in LLVM, and what C knows of it beyond that. There is one object for each."""
 
     llvm: str
     bits: int = 0  # of an integer, 0 for others
     unsigned: bool = False
-    target: Kind | Atomic | Inline | type[Struct] | None = None  # of a pointer
-    result: Kind | None = None  # of a function
-    parameters: tuple[Kind, ...] = ()
+    target: TypeKind | Atomic | Inline | type[Struct] | None = None  # of a pointer
+    result: TypeKind | None = None  # of a function
+    parameters: tuple[TypeKind, ...] = ()
 
     @property
     def is_pointer(self) -> bool:
@@ -33,42 +33,42 @@ class Kind:
 class Atomic:
     """A number or pointer in memory that several threads change."""
 
-    kind: Kind
+    kind: TypeKind
 
 
 @dataclass(frozen=True, slots=True)
 class Inline:
     """Elements that lie in the struct itself: the field stands for the address of the first one."""
 
-    kind: Kind | Atomic
+    kind: TypeKind | Atomic
 
 
-VOID = Kind("void")
-BOOL = Kind("i1", 1, True)
-BYTE = Kind("i8", 8, True)
-UINT16 = Kind("i16", 16, True)
-INT32, UINT32 = Kind("i32", 32), Kind("i32", 32, True)
-INT64, UINT64 = Kind("i64", 64), Kind("i64", 64, True)
-FLOAT, DOUBLE = Kind("float"), Kind("double")
-ADDRESS = Kind("ptr")  # of anything, void * in C
+VOID = TypeKind("void")
+BOOL = TypeKind("i1", 1, True)
+BYTE = TypeKind("i8", 8, True)
+UINT16 = TypeKind("i16", 16, True)
+INT32, UINT32 = TypeKind("i32", 32), TypeKind("i32", 32, True)
+INT64, UINT64 = TypeKind("i64", 64), TypeKind("i64", 64, True)
+FLOAT, DOUBLE = TypeKind("float"), TypeKind("double")
+ADDRESS = TypeKind("ptr")  # of anything, void * in C
 
 
 @functools.cache
-def pointer(target: Kind | Atomic | Inline | type[Struct]) -> Kind:
+def pointer(target: TypeKind | Atomic | Inline | type[Struct]) -> TypeKind:
     """The address of one or more values, or of one or more structs."""
-    return Kind("ptr", target=target)
+    return TypeKind("ptr", target=target)
 
 
 @functools.cache
-def function_pointer(result: Kind, *parameters: Kind) -> Kind:
+def function_pointer(result: TypeKind, *parameters: TypeKind) -> TypeKind:
     """The address of a function."""
-    return Kind("ptr", result=result, parameters=parameters)
+    return TypeKind("ptr", result=result, parameters=parameters)
 
 
 class Struct(IntEnum):
     """Fields of a struct: the type of each, and its offset in bytes."""
 
-    kind: Kind | Atomic | Inline
+    kind: TypeKind | Atomic | Inline
     offset: int
 
 
@@ -78,7 +78,7 @@ SELF = pointer(Struct)  # for fields: the address of another struct of the same 
 class Record(Struct):
     """Fields of 8 bytes each, one after the other; a member is the number of its field."""
 
-    def __new__(cls, kind: Kind | Atomic) -> Record:
+    def __new__(cls, kind: TypeKind | Atomic) -> Record:
         number = len(cls.__members__)
         made = int.__new__(cls, number)
         made._value_, made.kind, made.offset = number, kind, 8 * number
@@ -88,7 +88,7 @@ class Record(Struct):
 class Layout(Struct):
     """Fields at given offsets; a member is the offset of its field."""
 
-    def __new__(cls, offset: int, kind: Kind | Atomic | Inline) -> Layout:
+    def __new__(cls, offset: int, kind: TypeKind | Atomic | Inline) -> Layout:
         made = int.__new__(cls, offset)
         made._value_, made.kind, made.offset = offset, kind, offset
         return made

@@ -12,7 +12,7 @@ from staticgraph.compiler.codegen.native.builder import Writer, exported, functi
 from staticgraph.compiler.codegen.native.c_types import BOOL, INT32, INT64, VOID, pointer
 from staticgraph.compiler.codegen.native.dispatch_layout import UNSOUND, Binding, Head, Host, State
 from staticgraph.compiler.codegen.native.feeds import is_expected, read_array, read_scalar
-from staticgraph.compiler.codegen.native.object_layout import OBJECT, Array
+from staticgraph.compiler.codegen.native.object_layout import OBJECT, ArrayObject
 from staticgraph.compiler.codegen.native.results import (
     arrange,
     drop,
@@ -40,7 +40,7 @@ def accepts(w: Writer, host: Value, binding: Value, args: Value, nargs: Value, l
         type = value.type
         at = w.locals(fits=w.constant(BOOL, False))
         with w.if_(type == ndarray):
-            at.fits = read_array(w, feed, value.to(pointer(Array)))
+            at.fits = read_array(w, feed, value.to(pointer(ArrayObject)))
         with w.else_():
             at.fits = read_scalar(w, host, feed, value, type)
         with w.if_(~at.fits):
@@ -145,7 +145,7 @@ def run(w: Writer, head: Value, binding: Value, args: Value, nargs: Value) -> No
     w.return_(made)
 
 
-@exported(OBJECT, pointer(Array), _OBJECTS, INT64, OBJECT)
+@exported(OBJECT, pointer(ArrayObject), _OBJECTS, INT64, OBJECT)
 def dispatch(w: Writer, self: Value, args: Value, nargs: Value, kwnames: Value) -> None:
     """Run the first binding that accepts the arguments, else fall back."""
     head = self.data.to(_HEAD)

@@ -12,7 +12,7 @@ from staticgraph.compiler.codegen.native.c_types import (
     FLOAT,
     INT32,
     INT64,
-    Kind,
+    TypeKind,
     pointer,
 )
 from staticgraph.compiler.codegen.native.dispatch_layout import Conversion, Feed, Host
@@ -20,16 +20,16 @@ from staticgraph.compiler.codegen.native.object_layout import (
     ALIGNED,
     CONTIGUOUS,
     OBJECT,
-    Array,
+    ArrayObject,
     Float,
-    Scalar,
+    ScalarObject,
 )
 from staticgraph.compiler.codegen.native.values import NULL, Value
 
 _FEED = pointer(Feed)
 
 
-@function(BOOL, _FEED, pointer(Array))
+@function(BOOL, _FEED, pointer(ArrayObject))
 def read_array(w: Writer, feed: Value, array: Value) -> None:
     """Return true if an array fits a feed. Its address then is in the table."""
     plain = (array.flags & (CONTIGUOUS | ALIGNED)) == (CONTIGUOUS | ALIGNED)
@@ -47,12 +47,12 @@ def read_array(w: Writer, feed: Value, array: Value) -> None:
 def read_scalar(w: Writer, host: Value, feed: Value, value: Value, type: Value) -> None:
     """Return true if a number fits a feed. Its address, or that of its converted value, is in the table."""
     with w.if_(type == feed.scalar):
-        feed.slot[0] = value.to(pointer(Scalar)).value
+        feed.slot[0] = value.to(pointer(ScalarObject)).value
         w.return_(True)
     place, kind = feed.value, feed.conversion
     feed.slot[0] = place
 
-    def put(number: Value, element: Kind) -> None:
+    def put(number: Value, element: TypeKind) -> None:
         place.to(pointer(element))[0] = number.to(element)
         w.return_(True)
 

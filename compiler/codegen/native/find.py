@@ -11,7 +11,7 @@ from __future__ import annotations
 from staticgraph.compiler.codegen.native.builder import Writer, exported, function
 from staticgraph.compiler.codegen.native.c_types import BOOL, INT64, pointer
 from staticgraph.compiler.codegen.native.dispatch_layout import Host, Known, Run
-from staticgraph.compiler.codegen.native.object_layout import OBJECT, Array, List, Tuple
+from staticgraph.compiler.codegen.native.object_layout import OBJECT, ArrayObject, List, Tuple
 from staticgraph.compiler.codegen.native.results import drop
 from staticgraph.compiler.codegen.native.values import NULL, Value
 
@@ -66,7 +66,7 @@ def fed(w: Writer, host: Value, run: Value, feeds: Value, values: Value, taken: 
     w.return_(at.i == count)
 
 
-@exported(OBJECT, pointer(Array), _OBJECTS, INT64, OBJECT)
+@exported(OBJECT, pointer(ArrayObject), _OBJECTS, INT64, OBJECT)
 def find(w: Writer, self: Value, args: Value, nargs: Value, kwnames: Value) -> None:
     """Call what a session knows for these fetches and these feeds, or None. Else return NotImplemented."""
     known = self.data.to(pointer(Known))

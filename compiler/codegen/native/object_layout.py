@@ -27,7 +27,7 @@ class Object(Layout):
 OBJECT = pointer(Object)
 
 
-class Array(Layout):
+class ArrayObject(Layout):
     """An array of NumPy's."""
 
     DATA = 16, ADDRESS
@@ -43,7 +43,7 @@ class Float(Layout):
     VALUE = 16, DOUBLE
 
 
-class Scalar(Layout):
+class ScalarObject(Layout):
     """A single value of NumPy's."""
 
     VALUE = 16, Inline(BYTE)

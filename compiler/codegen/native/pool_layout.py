@@ -26,7 +26,7 @@ _USABLE = _THREADS + 8 * MOST_WORKERS
 WORK = function_pointer(VOID, ADDRESS, UINT64, UINT64, ADDRESS)  # (table, phase, chunk, private)
 
 
-class Pool(Layout):
+class PoolState(Layout):
     """A thread pool.
 
     What different threads write lies 128 bytes apart: processors load cache lines in pairs.
@@ -55,12 +55,11 @@ class Pool(Layout):
     USABLE = _USABLE, Inline(BYTE)  # the processors that workers may use: a bit for each
 
 
-POOL = pointer(Pool)
-POOL_BYTES = Pool.USABLE + PROCESSORS // 8
-RUN, READY, CLAIM, LIMIT, SLEEPERS, PRIVATE, THREADS = (  # their numbers, as words of 8 bytes
-    field // 8
-    for field in (
-        Pool.RUN, Pool.READY, Pool.CLAIM, Pool.LIMIT, Pool.SLEEPERS, Pool.PRIVATE, Pool.THREADS,
-    )
-)  # fmt: skip
-TICKET = Pool.LAST // 4  # that of the next region, in 4 bytes
+POOL = pointer(PoolState)
+POOL_BYTES = PoolState.USABLE + PROCESSORS // 8
+_P = PoolState
+_FIELDS = (_P.RUN, _P.READY, _P.CLAIM, _P.LIMIT, _P.SLEEPERS, _P.PRIVATE, _P.THREADS)
+RUN, READY, CLAIM, LIMIT, SLEEPERS, PRIVATE, THREADS = (
+    field // 8 for field in _FIELDS
+)  # in 8 bytes
+TICKET = PoolState.LAST // 4  # that of the next region, in 4 bytes

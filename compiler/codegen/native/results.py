@@ -5,7 +5,13 @@ from __future__ import annotations
 from staticgraph.compiler.codegen.native.builder import Writer, function
 from staticgraph.compiler.codegen.native.c_types import BOOL, INT32, INT64, VOID, pointer
 from staticgraph.compiler.codegen.native.dispatch_layout import Binding, Block, Host, Result, ResultForm
-from staticgraph.compiler.codegen.native.object_layout import ALIGNED, CONTIGUOUS, OBJECT, WRITEABLE, Array
+from staticgraph.compiler.codegen.native.object_layout import (
+    ALIGNED,
+    CONTIGUOUS,
+    OBJECT,
+    WRITEABLE,
+    ArrayObject,
+)
 from staticgraph.compiler.codegen.native.values import NULL, Value
 
 _HOST, _BINDING, _RESULT, _BLOCKS = pointer(Host), pointer(Binding), pointer(Result), pointer(Block)
@@ -54,7 +60,7 @@ def place_result(w: Writer, host: Value, result: Value) -> None:
             host.incref(owner)
             host.set_base(at.array, owner)
     with w.if_(at.array != NULL):
-        slot[0] = at.array.to(pointer(Array)).data
+        slot[0] = at.array.to(pointer(ArrayObject)).data
     w.return_(at.array)
 
 

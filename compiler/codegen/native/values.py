@@ -21,22 +21,22 @@ from staticgraph.compiler.codegen.native.c_types import (
     UINT64,
     Atomic,
     Inline,
-    Kind,
+    TypeKind,
     pointer,
 )
 
 
-class Writer(Protocol):
+class InstructionWriter(Protocol):
     """A function that is being written."""
 
     def line(self, text: str) -> None:
         """Append an instruction without a result."""
 
-    def value(self, kind: Kind, text: str) -> Value:
+    def value(self, kind: TypeKind, text: str) -> Value:
         """Append an instruction with a result."""
 
     def call(
-        self, result: Kind, parameters: Sequence[Kind], function: str, arguments: Sequence[Operand]
+        self, result: TypeKind, parameters: Sequence[TypeKind], function: str, arguments: Sequence[Operand]
     ) -> Value:
         """Call a function by its address or symbol."""
 
@@ -53,11 +53,11 @@ class Value:
 
     __slots__ = ("_kind", "_text", "_writer")
 
-    _kind: Kind
+    _kind: TypeKind
     _text: str
-    _writer: Writer
+    _writer: InstructionWriter
 
-    def __init__(self, writer: Writer, kind: Kind, text: str) -> None:
+    def __init__(self, writer: InstructionWriter, kind: TypeKind, text: str) -> None:
         put = object.__setattr__
         put(self, "_writer", writer)
         put(self, "_kind", kind)
@@ -145,7 +145,7 @@ class Value:
             raise TypeError(f"{self._kind} is not a function")
         return self._writer.call(result, self._kind.parameters, self._text, arguments)
 
-    def to(self, kind: Kind) -> Value:
+    def to(self, kind: TypeKind) -> Value:
         """Convert to another type, as a cast of C does."""
         return converted(self, kind)
 
@@ -164,7 +164,7 @@ class AtomicPlace:
 
     __slots__ = ("_address", "_kind", "_writer")
 
-    def __init__(self, address: Value, kind: Kind) -> None:
+    def __init__(self, address: Value, kind: TypeKind) -> None:
         self._writer, self._address, self._kind = address._writer, address._text, kind
 
     def load(self, order: str) -> Value:
@@ -203,7 +203,7 @@ class AtomicPlace:
 Operand: TypeAlias = Value | int | Null
 
 
-def operand(kind: Kind, value: Operand) -> str:
+def operand(kind: TypeKind, value: Operand) -> str:
     """The text of a value of type `kind`: TypeError if it has another type."""
     if isinstance(value, Value):
         if not _fits(value._kind, kind):
@@ -221,7 +221,7 @@ def loaded(address: Value) -> Any:
         return AtomicPlace(address, kind.kind)
     if isinstance(kind, Inline):
         return Value(address._writer, pointer(kind.kind), address._text)
-    if isinstance(kind, Kind):
+    if isinstance(kind, TypeKind):
         return address._writer.value(kind, f"load {kind.llvm}, ptr {address._text}")
     return address
 
@@ -229,7 +229,7 @@ def loaded(address: Value) -> Any:
 def stored(address: Value, value: Operand) -> None:
     """Store `value` at an address."""
     kind = address._kind.target
-    if not isinstance(kind, Kind):
+    if not isinstance(kind, TypeKind):
         raise TypeError(f"{kind} is not stored as one value")
     address._writer.line(f"store {kind.llvm} {operand(kind, value)}, ptr {address._text}")
 
@@ -244,7 +244,7 @@ def element_address(base: Value, index: Operand) -> Value:
     if isinstance(target, type):
         element = f"[{len(target)} x i64]"
     else:
-        element = (target if isinstance(target, Kind) else target.kind).llvm
+        element = (target if isinstance(target, TypeKind) else target.kind).llvm
     unsigned = isinstance(index, Value) and index._kind == UINT64
     number = operand(UINT64 if unsigned else INT64, index)
     return base._writer.value(base._kind, f"getelementptr {element}, ptr {base._text}, i64 {number}")
@@ -263,7 +263,7 @@ def field_address(base: Value, name: str) -> Value:
     return base._writer.value(kind, f"getelementptr i8, ptr {base._text}, i64 {field.offset}")
 
 
-def converted(value: Value, kind: Kind) -> Value:
+def converted(value: Value, kind: TypeKind) -> Value:
     """`value` as another type."""
     source = value._kind
     if source.llvm == kind.llvm:
@@ -277,7 +277,7 @@ def converted(value: Value, kind: Kind) -> Value:
     return value._writer.value(kind, f"{operation} {source.llvm} {value._text} to {kind.llvm}")
 
 
-def _fits(found: Kind, wanted: Kind) -> bool:
+def _fits(found: TypeKind, wanted: TypeKind) -> bool:
     """Return True if C takes a value of one type for the other without a cast."""
     if found is wanted:
         return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from staticgraph.compiler.codegen.llvm.clock import Clock
-from staticgraph.compiler.codegen.native.builder import Function, Writer, exported, external, function
+from staticgraph.compiler.codegen.native.builder import NativeFunction, Writer, exported, external, function
 from staticgraph.compiler.codegen.native.c_types import (
     ADDRESS,
     INT32,
@@ -19,7 +19,7 @@ from staticgraph.compiler.codegen.native.c_types import (
 from staticgraph.compiler.codegen.native.values import NULL, Value
 
 
-class Watch(Record):
+class WatchState(Record):
     """The words that a step looks at."""
 
     STOP = Atomic(INT64)  # 1 asks for a stop
@@ -35,13 +35,13 @@ class Watch(Record):
     MAIN = pointer(INT64)  # the number of the main thread
 
 
-_WATCH = pointer(Watch)
+_WATCH = pointer(WatchState)
 _SHARE = 100  # of the time at most one part is spent on waiting for Python's lock
 _larger = external("llvm.umax.i64", INT64, INT64, INT64)
 
 
 @functools.cache
-def watch(clock: Clock) -> Function:
+def watch(clock: Clock) -> NativeFunction:
     """The function `i32 @watch(ptr)`, by this clock."""
 
     def read(w: Writer) -> Value:

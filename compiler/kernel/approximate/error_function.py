@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from staticgraph.compiler.graph.dtypes import float32, float64
-from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.approximate.exponential import exp_of_sum
 from staticgraph.compiler.kernel.approximate.width import (
     SINGLE,
@@ -16,6 +15,7 @@ from staticgraph.compiler.kernel.approximate.width import (
     two_product,
 )
 from staticgraph.compiler.kernel.expr import Expr
+from staticgraph.compiler.kernel.primitives import instructions
 
 _ERF: Table = {  # (erf(x) - x) / x in x**2, up to 1; of erf within 2**-29 and 2**-56
     float32: (
@@ -48,14 +48,14 @@ _ERFCX = (  # (1 + 2*x) * exp(x**2) * erfc(x) in (x - 4)/(x + 4), from 0.47 to 2
 
 
 def _near(w: Width, x: Expr) -> Expr:
-    return scalar.fma(polynomial(x * x, _ERF), x, x)
+    return instructions.fma(polynomial(x * x, _ERF), x, x)
 
 
 def erf(w: Width, x: Expr) -> Expr:
     """A polynomial up to 1; 1 - erfc beyond."""
-    size = scalar.abs(x)
+    size = instructions.abs(x)
     far = _far32(w, size) if w is SINGLE else 1.0 - _far_complement(w, at_most(size, 6.0))
-    return scalar.copysign(scalar.select(size < 1.0, _near(w, size), far), x)
+    return instructions.copysign(instructions.select(size < 1.0, _near(w, size), far), x)
 
 
 def _far32(w: Width, size: Expr) -> Expr:
@@ -64,7 +64,7 @@ def _far32(w: Width, size: Expr) -> Expr:
     log2 = polynomial(size, _LOG2_ERFC) * size
     shifted = log2 + (w.rounder + w.bias)
     power = w.of_bits(w.exponent(w.bits_of(shifted)))
-    return scalar.fma(-polynomial(log2 - (shifted - (w.rounder + w.bias)), _EXP2), power, w.const(1.0))
+    return instructions.fma(-polynomial(log2 - (shifted - (w.rounder + w.bias)), _EXP2), power, w.const(1.0))
 
 
 def _far_complement(w: Width, size: Expr) -> Expr:
@@ -72,20 +72,20 @@ def _far_complement(w: Width, size: Expr) -> Expr:
     reciprocal = 1.0 / (size + 4.0)
     q = product(size - 4.0, reciprocal)
     # Its error counts: what is left of size - 4 - q*(size + 4), for which a product makes up.
-    rest = scalar.fma(-q, size, scalar.fma(q + 1.0, w.const(-4.0), size))
-    q = scalar.fma(rest, reciprocal, q)
+    rest = instructions.fma(-q, size, instructions.fma(q + 1.0, w.const(-4.0), size))
+    q = instructions.fma(rest, reciprocal, q)
     numerator, denominator = polynomial(q, _ERFCX), size * 2.0 + 1.0
-    lost = scalar.fma(size, w.const(2.0), 1.0 - denominator)
+    lost = instructions.fma(size, w.const(2.0), 1.0 - denominator)
     quotient = numerator / denominator
-    rest = scalar.fma(-quotient, lost, scalar.fma(-quotient, denominator, numerator))
+    rest = instructions.fma(-quotient, lost, instructions.fma(-quotient, denominator, numerator))
     square, low = two_product(size, size)
     power = exp_of_sum(w, -square, -low)
-    return scalar.fma(power, quotient, power * (rest / denominator))
+    return instructions.fma(power, quotient, power * (rest / denominator))
 
 
 def erfc(w: Width, x: Expr) -> Expr:
     """1 - erf(x), without loss where erf is close to 1."""
-    far = _far_complement(w, at_most(scalar.abs(x), 28.0))
-    far = scalar.select(x < 0.0, 2.0 - far, far)
-    result = scalar.select(scalar.abs(x) < 0.5, 1.0 - _near(w, x), far)
-    return scalar.select(is_nan(x), x, result)
+    far = _far_complement(w, at_most(instructions.abs(x), 28.0))
+    far = instructions.select(x < 0.0, 2.0 - far, far)
+    result = instructions.select(instructions.abs(x) < 0.5, 1.0 - _near(w, x), far)
+    return instructions.select(is_nan(x), x, result)

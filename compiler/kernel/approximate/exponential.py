@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 
 from staticgraph.compiler.graph.dtypes import float32, float64
-from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.approximate.width import Table, Width, at_least, at_most, polynomial, two_sum
 from staticgraph.compiler.kernel.expr import Expr
+from staticgraph.compiler.kernel.primitives import instructions
 
 _LN2 = {  # the high part with trailing zeros, so that its product with n is exact; the low part
     float32: (0.693145751953125, 1.428606765330187e-06),
@@ -51,10 +51,12 @@ _SINH: Table = {  # (sinh(x) - x) / x**3 in x**2, up to 1
 def _reduced(w: Width, x: Expr, added: int) -> tuple[Expr, Expr]:
     """r, and an integer whose low bits are n + `added`. Its high bits are those of a floating number."""
     rounder = w.rounder + added
-    shifted = scalar.fma(x, w.const(1 / math.log(2)), w.const(rounder))
+    shifted = instructions.fma(x, w.const(1 / math.log(2)), w.const(rounder))
     whole = shifted - rounder
     high, low = _LN2[w.dtype]
-    return scalar.fma(whole, w.const(-low), scalar.fma(whole, w.const(-high), x)), w.bits_of(shifted)
+    return instructions.fma(whole, w.const(-low), instructions.fma(whole, w.const(-high), x)), w.bits_of(
+        shifted
+    )
 
 
 def _scaled(w: Width, x: Expr, n: Expr) -> Expr:
@@ -70,7 +72,7 @@ def exp(w: Width, x: Expr, added: int = 0) -> Expr:
     """exp(x) * 2**added."""
     low, high = _RANGE[w.dtype]
     r, n = _reduced(w, at_most(at_least(x, low), high - added * math.log(2)), 2 * w.bias + added)
-    return _scaled(w, scalar.fma(polynomial(r, _EXP), r, 1.0), n)
+    return _scaled(w, instructions.fma(polynomial(r, _EXP), r, 1.0), n)
 
 
 def exp_of_sum(w: Width, x: Expr, low: Expr) -> Expr:
@@ -80,7 +82,7 @@ def exp_of_sum(w: Width, x: Expr, low: Expr) -> Expr:
     r, n = _reduced(w, x, 2 * w.bias)
     total, lost = two_sum(w.const(1.0), r)
     tail = polynomial(r, _EXPM1) * (r * r)
-    tail = scalar.fma(low, total + tail, tail)
+    tail = instructions.fma(low, total + tail, tail)
     return _scaled(w, total + (lost + tail), n)
 
 
@@ -88,40 +90,40 @@ def _expm1(w: Width, x: Expr) -> Expr:
     """expm1(x) / 2, for x between log(2**-bias) and where it is beyond the largest number."""
     r, n = _reduced(w, x, w.bias - 1)  # 2**n overflows before the result does
     half = w.of_bits(w.exponent(n))
-    return scalar.fma(half, scalar.fma(polynomial(r, _EXPM1), r * r, r), half - 0.5)
+    return instructions.fma(half, instructions.fma(polynomial(r, _EXPM1), r * r, r), half - 0.5)
 
 
 def expm1(w: Width, x: Expr) -> Expr:
     """exp(x) - 1."""
     inside = at_most(at_least(x, -0.9 * w.bias * math.log(2)), _RANGE[w.dtype][1])
     result = _expm1(w, inside) * 2.0
-    tiny = scalar.abs(x) < 2.0 ** -(w.mantissa + 2)  # halving could lose bits of a denormal
-    return scalar.copysign(scalar.select(tiny, x, result), x)
+    tiny = instructions.abs(x) < 2.0 ** -(w.mantissa + 2)  # halving could lose bits of a denormal
+    return instructions.copysign(instructions.select(tiny, x, result), x)
 
 
 def tanh(w: Width, x: Expr) -> Expr:
     """e / (e + 2) for e = expm1(2*|x|)."""
-    half = _expm1(w, at_most(scalar.abs(x) * 2.0, 44.0))
+    half = _expm1(w, at_most(instructions.abs(x) * 2.0, 44.0))
     below = half + 1.0
     reciprocal = 1.0 / below
     quotient = half * reciprocal
     lost = half - (below - 1.0)
-    rest = scalar.fma(-quotient, lost, scalar.fma(-quotient, below, half))
-    return scalar.copysign(scalar.fma(rest, reciprocal, quotient), x)
+    rest = instructions.fma(-quotient, lost, instructions.fma(-quotient, below, half))
+    return instructions.copysign(instructions.fma(rest, reciprocal, quotient), x)
 
 
 def _halves(w: Width, x: Expr) -> tuple[Expr, Expr]:
     """exp(|x|)/2 and exp(-|x|)/2."""
-    growing = exp(w, scalar.abs(x), -1)
+    growing = exp(w, instructions.abs(x), -1)
     return growing, 0.25 / growing
 
 
 def sinh(w: Width, x: Expr) -> Expr:
     """A polynomial up to 1, exponentials beyond."""
     squared = x * x
-    near = scalar.fma(polynomial(squared, _SINH) * squared, x, x)
+    near = instructions.fma(polynomial(squared, _SINH) * squared, x, x)
     growing, decaying = _halves(w, x)
-    return scalar.select(scalar.abs(x) < 1.0, near, scalar.copysign(growing - decaying, x))
+    return instructions.select(instructions.abs(x) < 1.0, near, instructions.copysign(growing - decaying, x))
 
 
 def cosh(w: Width, x: Expr) -> Expr:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 
-from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.approximate.logarithm import log_extended, log_of_normal
 from staticgraph.compiler.kernel.approximate.trigonometric import sine
 from staticgraph.compiler.kernel.approximate.width import Width, at_most, is_nan, polynomial, two_product
 from staticgraph.compiler.kernel.expr import Expr
+from staticgraph.compiler.kernel.primitives import instructions
 
 _STEPS = range(1, 7)
 _ASYMPTOTIC = 8.0
@@ -45,25 +45,25 @@ _DIGAMMA_SERIES = (  # (log(x) - 1/(2*x) - digamma(x)) * x**2 in 1/x**2, from 8 
 
 
 def _is_pole(x: Expr) -> Expr:
-    return (x <= 0.0) & scalar.eq(scalar.floor(x), x)
+    return (x <= 0.0) & instructions.eq(instructions.floor(x), x)
 
 
 def _from_whole(x: Expr) -> Expr:
     """pi times the distance of `x` from the nearest whole number."""
-    return (x - scalar.rint(x)) * math.pi
+    return (x - instructions.rint(x)) * math.pi
 
 
 def lgamma(w: Width, x: Expr) -> Expr:
     """log(|gamma(x)|), infinite at the poles and at -inf."""
-    size = scalar.abs(x)
+    size = instructions.abs(x)
     positive = _lgamma_of_positive(w, size)
-    sine_of_turn = scalar.abs(sine(w, _from_whole(size), 0))
+    sine_of_turn = instructions.abs(sine(w, _from_whole(size), 0))
     log, log_low = log_extended(size * (sine_of_turn * (1 / math.pi)))
     negative = -((log + positive) + log_low)
     # The product of the size and its sine would underflow, where the sign makes no difference.
-    result = scalar.select((x < 0.0) & (size > 2.0**-60), negative, positive)
-    result = scalar.select(_is_pole(x) | scalar.eq(size, math.inf), w.const(math.inf), result)
-    return scalar.select(is_nan(x), x, result)
+    result = instructions.select((x < 0.0) & (size > 2.0**-60), negative, positive)
+    result = instructions.select(_is_pole(x) | instructions.eq(size, math.inf), w.const(math.inf), result)
+    return instructions.select(is_nan(x), x, result)
 
 
 def _lgamma_of_positive(w: Width, x: Expr) -> Expr:
@@ -71,49 +71,54 @@ def _lgamma_of_positive(w: Width, x: Expr) -> Expr:
     far = x >= _ASYMPTOTIC
     below_half, below = x < 0.5, x < 1.5
     # The argument y of the polynomial, and the product of the numbers between y and x.
-    y = scalar.select(below_half, x, scalar.select(below, x - 1.0, x - 2.0))
-    product = scalar.select(below_half, x * (x + 1.0), scalar.select(below, x, one))
+    y = instructions.select(below_half, x, instructions.select(below, x - 1.0, x - 2.0))
+    product = instructions.select(below_half, x * (x + 1.0), instructions.select(below, x, one))
     for k in _STEPS:
         step = x - float(k)
         inside = step >= 1.5
-        product = scalar.select(inside, product * step, product)
-        y = scalar.select(inside, step - 2.0, y)
-    log, log_low = log_extended(scalar.select(far, x, product))
-    sign = scalar.select(below, w.const(-1.0), one)
-    near = scalar.fma(polynomial(y, _LGAMMA), y, log * sign) + log_low * sign
+        product = instructions.select(inside, product * step, product)
+        y = instructions.select(inside, step - 2.0, y)
+    log, log_low = log_extended(instructions.select(far, x, product))
+    sign = instructions.select(below, w.const(-1.0), one)
+    near = instructions.fma(polynomial(y, _LGAMMA), y, log * sign) + log_low * sign
     less = x - 0.5
     term, term_low = two_product(less, log - 1.0)
     series = polynomial(1.0 / (x * x), _STIRLING) / x
-    tail = scalar.fma(less, log_low, term_low) + ((_HALF_LOG_2PI - 0.5) + series)
+    tail = instructions.fma(less, log_low, term_low) + ((_HALF_LOG_2PI - 0.5) + series)
     # Only at the largest arguments does the sum overflow, and then the low part is no number.
-    return scalar.select(far, term + scalar.select(x < 1e300, tail, w.const(0.0)), near)
+    return instructions.select(far, term + instructions.select(x < 1e300, tail, w.const(0.0)), near)
 
 
 def digamma(w: Width, x: Expr) -> Expr:
     """The derivative of lgamma; NaN at the poles and at -inf."""
     reflected = x < 0.0
-    value = _digamma_of_positive(w, scalar.select(reflected, 1.0 - x, x))
+    value = _digamma_of_positive(w, instructions.select(reflected, 1.0 - x, x))
     angle = _from_whole(x)
     cotangent = sine(w, angle, 1) / sine(w, angle, 0)
-    result = scalar.select(reflected, scalar.fma(cotangent, w.const(-math.pi), value), value)
-    result = scalar.select(scalar.eq(x, math.inf), x, result)
-    return scalar.select(_is_pole(x) | is_nan(x) | scalar.eq(x, -math.inf), w.const(math.nan), result)
+    result = instructions.select(reflected, instructions.fma(cotangent, w.const(-math.pi), value), value)
+    result = instructions.select(instructions.eq(x, math.inf), x, result)
+    return instructions.select(
+        _is_pole(x) | is_nan(x) | instructions.eq(x, -math.inf), w.const(math.nan), result
+    )
 
 
 def _digamma_of_positive(w: Width, x: Expr) -> Expr:
     far, below = x >= _ASYMPTOTIC, x < 1.0
     # The argument y of the polynomial, and the sum of 1/x over the numbers between y and x, as a fraction.
-    y = scalar.select(below, x + 1.0, x)
-    above, under = scalar.select(below, w.const(-1.0), w.const(0.0)), scalar.select(below, x, w.const(1.0))
+    y = instructions.select(below, x + 1.0, x)
+    above, under = (
+        instructions.select(below, w.const(-1.0), w.const(0.0)),
+        instructions.select(below, x, w.const(1.0)),
+    )
     for k in _STEPS:
         step = x - float(k)
         inside = step >= 1.5
-        above = scalar.select(inside, scalar.fma(above, step, under), above)
-        under = scalar.select(inside, under * step, under)
-        y = scalar.select(inside, step, y)
+        above = instructions.select(inside, instructions.fma(above, step, under), above)
+        under = instructions.select(inside, under * step, under)
+        y = instructions.select(inside, step, y)
     distance = (at_most(y, 2.5) - _ZERO) - _ZERO_LOW
-    near = scalar.fma(polynomial(distance, _DIGAMMA), distance, above / under)
+    near = instructions.fma(polynomial(distance, _DIGAMMA), distance, above / under)
     reciprocal = 1.0 / x
     z = reciprocal * reciprocal
-    series = scalar.fma(polynomial(z, _DIGAMMA_SERIES), z, reciprocal * 0.5)
-    return scalar.select(far, log_of_normal(w, x) - series, near)
+    series = instructions.fma(polynomial(z, _DIGAMMA_SERIES), z, reciprocal * 0.5)
+    return instructions.select(far, log_of_normal(w, x) - series, near)

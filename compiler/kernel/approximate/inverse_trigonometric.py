@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from staticgraph.compiler.graph.dtypes import float32, float64
-from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.approximate.width import Table, Width, is_nan, polynomial, two_sum
 from staticgraph.compiler.kernel.expr import Expr
+from staticgraph.compiler.kernel.primitives import instructions
 
 # What the nearest number to pi leaves of it.
 _PI_LOW = {float32: -8.742277657347586e-08, float64: 1.2246467991473532e-16}
@@ -56,10 +56,10 @@ def _arc_sine(w: Width, x: Expr) -> tuple[Expr, Expr, Expr]:
 
     s is sqrt((1 - |x|)/2) if |x| > 1/2, otherwise |x|. The series of asin(s) - s begins with s**3.
     """
-    size = scalar.abs(x)
+    size = instructions.abs(x)
     large = size > 0.5
-    z = scalar.select(large, scalar.fma(size, w.const(-0.5), w.const(0.5)), size * size)
-    s = scalar.select(large, scalar.sqrt(z), size)
+    z = instructions.select(large, instructions.fma(size, w.const(-0.5), w.const(0.5)), size * size)
+    s = instructions.select(large, instructions.sqrt(z), size)
     return large, s, polynomial(z, _ASIN) * z * s
 
 
@@ -67,7 +67,7 @@ def asin(w: Width, x: Expr) -> Expr:
     """asin(x) = pi/2 - 2*asin(sqrt((1 - x)/2)) for x > 1/2."""
     large, s, tail = _arc_sine(w, x)
     far = _from_pi_less(w, 0.5, s + s, tail + tail)
-    return scalar.copysign(scalar.select(large, far, s + tail), x)
+    return instructions.copysign(instructions.select(large, far, s + tail), x)
 
 
 def acos(w: Width, x: Expr) -> Expr:
@@ -75,32 +75,32 @@ def acos(w: Width, x: Expr) -> Expr:
     large, s, tail = _arc_sine(w, x)
     angle = s + tail
     twice = angle + angle
-    far = scalar.select(x > 0.0, twice, _from_pi(w, 1.0, twice))
-    near = _from_pi_less(w, 0.5, scalar.copysign(s, x), scalar.copysign(tail, x))
-    return scalar.select(large, far, near)
+    far = instructions.select(x > 0.0, twice, _from_pi(w, 1.0, twice))
+    near = _from_pi_less(w, 0.5, instructions.copysign(s, x), instructions.copysign(tail, x))
+    return instructions.select(large, far, near)
 
 
 def _angle(t: Expr) -> Expr:
     """atan(t) for |t| <= 1."""
     squared = t * t
-    return scalar.fma(polynomial(squared, _ATAN) * squared, t, t)
+    return instructions.fma(polynomial(squared, _ATAN) * squared, t, t)
 
 
 def atan(w: Width, x: Expr) -> Expr:
     """atan(x) = pi/2 - atan(1/x) for x > 1."""
-    size = scalar.abs(x)
+    size = instructions.abs(x)
     large = size > 1.0
-    angle = _angle(scalar.select(large, 1.0 / size, size))
-    return scalar.copysign(scalar.select(large, _from_pi(w, 0.5, angle), angle), x)
+    angle = _angle(instructions.select(large, 1.0 / size, size))
+    return instructions.copysign(instructions.select(large, _from_pi(w, 0.5, angle), angle), x)
 
 
 def atan2(w: Width, y: Expr, x: Expr) -> Expr:
     """The angle of the point (x, y): from -pi to pi, signed zeros and infinities as in C99."""
-    height, width = scalar.abs(y), scalar.abs(x)
+    height, width = instructions.abs(y), instructions.abs(x)
     steep = height > width
-    above, below = scalar.select(steep, width, height), scalar.select(steep, height, width)
-    quotient = scalar.select(scalar.eq(below, 0.0), above, above / below)
-    angle = _angle(scalar.select(scalar.eq(above, math.inf), w.const(1.0), quotient))
-    angle = scalar.select(steep, _from_pi(w, 0.5, angle), angle)
-    angle = scalar.copysign(scalar.select(w.is_negative(x), _from_pi(w, 1.0, angle), angle), y)
-    return scalar.select(is_nan(x) | is_nan(y), x + y, angle)
+    above, below = instructions.select(steep, width, height), instructions.select(steep, height, width)
+    quotient = instructions.select(instructions.eq(below, 0.0), above, above / below)
+    angle = _angle(instructions.select(instructions.eq(above, math.inf), w.const(1.0), quotient))
+    angle = instructions.select(steep, _from_pi(w, 0.5, angle), angle)
+    angle = instructions.copysign(instructions.select(w.is_negative(x), _from_pi(w, 1.0, angle), angle), y)
+    return instructions.select(is_nan(x) | is_nan(y), x + y, angle)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 
-from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.approximate.width import (
     DOUBLE,
     SINGLE,
@@ -19,7 +18,8 @@ from staticgraph.compiler.kernel.approximate.width import (
     two_sum,
 )
 from staticgraph.compiler.kernel.expr import Expr
-from staticgraph.compiler.kernel.scalar import cast
+from staticgraph.compiler.kernel.primitives import instructions
+from staticgraph.compiler.kernel.primitives.instructions import cast
 
 _LN2 = math.log(2)
 _LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10  # k times the high part is exact
@@ -48,12 +48,12 @@ def _joined(w: Width, k: Expr, u: Expr) -> Expr:
     """k*log(2) + log(1 + u)."""
     squared = u * u
     if w is SINGLE:
-        return scalar.fma(k, w.const(_LN2), scalar.fma(polynomial(u, _LOG32), squared, u))
+        return instructions.fma(k, w.const(_LN2), instructions.fma(polynomial(u, _LOG32), squared, u))
     t = u / (u + 2.0)
     z = t * t
     half_square = squared * 0.5
-    y = scalar.fma(t, scalar.fma(polynomial(z, _LOG64), z, half_square), k * _LN2_LOW)
-    return scalar.fma(k, w.const(_LN2_HIGH), u - (half_square - y))
+    y = instructions.fma(t, instructions.fma(polynomial(z, _LOG64), z, half_square), k * _LN2_LOW)
+    return instructions.fma(k, w.const(_LN2_HIGH), u - (half_square - y))
 
 
 def log_of_normal(w: Width, x: Expr) -> Expr:
@@ -65,11 +65,11 @@ def log(w: Width, x: Expr) -> Expr:
     """The natural logarithm."""
     small = x < w.least  # or negative, or zero
     shift = w.mantissa + 2
-    k, u = _split(w, scalar.select(small, x * 2.0**shift, x))
-    y = _joined(w, scalar.select(small, k - float(shift), k), u)
-    y = scalar.select(x < math.inf, y, x)
-    lowest = scalar.select(scalar.eq(x, 0.0), w.const(-math.inf), w.const(math.nan))
-    return scalar.select(x > 0.0, y, lowest)
+    k, u = _split(w, instructions.select(small, x * 2.0**shift, x))
+    y = _joined(w, instructions.select(small, k - float(shift), k), u)
+    y = instructions.select(x < math.inf, y, x)
+    lowest = instructions.select(instructions.eq(x, 0.0), w.const(-math.inf), w.const(math.nan))
+    return instructions.select(x > 0.0, y, lowest)
 
 
 def _log_of_sum(w: Width, x: Expr, low: Expr) -> Expr:
@@ -80,11 +80,11 @@ def _log_of_sum(w: Width, x: Expr, low: Expr) -> Expr:
 def log1p(w: Width, x: Expr) -> Expr:
     """log(1 + x)."""
     u = x + 1.0
-    lost = scalar.select(x < 2.0 ** (w.mantissa + 2), x - (u - 1.0), w.const(0.0))
+    lost = instructions.select(x < 2.0 ** (w.mantissa + 2), x - (u - 1.0), w.const(0.0))
     y = _log_of_sum(w, u, lost)
-    y = scalar.select(x < math.inf, y, x)
-    lowest = scalar.select(scalar.eq(x, -1.0), w.const(-math.inf), w.const(math.nan))
-    return scalar.select(x > -1.0, scalar.copysign(y, x), lowest)
+    y = instructions.select(x < math.inf, y, x)
+    lowest = instructions.select(instructions.eq(x, -1.0), w.const(-math.inf), w.const(math.nan))
+    return instructions.select(x > -1.0, instructions.copysign(y, x), lowest)
 
 
 def _log_with_root(x: Expr, one: float) -> Expr:
@@ -94,62 +94,62 @@ def _log_with_root(x: Expr, one: float) -> Expr:
     total = square + one
     part = total - square
     total_low = (square - (total - part)) + (one - part) + square_low
-    root = scalar.sqrt(total)
-    twice = scalar.select(scalar.eq(root, 0.0), w.const(1.0), root * 2.0)
-    root_low = (scalar.fma(-root, root, total) + total_low) / twice
+    root = instructions.sqrt(total)
+    twice = instructions.select(instructions.eq(root, 0.0), w.const(1.0), root * 2.0)
+    root_low = (instructions.fma(-root, root, total) + total_low) / twice
     larger, smaller = (root, x) if one > 0 else (x, root)
     y, y_low = two_sum(larger, smaller)
     huge = x > 2.0**28  # the square, which might overflow, hides the one
-    k, u = _split(w, scalar.select(huge, x, y))
-    result = _joined(w, scalar.select(huge, k + 1.0, k), u)
-    return result + scalar.select(huge, w.const(0.0), (y_low + root_low) / y)
+    k, u = _split(w, instructions.select(huge, x, y))
+    result = _joined(w, instructions.select(huge, k + 1.0, k), u)
+    return result + instructions.select(huge, w.const(0.0), (y_low + root_low) / y)
 
 
 def asinh(w: Width, x: Expr) -> Expr:
     """log(x + sqrt(x**2 + 1))."""
-    size = scalar.abs(x)
+    size = instructions.abs(x)
     y = _log_with_root(size, 1.0)
-    return scalar.select(size < math.inf, scalar.copysign(y, x), x)
+    return instructions.select(size < math.inf, instructions.copysign(y, x), x)
 
 
 def acosh(w: Width, x: Expr) -> Expr:
     """log(x + sqrt(x**2 - 1))."""
-    y = scalar.select(x < math.inf, _log_with_root(x, -1.0), x)
-    return scalar.select(x >= 1.0, y, w.const(math.nan))
+    y = instructions.select(x < math.inf, _log_with_root(x, -1.0), x)
+    return instructions.select(x >= 1.0, y, w.const(math.nan))
 
 
 def atanh(w: Width, x: Expr) -> Expr:
     """log((1 + x)/(1 - x)) / 2."""
-    size = scalar.abs(x)
+    size = instructions.abs(x)
     above, above_low = two_sum(w.const(1.0), size)
     below, below_low = two_sum(w.const(1.0), -size)
     y = above / below
-    low = (scalar.fma(-y, below, above) + scalar.fma(-y, below_low, above_low)) / above
+    low = (instructions.fma(-y, below, above) + instructions.fma(-y, below_low, above_low)) / above
     half = (log_of_normal(w, y) + low) * 0.5
-    result = scalar.select(scalar.eq(size, 1.0), w.const(math.inf), half)
-    return scalar.copysign(scalar.select(size <= 1.0, result, w.const(math.nan)), x)
+    result = instructions.select(instructions.eq(size, 1.0), w.const(math.inf), half)
+    return instructions.copysign(instructions.select(size <= 1.0, result, w.const(math.nan)), x)
 
 
 def log_extended(x: Expr) -> tuple[Expr, Expr]:
     """log(x) of float64 in two parts, with an error of about 2**-66 of it, for positive finite x."""
     w = DOUBLE
     small = x < w.least
-    k, u = _split(w, scalar.select(small, x * 2.0**54, x))
-    k = scalar.select(small, k - 54.0, k)
+    k, u = _split(w, instructions.select(small, x * 2.0**54, x))
+    k = instructions.select(small, k - 54.0, k)
     below, below_low = two_sum(w.const(2.0), u)
     reciprocal = 1.0 / below
     t = product(u, reciprocal)
-    t_low = scalar.fma(-t, below_low, scalar.fma(-t, below, u)) * reciprocal
+    t_low = instructions.fma(-t, below_low, instructions.fma(-t, below, u)) * reciprocal
     z, z_low = two_product(t, t)
-    z_low = scalar.fma(t + t, t_low, z_low)
+    z_low = instructions.fma(t + t, t_low, z_low)
     # 2*t + t*z*(2/3 + z*tail), the second summand in two parts as well: it is up to a hundredth of the first
     factor, factor_low = two_sum(w.const(2 / 3), polynomial(z, _LOG64_TAIL) * z)
     factor_low = factor_low + 3.700743415417188e-17  # what 2/3 lost
     cube, cube_low = two_product(t, z)
-    cube_low = cube_low + scalar.fma(t, z_low, t_low * z)
+    cube_low = cube_low + instructions.fma(t, z_low, t_low * z)
     third, third_low = two_product(cube, factor)
-    third_low = third_low + scalar.fma(cube, factor_low, cube_low * factor)
+    third_low = third_low + instructions.fma(cube, factor_low, cube_low * factor)
     y, y_low = two_sum(t + t, third)
     y_low = y_low + (third_low + (t_low + t_low))
     whole, whole_low = two_sum(k * _LN2_HIGH, y)
-    return two_sum(whole, whole_low + scalar.fma(k, w.const(_LN2_LOW), y_low))
+    return two_sum(whole, whole_low + instructions.fma(k, w.const(_LN2_LOW), y_low))

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from staticgraph.compiler.graph.dtypes import float32
-from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.approximate.width import Width, at_most
 from staticgraph.compiler.kernel.expr import Expr, Lookup
+from staticgraph.compiler.kernel.primitives import instructions
 
 _INTERVALS = 8
 _SIGN = -(1 << 31)
@@ -61,17 +61,17 @@ _ERF = (  # of erf within 2**-25.3, a row for each power of t
 
 def tanh(w: Width, x: Expr, numbers: int) -> Expr:
     """The hyperbolic tangent. The intervals grow: there are two from each power of 2 to the next."""
-    size = at_most(scalar.abs(x), _TANH_END)
-    index = w.bits_of(scalar.fma(size, _TANH_SCALE, 1.0)) >> (w.mantissa - 1)
+    size = at_most(instructions.abs(x), _TANH_END)
+    index = w.bits_of(instructions.fma(size, _TANH_SCALE, 1.0)) >> (w.mantissa - 1)
     t = size - _lookup(_TANH_POINTS, index, numbers)
     return _with_sign(w, _polynomial(t, _TANH, index, numbers), x)
 
 
 def erf(w: Width, x: Expr, numbers: int) -> Expr:
     """The error function. The intervals are of one size."""
-    size = at_most(scalar.abs(x), _ERF_END)
-    shifted = scalar.fma(size, 1 / _ERF_STEP, w.const(w.rounder))
-    t = scalar.fma(shifted - w.rounder, -_ERF_STEP, size)
+    size = at_most(instructions.abs(x), _ERF_END)
+    shifted = instructions.fma(size, 1 / _ERF_STEP, w.const(w.rounder))
+    t = instructions.fma(shifted - w.rounder, -_ERF_STEP, size)
     return _with_sign(w, _polynomial(t, _ERF, w.bits_of(shifted), numbers), x)
 
 
@@ -79,8 +79,8 @@ def _polynomial(t: Expr, rows: Sequence[Sequence[float]], index: Expr, numbers: 
     constant, *others = (_lookup(row, index, numbers) for row in rows)
     total = others.pop()
     while others:
-        total = scalar.fma(total, t, others.pop())
-    return scalar.fma(total, t, scalar.select(t > constant, t, constant))
+        total = instructions.fma(total, t, others.pop())
+    return instructions.fma(total, t, instructions.select(t > constant, t, constant))
 
 
 def _lookup(row: Sequence[float], index: Expr, numbers: int) -> Expr:

@@ -10,7 +10,6 @@ import math
 from itertools import pairwise
 
 from staticgraph.compiler.graph.dtypes import float32, float64, int64, uint64
-from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.approximate.width import (
     DOUBLE,
     SINGLE,
@@ -22,7 +21,8 @@ from staticgraph.compiler.kernel.approximate.width import (
     two_sum,
 )
 from staticgraph.compiler.kernel.expr import Const, Expr, Scalar
-from staticgraph.compiler.kernel.scalar import bitcast, cast
+from staticgraph.compiler.kernel.primitives import instructions
+from staticgraph.compiler.kernel.primitives.instructions import bitcast, cast
 
 _HALF_PI = {
     float32: (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15),
@@ -60,37 +60,37 @@ _TAN: Table = {  # (tan(r) - r) / r**3 in r**2; of tan within 2**-25.7 and 2**-5
 def sine_of_rest(w: Width, r: Expr, quadrant: Expr) -> Expr:
     """sin(r + quadrant*pi/2), for |r| <= pi/4."""
     squared = r * r
-    sine = scalar.fma(polynomial(squared, _SIN) * squared, r, r)
-    cosine = scalar.fma(
-        polynomial(squared, _COS) * squared, squared, scalar.fma(squared, w.const(-0.5), w.const(1.0))
+    sine = instructions.fma(polynomial(squared, _SIN) * squared, r, r)
+    cosine = instructions.fma(
+        polynomial(squared, _COS) * squared, squared, instructions.fma(squared, w.const(-0.5), w.const(1.0))
     )
-    odd = scalar.ne(quadrant & 1, w.integer(0))
+    odd = instructions.ne(quadrant & 1, w.integer(0))
     sign = (quadrant & 2) << w.integer(8 * w.dtype.size - 2)
-    return w.of_bits(w.bits_of(scalar.select(odd, cosine, sine)) ^ sign)
+    return w.of_bits(w.bits_of(instructions.select(odd, cosine, sine)) ^ sign)
 
 
 def _tangent_of_rest(w: Width, r: Expr, low: Expr, quadrant: Expr) -> Expr:
     """tan(r + low + quadrant*pi/2), for |r| <= pi/4 and a `low` below its last place."""
     squared = r * r
-    tail = scalar.fma(polynomial(squared, _TAN) * squared, r, scalar.fma(squared, low, low))
+    tail = instructions.fma(polynomial(squared, _TAN) * squared, r, instructions.fma(squared, low, low))
     tangent, lost = two_sum(r, tail)
     inverse = -1.0 / tangent
-    odd = scalar.ne(quadrant & 1, w.integer(0))
-    return scalar.select(odd, scalar.fma(inverse * inverse, lost, inverse), tangent)
+    odd = instructions.ne(quadrant & 1, w.integer(0))
+    return instructions.select(odd, instructions.fma(inverse * inverse, lost, inverse), tangent)
 
 
 def _reduced(w: Width, x: Expr) -> tuple[Expr, Expr, Expr]:
     """x less its multiple of the first part of pi/2, which is exact; the multiple; and its low bits."""
-    shifted = scalar.fma(x, w.const(2 / math.pi), w.const(w.rounder))
+    shifted = instructions.fma(x, w.const(2 / math.pi), w.const(w.rounder))
     whole = shifted - w.rounder
-    return scalar.fma(whole, w.const(-_HALF_PI[w.dtype][0]), x), whole, w.bits_of(shifted)
+    return instructions.fma(whole, w.const(-_HALF_PI[w.dtype][0]), x), whole, w.bits_of(shifted)
 
 
 def sine(w: Width, x: Expr, quarters: int) -> Expr:
     """sin(x + quarters*pi/2), for arguments that are not huge."""
     r, whole, quadrant = _reduced(w, x)
     for part in _HALF_PI[w.dtype][1:]:
-        r = scalar.fma(whole, w.const(-part), r)
+        r = instructions.fma(whole, w.const(-part), r)
     return sine_of_rest(w, r, quadrant + quarters)
 
 
@@ -101,17 +101,17 @@ def _tangent(w: Width, x: Expr) -> Expr:
     r = exact - product
     part = r - exact
     lost = (exact - (r - part)) - (product + part)
-    low = scalar.fma(whole, w.const(-third), lost - product_low)
+    low = instructions.fma(whole, w.const(-third), lost - product_low)
     return _tangent_of_rest(w, r, low, quadrant)
 
 
 def _unless_far(w: Width, op: str, x: Expr, near: Expr) -> Expr:
-    return scalar.select(scalar.abs(x) <= _NEAR[w.dtype], near, Scalar(op, (x,), w.dtype))
+    return instructions.select(instructions.abs(x) <= _NEAR[w.dtype], near, Scalar(op, (x,), w.dtype))
 
 
 def sin(w: Width, x: Expr) -> Expr:
     """Zero is copied for its sign: the reduction makes +0 of -0."""
-    return _unless_far(w, "sin", x, scalar.select(scalar.eq(x, 0.0), x, sine(w, x, 0)))
+    return _unless_far(w, "sin", x, instructions.select(instructions.eq(x, 0.0), x, sine(w, x, 0)))
 
 
 def cos(w: Width, x: Expr) -> Expr:
@@ -121,7 +121,7 @@ def cos(w: Width, x: Expr) -> Expr:
 
 def tan(w: Width, x: Expr) -> Expr:
     """A polynomial, or -1 over it."""
-    return _unless_far(w, "tan", x, scalar.select(scalar.eq(x, 0.0), x, _tangent(w, x)))
+    return _unless_far(w, "tan", x, instructions.select(instructions.eq(x, 0.0), x, _tangent(w, x)))
 
 
 def far(op: str, x: Expr) -> Expr:
@@ -175,8 +175,8 @@ def _window(w: Width, start: Expr, count: int) -> list[Expr]:
     index = start >> _limb(5)
     while choices > 1:
         choices //= 2
-        skip = scalar.ne(index & choices, _limb(0))
-        limbs = [scalar.select(skip, limbs[k + choices], limbs[k]) for k in range(choices + count)]
+        skip = instructions.ne(index & choices, _limb(0))
+        limbs = [instructions.select(skip, limbs[k + choices], limbs[k]) for k in range(choices + count)]
     shift = start & (_LIMB - 1)
     return [_low((a << shift) | (b >> (_limb(_LIMB) - shift))) for a, b in pairwise(limbs)]
 
@@ -191,7 +191,7 @@ def _high(x: Expr) -> Expr:
 
 def _far_reduced(w: Width, x: Expr) -> tuple[Expr, Expr, Expr]:
     """The quadrant and the rest in two parts, from a product of integers without what are whole turns."""
-    bits = cast(w.bits_of(scalar.abs(x)), uint64)
+    bits = cast(w.bits_of(instructions.abs(x)), uint64)
     mantissa = (bits & ((1 << w.mantissa) - 1)) | (1 << w.mantissa)
     # x = mantissa * 2**e, and turns are multiples of 4 in units of pi/2: the first e - 2 bits make whole ones
     start = (bits >> _limb(w.mantissa)) - (w.bias + w.mantissa + 2 - _LIMB)
@@ -207,11 +207,11 @@ def _far_reduced(w: Width, x: Expr) -> tuple[Expr, Expr, Expr]:
         below = (fraction[2] << _limb(_LIMB)) | fraction[3]
         low = low + cast(below, float64) * 2.0**-64
     scale = math.pi * 2.0**-63
-    sign = scalar.select(x < 0.0, Const(-scale, float64), Const(scale, float64))
+    sign = instructions.select(x < 0.0, Const(-scale, float64), Const(scale, float64))
     nothing = cast(x - x, float64)  # NaN if x is infinite
-    r, low = r * sign + nothing, scalar.fma(r, sign, -(r * sign)) + low * sign
+    r, low = r * sign + nothing, instructions.fma(r, sign, -(r * sign)) + low * sign
     quadrant = cast(quadrant, w.bits)
-    quadrant = scalar.select(x < 0.0, w.integer(0) - quadrant, quadrant)
+    quadrant = instructions.select(x < 0.0, w.integer(0) - quadrant, quadrant)
     narrow = cast(r + low, w.dtype)
     return quadrant, narrow, cast((r - cast(narrow, float64)) + low, w.dtype)
 

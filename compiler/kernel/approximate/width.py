@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from staticgraph.compiler.graph.dtypes import DType, float32, float64, int32, int64
-from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
-from staticgraph.compiler.kernel.scalar import bitcast
+from staticgraph.compiler.kernel.primitives import instructions
+from staticgraph.compiler.kernel.primitives.instructions import bitcast
 from staticgraph.compiler.support.dataclass import dataclass
 
 Table = Mapping[DType, Sequence[float]]  # the coefficients of a polynomial, lowest first, for each dtype
@@ -68,23 +68,23 @@ def polynomial(x: Expr, coefficients: Sequence[float] | Table) -> Expr:
         coefficients = coefficients[x.dtype]
     total: Expr = Const(coefficients[-1], x.dtype)
     for coefficient in coefficients[-2::-1]:
-        total = scalar.fma(total, x, coefficient)
+        total = instructions.fma(total, x, coefficient)
     return total
 
 
 def at_least(x: Expr, low: float) -> Expr:
     """The greater of `x` and `low`; NaN stays NaN."""
-    return scalar.select(x < low, Const(low, x.dtype), x)
+    return instructions.select(x < low, Const(low, x.dtype), x)
 
 
 def at_most(x: Expr, high: float) -> Expr:
     """The lesser of `x` and `high`; NaN stays NaN."""
-    return scalar.select(x > high, Const(high, x.dtype), x)
+    return instructions.select(x > high, Const(high, x.dtype), x)
 
 
 def is_nan(x: Expr) -> Expr:
     """Return the condition that `x` is NaN."""
-    return scalar.ne(x, x)
+    return instructions.ne(x, x)
 
 
 def two_sum(a: Expr, b: Expr) -> tuple[Expr, Expr]:
@@ -95,10 +95,10 @@ def two_sum(a: Expr, b: Expr) -> tuple[Expr, Expr]:
 
 def product(a: Expr, b: Expr) -> Expr:
     """The rounded product. Unlike that of `a * b`, its rounding is not skipped where a sum follows."""
-    return scalar.fma(a, b, -0.0)
+    return instructions.fma(a, b, -0.0)
 
 
 def two_product(a: Expr, b: Expr) -> tuple[Expr, Expr]:
     """The rounded product and what the rounding lost."""
     rounded = product(a, b)
-    return rounded, scalar.fma(a, b, -rounded)
+    return rounded, instructions.fma(a, b, -rounded)

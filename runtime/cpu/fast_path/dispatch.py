@@ -181,15 +181,15 @@ def _layout_is_known(array: np.ndarray) -> bool:
     return (
         word(owner, at.Object.REFERENCES, ctypes.c_int32) == before + 1
         and word(array, at.Object.TYPE) == id(np.ndarray)
-        and word(array, at.Array.DATA) == array.ctypes.data
-        and word(array, at.Array.NDIM, ctypes.c_int32) == 2
-        and tuple((ctypes.c_int64 * 2).from_address(word(array, at.Array.DIMS))) == array.shape
-        and word(array, at.Array.DESCR) == id(array.dtype)
-        and word(array, at.Array.FLAGS, ctypes.c_int32) & flags == flags
-        and not word(array.T, at.Array.FLAGS, ctypes.c_int32) & at.CONTIGUOUS
+        and word(array, at.ArrayObject.DATA) == array.ctypes.data
+        and word(array, at.ArrayObject.NDIM, ctypes.c_int32) == 2
+        and tuple((ctypes.c_int64 * 2).from_address(word(array, at.ArrayObject.DIMS))) == array.shape
+        and word(array, at.ArrayObject.DESCR) == id(array.dtype)
+        and word(array, at.ArrayObject.FLAGS, ctypes.c_int32) & flags == flags
+        and not word(array.T, at.ArrayObject.FLAGS, ctypes.c_int32) & at.CONTIGUOUS
         and word(real, at.Float.VALUE, ctypes.c_double) == real
-        and word(single, at.Scalar.VALUE, ctypes.c_float) == single
-        and word(whole, at.Scalar.VALUE) == whole
+        and word(single, at.ScalarObject.VALUE, ctypes.c_float) == single
+        and word(whole, at.ScalarObject.VALUE) == whole
         and word(items, at.List.SIZE) == word(tuple(items), at.Tuple.SIZE) == 2
         and ctypes.c_int64.from_address(word(items, at.List.ITEMS)).value == id(real)
         and word(tuple(items), at.Tuple.ITEMS) == id(real)

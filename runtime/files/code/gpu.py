@@ -17,6 +17,7 @@ from typing import Any
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.cuda.function import CudaFunction
 from staticgraph.compiler.codegen.cuda.prelude import PRELUDE
+from staticgraph.compiler.codegen.cuda.target import GpuTarget
 from staticgraph.compiler.compile_gpu import compile_gpu
 from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.runtime.files.attributes import encode_type
@@ -48,7 +49,7 @@ def write(architecture: str, steps: Iterable[tuple[str, Sequence[str], Step]]) -
     for signature, names, step in steps:
         compiled = compile_gpu(step)
         # Who loads it may have cuDNN, and then needs what goes before and after its convolutions.
-        for each in (compiled, compile_gpu(step, refused=frozenset())):
+        for each in (compiled, compile_gpu(step, target=GpuTarget(refused=frozenset()))):
             functions |= {f.name: f for f in each.functions}
         types = compiled.program.arguments[: len(names)]
         programs.append(

@@ -30,7 +30,7 @@ from staticgraph.runtime.gpu.cuda.cublas_lt import CublasLt
 from staticgraph.runtime.gpu.cuda.driver import Card, Direction
 from staticgraph.runtime.gpu.cuda.failure import NO_BINARY, NOT_FOUND, OUT_OF_MEMORY, explained
 from staticgraph.runtime.gpu.graphs.edges import edges
-from staticgraph.runtime.gpu.graphs.launches import LoadedGraph, LoadedKernel
+from staticgraph.runtime.gpu.graphs.launches import InstantiatedGraph, LoadedKernel
 from staticgraph.runtime.gpu.graphs.marks import Mark
 from staticgraph.runtime.gpu.graphs.spans import Spans
 
@@ -230,7 +230,7 @@ class CupyDriver(Connection):
         assert self._edges is not None
         return self._edges.nodes()
 
-    def end_capture(self) -> LoadedGraph:
+    def end_capture(self) -> InstantiatedGraph:
         """As in `Driver`."""
         self._stop_capturing()
         try:
@@ -238,7 +238,7 @@ class CupyDriver(Connection):
             graph.upload(self.stream)
         except self.errors as error:
             raise explained(error, "to make a graph of a captured step") from None
-        return LoadedGraph(self, graph)
+        return InstantiatedGraph(self, graph)
 
     def abandon_capture(self) -> None:
         """As in `Driver`."""

@@ -46,7 +46,7 @@ class LoadedKernel:
             raise explained(error, f"to run {self._name}") from None
 
 
-class LoadedGraph:
+class InstantiatedGraph:
     """A captured graph, ready to be launched."""
 
     __slots__ = ("_connection", "_graph", "_launch")

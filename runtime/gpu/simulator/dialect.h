@@ -1,5 +1,6 @@
 // What CUDA's device code finds without any include: vector types, conversions, and its own names of functions.
-#pragma once
+#ifndef SIMT_DIALECT_H
+#define SIMT_DIALECT_H
 #include <cfloat>
 #include <climits>
 #include <cmath>
@@ -156,3 +157,5 @@ template <class T> static inline T atomicCAS(T* p, T expected, T v) {
   if (old == expected) *p = v;
   return old;
 }
+
+#endif

@@ -22,6 +22,7 @@ import numpy as np
 from staticgraph.compiler.codegen.cuda.convolution import Convolution
 from staticgraph.compiler.codegen.cuda.function import CudaFunction
 from staticgraph.compiler.codegen.cuda.product import Product
+from staticgraph.compiler.machine import H200
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.gpu.cuda.driver import Card, Direction, DriverKernel
 from staticgraph.runtime.gpu.simulator import convolution as convolving
@@ -55,7 +56,7 @@ class Simulator(Queue):
 
     def __post_init__(self) -> None:
         Queue.__post_init__(self)
-        self.card = Card("stand-in", "sm_90", 4, self.limit)
+        self.card = Card("stand-in", "sm_90", H200.multiprocessors, self.limit)
 
     def allocate(self, size: int) -> int:
         self.outside_a_capture("an allocation")

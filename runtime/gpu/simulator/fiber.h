@@ -1,5 +1,6 @@
 // Stacks of one thread of the processor that take turns: what is left continues where it was.
-#pragma once
+#ifndef SIMT_FIBER_H
+#define SIMT_FIBER_H
 #include <cstring>
 
 #define SIMT_TEXT_(x) #x
@@ -70,5 +71,7 @@ static void* new_stack(char* end, size_t size, void (*start)()) {
   return context;
 }
 }  // namespace simt
+
+#endif
 
 #endif

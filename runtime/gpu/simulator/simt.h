@@ -5,7 +5,8 @@
 // shows what depends on the order of threads. Functions whose threads never wait for each other are plain loops.
 // Shared memory holds NaN at the start of each block. What no card would forgive is an error: threads at different
 // barriers, a shuffle with a thread that is elsewhere or gone, a store past the end of a shared array.
-#pragma once
+#ifndef SIMT_SIMT_H
+#define SIMT_SIMT_H
 #include <climits>
 #include <cstdarg>
 #include <cstddef>
@@ -501,3 +502,5 @@ static inline void await_copies(unsigned but) {
 #define __all_sync(mask, vote) (simt::ballot((mask), !(vote), SIMT_HERE) == 0)
 #define __threadfence() ((void)0)
 #define __threadfence_block() ((void)0)
+
+#endif

@@ -123,7 +123,7 @@ class Namespace(ModuleType):
             return sorted(self._tree.names(self.path))
         found = self._tree.find(self.path, name)
         if found is MISSING:
-            if name.startswith("__"):
+            if name.startswith("_"):  # no name of TensorFlow's: a tool asks, which shows nobody a hint
                 raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
             raise UnsupportedNameError(unsupported(self._tree, _join(self.path, name)))
         setattr(self, name, found)

@@ -10,8 +10,8 @@ from staticgraph.compiler.codegen.cuda.attention.online import online
 from staticgraph.compiler.codegen.cuda.attention.softmax import softmax
 from staticgraph.compiler.codegen.cuda.attention.tile import some_keys, whole_rows
 from staticgraph.compiler.codegen.cuda.attention.whole import keeps_to_columns, whole
-from staticgraph.compiler.codegen.cuda.card import WARP
 from staticgraph.compiler.codegen.cuda.function import KernelWork
+from staticgraph.compiler.codegen.cuda.limits import WARP
 from staticgraph.compiler.codegen.cuda.product import Precision
 from staticgraph.compiler.codegen.cuda.rows.group import of_tile
 from staticgraph.compiler.codegen.cuda.rows.inlined import Inlined
@@ -19,6 +19,7 @@ from staticgraph.compiler.codegen.cuda.rows.program import RowProgram, row_progr
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.lower_reductions import Nest, Placer
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, Stmt
+from staticgraph.compiler.machine import GpuMachine
 
 _COUNTED = 2**30  # rows or columns, of which tiles count fewer
 
@@ -28,7 +29,8 @@ def attention(
     buffers: Mapping[str, Buffer],
     rows: Sequence[Index],
     sums: Sequence[Nest],
-    precision: Precision = Precision.FLOAT32,
+    precision: Precision,
+    machine: GpuMachine,
 ) -> KernelWork | None:
     """The work of a kernel of rows that is attention; None for others, and where it does not pay."""
     made = form(nests, buffers, rows, sums)
@@ -39,9 +41,9 @@ def attention(
     cut = whole_rows(made, tensor)
     if cut is None or not cut.is_enough(made):
         powers, part = softmax(inlined.nests, made.rows, made.keys), some_keys(made, tensor)
-        if powers is not None and part is not None and is_sooner(made, part, precision):
+        if powers is not None and part is not None and is_sooner(made, part, precision, machine):
             return KernelWork((online(made, powers, part),))
-    if cut is None or not is_sooner(made, cut, precision):
+    if cut is None or not is_sooner(made, cut, precision, machine):
         return None
     program = _program(made, inlined)
     if program is None or not keeps_to_columns(program, made.keys.extent):

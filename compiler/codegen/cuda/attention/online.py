@@ -14,9 +14,9 @@ from staticgraph.compiler.codegen.cuda.attention.form import SCORES, AttentionFo
 from staticgraph.compiler.codegen.cuda.attention.parts import Blocks, Lines, each_pack
 from staticgraph.compiler.codegen.cuda.attention.softmax import Softmax
 from staticgraph.compiler.codegen.cuda.attention.tile import AttentionTile
-from staticgraph.compiler.codegen.cuda.card import WARP
 from staticgraph.compiler.codegen.cuda.expr import CudaWriter
 from staticgraph.compiler.codegen.cuda.function import FunctionCall
+from staticgraph.compiler.codegen.cuda.limits import WARP
 from staticgraph.compiler.codegen.cuda.products.block import steps
 from staticgraph.compiler.codegen.cuda.products.epilogue import indented
 from staticgraph.compiler.codegen.cuda.scalar import constant

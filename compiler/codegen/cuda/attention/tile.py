@@ -16,18 +16,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from staticgraph.compiler.codegen.cuda.attention.form import AttentionForm
+from staticgraph.compiler.codegen.cuda.limits import SHARED_BYTES
 from staticgraph.compiler.codegen.cuda.products import block
 from staticgraph.compiler.codegen.cuda.products.operand import Operand
 from staticgraph.compiler.codegen.cuda.products.shape import Shape
 from staticgraph.compiler.kernel.contraction import Contraction
 from staticgraph.compiler.support.dataclass import dataclass
 
-_MOST_SHARED = 48 * 1024  # bytes
 _LONGEST, _LONGEST_BY_TENSOR = 128, 256  # products of a score, and columns of a result
-_ENOUGH, _LEAST_QUERIES = 32, 8
+_ENOUGH, _LEAST_QUERIES = 32, 8  # queries that a block should have, and that there must be
 _FLOAT = 4  # bytes
 _GAP = 4  # elements between rows of scores, so that neighbours lie in different banks
-_DEPTHS = (16, 8)
+_DEPTHS = (16, 8)  # products of a step, to choose from
 
 # Of a block of 256 threads, and of one of 4 warps with tensor cores; most queries first.
 _SHAPES = (
@@ -107,7 +107,7 @@ def _most_queries(
             break
         for depth in _DEPTHS:
             made = cut([Shape(r, c, depth, high, wide, tensor) for r, c, high, wide in sizes])
-            if made is not None and made.shared <= _MOST_SHARED:
+            if made is not None and made.shared <= SHARED_BYTES:
                 found = made
                 break
     return found

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from staticgraph.compiler.codegen.cuda.attention.form import SCORES, WEIGHTS, AttentionForm
 from staticgraph.compiler.codegen.cuda.attention.parts import IN_SHARED, Blocks, for_columns
 from staticgraph.compiler.codegen.cuda.attention.tile import AttentionTile
-from staticgraph.compiler.codegen.cuda.card import WARP
 from staticgraph.compiler.codegen.cuda.expr import CudaWriter
 from staticgraph.compiler.codegen.cuda.function import FunctionCall
+from staticgraph.compiler.codegen.cuda.limits import WARP
 from staticgraph.compiler.codegen.cuda.products.block import steps
 from staticgraph.compiler.codegen.cuda.products.epilogue import indented
 from staticgraph.compiler.codegen.cuda.rows.group import Sharing, stmts_of

@@ -21,6 +21,7 @@ from contextlib import nullcontext
 from staticgraph.compiler.codegen.cuda.elements.spread import Body, SpreadNest
 from staticgraph.compiler.codegen.cuda.expr import CudaWriter
 from staticgraph.compiler.codegen.cuda.function import FunctionCall, Parameter, call
+from staticgraph.compiler.codegen.cuda.limits import THREADS
 from staticgraph.compiler.codegen.cuda.prelude import register_type
 from staticgraph.compiler.codegen.cuda.scalar import constant, loaded, stored
 from staticgraph.compiler.graph.dtypes import bool_, int32
@@ -34,7 +35,6 @@ KEYS = "scatter_keys"
 _LEAST = 32  # updates: fewer are done one after the other
 _MANY = 1 << 30  # updates: more of them would leave `int`
 _MOST = 1 << 34  # notes that are looked at in all
-_THREADS = 256
 _COLUMNS = 256  # of a row that one warp takes, eight in each thread
 
 
@@ -125,7 +125,7 @@ def _notes(found: Scatter, buffers: Mapping[str, Buffer]) -> FunctionCall:
     """Notes the row of each update, or -1 where it does nothing."""
     writer, count = CudaWriter(buffers), found.update.extent
     row = scalar.select(found.condition, scalar.cast(found.row, int32), Const(-1, int32))
-    writer.line(f"const int thread = blockIdx.x * {_THREADS} + threadIdx.x;")
+    writer.line(f"const int thread = blockIdx.x * {THREADS} + threadIdx.x;")
     with writer.block(f"if (thread < {count})"):
         writer.bind_index(found.update, "thread")
         writer.store(KEYS, (found.update,), row)
@@ -133,7 +133,7 @@ def _notes(found: Scatter, buffers: Mapping[str, Buffer]) -> FunctionCall:
     parameters = [
         Parameter(name, b.dtype, name == KEYS) for name, b in buffers.items() if name in {*used, KEYS}
     ]
-    return call("scatter_notes", parameters, writer.text, (-(-count // _THREADS), 1, 1), (_THREADS, 1, 1))
+    return call("scatter_notes", parameters, writer.text, (-(-count // THREADS), 1, 1), (THREADS, 1, 1))
 
 
 def _updates(found: Scatter, buffers: Mapping[str, Buffer]) -> FunctionCall:
@@ -142,7 +142,7 @@ def _updates(found: Scatter, buffers: Mapping[str, Buffer]) -> FunctionCall:
     by_row = found.rows <= count
     warps = min(found.rows, count)
     writer = CudaWriter(buffers)
-    writer.line(f"const int warp = (blockIdx.x * {_THREADS} + threadIdx.x) / 32, lane = threadIdx.x % 32;")
+    writer.line(f"const int warp = (blockIdx.x * {THREADS} + threadIdx.x) / 32, lane = threadIdx.x % 32;")
     writer.line(f"if (warp >= {warps}) return;")
     if by_row:
         writer.line("const int key = warp;")
@@ -165,8 +165,8 @@ def _updates(found: Scatter, buffers: Mapping[str, Buffer]) -> FunctionCall:
     kept = substitute(store.value, {found.element: Const(0, store.value.dtype)})
     used = {e.buffer for e in walk(kept) if isinstance(e, Load)} | {store.buffer, KEYS}
     parameters = [Parameter(n, b.dtype, n == store.buffer) for n, b in buffers.items() if n in used]
-    grid = (-(-warps * 32 // _THREADS), -(-width // _COLUMNS), 1)
-    return call("scatter", parameters, writer.text, grid, (_THREADS, 1, 1), meets=True)
+    grid = (-(-warps * 32 // THREADS), -(-width // _COLUMNS), 1)
+    return call("scatter", parameters, writer.text, grid, (THREADS, 1, 1), meets=True)
 
 
 _FIRST = """\

@@ -22,6 +22,7 @@ from staticgraph.compiler.codegen.cuda.function import (
     Parameter,
     call,
 )
+from staticgraph.compiler.codegen.cuda.limits import THREADS
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.dependence import accesses
@@ -46,7 +47,6 @@ from staticgraph.compiler.kernel.stmt import (
 )
 from staticgraph.compiler.kernel.stmt import statements as inside
 
-THREADS = 256  # of a block
 _OWN_BYTES = 512  # of scratch memory that a thread keeps for itself; more of it comes from the work's
 _MOST_SCRATCH = 1 << 26  # bytes of that: fewer threads share the items where it would be more
 

@@ -16,25 +16,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 
-from staticgraph.compiler.codegen.cuda.card import THREADS
 from staticgraph.compiler.codegen.cuda.elements.lanes import Lanes, Table
-from staticgraph.compiler.codegen.cuda.elements.turned import TransposePlan, plan
+from staticgraph.compiler.codegen.cuda.elements.turned import TransposePlan
 from staticgraph.compiler.codegen.cuda.expr import CudaWriter
 from staticgraph.compiler.codegen.cuda.function import C_TYPES, FunctionCall, Parameter, call
+from staticgraph.compiler.codegen.cuda.limits import THREADS
 from staticgraph.compiler.codegen.cuda.strides import accessed
 from staticgraph.compiler.kernel.expr import Index, Load, substitute
 from staticgraph.compiler.kernel.index import offset
-from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.stmt import Buffer
 
 _EARLY = 128  # bytes of other operands that a thread reads before the barrier
 _BLOCKS = 4  # that fit a multiprocessor: with several tiles, NVIDIA's compiler spills to have more of them
 
 
-def transposed(nest: Nest, buffers: Mapping[str, Buffer]) -> FunctionCall | None:
-    """A call that does a nest without reductions; None if no operand of it is worth a tile."""
-    found = plan(nest, buffers)
-    return _TransposeFunction(found, buffers).call() if found else None
+def transposed(plan: TransposePlan, buffers: Mapping[str, Buffer]) -> FunctionCall:
+    """The call that does a plan."""
+    return _TransposeFunction(plan, buffers).call()
 
 
 class _TransposeFunction:

@@ -12,8 +12,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from staticgraph.compiler.codegen.cuda.card import THREADS
 from staticgraph.compiler.codegen.cuda.elements.lanes import Table, replaced
+from staticgraph.compiler.codegen.cuda.limits import BANK_BYTES, SHARED_BYTES, THREADS
 from staticgraph.compiler.codegen.cuda.products.axes import Axis
 from staticgraph.compiler.codegen.cuda.strides import accessed, split
 from staticgraph.compiler.kernel.expr import Index, Load
@@ -28,8 +28,6 @@ FEWEST = 3  # elements from neighbour to neighbour, and of both loops
 MATRIX = 4096  # elements that are worth tiles: about as many as a block of `pointwise` does
 LEAST = 1 << 17  # elements of an array that is worth a function of its own
 _READS = 16  # vectors of an operand that a thread reads at most
-_SHARED = 48 << 10  # bytes that a block has without being asked
-_BANKS = 128  # bytes that shared memory reads or writes at a time
 _MOST = 1 << 30  # iterations of a loop, and blocks: positions of a block are `int`
 
 
@@ -38,7 +36,7 @@ def plan(nest: Nest, buffers: Mapping[str, Buffer]) -> TransposePlan | None:
     if math.prod(i.extent for i in nest.domain) < LEAST:
         return None
     found = _plan(_merged(nest, buffers), buffers)
-    return found if found and found.shared <= _SHARED and found.blocks <= _MOST else None
+    return found if found and found.shared <= SHARED_BYTES and found.blocks <= _MOST else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +101,7 @@ class TransposePlan:
         """
         size = load.dtype.size
         reach = max(self.width * size, 4)
-        together = _BANKS // reach
+        together = BANK_BYTES // reach
         return self.wide + max(1, together // self.lines) * reach // size
 
 

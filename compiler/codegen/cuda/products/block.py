@@ -19,7 +19,8 @@ from staticgraph.compiler.codegen.cuda.products.staged import Staged
 from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.kernel.expr import Index
 
-_HEAVY, _MANY = 16, 3  # operations, and arrays, of an epilogue that needs more registers than the sums do
+# Additions, as many as a function is, and arrays of an epilogue that needs more registers than the sums do.
+_HEAVY, _MANY = 12, 3
 
 
 def operands(c: Contraction, along: Axes, shape: Shape) -> tuple[Operand, Operand]:

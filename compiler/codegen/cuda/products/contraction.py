@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from staticgraph.compiler.codegen.cuda.card import CORES
 from staticgraph.compiler.codegen.cuda.function import FunctionCall, KernelWork
 from staticgraph.compiler.codegen.cuda.product import Precision
 from staticgraph.compiler.codegen.cuda.products.axes import Axes, Axis, axes
@@ -17,18 +16,20 @@ from staticgraph.compiler.codegen.cuda.products.slices import add_slices, in_scr
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.kernel.contraction import Contraction
 from staticgraph.compiler.kernel.expr import Index
+from staticgraph.compiler.machine import H200, GpuMachine
 
 _PARTIAL = "partial"  # the name of scratch memory
-_ENOUGH = CORES * 1024  # threads that keep the card busy
 _SHORTEST = 64  # products that a thread adds up, in a slice
-_MOST_SLICES = 512
+_MOST_SLICES = 512  # of a sum
 _THIN, _TINY = 4, 64  # rows or columns, results: fewer do not fill a tile
 _COUNTED = 2**30  # rows, columns, or products of a sum, of which tiles count fewer
 
 
-def tile(product: Contraction, precision: Precision = Precision.FLOAT32) -> KernelWork:
+def tile(
+    product: Contraction, precision: Precision = Precision.FLOAT32, machine: GpuMachine = H200
+) -> KernelWork:
     """The work of a contraction. Where not all bits of float32 are needed, tensor cores multiply them."""
-    return by_library(product, precision) or own(product, precision)
+    return by_library(product, precision) or own(product, precision, machine)
 
 
 def by_library(product: Contraction, precision: Precision = Precision.FLOAT32) -> KernelWork | None:
@@ -36,12 +37,14 @@ def by_library(product: Contraction, precision: Precision = Precision.FLOAT32) -
     return library(product, axes(product), outputs_of(product), precision)
 
 
-def own(product: Contraction, precision: Precision = Precision.FLOAT32) -> KernelWork:
+def own(
+    product: Contraction, precision: Precision = Precision.FLOAT32, machine: GpuMachine = H200
+) -> KernelWork:
     """The work of a contraction without the library."""
     along, outputs = axes(product), outputs_of(product)
     if has_tiles(product, along):
-        return by_tiles(product, along, outputs, _cut(product, along, precision))
-    return directly(product, outputs)
+        return by_tiles(product, along, outputs, _cut(product, along, precision, machine))
+    return directly(product, outputs, machine)
 
 
 def has_tiles(c: Contraction, along: Axes) -> bool:
@@ -62,30 +65,31 @@ def by_tiles(c: Contraction, along: Axes, outputs: Axis, cut: Cut) -> KernelWork
     return _sliced(c, outputs, every, lambda partial: tiles(partial, along, cut, slices))
 
 
-def _cut(c: Contraction, along: Axes, precision: Precision) -> Cut:
+def _cut(c: Contraction, along: Axes, precision: Precision, machine: GpuMachine) -> Cut:
     exact = c.a.dtype.size == c.b.dtype.size == 2  # tensor cores take all bits of such numbers
     tensor = c.dtype is float32 and (exact or precision is not Precision.FLOAT32)
     rows, columns = along.rows.extent, along.columns.extent
     times, size = along.batch.extent, c.dtype.size
-    return choose(rows, columns, c.depth, times, size, operations(c), tensor)
+    return choose(rows, columns, c.depth, times, size, operations(c), tensor, machine)
 
 
-def directly(c: Contraction, outputs: Axis) -> KernelWork:
+def directly(c: Contraction, outputs: Axis, machine: GpuMachine = H200) -> KernelWork:
     """The work without tiles."""
-    slices = _slices(c, threads(c, outputs))
+    slices = _slices(c, threads(c, outputs), machine)
     if not slices:
         return KernelWork((direct(c, outputs),))
     every = Axis(outputs.name, (*(s.number for s in slices), *outputs.indices))
     return _sliced(c, outputs, every, lambda partial: direct(partial, every, slices))
 
 
-def _slices(c: Contraction, busy: int) -> list[Slices]:
+def _slices(c: Contraction, busy: int, machine: GpuMachine) -> list[Slices]:
     """Return the indices of the sum to cut into slices, the longest ones first.
 
     `busy` is the number of threads that would compute all sums without slices.
     """
     together = 32 if shares_sums(c) else 1
-    wanted = min(_ENOUGH // busy, c.depth // (_SHORTEST * together), _MOST_SLICES)
+    enough = machine.multiprocessors * machine.threads // 2  # threads that keep the GPU busy
+    wanted = min(enough // busy, c.depth // (_SHORTEST * together), _MOST_SLICES)
     found: list[Slices] = []
     for index in sorted(c.k, key=lambda i: -i.extent):
         if min(wanted, index.extent) < 2:

@@ -13,10 +13,8 @@ from staticgraph.compiler.codegen.cuda.function import C_TYPES, Parameter
 from staticgraph.compiler.codegen.cuda.products.axes import Values, in_packs, integer, is_wide, place
 from staticgraph.compiler.codegen.cuda.scalar import loaded, stored
 from staticgraph.compiler.kernel.contraction import Access, Contraction
+from staticgraph.compiler.kernel.cost import operation_cost
 from staticgraph.compiler.kernel.expr import Index, Scalar, walk
-
-_LONG = {"exp", "expm1", "log", "log1p", "pow", "tanh", "erf", "erfc", "sin", "cos", "lgamma", "digamma"}
-_OF_LONG = 16  # operations of one that is a function of its own
 
 
 def epilogue(c: Contraction, values: Values, fastest: Index | None, width: int, acc: str) -> list[str]:
@@ -47,10 +45,9 @@ def epilogue(c: Contraction, values: Values, fastest: Index | None, width: int, 
     return lines
 
 
-def operations(c: Contraction) -> int:
+def operations(c: Contraction) -> float:
     """About how many instructions the epilogue of one result is."""
-    scalars = [e for e in walk(*(s.value for s in c.stores)) if isinstance(e, Scalar)]
-    return sum(_OF_LONG if e.op in _LONG else 1 for e in scalars)
+    return sum(operation_cost(e.op) for e in walk(*(s.value for s in c.stores)) if isinstance(e, Scalar))
 
 
 def pack_width(fastest: Index | None, most: int) -> int:

@@ -11,8 +11,8 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 
-from staticgraph.compiler.codegen.cuda.card import THREADS
 from staticgraph.compiler.codegen.cuda.function import FunctionCall, Parameter, call
+from staticgraph.compiler.codegen.cuda.limits import THREADS
 from staticgraph.compiler.codegen.cuda.product import Matrix, Product
 from staticgraph.compiler.codegen.cuda.products.axes import Axis
 from staticgraph.compiler.graph.dtypes import uint64

@@ -9,22 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from staticgraph.compiler.codegen.cuda.card import CORES
+from staticgraph.compiler.codegen.cuda.limits import REGISTERS, SHARED_BYTES
+from staticgraph.compiler.machine import H200, GpuMachine
 from staticgraph.compiler.support.dataclass import dataclass
 
 _STAGES = 4  # steps of the sum in shared memory at most
 _REGISTERS = 128  # of a thread with many results, so that there are two blocks side by side
 _MANY = 64  # results
-_ISSUED, _TENSOR = 4, 1024  # instructions per cycle of a multiprocessor, and products of its tensor cores
 _IDLE = 2.0  # warps, as many more as would be needed to hide all waiting
-_THREADS, _SHARED = 2048, 200 * 1024  # that it has room for; bytes of shared memory
-_MOST_SHARED, _MOST_SUMS = 48 * 1024, 256  # bytes that a block and the sums of a thread may have
-_WAIT = 700.0  # cycles until an operand arrives from memory
+_MOST_SUMS = 256  # bytes that the sums of a thread may have
 _STEP, _COPY = 45, 2  # instructions of a step besides its products, and of each copy to shared memory
-_ENDS = 1500.0  # cycles from the start of a block to its first step, and from the last one to the end
-_LAUNCH = 6000.0  # cycles that one more function takes
-_BYTES = 2000.0  # per cycle, of memory
-_BYTES_OF_CORE = 150.0  # per cycle, that a multiprocessor gets, while it does other things
 _SLICES = (1, *sorted(n * 2**e for n in (2, 3) for e in range(9)))  # numbers of them to choose from
 _MOST_SCRATCH = 64 * 2**20  # bytes for their sums
 _SHALLOW = 64  # products: shorter slices cost more to add than they gain
@@ -73,7 +67,7 @@ class Shape:
         """
         if self.tensor:
             return 2
-        return max(2, min(_STAGES, (_MOST_SHARED - self.partial * size) // self._of_step(size)))
+        return max(2, min(_STAGES, (SHARED_BYTES - self.partial * size) // self._of_step(size)))
 
     @property
     def partial(self) -> int:
@@ -87,7 +81,7 @@ class Shape:
 
     def suits(self, size: int) -> bool:
         """True if tiles with elements of `size` bytes fit in shared memory and registers."""
-        return self.shared(size) <= _MOST_SHARED and self.results * size <= _MOST_SUMS
+        return self.shared(size) <= SHARED_BYTES and self.results * size <= _MOST_SUMS
 
     @property
     def registers(self) -> int:
@@ -103,20 +97,20 @@ class Shape:
         """
         if self.results < _MANY:
             return 1
-        return None if self.tensor else 65536 // (_REGISTERS * self.threads)
+        return None if self.tensor else REGISTERS // (_REGISTERS * self.threads)
 
-    def cycles(self, size: int) -> float:
+    def cycles(self, size: int, machine: GpuMachine) -> float:
         """Of a multiprocessor, for one step of a block, if that has enough warps."""
         if self.tensor:
             multiply, read = self.high // 16 * (self.wide // 8), self.high // 4 + self.wide // 4
             products = self.rows * self.columns * self.depth
-            return products * (multiply + read) / (multiply * _TENSOR) * (size / 4)
+            return products * (multiply + read) / (multiply * machine.tensor_products) * (size / 4)
         packs = -(-self.high * size // 16) + -(-self.wide * size // 16)
         copies = (self.rows + self.columns) * self.depth / (2 * self.threads)
         products = self.high * self.wide * (2 if size == 8 else 1)
         issued = self.depth // self.parts * (products + packs) + _STEP + _COPY * copies
         turns = sum(max(1.0, n * size / 8) for n in (self.high, self.wide))  # of shared memory
-        return self.threads / 32 * max(issued / _ISSUED, self.depth // self.parts * turns)
+        return self.threads / 32 * max(issued / machine.issued, self.depth // self.parts * turns)
 
 
 SHAPES = (
@@ -144,7 +138,14 @@ class Cut:
 
 
 def choose(
-    rows: int, columns: int, depth: int, times: int, size: int, heavy: int = 0, tensor: bool = False
+    rows: int,
+    columns: int,
+    depth: int,
+    times: int,
+    size: int,
+    heavy: float = 0,
+    tensor: bool = False,
+    machine: GpuMachine = H200,
 ) -> Cut:
     """Choose how to cut `times` products of matrices, by the least estimated time.
 
@@ -155,7 +156,7 @@ def choose(
     light = [s for s in shapes if s.results * heavy <= _WRITTEN_OUT] or [min(shapes, key=lambda s: s.results)]
     most = max(1, min(depth // _SHALLOW, _MOST_SCRATCH // (rows * columns * times * size)))
     cuts = (cut for shape in light for cut in _cuts(shape, depth, most))
-    return min(cuts, key=lambda cut: _cycles(cut, rows, columns, depth, times, size))
+    return min(cuts, key=lambda cut: _cycles(cut, rows, columns, depth, times, size, machine))
 
 
 def _cuts(shape: Shape, depth: int, most: int) -> Iterator[Cut]:
@@ -166,23 +167,28 @@ def _cuts(shape: Shape, depth: int, most: int) -> Iterator[Cut]:
         yield Cut(shape, -(-depth // products), products)
 
 
-def _cycles(cut: Cut, rows: int, columns: int, depth: int, times: int, size: int) -> float:
+def _cycles(
+    cut: Cut, rows: int, columns: int, depth: int, times: int, size: int, machine: GpuMachine
+) -> float:
     """The estimated time."""
     shape = cut.shape
     blocks = times * cut.slices * -(-rows // shape.rows) * -(-columns // shape.columns)
-    registers = 65536 // (shape.threads * shape.registers)
-    room = max(1, min(_THREADS // shape.threads, _SHARED // shape.shared(size), registers))
-    step = shape.cycles(size) + (shape.rows + shape.columns) * shape.depth * size / _BYTES_OF_CORE
-    wait = _WAIT / (shape.stages(size) - 1)
+    registers = REGISTERS // (shape.threads * shape.registers)
+    room = max(
+        1, min(machine.threads // shape.threads, machine.shared_bytes // shape.shared(size), registers)
+    )
+    step = shape.cycles(size, machine)
+    step += (shape.rows + shape.columns) * shape.depth * size / machine.core_bytes
+    wait = machine.memory_wait / (shape.stages(size) - 1)
     steps = -(-cut.products // shape.depth)
 
     def together(resident: int) -> float:
         """The time of so many blocks side by side."""
         warps = resident * shape.threads / 32
-        return steps * max(wait, resident * step * (warps + _IDLE) / warps) + _ENDS
+        return steps * max(wait, resident * step * (warps + _IDLE) / warps) + machine.block_ends
 
-    rounds, rest = divmod(blocks, CORES * room)
-    time = rounds * together(room) + (together(-(-rest // CORES)) if rest else 0.0)
+    rounds, rest = divmod(blocks, machine.multiprocessors * room)
+    time = rounds * together(room) + (together(-(-rest // machine.multiprocessors)) if rest else 0.0)
     if cut.slices > 1:
-        time += _LAUNCH + (2 * cut.slices + 1) * rows * columns * times * size / _BYTES
+        time += machine.launch + (2 * cut.slices + 1) * rows * columns * times * size / machine.memory_bytes
     return time

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from staticgraph.compiler.codegen.cuda.card import THREADS, WARP
 from staticgraph.compiler.codegen.cuda.function import FunctionCall, call
+from staticgraph.compiler.codegen.cuda.limits import THREADS, WARP
 from staticgraph.compiler.codegen.cuda.prelude import combiner, register_type
 from staticgraph.compiler.codegen.cuda.products.axes import Axis
 from staticgraph.compiler.codegen.cuda.products.epilogue import epilogue, indented, pack_width, parameters

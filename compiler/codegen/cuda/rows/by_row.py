@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from staticgraph.compiler.codegen.cuda.card import CORES
 from staticgraph.compiler.codegen.cuda.function import KernelWork
 from staticgraph.compiler.codegen.cuda.rows.cached_rows import remembered
 from staticgraph.compiler.codegen.cuda.rows.group import Sharing, sharing
@@ -15,17 +14,21 @@ from staticgraph.compiler.codegen.cuda.strides import neighbours
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.lower_reductions import Nest, Placer
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, Stmt
+from staticgraph.compiler.machine import GpuMachine
 
 _LONG = 16384  # columns of rows that must be many
-_FEW = CORES // 2
 _SHORT = 32  # columns of rows that one thread does
-_MANY = 512 * CORES  # of such rows
+_MANY = 512  # of such rows, for each multiprocessor
 
 Found = tuple[KernelWork, list[Nest], Mapping[str, Buffer]]
 
 
 def by_row(
-    nests: Sequence[Nest], buffers: Mapping[str, Buffer], rows: Sequence[Index], sums: Sequence[Nest]
+    nests: Sequence[Nest],
+    buffers: Mapping[str, Buffer],
+    rows: Sequence[Index],
+    sums: Sequence[Nest],
+    machine: GpuMachine,
 ) -> Found | None:
     """The work of `nests`, then nests over more buffers that remain to be done; None if rows are not the way.
 
@@ -43,9 +46,9 @@ def by_row(
     if program is None:
         return None
     across = _across(program)
-    if not _worth(program, across):
+    if not _worth(program, across, machine):
         return None
-    program, shared = _shared(program, bool(sums), across)
+    program, shared = _shared(program, bool(sums), across, machine)
     if shared is None:
         return None
     ends, totals = taken.ends(shared)
@@ -53,14 +56,16 @@ def by_row(
     return KernelWork((row_call(program, shared, taken.parts),), scratch), ends, {**buffers, **totals}
 
 
-def _shared(program: RowProgram, sums: bool, across: bool) -> tuple[RowProgram, Sharing | None]:
+def _shared(
+    program: RowProgram, sums: bool, across: bool, machine: GpuMachine
+) -> tuple[RowProgram, Sharing | None]:
     """Return how threads share a program, and the program itself.
 
     Rows that the program stores are cached in registers as well, if they fit.
     """
     more = remembered(program)
-    shared = sharing(more, sums, across) if more is not program else None
-    return (program, sharing(program, sums, across)) if shared is None else (more, shared)
+    shared = sharing(more, sums, across, machine) if more is not program else None
+    return (program, sharing(program, sums, across, machine)) if shared is None else (more, shared)
 
 
 def _across(program: RowProgram) -> bool:
@@ -72,9 +77,9 @@ def _across(program: RowProgram) -> bool:
     return across > along
 
 
-def _worth(program: RowProgram, across: bool) -> bool:
+def _worth(program: RowProgram, across: bool, machine: GpuMachine) -> bool:
     """True if there are enough rows of this length to keep the GPU busy."""
     longest = max(s.columns for s in program.sweeps)
     if across:
-        return longest <= _SHORT or program.row.extent >= _MANY
-    return longest <= _LONG or program.row.extent >= _FEW
+        return longest <= _SHORT or program.row.extent >= _MANY * machine.multiprocessors
+    return longest <= _LONG or program.row.extent >= machine.multiprocessors // 2

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 
-from staticgraph.compiler.codegen.cuda.card import CORES, THREADS, WARP
+from staticgraph.compiler.codegen.cuda.limits import BLOCKS, REGISTERS, THREADS, WARP
 from staticgraph.compiler.codegen.cuda.rows.program import RowProgram, Sweep
 from staticgraph.compiler.codegen.cuda.strides import accessed
 from staticgraph.compiler.codegen.cuda.vectors import reached
@@ -15,6 +15,7 @@ from staticgraph.compiler.graph.dtypes import DType, bfloat16, float64, int64
 from staticgraph.compiler.kernel.cost import operation_cost
 from staticgraph.compiler.kernel.expr import Expr, Load, Local, Scalar, free_indices, walk
 from staticgraph.compiler.kernel.stmt import Let, Loop, Stmt, Store, statements
+from staticgraph.compiler.machine import GpuMachine
 from staticgraph.compiler.support.dataclass import dataclass
 
 _MOST_ROUNDS = 64  # of a kernel without sums: rows that a group does one after the other
@@ -24,8 +25,7 @@ _ROOM = (
     (64, 16, 32, 32), (128, 16, 32, 32), (256, 16, 32, 32), (512, 16, 24, 16), (1024, 16, 12, 8),
     (512, 16, 64, 32), (512, 32, 64, 24),
 )  # fmt: skip
-_ROOM_OF_WARP = 64
-_ALL_REGISTERS, _MOST_BLOCKS = 65536, 16  # of a multiprocessor
+_ROOM_OF_WARP = 64  # registers for what a thread keeps of a row that one warp does
 # What a thread needs at most, as `Sharing` counts it, and the registers it gets. Where these are fewer, more
 # blocks share a multiprocessor, so that some load while others compute.
 _REGISTERS = ((40, 64), (128, 128), (math.inf, 255))
@@ -66,7 +66,7 @@ class Sharing:
         registers.
         """
         room = next(room for most, room in _REGISTERS if self.registers <= most)
-        return min(max(1, _ALL_REGISTERS // (room * self.threads)), _MOST_BLOCKS)
+        return min(max(1, REGISTERS // (room * self.threads)), BLOCKS)
 
     @property
     def warps(self) -> int:
@@ -78,7 +78,7 @@ class Sharing:
         return -(-sweep.vectors.extent // self.lanes)
 
 
-def sharing(program: RowProgram, sums: bool, across: bool) -> Sharing | None:
+def sharing(program: RowProgram, sums: bool, across: bool, machine: GpuMachine) -> Sharing | None:
     """Choose how threads share `program`. None if its local buffers do not fit in registers.
 
     `sums`: threads keep sums over rows as well. `across`: neighbours in memory are in different rows, so each
@@ -95,7 +95,7 @@ def sharing(program: RowProgram, sums: bool, across: bool) -> Sharing | None:
         if lanes is not None:
             each = -(-longest.vectors.extent // lanes) * longest.width
             registers = (fixed + words) * each + _beside(program, kept, lanes, sums)
-            shared = _spread(lanes, program.row.extent, sums, kept, registers)
+            shared = _spread(lanes, program.row.extent, sums, kept, registers, machine)
             return replace(shared, early=early and lanes >= _EARLY)
     return None
 
@@ -138,11 +138,15 @@ def _moves(expr: Expr, sweep: Sweep) -> bool:
     return not free_indices(expr).isdisjoint({sweep.vectors, sweep.lane})
 
 
-def _spread(lanes: int, rows: int, sums: bool, kept: tuple[Expr, ...], registers: int) -> Sharing:
+def _spread(
+    lanes: int, rows: int, sums: bool, kept: tuple[Expr, ...], registers: int, machine: GpuMachine
+) -> Sharing:
     groups = max(1, THREADS // lanes) if lanes <= WARP else 1
     if not sums:
-        groups = max(WARP // lanes, min(groups, 1 << (-(-rows // CORES) - 1).bit_length()), 1)
-    at_once = CORES * (2048 // max(lanes * groups, THREADS))
+        groups = max(
+            WARP // lanes, min(groups, 1 << (-(-rows // machine.multiprocessors) - 1).bit_length()), 1
+        )
+    at_once = machine.multiprocessors * (machine.threads // max(lanes * groups, THREADS))
     most = at_once // 2 if sums else at_once * _MOST_ROUNDS
     return Sharing(lanes, groups, min(-(-rows // groups), most), kept, registers)
 

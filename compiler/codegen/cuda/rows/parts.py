@@ -6,8 +6,8 @@ memory, where there is room for that, and add them up in order; otherwise each w
 
 from __future__ import annotations
 
-from staticgraph.compiler.codegen.cuda.card import WARP
 from staticgraph.compiler.codegen.cuda.expr import CudaWriter
+from staticgraph.compiler.codegen.cuda.limits import WARP
 from staticgraph.compiler.codegen.cuda.prelude import combiner, register_type
 from staticgraph.compiler.codegen.cuda.rows.group import Sharing
 from staticgraph.compiler.codegen.cuda.rows.program import Sweep

@@ -14,9 +14,9 @@ import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from staticgraph.compiler.codegen.cuda.card import WARP
 from staticgraph.compiler.codegen.cuda.expr import CudaWriter
 from staticgraph.compiler.codegen.cuda.function import FunctionCall, Parameter, call
+from staticgraph.compiler.codegen.cuda.limits import WARP
 from staticgraph.compiler.codegen.cuda.prelude import combiner, register_type
 from staticgraph.compiler.codegen.cuda.rows.group import Sharing, stmts_of
 from staticgraph.compiler.codegen.cuda.rows.parts import RowPart, finish, finish_number

@@ -9,9 +9,9 @@ function, which has run before.
 
 from __future__ import annotations
 
-from staticgraph.compiler.codegen.cuda.card import THREADS, WARP
 from staticgraph.compiler.codegen.cuda.expr import CudaWriter, index_type
 from staticgraph.compiler.codegen.cuda.function import FunctionCall
+from staticgraph.compiler.codegen.cuda.limits import THREADS, WARP
 from staticgraph.compiler.codegen.cuda.prelude import register_type
 from staticgraph.compiler.codegen.cuda.scalar import constant, loaded, stored
 from staticgraph.compiler.codegen.cuda.scans.line import PARTIAL, Line

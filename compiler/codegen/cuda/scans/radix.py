@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from staticgraph.compiler.codegen.cuda.card import THREADS, WARP
 from staticgraph.compiler.codegen.cuda.expr import CudaWriter
 from staticgraph.compiler.codegen.cuda.function import C_TYPES, FunctionCall, KernelWork
+from staticgraph.compiler.codegen.cuda.limits import THREADS, WARP
 from staticgraph.compiler.codegen.cuda.scans.along import by_warp
 from staticgraph.compiler.codegen.cuda.scans.line import Line
 from staticgraph.compiler.codegen.cuda.scans.ranking import Ranking

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from staticgraph.compiler.codegen.cuda.card import CORES, THREADS
 from staticgraph.compiler.codegen.cuda.function import FunctionCall, KernelWork
+from staticgraph.compiler.codegen.cuda.limits import SECTOR_BYTES, THREADS
 from staticgraph.compiler.codegen.cuda.scans import across, along
 from staticgraph.compiler.codegen.cuda.scans.along import STRIP, TILE
 from staticgraph.compiler.codegen.cuda.scans.line import Line
 from staticgraph.compiler.kernel.expr import Load, walk
 from staticgraph.compiler.kernel.form import Scan
 from staticgraph.compiler.kernel.stmt import Buffer
+from staticgraph.compiler.machine import GpuMachine
 
 _SHORT = 32  # items that a single thread may as well take
-_SECTOR = 32  # bytes that memory gives at a time
-_FEW = 2 * CORES  # blocks that do not occupy the card
-_BLOCKS = 4 * CORES  # that do, with the items that each of them waits for
-_WAITING = CORES * 4 * THREADS  # threads that do, where each waits for a few items
 _PIECE = 32  # items of a thread at least, where a row is divided: it also adds up what is before its piece
 
 
@@ -31,23 +28,24 @@ def is_worth(found: Scan) -> bool:
     return found.length >= _SHORT and found.rows > 0 and found.target not in reads
 
 
-def scan(found: Scan, buffers: Mapping[str, Buffer]) -> KernelWork:
+def scan(found: Scan, buffers: Mapping[str, Buffer], machine: GpuMachine) -> KernelWork:
     """The calls that do a scan of rows that are not empty."""
     line = Line(found, buffers)
-    if line.inner * line.dtype.size >= _SECTOR:
-        return _across(line)
+    if line.inner * line.dtype.size >= SECTOR_BYTES:
+        return _across(line, machine)
     if found.length <= STRIP or (found.length <= 4 * STRIP and found.rows > 1):
         return KernelWork((along.by_warp(line),))
-    if found.rows >= _FEW or found.length < 2 * TILE:
+    if found.rows >= machine.few_blocks or found.length < 2 * TILE:
         return KernelWork((along.by_block(line),))
     tiles = -(-found.length // TILE)
-    line = divided(line, min(tiles, _BLOCKS // found.rows), TILE)
+    line = divided(line, min(tiles, machine.busy_blocks // found.rows), TILE)
     return _in_parts(line, along.totals(line), along.by_block(line))
 
 
-def _across(line: Line) -> KernelWork:
+def _across(line: Line, machine: GpuMachine) -> KernelWork:
     """Neighbouring threads have neighbouring rows: of these, memory gives several at a time."""
-    parts = min(-(-_WAITING // line.scan.rows), line.scan.length // _PIECE)
+    waiting = machine.busy_blocks * THREADS  # where each thread waits for a few items
+    parts = min(-(-waiting // line.scan.rows), line.scan.length // _PIECE)
     if parts <= 1:
         return KernelWork((across.columns(line),))
     line = divided(line, parts, 1)

@@ -10,9 +10,9 @@ Of keys that are equal, the column decides, so that no two are.
 
 from __future__ import annotations
 
-from staticgraph.compiler.codegen.cuda.card import WARP
 from staticgraph.compiler.codegen.cuda.expr import CudaWriter, index_type
 from staticgraph.compiler.codegen.cuda.function import FunctionCall
+from staticgraph.compiler.codegen.cuda.limits import WARP
 from staticgraph.compiler.codegen.cuda.scans.ranking import Ranking
 from staticgraph.compiler.graph.dtypes import int32, uint32, uint64
 from staticgraph.compiler.kernel.expr import Index
@@ -21,7 +21,7 @@ from staticgraph.compiler.support.dataclass import dataclass
 
 _SHARED = 32 << 10  # bytes of a block's pairs: several blocks fit a multiprocessor
 _LEAST = 512  # pairs of a block, where rows are short
-_THREADS = 512
+_THREADS = 512  # of a block at most
 
 
 def largest(ranking: Ranking) -> int:
@@ -30,7 +30,7 @@ def largest(ranking: Ranking) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class TileStage:
     """Of each row, `length` pairs: `count` of them from each piece go on, to be brought in order as well.
 
     `number` 0 takes the row itself, others take the pairs that the one before left in scratch memory.
@@ -52,13 +52,13 @@ class Stage:
         return self.pieces == 1
 
 
-def stages(ranking: Ranking) -> list[Stage]:
+def stages(ranking: Ranking) -> list[TileStage]:
     """Return the stages that sort the best items of each row."""
-    found: list[Stage] = []
+    found: list[TileStage] = []
     length, count, most = ranking.length, ranking.selection.count, largest(ranking)
     while not found or not found[-1].is_last:
         piece = min(1 << max(1, (length - 1).bit_length()), most)
-        found.append(Stage(len(found), length, piece, count))
+        found.append(TileStage(len(found), length, piece, count))
         length = found[-1].pieces * count
     return found
 
@@ -68,7 +68,7 @@ def names(number: int) -> tuple[str, str]:
     return f"best_keys{number % 2}", f"best_columns{number % 2}"
 
 
-def scratch(ranking: Ranking, stage: Stage) -> dict[str, Buffer]:
+def scratch(ranking: Ranking, stage: TileStage) -> dict[str, Buffer]:
     """Return the buffers with the pairs that a stage leaves to the next one."""
     size = ranking.selection.rows * stage.pieces * stage.count
     keys, columns = names(stage.number)
@@ -76,7 +76,7 @@ def scratch(ranking: Ranking, stage: Stage) -> dict[str, Buffer]:
     return {keys: Buffer(kind, (size,), written=True), columns: Buffer(int32, (size,), written=True)}
 
 
-def sorted_pieces(ranking: Ranking, stage: Stage) -> FunctionCall:
+def sorted_pieces(ranking: Ranking, stage: TileStage) -> FunctionCall:
     """The best pairs of each piece in order; those of the last stage are the result."""
     selection, piece = ranking.selection, stage.piece
     together = max(1, _LEAST // piece) if stage.is_last else 1  # rows of a block
@@ -104,7 +104,7 @@ def sorted_pieces(ranking: Ranking, stage: Stage) -> FunctionCall:
     return ranking.call("sort", writer, written, grid, threads)
 
 
-def _before(ranking: Ranking, stage: Stage) -> dict[str, Buffer]:
+def _before(ranking: Ranking, stage: TileStage) -> dict[str, Buffer]:
     keys, columns = names(stage.number - 1)
     size = (ranking.selection.rows * stage.length,)
     return {keys: Buffer(uint64 if ranking.wide else uint32, size), columns: Buffer(int32, size)}
@@ -116,7 +116,7 @@ def _declare(writer: CudaWriter, ranking: Ranking, pairs: int) -> None:
         writer.line(f"SG_SHARED(int, columns, {pairs});")
 
 
-def _load(writer: CudaWriter, ranking: Ranking, stage: Stage, together: int, threads: int) -> None:
+def _load(writer: CudaWriter, ranking: Ranking, stage: TileStage, together: int, threads: int) -> None:
     """Bring pairs to shared memory; what is beyond the end is worse than all others."""
     with writer.block(_each(together * stage.piece, threads)):
         writer.line("uint64_t key = ~uint64_t(0);\nint column = 0x7fffffff;")
@@ -160,7 +160,7 @@ def _network(writer: CudaWriter, ranking: Ranking, piece: int, pairs: int, threa
     writer.line("__syncthreads();")
 
 
-def _store(writer: CudaWriter, ranking: Ranking, stage: Stage, together: int, threads: int) -> None:
+def _store(writer: CudaWriter, ranking: Ranking, stage: TileStage, together: int, threads: int) -> None:
     end = (together - 1) * stage.piece + min(stage.count, stage.piece)
     with writer.block(_each(end, threads)):
         column = "columns[i]" if ranking.wide else "int(uint32_t(keys[i]))"
@@ -182,7 +182,7 @@ def _each(count: int, threads: int) -> str:
     return f"for (int i = threadIdx.x; i < {count}; i += {threads})"
 
 
-def _rows(writer: CudaWriter, ranking: Ranking, stage: Stage) -> None:
+def _rows(writer: CudaWriter, ranking: Ranking, stage: TileStage) -> None:
     """The row that a pair belongs to, where a block has several."""
     kind = index_type(Index("", ranking.selection.rows + _LEAST))
     writer.line(f"const {kind} row = base + i / {stage.piece};")

@@ -1,50 +1,37 @@
-"""Sums of columns: neighbours in memory belong to different results, and a thread has a few of these.
+"""Functions for sums of columns: neighbours in memory are of different results, and a thread has a few.
 
-A block does up to 32 vectors of columns; its threads take rows in turn, and meet in shared memory. Where
-there are few columns, blocks take parts of the rows, and a second function adds up what they have found. The
-order in which threads run changes nothing: whatever is added, is added in the order of the text.
+Threads add up their rows, and then meet in shared memory.
 """
 
 from __future__ import annotations
 
-from staticgraph.compiler.codegen.cuda.card import CORES, THREADS, WARP
 from staticgraph.compiler.codegen.cuda.expr import CudaWriter
-from staticgraph.compiler.codegen.cuda.function import FunctionCall, KernelWork, call
+from staticgraph.compiler.codegen.cuda.function import FunctionCall, call
+from staticgraph.compiler.codegen.cuda.limits import THREADS, WARP
 from staticgraph.compiler.codegen.cuda.prelude import combiner, register_type
 from staticgraph.compiler.codegen.cuda.scalar import constant
 from staticgraph.compiler.codegen.cuda.strides import counter
-from staticgraph.compiler.codegen.cuda.sums.sums import Sums, in_parts
+from staticgraph.compiler.codegen.cuda.sums.schedule import SumSchedule
 from staticgraph.compiler.codegen.cuda.vectors import parameters, write_columns
 from staticgraph.compiler.kernel.expr import Index, Local, identity
 
-BLOCKS = 4 * CORES  # that keep a card busy
-WORTH = 4  # parts that are worth another function
-_ROWS = 16  # of a thread at least, where rows are divided among blocks
 _WARPS = THREADS // WARP
 
 
-def columns(sums: Sums) -> KernelWork:
-    """The calls that do `sums`."""
-    tile = _Columns(sums, 1).tile
-    rows = sums.height // (THREADS * sums.width_across // tile)
-    parts = min(BLOCKS // -(-sums.count // tile), rows // _ROWS)
-    if parts < WORTH:
-        return KernelWork((_Columns(sums, 1).call(),))
-    first, then, scratch = in_parts(sums, parts)
-    return KernelWork((_Columns(first, parts).call(), _Columns(then, 1).call()), scratch)
+def columns(made: SumSchedule) -> FunctionCall:
+    """The call of a function with a block for each tile of columns, or for each part of its rows."""
+    return _Columns(made).call()
 
 
 class _Columns:
-    """Writes the function that does `sums`, or each of `parts` of them."""
+    """Writes the function."""
 
-    def __init__(self, sums: Sums, parts: int) -> None:
-        self.sums, self.parts = sums, parts
-        self.width = sums.width_across
-        self.vectors, self.lane, self.body = sums.across(self.width)
-        self.lanes = min(WARP, 1 << (self.vectors.extent - 1).bit_length())
-        self.tile = self.lanes * self.width  # columns of a block
-        self.counter = counter(sums.count + self.tile)
-        self.writer = CudaWriter(sums.flat)
+    def __init__(self, made: SumSchedule) -> None:
+        self.made, self.sums, self.parts = made, made.sums, made.parts
+        self.width, self.lanes, self.tile = made.width, made.lanes, made.tile
+        self.vectors, self.lane, self.body = made.sums.across(made.width)
+        self.counter = counter(made.sums.count + made.tile)
+        self.writer = CudaWriter(made.sums.flat)
         self.partial: dict[Local, str] = {}  # arrays with the sums of a thread, then with those of warps
 
     def call(self) -> FunctionCall:
@@ -62,9 +49,8 @@ class _Columns:
             writer.line(f"const {self.counter} column = {self.counter}(blockIdx.x) * {self.tile} + t;")
             with writer.block(f"if (column < {sums.count})"):
                 self.finish()
-        grid = (-(-sums.count // self.tile), self.parts, 1)
         arguments = parameters(sums.buffers, {s.buffer for s in sums.stores}, writer.text)
-        return call("columns", arguments, writer.text, grid, (THREADS, 1, 1), meets=True)
+        return call("columns", arguments, writer.text, self.made.blocks, (THREADS, 1, 1), meets=True)
 
     def declare(self) -> None:
         """A sum for each column of a thread."""
@@ -77,7 +63,7 @@ class _Columns:
     def add_rows(self) -> None:
         """A thread adds up its rows."""
         writer, height = self.writer, self.sums.height
-        strips = THREADS // self.lanes
+        strips = self.made.strips
         kind = counter(height + self.parts * strips)
         first = f"{kind}(blockIdx.y) * {strips} + int(threadIdx.x / {self.lanes})"
         writer.line("#pragma unroll 4")

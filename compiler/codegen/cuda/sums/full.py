@@ -1,32 +1,21 @@
-"""Sums along memory with few results: blocks add up parts of what there is, another function those parts."""
+"""Functions for sums along memory: a block adds up a column, or a part of one."""
 
 from __future__ import annotations
 
-from staticgraph.compiler.codegen.cuda.card import THREADS, WARP
 from staticgraph.compiler.codegen.cuda.expr import CudaWriter
-from staticgraph.compiler.codegen.cuda.function import FunctionCall, KernelWork, call
+from staticgraph.compiler.codegen.cuda.function import FunctionCall, call
+from staticgraph.compiler.codegen.cuda.limits import THREADS, WARP
 from staticgraph.compiler.codegen.cuda.prelude import combiner, register_type
 from staticgraph.compiler.codegen.cuda.strides import counter
-from staticgraph.compiler.codegen.cuda.sums.columns import BLOCKS, WORTH
-from staticgraph.compiler.codegen.cuda.sums.sums import Sums, in_parts
+from staticgraph.compiler.codegen.cuda.sums.schedule import SumSchedule
 from staticgraph.compiler.codegen.cuda.vectors import parameters, write_columns
 from staticgraph.compiler.kernel.expr import Index, identity
 
-_VECTORS = 4  # of a thread at least, where they are divided among blocks
 
-
-def full(sums: Sums) -> KernelWork:
-    """The calls that do `sums`."""
-    parts = min(BLOCKS // sums.count, sums.height // (THREADS * sums.width_along * _VECTORS))
-    if parts < WORTH:
-        return KernelWork((_call(sums, 1),))
-    first, then, scratch = in_parts(sums, parts)
-    return KernelWork((_call(first, parts), _call(then, 1)), scratch)
-
-
-def _call(sums: Sums, parts: int) -> FunctionCall:
-    """A block for each result, or for each of `parts` of it."""
-    vectors, lane, body = sums.along(sums.width_along)
+def full(made: SumSchedule) -> FunctionCall:
+    """The call of a function with a block for each result, or for each part of it."""
+    sums, parts = made.sums, made.parts
+    vectors, lane, body = sums.along(made.width)
     writer = CudaWriter(sums.flat)
     column, stores = sums.results()
     writer.bind_index(column, "int(blockIdx.x)")
@@ -47,4 +36,4 @@ def _call(sums: Sums, parts: int) -> FunctionCall:
         writer.bind_index(Index("part", parts), "int(blockIdx.y)")
         writer.store_all(stores)  # an update in place reads what another one of them writes
     arguments = parameters(sums.buffers, {s.buffer for s in stores}, writer.text)
-    return call("full", arguments, writer.text, (sums.count, parts, 1), (THREADS, 1, 1), meets=True)
+    return call("full", arguments, writer.text, made.blocks, (THREADS, 1, 1), meets=True)

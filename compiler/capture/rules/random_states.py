@@ -7,12 +7,12 @@ itself counts and returns the new state.
 from __future__ import annotations
 
 from staticgraph.compiler.capture.needs import Stop
-from staticgraph.compiler.capture.operations import applied
+from staticgraph.compiler.capture.rules.operations import applied
 from staticgraph.compiler.capture.walk import Made, Walk
 from staticgraph.compiler.graph.dtypes import uint64
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.tensor import Operation
-from staticgraph.compiler.ops.random import philox_advance
+from staticgraph.compiler.ops import philox
 
 
 def capture_random(walk: Walk, op: Operation) -> Made:
@@ -21,7 +21,7 @@ def capture_random(walk: Walk, op: Operation) -> Made:
     made = applied(walk, op, inputs)
     if isinstance(made, Stop):
         return made
-    advance = philox_advance(op.definition, [v.type for v in inputs], made.shape)
+    advance = philox.advance(op.definition, [v.type for v in inputs], made.shape)
     if op in walk.state.draws:
         walk.state.draws[op] = inputs[0] + walk.build.constant([advance, 0, 0], uint64)
     else:

@@ -8,9 +8,9 @@ import numpy as np
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.capture.needs import Needs, Stop
-from staticgraph.compiler.capture.region_walk import RegionState, perform_region
 from staticgraph.compiler.capture.regions import around, with_inner
-from staticgraph.compiler.capture.static_values import flag, static_value
+from staticgraph.compiler.capture.rules.region_walk import RegionState, perform_region
+from staticgraph.compiler.capture.rules.static_values import flag, static_value
 from staticgraph.compiler.capture.walk import Made, Walk
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.function import Value

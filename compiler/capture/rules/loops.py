@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.capture.host import left_to_python
 from staticgraph.compiler.capture.needs import NeedsFeeds, NeedsStage, Stop
-from staticgraph.compiler.capture.region_walk import RegionState, perform_region
 from staticgraph.compiler.capture.regions import around, is_rounds, regions_of, with_inner
-from staticgraph.compiler.capture.static_values import known_trip_count
+from staticgraph.compiler.capture.rules.host import left_to_python
+from staticgraph.compiler.capture.rules.region_walk import RegionState, perform_region
+from staticgraph.compiler.capture.rules.static_values import known_trip_count
 from staticgraph.compiler.capture.walk import Made, Walk
 from staticgraph.compiler.graph.dtypes import DType, int32
 from staticgraph.compiler.graph.errors import ShapeError, layout

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from staticgraph.compiler.capture.needs import Needs, Stop
-from staticgraph.compiler.capture.random_states import counter
 from staticgraph.compiler.capture.regions import around, is_branch
+from staticgraph.compiler.capture.rules.random_states import counter
 from staticgraph.compiler.capture.walk import Walk
 from staticgraph.compiler.capture.wanted import only_entered
 from staticgraph.compiler.graph.function import Value

@@ -9,7 +9,7 @@ from typing import Any
 from staticgraph.compiler import ops
 from staticgraph.compiler.capture.nan_guard import DECISIONS
 from staticgraph.compiler.capture.needs import Needs
-from staticgraph.compiler.capture.static_values import attributes, flag
+from staticgraph.compiler.capture.rules.static_values import attributes, flag
 from staticgraph.compiler.capture.walk import Made, Walk
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.opdef import Effect, Kind, OpDef, by_meaning

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.capture.needs import Needs, NeedsRows
-from staticgraph.compiler.capture.operations import applied
-from staticgraph.compiler.capture.static_values import attributes
+from staticgraph.compiler.capture.rules.operations import applied
+from staticgraph.compiler.capture.rules.static_values import attributes
 from staticgraph.compiler.capture.walk import Made, Walk
 from staticgraph.compiler.graph.shapes import Shape
 from staticgraph.compiler.graph.tensor import Operation

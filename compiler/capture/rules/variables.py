@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from staticgraph.compiler.capture.needs import NeedsTypes, Stop
-from staticgraph.compiler.capture.operations import applied
+from staticgraph.compiler.capture.rules.operations import applied
 from staticgraph.compiler.capture.walk import Made, Walk
 from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.graph.errors import InvalidArgumentError, layout

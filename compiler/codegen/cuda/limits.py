@@ -1,0 +1,15 @@
+"""Limits that all GPUs of CUDA have in common since compute capability 7.5, and the usual size of a block.
+
+They are from the table "Technical Specifications per Compute Capability" of the CUDA C++ Programming Guide.
+"""
+
+WARP = 32  # threads that run together
+REGISTERS = 65536  # of a multiprocessor, of 32 bits
+BLOCKS = 16  # that a multiprocessor has room for, at least
+SHARED_BYTES = 48 << 10  # that a block has without being asked
+BANK_BYTES = 128  # that shared memory reads or writes at a time: 32 banks of 4 bytes
+ARGUMENT_BYTES = 4096  # of a function
+VECTOR_BYTES = 16  # that a thread reads or writes in one instruction
+SECTOR_BYTES = 32  # that memory gives at a time
+
+THREADS = 256  # of a block, if nothing else decides: eight warps, of which eight blocks fill a multiprocessor

@@ -1,0 +1,140 @@
+"""Functions that are formulas of instructions: exp, log, sin and others. A new function is one record here.
+
+Processors have no form of their own for them. GPUs have functions of the CUDA library, where a record has a
+text for it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import ChainMap
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.kernel.approximate import (
+    error_function,
+    exponential,
+    fast,
+    gamma,
+    inverse_trigonometric,
+    logarithm,
+    power,
+    tables,
+    trigonometric,
+)
+from staticgraph.compiler.kernel.primitives.instructions import INSTRUCTIONS
+from staticgraph.compiler.kernel.primitives.primitive import (
+    FUNCTION,
+    NUMBERS,
+    Approximation,
+    Primitive,
+    Texts,
+)
+
+
+def _erf_family(function: Callable[[float], float]) -> Callable[[Any], Any]:
+    """A `math` function for arrays: NumPy has no erf, erfc and lgamma of its own."""
+
+    def of_array(x: Any) -> Any:
+        x = np.asarray(x)
+        return np.vectorize(function, otypes=[np.float64])(x.astype(np.float64)).astype(x.dtype)
+
+    return of_array
+
+
+def _lgamma(x: float) -> float:
+    """log(|gamma(x)|), infinite at the poles and at -inf."""
+    if math.isinf(x) or (x <= 0 and x == math.floor(x)):
+        return math.inf
+    try:
+        return math.lgamma(x)
+    except OverflowError:
+        return math.inf
+
+
+def _digamma(x: float) -> float:
+    """The derivative of lgamma: recurrence up to x >= 10, then the asymptotic series; reflection below 0."""
+    if math.isnan(x) or x == -math.inf or (x <= 0 and x == math.floor(x)):
+        return math.nan
+    if x == math.inf:
+        return math.inf
+    if x < 0:
+        return _digamma(1 - x) - math.pi / math.tan(math.pi * x)
+    shift = 0.0
+    while x < 10:
+        shift -= 1 / x
+        x += 1
+    z = 1 / (x * x)
+    series = z * (1 / 12 - z * (1 / 120 - z * (1 / 252 - z * (1 / 240 - z * (1 / 132 - z * 691 / 32760)))))
+    return shift + math.log(x) - 0.5 / x - series
+
+
+def _power(a: Any, b: Any) -> Any:
+    a, b = np.asarray(a), np.asarray(b)
+    if not np.issubdtype(np.result_type(a, b), np.signedinteger):
+        return np.power(a, b)
+    reciprocal = np.where(a == 1, 1, np.where(a == -1, np.where(b % 2 == 0, 1, -1), 0)).astype(a.dtype)
+    return np.where(b < 0, reciprocal, np.power(a, np.maximum(b, 0)))
+
+
+def _function(
+    name: str, numpy: Callable[..., Any], formula: Callable[..., Any], library: bool = True, **forms: Any
+) -> Primitive:
+    """A function of one number. `library`: the CUDA library has it, by the same name."""
+    cuda = Texts(f"{name}{{f}}({{0}})") if library else Texts()
+    return Primitive(name, 1, numpy, cost=FUNCTION, cuda=cuda, approximation=Approximation(formula, **forms))
+
+
+FUNCTIONS: dict[str, Primitive] = {
+    p.name: p
+    for p in (
+        Primitive(
+            "pow",
+            2,
+            _power,
+            NUMBERS,
+            cost=FUNCTION,
+            cuda=Texts("pow{f}({0}, {1})", "power({0}, {1})"),
+            approximation=Approximation(power.power),
+        ),
+        Primitive(
+            "atan2",
+            2,
+            np.arctan2,
+            cost=FUNCTION,
+            cuda=Texts("atan2{f}({0}, {1})"),
+            approximation=Approximation(inverse_trigonometric.atan2),
+        ),
+        _function("exp", np.exp, exponential.exp),
+        _function("expm1", np.expm1, exponential.expm1),
+        _function("log", np.log, logarithm.log),
+        _function("log1p", np.log1p, logarithm.log1p),
+        _function("sin", np.sin, trigonometric.sin, far=partial(trigonometric.far, "sin")),
+        _function("cos", np.cos, trigonometric.cos, far=partial(trigonometric.far, "cos")),
+        _function("tan", np.tan, trigonometric.tan, far=partial(trigonometric.far, "tan")),
+        _function("asin", np.arcsin, inverse_trigonometric.asin),
+        _function("acos", np.arccos, inverse_trigonometric.acos),
+        _function("atan", np.arctan, inverse_trigonometric.atan),
+        _function("sinh", np.sinh, exponential.sinh),
+        _function("cosh", np.cosh, exponential.cosh),
+        _function("tanh", np.tanh, exponential.tanh, fast=fast.tanh, table=tables.tanh),
+        _function("asinh", np.arcsinh, logarithm.asinh, in_float64=True),
+        _function("acosh", np.arccosh, logarithm.acosh, in_float64=True),
+        _function("atanh", np.arctanh, logarithm.atanh, in_float64=True),
+        _function(
+            "erf",
+            _erf_family(math.erf),
+            error_function.erf,
+            fast=fast.erf,
+            table=tables.erf,
+            table_is_fastest=True,
+        ),
+        _function("erfc", _erf_family(math.erfc), error_function.erfc, in_float64=True),
+        _function("lgamma", _erf_family(_lgamma), gamma.lgamma, in_float64=True),
+        _function("digamma", _erf_family(_digamma), gamma.digamma, library=False, in_float64=True),
+    )
+}
+PRIMITIVES: Mapping[str, Primitive] = ChainMap(INSTRUCTIONS, FUNCTIONS)
