@@ -8,6 +8,7 @@ from staticgraph.compiler.graph.errors import GradientError
 from staticgraph.compiler.graph.opdef import Effect, OpDef
 from staticgraph.differentiation import backward
 from tests.ops.harness import TESTED, Use, dtype_choices, uses
+from tests.saving.nets import again
 
 FORMULAS = [op for op in TESTED if op.grad_takes is not None and op.effect is Effect.PURE]
 
@@ -116,3 +117,15 @@ class TestInGraph:
         x = sg.placeholder(sg.float32, [3])
         [g] = sg.gradients(x * 2.0, [x])
         assert sg.gradients(g, [x]) == [None]
+
+    def test_a_file_holds_them(self, tmp_path):
+        x = sg.placeholder(sg.float32, [None, 4], name="x")
+        mean, variance = sg.nn.moments(x, [0])
+        [g] = sg.gradients(sg.reduce_sum((x - mean) * sg.rsqrt(variance + 1.0) * x), [x])
+        feed = np.arange(12, dtype=np.float32).reshape(3, 4)
+        with sg.Session() as session:
+            expected = session.run(g, {x: feed})
+            sg.save(tmp_path / "net.sg", {"g": g}, session=session)
+        net, same = again(tmp_path / "net.sg")
+        assert same
+        np.testing.assert_array_equal(net(x=feed)["g"], expected)
