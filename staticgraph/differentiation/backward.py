@@ -9,9 +9,9 @@ At each operation between them, the cotangents of its outputs become those of it
 * the op's own formula adds operations, if it needs no size that is open (`formulas.py`);
 * all else, loops and branches among them, has one `Gradients` operation, which the compiler expands.
 
-The compiler gets the same Function whichever of the last two it is, so numbers do not depend on that. A
+The compiler gets the same Function whichever of the last two it is, but for the order of its nodes. A
 derivative by a variable is the sum of what its operands and its reads receive. A second derivative walks
-through backward operations as through all others.
+through backward operations as through all others, so that of a linear function is None, as in TensorFlow.
 
 `IN_GRAPH` turns this on. Without it, one `Gradients` operation stands for all of them (`pull_back.py`).
 """
