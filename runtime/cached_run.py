@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.capture.calls import NO_CALLS, Calls
+from staticgraph.compiler.capture.calls import Calls
 from staticgraph.compiler.capture.needs import NeedsSegments
 from staticgraph.compiler.graph.errors import (
     FeedError,
@@ -24,7 +24,6 @@ from staticgraph.compiler.graph.errors import (
     misuse,
     shown,
 )
-from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.runtime.backend import FastPath
@@ -34,40 +33,21 @@ from staticgraph.runtime.feeds import Converter
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.host_ops.segmented_run import SegmentedRun, needs_segments
 from staticgraph.runtime.program_cache import ProgramCache
-from staticgraph.runtime.step_compiler import StepCompiler
-from staticgraph.runtime.variables import VariableStore
 
 
 class CachedRun:
-    """One set of fetches and fed tensors.
+    """One set of fetches and fed tensors, and the programs that it may need."""
 
-    Args:
-        graph: The user's graph.
-        fetches: What is fetched.
-        feeds: The fed tensors.
-        compiler: Compiles the programs.
-        store: The variables.
-        calls: The region of a loop or branch that this is a run of, if it is.
-    """
-
-    def __init__(
-        self,
-        graph: Graph,
-        fetches: Fetches,
-        feeds: tuple[Tensor, ...],
-        compiler: StepCompiler,
-        store: VariableStore,
-        calls: Calls = NO_CALLS,
-    ) -> None:
-        self.graph, self.fetches, self.feeds = graph, fetches, feeds
-        self.programs = ProgramCache(graph, fetches, feeds, compiler, store, calls)
-        self.settings = compiler.settings
+    def __init__(self, programs: ProgramCache) -> None:
+        self.programs = programs
+        self.graph, self.fetches, self.feeds = programs.graph, programs.fetches, programs.feeds
+        self.settings = programs.compiler.settings
         self.runs = 0  # through Python
-        self._store = store
+        self._store = programs.store
         self._fast_paths: dict[tuple[int, ...], FastPath] = {}  # by the order in which feeds come
-        self._converters = [Converter(t) for t in feeds]
+        self._converters = [Converter(t) for t in self.feeds]
         self.segmented: SegmentedRun | None = None
-        if needs_segments(fetches, feeds, calls.region):
+        if needs_segments(self.fetches, self.feeds, programs.calls.region):
             self._segment()
 
     def function(self, feeds: Sequence[Tensor]) -> Callable[..., Any]:
@@ -182,4 +162,4 @@ def _inner(
     outer: ProgramCache, fetches: Fetches, feeds: tuple[Tensor, ...], calls: Calls
 ) -> Callable[[Sequence[np.ndarray]], Any]:
     """Return what runs a region of a loop or branch of `outer`, which is a run of its own."""
-    return CachedRun(outer.graph, fetches, feeds, outer.compiler, outer.store, calls).run
+    return CachedRun(ProgramCache(outer.graph, fetches, feeds, outer.compiler, outer.store, calls)).run

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -78,6 +78,11 @@ class Converter:
         if self._memory is None or self._memory.shape != type.shape:
             self._memory = empty(type)
         return self._memory
+
+
+def in_order(feeds: Iterable[Tensor]) -> tuple[Tensor, ...]:
+    """Return fed tensors in the order of construction, in which cached runs take them."""
+    return tuple(sorted(feeds, key=lambda t: (t.op.id, t.value_index)))
 
 
 def convert(tensor: Tensor, value: Any, memory: Callable[[TensorType], np.ndarray] = empty) -> np.ndarray:

@@ -15,7 +15,7 @@ from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.cached_property import cached_property
 from staticgraph.compiler.support.gc_pause import collector_paused
-from staticgraph.runtime.feeds import RAGGED, feed_tensors
+from staticgraph.runtime.feeds import RAGGED, feed_tensors, in_order
 from staticgraph.runtime.fetches import Fetches, fetch_key, flat, not_found
 from staticgraph.runtime.placement import open_backend
 from staticgraph.runtime.profiling.growth import Growth
@@ -324,7 +324,7 @@ class Session:
 
     def _cached_run(self, fetches: Any, feeds: Iterable[Tensor]) -> CachedRun:
         """Return the cached run of `fetches`. The order of the feeds does not matter."""
-        ordered = tuple(sorted(feeds, key=lambda t: (t.op.id, t.value_index)))
+        ordered = in_order(feeds)
         key = (fetch_key(fetches), ordered)
         try:
             found = self._runs.get(key)
@@ -339,8 +339,10 @@ class Session:
         # Building a graph does not need the compiler, which takes as long to import as all the rest.
         with collector_paused():
             from staticgraph.runtime.cached_run import CachedRun
+            from staticgraph.runtime.program_cache import ProgramCache
 
-        return CachedRun(self.graph, Fetches(self.graph, fetches), feeds, self._compiler, self.variables)
+        found = Fetches(self.graph, fetches)
+        return CachedRun(ProgramCache(self.graph, found, feeds, self._compiler, self.variables))
 
     def adopt(self, fetches: Any, feeds: Iterable[Tensor], program: Executable) -> None:
         """Run `fetches` by `program`, which was made elsewhere, where these tensors are fed in its shapes.

@@ -40,7 +40,7 @@ PRECISIONS = [(np.float64, 500), (np.float32, 100)]
 
 @cache
 def loss_of_numpy(dtype: type, steps: int) -> float:
-    """What the twin ends with, once for all ways."""
+    """Results of the twin, computed once for all ways."""
     assert dtype is two_layer_net.DTYPE
     return two_layer_net.in_numpy(steps)
 

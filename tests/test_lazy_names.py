@@ -26,7 +26,7 @@ PACKAGES = [sg, sg.nn, sg.debugging, sg.sparse, sg.layers, sg.train, sg.io, sg.g
 
 
 def fresh(program: str) -> str:
-    """What a program prints in a process of its own."""
+    """Run a program in a process of its own, and return its output."""
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     run = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr

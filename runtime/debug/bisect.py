@@ -26,11 +26,13 @@ from staticgraph.runtime.debug.compare import ROUNDING, Difference, Tolerance, c
 from staticgraph.runtime.debug.device_under_test import CpuUnderTest, DeviceUnderTest
 from staticgraph.runtime.debug.wrong_kernel import BrokenKernel, How, KernelChecks, WrongKernel
 from staticgraph.runtime.debug.wrong_pass import WrongPass, wrong_pass
+from staticgraph.runtime.feeds import in_order
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.interpreter.backend import InterpreterBackend
 from staticgraph.runtime.interpreter.interpreter import Interpreter
 from staticgraph.runtime.placement import open_backend
 from staticgraph.runtime.profiling.kernels import kernels_of
+from staticgraph.runtime.program_cache import ProgramCache
 from staticgraph.runtime.step_compiler import StepCompiler
 from staticgraph.runtime.switches.table import OPTIONAL_PASSES, settings
 from staticgraph.runtime.variables import VariableStore
@@ -112,10 +114,9 @@ def calls_of(
             found.append(StepCall(step, fetched, [np.array(a) for a in arguments]))
         return quiet.results(step.function, arguments)
 
-    ordered = tuple(sorted(feeds, key=lambda t: (t.op.id, t.value_index)))
-    again = CachedRun(
-        graph, Fetches(graph, fetches), ordered, StepCompiler(InterpreterBackend(execute)), store
-    )
+    ordered = in_order(feeds)
+    compiler = StepCompiler(InterpreterBackend(execute))
+    again = CachedRun(ProgramCache(graph, Fetches(graph, fetches), ordered, compiler, store))
     with store, suppress(Exception):
         again.run([feeds[t] for t in ordered])
     return found

@@ -19,9 +19,11 @@ from staticgraph.compiler.ops.control_flow import functions
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.cached_run import CachedRun
 from staticgraph.runtime.debug.crash_file import Failure
+from staticgraph.runtime.feeds import in_order
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.interpreter.backend import InterpreterBackend
 from staticgraph.runtime.interpreter.interpreter import Interpreter, Performed
+from staticgraph.runtime.program_cache import ProgramCache
 from staticgraph.runtime.step_compiler import StepCompiler
 from staticgraph.runtime.switches.table import Settings
 
@@ -136,10 +138,10 @@ def replay(failure: Failure, to: str | None = None) -> Replay:
     compiler.host_observers.append(record.called)
     given, graph = failure.run, failure.session.graph
     fetches = Fetches(graph, [*given.fetches, *given.targets])
-    feeds = tuple(sorted(given.feeds, key=lambda t: (t.op.id, t.value_index)))
+    feeds = in_order(given.feeds)
     try:
         with failure.session.variables as store:
-            again = CachedRun(graph, fetches, feeds, compiler, store)
+            again = CachedRun(ProgramCache(graph, fetches, feeds, compiler, store))
             again.run([given.feeds[t] for t in feeds])
     except _Stop:
         made.stopped = True

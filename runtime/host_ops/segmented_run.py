@@ -24,6 +24,7 @@ from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.backend import FastPath
 from staticgraph.runtime.executable import Executable
+from staticgraph.runtime.feeds import in_order
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.host_ops.host_run_state import HostRunState
 from staticgraph.runtime.host_ops.regions import Inner, Regions
@@ -236,7 +237,7 @@ class SegmentedRun:
             roots = (*(outermost(t, self._region) for t in stage.tensors), *stage.targets, *stage.calls.after)
             numbers = [t for t in known if t.dtype is not string]
             used = reaches(roots, numbers, stage.calls.elsewhere)
-            feeds = tuple(sorted(used, key=lambda t: (t.op.id, t.value_index)))
+            feeds = in_order(used)
             whole = self._whole
             fetches = Fetches(whole.graph, [*stage.tensors, *stage.targets])
             found = ProgramCache(whole.graph, fetches, feeds, whole.compiler, whole.store, stage.calls)

@@ -19,6 +19,7 @@ from staticgraph.compiler.graph.shapes import compatible
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.cpu.target import target_of
+from staticgraph.runtime.feeds import in_order
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.files.code import GPU_TARGETS
 from staticgraph.runtime.files.code import cpu as kernels
@@ -97,7 +98,7 @@ def _size(name: str, label: str, tensor: Tensor, given: Sequence[int] | None) ->
 
 def _step(bound: BoundFunction, sizes: Mapping[str, tuple[int, ...]]) -> Step | None:
     """The step of a signature, None where a part of it can only be known or done when it is run."""
-    feeds = tuple(sorted((bound.inputs[n] for n in sizes), key=lambda t: (t.op.id, t.value_index)))
+    feeds = in_order(bound.inputs[n] for n in sizes)
     if needs_segments(Fetches(bound.graph, bound.fetches), feeds):
         return None
     by_tensor = {bound.inputs[n]: np.zeros(size, bound.inputs[n].dtype.numpy) for n, size in sizes.items()}
