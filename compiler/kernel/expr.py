@@ -13,6 +13,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from staticgraph.compiler.graph.dtypes import DType, bool_, int64
+from staticgraph.compiler.graph.sizes import AnySize, Size
 
 _INTERNED: WeakValueDictionary[tuple[Any, ...], Expr] = WeakValueDictionary()
 
@@ -137,10 +138,21 @@ class Index(Expr):
     __slots__ = ("name", "extent")
     __match_args__ = ("name", "extent")
     name: str
-    extent: int
+    extent: AnySize
 
-    def __new__(cls, name: str, extent: int) -> Index:
+    def __new__(cls, name: str, extent: AnySize) -> Index:
         return _intern(cls, (name, extent), int64, name=name, extent=extent)
+
+
+class Extent(Expr):
+    """An open size as a number. Of dtype int64."""
+
+    __slots__ = ("size",)
+    __match_args__ = ("size",)
+    size: Size
+
+    def __new__(cls, size: Size) -> Extent:
+        return _intern(cls, (size,), int64, size=size)
 
 
 class Local(Expr):

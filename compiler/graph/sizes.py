@@ -1,0 +1,301 @@
+"""Open sizes: whole numbers that are known when a program runs, not when it is compiled.
+
+A symbol stands for the size of an axis of a feed. Arithmetic gives a `Size`, a polynomial in symbols with
+whole coefficients, or an `int` if no symbol is left:
+
+    rows = symbol("rows")
+    rows * 784 // 784 is rows,  rows - rows == 0
+
+A comparison is answered if the answer is the same for all values of the symbols. Otherwise it raises
+`Undecided`, and so does every use as a plain number. Then a step is compiled for the sizes at hand: code that
+knows nothing of open sizes is never wrong about them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+MOST = (1 << 31) - 1  # the greatest value of a symbol
+NOMINAL = 64  # the value of a symbol in estimates, which must not depend on the sizes that come first
+
+
+class Undecided(Exception):
+    """An answer depends on the values of symbols.
+
+    Attributes:
+        about: The comparison or conversion, as text.
+        equal: The two sizes, if the question was whether they are equal.
+    """
+
+    def __init__(self, about: str, equal: tuple[Any, Any] | None = None) -> None:
+        super().__init__(about)
+        self.about, self.equal = about, equal
+
+
+class Quotient:
+    """A size divided by a number and rounded down, if that is no polynomial."""
+
+    __slots__ = ("dividend", "divisor", "key")
+
+    def __init__(self, dividend: Size, divisor: int) -> None:
+        self.dividend, self.divisor = dividend, divisor
+        self.key = f"(({dividend}) // {divisor})"
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, Quotient) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __str__(self) -> str:
+        return self.key
+
+
+Atom = str | Quotient  # the name of a symbol, or what is no polynomial
+Monomial = tuple[Atom, ...]
+
+
+class Size:
+    """A polynomial in symbols. Never constant: arithmetic that leaves no symbol gives an `int`.
+
+    Attributes:
+        terms: The coefficient of each monomial, none of them 0, in a fixed order; the empty monomial is the
+            constant.
+    """
+
+    __slots__ = ("terms", "_hash")
+
+    def __init__(self, terms: Mapping[Monomial, int]) -> None:
+        self.terms: dict[Monomial, int] = dict(sorted(terms.items(), key=_order))
+        self._hash = hash(tuple(self.terms.items()))
+
+    # Arithmetic
+
+    def __add__(self, other: Any) -> Any:
+        if not isinstance(other, Size | int):
+            return NotImplemented
+        terms = dict(self.terms)
+        for monomial, factor in _terms(other).items():
+            terms[monomial] = terms.get(monomial, 0) + factor
+        return _made(terms)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Any:
+        return self * -1
+
+    def __sub__(self, other: Any) -> Any:
+        return self + -other if isinstance(other, Size | int) else NotImplemented
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other
+
+    def __mul__(self, other: Any) -> Any:
+        if not isinstance(other, Size | int):
+            return NotImplemented
+        terms: dict[Monomial, int] = {}
+        for mine, factor in self.terms.items():
+            for its, times in _terms(other).items():
+                monomial = tuple(sorted((*mine, *its), key=str))
+                terms[monomial] = terms.get(monomial, 0) + factor * times
+        return _made(terms)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: Any) -> Any:
+        if isinstance(other, Size):
+            return _quotient(self, other)
+        if not isinstance(other, int):
+            return NotImplemented
+        if other < 1:
+            raise Undecided(f"{self} // {other}")
+        whole = _made({m: f // other for m, f in self.terms.items() if f % other == 0 or not m})
+        rest = _made({m: f for m, f in self.terms.items() if f % other and m})
+        constant = self.terms.get((), 0) % other
+        if isinstance(rest, int):
+            return whole
+        return whole + Size({(Quotient(rest + constant, other),): 1})
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        if other == 0 and bounds(self)[0] > 0:
+            return 0
+        raise Undecided(f"{other} // {self}")
+
+    def __mod__(self, other: Any) -> Any:
+        return self - self // other * other
+
+    def __rmod__(self, other: Any) -> Any:
+        return other - other // self * self
+
+    # Comparisons
+
+    def __eq__(self, other: Any) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Size | int):
+            return False
+        apart = self - other
+        if isinstance(apart, int):
+            return apart == 0
+        least, most = bounds(apart)
+        if least > 0 or most < 0:
+            return False
+        if apart.terms.get((), 0) % math.gcd(*(factor for m, factor in apart.terms.items() if m)):
+            return False
+        raise Undecided(f"{self} == {other}", (self, other))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __lt__(self, other: Any) -> bool:
+        return _less(self, other)
+
+    def __gt__(self, other: Any) -> bool:
+        return _less(other, self)
+
+    def __le__(self, other: Any) -> bool:
+        return not _less(other, self)
+
+    def __ge__(self, other: Any) -> bool:
+        return not _less(self, other)
+
+    def __bool__(self) -> bool:
+        return not self == 0
+
+    # As a number
+
+    def __index__(self) -> int:
+        raise Undecided(f"the value of {self}")
+
+    def __int__(self) -> int:
+        raise Undecided(f"the value of {self}")
+
+    def __float__(self) -> float:
+        raise Undecided(f"the value of {self}")
+
+    def __repr__(self) -> str:
+        texts = []
+        for monomial, factor in self.terms.items():
+            atoms = "*".join(map(str, monomial))
+            texts.append(str(factor) if not monomial else atoms if factor == 1 else f"{factor}*{atoms}")
+        return " + ".join(texts).replace("+ -", "- ")
+
+
+AnySize = int | Size
+
+
+def symbol(name: str) -> Size:
+    """Return the size that a name stands for: 0 to `MOST`."""
+    return Size({(name,): 1})
+
+
+def bounds(size: AnySize) -> tuple[int, int]:
+    """Return a number that a size is never less than, and one that it is never greater than."""
+    low = high = 0
+    for monomial, factor in _terms(size).items():
+        ends = (1, 1)
+        for atom in monomial:
+            least, most = _atom_bounds(atom)
+            products = [a * b for a in ends for b in (least, most)]
+            ends = min(products), max(products)
+        low, high = (
+            low + min(ends[0] * factor, ends[1] * factor),
+            high + max(ends[0] * factor, ends[1] * factor),
+        )
+    return low, high
+
+
+def evaluate(size: AnySize, values: Mapping[str, int]) -> int:
+    """Return the value of a size, given those of the symbols."""
+    total = 0
+    for monomial, factor in _terms(size).items():
+        for atom in monomial:
+            factor *= (
+                values[atom] if isinstance(atom, str) else evaluate(atom.dividend, values) // atom.divisor
+            )
+        total += factor
+    return total
+
+
+def symbols(size: AnySize) -> frozenset[str]:
+    """Return the names of the symbols that a size depends on."""
+    atoms = [atom for monomial in _terms(size) for atom in monomial]
+    inner = (symbols(a.dividend) for a in atoms if isinstance(a, Quotient))
+    return frozenset(a for a in atoms if isinstance(a, str)).union(*inner)
+
+
+class _Nominal(dict[str, int]):
+    def __missing__(self, name: str) -> int:
+        return NOMINAL
+
+
+def estimate(size: AnySize) -> int:
+    """Return a size as a number for estimates of cost: that of a symbol is `NOMINAL`."""
+    return size if isinstance(size, int) else evaluate(size, _Nominal())
+
+
+def is_open(shape: Any) -> bool:
+    """Return True if a size of a shape is open."""
+    return any(isinstance(n, Size) for n in shape)
+
+
+def largest(a: AnySize, b: AnySize) -> AnySize:
+    """Return the greater one of two sizes, if it is the same for all values of the symbols."""
+    return a if a >= b else b
+
+
+def _terms(size: AnySize) -> Mapping[Monomial, int]:
+    return size.terms if isinstance(size, Size) else {(): int(size)} if size else {}
+
+
+def _made(terms: Mapping[Monomial, int]) -> AnySize:
+    kept = {monomial: factor for monomial, factor in terms.items() if factor}
+    if all(not monomial for monomial in kept):
+        return kept.get((), 0)
+    return Size(kept)
+
+
+def _order(term: tuple[Monomial, int]) -> tuple[int, str]:
+    """Monomials of high degree first, the constant last."""
+    return -len(term[0]), "*".join(map(str, term[0]))
+
+
+def _atom_bounds(atom: Atom) -> tuple[int, int]:
+    if isinstance(atom, str):
+        return 0, MOST
+    least, most = bounds(atom.dividend)
+    return least // atom.divisor, most // atom.divisor
+
+
+def _less(a: AnySize, b: AnySize) -> bool:
+    apart = b - a
+    least, most = bounds(apart)
+    if least > 0:
+        return True
+    if most <= 0:
+        return False
+    raise Undecided(f"{a} < {b}")
+
+
+def _quotient(size: Size, divisor: Size) -> AnySize:
+    """Return a size divided by another one, if that is a polynomial. The divisor may turn out to be 0."""
+    left: Any = size
+    whole: Any = 0
+    (lead, factor), *_ = divisor.terms.items()
+    while isinstance(left, Size):
+        (first, count), *_ = left.terms.items()
+        rest = list(first)
+        try:
+            for atom in lead:
+                rest.remove(atom)
+        except ValueError:
+            break
+        if count % factor:
+            break
+        part = _made({tuple(rest): count // factor})
+        whole, left = whole + part, left - divisor * part
+    if isinstance(left, int) and left == 0:
+        return whole
+    raise Undecided(f"{size} // {divisor}")

@@ -1,0 +1,137 @@
+"""Sizes that are known when a program runs: arithmetic, and what can be said of all of their values."""
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from staticgraph.compiler.graph.sizes import (
+    MOST,
+    Size,
+    Undecided,
+    bounds,
+    estimate,
+    evaluate,
+    symbol,
+    symbols,
+)
+
+B, T = symbol("B"), symbol("T")
+VALUES = [0, 1, 2, 3, 7, 64, MOST]
+
+
+def at(size, b, t):
+    return evaluate(size, {"B": b, "T": t})
+
+
+SIZES = st.recursive(
+    st.sampled_from([B, T]) | st.integers(-9, 9),
+    lambda inner: (
+        st.builds(lambda a, b: a + b, inner, inner)
+        | st.builds(lambda a, b: a - b, inner, inner)
+        | st.builds(lambda a, b: a * b, inner, inner)
+        | st.builds(lambda a, n: a // n, inner, st.integers(1, 8))
+        | st.builds(lambda a, n: a % n, inner, st.integers(1, 8))
+    ),
+    max_leaves=6,
+)
+
+
+@given(SIZES, SIZES)
+def test_arithmetic_is_that_of_the_values(a, b):
+    for x, y in itertools.product(VALUES, repeat=2):
+        assert at(a + b, x, y) == at(a, x, y) + at(b, x, y)
+        assert at(a - b, x, y) == at(a, x, y) - at(b, x, y)
+        assert at(a * b, x, y) == at(a, x, y) * at(b, x, y)
+        assert at(a // 3, x, y) == at(a, x, y) // 3
+        assert at(a % 3, x, y) == at(a, x, y) % 3
+
+
+@given(SIZES, SIZES)
+def test_a_comparison_that_is_answered_holds_for_all_values(a, b):
+    compared = {
+        "==": lambda: a == b,
+        "<": lambda: a < b,
+        "<=": lambda: a <= b,
+        ">": lambda: a > b,
+        ">=": lambda: a >= b,
+    }
+    for name, compare in compared.items():
+        try:
+            answer = compare()
+        except Undecided:
+            continue
+        for x, y in itertools.product(VALUES, repeat=2):
+            assert eval(f"{at(a, x, y)} {name} {at(b, x, y)}") == answer, (a, name, b, x, y)
+
+
+@given(SIZES)
+def test_bounds_hold(a):
+    least, most = bounds(a)
+    assert all(least <= at(a, x, y) <= most for x, y in itertools.product(VALUES, repeat=2))
+
+
+@given(SIZES)
+def test_equal_polynomials_are_equal_and_hash_alike(a):
+    again = (a + B) - B
+    assert again == a
+    assert hash(again) == hash(a)
+
+
+def test_what_leaves_no_symbol_is_a_number():
+    assert type(B - B) is int
+    assert type(B * 0) is int
+    assert (B * 784 // 784) == B
+    assert (B * T) // T == B
+    assert (B * 6 + 4) // 2 == B * 3 + 2
+
+
+def test_questions_whose_answer_depends_on_values_are_not_answered():
+    for ask in (
+        lambda: B == 1,
+        lambda: B == T,
+        lambda: bool(B),
+        lambda: B < 5,
+        lambda: int(B),
+        lambda: float(B),
+        lambda: range(B),
+        lambda: [0] * B,
+        lambda: (B, 3) == (32, 3),
+        lambda: 7 // B,
+        lambda: B // T,
+        lambda: hash(B) and {B: 1}[B] and B // 0,
+    ):
+        with pytest.raises(Undecided):
+            ask()
+
+
+def test_questions_with_one_answer_are_answered():
+    assert B >= 0
+    assert B + 1 > 0
+    assert B != -1
+    assert 2 * B != 3
+    assert B * 10 >= B * 9
+    assert B < 1 << 31
+    assert (B, 3) == (B, 3)
+    assert (B, 3) != (B, 4)
+    assert (B, 3) != "a shape"
+
+
+def test_the_question_of_equality_is_told():
+    with pytest.raises(Undecided) as told:
+        assert B == T
+    assert told.value.equal == (B, T)
+    assert str(told.value) == "B == T"
+
+
+def test_estimates_take_the_same_value_for_each_symbol():
+    assert estimate(B * T + 3) == 64 * 64 + 3
+    assert estimate(5) == 5
+    assert symbols(B * T // 3) == {"B", "T"}
+
+
+def test_text():
+    assert repr(B * T * 2 - 3 + T) == "2*B*T + T - 3"
+    assert repr((B + 1) // 3) == "((B + 1) // 3)"
+    assert isinstance((B + 1) // 3, Size)
