@@ -24,6 +24,7 @@ from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.function import Function, Node, Value, substitute, toposort
 from staticgraph.compiler.graph.lambda_lift import close, depends_on
 from staticgraph.compiler.graph.opdef import OPS, Kind
+from staticgraph.compiler.graph.sizes import estimate, same
 from staticgraph.compiler.support.cached_property import cached_property
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -309,11 +310,11 @@ class _Backward:
         """Add up what a capture receives; returns what makes the sum of the loop's outputs."""
         rest, rows = _addends(part)
         if self.forward.exact and not rest and [index for index, _ in rows] == [self.number]:
-            if param.shape[0] == self.forward.bound:  # each row is written, and once
+            if same(param.shape[0], self.forward.bound):  # each row is written, and once
                 return self._stack(rows[0][1])
         if self.forward.exact and not rows and len(rest) == 1 and _is_outer(rest[0]):
             left, right = rest[0].node.inputs
-            if left.size + right.size <= 2 * param.size:
+            if estimate(left.size + right.size) <= 2 * estimate(param.size):
                 a, b, attrs = self._stack(left), self._stack(right), rest[0].node.attrs
                 return lambda outputs: ops.matmul(_all_rows(a(outputs)), _all_rows(b(outputs)), **attrs)
         place = len(self.params)

@@ -22,6 +22,7 @@ from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.errors import GradientError
 from staticgraph.compiler.graph.function import Node, Value, as_outputs
 from staticgraph.compiler.graph.opdef import Kind, recording
+from staticgraph.compiler.graph.sizes import same, same_shape
 
 _keys = itertools.count()
 _CONTROL_FLOW = {"loop": loop_cotangents, "branch": branch_cotangents}
@@ -58,7 +59,7 @@ class _Walk:
         self.fed: dict[Value, Value] = {}  # by result that is fed: what others use in its place
 
     def receive(self, value: Value, g: Value) -> None:
-        if g.shape != value.shape:
+        if not same_shape(g.shape, value.shape):
             g = fit(g, value.shape)
         self.received[value] = self.received[value] + g if value in self.received else g
 
@@ -166,8 +167,8 @@ def fit(g: Value, shape: tuple[int, ...]) -> Value:
     """`g` summed over the axes along which an operand of `shape` was broadcast."""
     extra = len(g.shape) - len(shape)
     axes = tuple(range(extra)) + tuple(
-        extra + d for d, n in enumerate(shape) if n == 1 and g.shape[extra + d] != 1
+        extra + d for d, n in enumerate(shape) if same(n, 1) and not same(g.shape[extra + d], 1)
     )
     if axes:
         g = ops.reduce_sum(g, axis=axes)
-    return g if g.shape == shape else ops.reshape(g, shape=shape)
+    return g if same_shape(g.shape, shape) else ops.reshape(g, shape=shape)

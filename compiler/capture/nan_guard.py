@@ -27,6 +27,7 @@ from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.graph.function import Function, Node, Value, transform
 from staticgraph.compiler.graph.opdef import ops, recording
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.ops.control_flow import functions
 from staticgraph.compiler.passes.expand import MARKERS
 
@@ -96,7 +97,7 @@ def may_be_infinite(node: Node) -> bool:
     array = node.outputs[0].constant if node.outputs else None
     if array is not None:
         return array.dtype.kind in "fc" and bool(np.isinf(array).any())
-    return any(v.size == 0 for v in node.inputs) and any(v.size for v in node.outputs)
+    return any(same(v.size, 0) for v in node.inputs) and not all(same(v.size, 0) for v in node.outputs)
 
 
 def _has_infinity(node: Node) -> bool:

@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from staticgraph.compiler.fusion.inline_element import TEMPLATE_LIMIT, Position, Template, template
 from staticgraph.compiler.graph.function import Function, Node, Value
+from staticgraph.compiler.graph.sizes import estimate, same
 from staticgraph.compiler.kernel.cost import operation_cost
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce, Scalar, free_indices
 
@@ -55,7 +56,7 @@ def cheap_nodes(function: Function) -> frozenset[Node]:
 
 def _is_large(value: Value, beside: Value) -> bool:
     """Return True if reading `value` takes about as long as reading `beside`: its elements repeat little."""
-    return value.size > 1 and 8 * value.size > beside.size
+    return not same(value.size, 1) and 8 * estimate(value.size) > estimate(beside.size)
 
 
 def work(at: Position, domain: tuple[Index, ...]) -> int:
@@ -63,8 +64,8 @@ def work(at: Position, domain: tuple[Index, ...]) -> int:
 
     The expression is placed in the outermost loop that it can be in.
     """
-    bound = math.prod(index.extent for index in _free(at) if index not in domain)
-    return math.prod(index.extent for index in domain[: depth(at, domain)]) * bound
+    bound = estimate(math.prod(index.extent for index in _free(at) if index not in domain))
+    return estimate(math.prod(index.extent for index in domain[: depth(at, domain)])) * bound
 
 
 def depth(at: Position, domain: tuple[Index, ...]) -> int:
@@ -75,7 +76,7 @@ def depth(at: Position, domain: tuple[Index, ...]) -> int:
     """
     free = _free(at)
     found = max((i + 1 for i, index in enumerate(domain) if index in free), default=0)
-    return next((i for i in range(found, len(domain)) if domain[i].extent != 1), len(domain))
+    return next((i for i in range(found, len(domain)) if not same(domain[i].extent, 1)), len(domain))
 
 
 def _free(at: Position) -> frozenset[Index]:
@@ -101,7 +102,7 @@ def goes_down(at: Position, axes: tuple[Index, ...]) -> bool:
 
 def worth_rows(shape: tuple[int, ...], rows: int) -> bool:
     """Return True if the first `rows` axes are several rows, each long enough for loops of its own."""
-    return math.prod(shape[:rows]) > 1 and math.prod(shape[rows:]) >= LEAST_ROW
+    return not same(math.prod(shape[:rows]), 1) and estimate(math.prod(shape[rows:])) >= LEAST_ROW
 
 
 def _is_index(e: Expr) -> bool:

@@ -41,6 +41,7 @@ from staticgraph.compiler.fusion.inline_element import (
 )
 from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.graph.opdef import Kind
+from staticgraph.compiler.graph.sizes import estimate, same_shape
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce, free_indices, walk
 
 
@@ -163,7 +164,7 @@ def _keeps_rows(formula: Template, wanted: dict[Group, dict[Demand, None]]) -> b
 
 def _repeats_little(node: Node, formula: Template, group: Group, at: dict[Demand, None]) -> bool:
     """Return True if computing elements at all these positions costs little more than computing each once."""
-    size = max(node.outputs[0].size, 1)
+    size = max(estimate(node.outputs[0].size), 1)
     positions = [d.at for d in at if d.at is not None]
     times = sum(work(p, group.domain) for p in positions)
     if reduces(formula):
@@ -213,7 +214,7 @@ def _user_of_pieces(node: Node, wanted: dict[Group, dict[Demand, None]]) -> Grou
     if busy or not group.is_loops or list(at) != [Demand(group.position)]:
         return None
     # A slice from the start asks for elements at its own positions too, but not for all of them.
-    return group if group.root.outputs[0].shape == node.outputs[0].shape else None
+    return group if same_shape(group.root.outputs[0].shape, node.outputs[0].shape) else None
 
 
 def _demand_pieces(node: Node, group: Group, demands: Demands) -> None:

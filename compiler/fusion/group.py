@@ -9,6 +9,7 @@ from staticgraph.compiler.fusion.inline_element import Fresh, Position
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.graph.opdef import Effect
+from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.kernel.expr import Const, Index
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -43,7 +44,7 @@ class Group:
     @property
     def position(self) -> Position:
         """The element that one pass through the loops is at; 0 along axes of size one, where views say 0."""
-        return tuple(Const(0, int64) if i.extent == 1 else i for i in self.domain)
+        return tuple(Const(0, int64) if same(i.extent, 1) else i for i in self.domain)
 
     @property
     def outputs(self) -> tuple[Value, ...]:

@@ -38,6 +38,7 @@ from staticgraph.compiler.fusion.group import MEMBER_LIMIT, Demand, Demands, Gro
 from staticgraph.compiler.fusion.inline_element import Position, template
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.opdef import Kind
+from staticgraph.compiler.graph.sizes import Size, estimate, same, same_shape
 from staticgraph.compiler.kernel.expr import Index, Reduce
 from staticgraph.compiler.machine import CPU
 
@@ -185,7 +186,7 @@ class _Joining:
                 positions.append(demand.at)
         rows = shared_rows(group.domain, group.position, positions)
         rows = min([rows, *(part.rows or part.most_rows for part in (producer, group))])
-        number = math.prod(i.extent for i in group.domain[:rows])
+        number = estimate(math.prod(i.extent for i in group.domain[:rows]))
         length = max(_length(producer, rows), _length(group, rows))
         enough = number >= FEW_ROWS or (number > 1 and length <= LONG_ROW)
         return rows if enough and length >= LEAST_ROW else 0
@@ -254,7 +255,7 @@ def _same_rows(group: Group, rows: tuple[Index, ...]) -> bool:
     """Return True if all reductions of `group` begin with axes like `rows`, and these are several rows."""
     extents = [i.extent for i in rows]
     firsts = ([a.extent for a in axes[: len(rows)]] for axes in group.summed)
-    return math.prod(extents) > 1 and all(first == extents for first in firsts)
+    return not same(math.prod(extents), 1) and all(same_shape(first, extents) for first in firsts)
 
 
 def _in_rows(group: Group, at: Iterable[Demand]) -> bool:
@@ -264,17 +265,18 @@ def _in_rows(group: Group, at: Iterable[Demand]) -> bool:
 
 def _inner(group: Group, rows: int) -> int:
     """Return the number of elements in a row of the group's domain."""
-    return math.prod(i.extent for i in group.domain[rows:])
+    return estimate(math.prod(i.extent for i in group.domain[rows:]))
 
 
-def _kept(values: Iterable[Value], rows: int) -> int:
-    """The bytes of one row of all these values."""
-    return sum(math.prod(v.shape[rows:]) * v.dtype.size for v in values)
+def _kept(values: Iterable[Value], rows: int) -> float:
+    """The bytes of one row of all these values; infinity if a size is open, since any may come."""
+    kept = sum(math.prod(v.shape[rows:]) * v.dtype.size for v in values)
+    return math.inf if isinstance(kept, Size) else kept
 
 
 def _runs_along(at: Position, axes: tuple[Index, ...]) -> bool:
     """Return True if a position begins with these axes, or with 0 for axes of size one."""
-    return len(at) >= len(axes) and all(p is a or a.extent == 1 for p, a in zip(at, axes, strict=False))
+    return len(at) >= len(axes) and all(p is a or same(a.extent, 1) for p, a in zip(at, axes, strict=False))
 
 
 def _small(producer: Group, group: Group) -> bool:
@@ -288,7 +290,7 @@ def _length(group: Group, rows: int) -> int:
     for nest in (*group.nests, group):
         inner = _inner(nest, rows)
         summed = (
-            math.prod(a.extent for a in e.axes)
+            estimate(math.prod(a.extent for a in e.axes))
             for node in (*nest.members, nest.root)
             for e in template(node).order
             if isinstance(e, Reduce)

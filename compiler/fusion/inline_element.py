@@ -21,6 +21,7 @@ from staticgraph.compiler.graph.dtypes import bfloat16, float16, float32
 from staticgraph.compiler.graph.function import Node, Value
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.sizes import estimate, same
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, Reduce, Scalar, rebuild, walk
 from staticgraph.compiler.kernel.index import affine, simplify_index
 from staticgraph.compiler.kernel.scalar import cast
@@ -95,7 +96,7 @@ def _pieces(
     assert op.pieces is not None, op
     out = []
     for piece in op.pieces(*_views(inputs), **dict(attrs)):
-        if 0 not in piece.shape:
+        if not any(same(n, 0) for n in piece.shape):
             at = tuple(Index(f"@{d}", n) for d, n in enumerate(piece.shape))
             value = widened(simplify_index(piece.element(at)))
             out.append((piece, Template(at, value, tuple(walk(value)))))
@@ -133,7 +134,7 @@ def _streams(
     for n, type in enumerate(inputs):
         sites = reads.get(f"?{n}", [])
         computed = any(isinstance(e, Load | Local) for at, _ in sites for e in walk(*at))
-        once = sum(times for _, times in sites) <= max(type.size, 1)
+        once = sum(times for _, times in sites) <= max(estimate(type.size), 1)
         found.append(tuple(at for at, _ in sites) if once and not computed else ())
     return tuple(found)
 
@@ -144,7 +145,7 @@ def _loads(body: tuple[Stmt, ...], times: float) -> Iterator[tuple[Load, float]]
         for node in walk(*expressions(stmt)):
             if isinstance(node, Load):
                 yield node, times
-        repeated = stmt.index.extent if isinstance(stmt, Loop) else math.inf if isinstance(stmt, While) else 1
+        repeated = estimate(stmt.index.extent) if isinstance(stmt, Loop) else math.inf if isinstance(stmt, While) else 1
         yield from _loads(inner(stmt), times * repeated)
 
 

@@ -9,13 +9,14 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import DType, as_dtype, bool_, float32, int32
+from staticgraph.compiler.graph.dtypes import DType, as_dtype, bool_, float32, int32, int64
 from staticgraph.compiler.graph.errors import OpError, RuleError, refused, require
 from staticgraph.compiler.graph.function import Literal, Node, Value
 from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef, Role
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.result_types import is_known, result_types
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.sizes import Size, Undecided, is_open
 
 
 class _Typed(Protocol):
@@ -36,6 +37,8 @@ def may_fold(op: OpDef, result: TensorType, limit: int) -> bool:
 
     Ops with windows are never quick: they may do much work for a small result.
     """
+    if is_open(result.static_shape):
+        return False
     has_windows = any(p.name in ("padding", "dilations") for p in op.params)
     return not has_windows and math.prod(max(n, 1) for n in result.static_shape) <= limit
 
@@ -106,19 +109,22 @@ class Builder:
     def _fold(
         self, op: OpDef, inputs: tuple[Value, ...], attrs: dict[str, Any], types: tuple[TensorType, ...]
     ) -> Node | None:
-        if op.effect is not Effect.PURE or op.reference is None or len(types) != 1 or op.name == "constant":
+        if op.effect is not Effect.PURE or op.reference is None or len(types) != 1 or op.name in ("constant", "extents"):
             return None
         if not may_fold(op, types[0], FOLD_LIMIT if inputs else SOURCE_LIMIT) or self._folded > FOLDED_LIMIT:
             return None
+        values = [v.known for v in inputs]
         if op.static is not None and inputs:
-            known = op.static([v.type for v in inputs], [v.constant for v in inputs], **attrs)
+            known = op.static([v.type for v in inputs], values, **attrs)
             if known is not None and not (isinstance(known, tuple) and None in known):
                 return self.constant(known, types[0].dtype).node
-        if any(v.node.op.name != "constant" for v in inputs):
+        if any(v is None for v in values):
             return None
+        if any(v.node.op.name == "extents" for v in inputs):
+            return self._fold_sizes(op, values, attrs, types[0])
         try:
             with np.errstate(all="ignore"):
-                value = op.reference(*(v.constant for v in inputs), **attrs)
+                value = op.reference(*values, **attrs)
         except (OpError, RuleError):  # told when it runs, if it does
             return None
         if op.violation is not None and not value:  # a run that gets there says what does not hold
@@ -126,12 +132,37 @@ class Builder:
         self._folded += np.asarray(value).nbytes
         return self.constant(value, types[0].dtype).node
 
+    def _fold_sizes(
+        self, op: OpDef, values: Sequence[Any], attrs: dict[str, Any], type: TensorType
+    ) -> Node | None:
+        """Compute with open sizes, as far as the result consists of sizes too."""
+        if not type.dtype.is_integer:
+            return None
+        if op.name == "cast":
+            return self.constant(values[0], type.dtype).node
+        assert op.reference is not None
+        try:
+            return self.constant(op.reference(*values, **attrs), type.dtype).node
+        except (Undecided, TypeError):
+            return None  # computed in a run
+
     def constant(self, value: Any, dtype: DType | str | None = None) -> Value:
-        """A constant; a dtype of None is inferred as in TF1: float32 for Python floats, int32 for ints."""
+        """A constant; a dtype of None is inferred as in TF1: float32 for Python floats, int32 for ints.
+
+        If it contains open sizes, the value is what they are in a run.
+        """
+        if _has_sizes(value):
+            return self._extents(np.asarray(value, object), as_dtype(dtype or int32))
         type = as_dtype(dtype) if dtype is not None else infer_dtype(value)
         with np.errstate(over="ignore"):  # a count may be infinite in float16
             literal = Literal.of(np.asarray(value), type)
         return self.node(OPS["constant"], (), {"value": literal}).outputs[0]
+
+    def _extents(self, sizes: np.ndarray, dtype: DType) -> Value:
+        if not dtype.is_integer:
+            return self.apply(OPS["cast"], (self._extents(sizes, int64),), {"dtype": dtype})
+        attrs = {"sizes": tuple(sizes.ravel().tolist()), "shape": sizes.shape, "dtype": dtype}
+        return self.node(OPS["extents"], (), attrs).outputs[0]
 
     def parameter(self, name: str, dtype: DType | str, shape: Sequence[int]) -> Value:
         """A new parameter of a Function, of this name."""
@@ -210,6 +241,13 @@ def infer_dtype(value: Any) -> DType:
     if array.dtype == np.bool_:
         return bool_
     return as_dtype(array.dtype)
+
+
+def _has_sizes(value: Any) -> bool:
+    """Return True if a value is an open size, or an array, list or tuple with one in it."""
+    if isinstance(value, np.ndarray):
+        return value.dtype == object and any(isinstance(v, Size) for v in value.flat)
+    return isinstance(value, Size) or (isinstance(value, list | tuple) and any(map(_has_sizes, value)))
 
 
 def _canonical_order(value: Value) -> tuple[bool, int]:

@@ -105,6 +105,15 @@ class Value(Operators):
         """The value where it is known at compile time, else None."""
         return self.node.attrs["value"].array if self.node.op.name == "constant" else None
 
+    @property
+    def known(self) -> np.ndarray | None:
+        """The value as far as it is known at compile time: that of a constant, or an array of open sizes."""
+        if self.node.op.name != "extents":
+            return self.constant
+        sizes = np.empty(self.shape, object)
+        sizes.ravel()[:] = self.node.attrs["sizes"]
+        return sizes
+
     def __repr__(self) -> str:
         return f"<{self.node.op.name} #{self.node.serial}:{self.index} {self.type}>"
 

@@ -24,6 +24,7 @@ from staticgraph.compiler.graph.errors import (
 )
 from staticgraph.compiler.graph.opdef import OpDef, Param, Role
 from staticgraph.compiler.graph.shapes import MOST_AXES, TensorType, shape_text
+from staticgraph.compiler.graph.sizes import Size, is_open
 
 _ADDRESSES = 1 << 63  # bytes
 _SHOWN = (int, float, str, tuple, DType)  # attributes that mean something to a reader
@@ -62,10 +63,12 @@ def _check_kinds(op: OpDef, attrs: Mapping[str, Any]) -> None:
 def _check_sizes(type: TensorType) -> None:
     if type.shape is None:
         return
-    whole = all(n is None or (isinstance(n, int | np.integer) and n >= 0) for n in type.shape)
+    whole = all(n is None or (isinstance(n, int | np.integer | Size) and n >= 0) for n in type.shape)
     require(
         whole, f"a result would have the shape {list(type.shape)}", hint="sizes are whole numbers, 0 or more"
     )
+    if is_open(type.shape):  # a run looks at how much memory it needs
+        return
     size = math.prod(n for n in type.shape if n) * type.dtype.size
     what = f"a result of shape {shape_text(type.shape)} needs more memory than there are addresses"
     require(size < _ADDRESSES, what, "it has too many elements for any computer", SizeError)
@@ -87,6 +90,8 @@ def _is_open(param: Param, value: Any) -> bool:
 
 
 def _is_int(value: Any) -> bool:
+    if isinstance(value, Size):
+        return True
     return isinstance(value, int | np.integer) and -_ADDRESSES <= int(value) < 2 * _ADDRESSES
 
 

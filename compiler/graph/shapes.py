@@ -12,6 +12,7 @@ from typing import Any
 
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.errors import DtypeError, RuleError, ShapeError, misuse, require, shown
+from staticgraph.compiler.graph.sizes import AnySize, Size, Undecided
 from staticgraph.compiler.support.dataclass import dataclass
 
 Shape = tuple[int | None, ...]
@@ -25,6 +26,18 @@ class TensorType:
 
     dtype: DType
     shape: Shape | None
+
+    def __eq__(self, other: Any) -> bool:
+        """Return True if two types are equal whatever open sizes are."""
+        if not isinstance(other, TensorType) or self.dtype is not other.dtype:
+            return False
+        try:
+            return self.shape == other.shape
+        except Undecided:
+            return False
+
+    def __hash__(self) -> int:
+        return hash((self.dtype, self.shape))
 
     @property
     def rank(self) -> int | None:
@@ -66,8 +79,9 @@ def broadcast(*shapes: Shape | None) -> Shape | None:
     out: list[int | None] = []
     for axis in range(-rank, 0):
         sizes = [s[axis] for s in known if len(s) >= -axis]
-        large = {n for n in sizes if n is not None and n != 1}
+        large = {n for n in sizes if n is not None and (isinstance(n, Size) or n != 1)}
         if len(large) > 1:
+            _check_closed(large)
             require(
                 False,
                 f"shapes {' and '.join(map(shape_text, known))} do not broadcast: axis {axis} has sizes "
@@ -76,6 +90,13 @@ def broadcast(*shapes: Shape | None) -> Shape | None:
             )
         out.append(large.pop() if large else None if None in sizes else 1)
     return tuple(out)
+
+
+def _check_closed(sizes: Iterable[AnySize]) -> None:
+    """Raise Undecided for different sizes that may be equal in a run, or 1, since one of them is open."""
+    first, second, *_ = sorted(sizes, key=str)
+    if any(isinstance(n, Size) for n in sizes):
+        raise Undecided(f"{first!r} broadcasts with {second!r}", (first, second))
 
 
 def operand_shape(dims: Sequence[int | None] | None, name: str) -> Shape | None:
@@ -91,7 +112,7 @@ def operand_shape(dims: Sequence[int | None] | None, name: str) -> Shape | None:
     if dims is None:
         return None
     hint = "sizes are whole numbers, 0 or more"
-    require(all(n is None or isinstance(n, int) for n in dims), f"{name} is {shown(dims)}", hint)
+    require(all(n is None or isinstance(n, AnySize) for n in dims), f"{name} is {shown(dims)}", hint)
     require(all(n is None or n >= 0 for n in dims), f"{name} {list(dims)} has a negative size")
     return tuple(dims)
 

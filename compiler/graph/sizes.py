@@ -14,10 +14,11 @@ knows nothing of open sizes is never wrong about them.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 MOST = (1 << 31) - 1  # the greatest value of a symbol
+OPEN_TEXT = "open<"  # how the text of a size begins: generated code that holds it takes it for a number
 NOMINAL = 64  # the value of a symbol in estimates, which must not depend on the sizes that come first
 
 
@@ -41,7 +42,7 @@ class Quotient:
 
     def __init__(self, dividend: Size, divisor: int) -> None:
         self.dividend, self.divisor = dividend, divisor
-        self.key = f"(({dividend}) // {divisor})"
+        self.key = f"(({dividend!r}) // {divisor})"
 
     def __eq__(self, other: Any) -> bool:
         return isinstance(other, Quotient) and self.key == other.key
@@ -53,7 +54,25 @@ class Quotient:
         return self.key
 
 
-Atom = str | Quotient  # the name of a symbol, or what is no polynomial
+class AtLeastOne:
+    """A size, or 1 where that is less."""
+
+    __slots__ = ("size", "key")
+
+    def __init__(self, size: Size) -> None:
+        self.size, self.key = size, f"max({size!r}, 1)"
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, AtLeastOne) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __str__(self) -> str:
+        return self.key
+
+
+Atom = str | Quotient | AtLeastOne  # the name of a symbol, or what is no polynomial
 Monomial = tuple[Atom, ...]
 
 
@@ -110,7 +129,7 @@ class Size:
         if not isinstance(other, int):
             return NotImplemented
         if other < 1:
-            raise Undecided(f"{self} // {other}")
+            raise Undecided(f"{self!r} // {other!r}")
         whole = _made({m: f // other for m, f in self.terms.items() if f % other == 0 or not m})
         rest = _made({m: f for m, f in self.terms.items() if f % other and m})
         constant = self.terms.get((), 0) % other
@@ -121,7 +140,7 @@ class Size:
     def __rfloordiv__(self, other: Any) -> Any:
         if other == 0 and bounds(self)[0] > 0:
             return 0
-        raise Undecided(f"{other} // {self}")
+        raise Undecided(f"{other!r} // {self!r}")
 
     def __mod__(self, other: Any) -> Any:
         return self - self // other * other
@@ -144,7 +163,7 @@ class Size:
             return False
         if apart.terms.get((), 0) % math.gcd(*(factor for m, factor in apart.terms.items() if m)):
             return False
-        raise Undecided(f"{self} == {other}", (self, other))
+        raise Undecided(f"{self!r} == {other!r}", (self, other))
 
     def __hash__(self) -> int:
         return self._hash
@@ -162,18 +181,21 @@ class Size:
         return not _less(self, other)
 
     def __bool__(self) -> bool:
-        return not self == 0
+        return self != 0
 
     # As a number
 
     def __index__(self) -> int:
-        raise Undecided(f"the value of {self}")
+        raise Undecided(f"the value of {self!r}")
 
     def __int__(self) -> int:
-        raise Undecided(f"the value of {self}")
+        raise Undecided(f"the value of {self!r}")
 
     def __float__(self) -> float:
-        raise Undecided(f"the value of {self}")
+        raise Undecided(f"the value of {self!r}")
+
+    def __format__(self, form: str) -> str:
+        return f"{OPEN_TEXT}{self!r}>"
 
     def __repr__(self) -> str:
         texts = []
@@ -212,23 +234,40 @@ def evaluate(size: AnySize, values: Mapping[str, int]) -> int:
     total = 0
     for monomial, factor in _terms(size).items():
         for atom in monomial:
-            factor *= (
-                values[atom] if isinstance(atom, str) else evaluate(atom.dividend, values) // atom.divisor
-            )
+            factor *= _atom_value(atom, values)
         total += factor
     return total
 
 
 def symbols(size: AnySize) -> frozenset[str]:
     """Return the names of the symbols that a size depends on."""
-    atoms = [atom for monomial in _terms(size) for atom in monomial]
-    inner = (symbols(a.dividend) for a in atoms if isinstance(a, Quotient))
-    return frozenset(a for a in atoms if isinstance(a, str)).union(*inner)
+    found: set[str] = set()
+    for atom in {atom for monomial in _terms(size) for atom in monomial}:
+        found |= {atom} if isinstance(atom, str) else symbols(_inner(atom))
+    return frozenset(found)
+
+
+def positive(size: AnySize) -> AnySize:
+    """Return a size, or 1 where it is less: to divide by."""
+    if not isinstance(size, Size):
+        return max(size, 1)
+    return size if bounds(size)[0] > 0 else Size({(AtLeastOne(size),): 1})
 
 
 class _Nominal(dict[str, int]):
     def __missing__(self, name: str) -> int:
         return NOMINAL
+
+
+def same(a: AnySize, b: AnySize) -> bool:
+    """Return True if two sizes are equal whatever the symbols are. False tells nothing of open sizes."""
+    apart = a - b
+    return isinstance(apart, int) and apart == 0
+
+
+def same_shape(a: Sequence[AnySize], b: Sequence[AnySize]) -> bool:
+    """Return True if two shapes are equal whatever the symbols are."""
+    return len(a) == len(b) and all(map(same, a, b))
 
 
 def estimate(size: AnySize) -> int:
@@ -239,11 +278,6 @@ def estimate(size: AnySize) -> int:
 def is_open(shape: Any) -> bool:
     """Return True if a size of a shape is open."""
     return any(isinstance(n, Size) for n in shape)
-
-
-def largest(a: AnySize, b: AnySize) -> AnySize:
-    """Return the greater one of two sizes, if it is the same for all values of the symbols."""
-    return a if a >= b else b
 
 
 def _terms(size: AnySize) -> Mapping[Monomial, int]:
@@ -262,10 +296,25 @@ def _order(term: tuple[Monomial, int]) -> tuple[int, str]:
     return -len(term[0]), "*".join(map(str, term[0]))
 
 
+def _inner(atom: Quotient | AtLeastOne) -> Size:
+    return atom.dividend if isinstance(atom, Quotient) else atom.size
+
+
+def _atom_value(atom: Atom, values: Mapping[str, int]) -> int:
+    match atom:
+        case Quotient():
+            return evaluate(atom.dividend, values) // atom.divisor
+        case AtLeastOne():
+            return max(evaluate(atom.size, values), 1)
+    return values[atom]
+
+
 def _atom_bounds(atom: Atom) -> tuple[int, int]:
     if isinstance(atom, str):
         return 0, MOST
-    least, most = bounds(atom.dividend)
+    least, most = bounds(_inner(atom))
+    if isinstance(atom, AtLeastOne):
+        return max(least, 1), max(most, 1)
     return least // atom.divisor, most // atom.divisor
 
 
@@ -276,7 +325,7 @@ def _less(a: AnySize, b: AnySize) -> bool:
         return True
     if most <= 0:
         return False
-    raise Undecided(f"{a} < {b}")
+    raise Undecided(f"{a!r} < {b!r}")
 
 
 def _quotient(size: Size, divisor: Size) -> AnySize:
@@ -298,4 +347,4 @@ def _quotient(size: Size, divisor: Size) -> AnySize:
         whole, left = whole + part, left - divisor * part
     if isinstance(left, int) and left == 0:
         return whole
-    raise Undecided(f"{size} // {divisor}")
+    raise Undecided(f"{size!r} // {divisor!r}")

@@ -223,6 +223,13 @@ class Reduce(Expr):
         return _intern(cls, key, value.dtype, (value,), axes=axes, combine=combine, value=value)
 
 
+def number(value: int | float | bool | Size, dtype: DType) -> Expr:
+    """A number of a dtype. An open size is known when the kernel runs."""
+    if not isinstance(value, Size):
+        return Const(value, dtype)
+    return Extent(value) if dtype is int64 else Scalar("cast", (Extent(value),), dtype)
+
+
 def identity(combine: str, dtype: DType) -> Const:
     """The neutral element of a combiner: 0 for add, -inf (or the least integer) for maximum, and so on."""
     match combine:

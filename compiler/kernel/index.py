@@ -19,7 +19,18 @@ from dataclasses import field
 from itertools import chain
 
 from staticgraph.compiler.graph.dtypes import DType, bool_, int64
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Reduce, Scalar, rebuild, unknown, walk
+from staticgraph.compiler.graph.sizes import bounds as size_bounds
+from staticgraph.compiler.kernel.expr import (
+    Const,
+    Expr,
+    Extent,
+    Index,
+    Reduce,
+    Scalar,
+    rebuild,
+    unknown,
+    walk,
+)
 from staticgraph.compiler.kernel.stmt import Buffer
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -161,7 +172,7 @@ def _form(node: Expr) -> Affine:
     match node:
         case Const(value) if not isinstance(value, float):
             return Affine({}, int(value))
-        case Index(_, 1):
+        case Index(_, int(1)):
             return Affine()
         case Scalar("add", (a, b)):
             return linear(a) + linear(b)
@@ -197,7 +208,9 @@ def _range(node: Expr, ranges: Sequence[Range]) -> Range:
         case Const(value) if not isinstance(value, float):
             return int(value), int(value)
         case Index(_, extent):
-            return 0, max(extent - 1, 0)
+            return 0, max(size_bounds(extent)[1] - 1, 0)
+        case Extent(size):
+            return size_bounds(size)
         case Reduce():
             return UNKNOWN
         case Scalar(op, args):
@@ -239,7 +252,7 @@ def _floor(value: int | float, divisor: int | float) -> int | float:
 
 def _simplest(node: Expr) -> Expr:
     match node:
-        case Index(_, 1):
+        case Index(_, int(1)):
             return Const(0, int64)
         case Scalar("add" | "sub" | "mul" | "neg", _, dtype) if dtype is int64:
             return _sum(node)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Scalar
 from staticgraph.compiler.kernel.index import Affine, affine, bounds
@@ -30,6 +31,9 @@ def padded_load(read: Callable[[tuple[Expr, ...]], Expr], at: Sequence[Expr], sh
     conditions: list[Expr] = []
     places: list[Expr] = []
     for place, extent in zip(at, shape, strict=True):
+        if isinstance(place, Index) and same(place.extent, extent):
+            places.append(place)
+            continue
         low, high = bounds(place)
         if low < 0:
             conditions.append(scalar.ge(place, 0))

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import bisect
 import heapq
+import math
 from collections.abc import Hashable, Mapping
 from typing import TypeVar
 
 import numpy as np
 
+from staticgraph.compiler.graph.sizes import AnySize, Size
 from staticgraph.compiler.kernel.stmt import padded
+from staticgraph.compiler.lower.program import OpenPlace
 
 Key = TypeVar("Key", bound=Hashable)
 Lifetime = tuple[int, int, int]  # size in bytes, the instruction that writes it, the last that reads it
@@ -35,6 +38,44 @@ def plan_arena(lifetimes: Mapping[Key, Lifetime]) -> tuple[dict[Key, int], int]:
         if less < size:
             return better, less
     return offsets, size
+
+
+def plan_open(
+    lifetimes: Mapping[Key, tuple[AnySize, int, int]],
+) -> tuple[dict[Key, int | OpenPlace], AnySize]:
+    """Places of buffers of which some have open sizes, and the size of the arena.
+
+    Buffers whose sizes are multiples of one unit, such as the rows of a batch, share memory among themselves:
+    what does not overlap for one value of the unit does not for any.
+
+    >>> from staticgraph.compiler.graph.sizes import symbol
+    >>> rows = symbol("rows")
+    >>> places, size = plan_open({"a": (64 * rows, 0, 1), "b": (128 * rows, 1, 2), "c": (4, 2, 3)})
+    >>> places["b"].offset, places["c"], size
+    (64, 0, 192*rows + 64)
+    """
+    units: dict[AnySize, dict[Key, Lifetime]] = {1: {}}
+    for key, (size, born, last) in lifetimes.items():
+        unit, count = _in_units(size)
+        units.setdefault(unit, {})[key] = count, born, last
+    closed = units.pop(1)
+    places: dict[Key, int | OpenPlace]
+    places, end = plan_arena(closed)
+    base: AnySize = end
+    for unit, lives in units.items():
+        offsets, end = plan_arena(lives)
+        for key, start in offsets.items():
+            places[key] = OpenPlace(base, unit, start, start + _room(lives[key][0]))
+        base += unit * end
+    return places, base
+
+
+def _in_units(size: AnySize) -> tuple[AnySize, int]:
+    """A size as a number of units: the polynomial without the common factor of its coefficients."""
+    if not isinstance(size, Size):
+        return 1, size
+    count = math.gcd(*size.terms.values())
+    return size // count, count
 
 
 def fullest(lifetimes: Mapping[Key, Lifetime]) -> tuple[int, int]:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Container, Iterable
 
 from staticgraph.compiler.graph.dtypes import FLOATING
+from staticgraph.compiler.graph.sizes import estimate
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce, Scalar, walk
 from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
@@ -89,7 +90,7 @@ def _in_nest(nest: Nest, rows: tuple[Index, ...], local: Container[str]) -> int:
 def _in_body(body: Iterable[Stmt], times: int) -> int:
     total = 0
     for stmt in body:
-        inside = times * stmt.index.extent if isinstance(stmt, Loop) else times
+        inside = times * estimate(stmt.index.extent) if isinstance(stmt, Loop) else times
         counted = sum(_flops(e.op) for e in _arithmetic(expressions(stmt)) if isinstance(e, Scalar))
         total += times * counted + _in_body(inner(stmt), inside)
     return total
@@ -112,4 +113,4 @@ def _bytes(buffers: Iterable[Buffer]) -> int:
 
 
 def _times(indices: Iterable[Index]) -> int:
-    return math.prod(index.extent for index in indices)
+    return estimate(math.prod(index.extent for index in indices))

@@ -15,6 +15,7 @@ from staticgraph.compiler.graph.builder import number
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
 from staticgraph.compiler.graph.function import Node, Value
+from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, substitute, walk
 from staticgraph.compiler.kernel.form import StagedForm, Updates
 from staticgraph.compiler.kernel.in_bounds import OutOfBoundsError, in_bounds
@@ -68,7 +69,7 @@ def _bounded(work: Loops | Kernel) -> Loops | Kernel:
 
 
 def _bounded_nest(nest: Nest, buffers: Mapping[str, Buffer]) -> Nest:
-    if any(i.extent == 0 for i in nest.domain):
+    if any(same(i.extent, 0) for i in nest.domain):
         return nest
     stores: Any = in_bounds(nest.stores, buffers)
     return nest if stores is nest.stores else replace(nest, stores=stores)
@@ -111,7 +112,7 @@ class _Puller:
         stores: list[tuple[tuple[Index, ...], Store]] = []
         numbers: dict[tuple[int, ...], int] = {}  # by shape
         covered = sum(math.prod(piece.shape) for piece, _ in pieces(assembled))
-        if covered != assembled.outputs[0].size:  # what no piece covers would be what lay there before
+        if not same(covered, assembled.outputs[0].size):  # what no piece covers would be what lay there before
             size = assembled.outputs[0].size
             raise OutOfBoundsError(f"its parts have {covered} elements, and its result has {size}")
         for piece, formula in pieces(assembled):
@@ -243,6 +244,6 @@ def first_store(body: tuple[Stmt, ...]) -> Store | None:
         first = first.body[0]
     if not isinstance(first, Store) or first.at != tuple(loops):
         return None
-    zeros: dict[Expr, Expr] = {i: Const(0, int64) for i in loops if i.extent == 1}
+    zeros: dict[Expr, Expr] = {i: Const(0, int64) for i in loops if same(i.extent, 1)}
     at = tuple(zeros.get(i, i) for i in loops)
     return Store(first.buffer, at, substitute(first.value, zeros))

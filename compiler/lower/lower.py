@@ -14,8 +14,9 @@ from staticgraph.compiler.fusion.group import Fusion, Group, is_alias, is_contro
 from staticgraph.compiler.fusion.inline_element import template
 from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.graph.opdef import Kind
+from staticgraph.compiler.graph.sizes import AnySize, estimate, is_open
 from staticgraph.compiler.kernel.expr import Reduce
-from staticgraph.compiler.lower.buffer_assignment import fullest, plan_arena
+from staticgraph.compiler.lower.buffer_assignment import fullest, plan_arena, plan_open
 from staticgraph.compiler.lower.constants import ConstantPool, Constants
 from staticgraph.compiler.lower.control_flow import instruction, plans
 from staticgraph.compiler.lower.in_place import may_overwrite
@@ -28,6 +29,7 @@ from staticgraph.compiler.lower.program import (
     HostCall,
     Instruction,
     Launch,
+    OpenPlace,
     Program,
     Ref,
     Require,
@@ -101,7 +103,7 @@ class _Lowering:
         self.first_result = ARGUMENTS + len(self.function.params)
         outside = {*self.places, *self.alias, *map(self._base, self.function.results)}
         inside = (v for g in self.groups for v in g.outputs if v not in outside)
-        self.sizes: dict[Value | Group, int] = {v: v.size * v.dtype.size for v in inside}  # in the arena
+        self.sizes: dict[Value | Group, AnySize] = {v: v.size * v.dtype.size for v in inside}  # in the arena
         inner = partial(_inner, fuse, kernels)
         control = {g.root: g for g in self.groups if is_control(g.root)}
         self.inner = {control[node]: plan for node, plan in plans(control, inner).items()}
@@ -115,7 +117,7 @@ class _Lowering:
 
     def spare_arena(self) -> None:
         """If the arena is large, rematerialise values that take little time beside the step's arithmetic."""
-        if sum(self.sizes.values()) > LARGE_ARENA:
+        if sum(map(estimate, self.sizes.values())) > LARGE_ARENA:
             traffic = _flops(self.function.nodes) * _BYTES_PER_FLOP
             self.groups = [item.group for item in spared(self._items(), self.sizes, traffic)]
 
@@ -171,6 +173,7 @@ class _Lowering:
             arena,
             self.pool.constants(),
             self.fullest,
+            places=tuple(self.open),
         )
 
     def _ordered(self, groups: list[Group]) -> list[Group]:
@@ -307,7 +310,7 @@ class _Lowering:
         if self.may_stop and self.updates:
             left = 0.0
             for number, group in reversed([*enumerate(self.groups)]):
-                outputs = sum(v.size * v.dtype.size for v in group.outputs)
+                outputs = sum(estimate(v.size) * v.dtype.size for v in group.outputs)
                 left += (
                     _flops(group.nodes) / CPU.sustained_flops_per_ns + outputs / CPU.sustained_bytes_per_ns
                 )
@@ -321,13 +324,19 @@ class _Lowering:
             return may_stop(group.root, self.inner[group].programs)
         return is_host(group.root)
 
-    def _place_in_arena(self) -> int:
+    def _place_in_arena(self) -> AnySize:
         lives = lifetimes(self._items(), self.sizes)
-        offsets, size = plan_arena(lives)
-        at, _ = fullest(lives)
+        places, size = plan_open(lives) if is_open(self.sizes.values()) else plan_arena(lives)
+        at, _ = fullest({version: (estimate(n), first, last) for version, (n, first, last) in lives.items()})
         live = (item for (item, _), (_, first, last) in lives.items() if first <= at <= last)
         self.fullest = tuple(v for item in live for v in self._inside(item))
-        self.versions = {version: Ref(ARENA, offset) for version, offset in offsets.items()}
+        self.open = {place: None for place in places.values() if isinstance(place, OpenPlace)}
+        first = self.first_result + len(self.function.results) + 3  # after what the host lends
+        slots = {place: first + number for number, place in enumerate(self.open)}
+        self.versions = {
+            version: Ref(slots[place]) if isinstance(place, OpenPlace) else Ref(ARENA, place)
+            for version, place in places.items()
+        }
         return size
 
     def _inside(self, item: Value | Group) -> tuple[Value, ...]:
@@ -384,7 +393,8 @@ def _flops(nodes: Iterable[Node]) -> int:
     for node in nodes:
         if node.op.kind is Kind.CONTRACTION:
             summed = (e.axes for e in template(node).order if isinstance(e, Reduce))
-            total += 2 * node.outputs[0].size * math.prod(axis.extent for axes in summed for axis in axes)
+            extents = math.prod(axis.extent for axes in summed for axis in axes)
+            total += 2 * estimate(node.outputs[0].size * extents)
         elif node.op.name == "loop" and node.attrs["exact"]:
             total += node.attrs["bound"] * _flops(node.attrs["body"].nodes)
     return total

@@ -15,6 +15,7 @@ from typing import Any
 from staticgraph.compiler.graph.function import Node, Value
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.sizes import AnySize, Size
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel
@@ -61,7 +62,7 @@ class Copy:
 
     target: Ref
     source: Ref
-    size: int
+    size: AnySize
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +158,25 @@ class Require:
     flag: Ref
 
 
+@dataclass(frozen=True, slots=True)
+class OpenPlace:
+    """Memory in the arena whose place depends on open sizes: a slot of the table has its address.
+
+    It lies `start` units after `base` and has `stop - start` units. Places that have the same unit share no
+    memory if these numbers do not overlap, and others share none.
+    """
+
+    base: AnySize
+    unit: Size
+    start: int
+    stop: int
+
+    @property
+    def offset(self) -> AnySize:
+        """Bytes from the begin of the arena."""
+        return self.base + self.unit * self.start
+
+
 Instruction = Launch | Copy | HostCall | LoopInstruction | Branch | Require
 
 
@@ -169,10 +189,11 @@ class Program:
     results: tuple[TensorType, ...]  # fetches, then new values
     fetches: int
     in_place: frozenset[int]  # arguments that their new value overwrites
-    arena: int  # bytes
+    arena: AnySize  # bytes
     constants: Constants
     fullest: tuple[Value, ...]  # what lies in the arena when most of it is in use
     watched: bool = False  # it takes so long that it looks at the watch meanwhile
+    places: tuple[OpenPlace, ...] = ()  # those of the slots after the watch
 
     @property
     def first_result(self) -> int:
@@ -195,9 +216,14 @@ class Program:
         return self.pool_slot + 1
 
     @property
-    def slots(self) -> int:
-        """The length of the table."""
+    def first_place(self) -> int:
+        """The slot of the first open place."""
         return self.watch_slot + 1
+
+    @property
+    def slots(self) -> int:
+        """The length of the table, but for the open sizes that the code of kernels asks for."""
+        return self.first_place + len(self.places)
 
     @property
     def inner(self) -> list[Program]:

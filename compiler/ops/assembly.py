@@ -13,6 +13,7 @@ from staticgraph.compiler.graph.dtypes import ANY, float32, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import method, ops
 from staticgraph.compiler.graph.shapes import TensorType, merge, normalize_axis, operand_shape, shape_text
+from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
 from staticgraph.compiler.ops.kinds import Piece, View, assembly, movement
@@ -141,6 +142,11 @@ def _pack(values: Sequence[Any], axis: int = 0, name: str | None = None) -> Any:
     return stack(list(values), axis=axis, name=name)
 
 
+def _between(count: int) -> int:
+    """Return the number of gaps between elements."""
+    return max(count - 1, 0)
+
+
 def embedded(
     inner: Sequence[int],
     low: Sequence[int],
@@ -155,7 +161,8 @@ def embedded(
     Disjoint boxes: along each axis the parts without elements are filled over the full extent of the later
     axes, and only the part with elements is divided further.
     """
-    full = [a + n + max(n - 1, 0) * gap + b for n, a, b, gap in zip(inner, low, high, interior, strict=True)]
+    sizes = zip(inner, low, high, interior, strict=True)
+    full = [a + n + _between(n) * gap + b if gap else a + n + b for n, a, b, gap in sizes]
     pieces: list[Piece] = []
 
     def fill(axis: int, start: int, count: int, step: int) -> None:
@@ -163,15 +170,15 @@ def embedded(
         offset = (*low[:axis], start, *(0 for _ in rest))
         shape = (*inner[:axis], count, *rest)
         steps = (*(gap + 1 for gap in interior[:axis]), step, *(1 for _ in rest))
-        if math.prod(shape):
+        if not same(math.prod(shape), 0):
             pieces.append(Piece(offset, shape, lambda at: filler, steps))
 
     for axis, (n, a, b, gap) in enumerate(zip(inner, low, high, interior, strict=True)):
         fill(axis, 0, a, 1)
         for k in range(gap):
-            fill(axis, a + 1 + k, max(n - 1, 0), gap + 1)
+            fill(axis, a + 1 + k, _between(n), gap + 1)
         fill(axis, full[axis] - b, b, 1)
-    if math.prod(inner):
+    if not same(math.prod(inner), 0):
         pieces.append(Piece(tuple(low), tuple(inner), element, tuple(gap + 1 for gap in interior)))
     return pieces
 
@@ -247,9 +254,8 @@ def _interior_type(x: TensorType, low: Any, high: Any, interior: Any) -> TensorT
     most = max(interior, default=0)
     require(most <= MOST_GAPS, f"interior {interior} is more than {MOST_GAPS}: each gap is written by itself")
     sizes = zip(x.shape, low, high, interior, strict=True)
-    return TensorType(
-        x.dtype, tuple(None if n is None else a + n + max(n - 1, 0) * gap + b for n, a, b, gap in sizes)
-    )
+    full = (None if n is None else a + n + (_between(n) * gap if gap else 0) + b for n, a, b, gap in sizes)
+    return TensorType(x.dtype, tuple(full))
 
 
 def _interior(x: np.ndarray, low: Any, high: Any, interior: Any) -> np.ndarray:

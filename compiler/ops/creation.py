@@ -12,8 +12,9 @@ from staticgraph.compiler.graph.errors import DtypeError, require
 from staticgraph.compiler.graph.opdef import OPS, Effect, ops
 from staticgraph.compiler.graph.shapes import TensorType, compatible, operand_shape, shape_text
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Const, Expr
+from staticgraph.compiler.kernel.expr import Const, Expr, number
 from staticgraph.compiler.ops.kinds import View, composite, movement, same_type, source, structural
+from staticgraph.compiler.ops.movement import raveled
 from staticgraph.compiler.ops.samples import Sample, real
 
 
@@ -45,6 +46,23 @@ def _fill_type(value: TensorType, dims: Any) -> TensorType:
 def fill(at: tuple[Expr, ...], value: View, *, dims: Any) -> Expr:
     """A tensor of shape `dims` with `value` everywhere."""
     return value[()]
+
+
+@source(
+    type=lambda sizes, shape, dtype: TensorType(dtype, shape),
+    numpy=lambda sizes, shape, dtype: np.array(sizes, dtype.numpy).reshape(shape),
+    samples=[
+        Sample(sizes=(3,), shape=(), dtype=int32),
+        Sample(sizes=(3, 4), shape=(2,), dtype=int64),
+        Sample(sizes=(3, 0, 1, 2), shape=(2, 2), dtype=int32),
+    ],
+)
+def extents(at: tuple[Expr, ...], *, sizes: Any, shape: Any, dtype: DType) -> Expr:
+    """Sizes of axes as an array. Some of them are open: known in a run, not before."""
+    position, found = raveled(at, shape), number(sizes[0], int64)
+    for place, size in enumerate(sizes[1:], 1):
+        found = scalar.select(scalar.read("eq", position, place), number(size, int64), found)
+    return scalar.cast(found, dtype)
 
 
 @structural(

@@ -21,7 +21,7 @@ OPS_OF = {
         "conv3d_backprop_filter depthwise_conv2d_native depthwise_conv2d_native_backprop_input "
         "depthwise_conv2d_native_backprop_filter"
     ),
-    "creation": "fill unset zeros_like ones_like range lin_space",
+    "creation": "fill extents unset zeros_like ones_like range lin_space",
     "cropping": "crop_and_resize",
     "ctc": "ctc_greedy_decoder ctc_beam_search_decoder",
     "decoding": "decode_raw decode_csv decode_compressed",

@@ -30,6 +30,7 @@ from staticgraph.compiler.graph.dtypes import ANY, EVERY, DType, bool_, float32,
 from staticgraph.compiler.graph.opdef import REQUIRED, Effect, Kind, OpDef, Param, Role, ops, register
 from staticgraph.compiler.graph.requirements import verified
 from staticgraph.compiler.graph.shapes import Shape, TensorType, broadcast, normalize_axes
+from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Reduce
 from staticgraph.compiler.kernel.stmt import Form, Stmt
 from staticgraph.compiler.support.dataclass import dataclass
@@ -58,7 +59,7 @@ class View:
         """
         zero = Const(0, int64)
         at = at[len(at) - len(self.shape) :]
-        return self[tuple(zero if n == 1 else i for n, i in zip(self.shape, at, strict=True))]
+        return self[tuple(zero if same(n, 1) else i for n, i in zip(self.shape, at, strict=True))]
 
     @property
     def rank(self) -> int:

@@ -10,6 +10,7 @@ from staticgraph.compiler.graph.dtypes import COMPLEX, FLOATING, NUMERIC, int32,
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import method, ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, broadcast, shape_text
+from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.kernel.expr import Expr, Index, Reduce
 from staticgraph.compiler.ops.kinds import View, composite, contraction
 from staticgraph.compiler.ops.samples import Sample, real
@@ -25,11 +26,12 @@ def _product_shape(a: Shape, b: Shape, swap_a: bool, swap_b: bool) -> Shape:
     left, right = _swapped(a, swap_a), _swapped(b, swap_b)
     inner, other = left[-1], right[-2]
     turned = _swapped(right, True)[-2]
+    fits = not swap_b and None not in (inner, turned) and same(inner, turned)
     require(
         inner is None or other is None or inner == other,
         f"the rows of a have length {inner} and the columns of b have length {other}"
         + (" (after transposing)" if swap_a or swap_b else ""),
-        hint=f"b is {shape_text(b)}: transpose_b would fit" if inner == turned and not swap_b else
+        hint=f"b is {shape_text(b)}: transpose_b would fit" if fits else
         "a [n, k] matrix is multiplied by a [k, m] matrix",
     )  # fmt: skip
     return (left[-2], right[-1])

@@ -21,6 +21,7 @@ from staticgraph.compiler.graph.shapes import (
     normalize_axis,
     shape_text,
 )
+from staticgraph.compiler.graph.sizes import Size, same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
 from staticgraph.compiler.ops.kinds import View, movement
@@ -38,18 +39,19 @@ def check_index(name: str, dtype: DType) -> None:
 def raveled(at: Sequence[Expr], shape: Sequence[int]) -> Expr:
     """The place of position `at` in a row-major array of this shape, counted in elements."""
     flat: Expr = Const(0, int64)
-    for i, n in zip(at, shape, strict=True):
-        flat = flat * n + i
+    for axis, (i, n) in enumerate(zip(at, shape, strict=True)):
+        flat = flat * n + i if axis else i
     return flat
 
 
 def unraveled(flat: Expr, shape: Sequence[int]) -> tuple[Expr, ...]:
     """The position at place `flat` of a row-major array of this shape."""
-    at, stride = [], math.prod(shape)
-    for axis, n in enumerate(shape):
-        stride //= max(n, 1)
-        at.append(flat // stride % n if axis else flat // stride)
-    return tuple(at)
+    at: list[Expr] = []
+    stride: Any = 1
+    for n in reversed(shape):
+        at.append(flat // stride % n if len(at) < len(shape) - 1 else flat // stride)
+        stride *= n if isinstance(n, Size) else max(n, 1)
+    return tuple(reversed(at))
 
 
 def reshaped(tensor: Shape | None, shape: Shape | None) -> Shape | None:
@@ -71,6 +73,8 @@ def reshaped(tensor: Shape | None, shape: Shape | None) -> Shape | None:
             hint="the number of elements stays the same; -1 stands for the size that makes it so",
         )
         return shape
+    if isinstance(rest, Size):  # an open size is not 0 here, though it may be 0 in a run
+        return tuple(size // rest if d in free else n for d, n in enumerate(shape))
     fits = size % rest == 0 if rest else size == 0
     require(
         fits,
@@ -285,7 +289,8 @@ def _tile_grad(g: Any, y: Any, input: Any, multiples: Any) -> tuple[Any]:
 )
 def tile(at: tuple[Expr, ...], input: View, *, multiples: Any) -> Expr:
     """The input repeated multiples[i] times along axis i."""
-    return input[tuple(i % n if n else i for i, n in zip(at, input.shape, strict=True))]
+    axes = zip(at, input.shape, multiples, strict=True)
+    return input[tuple(i if m == 1 or same(n, 0) else i % n for i, n, m in axes)]
 
 
 def _reversed_axes(axis: Any, rank: int) -> tuple[int, ...]:

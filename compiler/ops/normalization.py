@@ -11,6 +11,7 @@ from staticgraph.compiler.graph.dtypes import FLOATING, float32, int64
 from staticgraph.compiler.graph.errors import DtypeError, OperandError, require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, merge, normalize_axis
+from staticgraph.compiler.graph.sizes import AnySize, is_open, positive
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Reduce
 from staticgraph.compiler.ops.kinds import View, composite, windowed
@@ -239,8 +240,15 @@ def _batch_norm_grad(
     if g[1] is not None:
         dx = dx + over.beside(g[1]) / over.count
     if g[2] is not None:
-        dx = dx + over.beside(g[2]) * centered * (2 / max(over.count - 1, 1))
+        dx = dx + over.beside(g[2]) * centered * _ratio(x, 2, positive(over.count - 1))
     return ops.cast(dx, dtype=narrow), d_scale, d_offset, None, None
+
+
+def _ratio(x: Any, a: AnySize, b: AnySize) -> Any:
+    """Return a / b as a factor for `x`; if one of them is open, it is computed in the run."""
+    if not is_open((a, b)):
+        return a / b
+    return ops.realdiv(x.recorder.constant(a, x.dtype), x.recorder.constant(b, x.dtype))
 
 
 def _used(count: int, is_training: bool, **_: Any) -> range:
@@ -271,7 +279,7 @@ def fused_batch_norm(
     wide = ops.cast(x, dtype=scale.dtype)
     if is_training:
         center, spread = over.moments(wide)
-        mean, variance = over.vector(center), over.vector(spread) * (over.count / max(over.count - 1, 1))
+        mean, variance = over.vector(center), over.vector(spread) * _ratio(x, over.count, positive(over.count - 1))
     else:
         center, spread = over.beside(mean), over.beside(variance)
     y = (wide - center) * (ops.rsqrt(spread + epsilon) * over.beside(scale)) + over.beside(offset)

@@ -11,6 +11,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import BOOLEAN, FLOATING, NUMERIC, REAL, bool_
 from staticgraph.compiler.graph.opdef import method, ops
 from staticgraph.compiler.graph.shapes import TensorType, normalize_axes
+from staticgraph.compiler.graph.sizes import positive
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.ops.kinds import composite, reduced_shape, reduction
 from staticgraph.compiler.ops.samples import Sample, distinct, real, truth
@@ -59,7 +60,7 @@ def _prod_grad(g: Any, y: Any, x: Any, axis: Axis, keepdims: bool) -> tuple[Any]
     order = [d for d in range(x.rank) if d not in axes] + list(axes)
     moved = ops.transpose(x, perm=order)
     rows = ops.reshape(
-        moved, shape=(x.size // max(1, count_along(x.shape, axis)), count_along(x.shape, axis))
+        moved, shape=(x.size // positive(count_along(x.shape, axis)), count_along(x.shape, axis))
     )
     others = ops.cumprod(rows, axis=1, exclusive=True) * ops.cumprod(
         rows, axis=1, exclusive=True, reverse=True
@@ -170,7 +171,7 @@ def _mean(x: np.ndarray, axis: Axis, keepdims: bool) -> np.ndarray:
 @composite(
     tf="Mean", wide=True, type=_reduced_type, numpy=_mean, dtypes=NUMERIC,
     operands={"axis": "reduction_indices"}, samples=_samples(real),
-    grad=lambda g, y, x, axis, keepdims: (spread(g, x, axis) / max(1, count_along(x.shape, axis)),),
+    grad=lambda g, y, x, axis, keepdims: (spread(g, x, axis) / positive(count_along(x.shape, axis)),),
 )  # fmt: skip
 def reduce_mean(input_tensor: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Mean of the elements along `axis`: NaN where there are none.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from staticgraph.compiler.graph.dtypes import ANY, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, check_parts, normalize_axis, shape_text
+from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.kernel.expr import Const, Expr
 from staticgraph.compiler.ops.assembly import spread_apart
 from staticgraph.compiler.ops.kinds import View, composite, movement
@@ -219,15 +219,15 @@ def _strided_grad(
     from, in the input's order and with zeros around them.
     """
     spans = resolve(input_.shape, begin, end, strides, **masks).spans
-    counts = [s.count or 0 for s in spans]
-    if math.prod(counts) == 0:
+    counts = [0 if s.count is None else s.count for s in spans]
+    if any(same(n, 0) for n in counts):
         return (ops.zeros_like(input_),)
     g = ops.reshape(g, shape=counts)
     backwards = tuple(d for d, s in enumerate(spans) if s.step < 0)
     if backwards:
         g = ops.reverse(g, axis=backwards)
     low = [s.start if s.step > 0 else s.start + (n - 1) * s.step for s, n in zip(spans, counts, strict=True)]
-    gaps = [abs(s.step) - 1 if n > 1 else 0 for s, n in zip(spans, counts, strict=True)]
+    gaps = [abs(s.step) - 1 if abs(s.step) > 1 and n > 1 else 0 for s, n in zip(spans, counts, strict=True)]
     high = [m - a - n - (n - 1) * gap for m, a, n, gap in zip(input_.shape, low, counts, gaps, strict=True)]
     if not any(gaps):
         return (ops.pad(g, paddings=tuple(zip(low, high, strict=True))),)

@@ -174,7 +174,7 @@ def _shape_static(types: list[TensorType], values: list[Any], out_type: DType) -
 
 
 def _size_static(types: list[TensorType], values: list[Any], out_type: DType) -> Any:
-    return np.array(types[0].size, out_type.numpy) if types[0].is_static else None
+    return types[0].size if types[0].is_static else None
 
 
 @structural(

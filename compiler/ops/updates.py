@@ -13,6 +13,7 @@ import math
 from collections.abc import Sequence
 
 from staticgraph.compiler.graph.dtypes import bool_, int32, int64, uint32
+from staticgraph.compiler.graph.sizes import is_open
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Scalar, substitute, walk
 from staticgraph.compiler.kernel.form import Selection, StagedForm, Updates
@@ -50,6 +51,8 @@ def in_order(
     count = math.prod(index.extent for index in outer)
     shape = out.shape[: len(out.shape) - len(columns)]
     rows = math.prod(shape)
+    if is_open((count, *out.shape)):
+        return None
     if not 0 < count < int32.max or not 0 < rows < int32.max or 0 in out.shape:
         return None
     change = _Change.of(out[write.at], write.value)

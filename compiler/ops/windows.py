@@ -36,6 +36,8 @@ class Window:
     @property
     def count(self) -> int:
         """The number of positions of the window."""
+        if (self.size, self.stride, self.before, self.after) == (1, 1, 0, 0):
+            return self.length
         return max(0, (self.length + self.before + self.after - self.reach - 1) // self.stride + 1)
 
 
@@ -54,8 +56,8 @@ def positions(
         f"a window of {reach} elements is too long",
         f"{LONGEST} is the most",
     )
-    if length is None:
-        return None
+    if length is None or (reach == 1 and stride == 1 and not any(extra)):
+        return length
     if padding == "SAME":
         most = max(2 * length, LONGEST_PADDED)
         require(
@@ -87,7 +89,7 @@ def window(
     length: int, size: int, stride: int, dilation: int, padding: str, extra: tuple[int, int] = (0, 0)
 ) -> Window:
     """The window of one axis. SAME: as many positions as strides fit, an odd padding element at the end."""
-    if padding == "SAME":
+    if padding == "SAME" and (size > 1 or stride > 1):
         count = -(-length // stride)
         total = max(0, (count - 1) * stride + (size - 1) * dilation + 1 - length)
         extra = (total // 2, total - total // 2)

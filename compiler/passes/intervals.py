@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from functools import reduce
 
 from staticgraph.compiler.graph.function import Function, Node, Value
+from staticgraph.compiler.graph.sizes import bounds, same
 from staticgraph.compiler.passes.trip_count import conjuncts, plain, step_of
 
 Interval = tuple[float, float]  # the least and the greatest
@@ -69,7 +70,7 @@ class Intervals:
         if name in _POSITIONS and value.index == _POSITIONS[name]:
             shape = node.inputs[0].shape
             axis = node.attrs.get("axis", -1)
-            return 0, max(shape[axis or 0] if name != "top_k" else shape[-1], 1) - 1
+            return 0, max(bounds(shape[axis or 0] if name != "top_k" else shape[-1])[1], 1) - 1
         match name, given:
             case "minimum", [a, b]:
                 return min(a[0], b[0]), min(a[1], b[1])
@@ -96,7 +97,7 @@ class Intervals:
                 return 0, next(v for v in node.inputs if v.dtype.is_floating).shape[-1] - 1
             case "branch", _:
                 return self._of_branch(value)
-        if name in _MOVES and given and all(v.size for v in node.inputs):
+        if name in _MOVES and given and not any(same(v.size, 0) for v in node.inputs):
             return _union(given)
         return None
 

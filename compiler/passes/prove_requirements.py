@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.graph.function import Function, Node, Value, transform
+from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.ops.control_flow import functions
 from staticgraph.compiler.passes.intervals import Interval, Intervals
 from staticgraph.compiler.passes.trip_count import plain
@@ -76,7 +77,7 @@ def _branch(node: Node, inputs: tuple[Value, ...], intervals: Intervals) -> Sequ
 def _holds(node: Node, intervals: Intervals) -> bool:
     """Return if a requirement holds for all numbers that its input may be."""
     x, attrs = node.inputs[0], node.attrs
-    if not x.size:
+    if same(x.size, 0):
         return True
     match node.op.name:
         case "in_range":

@@ -10,6 +10,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.function import Node, Value
 from staticgraph.compiler.graph.opdef import OpDef, recording
 from staticgraph.compiler.graph.provenance import Provenance
+from staticgraph.compiler.graph.sizes import same_shape
 from staticgraph.compiler.rewrite.pattern import Bindings, Pattern, Use, as_pattern, build, head, match
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -73,7 +74,7 @@ class Rule:
                 made = graph.constant(made, value.dtype)
             if made.dtype is not value.dtype:
                 return None
-            return made if made.shape == value.shape else ops.broadcast_to(made, shape=value.shape)
+            return made if same_shape(made.shape, value.shape) else ops.broadcast_to(made, shape=value.shape)
 
     def __repr__(self) -> str:
         return f"{self.name}: {self.left!r} -> {self.right!r}"

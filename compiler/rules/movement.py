@@ -8,6 +8,7 @@ from __future__ import annotations
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.shapes import normalize_axes
+from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.rewrite.pattern import attributes, compute, variables
 from staticgraph.compiler.rewrite.rule import RuleSet, rule
 
@@ -40,12 +41,12 @@ def without(x: Value, p: Axes) -> tuple[int, ...]:
 
 def is_whole(x: Value, p: tuple[int, ...]) -> bool:
     """Return True if a reshape or broadcast to `p` changes nothing."""
-    return len(p) == x.rank and all(n in (-1, m) for n, m in zip(p, x.shape, strict=True))
+    return len(p) == x.rank and all(same(n, -1) or same(n, m) for n, m in zip(p, x.shape, strict=True))
 
 
 def over_ones(x: Value, p: Axes, **_: object) -> bool:
     """Return True if a reduction only combines axes of size one, so that nothing is combined."""
-    return all(x.shape[a] == 1 for a in normalize_axes(p, x.rank))
+    return all(same(x.shape[a], 1) for a in normalize_axes(p, x.rank))
 
 
 movement = RuleSet(

@@ -13,6 +13,7 @@ from staticgraph.compiler.graph.sizes import (
     bounds,
     estimate,
     evaluate,
+    positive,
     symbol,
     symbols,
 )
@@ -33,6 +34,7 @@ SIZES = st.recursive(
         | st.builds(lambda a, b: a * b, inner, inner)
         | st.builds(lambda a, n: a // n, inner, st.integers(1, 8))
         | st.builds(lambda a, n: a % n, inner, st.integers(1, 8))
+        | st.builds(positive, inner)
     ),
     max_leaves=6,
 )
@@ -46,6 +48,7 @@ def test_arithmetic_is_that_of_the_values(a, b):
         assert at(a * b, x, y) == at(a, x, y) * at(b, x, y)
         assert at(a // 3, x, y) == at(a, x, y) // 3
         assert at(a % 3, x, y) == at(a, x, y) % 3
+        assert at(positive(a), x, y) == max(at(a, x, y), 1)
 
 
 @given(SIZES, SIZES)

@@ -39,8 +39,8 @@ def static_value(walk: Walk, tensor: Tensor) -> np.ndarray | Needs:
     if (needs := walk.lacking([tensor])) is not None:
         return needs
     value = walk.feeds.known(walk.value(tensor))
-    if value.constant is not None:
-        return value.constant
+    if value.known is not None:
+        return value.known
     below = {v for node in toposort([value]) for v in node.outputs}
     feeds = tuple(t for t, param in walk.feeds.params.items() if param in below)
     params = [v for v in below if v.node.op.name == "parameter"]

@@ -16,6 +16,7 @@ from dataclasses import field
 
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.graph.sizes import OPEN_TEXT, Undecided
 from staticgraph.compiler.support.dataclass import dataclass
 
 _REGISTER = {"float16": "float", "bfloat16": "float", "float32": "float", "float64": "double", "bool": "i1"}
@@ -285,6 +286,8 @@ class Emitter:
 
 def function(text: str, needs: tuple[str, ...] = ()) -> Code:
     """The function whose definition is `text`, with `NAME` for its symbol."""
+    if OPEN_TEXT in text:
+        raise Undecided("an open size in the text of a function")
     digest = hashlib.blake2b("\n".join((text, *needs)).encode(), digest_size=12).hexdigest()
     return Code(f"k{digest}", text.replace(NAME, f"@k{digest}", 1), needs)
 

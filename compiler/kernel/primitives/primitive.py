@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from staticgraph.compiler.graph.dtypes import DType, bool_
-from staticgraph.compiler.kernel.expr import Const, Expr, Scalar
+from staticgraph.compiler.kernel.expr import Expr, Scalar, number
 from staticgraph.compiler.support.dataclass import dataclass
 
 # Kinds of dtypes.
@@ -112,7 +112,7 @@ class Primitive:
             return self.numpy(*args)
         first = 1 if self.name == "select" else 0  # a condition has a dtype of its own
         typed = [a.dtype for a in args[first:] if isinstance(a, Expr)]
-        operands = tuple(a if isinstance(a, Expr) else Const(a, typed[0]) for a in args)
+        operands = tuple(a if isinstance(a, Expr) else number(a, typed[0]) for a in args)
         if any(operand.dtype is not operands[-1].dtype for operand in operands[first:]):
             dtypes = ", ".join(o.dtype.name for o in operands)
             raise TypeError(f"{self.name} of {dtypes}: the dtypes differ")
