@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
@@ -19,6 +19,7 @@ from staticgraph.compiler.emit_step import TimeTable, Written, walk, write
 from staticgraph.compiler.fusion.fuse import fuse
 from staticgraph.compiler.fusion.group import Fusion
 from staticgraph.compiler.graph.function import Function
+from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.kernel.digest import digest
 from staticgraph.compiler.kernel.stmt import Kernel, structure
 from staticgraph.compiler.lower.interpret_initializers import by_meaning, runs_once
@@ -85,6 +86,15 @@ class Compiled(CompiledStep):
     def codes(self) -> list[Code]:
         """Every function of the step, each once."""
         return self.written.codes
+
+    @property
+    def sizes(self) -> tuple[Size, ...]:
+        """The open sizes that the code asks for, in the slots after those of the program."""
+        return self.written.sizes
+
+    def at(self, values: Mapping[str, int]) -> Compiled:
+        """The same for values of the open sizes: with the same code."""
+        return replace(self, program=self.program.at(values))
 
     @property
     def shared(self) -> int:
@@ -198,7 +208,7 @@ def _coded(
         return made
 
     step = replace(step, function=fusion.function)
-    if (use := memory_use(program, len(step.feeds), scratch=0)).peak > ADDRESSABLE:
+    if not program.is_open and (use := memory_use(program, len(step.feeds), scratch=0)).peak > ADDRESSABLE:
         raise does_not_fit(use)
     made = write(program, code, looks=clock_of(target.triple))
     report("emit_step", program, made)

@@ -5,7 +5,7 @@ calls, loops and branches.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import chain, groupby, takewhile
 
@@ -15,6 +15,7 @@ from staticgraph.compiler.codegen.llvm.clock import PORTABLE, Clock
 from staticgraph.compiler.codegen.llvm.step import step
 from staticgraph.compiler.codegen.llvm.stop import LOOK, STOPPABLE
 from staticgraph.compiler.codegen.llvm.text import Code
+from staticgraph.compiler.graph.sizes import AnySize, Size, estimate
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, padded
 from staticgraph.compiler.lower import parallel_schedule as phases
 from staticgraph.compiler.lower.program import (
@@ -41,6 +42,7 @@ from staticgraph.compiler.support.dataclass import dataclass
 
 _COPY_BYTES = 256 * 1024  # of a copy that one thread does in one go
 _MOST_COPIES = 64  # that a large one becomes
+_END = 1 << 62  # bytes: where a block of open size ends at the latest
 
 
 _Work = tuple[Launch, abi.KernelCode] | tuple[Copy, None]
@@ -52,7 +54,8 @@ class Written:
 
     `before` is the function of what is done once, however often the program runs after that. `hosted` is how
     many host calls there are in it, those of inner programs included; their numbers begin with the one that
-    the program was given.
+    the program was given. `sizes` are the open sizes that it asks for, in the slots after those of the
+    program.
     """
 
     entry: Code
@@ -64,6 +67,7 @@ class Written:
     cost: float
     hosted: int
     before: Code | None = None
+    sizes: tuple[Size, ...] = ()
 
     @property
     def codes(self) -> list[Code]:
@@ -117,9 +121,11 @@ def write(
     variables. `may_stop`: none are overwritten yet.
     """
     kernels: list[abi.KernelCode] = []
+    sizes: dict[Size, int] = {}  # the slot of each open size
     segments: list[abi.Segment] = []
     inner: list[Written] = []
     before: list[abi.Segment] = []
+    places = _open_spans(program)
     most, unwatched, committed = 0, 0.0, not may_stop
     variables = frozenset(ARGUMENTS + argument for argument in program.in_place if outermost)
     if not all(isinstance(i, Launch | Copy) for i in program.instructions):
@@ -132,9 +138,11 @@ def write(
             match instruction:
                 case Launch():
                     kernels.append(emit(instruction))
+                    _find_slots(sizes, kernels[-1].sizes, program)
                     work.append((instruction, kernels[-1]))
                 case Copy():
                     work += [(copy, None) for copy in _copies(instruction)]
+                    _find_slots(sizes, (instruction.size,), program)
                 case HostCall():
                     segments.append(abi.HostCallSegment(program.host_slot, host, _entry(times, instruction)))
                     host += 1
@@ -153,7 +161,7 @@ def write(
                     control = _control(program, instruction, made)
                     segments.append(replace(control, times=_entry(times, instruction)))
         if not alone:
-            once, region, shared = _region(work, times, fixed, variables)
+            once, region, shared = _region(work, times, fixed, variables, places, sizes)
             unwatched += region.cost
             watched = unwatched >= STOPPABLE and region.committing > 0 and not committed
             segments.append(replace(region, watched=watched))
@@ -171,8 +179,15 @@ def write(
         tuple(kernels), tuple(segments), tuple(inner),
         max([most, *(each.shared for each in inner)]),
         max([0, *(k.private_bytes for k in kernels), *(each.private for each in inner)]),
-        cost, inner_host - first_host, prepare,
+        cost, inner_host - first_host, prepare, tuple(sizes),
     )  # fmt: skip
+
+
+def _find_slots(sizes: dict[Size, int], asked: Iterable[AnySize], program: Program) -> None:
+    """Give open sizes slots after those of the program."""
+    for size in asked:
+        if isinstance(size, Size):
+            sizes.setdefault(size, program.slots + len(sizes))
 
 
 def walk(
@@ -269,13 +284,19 @@ def _inner(program: Program, inner: Inner, written: Written, places: Sequence[Re
 
 
 def _region(
-    work: Sequence[_Work], times: TimeTable | None, fixed: Collection[int], variables: Collection[int]
+    work: Sequence[_Work],
+    times: TimeTable | None,
+    fixed: Collection[int],
+    variables: Collection[int],
+    places: Mapping[int, phases.ByteSpan],
+    sizes: Mapping[Size, int],
 ) -> tuple[abi.RegionSegment, abi.RegionSegment, int]:
     """Instructions without host calls as two regions, what is done once and what is done in every run, and
     the shared scratch memory that they need. The slots `fixed` hold the same in every run; those of
-    `variables` are of such that are overwritten.
+    `variables` are of such that are overwritten. `places` has the memory of slots that are open places, and
+    `sizes` the slots of open sizes.
     """
-    tasks = [*map(_task, work)]
+    tasks = [_task(each, places) for each in work]
     schedule = phases.schedule(tasks, fixed)
     stages.report("parallel_schedule", tasks, schedule)
 
@@ -285,10 +306,14 @@ def _region(
                 shared = abi.BufferRef(SHARED, schedule.offsets.get(number, 0))
                 entry = _entry(times, launch, kernel.phases[phase].chunks)
                 commits = any(ref.slot in variables for ref in launch.writes)
-                return abi.KernelCall(kernel.phases[phase], tuple(map(_ref, args)), shared, entry, commits)
+                asked = tuple(sizes[size] for size in kernel.sizes)
+                return abi.KernelCall(
+                    kernel.phases[phase], tuple(map(_ref, args)), shared, entry, commits, asked
+                )
             case Copy(target, source, size) as copy, _:
-                commits = target.slot in variables
-                return abi.CopyCall(_ref(target), _ref(source), size, _entry(times, copy), commits)
+                commits, slot = target.slot in variables, sizes.get(size) if isinstance(size, Size) else None
+                count = 0 if isinstance(size, Size) else size
+                return abi.CopyCall(_ref(target), _ref(source), count, _entry(times, copy), commits, slot)
         raise AssertionError(work[number])
 
     def part(p: phases.ScheduledPart) -> abi.Part:
@@ -301,12 +326,12 @@ def _region(
     return before, made, schedule.shared
 
 
-def _task(work: _Work) -> phases.Task:
+def _task(work: _Work, places: Mapping[int, phases.ByteSpan]) -> phases.Task:
     """An instruction as the schedule sees it."""
     match work:
         case Launch(work=loops, args=args), abi.KernelCode() as kernel:
             buffers = _arguments(loops)
-            spans = [_span(ref, b.size * b.dtype.size) for ref, b in zip(args, buffers, strict=True)]
+            spans = [_span(ref, b.size * b.dtype.size, places) for ref, b in zip(args, buffers, strict=True)]
             ahead = takewhile(lambda reads: reads is not None, (phase.reads for phase in kernel.phases))
             return phases.Task(
                 tuple(phase.chunks for phase in kernel.phases),
@@ -317,7 +342,8 @@ def _task(work: _Work) -> phases.Task:
                 tuple(tuple(chain(*(spans[n] for n in reads or ()))) for reads in ahead),
             )
         case Copy(target, source, size), _:
-            return phases.Task((1,), size * CPU.copied_byte_ns, _span(source, size), _span(target, size))
+            read, written = (_span(ref, size, places) for ref in (source, target))
+            return phases.Task((1,), estimate(size) * CPU.copied_byte_ns, read, written)
     raise AssertionError(work)
 
 
@@ -327,12 +353,28 @@ def _arguments(work: Loops | Kernel) -> list[Buffer]:
     return [b for b in buffers.values() if not (b.local or b.shared)]
 
 
-def _span(ref: Ref, size: int) -> tuple[phases.ByteSpan, ...]:
+def _open_spans(program: Program) -> dict[int, phases.ByteSpan]:
+    """The memory of each slot that is an open place. Those of one unit may overlap: they count as one slot."""
+    units: dict[Size, int] = {}
+    return {
+        slot: phases.ByteSpan(program.slots + units.setdefault(p.unit, len(units)), p.start, p.stop)
+        for slot, p in enumerate(program.places, program.first_place)
+    }
+
+
+def _span(ref: Ref, size: AnySize, places: Mapping[int, phases.ByteSpan]) -> tuple[phases.ByteSpan, ...]:
+    """The memory that `size` bytes are in, for the schedule to see if it is that of other values too."""
+    if ref.slot in places:
+        return (places[ref.slot],)
+    if isinstance(size, Size):
+        return (phases.ByteSpan(ref.slot, ref.offset, _END),)
     return (phases.ByteSpan(ref.slot, ref.offset, ref.offset + size),) if size else ()
 
 
 def _copies(copy: Copy) -> list[Copy]:
     """A large copy as several."""
+    if isinstance(copy.size, Size):
+        return [copy]
     piece = max(_COPY_BYTES, padded(-(-copy.size // _MOST_COPIES)))
     return [
         Copy(_after(copy.target, start), _after(copy.source, start), min(piece, copy.size - start))

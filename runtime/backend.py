@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from staticgraph.runtime.memory.buffer_pool import BufferPool
     from staticgraph.runtime.profiling.times import Meter
     from staticgraph.runtime.variables import VariableStore
+
+
+# Makes the executable of a step with open sizes, of the values of these, the values of the feeds that the step
+# is captured for, and the checks. Executables share the code.
+BindSizes = Callable[["Mapping[str, int]", "Sequence[tuple[int, bytes]]", "Checks | None"], "Executable"]
 
 
 class Programs(Protocol):
@@ -79,6 +84,14 @@ class Backend(Protocol):
             static: The feeds by number whose values it is captured for, with these values.
             checks: The checks of a checked step, which tell what is wrong with a run.
             fetches: What the step computes.
+        """
+
+    @property
+    def compile_open(self) -> Callable[[Step, Fetches], BindSizes] | None:
+        """Compile a step with open sizes; None if the device has no programs of this kind.
+
+        It takes the step and what it computes, and returns what gives the executable for values of the open
+        sizes. It raises Undecided if the step cannot be compiled without knowing a size.
         """
 
     def fast_path(self, programs: Programs, order: Sequence[int], store: VariableStore) -> FastPath:

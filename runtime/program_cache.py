@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler.capture.calls import NO_CALLS, Calls
 from staticgraph.compiler.capture.needs import Needs, NeedsFeeds, NeedsSegments, NeedsTypes
+from staticgraph.compiler.capture.open_shapes import OpenShapes, open_shapes
 from staticgraph.compiler.capture.step import Step, uninitialized
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.sizes import AnySize, Undecided
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.compiler.support.gc_pause import collector_paused
 from staticgraph.runtime.backend import FastPath
 from staticgraph.runtime.executable import Executable
@@ -21,10 +25,23 @@ from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.memory.aligned import from_storage, to_storage
 from staticgraph.runtime.memory.buffer_pool import BufferPool
 from staticgraph.runtime.reports.recompile_reason import CallSignature, reason
-from staticgraph.runtime.step_compiler import StepCompiler
+from staticgraph.runtime.step_compiler import Bind, StepCompiler
 from staticgraph.runtime.variables import PendingWrites, VariableStore
 
 PROGRAM_LIMIT = 128  # batches of ever new sizes must not fill the memory
+
+
+Capture = Callable[[Sequence[tuple[AnySize, ...]]], Step | Needs]  # for feeds of these shapes
+
+
+@dataclass(frozen=True, slots=True)
+class _OpenProgram:
+    """A program for all values of the open sizes in `shapes`, and what else it is good for."""
+
+    shapes: OpenShapes
+    statics: tuple[tuple[int, bytes], ...]
+    types: tuple[TensorType | None, ...]
+    bind: Bind
 
 
 class ProgramCache:
@@ -57,6 +74,8 @@ class ProgramCache:
         self.variables: tuple[Operation, ...] = ()  # whose types a signature tells
         self.recyclers = [BufferPool() for _ in fetches.tensors]
         self._programs: dict[CallSignature, Executable] = {}
+        self._open: list[_OpenProgram] = []
+        self.undecided: Undecided | None = None  # why there is no program for all sizes, if that was tried
 
     @property
     def known(self) -> list[Executable]:
@@ -91,16 +110,22 @@ class ProgramCache:
             program = self._programs.get(signature)
             if program is not None:
                 return program
+            capture = partial(self.step, static={self.feeds[i]: arrays[i] for i in self.static}, types=types)
+            if (program := self._bound(signature, capture)) is not None:
+                return program
             why = reason(signature, [*self._programs], self.feeds, self.variables)
             if started is None:
                 self.compiler.allow(self.fetches, why)
                 started = time.perf_counter()
-            match self.step(arrays, types):
+            if self._compile_open(signature, capture):
+                program = self._bound(signature, capture)
+                assert program is not None, signature
+                self.compiler.tell(program, self.fetches, why, started)
+                return program
+            match capture(signature.shapes):
                 case Step() as step:
                     program = self.compiler.compile(step, statics, self.fetches, why, started)
-                    self._programs[signature] = program
-                    if len(self._programs) > PROGRAM_LIMIT:
-                        del self._programs[next(iter(self._programs))]
+                    self._keep(signature, program)
                 case NeedsFeeds(feeds):
                     self.know(feeds)
                 case NeedsTypes(variables):
@@ -117,16 +142,60 @@ class ProgramCache:
         """Compile for the values of these feeds from now on."""
         self.static = tuple(sorted({*self.static, *(self.feeds.index(t) for t in tensors)}))
 
+    def _keep(self, signature: CallSignature, program: Executable) -> None:
+        self._programs[signature] = program
+        if len(self._programs) > PROGRAM_LIMIT:
+            del self._programs[next(iter(self._programs))]
+
+    def _bound(self, signature: CallSignature, capture: Capture) -> Executable | None:
+        """Return a program for all sizes, bound to those of `signature`; None if there is none for them."""
+        for each in self._open:
+            if (each.statics, each.types) != (signature.statics, signature.types):
+                continue
+            if (values := each.shapes.values(signature.shapes)) is not None:
+                program = each.bind(values, partial(capture, signature.shapes))
+                self._keep(signature, program)
+                return program
+        return None
+
+    def _compile_open(self, signature: CallSignature, capture: Capture) -> bool:
+        """Compile a program for all sizes that the graph leaves open; return False if that cannot be."""
+        if self.undecided is not None or not self.compiler.may_be_open:
+            return False
+        shapes = open_shapes(self.feeds, signature.shapes, self.static)
+        while shapes is not None:
+            try:
+                step = capture(shapes.shapes)
+                if not isinstance(step, Step):
+                    return False
+                bind = self.compiler.compile_open(step, signature.statics, self.fetches)
+                self._open.append(_OpenProgram(shapes, signature.statics, signature.types, bind))
+                return True
+            except Undecided as undecided:
+                found = shapes.with_equal(undecided, signature.shapes)
+                if found is None and undecided.equal is None:
+                    self.undecided = undecided
+                shapes = found
+        return False
+
     def step(
-        self, arrays: Sequence[np.ndarray], types: Mapping[Operation, TensorType | None]
+        self,
+        shapes: Sequence[tuple[AnySize, ...]],
+        static: Mapping[Tensor, np.ndarray],
+        types: Mapping[Operation, TensorType | None],
     ) -> Step | Needs:
-        """Capture the step of a run with arrays of these shapes and variables of these types."""
+        """Capture the step of a run.
+
+        Args:
+            shapes: The shapes of the feeds.
+            static: The values of those feeds for whose values the step is captured.
+            types: The types of variables that the graph does not tell.
+        """
         with collector_paused():
             from staticgraph.compiler.capture.capture import capture
             from staticgraph.compiler.capture.request import CaptureRequest
 
-        feeds = {t: TensorType(t.dtype, a.shape) for t, a in zip(self.feeds, arrays, strict=True)}
-        static = {self.feeds[i]: arrays[i] for i in self.static}
+        feeds = {t: TensorType(t.dtype, shape) for t, shape in zip(self.feeds, shapes, strict=True)}
         tensors, targets = self.fetches.tensors, self.fetches.targets
         settings, on_host = self.compiler.settings, self.compiler.backend.on_host
         losses, checks = settings.check_nan, settings.check_bounds

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from staticgraph.compiler.capture.needs import Needs
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.errors import NoCompileError, layout
 from staticgraph.compiler.graph.provenance import user_frame
@@ -21,6 +22,10 @@ from staticgraph.runtime.switches.table import Settings
 
 # An op that was called in Python, what gives the values of its inputs, and its results; None if it failed.
 HostObserver = Callable[[Operation, Callable[[Tensor], Any], Sequence[Any] | None], None]
+
+
+# Gives the program for values of open sizes, and what captures the step for them if a run is refused.
+Bind = Callable[[Mapping[str, int], Callable[[], Step | Needs]], Executable]
 
 
 class StepCompiler:
@@ -74,8 +79,41 @@ class StepCompiler:
             step = checked(step)
         checks = CheckedStep(fetches.graph, lambda: step, last, finite) if step.checked else None
         made = self.backend.compile(step, static, checks, fetches)
+        self.tell(made, fetches, reason, started)
+        return made
+
+    @property
+    def may_be_open(self) -> bool:
+        """True if a step may be compiled for all values of the sizes that its graph leaves open."""
+        settings = self.settings
+        closed = settings.check_nan or settings.memory_limit is not None or not settings.open_sizes
+        return self.backend.compile_open is not None and not closed
+
+    def compile_open(self, step: Step, static: Sequence[tuple[int, bytes]], fetches: Fetches) -> Bind:
+        """Compile a step with open sizes; return a function that gives the program for values of these.
+
+        Raises:
+            Undecided: If the step cannot be compiled without knowing a size.
+        """
+        assert self.backend.compile_open is not None
+        bound = self.backend.compile_open(step, fetches)
+
+        def bind(values: Mapping[str, int], capture: Callable[[], Step | Needs]) -> Executable:
+            def closed() -> Step:
+                found = capture()
+                assert isinstance(found, Step), found
+                return found
+
+            checks = CheckedStep(fetches.graph, closed, step.may_overwrite) if step.checked else None
+            program = bound(values, static, checks)
+            self.programs[program] = fetches.text
+            return program
+
+        return bind
+
+    def tell(self, made: Executable, fetches: Fetches, reason: Reason, started: float) -> None:
+        """Tell observers of a compile."""
         self.programs[made] = fetches.text
         event = CompileEvent(made, fetches.text, reason, time.perf_counter() - started)
         for observe in self.observers:
             observe(event)
-        return made

@@ -44,7 +44,7 @@ LAYERS = {
 }  # fmt: skip
 
 # Layers that all others may import.
-FOR_ALL = ("compiler.support", "compiler.stages", "compiler.machine")
+FOR_ALL = ("compiler.support", "compiler.stages", "compiler.machine", "compiler.graph.sizes")
 
 # Third-party packages, and which packages may import them.
 REQUIRED = {

@@ -1,13 +1,13 @@
 """The calling convention of compiled code, which code generators and the runtime share.
 
-A kernel is one or more functions `void (ptr buffer0, ptr buffer1, ..., ptr shared, ptr private, i64 chunk)`,
-its phases. Each is called once per chunk, in any order and at the same time; the next phase begins when all
-chunks of the one before are done. How many chunks there are, and what each does, depends on shapes and target
-only, never on the number of threads: so results do not either.
+A kernel is one or more functions `void (ptr buffer0, ..., i64 size0, ..., ptr shared, ptr private, i64 chunk)`,
+its phases. Their sizes are the open ones that they need: see `compiler/graph/sizes.py`. Each phase is called
+once per chunk, in any order and at the same time; the next one begins when all chunks of the one before are
+done. How many chunks there are, and what each does, depends on shapes and target only, never on the number of threads: so results do not either.
 
 A step is `i32 (ptr table)`: the table holds the addresses of the memory blocks that kernels work in (slots
-such as feeds, variables, arena), those of host functions, that of the thread pool, and that of the watch. It
-returns 0, or something else where it ended early: a host call failed, or the watch told a loop to stop. The
+such as feeds, variables, arena), those of host functions, that of the thread pool, and that of the watch.
+The last slots are numbers, the open sizes that kernels ask for. It returns 0, or something else where it ended early: a host call failed, or the watch told a loop to stop. The
 bodies of loops and the branches of a step are steps too, with tables of their own.
 
 A step may also be written so that it takes the time: then each part of its work has an entry in a table of
@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from staticgraph.compiler.codegen.listing import Listing
 from staticgraph.compiler.codegen.llvm.text import Code
+from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -42,13 +43,15 @@ class KernelCode:
     """A kernel, ready to be called.
 
     `shared_bytes` of scratch memory are seen by all calls of one launch; `private_bytes` belong to one call
-    while it runs. `cost` estimates the time of all calls on one core, in nanoseconds.
+    while it runs. `cost` estimates the time of all calls on one core, in nanoseconds. `sizes` are the open
+    sizes that its functions take, after the buffers.
     """
 
     phases: tuple[Phase, ...]
     shared_bytes: int = 0
     private_bytes: int = 0
     cost: float = 0.0
+    sizes: tuple[Size, ...] = ()
 
     @property
     def listings(self) -> tuple[Listing, ...]:
@@ -69,7 +72,8 @@ class KernelCall:
     """All chunks of one phase of a kernel, over its buffers in the order of its parameters.
 
     `shared` is the scratch memory that the phases of this launch have in common. `commits`: it overwrites a
-    variable, so that from here on the step can only go on to its end.
+    variable, so that from here on the step can only go on to its end. `sizes` are the slots of the open sizes
+    that it takes.
     """
 
     phase: Phase
@@ -77,17 +81,22 @@ class KernelCall:
     shared: BufferRef
     times: int | None = None
     commits: bool = False
+    sizes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class CopyCall:
-    """Copy `size` bytes; source and target do not overlap. `commits`: as of a `KernelCall`."""
+    """Copy `size` bytes; source and target do not overlap. `commits`: as of a `KernelCall`.
+
+    If the size is open, `slot` is the slot that holds it.
+    """
 
     target: BufferRef
     source: BufferRef
     size: int
     times: int | None = None
     commits: bool = False
+    slot: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

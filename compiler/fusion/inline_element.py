@@ -139,14 +139,23 @@ def _streams(
     return tuple(found)
 
 
+def _repeats(stmt: Stmt) -> float:
+    """Return how often a statement does what is inside it, infinity if nobody knows."""
+    match stmt:
+        case Loop(index):
+            return estimate(index.extent)
+        case While():
+            return math.inf
+    return 1
+
+
 def _loads(body: tuple[Stmt, ...], times: float) -> Iterator[tuple[Load, float]]:
     """Every element that `body` reads, and how often the loops around it do so."""
     for stmt in body:
         for node in walk(*expressions(stmt)):
             if isinstance(node, Load):
                 yield node, times
-        repeated = estimate(stmt.index.extent) if isinstance(stmt, Loop) else math.inf if isinstance(stmt, While) else 1
-        yield from _loads(inner(stmt), times * repeated)
+        yield from _loads(inner(stmt), times * _repeats(stmt))
 
 
 class Fresh:

@@ -109,7 +109,9 @@ class Builder:
     def _fold(
         self, op: OpDef, inputs: tuple[Value, ...], attrs: dict[str, Any], types: tuple[TensorType, ...]
     ) -> Node | None:
-        if op.effect is not Effect.PURE or op.reference is None or len(types) != 1 or op.name in ("constant", "extents"):
+        if op.effect is not Effect.PURE or op.reference is None or len(types) != 1:
+            return None
+        if op.name in ("constant", "extents"):
             return None
         if not may_fold(op, types[0], FOLD_LIMIT if inputs else SOURCE_LIMIT) or self._folded > FOLDED_LIMIT:
             return None

@@ -7,12 +7,12 @@ tuples, made when a user asks a tensor for its shape.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.errors import DtypeError, RuleError, ShapeError, misuse, require, shown
-from staticgraph.compiler.graph.sizes import AnySize, Size, Undecided
+from staticgraph.compiler.graph.sizes import AnySize, Size, Undecided, evaluate, is_open
 from staticgraph.compiler.support.dataclass import dataclass
 
 Shape = tuple[int | None, ...]
@@ -58,6 +58,12 @@ class TensorType:
     def size(self) -> int:
         """Number of elements of a static shape."""
         return math.prod(self.static_shape)
+
+    def at(self, values: Mapping[str, int]) -> TensorType:
+        """The type for values of the open sizes in a shape that is known otherwise."""
+        if not is_open(self.static_shape):
+            return self
+        return TensorType(self.dtype, tuple(evaluate(n, values) for n in self.static_shape))
 
     def __str__(self) -> str:
         return f"{self.dtype.name}{shape_text(self.shape)}"

@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
 from staticgraph.compiler.graph.builder import number
 from staticgraph.compiler.graph.function import Function, Node, Value
+from staticgraph.compiler.graph.sizes import Undecided, is_open
 from staticgraph.compiler.kernel.stmt import padded
 from staticgraph.compiler.lower.constants import Constants
 from staticgraph.compiler.lower.loop_rows import ByRow, LoopRow, by_row
@@ -50,6 +51,7 @@ def plans(nodes: Iterable[Node], lower: Lower) -> dict[Node, ControlPlan]:
         is_loop = node.op.name == "loop"
         key = (node.attrs["body"], node.attrs["carried"]) if is_loop else node.attrs["branches"]
         if key not in known:
+            _check_closed(node)
             known[key] = _loop_plan(node, lower) if is_loop else _branch_plan(node, lower)
         found[node] = known[key]
     return found
@@ -58,6 +60,12 @@ def plans(nodes: Iterable[Node], lower: Lower) -> dict[Node, ControlPlan]:
 def _branch_plan(node: Node, lower: Lower) -> ControlPlan:
     programs = tuple(lower(each, len(each.results), {}) for each in node.attrs["branches"])
     return ControlPlan(programs, max(map(_memory, programs)))  # only one of them runs
+
+
+def _check_closed(node: Node) -> None:
+    """Raise Undecided for a loop or branch over values of open sizes: its memory is laid out beforehand."""
+    if any(is_open(v.shape) for v in (*node.inputs, *node.outputs)):
+        raise Undecided(f"the memory of {node.op.name}")
 
 
 def _loop_plan(node: Node, lower: Lower) -> ControlPlan:

@@ -112,8 +112,8 @@ class _Puller:
         stores: list[tuple[tuple[Index, ...], Store]] = []
         numbers: dict[tuple[int, ...], int] = {}  # by shape
         covered = sum(math.prod(piece.shape) for piece, _ in pieces(assembled))
-        if not same(covered, assembled.outputs[0].size):  # what no piece covers would be what lay there before
-            size = assembled.outputs[0].size
+        size = assembled.outputs[0].size
+        if not same(covered, size):  # what no piece covers would be what lay there before
             raise OutOfBoundsError(f"its parts have {covered} elements, and its result has {size}")
         for piece, formula in pieces(assembled):
             number = numbers.setdefault(piece.shape, len(numbers))

@@ -8,14 +8,14 @@ its function for host calls, the thread pool, and the watch that tells loops to 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from staticgraph.compiler.graph.function import Node, Value
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.sizes import AnySize, Size
+from staticgraph.compiler.graph.sizes import AnySize, Size, evaluate, is_open
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel
@@ -243,6 +243,21 @@ class Program:
         """True if a run can end before it is done: a host call may fail, loops and long work be stopped."""
         return self.watched or any(map(_stops, self.instructions))
 
+    @property
+    def is_open(self) -> bool:
+        """True if sizes of arguments or results are open: `at` gives the program for some of their values."""
+        return any(is_open(type.static_shape) for type in (*self.arguments, *self.results))
+
+    def at(self, values: Mapping[str, int]) -> Program:
+        """The same program for values of the open sizes, as far as its caller sees it."""
+        return replace(
+            self,
+            instructions=tuple(_at(instruction, values) for instruction in self.instructions),
+            arguments=tuple(type.at(values) for type in self.arguments),
+            results=tuple(type.at(values) for type in self.results),
+            arena=evaluate(self.arena, values),
+        )
+
     def again(self) -> Program:
         """The same with instructions of its own: who tells of them can tell them apart."""
         return replace(self, instructions=tuple(map(_again, self.instructions)))
@@ -255,6 +270,16 @@ def _stops(instruction: Instruction) -> bool:
         case LoopInstruction() | Branch():
             return may_stop(instruction.node, (inner.program for inner in inner_programs(instruction)))
     return False
+
+
+def _at(instruction: Instruction, values: Mapping[str, int]) -> Instruction:
+    if not isinstance(instruction, HostCall):
+        return instruction  # code, which takes the sizes
+    inputs, outputs = (
+        tuple((ref, type.at(values)) for ref, type in some)
+        for some in (instruction.inputs, instruction.outputs)
+    )
+    return replace(instruction, inputs=inputs, outputs=outputs)
 
 
 def _again(instruction: Instruction) -> Instruction:

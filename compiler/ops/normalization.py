@@ -279,7 +279,8 @@ def fused_batch_norm(
     wide = ops.cast(x, dtype=scale.dtype)
     if is_training:
         center, spread = over.moments(wide)
-        mean, variance = over.vector(center), over.vector(spread) * _ratio(x, over.count, positive(over.count - 1))
+        unbiased = _ratio(x, over.count, positive(over.count - 1))
+        mean, variance = over.vector(center), over.vector(spread) * unbiased
     else:
         center, spread = over.beside(mean), over.beside(variance)
     y = (wide - center) * (ops.rsqrt(spread + epsilon) * over.beside(scale)) + over.beside(offset)

@@ -109,7 +109,8 @@ def einsum(at: tuple[Expr, ...], *inputs: View, equation: str) -> Expr:
     letters, result = parts(equation)
     sizes = _sizes(letters, [x.shape for x in inputs])
     place: dict[str, Expr] = dict(zip(result, at, strict=True))
-    summed = tuple(Index(f"k{letter}", 0 if n is None else n) for letter, n in sizes.items() if letter not in place)
+    known = ((letter, 0 if n is None else n) for letter, n in sizes.items() if letter not in place)
+    summed = tuple(Index(f"k{letter}", n) for letter, n in known)
     place |= {index.name[1:]: index for index in summed}
     factors = [x.broadcast(tuple(place[a] for a in name)) for name, x in zip(letters, inputs, strict=True)]
     product = math.prod(factors[1:], start=factors[0])

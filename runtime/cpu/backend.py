@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -71,6 +71,26 @@ class CpuBackend:
         if key is not None:
             disk_cache.remember(key, step, made)
         return CpuExecutable(made, static, checks)
+
+    def compile_open(
+        self, step: Step, fetches: Fetches
+    ) -> Callable[[Mapping[str, int], Sequence[tuple[int, bytes]], Checks | None], CpuExecutable]:
+        from staticgraph.runtime.cpu import jit
+        from staticgraph.runtime.cpu.compile import compiled
+        from staticgraph.runtime.cpu.executable import CpuExecutable
+
+        begun = jit.mark()
+        made = compiled(step, self._settings, fetches.text)
+        origins = jit.origins(made.codes, begun)
+
+        def bind(
+            values: Mapping[str, int], static: Sequence[tuple[int, bytes]], checks: Checks | None
+        ) -> CpuExecutable:
+            program = CpuExecutable(made.at(values), static, checks, values=values)
+            program.origins = origins
+            return program
+
+        return bind
 
     def fast_path(self, programs: Programs, order: Sequence[int], store: VariableStore) -> InlineCache:
         from staticgraph.runtime.cpu.fast_path.inline_cache import InlineCache

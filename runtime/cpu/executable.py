@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakSet
 
@@ -12,6 +13,7 @@ import numpy as np
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.native.dispatch_layout import UNSOUND
 from staticgraph.compiler.codegen.native.dispatch_layout import Binding as Word
+from staticgraph.compiler.graph import sizes
 from staticgraph.compiler.graph.errors import DeadlineExceededError, ResourceExhaustedError, layout
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.interpret import failure
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from staticgraph.runtime.memory.buffer_pool import BufferPool
     from staticgraph.runtime.variables import VariableStore
 
+NO_VALUES: Mapping[str, int] = MappingProxyType({})
 _HOST = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32, ctypes.c_void_p)
 
 
@@ -54,7 +57,7 @@ class CpuExecutable:
     and table of pointers. Not for two threads at once.
 
     `entry` is the address of the native function, which takes the address of `table`. To call it directly is
-    as good as calling the executable, where the program has no host calls.
+    as good as calling the executable, where the program has no host calls. `values` are those of open sizes.
     """
 
     version = -1
@@ -66,6 +69,7 @@ class CpuExecutable:
         static: Iterable[tuple[int, bytes]] = (),
         checks: Checks | None = None,
         again: Callable[[], Compiled] | None = None,
+        values: Mapping[str, int] = NO_VALUES,
     ) -> None:
         self.prepared = prepared  # what a run needs of the compiled step
         self._again = again
@@ -76,7 +80,7 @@ class CpuExecutable:
         self.count = (ctypes.c_int64 * 1)()
         self.needed = tuple(prepared.step.needed)  # variables that must have a value
         self.entry = self.library[prepared.entry.name]
-        self.table = (ctypes.c_void_p * program.slots)()
+        self.table = (ctypes.c_void_p * (program.slots + len(prepared.sizes)))()
         self.watch = Watch() if program.may_stop else None
         self.bindings: WeakSet[Caller] = WeakSet()  # what calls the native function without Python
         self.enter(self.entry)
@@ -94,6 +98,10 @@ class CpuExecutable:
         blocks = (self._arena, self._shared, self._private, self._constants)
         for slot, block in zip((ARENA, SHARED, PRIVATE, CONSTANTS), blocks, strict=True):
             self.table[slot] = block.ctypes.data
+        for slot, place in enumerate(program.places, program.first_place):
+            self.table[slot] = self._arena.ctypes.data + sizes.evaluate(place.offset, values)
+        for slot, size in enumerate(prepared.sizes, program.slots):
+            self.table[slot] = sizes.evaluate(size, values)
         self._hosts = program.host_calls
         self._failure: BaseException | None = None
         self._host = _HOST(self._run_host)

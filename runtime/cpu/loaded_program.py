@@ -10,6 +10,7 @@ from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.lower.constants import Constants
 from staticgraph.compiler.lower.program import Program
@@ -54,6 +55,7 @@ class LoadedProgram:
     private: int
     cost: float
     parallel: bool
+    sizes: tuple[Size, ...] = ()
 
 
 def layout_of(compiled: Compiled) -> dict[str, Any]:

@@ -82,6 +82,8 @@ class GpuBackend:
         except OpError as error:
             raise with_line(error) from None
 
+    compile_open = None
+
     def fast_path(self, programs: Programs, order: Sequence[int], store: VariableStore) -> Replays:
         assert isinstance(store, DeviceStore)
         return Replays(programs, order, store)

@@ -98,6 +98,8 @@ class InterpreterBackend:
     ) -> InterpretedStep:
         return InterpretedStep(step, static, checks, fetches, self._execute)
 
+    compile_open = None
+
     def fast_path(self, programs: Programs, order: Sequence[int], store: VariableStore) -> NoFastPath:
         return NoFastPath()
 

@@ -134,6 +134,7 @@ class _Function(Emitter):
         super().__init__()
         self.timer = timer
         self._bases: dict[int, str] = {}
+        self._numbers: dict[int, str] = {}
         self._times = ""  # the address of the table of times
 
     def base(self, slot: int) -> str:
@@ -143,6 +144,14 @@ class _Function(Emitter):
                 place = self.value(f"getelementptr ptr, ptr %table, i64 {slot}") if slot else "%table"
                 self._bases[slot] = self.value(f"load ptr, ptr {place}, align 8")
         return self._bases[slot]
+
+    def number(self, slot: int) -> str:
+        """The number in a slot of the table."""
+        if slot not in self._numbers:
+            with self.at(0):
+                place = self.value(f"getelementptr i64, ptr %table, i64 {slot}")
+                self._numbers[slot] = self.value(f"load i64, ptr {place}, align 8")
+        return self._numbers[slot]
 
     def pointer(self, ref: BufferRef) -> str:
         """The address of a buffer."""
@@ -184,12 +193,15 @@ class _Function(Emitter):
                     return
                 with self.loop(0, phase.chunks) as values:
                     self.call("void", phase.code.name, *operands, ("i64", values.index))
-            case CopyCall(target, source, size):
-                self.copy(self.pointer(target), self.pointer(source), size)
+            case CopyCall(target, source, size, slot=slot):
+                count = str(size) if slot is None else self.number(slot)
+                self.copy(self.pointer(target), self.pointer(source), count)
 
     def operands(self, call: KernelCall, private: str) -> list[tuple[str, str]]:
         """Return the arguments of a kernel, except the number of the chunk."""
-        return [("ptr", self.pointer(ref)) for ref in (*call.args, call.shared)] + [("ptr", private)]
+        buffers = [("ptr", self.pointer(ref)) for ref in call.args]
+        sizes = [("i64", self.number(slot)) for slot in call.sizes]
+        return [*buffers, *sizes, ("ptr", self.pointer(call.shared)), ("ptr", private)]
 
     def define(self, function: _Function, parameters: str) -> str:
         """Make `function` a helper of this one; its symbol."""

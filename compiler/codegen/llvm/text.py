@@ -168,7 +168,7 @@ class Emitter:
             return ""
         return self.value(f"call {result} @{name}({arguments})")
 
-    def copy(self, target: str, source: str, size: int) -> None:
+    def copy(self, target: str, source: str, size: int | str) -> None:
         """`size` bytes from one address to another, which do not overlap."""
         places = ("ptr", target), ("ptr", source)
         self.call("void", "llvm.memcpy.p0.p0.i64", *places, ("i64", str(size)), ("i1", "false"))

@@ -216,7 +216,8 @@ def captured(bound: BoundFunction, feeds: tuple[Tensor, ...], arrays: Sequence[n
     """Capture the step of a signature for feeds of these shapes, with the default switches."""
     compiler = StepCompiler(CpuBackend())
     fetches = Fetches(bound.graph, bound.fetches)
-    return ProgramCache(bound.graph, fetches, feeds, compiler, VariableStore()).step(arrays, {})
+    cache = ProgramCache(bound.graph, fetches, feeds, compiler, VariableStore())
+    return cache.step([a.shape for a in arrays], {}, {})
 
 
 def _input(bound: BoundFunction, name: str) -> Tensor:
