@@ -89,7 +89,7 @@ class Compiled(CompiledStep):
 
     @property
     def sizes(self) -> tuple[Size, ...]:
-        """The open sizes that the code asks for, in the slots after those of the program."""
+        """The open sizes that the code asks for, in order."""
         return self.written.sizes
 
     def at(self, values: Mapping[str, int]) -> Compiled:
@@ -208,7 +208,7 @@ def _coded(
         return made
 
     step = replace(step, function=fusion.function)
-    if not program.is_open and (use := memory_use(program, len(step.feeds), scratch=0)).peak > ADDRESSABLE:
+    if not program.opens and (use := memory_use(program, len(step.feeds), scratch=0)).peak > ADDRESSABLE:
         raise does_not_fit(use)
     made = write(program, code, looks=clock_of(target.triple))
     report("emit_step", program, made)

@@ -5,20 +5,21 @@ calls, loops and branches.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import chain, groupby, takewhile
 
 from staticgraph.compiler import stages
 from staticgraph.compiler.codegen import abi
 from staticgraph.compiler.codegen.llvm.clock import PORTABLE, Clock
-from staticgraph.compiler.codegen.llvm.step import step
+from staticgraph.compiler.codegen.llvm.step import OpenNumbers, step
 from staticgraph.compiler.codegen.llvm.stop import LOOK, STOPPABLE
 from staticgraph.compiler.codegen.llvm.text import Code
-from staticgraph.compiler.graph.sizes import AnySize, Size, estimate
+from staticgraph.compiler.graph.sizes import AnySize, Size, estimate, is_open
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, padded
 from staticgraph.compiler.lower import parallel_schedule as phases
 from staticgraph.compiler.lower.program import (
+    ARENA,
     ARGUMENTS,
     CONSTANTS,
     PRIVATE,
@@ -31,6 +32,7 @@ from staticgraph.compiler.lower.program import (
     Launch,
     LoopInstruction,
     Loops,
+    OpenPlace,
     Program,
     Ref,
     Require,
@@ -45,6 +47,7 @@ _MOST_COPIES = 64  # that a large one becomes
 _END = 1 << 62  # bytes: where a block of open size ends at the latest
 
 
+Places = Mapping[AnySize, phases.ByteSpan]  # by offset in the arena
 _Work = tuple[Launch, abi.KernelCode] | tuple[Copy, None]
 
 
@@ -54,8 +57,7 @@ class Written:
 
     `before` is the function of what is done once, however often the program runs after that. `hosted` is how
     many host calls there are in it, those of inner programs included; their numbers begin with the one that
-    the program was given. `sizes` are the open sizes that it asks for, in the slots after those of the
-    program.
+    the program was given. `sizes` are the open sizes that it asks for, in order.
     """
 
     entry: Code
@@ -113,6 +115,7 @@ def write(
     looks: Clock = PORTABLE,
     outermost: bool = True,
     may_stop: bool = True,
+    numbers: OpenNumbers | None = None,
 ) -> Written:
     """The code of `program`; `emit` gives that of a kernel. Its host calls are numbered from `first_host`.
 
@@ -120,8 +123,8 @@ def write(
     every run. `looks` is the clock by which the watch is asked. `outermost`: what it overwrites are
     variables. `may_stop`: none are overwritten yet.
     """
+    numbers = OpenNumbers(program.numbers_slot) if numbers is None else numbers.inside(program.numbers_slot)
     kernels: list[abi.KernelCode] = []
-    sizes: dict[Size, int] = {}  # the slot of each open size
     segments: list[abi.Segment] = []
     inner: list[Written] = []
     before: list[abi.Segment] = []
@@ -138,11 +141,9 @@ def write(
             match instruction:
                 case Launch():
                     kernels.append(emit(instruction))
-                    _find_slots(sizes, kernels[-1].sizes, program)
                     work.append((instruction, kernels[-1]))
                 case Copy():
                     work += [(copy, None) for copy in _copies(instruction)]
-                    _find_slots(sizes, (instruction.size,), program)
                 case HostCall():
                     segments.append(abi.HostCallSegment(program.host_slot, host, _entry(times, instruction)))
                     host += 1
@@ -153,7 +154,7 @@ def write(
                     for each in inner_programs(instruction):
                         code = write(
                             each.program, emit, inner_host, times, fixed=_fixed(instruction), looks=looks,
-                            outermost=False, may_stop=not committed,
+                            outermost=False, may_stop=not committed, numbers=numbers,
                         )  # fmt: skip
                         made.append(code)
                         inner_host += made[-1].hosted
@@ -161,7 +162,7 @@ def write(
                     control = _control(program, instruction, made)
                     segments.append(replace(control, times=_entry(times, instruction)))
         if not alone:
-            once, region, shared = _region(work, times, fixed, variables, places, sizes)
+            once, region, shared = _region(work, times, fixed, variables, places)
             unwatched += region.cost
             watched = unwatched >= STOPPABLE and region.committing > 0 and not committed
             segments.append(replace(region, watched=watched))
@@ -171,23 +172,16 @@ def write(
             most = max(most, shared)
     pool, private, watch = map(abi.BufferRef, (program.pool_slot, PRIVATE, program.watch_slot))
     clock = None if times is None else times.clock
-    entry = step(segments, pool, private, watch, clock, whole, looks)
-    prepare = step(before, pool, private, watch, clock) if before else None
+    entry = step(segments, pool, private, watch, clock, whole, looks, numbers)
+    prepare = step(before, pool, private, watch, clock, numbers=numbers) if before else None
     cost = sum(k.cost for k in kernels) + sum(_cost(s, inner) for s in segments)
     return Written(
         replace(entry, plain=cost > _LONG * sum(map(len, (entry.text, *entry.needs)))),
         tuple(kernels), tuple(segments), tuple(inner),
         max([most, *(each.shared for each in inner)]),
         max([0, *(k.private_bytes for k in kernels), *(each.private for each in inner)]),
-        cost, inner_host - first_host, prepare, tuple(sizes),
+        cost, inner_host - first_host, prepare, tuple(numbers.sizes),
     )  # fmt: skip
-
-
-def _find_slots(sizes: dict[Size, int], asked: Iterable[AnySize], program: Program) -> None:
-    """Give open sizes slots after those of the program."""
-    for size in asked:
-        if isinstance(size, Size):
-            sizes.setdefault(size, program.slots + len(sizes))
 
 
 def walk(
@@ -276,7 +270,8 @@ def _fixed(instruction: LoopInstruction | Branch) -> Collection[int]:
 
 def _inner(program: Program, inner: Inner, written: Written, places: Sequence[Ref | None]) -> abi.InnerStep:
     """An inner step; `places` are those of its arguments and results."""
-    lent = (program.host_slot, program.pool_slot, program.watch_slot)
+    lent = [program.host_slot, program.pool_slot, program.watch_slot]
+    lent += [program.numbers_slot] if inner.program.opens else []
     blocks = (inner.arena, Ref(SHARED), Ref(PRIVATE), inner.constants)
     slots: list[Ref | None] = [*blocks, *places, *map(Ref, lent)]
     table = tuple(map(_maybe, slots))
@@ -288,13 +283,11 @@ def _region(
     times: TimeTable | None,
     fixed: Collection[int],
     variables: Collection[int],
-    places: Mapping[int, phases.ByteSpan],
-    sizes: Mapping[Size, int],
+    places: Places,
 ) -> tuple[abi.RegionSegment, abi.RegionSegment, int]:
     """Instructions without host calls as two regions, what is done once and what is done in every run, and
     the shared scratch memory that they need. The slots `fixed` hold the same in every run; those of
-    `variables` are of such that are overwritten. `places` has the memory of slots that are open places, and
-    `sizes` the slots of open sizes.
+    `variables` are of such that are overwritten. `places` has the memory at open offsets.
     """
     tasks = [_task(each, places) for each in work]
     schedule = phases.schedule(tasks, fixed)
@@ -306,14 +299,13 @@ def _region(
                 shared = abi.BufferRef(SHARED, schedule.offsets.get(number, 0))
                 entry = _entry(times, launch, kernel.phases[phase].chunks)
                 commits = any(ref.slot in variables for ref in launch.writes)
-                asked = tuple(sizes[size] for size in kernel.sizes)
+                buffers = tuple(map(_ref, args))
                 return abi.KernelCall(
-                    kernel.phases[phase], tuple(map(_ref, args)), shared, entry, commits, asked
+                    kernel.phases[phase], buffers, shared, entry, commits, kernel.sizes
                 )
             case Copy(target, source, size) as copy, _:
-                commits, slot = target.slot in variables, sizes.get(size) if isinstance(size, Size) else None
-                count = 0 if isinstance(size, Size) else size
-                return abi.CopyCall(_ref(target), _ref(source), count, _entry(times, copy), commits, slot)
+                commits = target.slot in variables
+                return abi.CopyCall(_ref(target), _ref(source), size, _entry(times, copy), commits)
         raise AssertionError(work[number])
 
     def part(p: phases.ScheduledPart) -> abi.Part:
@@ -326,7 +318,7 @@ def _region(
     return before, made, schedule.shared
 
 
-def _task(work: _Work, places: Mapping[int, phases.ByteSpan]) -> phases.Task:
+def _task(work: _Work, places: Places) -> phases.Task:
     """An instruction as the schedule sees it."""
     match work:
         case Launch(work=loops, args=args), abi.KernelCode() as kernel:
@@ -353,21 +345,27 @@ def _arguments(work: Loops | Kernel) -> list[Buffer]:
     return [b for b in buffers.values() if not (b.local or b.shared)]
 
 
-def _open_spans(program: Program) -> dict[int, phases.ByteSpan]:
-    """The memory of each slot that is an open place. Those of one unit may overlap: they count as one slot."""
-    units: dict[Size, int] = {}
+def _open_spans(program: Program) -> Places:
+    """The memory at each open offset in the arena. What has one unit may overlap: it counts as one slot."""
+    units: dict[AnySize, int] = {}
+    spans: dict[AnySize, list[OpenPlace]] = {}
+    for place in program.places:
+        spans.setdefault(place.offset, []).append(place)
     return {
-        slot: phases.ByteSpan(program.slots + units.setdefault(p.unit, len(units)), p.start, p.stop)
-        for slot, p in enumerate(program.places, program.first_place)
-    }
+        offset: phases.ByteSpan(
+            program.slots + units.setdefault(found[0].unit, len(units)), found[0].start,
+            max(place.stop for place in found),
+        )
+        for offset, found in spans.items()
+    }  # fmt: skip
 
 
-def _span(ref: Ref, size: AnySize, places: Mapping[int, phases.ByteSpan]) -> tuple[phases.ByteSpan, ...]:
+def _span(ref: Ref, size: AnySize, places: Places) -> tuple[phases.ByteSpan, ...]:
     """The memory that `size` bytes are in, for the schedule to see if it is that of other values too."""
-    if ref.slot in places:
-        return (places[ref.slot],)
-    if isinstance(size, Size):
-        return (phases.ByteSpan(ref.slot, ref.offset, _END),)
+    if ref.slot == ARENA and ref.offset in places:
+        return (places[ref.offset],)
+    if is_open((ref.offset, size)):  # a block of its own, or memory of an inner program
+        return (phases.ByteSpan(ref.slot, 0, _END),)
     return (phases.ByteSpan(ref.slot, ref.offset, ref.offset + size),) if size else ()
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from staticgraph.runtime.variables import VariableStore
 
 
-# Makes the executable of a step with open sizes, of the values of these, the values of the feeds that the step
+# Makes the executable of a step with open sizes, of the values of these, the values of feeds that the step
 # is captured for, and the checks. Executables share the code.
 BindSizes = Callable[["Mapping[str, int]", "Sequence[tuple[int, bytes]]", "Checks | None"], "Executable"]
 

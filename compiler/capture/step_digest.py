@@ -13,6 +13,7 @@ from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.function import Function, Literal, Node, Value
 from staticgraph.compiler.graph.opdef import OPS
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.sizes import Size
 
 MOST_DATA = 4 << 20  # bytes of constants: as long as many programs fit on the disk
 
@@ -63,6 +64,8 @@ class _StepSpeller:
     def spelled(self, value: object) -> str:
         """The value of an attribute."""
         match value:
+            case Size():
+                return f"size {value!r}"
             case None | bool() | int() | float() | complex() | str() | bytes():
                 return repr(value)
             case DType() | TensorType():

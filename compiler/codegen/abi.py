@@ -1,14 +1,19 @@
 """The calling convention of compiled code, which code generators and the runtime share.
 
-A kernel is one or more functions `void (ptr buffer0, ..., i64 size0, ..., ptr shared, ptr private, i64 chunk)`,
-its phases. Their sizes are the open ones that they need: see `compiler/graph/sizes.py`. Each phase is called
-once per chunk, in any order and at the same time; the next one begins when all chunks of the one before are
-done. How many chunks there are, and what each does, depends on shapes and target only, never on the number of threads: so results do not either.
+A kernel is one or more functions, its phases:
+
+    void (ptr buffer0, ..., i64 size0, ..., ptr shared, ptr private, i64 chunk)
+
+The sizes are the open ones that it needs: see `compiler/graph/sizes.py`. Each phase is called once per chunk, in
+any order and at the same time; the next one begins when all chunks of the one before are done. How many chunks
+there are, and what each does, depends on shapes and target only, never on the number of threads: so results do
+not either.
 
 A step is `i32 (ptr table)`: the table holds the addresses of the memory blocks that kernels work in (slots
-such as feeds, variables, arena), those of host functions, that of the thread pool, and that of the watch.
-The last slots are numbers, the open sizes that kernels ask for. It returns 0, or something else where it ended early: a host call failed, or the watch told a loop to stop. The
-bodies of loops and the branches of a step are steps too, with tables of their own.
+such as feeds, variables, arena), those of host functions, that of the thread pool, that of the watch, and that
+of the open sizes that its code asks for. It returns 0, or something else where it ended early: a host call
+failed, or the watch told a loop to stop. The bodies of loops and the branches of a step are steps too, with
+tables of their own.
 
 A step may also be written so that it takes the time: then each part of its work has an entry in a table of
 times, or one for each chunk. `times` is the number of the first.
@@ -18,7 +23,7 @@ from __future__ import annotations
 
 from staticgraph.compiler.codegen.listing import Listing
 from staticgraph.compiler.codegen.llvm.text import Code
-from staticgraph.compiler.graph.sizes import Size
+from staticgraph.compiler.graph.sizes import AnySize, Size
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -64,7 +69,7 @@ class BufferRef:
     """The bytes from `offset` in the block whose address is in `slot` of the table."""
 
     slot: int
-    offset: int = 0
+    offset: AnySize = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +77,7 @@ class KernelCall:
     """All chunks of one phase of a kernel, over its buffers in the order of its parameters.
 
     `shared` is the scratch memory that the phases of this launch have in common. `commits`: it overwrites a
-    variable, so that from here on the step can only go on to its end. `sizes` are the slots of the open sizes
-    that it takes.
+    variable, so that from here on the step can only go on to its end. It takes `sizes`, which are open.
     """
 
     phase: Phase
@@ -81,22 +85,18 @@ class KernelCall:
     shared: BufferRef
     times: int | None = None
     commits: bool = False
-    sizes: tuple[int, ...] = ()
+    sizes: tuple[Size, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class CopyCall:
-    """Copy `size` bytes; source and target do not overlap. `commits`: as of a `KernelCall`.
-
-    If the size is open, `slot` is the slot that holds it.
-    """
+    """Copy `size` bytes; source and target do not overlap. `commits`: as of a `KernelCall`."""
 
     target: BufferRef
     source: BufferRef
-    size: int
+    size: AnySize
     times: int | None = None
     commits: bool = False
-    slot: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ class CarriedSlots:
 
     argument: int
     result: int
-    size: int
+    size: AnySize
     init: BufferRef | None
     final: BufferRef
     other: BufferRef | None
@@ -204,8 +204,8 @@ class RowPointer:
     counter: int
     counter_bytes: int
     offset: int
-    rows: int
-    size: int
+    rows: AnySize
+    size: AnySize
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +223,7 @@ class LoopSegment:
     rows: tuple[RowPointer, ...]
     copies: tuple[CopyCall, ...]
     spare: BufferRef
-    spare_bytes: int
+    spare_bytes: AnySize
     patience: int | None
     times: int | None = None
 

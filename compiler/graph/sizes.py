@@ -275,6 +275,30 @@ def estimate(size: AnySize) -> int:
     return size if isinstance(size, int) else evaluate(size, _Nominal())
 
 
+def to_data(size: AnySize) -> Any:
+    """Return a size as plain numbers, lists and strings, for a file.
+
+    >>> to_data(symbol("rows") * 4 + 3), to_data(5)
+    ([[['rows'], 4], [[], 3]], 5)
+    """
+    if not isinstance(size, Size):
+        return size
+    return [[[_atom_data(atom) for atom in monomial], factor] for monomial, factor in size.terms.items()]
+
+
+def of_data(data: Any) -> AnySize:
+    """Return the size that `to_data` told of. Raises ValueError if it is none."""
+    if isinstance(data, int):
+        return data
+    try:
+        terms = [(tuple(map(_atom_of, atoms)), factor) for atoms, factor in data]
+        if all(isinstance(factor, int) for _, factor in terms):
+            return _made(dict(terms))
+    except (TypeError, RecursionError):
+        pass
+    raise ValueError("a size is a number or a list of terms")
+
+
 def is_open(shape: Any) -> bool:
     """Return True if a size of a shape is open."""
     return any(isinstance(n, Size) for n in shape)
@@ -298,6 +322,26 @@ def _order(term: tuple[Monomial, int]) -> tuple[int, str]:
 
 def _inner(atom: Quotient | AtLeastOne) -> Size:
     return atom.dividend if isinstance(atom, Quotient) else atom.size
+
+
+def _atom_data(atom: Atom) -> Any:
+    match atom:
+        case Quotient():
+            return ["//", to_data(atom.dividend), atom.divisor]
+        case AtLeastOne():
+            return ["max", to_data(atom.size)]
+    return atom
+
+
+def _atom_of(data: Any) -> Atom:
+    match data:
+        case str():
+            return data
+        case ["//", inner, int(divisor)] if divisor > 0 and isinstance(size := of_data(inner), Size):
+            return Quotient(size, divisor)
+        case ["max", inner] if isinstance(size := of_data(inner), Size):
+            return AtLeastOne(size)
+    raise ValueError("a size consists of names, quotients and sizes that are at least 1")
 
 
 def _atom_value(atom: Atom, values: Mapping[str, int]) -> int:

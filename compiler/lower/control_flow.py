@@ -6,11 +6,12 @@ overwrite what it reads, else by turns in two places. Loops that share a body sh
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
 from staticgraph.compiler.graph.builder import number
 from staticgraph.compiler.graph.function import Function, Node, Value
-from staticgraph.compiler.graph.sizes import Undecided, is_open
+from staticgraph.compiler.graph.sizes import AnySize, is_open, same
 from staticgraph.compiler.kernel.stmt import padded
 from staticgraph.compiler.lower.constants import Constants
 from staticgraph.compiler.lower.loop_rows import ByRow, LoopRow, by_row
@@ -36,11 +37,11 @@ class ControlPlan:
     """The programs of a loop or branch, and how much memory they need while it runs."""
 
     programs: tuple[Program, ...]
-    size: int
+    size: AnySize
     loop: ByRow | None = None
-    others: tuple[int, ...] = ()  # offsets of the second place of what a loop carries; -1 where there is none
-    spare: int = 0  # that of memory for rows that do not exist
-    row: int = 0  # bytes of the longest row
+    others: tuple[AnySize | None, ...] = ()  # offsets of the second place of what a loop carries, if any
+    spare: AnySize = 0  # that of memory for rows that do not exist
+    row: AnySize = 0  # bytes of the longest row
 
 
 def plans(nodes: Iterable[Node], lower: Lower) -> dict[Node, ControlPlan]:
@@ -51,7 +52,6 @@ def plans(nodes: Iterable[Node], lower: Lower) -> dict[Node, ControlPlan]:
         is_loop = node.op.name == "loop"
         key = (node.attrs["body"], node.attrs["carried"]) if is_loop else node.attrs["branches"]
         if key not in known:
-            _check_closed(node)
             known[key] = _loop_plan(node, lower) if is_loop else _branch_plan(node, lower)
         found[node] = known[key]
     return found
@@ -59,29 +59,30 @@ def plans(nodes: Iterable[Node], lower: Lower) -> dict[Node, ControlPlan]:
 
 def _branch_plan(node: Node, lower: Lower) -> ControlPlan:
     programs = tuple(lower(each, len(each.results), {}) for each in node.attrs["branches"])
-    return ControlPlan(programs, max(map(_memory, programs)))  # only one of them runs
-
-
-def _check_closed(node: Node) -> None:
-    """Raise Undecided for a loop or branch over values of open sizes: its memory is laid out beforehand."""
-    if any(is_open(v.shape) for v in (*node.inputs, *node.outputs)):
-        raise Undecided(f"the memory of {node.op.name}")
+    return ControlPlan(programs, _longest(map(_memory, programs)))  # only one of them runs
 
 
 def _loop_plan(node: Node, lower: Lower) -> ControlPlan:
     loop = by_row(node)
     # The condition comes first, then what is carried, by turns argument and result.
     program = lower(loop.body, 1, {1 + i: i for i in range(len(loop.carried))})
-    size, others = _memory(program), []
+    size = _memory(program)
+    others: list[AnySize | None] = []
     for i, n in enumerate(loop.carried):
-        others.append(-1 if i in program.in_place else size)
+        others.append(None if i in program.in_place else size)
         size += 0 if i in program.in_place else padded(bytes_of(node.outputs[n].type))
     rows = [padded(_row_bytes(tensor)) for tensor in _tensors(node, loop)]
-    row = max(rows, default=0)
+    row = _longest(rows)
     return ControlPlan((program,), size + row, loop, tuple(others), size, row)
 
 
-def _memory(program: Program) -> int:
+def _longest(sizes: Iterable[AnySize]) -> AnySize:
+    """Return a size that none of these exceeds: the greatest, or the sum if some are open."""
+    listed = list(dict.fromkeys(sizes))
+    return sum(listed) if is_open(listed) and len(listed) > 1 else max(listed, default=0)
+
+
+def _memory(program: Program) -> AnySize:
     """That of the table of an inner program, its arena, and the condition of a loop."""
     return padded(program.slots * _ADDRESS) + padded(program.arena) + padded(1)
 
@@ -92,8 +93,8 @@ def _tensors(node: Node, loop: ByRow) -> list[Value]:
     return [*(captures[r.tensor] for r in loop.reads), *(node.outputs[r.tensor] for r in loop.writes)]
 
 
-def _row_bytes(tensor: Value) -> int:
-    return tensor.size // max(tensor.shape[0], 1) * tensor.dtype.size
+def _row_bytes(tensor: Value) -> AnySize:
+    return 0 if same(tensor.shape[0], 0) else math.prod(tensor.shape[1:]) * tensor.dtype.size
 
 
 def instruction(
@@ -118,12 +119,12 @@ def _loop(
     end = 1 + node.attrs["carried"]
     captures = inputs[end:]
 
-    def at(offset: int) -> Ref:
+    def at(offset: AnySize) -> Ref:
         return Ref(scratch.slot, scratch.offset + offset)
 
     carried = tuple(
         Carried(
-            inputs[1 + n], outputs[n], at(other) if other >= 0 else None, bytes_of(node.outputs[n].type),
+            inputs[1 + n], outputs[n], None if other is None else at(other), bytes_of(node.outputs[n].type),
             _counts(node, n),
         )
         for n, other in zip(loop.carried, plan.others, strict=True)

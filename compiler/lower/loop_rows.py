@@ -9,10 +9,12 @@ nothing is copied. A row that does not exist is read as zeros, and written to me
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from staticgraph.compiler.graph.builder import number
 from staticgraph.compiler.graph.function import Function, Node, Value, substitute
+from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -117,5 +119,7 @@ def _row(n: int, index: Value, carried: Sequence[Value]) -> LoopRow | None:
 
 def _whole_lines(tensor: Value) -> bool:
     """Return True if each row fills whole cache lines: kernels may write up to the end of the last line."""
-    row = tensor.size // max(tensor.shape[0], 1) * tensor.dtype.size
-    return tensor.rank > 0 and row > 0 and row % ALIGNMENT == 0
+    if not tensor.rank or same(tensor.shape[0], 0):
+        return False
+    row = math.prod(tensor.shape[1:]) * tensor.dtype.size
+    return not same(row, 0) and same(row % ALIGNMENT, 0)

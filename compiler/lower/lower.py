@@ -85,6 +85,7 @@ class _Lowering:
         checked: bool,
     ) -> None:
         self.function = fusion.function
+        self.opens = any(is_open(v.shape) for node in self.function.nodes for v in node.outputs)
         self.may_stop = may_stop
         self.fetches = fetches
         self.updates = updates
@@ -173,7 +174,8 @@ class _Lowering:
             arena,
             self.pool.constants(),
             self.fullest,
-            places=tuple(self.open),
+            places=self.open,
+            opens=self.opens,
         )
 
     def _ordered(self, groups: list[Group]) -> list[Group]:
@@ -330,11 +332,9 @@ class _Lowering:
         at, _ = fullest({version: (estimate(n), first, last) for version, (n, first, last) in lives.items()})
         live = (item for (item, _), (_, first, last) in lives.items() if first <= at <= last)
         self.fullest = tuple(v for item in live for v in self._inside(item))
-        self.open = {place: None for place in places.values() if isinstance(place, OpenPlace)}
-        first = self.first_result + len(self.function.results) + 3  # after what the host lends
-        slots = {place: first + number for number, place in enumerate(self.open)}
+        self.open = tuple(place for place in places.values() if isinstance(place, OpenPlace))
         self.versions = {
-            version: Ref(slots[place]) if isinstance(place, OpenPlace) else Ref(ARENA, place)
+            version: Ref(ARENA, place.offset if isinstance(place, OpenPlace) else place)
             for version, place in places.items()
         }
         return size

@@ -15,7 +15,7 @@ from typing import Any
 from staticgraph.compiler.graph.function import Node, Value
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.sizes import AnySize, Size, evaluate, is_open
+from staticgraph.compiler.graph.sizes import AnySize, evaluate
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel
@@ -30,7 +30,7 @@ class Ref:
     """Memory: `offset` bytes after the base of a slot."""
 
     slot: int
-    offset: int = 0
+    offset: AnySize = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class Carried:
     init: Ref | None
     final: Ref
     other: Ref | None
-    size: int
+    size: AnySize
     counts: tuple[int, int] | None = None
 
 
@@ -113,8 +113,8 @@ class RowAt:
     counter: int
     counter_bytes: int
     offset: int
-    rows: int
-    size: int
+    rows: AnySize
+    size: AnySize
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class LoopInstruction:
     reads: tuple[RowAt, ...]
     writes: tuple[RowAt, ...]
     spare: Ref
-    row: int
+    row: AnySize
     body: Inner
     node: Node
 
@@ -160,14 +160,14 @@ class Require:
 
 @dataclass(frozen=True, slots=True)
 class OpenPlace:
-    """Memory in the arena whose place depends on open sizes: a slot of the table has its address.
+    """Memory in the arena whose offset depends on open sizes.
 
     It lies `start` units after `base` and has `stop - start` units. Places that have the same unit share no
     memory if these numbers do not overlap, and others share none.
     """
 
     base: AnySize
-    unit: Size
+    unit: AnySize
     start: int
     stop: int
 
@@ -193,7 +193,8 @@ class Program:
     constants: Constants
     fullest: tuple[Value, ...]  # what lies in the arena when most of it is in use
     watched: bool = False  # it takes so long that it looks at the watch meanwhile
-    places: tuple[OpenPlace, ...] = ()  # those of the slots after the watch
+    places: tuple[OpenPlace, ...] = ()  # in the arena, beside those with known offsets
+    opens: bool = False  # its code asks for open sizes
 
     @property
     def first_result(self) -> int:
@@ -216,14 +217,14 @@ class Program:
         return self.pool_slot + 1
 
     @property
-    def first_place(self) -> int:
-        """The slot of the first open place."""
+    def numbers_slot(self) -> int:
+        """The slot of the open sizes that the code asks for, if it does."""
         return self.watch_slot + 1
 
     @property
     def slots(self) -> int:
-        """The length of the table, but for the open sizes that the code of kernels asks for."""
-        return self.first_place + len(self.places)
+        """The length of the table."""
+        return self.numbers_slot + self.opens
 
     @property
     def inner(self) -> list[Program]:
@@ -242,11 +243,6 @@ class Program:
     def may_stop(self) -> bool:
         """True if a run can end before it is done: a host call may fail, loops and long work be stopped."""
         return self.watched or any(map(_stops, self.instructions))
-
-    @property
-    def is_open(self) -> bool:
-        """True if sizes of arguments or results are open: `at` gives the program for some of their values."""
-        return any(is_open(type.static_shape) for type in (*self.arguments, *self.results))
 
     def at(self, values: Mapping[str, int]) -> Program:
         """The same program for values of the open sizes, as far as its caller sees it."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from staticgraph.runtime.backend import Programs
     from staticgraph.runtime.cpu.executable import CpuExecutable
     from staticgraph.runtime.cpu.fast_path.inline_cache import InlineCache
+    from staticgraph.runtime.cpu.loaded_program import LoadedProgram
     from staticgraph.runtime.cpu.meter import CpuMeter
     from staticgraph.runtime.executable import Checks
     from staticgraph.runtime.fetches import Fetches
@@ -43,19 +44,32 @@ class CpuBackend:
     def compile(
         self, step: Step, static: Sequence[tuple[int, bytes]], checks: Checks | None, fetches: Fetches
     ) -> CpuExecutable:
+        return self.compile_open(step, fetches)({}, static, checks)
+
+    def compile_open(
+        self, step: Step, fetches: Fetches
+    ) -> Callable[[Mapping[str, int], Sequence[tuple[int, bytes]], Checks | None], CpuExecutable]:
         from staticgraph.runtime.cpu import jit
+        from staticgraph.runtime.cpu.executable import CpuExecutable
 
         begun = jit.mark()
-        made = self._made(step, static, checks, fetches)
-        made.origins = jit.origins(made.prepared.codes, begun)
-        return made
+        made, again = self._prepared(step, fetches)
 
-    def _made(
-        self, step: Step, static: Sequence[tuple[int, bytes]], checks: Checks | None, fetches: Fetches
-    ) -> CpuExecutable:
+        def bind(
+            values: Mapping[str, int], static: Sequence[tuple[int, bytes]], checks: Checks | None
+        ) -> CpuExecutable:
+            program = CpuExecutable(made.at(values) if values else made, static, checks, again, values)
+            program.origins = jit.origins(made.codes, begun)
+            return program
+
+        return bind
+
+    def _prepared(
+        self, step: Step, fetches: Fetches
+    ) -> tuple[Compiled | LoadedProgram, Callable[[], Compiled] | None]:
+        """Return the program of a step, and what compiles it if it was only loaded."""
         from staticgraph.runtime.cpu import disk_cache
-        from staticgraph.runtime.cpu.executable import CpuExecutable
-        from staticgraph.runtime.cpu.jit import MissingCode
+        from staticgraph.runtime.cpu.jit import MissingCode, load
 
         def whole() -> Compiled:
             from staticgraph.runtime.cpu.compile import compiled  # as long an import as all the rest
@@ -63,34 +77,15 @@ class CpuBackend:
             return compiled(step, self._settings, fetches.text)
 
         key = disk_cache.key_of(step, self._settings)
-        prepared = disk_cache.recall(key, step) if key is not None else None
-        if prepared is not None:
+        found = disk_cache.recall(key, step) if key is not None else None
+        if found is not None:
             with suppress(MissingCode):
-                return CpuExecutable(prepared, static, checks, again=whole)
+                load(found.codes)
+                return found, whole
         made = whole()
         if key is not None:
             disk_cache.remember(key, step, made)
-        return CpuExecutable(made, static, checks)
-
-    def compile_open(
-        self, step: Step, fetches: Fetches
-    ) -> Callable[[Mapping[str, int], Sequence[tuple[int, bytes]], Checks | None], CpuExecutable]:
-        from staticgraph.runtime.cpu import jit
-        from staticgraph.runtime.cpu.compile import compiled
-        from staticgraph.runtime.cpu.executable import CpuExecutable
-
-        begun = jit.mark()
-        made = compiled(step, self._settings, fetches.text)
-        origins = jit.origins(made.codes, begun)
-
-        def bind(
-            values: Mapping[str, int], static: Sequence[tuple[int, bytes]], checks: Checks | None
-        ) -> CpuExecutable:
-            program = CpuExecutable(made.at(values), static, checks, values=values)
-            program.origins = origins
-            return program
-
-        return bind
+        return made, None
 
     def fast_path(self, programs: Programs, order: Sequence[int], store: VariableStore) -> InlineCache:
         from staticgraph.runtime.cpu.fast_path.inline_cache import InlineCache

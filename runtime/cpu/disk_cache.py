@@ -27,7 +27,7 @@ from staticgraph.runtime.switches.table import Settings
 if TYPE_CHECKING:
     from staticgraph.compiler.compile import Compiled
 
-_FORMAT = 1  # of an entry, and part of every key
+_FORMAT = 2  # of an entry, and part of every key
 
 
 def key_of(step: Step, settings: Settings) -> str | None:

@@ -13,12 +13,12 @@ import numpy as np
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.native.dispatch_layout import UNSOUND
 from staticgraph.compiler.codegen.native.dispatch_layout import Binding as Word
-from staticgraph.compiler.graph import sizes
 from staticgraph.compiler.graph.errors import DeadlineExceededError, ResourceExhaustedError, layout
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.interpret import failure
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.sizes import evaluate as value_of
 from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, CONSTANTS, PRIVATE, SHARED, Ref
 from staticgraph.compiler.support.cached_property import cached_property
 from staticgraph.runtime.cpu.jit import host, load
@@ -80,7 +80,7 @@ class CpuExecutable:
         self.count = (ctypes.c_int64 * 1)()
         self.needed = tuple(prepared.step.needed)  # variables that must have a value
         self.entry = self.library[prepared.entry.name]
-        self.table = (ctypes.c_void_p * (program.slots + len(prepared.sizes)))()
+        self.table = (ctypes.c_void_p * program.slots)()
         self.watch = Watch() if program.may_stop else None
         self.bindings: WeakSet[Caller] = WeakSet()  # what calls the native function without Python
         self.enter(self.entry)
@@ -98,10 +98,10 @@ class CpuExecutable:
         blocks = (self._arena, self._shared, self._private, self._constants)
         for slot, block in zip((ARENA, SHARED, PRIVATE, CONSTANTS), blocks, strict=True):
             self.table[slot] = block.ctypes.data
-        for slot, place in enumerate(program.places, program.first_place):
-            self.table[slot] = self._arena.ctypes.data + sizes.evaluate(place.offset, values)
-        for slot, size in enumerate(prepared.sizes, program.slots):
-            self.table[slot] = sizes.evaluate(size, values)
+        if program.opens:
+            numbers = [value_of(size, values) for size in prepared.sizes]
+            self._numbers = (ctypes.c_int64 * len(numbers))(*numbers)
+            self.table[program.numbers_slot] = ctypes.addressof(self._numbers)
         self._hosts = program.host_calls
         self._failure: BaseException | None = None
         self._host = _HOST(self._run_host)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.sizes import Size
+from staticgraph.compiler.graph.sizes import AnySize, of_data, to_data
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.lower.constants import Constants
 from staticgraph.compiler.lower.program import Program
@@ -55,7 +55,11 @@ class LoadedProgram:
     private: int
     cost: float
     parallel: bool
-    sizes: tuple[Size, ...] = ()
+    sizes: tuple[AnySize, ...] = ()
+
+    def at(self, values: Mapping[str, int]) -> LoadedProgram:
+        """The same for values of the open sizes: with the same code."""
+        return replace(self, program=self.program.at(values))
 
 
 def layout_of(compiled: Compiled) -> dict[str, Any]:
@@ -64,9 +68,11 @@ def layout_of(compiled: Compiled) -> dict[str, Any]:
     The step itself, the types and the constants are not included.
     """
     others = (code.name for code in compiled.codes if code is not compiled.entry)
+    opened = {"sizes": [to_data(size) for size in compiled.sizes]}
     return {
+        **(opened if compiled.program.opens else {}),
         "in_place": sorted(compiled.program.in_place),
-        "arena": compiled.program.arena,
+        "arena": to_data(compiled.program.arena),
         "shared": compiled.shared,
         "private": compiled.private,
         "cost": float(compiled.cost),
@@ -84,10 +90,11 @@ def prepared(
     constants: bytes,
 ) -> LoadedProgram:
     """The program of `step` that `layout_of` told of."""
+    sizes = tuple(map(of_data, layout.get("sizes", ())))
     program = ProgramLayout(
-        (), tuple(arguments), tuple(results), step.fetches, frozenset(layout["in_place"]), layout["arena"],
-        Constants.of(constants), (), stops=layout["stops"],
+        (), tuple(arguments), tuple(results), step.fetches, frozenset(layout["in_place"]),
+        of_data(layout["arena"]), Constants.of(constants), (), opens="sizes" in layout, stops=layout["stops"],
     )  # fmt: skip
     codes = [Code(name, "") for name in layout["codes"]]
     rest = (layout[name] for name in ("shared", "private", "cost", "parallel"))
-    return LoadedProgram(step, program, codes[0], codes, *rest)
+    return LoadedProgram(step, program, codes[0], codes, *rest, sizes)

@@ -12,8 +12,10 @@ from staticgraph.compiler.codegen.abi import BranchSegment, BufferRef, InnerStep
 from staticgraph.compiler.codegen.llvm.clock import Clock
 from staticgraph.compiler.codegen.llvm.text import Emitter
 from staticgraph.compiler.codegen.native.watch import watch as watch_function
+from staticgraph.compiler.graph.sizes import AnySize, Size
 
 Address = Callable[[BufferRef], str]
+Number = Callable[[AnySize], str]
 
 
 def ask(writer: Emitter, watch: str, clock: Clock) -> str:
@@ -44,7 +46,7 @@ def branch(writer: Emitter, segment: BranchSegment, address: Address) -> None:
     cases = [(writer.label(), inner) for inner in segment.branches]
     done, last = writer.label(), cases[-1][0]
     refs = {r for inner in segment.branches for r in (inner.table, *inner.slots) if r is not None}
-    places = {ref: address(ref) for ref in sorted(refs, key=lambda r: (r.slot, r.offset))}
+    places = {ref: address(ref) for ref in sorted(refs, key=_order)}
     targets = " ".join(f"i32 {n}, label %{label}" for n, (label, _) in enumerate(cases[:-1]))
     writer.line(f"switch i32 {index}, label %{last} [ {targets} ]")
     for label, inner in cases:
@@ -55,7 +57,13 @@ def branch(writer: Emitter, segment: BranchSegment, address: Address) -> None:
     writer.start(done)
 
 
-def loop(writer: Emitter, segment: LoopSegment, address: Address, watch: BufferRef, clock: Clock) -> None:
+def _order(ref: BufferRef) -> tuple[int, int, str]:
+    return (ref.slot, 0, str(ref.offset)) if isinstance(ref.offset, Size) else (ref.slot, ref.offset, "")
+
+
+def loop(
+    writer: Emitter, segment: LoopSegment, address: Address, number: Number, watch: BufferRef, clock: Clock
+) -> None:
     """Call an inner step as often as it asks for."""
     body, table = segment.body, address(segment.body.table)
     finals = [address(c.final) for c in segment.carried]
@@ -74,12 +82,12 @@ def loop(writer: Emitter, segment: LoopSegment, address: Address, watch: BufferR
     spare = address(segment.spare) if segment.rows else ""
     bases = [address(row.base) for row in segment.rows]
     for copy in segment.copies:
-        _copy(writer, address(copy.target), address(copy.source), copy.size)
+        _copy(writer, address(copy.target), address(copy.source), number(copy.size))
     if segment.rows:
-        writer.clear(spare, segment.spare_bytes)
+        writer.clear(spare, number(segment.spare_bytes))
     for n, carried in enumerate(segment.carried):
         if others[n] is None:
-            _copy(writer, finals[n], inits[n], carried.size)
+            _copy(writer, finals[n], inits[n], number(carried.size))
             _set(writer, table, carried.argument, finals[n])
             _set(writer, table, carried.result, finals[n])
     head, inside, stopped, done = (writer.label() for _ in range(4))
@@ -99,7 +107,7 @@ def loop(writer: Emitter, segment: LoopSegment, address: Address, watch: BufferR
     now = dict(zip(turns, (current for current, _, _ in names), strict=True))
     for row, base in zip(segment.rows, bases, strict=True):
         counter = now.get(row.counter, finals[row.counter])
-        _set(writer, table, row.slot, _row(writer, row, base, counter, spare))
+        _set(writer, table, row.slot, _row(writer, row, base, counter, spare, number))
     status = writer.value(f"call i32 @{body.code.name}(ptr {table})")
     writer.need(f"declare i32 @{body.code.name}(ptr)")
     _stop_if(writer, status, stopped)
@@ -123,18 +131,20 @@ def loop(writer: Emitter, segment: LoopSegment, address: Address, watch: BufferR
     writer.line("ret i32 1")
     writer.start(done)
     for n, (current, _, _) in zip(turns, names, strict=True):
-        _copy_if_elsewhere(writer, finals[n], current, segment.carried[n].size)
+        _copy_if_elsewhere(writer, finals[n], current, number(segment.carried[n].size))
 
 
-def _row(writer: Emitter, row: RowPointer, base: str, counter: str, spare: str) -> str:
+def _row(
+    writer: Emitter, row: RowPointer, base: str, counter: str, spare: str, number: Number
+) -> str:
     """The address of a row, or of spare memory where there is no such row."""
     index = writer.value(f"load i{8 * row.counter_bytes}, ptr {counter}, align {row.counter_bytes}")
     if row.counter_bytes < 8:
         index = writer.value(f"sext i{8 * row.counter_bytes} {index} to i64")
     if row.offset:
         index = writer.value(f"add i64 {index}, {row.offset}")
-    exists = writer.value(f"icmp ult i64 {index}, {row.rows}")
-    offset = writer.value(f"mul i64 {index}, {row.size}")
+    exists = writer.value(f"icmp ult i64 {index}, {number(row.rows)}")
+    offset = writer.value(f"mul i64 {index}, {number(row.size)}")
     place = writer.value(f"getelementptr i8, ptr {base}, i64 {offset}")
     return writer.value(f"select i1 {exists}, ptr {place}, ptr {spare}")
 
@@ -177,12 +187,12 @@ def _call(writer: Emitter, inner: InnerStep, table: str) -> None:
     stop_unless(writer, f"call i32 @{inner.code.name}(ptr {table})")
 
 
-def _copy(writer: Emitter, target: str, source: str, size: int) -> None:
+def _copy(writer: Emitter, target: str, source: str, size: str) -> None:
     if target != source:
         writer.copy(target, source, size)
 
 
-def _copy_if_elsewhere(writer: Emitter, target: str, source: str, size: int) -> None:
+def _copy_if_elsewhere(writer: Emitter, target: str, source: str, size: str) -> None:
     copy, done = writer.label(), writer.label()
     same = writer.value(f"icmp eq ptr {target}, {source}")
     writer.branch_if(same, done, copy)

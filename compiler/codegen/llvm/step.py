@@ -41,6 +41,7 @@ from staticgraph.compiler.codegen.llvm.stop import (
 from staticgraph.compiler.codegen.llvm.text import Code, Emitter
 from staticgraph.compiler.codegen.native.dispatch_layout import UNSOUND
 from staticgraph.compiler.codegen.native.watch import WatchState
+from staticgraph.compiler.graph.sizes import AnySize, Size
 from staticgraph.compiler.support.dataclass import dataclass
 
 _LIMIT = 128  # instructions of a function
@@ -54,12 +55,14 @@ def step(
     clock: Clock | None = None,
     times: int | None = None,
     looks: Clock = PORTABLE,
+    numbers: OpenNumbers | None = None,
 ) -> Code:
     """The function `i32 (ptr table)` that carries out `segments`. Its kernels must be loaded with it.
 
     `pool` is the thread pool, which parallel regions need; `private` is scratch memory of kernels; `watch`
     tells loops to stop, and timed code where its table of times is. `clock` is for timed code; `times` is the
-    entry of the step as a whole. `looks` is the clock by which the watch is asked.
+    entry of the step as a whole. `looks` is the clock by which the watch is asked. `numbers` collects the
+    open sizes that it asks for.
 
     >>> from staticgraph.compiler.codegen.abi import Phase
     >>> phase = Phase(Code("kernel", ""))
@@ -76,7 +79,7 @@ def step(
       ret i32 0
     }
     """
-    writer = _Function(None if clock is None else Timer(clock, watch))
+    writer = _Function(None if clock is None else Timer(clock, watch), numbers)
     stopping = _Stopping(watch, private, looks)
     with writer.timed(times, lambda: writer.pointer(private)):
         if any(isinstance(segment, RegionSegment) and segment.watched for segment in segments):
@@ -84,6 +87,22 @@ def step(
         for segment in segments:
             _segment(writer, segment, pool, stopping)
     return writer.finish(["ptr %table"], "i32 0")
+
+
+class OpenNumbers:
+    """Open sizes that code asks for, in order. A slot of its table has the address of their values."""
+
+    def __init__(self, slot: int, sizes: dict[Size, int] | None = None) -> None:
+        self.slot = slot
+        self.sizes = {} if sizes is None else sizes
+
+    def index(self, size: Size) -> int:
+        """The place of a size among the values."""
+        return self.sizes.setdefault(size, len(self.sizes))
+
+    def inside(self, slot: int) -> OpenNumbers:
+        """The same for an inner step, whose table has the address in this slot."""
+        return OpenNumbers(slot, self.sizes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +133,9 @@ def _segment(writer: _Function, segment: Segment, pool: BufferRef, stopping: _St
                     case HostCallSegment(slot, index):
                         stop_unless(writer, f"call i32 {writer.base(slot)}(i32 {index}, ptr %table)")
                     case LoopSegment():
-                        loop_code(writer, segment, writer.pointer, stopping.watch, stopping.clock)
+                        loop_code(
+                            writer, segment, writer.pointer, writer.number, stopping.watch, stopping.clock
+                        )
                     case BranchSegment():
                         branch_code(writer, segment, writer.pointer)
 
@@ -130,11 +151,12 @@ class Timer:
 class _Function(Emitter):
     """The text of a function with the parameter %table, whose addresses it loads once."""
 
-    def __init__(self, timer: Timer | None = None) -> None:
+    def __init__(self, timer: Timer | None = None, numbers: OpenNumbers | None = None) -> None:
         super().__init__()
         self.timer = timer
+        self.numbers = OpenNumbers(0) if numbers is None else numbers
         self._bases: dict[int, str] = {}
-        self._numbers: dict[int, str] = {}
+        self._read: dict[int, str] = {}  # open sizes
         self._times = ""  # the address of the table of times
 
     def base(self, slot: int) -> str:
@@ -145,18 +167,24 @@ class _Function(Emitter):
                 self._bases[slot] = self.value(f"load ptr, ptr {place}, align 8")
         return self._bases[slot]
 
-    def number(self, slot: int) -> str:
-        """The number in a slot of the table."""
-        if slot not in self._numbers:
+    def number(self, size: AnySize) -> str:
+        """A size as an operand: one that is open is read from where the table says."""
+        if not isinstance(size, Size):
+            return str(size)
+        index = self.numbers.index(size)
+        if index not in self._read:
+            base = self.base(self.numbers.slot)
             with self.at(0):
-                place = self.value(f"getelementptr i64, ptr %table, i64 {slot}")
-                self._numbers[slot] = self.value(f"load i64, ptr {place}, align 8")
-        return self._numbers[slot]
+                place = self.value(f"getelementptr i64, ptr {base}, i64 {index}") if index else base
+                self._read[index] = self.value(f"load i64, ptr {place}, align 8")
+        return self._read[index]
 
     def pointer(self, ref: BufferRef) -> str:
         """The address of a buffer."""
         base = self.base(ref.slot)
-        return self.value(f"getelementptr i8, ptr {base}, i64 {ref.offset}") if ref.offset else base
+        if isinstance(ref.offset, Size) or ref.offset:
+            return self.value(f"getelementptr i8, ptr {base}, i64 {self.number(ref.offset)}")
+        return base
 
     @contextmanager
     def timed(self, entry: int | None, private: Callable[[], str], chunk: str = "0") -> Iterator[None]:
@@ -193,14 +221,13 @@ class _Function(Emitter):
                     return
                 with self.loop(0, phase.chunks) as values:
                     self.call("void", phase.code.name, *operands, ("i64", values.index))
-            case CopyCall(target, source, size, slot=slot):
-                count = str(size) if slot is None else self.number(slot)
-                self.copy(self.pointer(target), self.pointer(source), count)
+            case CopyCall(target, source, size):
+                self.copy(self.pointer(target), self.pointer(source), self.number(size))
 
     def operands(self, call: KernelCall, private: str) -> list[tuple[str, str]]:
         """Return the arguments of a kernel, except the number of the chunk."""
         buffers = [("ptr", self.pointer(ref)) for ref in call.args]
-        sizes = [("i64", self.number(slot)) for slot in call.sizes]
+        sizes = [("i64", self.number(size)) for size in call.sizes]
         return [*buffers, *sizes, ("ptr", self.pointer(call.shared)), ("ptr", private)]
 
     def define(self, function: _Function, parameters: str) -> str:
@@ -220,7 +247,7 @@ def _in_order(writer: _Function, works: Sequence[Work], private: str) -> None:
             writer.work(work, private)
         return
     for start in range(0, len(works), _LIMIT):
-        part = _Function(writer.timer)
+        part = _Function(writer.timer, writer.numbers)
         _in_order(part, works[start : start + _LIMIT], "%private")
         symbol = writer.define(part, "ptr %table, ptr %private")
         writer.line(f"call void @{symbol}(ptr %table, ptr {private})")
@@ -241,7 +268,7 @@ def _with_looks(writer: _Function, works: Sequence[Work], cost: float, stopping:
 
 def _run(writer: _Function, region: RegionSegment, pool: BufferRef, stopping: _Stopping) -> None:
     """Have the pool do a region."""
-    function, private = _Function(writer.timer), writer.pointer(stopping.private)
+    function, private = _Function(writer.timer, writer.numbers), writer.pointer(stopping.private)
     if region.watched:
         looks = 1 << max(0, int(math.log2(LOOK * sum(region.chunks) / region.cost)))
         watch, master = function.base(stopping.watch.slot), function.base(stopping.private.slot)
@@ -270,7 +297,7 @@ def _run(writer: _Function, region: RegionSegment, pool: BufferRef, stopping: _S
 
 def _phase(writer: _Function, parts: Sequence[Part]) -> str:
     """Write the function that does one chunk of a phase; its symbol."""
-    function = _Function(writer.timer)
+    function = _Function(writer.timer, writer.numbers)
     small = sum(len(part.work) for part in parts) <= _LIMIT
     first = 0
     with function.section():
@@ -295,7 +322,7 @@ def _part(writer: _Function, part: Part, first: int, inline: bool) -> None:
     if part.chunks == 1 and inline:
         _in_order(writer, part.work, "%private")
     elif part.chunks == 1:
-        function = _Function(writer.timer)
+        function = _Function(writer.timer, writer.numbers)
         _in_order(function, part.work, "%private")
         symbol = writer.define(function, "ptr %table, ptr %private")
         writer.line(f"call void @{symbol}(ptr %table, ptr %private)")

@@ -173,7 +173,7 @@ class Emitter:
         places = ("ptr", target), ("ptr", source)
         self.call("void", "llvm.memcpy.p0.p0.i64", *places, ("i64", str(size)), ("i1", "false"))
 
-    def clear(self, target: str, size: int) -> None:
+    def clear(self, target: str, size: int | str) -> None:
         """Zeros in `size` bytes."""
         operands = ("ptr", target), ("i8", "0"), ("i64", str(size)), ("i1", "false")
         self.call("void", "llvm.memset.p0.i64", *operands)
