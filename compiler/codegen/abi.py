@@ -4,16 +4,16 @@ A kernel is one or more functions, its phases:
 
     void (ptr buffer0, ..., i64 size0, ..., ptr shared, ptr private, i64 chunk)
 
-The sizes are the open ones that it needs: see `compiler/graph/sizes.py`. Each phase is called once per chunk, in
-any order and at the same time; the next one begins when all chunks of the one before are done. How many chunks
-there are, and what each does, depends on shapes and target only, never on the number of threads: so results do
-not either.
+The sizes are the open ones that it needs: see `compiler/graph/sizes.py`. Each phase is called once per chunk,
+in any order and at the same time; the next one begins when all chunks of the one before are done. How many
+chunks there are, and what each does, depends on shapes and target only, never on the number of threads: so
+results do not either.
 
 A step is `i32 (ptr table)`: the table holds the addresses of the memory blocks that kernels work in (slots
-such as feeds, variables, arena), those of host functions, that of the thread pool, that of the watch, and that
-of the open sizes that its code asks for. It returns 0, or something else where it ended early: a host call
-failed, or the watch told a loop to stop. The bodies of loops and the branches of a step are steps too, with
-tables of their own.
+such as feeds, variables, arena), those of host functions, that of the thread pool, that of the watch, and
+that of the open sizes that its code asks for. It returns 0, or something else where it ended early: a host
+call failed, or the watch told a loop to stop. The bodies of loops and the branches of a step are steps too,
+with tables of their own.
 
 A step may also be written so that it takes the time: then each part of its work has an entry in a table of
 times, or one for each chunk. `times` is the number of the first.
