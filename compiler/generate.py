@@ -29,7 +29,7 @@ def generate(work: Loops | Kernel, target: CpuTarget, search: Search | None = No
         product = None if work.rows else analyse(work.nests[0].domain, work.nests[0].stores, buffers)
         if product is not None:
             stages.report("product", work, product)
-            choice = NO_CHOICE if search is None else search(product, target)
+            choice = NO_CHOICE if search is None or product.sizes else search(product, target)
             return _printed("print_gemm", product, contraction.emit(product, target, choice))
         rows = place_rows("loops", buffers, work.rows, work.nests, work.sums)
         stages.report("row_schedule", work, rows)

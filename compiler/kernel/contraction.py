@@ -12,12 +12,16 @@ operands that it moves:
     lanes   runs along the vector lanes: unit step in the result, and moves b (exchanged with a if need be)
     rows    moves only a; the accumulators are a tile of rows by lanes
     outer   the remaining indices of the domain: loops around the tiles
-    k       the indices of the sum, outermost first
+    k       the indices of the sum, outermost first; an open one is the first
 
 Products may be limited to where a window lies inside of an array, as in a padded convolution: such a `Limit`
 ties an index of the sum to one outside of it.
 
 A convolution of NHWC images with HWIO weights comes out as k = (kh, kw and ci in one), rows = ow, lanes = co.
+
+One index may have an open extent. It is then outermost in every array that it moves through, so that steps
+are numbers. It never runs along the lanes: for these, a matrix times a vector has an index with one value.
+Estimates take a number for the extent, see `count`.
 """
 
 from __future__ import annotations
@@ -28,8 +32,10 @@ from dataclasses import replace
 from itertools import permutations
 
 from staticgraph.compiler.graph.dtypes import FLOATING, DType, float32, float64
+from staticgraph.compiler.graph.sizes import Size, Undecided, estimate
 from staticgraph.compiler.kernel.expr import (
     Expr,
+    Extent,
     Index,
     Load,
     Local,
@@ -78,8 +84,20 @@ class Limit:
         """The values of k that are inside, from the first to before the last, where offset and place add up
         to `start`; the same number twice if there are none.
         """
-        first = min(self.k.extent, max(0, -(start // self.step)))
-        return first, max(first, min(self.k.extent, -((start - self.extent) // self.step)))
+        count = closed(self.k)
+        first = min(count, max(0, -(start // self.step)))
+        return first, max(first, min(count, -((start - self.extent) // self.step)))
+
+
+@dataclass(frozen=True, slots=True)
+class Slices:
+    """Slices of the open index of a sum: about equal ones of at least `least` values, each but the last one a
+    multiple of `unit`. There is at least one, and at most as many as `index` has values.
+    """
+
+    index: Index
+    least: int
+    unit: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,11 +120,29 @@ class Contraction:
     loads: Mapping[Local, Access]  # what the epilogue reads, by the name that the values have for it
     buffers: Mapping[str, Buffer]
     limits: tuple[Limit, ...] = ()  # of a
+    open: Index | None = None  # the index with an open extent
+    slices: Slices | None = None  # of the open index of the sum
+    sizes: tuple[Size, ...] = ()  # that are open, that of the index first
 
     @property
     def row_count(self) -> int:
-        """The extent of `rows`; 1 if there is no index that moves only a."""
-        return 1 if self.rows is None else self.rows.extent
+        """The count of `rows`; 1 if there is no index that moves only a."""
+        return 1 if self.rows is None else count(self.rows)
+
+    @property
+    def column_count(self) -> int:
+        """The extent of `lanes`, which is never open."""
+        return closed(self.lanes)
+
+    @property
+    def open_rows(self) -> bool:
+        """True if the number of rows is open."""
+        return self.rows is not None and self.rows is self.open
+
+    @property
+    def open_sum(self) -> bool:
+        """True if the number of products in each sum is open."""
+        return self.open is not None and not any(i is self.open for i in (self.rows, *self.outer))
 
     def arguments(self, operand: Access) -> tuple[int, ...] | None:
         """Which of the buffers an operand is read from; None if it lies in scratch memory."""
@@ -115,21 +151,42 @@ class Contraction:
     @property
     def outer_of_b(self) -> tuple[Index, ...]:
         """The outer indices that move b: the first ones."""
-        return tuple(i for i in self.outer if self.b.step(i))
+        slices = self.slices and self.slices.index
+        return tuple(i for i in self.outer if self.b.step(i) or i is slices)
+
+    @property
+    def other_outer(self) -> tuple[Index, ...]:
+        """The outer indices that do not move b: the last ones."""
+        return self.outer[len(self.outer_of_b) :]
 
     @property
     def depth(self) -> int:
         """Number of products in each sum."""
-        n = 1
-        for index in self.k:
-            n *= index.extent
-        return n
+        depth = math.prod(map(count, self.k))
+        if self.slices is not None and self.k[0] is self.open:
+            return max(1, depth // count(self.slices.index))
+        return depth
 
     def size(self, operand: Access) -> int:
         """The number of elements of the buffer of an operand, or of what it reaches of scratch memory."""
         if not operand.buffer:
-            return 1 + sum(step * (index.extent - 1) for index, step in operand.steps.items())
-        return math.prod(self.buffers[operand.buffer].shape)
+            return 1 + sum(step * (count(index) - 1) for index, step in operand.steps.items())
+        return estimate(self.buffers[operand.buffer].size)
+
+
+def count(index: Index) -> int:
+    """The extent of an index; a number for estimates if it is open."""
+    return estimate(index.extent)
+
+
+def closed(index: Index) -> int:
+    """The extent of an index that is not open. Raises Undecided if it is."""
+    return int(index.extent)
+
+
+def _repeats(index: Index) -> bool:
+    """True unless the index has exactly one value."""
+    return isinstance(index.extent, Size) or index.extent != 1
 
 
 def access(buffer: str, at: tuple[Expr, ...], buffers: Mapping[str, Buffer]) -> Access | None:
@@ -139,8 +196,10 @@ def access(buffer: str, at: tuple[Expr, ...], buffers: Mapping[str, Buffer]) -> 
         form = affine(position)
         if form is None:
             return None
+        if isinstance(stride, Size):
+            raise Undecided(f"a stride of {stride}")
         flat += form.times(stride)
-    moving = {i: step for i, step in flat.terms.items() if isinstance(i, Index) and i.extent != 1}
+    moving = {i: step for i, step in flat.terms.items() if isinstance(i, Index) and _repeats(i)}
     return Access(buffer, buffers[buffer].dtype, flat.constant, moving)
 
 
@@ -155,7 +214,10 @@ def analyse(
     may be updated in place: the positions read and written must then be the same.
     """
     product = factors(buffers, stores)
-    if product is None or any(index.extent == 0 for index in domain + product[0].axes):
+    if product is None:
+        return None
+    indices = domain + product[0].axes
+    if any(not isinstance(index.extent, Size) and index.extent == 0 for index in indices):
         return None
     total, (left, left_inside), (right, right_inside) = product
     acc = Local("acc", total.dtype)
@@ -175,8 +237,8 @@ def analyse(
 
     windows = [_position(inside.place, total.dtype) for inside in left_inside + right_inside]
     accesses = operands + others + written + windows
-    outside, accesses = _merge([i for i in domain if i.extent != 1], accesses)
-    inside, accesses = _merge([i for i in total.axes if i.extent != 1], accesses)
+    outside, accesses = _merge([i for i in domain if _repeats(i)], accesses)
+    inside, accesses = _merge([i for i in total.axes if _repeats(i)], accesses)
     (a, b), others, written = accesses[:2], accesses[2 : 2 + len(others)], accesses[2 + len(others) :]
     written, windows = written[: len(targets)], written[len(targets) :]
     lanes = _lanes(outside, written)
@@ -187,10 +249,23 @@ def analyse(
         for window, x in zip(windows, left_inside + right_inside, strict=True)
     ]
     of_a = left_inside
+    if isinstance(lanes.extent, Size):
+        if a.step(lanes) and b.step(lanes):
+            return None
+        if b.step(lanes):
+            a, b, of_a = b, a, right_inside
+        lanes = Index("lane", 1)  # of a matrix times a vector, whose rows move through the result
+        b = replace(b, steps={**b.steps, lanes: 1})
+        written = [replace(x, steps={**x.steps, lanes: 1}) for x in written]
     if a.step(lanes) and (not b.step(lanes) or (b.step(lanes) != 1 and a.step(lanes) == 1)):
         a, b, of_a = b, a, right_inside
     if len(of_a) != len(limits) or any(x is None or x.place is lanes for x in limits):
         return None
+    unknown = [i for i in (*outside, *inside) if isinstance(i.extent, Size)]
+    if len(unknown) > 1 or any((x and x.place in unknown) or (x and x.k in unknown) for x in limits):
+        raise Undecided("the sizes " + ", ".join(str(i.extent) for i in unknown) + " of one product")
+    extents = [i.extent for i in unknown]
+    extents += [e.size for e in walk(*(s.value for s in stores)) if isinstance(e, Extent)]
     short = [x.place for x in limits if x and x.k.extent > _SHORT]
     rows = _rows(
         [i for i in outside if i is not lanes and i not in short and a.step(i) and not b.step(i)], written[0]
@@ -200,9 +275,10 @@ def analyse(
         outer=tuple(sorted(
             (i for i in outside if i is not lanes and i is not rows), key=lambda i: not b.step(i)
         )),
-        k=tuple(sorted(inside, key=lambda i: -max(abs(a.step(i)), abs(b.step(i))))),
+        k=tuple(sorted(inside, key=lambda i: (i not in unknown, -max(abs(a.step(i)), abs(b.step(i)))))),
         stores=stores, targets=tuple(written), loads=dict(zip(names, others, strict=True)),
-        buffers=buffers, limits=tuple(x for x in limits if x),
+        buffers=buffers, limits=tuple(x for x in limits if x), open=unknown[0] if unknown else None,
+        sizes=tuple(dict.fromkeys(n for n in extents if isinstance(n, Size))),
     )  # fmt: skip
 
 
@@ -263,6 +339,8 @@ def _merge(indices: list[Index], accesses: list[Access]) -> tuple[list[Index], l
     while merged:
         merged = False
         for p, q in permutations(indices, 2):
+            if isinstance(q.extent, Size):
+                continue
             if all(x.step(p) == x.step(q) * q.extent for x in accesses):
                 both = Index(f"{p.name}_{q.name}", p.extent * q.extent)
                 at = min(indices.index(p), indices.index(q))
@@ -291,7 +369,7 @@ def _rows(candidates: list[Index], target: Access) -> Index | None:
     """The index along the rows of a tile: the innermost of
     the result that has enough values, or else the longest.
     """
-    enough = [i for i in candidates if i.extent >= _FEW]
+    enough = [i for i in candidates if count(i) >= _FEW]
     if enough:
         return min(enough, key=lambda i: abs(target.step(i)))
-    return max(candidates, key=lambda i: i.extent, default=None)
+    return max(candidates, key=count, default=None)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from staticgraph.compiler.graph.sizes import same
+from staticgraph.compiler.graph.sizes import AnySize, Size, same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Scalar
 from staticgraph.compiler.kernel.index import Affine, affine, bounds
@@ -26,7 +26,9 @@ class Inside:
     extent: int
 
 
-def padded_load(read: Callable[[tuple[Expr, ...]], Expr], at: Sequence[Expr], shape: Sequence[int]) -> Expr:
+def padded_load(
+    read: Callable[[tuple[Expr, ...]], Expr], at: Sequence[Expr], shape: Sequence[AnySize]
+) -> Expr:
     """The element at a position, 0 where that is outside of the shape."""
     conditions: list[Expr] = []
     places: list[Expr] = []
@@ -65,7 +67,7 @@ def unpadded(expr: Expr, buffers: Mapping[str, Buffer]) -> tuple[Load, tuple[Ins
 
 
 def _explained(
-    tests: list[Affine | None], bare: tuple[Expr, ...], at: tuple[Expr, ...], shape: tuple[int, ...]
+    tests: list[Affine | None], bare: tuple[Expr, ...], at: tuple[Expr, ...], shape: tuple[AnySize, ...]
 ) -> tuple[Inside, ...] | None:
     """The positions that the tests are about, if these make every clamped position what it is without."""
     left, found = list(tests), []
@@ -73,6 +75,10 @@ def _explained(
         form = affine(place)
         if form is None:
             return None
+        if isinstance(extent, Size):  # a test of it would be left over
+            if place is not clamped:
+                return None
+            continue
         low, high = form, Affine({}, extent - 1) + form.times(-1)
         tested = [t for t in (low, high) if t in left]
         left = [t for t in left if t not in tested]

@@ -35,8 +35,9 @@ def run(kernel: Kernel, arrays: Arrays, vector_bytes: int | None = None, contrac
     return result
 
 
-def launch(kernel: KernelCode, addresses: list[int]) -> None:
+def launch(kernel: KernelCode, addresses: list[int], sizes: tuple[int, ...] = ()) -> None:
     """Run the phases of a kernel on buffers at these addresses, the chunks of each in an order of no meaning.
+    `sizes` are the values of its open sizes.
 
     What a call finds in its private memory is garbage, and neither scratch memory may be written around.
     """
@@ -44,10 +45,12 @@ def launch(kernel: KernelCode, addresses: list[int]) -> None:
     shared = np.full(kernel.shared_bytes + 2 * _GUARD, 0xA5, np.uint8)
     private = np.full(kernel.private_bytes + 2 * _GUARD, 0xA5, np.uint8)
     scratch = [m.ctypes.data + _GUARD for m in (shared, private)]
-    signature = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(addresses) + 2), ctypes.c_int64)
+    kinds = [ctypes.c_void_p] * len(addresses), [ctypes.c_int64] * len(sizes)
+    signature = ctypes.CFUNCTYPE(None, *kinds[0], *kinds[1], *[ctypes.c_void_p] * 2, ctypes.c_int64)
+    assert len(sizes) == len(kernel.sizes)
     for phase in kernel.phases:
         for chunk in np.random.default_rng(0).permutation(phase.chunks):
-            signature(library[phase.code.name])(*addresses, *scratch, int(chunk))
+            signature(library[phase.code.name])(*addresses, *sizes, *scratch, int(chunk))
             private[_GUARD:-_GUARD] = 0xA5
     assert all((m[:_GUARD] == 0xA5).all() and (m[-_GUARD:] == 0xA5).all() for m in (shared, private))
 

@@ -32,11 +32,14 @@ def chunks_wanted(nanoseconds: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The numbers from `start` to before `stop`, of `count` that there are in all."""
+    """The numbers from `start` to before `stop`, of `count` that there are in all.
+
+    It may be empty if `count` is open.
+    """
 
     start: Number
     stop: Number
-    count: int
+    count: Number
 
     def blocks(self, w: GemmWriter, size: int, body: Callable[[Span], None]) -> None:
         """`body` for the span in parts of at most `size`."""
@@ -48,6 +51,7 @@ class Span:
     def within(self, w: GemmWriter, first: int, count: int, body: Callable[[Number], None]) -> None:
         """`body(number)` for those of the span that are among the `count` numbers from `first`."""
         start = self.start if first == 0 else w.maximum(self.start, first)
+        assert isinstance(self.count, int)
         stop = self.stop if first + count == self.count else w.minimum(self.stop, first + count)
         if count == self.count:
             w.each(start, stop, 1, body)
@@ -74,27 +78,42 @@ class ChunkPart:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenPart:
+    """As many numbers as there are when the kernel runs, in so many parts. Parts may be empty."""
+
+    parts: int
+
+
+@dataclass(frozen=True, slots=True)
 class Grid:
     """A chunk for every combination of parts, those of the last dimension next to each other."""
 
-    dimensions: tuple[ChunkPart, ...]
+    dimensions: tuple[ChunkPart | OpenPart, ...]
 
     @property
     def chunks(self) -> int:
         """Their number."""
         return math.prod(d.parts for d in self.dimensions)
 
-    def spans(self, w: GemmWriter) -> list[Span]:
-        """Write code for the range that chunk `%chunk` has in every dimension; return the ranges."""
+    def spans(self, w: GemmWriter, unknown: Number = 0) -> list[Span]:
+        """Write code for the range that chunk `%chunk` has in every dimension; return the ranges. An open
+        dimension has `unknown` numbers.
+        """
         spans, rest = [], "%chunk"
         left = self.chunks
         for d in reversed(self.dimensions):
+            count = unknown if isinstance(d, OpenPart) else d.count
             if d.parts == 1:
-                spans.append(Span(0, d.count, d.count))
+                spans.append(Span(0, count, count))
                 continue
             left //= d.parts
             digit = rest if left == 1 else w.value(f"urem i64 {rest}, {d.parts}")
             rest = rest if left == 1 else w.value(f"udiv i64 {rest}, {d.parts}")
+            if isinstance(d, OpenPart):
+                border = w.mul(digit, count)
+                first, after = (w.quotient(n, d.parts) for n in (border, w.add(border, count)))
+                spans.append(Span(first, after, count))
+                continue
             start = w.mul(digit, d.size)
             stop = w.add(start, d.size)
             spans.append(Span(start, stop if d.count % d.size == 0 else w.minimum(stop, d.count), d.count))

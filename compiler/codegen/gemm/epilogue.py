@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from staticgraph.compiler.codegen.gemm.loops import Cursor
+from staticgraph.compiler.codegen.gemm.loops import Cursor, open_sizes
 from staticgraph.compiler.codegen.gemm.micro_kernel import Finish, Stream, Sums, Tile, read_lanes
 from staticgraph.compiler.codegen.gemm.prefetch import Later
 from staticgraph.compiler.codegen.gemm.tiles import TilePiece
@@ -20,8 +20,9 @@ from staticgraph.compiler.codegen.llvm.expr import ExprPrinter, LlvmValue
 from staticgraph.compiler.codegen.llvm.text import memory_type, register_type
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.graph.sizes import Undecided
 from staticgraph.compiler.kernel.contraction import Access, Contraction
-from staticgraph.compiler.kernel.expr import Const, Expr, Local, Lookup, Scalar, substitute, walk
+from staticgraph.compiler.kernel.expr import Const, Expr, Extent, Local, Lookup, Scalar, substitute, walk
 from staticgraph.compiler.kernel.lower_functions import approximate
 from staticgraph.compiler.machine import CPU
 
@@ -48,6 +49,8 @@ class Epilogue:
         self._constants = _constants(values, contraction)
         self._values = [substitute(value, {**self._constants}) for value in values]
         read = set(walk(*self._values))
+        if any(isinstance(x, Extent) for x in read):
+            raise Undecided("an open size in integer arithmetic after a product")
         loads = {local: access for local, access in contraction.loads.items() if local in read}
         for n, (expr, local) in enumerate(self._constants.items()):
             loads[local] = Access("", expr.dtype, n, {})
@@ -66,8 +69,8 @@ class Epilogue:
     def begin(self, w: GemmWriter, cursor: Cursor) -> Cursor:
         """Compute what is the same for all elements, in front of all loops: where it lies from there on."""
         c = self._contraction
-        known: dict[Expr, str] = {}
         read = set(walk(*self._constants))
+        known: dict[Expr, str] = {Extent(size): name for size, name in open_sizes(c).items()}
         for local, access in c.loads.items():
             if local in read:
                 place = Cursor.at_start(w, c, {"": access}).at[""]
@@ -163,7 +166,7 @@ class Epilogue:
 
 
 def _constants(values: Sequence[Expr], c: Contraction) -> dict[Expr, Local]:
-    """Name the floating-point values that are computed from constants and shared loads alone.
+    """Name the floating-point values that are computed from constants, open sizes and shared loads alone.
 
     A load is shared if all elements read the same number.
     """
@@ -171,7 +174,7 @@ def _constants(values: Sequence[Expr], c: Contraction) -> dict[Expr, Local]:
     same: set[Expr] = {local for local, access in c.loads.items() if not access.steps}
     for node in nodes:
         if isinstance(node, Scalar | Lookup) and all(
-            isinstance(x, Const) or x in same for x in node.children
+            isinstance(x, Const | Extent) or x in same for x in node.children
         ):
             same.add(node)
     needed = {*values, *(x for node in nodes if node not in same for x in node.children)} & same

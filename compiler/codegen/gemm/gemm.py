@@ -19,16 +19,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from staticgraph.compiler.codegen.abi import KernelCode, Phase
 from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE, Choice
 from staticgraph.compiler.codegen.gemm.chunks import Span
 from staticgraph.compiler.codegen.gemm.dot import dot_sums
 from staticgraph.compiler.codegen.gemm.epilogue import Epilogue, with_formulas
-from staticgraph.compiler.codegen.gemm.loops import Cursor, each, parameters
+from staticgraph.compiler.codegen.gemm.loops import SIZE, Cursor, each, parameters
 from staticgraph.compiler.codegen.gemm.micro_kernel import Spans, Stream, Tile, column_sums, micro_kernel
 from staticgraph.compiler.codegen.gemm.pack import pack, pack_span, packing
-from staticgraph.compiler.codegen.gemm.plan import GemmPlan, adding_plan, nanoseconds, plan
+from staticgraph.compiler.codegen.gemm.plan import OPEN_SCALE, GemmPlan, adding_plan, nanoseconds, plan
 from staticgraph.compiler.codegen.gemm.rows import row_sums
 from staticgraph.compiler.codegen.gemm.scratch import Packed
 from staticgraph.compiler.codegen.gemm.split_k import slice_sums, sliced
@@ -36,7 +37,8 @@ from staticgraph.compiler.codegen.gemm.tiles import Along, PanelRun, TileRun
 from staticgraph.compiler.codegen.gemm.transpose_b import turned
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.codegen.target import CpuTarget
-from staticgraph.compiler.kernel.contraction import Access, Contraction, Limit
+from staticgraph.compiler.kernel.contraction import Access, Contraction, Limit, Slices, closed
+from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.support.dataclass import dataclass
 
 _A, _B, _SUMS, _UNPACKED = "a", "b", "sums", "unpacked"
@@ -50,7 +52,7 @@ def emit(contraction: Contraction, target: CpuTarget, choice: Choice = NO_CHOICE
     with any choice.
     """
     contraction = with_formulas(contraction, target)
-    cost = nanoseconds(contraction)
+    cost = nanoseconds(contraction) * (OPEN_SCALE if contraction.sizes else 1)
     before: tuple[Phase, ...] = ()
     reserved = 0
     if turn := turned(contraction, target):
@@ -63,7 +65,8 @@ def emit(contraction: Contraction, target: CpuTarget, choice: Choice = NO_CHOICE
         decided = plan(cut.partial, target, cut.shared_bytes, choice)
         adding = _Generator(cut.rest, adding_plan(cut.rest, target, decided.shared_bytes), slice_sums)
         phases = (*_multiply(cut.partial, decided), adding.phase())
-    return KernelCode((*before, *phases), decided.shared_bytes, decided.private_bytes, cost)
+    shared, private = decided.shared_bytes, decided.private_bytes
+    return KernelCode((*before, *phases), shared, private, cost, contraction.sizes)
 
 
 def _multiply(c: Contraction, p: GemmPlan) -> tuple[Phase, ...]:
@@ -98,18 +101,69 @@ class _Generator:
         if plan.turns or plan.first_packs:
             self._accesses[_UNPACKED] = contraction.b
         self._kernels: dict[tuple[int, Inside, PanelRun, bool], str] = {}
+        self._lengths: dict[Index, Number] = {}  # of open indices
 
     def phase(self) -> Phase:
         """The function, and how many chunks there are."""
         c, w, grid = self._c, self._w, self._plan.grid
         moving = len(c.outer_of_b)
-        outer = grid.spans(w)
+        outer = grid.spans(w, self._open_count())
         self._tiles, self._columns = outer.pop(), outer.pop(moving)
         indices = list(zip(c.outer, outer, strict=True))
         self._others = indices[moving:]
         start = self._epilogue.begin(w, Cursor.at_start(w, c, self._accesses))
-        each(w, indices[:moving], start, self._column_blocks)
+
+        body = self._column_blocks
+        if c.slices is not None:
+            piece, count = self._sliced(c.slices)
+            if indices and indices[0][0] is c.slices.index:
+                span = indices[0][1]
+                indices[0] = c.slices.index, replace(span, stop=w.minimum(span.stop, count))
+                body = partial(self._slice, c.slices, piece)
+
+        def all_blocks() -> None:
+            each(w, indices[:moving], start, body)
+
+        variable = (c.open, c.slices and c.slices.index)
+        found = [span for index, span in (*indices, (c.rows, self._tiles)) if index and index in variable]
+        if found:
+            w.when_less(found[0].start, found[0].stop, all_blocks)
+        else:
+            all_blocks()
         return Phase(w.finish(parameters(c)), grid.chunks)
+
+    def _open_count(self) -> Number:
+        """The number of parts of the open dimension of the chunks: tiles of rows, or values of an index."""
+        c, w = self._c, self._w
+        if c.open is not None:
+            self._lengths[c.open] = SIZE
+        if not c.open_rows:
+            return SIZE
+        size = self._plan.tiling.rows[0].size
+        return w.quotient(w.add(SIZE, size - 1), size)
+
+    def _sliced(self, slices: Slices) -> tuple[Number, Number]:
+        """The length of the slices, and how many there are."""
+        w, most = self._w, closed(slices.index)
+        equal = w.quotient(w.add(SIZE, most - 1), most)
+        piece = w.mul(w.quotient(w.add(equal, slices.unit - 1), slices.unit), slices.unit)
+        piece = w.maximum(piece, slices.least)
+        rounded = w.add(SIZE, w.add(piece, -1))
+        count = w.maximum(w.value(f"udiv i64 {rounded}, {piece}"), 1)
+        self._lengths[slices.index] = count
+        return piece, count
+
+    def _slice(self, slices: Slices, piece: Number, cursor: Cursor) -> None:
+        """The sums of one slice."""
+        w, c = self._w, self._c
+        assert c.open is not None
+        start = w.mul(cursor.values[slices.index], piece)
+        self._lengths[c.open] = w.minimum(piece, w.add(SIZE, w.mul(start, -1)))
+        self._column_blocks(cursor.moved(w, c.open, start))
+
+    def _length(self, index: Index) -> Number:
+        """The extent of an index."""
+        return self._lengths.get(index) or closed(index)
 
     def _column_blocks(self, cursor: Cursor) -> None:
         if self._plan.panel_block:
@@ -123,30 +177,31 @@ class _Generator:
         """Loops over the blocks of the sum."""
         w, blocks = self._w, self._plan.blocks
         if self._plan.partial is None:
-            self._block(cursor, columns, _Block(tuple(i.extent for i in self._c.k), "true", "true"))
+            self._block(cursor, columns, _Block(tuple(map(self._length, self._c.k)), "true", "true"))
             return
 
         def level(n: int, cursor: Cursor, first: str, last: str) -> None:
             index = self._c.k[n]
-            size = blocks.size if n == blocks.level else 1
+            size, extent = blocks.size if n == blocks.level else 1, self._length(index)
+            even = isinstance(extent, int) and extent % size == 0
 
             def body(k: Number) -> None:
-                steps = w.minimum(size, w.add(index.extent, w.mul(k, -1))) if index.extent % size else size
+                steps = size if even else w.minimum(size, w.add(extent, w.mul(k, -1)))
                 at_first = self._both(first, self._compare("eq", k, 0))
-                at_last = self._both(last, self._compare("sge", w.add(k, size), index.extent))
+                at_last = self._both(last, self._compare("sge", w.add(k, size), extent))
                 moved = cursor.moved(w, index, k)
                 if n < blocks.level:
                     level(n + 1, moved, at_first, at_last)
                 else:
-                    counts = (steps, *(i.extent for i in self._plan.block_indices[1:]))
+                    counts = (steps, *map(closed, self._plan.block_indices[1:]))
                     self._block(moved, columns, _Block(counts, at_first, at_last))
 
-            w.each(0, index.extent, size, body)
+            w.each(0, extent, size, body)  # the block of an empty sum is empty
 
         level(0, cursor, "true", "true")
 
-    def _compare(self, predicate: str, a: Number, b: int) -> str:
-        if isinstance(a, int):
+    def _compare(self, predicate: str, a: Number, b: Number) -> str:
+        if isinstance(a, int) and isinstance(b, int):
             return "true" if (a == b if predicate == "eq" else a >= b) else "false"
         return self._w.value(f"icmp {predicate} i64 {a}, {b}")
 
@@ -180,6 +235,9 @@ class _Generator:
         each(w, self._others, cursor, lambda here: self._row_tiles(*self._windowed(here, block), columns))
 
     def _row_tiles(self, cursor: Cursor, block: _Block, columns: Span) -> None:
+        if self._c.open_rows:
+            self._open_row_tiles(cursor, block, columns)
+            return
         first = 0
         for run, inside in self._runs():
 
@@ -192,6 +250,34 @@ class _Generator:
 
             self._tiles.within(self._w, first, run.count, tile)
             first += run.count
+
+    def _open_row_tiles(self, cursor: Cursor, block: _Block, columns: Span) -> None:
+        """The full tiles of the span, and smaller ones for the rows after all full tiles if it ends there."""
+        w, c, span = self._w, self._c, self._tiles
+        full, *smaller = self._plan.tiling.rows
+
+        def tile(row: Number, run: TileRun) -> None:
+            here = cursor.moved(w, c.rows, row)
+            if self._plan.a:
+                here = self._packed_a(here, self._plan.a, 0, run, block)
+            self._panels(here, 0, run.size, (), columns, block)
+
+        count = w.quotient(SIZE, full.size)
+        stop = w.minimum(span.stop, count)
+        w.when_less(
+            span.start, stop,
+            lambda: w.each(span.start, stop, 1, lambda n: tile(w.mul(n, full.size), full)),
+        )  # fmt: skip
+
+        def rest() -> None:
+            done = w.mul(count, full.size)
+            left = w.add(SIZE, w.mul(done, -1))
+            for run in smaller:
+                row = w.add(done, w.value(f"and i64 {left}, {-2 * run.size}"))
+                w.when_less(0, w.value(f"and i64 {left}, {run.size}"), partial(tile, row, run))
+
+        if smaller:
+            w.when_less(count, span.stop, rest)
 
     def _packed_a(self, cursor: Cursor, a: Packed, number: Number, run: TileRun, block: _Block) -> Cursor:
         """Return the cursor at the packed tile of a.
@@ -285,7 +371,7 @@ class _Generator:
         w, p, turn, times = self._w, self._plan, tile, self._plan.tiling.tile_count
         for index, _ in reversed(self._others):
             turn = w.add(turn, w.mul(cursor.values[index], times))
-            times *= index.extent
+            times *= closed(index)
         start = w.minimum(w.mul(turn, p.share), p.block_depth - p.share)
         return w.mul(start, self._c.b.step(self._c.k[0]))
 
@@ -315,7 +401,7 @@ class _Generator:
 def _rows_inside(limit: Limit, start: int, rows: int) -> Spans:
     """The rows of a tile that have products, from the first to before the last, for each step of the sum."""
     spans = []
-    for k in range(limit.k.extent):
+    for k in range(closed(limit.k)):
         at = [limit.offset + limit.step * k + limit.place_step * (start + r) for r in range(rows)]
         inside = [r for r in range(rows) if 0 <= at[r] < limit.extent]
         spans.append((inside[0], inside[-1] + 1) if inside else (0, 0))
@@ -331,6 +417,6 @@ def _inside(w: GemmWriter, limit: Limit, start: Number) -> tuple[Number, Number]
         whole = w.maximum(distance, 0)
         return whole if limit.step == 1 else w.value(f"udiv i64 {w.add(whole, limit.step - 1)}, {limit.step}")
 
-    first = w.minimum(steps(w.mul(start, -1)), limit.k.extent)
-    stop = w.minimum(steps(w.add(w.mul(start, -1), limit.extent)), limit.k.extent)
+    first = w.minimum(steps(w.mul(start, -1)), closed(limit.k))
+    stop = w.minimum(steps(w.add(w.mul(start, -1), limit.extent)), closed(limit.k))
     return first, w.maximum(first, stop)

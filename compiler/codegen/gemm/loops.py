@@ -8,14 +8,23 @@ from dataclasses import field, replace
 from staticgraph.compiler.codegen.abi import SCRATCH_PARAMETERS
 from staticgraph.compiler.codegen.gemm.chunks import Span
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
+from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.support.dataclass import dataclass
 
+SIZE = "%s0"  # the parameter that holds the open extent of an index
+
+
+def open_sizes(c: Contraction) -> dict[Size, str]:
+    """Return the parameter that holds the value of each open size."""
+    return {size: f"%s{n}" for n, size in enumerate(c.sizes)}
+
 
 def parameters(c: Contraction) -> tuple[str, ...]:
     """Return the parameters of the functions of a contraction's kernel."""
-    return (*(f"ptr %p{n}" for n in range(len(c.buffers))), *SCRATCH_PARAMETERS)
+    buffers = (f"ptr %p{n}" for n in range(len(c.buffers)))
+    return (*buffers, *(f"i64 {size}" for size in open_sizes(c).values()), *SCRATCH_PARAMETERS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -243,10 +243,10 @@ def _nest(
     if extent is None:
         stop, unroll = steps(level), 1 << (unroll.bit_length() - 1)
         whole = stop if unroll == 1 else w.value(f"and i64 {stop}, {-unroll}")
-        sums = _unless_empty(w, kinds, 0, whole, sums, lambda held: rounds(0, whole, unroll, rows, held))
+        sums = unless_empty(w, kinds, 0, whole, sums, lambda held: rounds(0, whole, unroll, rows, held))
         if unroll == 1:
             return sums
-        return _unless_empty(w, kinds, whole, stop, sums, lambda held: rounds(whole, stop, 1, rows, held))
+        return unless_empty(w, kinds, whole, stop, sums, lambda held: rounds(whole, stop, 1, rows, held))
     start = 0
     for later in tile.later if len(tile.extents) == 1 else ():
         share = extent // len(tile.later) // later.rows // unroll * unroll
@@ -262,7 +262,7 @@ def _nest(
     return several(even, extent - even, rows, sums) if even < extent else sums
 
 
-def _unless_empty(
+def unless_empty(
     w: GemmWriter,
     kinds: list[str],
     start: Number,

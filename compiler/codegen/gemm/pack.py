@@ -20,7 +20,7 @@ from staticgraph.compiler.codegen.gemm.scratch import Packed
 from staticgraph.compiler.codegen.gemm.tiles import PanelRun, TilePiece, pages_apart
 from staticgraph.compiler.codegen.gemm.transpose import turner
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
-from staticgraph.compiler.kernel.contraction import Access, Contraction
+from staticgraph.compiler.kernel.contraction import Access, Contraction, closed
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
@@ -40,9 +40,9 @@ def packing(c: Contraction, plan: GemmPlan) -> tuple[Phase, ...]:
 def _packing(c: Contraction, operand: Access, packed: Packed) -> Phase:
     """A phase that packs an operand for all values of the outer indices."""
     assert packed.shared is not None
-    w, indices, steps = GemmWriter(), [i for i in c.outer if operand.step(i)], [i.extent for i in c.k]
+    w, indices, steps = GemmWriter(), [i for i in c.outer if operand.step(i)], [closed(i) for i in c.k]
     whole = Stream(operand.dtype, 0, packed.lane, tuple(operand.step(i) for i in c.k))
-    grid = cut((*(i.extent for i in indices), packed.count), chunks_wanted(CPU.packed_ns * c.size(operand)))
+    grid = cut((*map(closed, indices), packed.count), chunks_wanted(CPU.packed_ns * c.size(operand)))
     *outer, span = grid.spans(w)
 
     def here(cursor: Cursor) -> None:

@@ -6,9 +6,10 @@ The plan decides about tiles, blocks, chunks, packing, and the layout of scratch
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE, Choice
-from staticgraph.compiler.codegen.gemm.chunks import Grid, chunks_wanted, cut, split
+from staticgraph.compiler.codegen.gemm.chunks import Grid, OpenPart, chunks_wanted, cut, split
 from staticgraph.compiler.codegen.gemm.dot import MOST_ROWS, dot_tiling
 from staticgraph.compiler.codegen.gemm.micro_kernel import Stream
 from staticgraph.compiler.codegen.gemm.prefetch import Later
@@ -21,14 +22,17 @@ from staticgraph.compiler.codegen.gemm.tiles import (
     Tiling,
     balanced,
     choose,
+    choose_open,
     depth_blocks,
+    open_rows,
     pages_apart,
     panels,
     whole_pieces,
 )
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.kernel.contraction import Access, Contraction
+from staticgraph.compiler.graph.sizes import estimate
+from staticgraph.compiler.kernel.contraction import Access, Contraction, closed, count
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
 from staticgraph.compiler.machine import CPU
@@ -50,6 +54,7 @@ _TURNS = 4  # tiles of rows, at least, while which the next panel of b can be as
 _FEW_ROWS = 256  # packing b is a good part of the work
 _COLUMN_CHUNKS = 16  # enough for few threads
 _PANELS = 4  # that a packed tile of a is used for, at least
+OPEN_SCALE = 16  # chunks are made for an open size this many times its estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,15 +119,15 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = 
     tiling = _tiling(c, along, lanes, registers(target), choice)
     blocks, split = _depth(c, along, choice.depth)
     inside = c.k[blocks.level :]
-    block_depth = blocks.size * math.prod(i.extent for i in inside[1:])
-    uneven = split and inside[0].extent % blocks.size != 0
+    block_depth = blocks.size * math.prod(map(closed, inside[1:]))
+    uneven = c.open_sum or (split and closed(inside[0]) % blocks.size != 0)
     windows = frozenset(x.k for x in c.limits if x.place is None or x.place is not c.rows)
     extents = [
-        None if (uneven and n == 0) or i in windows else blocks.size if n == 0 else i.extent
+        None if (uneven and n == 0) or i in windows else blocks.size if n == 0 else closed(i)
         for n, i in enumerate(inside)
     ]
 
-    others = math.prod(i.extent for i in c.outer if not c.b.step(i))
+    others = math.prod(map(count, c.other_outer))
     pack_a = pack_b = False
     if along is Along.COLUMNS:
         must = c.b.step(c.lanes) != 1
@@ -133,9 +138,11 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = 
     far = pack_b and _far(c, tiling.tile_count * others)
     read, grid = _grid(c, tiling, pack_a, pack_b, far and not pack_a and _rows_stay(c, tiling))
     columns, *rest = grid.dimensions[len(c.outer_of_b) :]
-    turns = math.prod(d.count for d in rest) if far and all(d.parts == 1 for d in rest) else 0
+    assert not isinstance(columns, OpenPart)
+    sizes = [tiling.tile_count if isinstance(d, OpenPart) else d.size for d in rest]
+    turns = math.prod(sizes) if far and all(d.parts == 1 for d in rest) else 0
     block = max(1, _CACHED_BYTES[registers(target)] // (block_depth * tiling.pitch * size))
-    several = math.prod(d.size for d in rest) > 1
+    several = math.prod(sizes) > 1
     if choice.single is not None:
         block = 1 if choice.single else columns.size
     block = 1 if turns else block if several and columns.size > block * 5 // 4 else 0
@@ -143,12 +150,14 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = 
     scratch, a, b = Scratch(reserved), None, None
     if pack_b:
         shares = any(d.parts > 1 for d in rest) and not overlaps(c, c.b, c.lanes)
+        shares = shares and not (c.open_sum or c.b.step(c.open))
         b = scratch.packed(c, c.b, c.lanes, tiling.panels, None if shares else inside, block_depth)
         scratch.reserve(b, c.outer_of_b, block or columns.size)
     alone = b is not None and not b.shared and all(d.parts == 1 for d in rest)
-    first_packs = alone and c.b.step(c.lanes) == 1 and not c.limits
+    first_packs = alone and c.b.step(c.lanes) == 1 and not c.limits and not c.open_rows
     if pack_a:
         shares = (columns.parts > 1 or _apart(c)) and not c.limits and not overlaps(c, c.a, c.rows)
+        shares = shares and not (c.open_sum or c.a.step(c.open))
         runs = tuple(PanelRun(r.start, r.count, whole_pieces(r.size, lanes)) for r in tiling.rows)
         a = scratch.packed(c, c.a, c.rows, runs, None if shares else inside, block_depth)
         scratch.reserve(a, tuple(i for i in c.outer if c.a.step(i)), 1)
@@ -164,20 +173,21 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = 
 def adding_plan(c: Contraction, target: CpuTarget, reserved: int) -> GemmPlan:
     """For sums of slices, in elements of a, that only wait to be added."""
     lanes = target.lanes([c.dtype])
-    tiling = Tiling(balanced(c.row_count, 4), panels(c.lanes.extent, lanes, 2))
+    tiling = Tiling(balanced(c.row_count, 4), panels(c.column_count, lanes, 2))
     unpacked = stream(c.a, c, c.k)
     read, grid = _grid(c, tiling, False, False, False)
+    known = None if c.open_sum else c.depth
     return GemmPlan(
         c.dtype, lanes, Along.COLUMNS, tiling, grid, read, 0, 0, DepthBlocks(0, c.depth), c.k,
-        extents=(c.depth,), block_depth=c.depth, partial=None, a=None, b=None, first_packs=False,
+        extents=(known,), block_depth=c.depth, partial=None, a=None, b=None, first_packs=False,
         a_stream=unpacked, b_stream=unpacked, private_bytes=0, shared_bytes=reserved,
     )  # fmt: skip
 
 
 def nanoseconds(c: Contraction) -> float:
     """An estimate of the time on one core."""
-    results = c.row_count * c.lanes.extent * math.prod(i.extent for i in c.outer)
-    moved = sum(math.prod(b.shape) * b.dtype.size for b in c.buffers.values())
+    results = c.row_count * c.column_count * math.prod(map(count, c.outer))
+    moved = sum(estimate(b.size) * b.dtype.size for b in c.buffers.values())
     return max(results * c.depth * c.dtype.size / (2 * CPU.flops_per_ns), moved / CPU.product_bytes_per_ns)
 
 
@@ -188,13 +198,15 @@ def _grid(c: Contraction, tiling: Tiling, pack_a: bool, pack_b: bool, rows_stay:
     b. Chunks with columns of their own can pack these alone; otherwise b is written to shared memory and read
     again. Where parts of the columns meet, both move the cache line of each row. Chunks that read the same
     part of b follow each other. Where `rows_stay`, only b is cut. Also returns how many elements are read.
+
+    An open dimension is cut last, for many rows.
     """
-    wanted = chunks_wanted(nanoseconds(c))
-    moving = cut([i.extent for i in c.outer_of_b], wanted)
+    wanted = chunks_wanted(nanoseconds(c) * (OPEN_SCALE if c.open_sum else 1))
+    moving = cut([count(i) for i in c.outer_of_b], wanted)
     wanted = -(-wanted // moving.chunks)
-    others = [i.extent for i in c.outer if not c.b.step(i)]
+    others = [count(i) for i in c.other_outer]
     a = min(c.row_count * math.prod(others) * c.depth, c.size(c.a)) if c.a.buffer else 0
-    b = c.depth * tiling.columns * math.prod(i.extent for i in c.outer_of_b)
+    b = c.depth * tiling.columns * math.prod(map(count, c.outer_of_b))
     line = ALIGNMENT // c.dtype.size
     seam = c.row_count * math.prod(others) * line * (len(c.targets) + len(c.loads))
     most = min(wanted, max(1, tiling.panel_count // (_PANELS if pack_a else 1)))
@@ -208,7 +220,21 @@ def _grid(c: Contraction, tiling: Tiling, pack_a: bool, pack_b: bool, rows_stay:
         if best is None or read < best[0]:
             best = read, Grid((*moving.dimensions, columns, *rest.dimensions))
     assert best is not None
-    return best
+    read, grid = best
+    if c.open is not None and not c.open_sum:
+        grid = _opened(c, grid, tiling, rows_stay)
+    return read, grid
+
+
+def _opened(c: Contraction, grid: Grid, tiling: Tiling, rows_stay: bool) -> Grid:
+    """The grid with the dimension of the open index cut as if it were long."""
+    moving = len(c.outer_of_b)
+    indices = [*c.outer_of_b, None, *c.other_outer, c.rows]
+    (at,) = (n for n, index in enumerate(indices) if index is c.open)
+    closed = math.prod(d.parts for n, d in enumerate(grid.dimensions) if n != at)
+    wanted = -(-chunks_wanted(nanoseconds(c) * OPEN_SCALE) // closed)
+    parts = 1 if rows_stay and at > moving else max(grid.dimensions[at].parts, wanted)
+    return Grid((*grid.dimensions[:at], OpenPart(parts), *grid.dimensions[at + 1 :]))
 
 
 def direction(c: Contraction, target: CpuTarget) -> Along:
@@ -216,9 +242,14 @@ def direction(c: Contraction, target: CpuTarget) -> Along:
     lanes = target.lanes([c.dtype])
     if not c.k or c.a.step(c.lanes) or c.limits:
         return Along.COLUMNS
-    few = c.row_count <= MOST_ROWS or not c.b.buffer  # it was turned around for that
-    if few and c.b.step(c.lanes) != 1 and c.b.step(c.k[-1]) == 1 and c.a.step(c.k[-1]) == 1:
+    vector = c.column_count == 1
+    turned = not c.b.buffer  # it was turned around for that
+    few = c.row_count <= MOST_ROWS or turned or vector
+    across = (c.b.step(c.lanes) != 1 or vector) and not c.open_sum
+    if few and across and c.b.step(c.k[-1]) == 1 and c.a.step(c.k[-1]) == 1:
         return Along.SUM
+    if c.open_rows:
+        return Along.COLUMNS
     if c.a.step(c.rows) == 1 and c.b.step(c.lanes) and rows_pay(c, lanes, registers(target)):
         return Along.ROWS
     return Along.COLUMNS
@@ -227,19 +258,28 @@ def direction(c: Contraction, target: CpuTarget) -> Along:
 def _tiling(c: Contraction, along: Along, lanes: int, registers: int, choice: Choice) -> Tiling:
     match along:
         case Along.SUM:
-            return dot_tiling(c.row_count, c.lanes.extent, registers)
+            tiling = dot_tiling(c.row_count, c.column_count, registers)
+            largest = max(run.size for run in tiling.rows)
+            return replace(tiling, rows=open_rows(largest, tiling.tile_count)) if c.open_rows else tiling
         case Along.ROWS:
-            return row_tiling(c.row_count, c.lanes.extent, lanes, registers)
-    if (chosen := choice.tiling(c.row_count, c.lanes.extent, lanes)) is not None:
+            return row_tiling(c.row_count, c.column_count, lanes, registers)
+    if c.open_rows:
+        return choose_open(c.column_count, c.depth, lanes, registers, c.row_count)
+    if (chosen := choice.tiling(c.row_count, c.column_count, lanes)) is not None:
         return chosen
-    times = math.prod(i.extent for i in c.outer)
-    return choose(c.row_count, c.lanes.extent, c.depth, lanes, registers, times)
+    times = math.prod(map(count, c.outer))
+    return choose(c.row_count, c.column_count, c.depth, lanes, registers, times)
 
 
 def _depth(c: Contraction, along: Along, chosen: int | None) -> tuple[DepthBlocks, bool]:
     """The blocks of the sum, and whether there is more than one."""
-    extents, largest = tuple(i.extent for i in c.k), chosen or _BLOCK_BYTES // c.dtype.size
+    extents, largest = tuple(map(count, c.k)), chosen or _BLOCK_BYTES // c.dtype.size
+    if c.open_sum:
+        inner = math.prod(extents[1:])
+        return DepthBlocks(0, max(1, largest // inner)), along is Along.COLUMNS
     limited = min((c.k.index(x.k) for x in c.limits), default=len(extents))
+    if c.open is not None and _kept(c) is None:
+        largest = c.depth  # there is no memory for unfinished sums of an open number of results
     if along is not Along.COLUMNS or limited == 0 or c.depth <= largest * 3 // 2:
         return DepthBlocks(0, extents[0] if extents else 1), False
     if limited < len(extents):  # where a block begins and ends must not depend on the window
@@ -256,7 +296,7 @@ def _packs_b(c: Contraction, tiling: Tiling, tiles: int, registers: int) -> bool
     It must be if it has no unit step along the lanes. It should be if it is used often enough, and is either
     large, with rows far apart, or narrower than the sums.
     """
-    large = c.lanes.extent * c.depth * c.dtype.size > _PACKED_BYTES[registers]
+    large = c.column_count * c.depth * c.dtype.size > _PACKED_BYTES[registers]
     near = bool(c.k) and abs(c.b.step(c.k[-1])) * c.b.dtype.size <= _NEAR_BYTES[registers]
     narrow = c.b.dtype.size < c.dtype.size  # packed, elements are converted once
     wide = not narrow and tiling.pitch * c.dtype.size >= _WIDE_PANEL
@@ -268,14 +308,14 @@ def _packs_b(c: Contraction, tiling: Tiling, tiles: int, registers: int) -> bool
 def _far(c: Contraction, tiles: int) -> bool:
     """True if a packed b comes from memory, and can be prefetched while the panel before it is multiplied."""
     far = c.size(c.b) * c.b.dtype.size >= CPU.near_bytes
-    walked = len(c.k) == 1 and not c.limits and 1 in (c.b.step(c.lanes), c.b.step(c.k[-1]))
+    walked = len(c.k) == 1 and not c.limits and c.open is None and 1 in (c.b.step(c.lanes), c.b.step(c.k[-1]))
     return far and walked and tiles >= _TURNS
 
 
 def _rows_stay(c: Contraction, tiling: Tiling) -> bool:
     """True if chunks should have all rows, and so panels of their own that no other chunk packs."""
-    chunks = tiling.panel_count * math.prod(i.extent for i in c.outer_of_b)
-    rows = c.row_count * math.prod(i.extent for i in c.outer if not c.b.step(i))
+    chunks = tiling.panel_count * math.prod(map(count, c.outer_of_b))
+    rows = c.row_count * math.prod(map(count, c.other_outer))
     return rows <= _FEW_ROWS and c.size(c.a) * c.a.dtype.size <= CPU.near_bytes and chunks >= _COLUMN_CHUNKS
 
 
@@ -314,8 +354,13 @@ def stream(access: Access, c: Contraction, inside: tuple[Index, ...]) -> Stream:
 
 def _partial_sums(c: Contraction, tiling: Tiling, scratch: Scratch) -> Access:
     """A result that can hold the unfinished sums, or else scratch memory."""
+    return _kept(c) or scratch.results(c, c.outer, tiling.columns)
+
+
+def _kept(c: Contraction) -> Access | None:
+    """A result that can hold the unfinished sums."""
     read = {x.buffer for x in c.loads.values()}
     for access in c.targets:
         if access.dtype is c.dtype and access.step(c.lanes) == 1 and access.buffer not in read:
             return access
-    return scratch.results(c, c.outer, tiling.columns)
+    return None

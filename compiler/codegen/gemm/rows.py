@@ -23,7 +23,7 @@ _MANY = 8  # tiles of rows
 
 def rows_pay(c: Contraction, lanes: int, registers: int) -> bool:
     """True if vectors along the rows leave so few lanes empty that they pay off."""
-    vectors, columns = -(-c.row_count // lanes), c.lanes.extent
+    vectors, columns = -(-c.row_count // lanes), c.column_count
     work = vectors * (columns * c.depth + _TURNING * lanes)
     return columns <= registers - 3 and work <= _PAYS * c.row_count * row_products(columns, lanes) * c.depth
 

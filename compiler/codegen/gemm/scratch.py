@@ -10,7 +10,8 @@ import math
 
 from staticgraph.compiler.codegen.gemm.tiles import PanelRun, pitch
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.kernel.contraction import Access, Contraction
+from staticgraph.compiler.graph.sizes import Undecided
+from staticgraph.compiler.kernel.contraction import Access, Contraction, closed, count
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -60,6 +61,8 @@ class Scratch:
         """An operand in packed form: blocks of `depth` products,
         along the indices `block`; or all of it, where that is None.
         """
+        if block is None and (c.open_sum or operand.step(c.open)):
+            raise Undecided(f"scratch memory for all of an operand of {c.sizes[0]} rows")
         step = operand.step(lanes)
         turned = operand.step(c.k[-1] if c.k else None) == 1 and step != 1
         if block is not None:
@@ -68,7 +71,7 @@ class Scratch:
         elements = c.depth * pitch(runs) * sum(r.count for r in runs)
         for index in reversed([i for i in c.outer if operand.step(i)]):
             steps[index] = elements
-            elements *= index.extent
+            elements *= closed(index)
         place = Access("", c.dtype, self.shared // c.dtype.size, steps)
         return Packed(c.dtype, runs, c.depth, numbers(c.k), step, turned, place, 0)
 
@@ -77,15 +80,16 @@ class Scratch:
         if packed.shared is None:
             self.private += aligned(packed.elements * panels * packed.dtype.size)
         else:
-            count = packed.count * math.prod(i.extent for i in outer)
-            self.shared += aligned(packed.elements * count * packed.dtype.size)
+            panels = packed.count * math.prod(map(closed, outer))
+            self.shared += aligned(packed.elements * panels * packed.dtype.size)
 
     def results(self, c: Contraction, outer: tuple[Index, ...], columns: int) -> Access:
         """Shared memory for an element per position, in rows of `columns` elements."""
         steps, inside = {c.lanes: 1}, columns
-        for index in ((c.rows,) if c.rows else ()) + outer[::-1]:
+        indices = ((c.rows,) if c.rows else ()) + outer[::-1]
+        for index in indices:
             steps[index] = inside
-            inside *= index.extent
+            inside *= closed(index)
         place = Access("", c.dtype, self.shared // c.dtype.size, steps)
         self.shared += aligned(inside * c.dtype.size)
         return place
@@ -94,7 +98,7 @@ class Scratch:
 def overlaps(c: Contraction, operand: Access, index: Index | None) -> bool:
     """True if elements would be packed more than once, for example in the windows of a convolution."""
     indices = (i for i in (*c.outer, *c.k, *((index,) if index else ())) if operand.step(i))
-    return math.prod(i.extent for i in indices) > c.size(operand)
+    return math.prod(map(count, indices)) > c.size(operand)
 
 
 def numbers(indices: tuple[Index, ...]) -> tuple[int, ...]:
@@ -102,7 +106,7 @@ def numbers(indices: tuple[Index, ...]) -> tuple[int, ...]:
     found, inside = [], 1
     for index in reversed(indices):
         found.append(inside)
-        inside *= index.extent
+        inside *= count(index)
     return tuple(reversed(found))
 
 

@@ -2,7 +2,7 @@
 
 Where the tiles of the result are too few to share out, the sum is cut along one of its indices. The slices
 are an outer index of a contraction of its own, whose results lie in shared memory;
-what remains is to add those and to compute the epilogue.
+what remains is to add those and to compute the epilogue. An open index has fewer slices if it is short.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import math
 from dataclasses import replace
 
 from staticgraph.compiler.codegen.gemm.chunks import chunks_wanted
-from staticgraph.compiler.codegen.gemm.micro_kernel import Tile, read_lanes
-from staticgraph.compiler.codegen.gemm.plan import GemmPlan, nanoseconds
+from staticgraph.compiler.codegen.gemm.micro_kernel import Tile, read_lanes, steps, unless_empty
+from staticgraph.compiler.codegen.gemm.plan import OPEN_SCALE, GemmPlan, nanoseconds
 from staticgraph.compiler.codegen.gemm.scratch import Scratch
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter
-from staticgraph.compiler.kernel.contraction import Access, Contraction
+from staticgraph.compiler.kernel.contraction import Access, Contraction, Slices, closed
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.stmt import Store
 from staticgraph.compiler.support.dataclass import dataclass
@@ -46,10 +46,12 @@ def sliced(c: Contraction, plan: GemmPlan, reserved: int = 0) -> Sliced | None:
     """
     if plan.turns:
         return None
+    if c.open is not None:
+        return _open_slices(c, plan, reserved) if c.open_sum else None
     wanted = chunks_wanted(nanoseconds(c))
     least = -(-wanted // plan.grid.chunks)
     if least <= 2:
-        results = math.prod(i.extent for i in c.outer) * c.row_count * c.lanes.extent
+        results = math.prod(map(closed, c.outer)) * c.row_count * c.column_count
         once = c.size(c.a) + c.size(c.b) + 2 * _EVEN * results
         pays = c.depth >= _EVEN * _SHALLOW or c.size(c.b) >= _HEAVY * results
         least = _EVEN if plan.read > _MUCH * once and pays else 1
@@ -58,7 +60,7 @@ def sliced(c: Contraction, plan: GemmPlan, reserved: int = 0) -> Sliced | None:
         return None
     index, count = found
     slices = Index("slices", count)
-    step = index.extent // count
+    step = closed(index) // count
     inside = Index(index.name, step)
 
     def within(x: Access) -> Access:
@@ -67,7 +69,7 @@ def sliced(c: Contraction, plan: GemmPlan, reserved: int = 0) -> Sliced | None:
             steps |= {slices: s * step, inside: s}
         return replace(x, steps={i: s for i, s in steps.items() if i.extent > 1})
 
-    columns = -(-c.lanes.extent // plan.lanes) * plan.lanes
+    columns = -(-c.column_count // plan.lanes) * plan.lanes
     scratch = Scratch(reserved)
     sums = scratch.results(c, (slices, *c.outer), columns)
     k = tuple(inside if i is index else i for i in c.k)
@@ -81,11 +83,29 @@ def sliced(c: Contraction, plan: GemmPlan, reserved: int = 0) -> Sliced | None:
     return Sliced(partial, rest, scratch.shared)
 
 
+def _open_slices(c: Contraction, plan: GemmPlan, reserved: int) -> Sliced | None:
+    """`c` with the open index of its sum cut into slices, if the tiles do not give enough chunks."""
+    least = -(-chunks_wanted(OPEN_SCALE * nanoseconds(c)) // plan.grid.chunks)
+    if least <= 2:
+        return None
+    index = Index("slices", min(least, _EVEN))
+    columns = -(-c.column_count // plan.lanes) * plan.lanes
+    scratch = Scratch(reserved)
+    sums = scratch.results(c, (index, *c.outer), columns)
+    inner = math.prod(map(closed, c.k[1:]))
+    slices = Slices(index, -(-_SHALLOW // inner), 1 if len(c.k) > 1 else 4)
+    partial = replace(
+        c, outer=(index, *c.outer), stores=(Store("", (), c.acc),), targets=(sums,), loads={}, slices=slices
+    )
+    rest = replace(c, a=sums, b=sums, k=(index,), limits=(), slices=slices)
+    return Sliced(partial, rest, scratch.shared)
+
+
 def _cut(c: Contraction, least: int) -> tuple[Index, int] | None:
     """The index to cut and the number of slices: `least` or somewhat more, or as many as there can be."""
     most = min(4 * least, c.depth // _SHALLOW)
     free = [i for i in c.k if not any(i is x.k for x in c.limits)]
-    fitting = [(i, n) for i in free for n in range(2, most + 1) if i.extent % n == 0]
+    fitting = [(i, n) for i in free for n in range(2, most + 1) if closed(i) % n == 0]
     enough = [(i, n) for i, n in fitting if n >= least]
     if enough:
         return min(enough, key=lambda cut: cut[1])
@@ -103,8 +123,8 @@ def slice_sums(w: GemmWriter, tile: Tile) -> list[str]:
             for i, j in tile.places
         ]
 
-    (count,), (step,) = tile.extents, tile.a.k
-    assert count is not None
+    (known,), (step,) = tile.extents, tile.a.k
+    count = steps(0) if known is None else known
 
     def add(n: int | str, sums: list[str]) -> list[str]:
         following = read(w.address("%a", w.mul(n, step), tile.dtype))
@@ -112,4 +132,9 @@ def slice_sums(w: GemmWriter, tile: Tile) -> list[str]:
             w.value(f"fadd {kind} {x}, {y}") for kind, x, y in zip(tile.kinds, sums, following, strict=True)
         ]
 
-    return w.repeat(1, count, 1, add, list(zip(tile.kinds, read("%a"), strict=True)))
+    first = read("%a")
+
+    def rest(held: list[str]) -> list[str]:
+        return w.repeat(1, count, 1, add, list(zip(tile.kinds, held, strict=True)))
+
+    return rest(first) if known is not None else unless_empty(w, tile.kinds, 1, count, first, rest)

@@ -117,6 +117,20 @@ def balanced(extent: int, largest: int) -> tuple[TileRun, ...]:
     return tuple(r for r in runs if r.count)
 
 
+def open_rows(largest: int, count: int) -> tuple[TileRun, ...]:
+    """The tiles of an unknown number of rows: `count` of the largest, or more or fewer.
+
+    At most one of each smaller power of two does the rest.
+
+    >>> [(run.size, run.count) for run in open_rows(6, 10)]
+    [(6, 10), (4, 1), (2, 1), (1, 1)]
+    """
+    runs = [TileRun(0, largest, count)]
+    for size in (1 << n for n in reversed(range((largest - 1).bit_length()))):
+        runs.append(TileRun(runs[-1].stop, size, 1))
+    return tuple(runs)
+
+
 def pitch(panels: Iterable[PanelRun]) -> int:
     """Lanes of the widest of the panels, unused ones included."""
     return max(sum(p.width for p in panel.pieces) for panel in panels)
@@ -174,6 +188,26 @@ def choose(rows: int, columns: int, depth: int, lanes: int, registers: int, time
             if cost > _SHARED_CYCLES:
                 tiles = times * tiling.tile_count * tiling.panel_count
                 cost *= (tiles + tiles % 2) / tiles  # one of two threads waits for the odd one
+            if best is None or cost < best[0]:
+                best = cost, tiling
+        if pieces * lanes >= columns:
+            break
+    assert best is not None
+    return best[1]
+
+
+def choose_open(columns: int, depth: int, lanes: int, registers: int, rows: int) -> Tiling:
+    """The tiling with the least estimated cycles for each of many rows, of which `rows` is an estimate."""
+    best: tuple[float, Tiling] | None = None
+    for pieces in range(1, _MOST_PIECES + 1):
+        most = most_rows(pieces, registers)
+        if most < 1:
+            break
+        cut = panels(columns, lanes, pieces)
+        for largest in range(most, max(most // 2, 1) - 1, -1):
+            tiling = Tiling(open_rows(largest, max(1, rows // largest)), cut)
+            cost = estimate(Tiling((TileRun(0, largest, 1),), cut), depth, lanes, registers) / largest
+            cost *= 1 + _KERNEL_COST * len(cut) * len(tiling.rows)
             if best is None or cost < best[0]:
                 best = cost, tiling
         if pieces * lanes >= columns:

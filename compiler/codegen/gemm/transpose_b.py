@@ -18,7 +18,7 @@ from staticgraph.compiler.codegen.gemm.tiles import TilePiece, row_products
 from staticgraph.compiler.codegen.gemm.transpose import turner
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.codegen.target import CpuTarget
-from staticgraph.compiler.kernel.contraction import Access, Contraction
+from staticgraph.compiler.kernel.contraction import Access, Contraction, closed, count
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -41,20 +41,22 @@ class Turned:
 def turned(c: Contraction, target: CpuTarget) -> Turned | None:
     """`c` with b turned around, if it is worth it."""
     lanes = target.lanes([c.dtype])
+    if c.open_sum or c.column_count == 1:
+        return None
     if len(c.k) != 1 or c.limits or c.outer_of_b or c.a.step(c.lanes) or c.a.step(c.k[0]) != 1:
         return None
-    if c.b.step(c.lanes) != 1 or c.lanes.extent + 3 > registers(target) or not _pays(c, lanes):
+    if c.b.step(c.lanes) != 1 or c.column_count + 3 > registers(target) or not _pays(c, lanes):
         return None
     (k,), dtype = c.k, c.dtype
-    pitch = -(-k.extent // lanes) * lanes
+    pitch = -(-closed(k) // lanes) * lanes
     place = Access("", dtype, 0, {c.lanes: pitch, k: 1})
-    return Turned(_phase(c, lanes, pitch), replace(c, b=place), aligned(c.lanes.extent * pitch * dtype.size))
+    return Turned(_phase(c, lanes, pitch), replace(c, b=place), aligned(c.column_count * pitch * dtype.size))
 
 
 def _pays(c: Contraction, lanes: int) -> bool:
-    columns, rows = c.lanes.extent, c.row_count
+    columns, rows = c.column_count, c.row_count
     for index in c.outer:
-        rows *= index.extent
+        rows *= count(index)
     along = rows * columns * (-(-c.depth // lanes) + _ADDING) + _TURNING * columns * c.depth
     return along <= rows * row_products(columns, lanes) * c.depth
 
@@ -62,8 +64,8 @@ def _pays(c: Contraction, lanes: int) -> bool:
 def _phase(c: Contraction, lanes: int, pitch: int) -> Phase:
     """Squares of b, shared out by steps of the sum."""
     w, (k,) = GemmWriter(), c.k
-    columns = c.lanes.extent
-    blocks, rest = divmod(k.extent, lanes)
+    columns = c.column_count
+    blocks, rest = divmod(closed(k), lanes)
     grid = cut((blocks + (rest > 0),), chunks_wanted(CPU.turned_ns * columns * c.depth))
     (span,) = grid.spans(w)
     at = Cursor.at_start(w, c, {"from": c.b, "to": Access("", c.dtype, 0, {})}).at

@@ -37,6 +37,12 @@ class GemmWriter(Emitter):
             return b if a == 1 else a
         return self.value(f"mul nsw i64 {a}, {b}")
 
+    def quotient(self, a: Number, b: int) -> Number:
+        """a // b of a number that is not negative."""
+        if isinstance(a, int) or b == 1:
+            return a // b if isinstance(a, int) else a
+        return self.value(f"udiv i64 {a}, {b}")
+
     def minimum(self, a: Number, b: Number) -> Number:
         """The smaller of two numbers."""
         if isinstance(a, int) and isinstance(b, int):

@@ -1,0 +1,211 @@
+"""Matrix products with an open size: compiled once, right for every value, also 0."""
+
+import numpy as np
+import pytest
+
+from staticgraph.compiler.graph.dtypes import bfloat16, bool_, float16, float32, float64
+from staticgraph.compiler.graph.sizes import Undecided, positive
+from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.kernel.expr import Extent, Index, Load, Reduce
+from staticgraph.compiler.kernel.stmt import Buffer, Store
+from tests.codegen.contraction_cases import contraction, matmul, widened
+from tests.codegen.contraction_cases import run as run_closed
+from tests.codegen.open_products import SIZES, B, OpenProduct, shape_at
+
+WIDTHS = pytest.mark.parametrize("vector_bytes", [16, 32, 64])
+DTYPES = pytest.mark.parametrize("dtype", [float32, float64], ids=str)
+
+
+def product(turn_a: bool, turn_b: bool):
+    def exact(arrays):
+        a, b = arrays["a"], arrays["b"]
+        a, b = a.T if turn_a else a, b.T if turn_b else b
+        return {"c": a @ b}, {"c": np.abs(a) @ np.abs(b)}
+
+    return exact
+
+
+@DTYPES
+@pytest.mark.parametrize("turn_b", [False, True])
+@pytest.mark.parametrize(
+    "size", [(100, 50), (10, 784), (1, 333), (40, 1), (7, 2), (300, 260), (16, 1500), (130, 2100)],
+    ids=lambda s: "x".join(map(str, s)),
+)  # fmt: skip
+def test_open_rows(size, turn_b, dtype, rng):
+    n, k = size
+    sizes = SIZES if n * k < 50_000 else (0, 1, 5, 32, 100)
+    OpenProduct(matmul(B, n, k, False, turn_b, dtype)).check(product(False, turn_b), rng, sizes)
+
+
+@DTYPES
+@pytest.mark.parametrize("size", [(100, 50), (784, 10), (3, 1), (1, 40), (40, 100), (130, 300), (600, 20)],
+    ids=lambda s: "x".join(map(str, s)),
+)  # fmt: skip
+def test_open_sums(size, dtype, rng):
+    m, n = size
+    OpenProduct(matmul(m, n, B, True, False, dtype)).check(product(True, False), rng, (*SIZES, 3001))
+
+
+@WIDTHS
+def test_widths_of_vectors(vector_bytes, rng):
+    for n, k, turn_b in ((100, 50, False), (37, 90, True), (10, 300, False)):
+        c = matmul(B, n, k, False, turn_b)
+        OpenProduct(c, vector_bytes).check(product(False, turn_b), rng, range(35))
+    for m, n in ((60, 45), (200, 9)):
+        c = matmul(m, n, B, True)
+        OpenProduct(c, vector_bytes).check(product(True, False), rng, range(12))
+
+
+@pytest.mark.parametrize("dtype", [bfloat16, float16], ids=str)
+def test_narrow_elements(dtype, rng):
+    for turn_b in (False, True):
+        c = widened(B, 70, 120, False, turn_b, dtype)
+        OpenProduct(c).check(product(False, turn_b), rng, (0, 1, 8, 31, 100))
+    OpenProduct(widened(90, 70, B, True, False, dtype)).check(product(True, False), rng, (0, 1, 8, 31, 1000))
+
+
+def test_results_agree_with_those_of_closed_products(rng):
+    for open_case, closed in (
+        (matmul(B, 70, 90), lambda n: matmul(n, 70, 90)),
+        (matmul(70, 90, B, True), lambda n: matmul(70, 90, n, True)),
+    ):
+        compiled = OpenProduct(open_case)
+        for size in (2, 33):
+            arrays = compiled.inputs(size, rng)
+            found, known = compiled.run(size, arrays)["c"], run_closed(closed(size), arrays)["c"]
+            np.testing.assert_allclose(found, known, rtol=1e-4, atol=1e-4)
+
+
+def relu_of_biased(x, at):
+    return scalar.maximum(x + Load("bias", (at[1],), float32), 0.0)
+
+
+@pytest.mark.parametrize("depth", [40, 1700])
+def test_bias_and_activation(depth, rng):
+    """And two results, of which none can hold unfinished sums if the epilogue reads it."""
+
+    def linear(x, at):
+        return x + Load("bias", (at[1],), float32)
+
+    def exact(arrays):
+        total = arrays["a"] @ arrays["b"] + arrays["bias"]
+        size = np.abs(arrays["a"]) @ np.abs(arrays["b"]) + np.abs(arrays["bias"])
+        return {"relu": np.maximum(total, 0), "linear": total}, {"relu": size, "linear": size}
+
+    OpenProduct(matmul(B, 37, depth, relu=relu_of_biased, linear=linear)).check(exact, rng)
+
+
+@pytest.mark.parametrize("depth", [40, 1700])
+@pytest.mark.parametrize("turn_b", [False, True])
+def test_residual_in_place_and_dropout(turn_b, depth, rng):
+    def residual(x, at):
+        kept = scalar.select(Load("mask", at, bool_), x * 2.0, 0.0)
+        return Load("c", at, float32) + kept
+
+    def exact(arrays):
+        a, b = arrays["a"], arrays["b"].T if turn_b else arrays["b"]
+        found = arrays["c"] + np.where(arrays["mask"], 2 * (a @ b), 0)
+        return {"c": found}, {"c": 2 * (np.abs(a) @ np.abs(b)) + np.abs(arrays["c"])}
+
+    OpenProduct(matmul(B, 50, depth, False, turn_b, c=residual)).check(exact, rng)
+
+
+def test_scales_of_rows_and_a_long_epilogue(rng):
+    def polynomial(x, at):
+        y = x * 0.01 + Load("bias", (at[1],), float32) + Load("row", at[:1], float32)
+        for _ in range(12):
+            y = y * 0.5 + 1.0 / (1.0 + y * y)
+        return y
+
+    def exact(arrays):
+        y = 0.01 * (arrays["a"] @ arrays["b"]) + arrays["bias"] + arrays["row"][:, None]
+        for _ in range(12):
+            y = y * 0.5 + 1.0 / (1.0 + y * y)
+        return {"c": y}, {"c": np.full(y.shape, 40.0)}
+
+    OpenProduct(matmul(B, 35, 60, c=polynomial)).check(exact, rng)
+
+
+@pytest.mark.parametrize("size", [(45, 70), (300, 10), (640, 512)], ids=lambda s: "x".join(map(str, s)))
+def test_update_of_weights_in_place(size, rng):
+    """The epilogue of an empty sum is that of zero. What all elements share is computed once."""
+
+    def updated(x, at):
+        power = Load("power", (), float32)
+        return Load("w", at, float32) - scalar.sqrt(power * power + 1.0) * x
+
+    def exact(arrays):
+        rate = np.sqrt(arrays["power"] ** 2 + 1)
+        a, b = arrays["a"].T, arrays["b"]
+        size = 2 * rate * (np.abs(a) @ np.abs(b)) + np.abs(arrays["w"])
+        return {"w": arrays["w"] - rate * (a @ b)}, {"w": size}
+
+    sizes = SIZES if size[0] < 600 else (0, 1, 32, 100)
+    OpenProduct(matmul(*size, B, True, w=updated)).check(exact, rng, (*sizes, 1601))
+
+
+@pytest.mark.parametrize("turn_b", [False, True])
+def test_an_open_size_of_zero_reads_nothing(turn_b):
+    """Neither of the arrays that have it, which have no memory, nor does an open result."""
+    product = OpenProduct(matmul(B, 50, 60, False, turn_b, c=relu_of_biased))
+    memory = {name: np.zeros(shape_at(b, 0), np.float32) for name, b in product.c.buffers.items()}
+    product.launch([0 if name in "ac" else memory[name].ctypes.data for name in product.c.buffers], 0)
+    product = OpenProduct(matmul(50, 60, B, True, False))
+    result = np.full((50, 60), np.nan, np.float32)
+    product.launch([result.ctypes.data if name == "c" else 0 for name in product.c.buffers], 0)
+    assert (result == 0).all()
+
+
+def test_several_axes_are_the_rows(rng):
+    """As in a layer over the positions of a batch of sequences."""
+    n, t, k, j = Index("n", B), Index("t", 5), Index("k", 30), Index("j", 40)
+    buffers = {
+        "a": Buffer(float32, (B, 5, 30)),
+        "b": Buffer(float32, (30, 40)),
+        "c": Buffer(float32, (B, 5, 40), written=True),
+    }
+    total = Reduce((k,), "add", Load("a", (n, t, k), float32) * Load("b", (k, j), float32))
+    c = contraction((n, t, j), (Store("c", (n, t, j), total),), buffers)
+    assert c.open_rows and c.sizes == (5 * B,)
+
+    def rows(arrays):
+        total, size = product(False, False)(arrays | {"a": arrays["a"].reshape(-1, 30)})
+        return {"c": total["c"].reshape(-1, 5, 40)}, {"c": size["c"].reshape(-1, 5, 40)}
+
+    OpenProduct(c).check(rows, rng)
+    total = Reduce((n, t), "add", Load("a", (n, t, k), float32) * Load("c", (n, t, j), float32))
+    buffers = {name: Buffer(float32, b.shape, written=name == "b") for name, b in buffers.items()}
+    c = contraction((k, j), (Store("b", (k, j), total),), buffers)
+    assert c.open_sum
+
+    def exact(arrays):
+        a, b = arrays["a"].reshape(-1, 30).T, arrays["c"].reshape(-1, 40)
+        return {"b": a @ b}, {"b": np.abs(a) @ np.abs(b)}
+
+    OpenProduct(c).check(exact, rng)
+
+
+def test_sizes_that_would_need_strides_are_undecided():
+    with pytest.raises(Undecided, match="stride"):
+        matmul(40, B, 30)
+    with pytest.raises(Undecided, match="stride"):
+        matmul(40, 50, B)
+
+
+@pytest.mark.parametrize("m", [B, 30])
+def test_open_sizes_in_the_epilogue(m, rng):
+    """As in gradients of a mean: of the result of a product, or of one that is closed otherwise."""
+
+    def mean(x, at):
+        return x * (1.0 / scalar.cast(Extent(positive(B)), float32)) + scalar.cast(Extent(3 * B), float32)
+
+    c = matmul(m, 20, 30, c=mean)
+    assert len(c.sizes) == 3 if m is B else 2
+    compiled = OpenProduct(c)
+    for size in (0, 1, 7, 40):
+
+        def exact(arrays, size=size):
+            total = (arrays["a"] @ arrays["b"]) / max(1, size) + 3 * size
+            return {"c": total}, {"c": np.abs(arrays["a"]) @ np.abs(arrays["b"]) + 3 * size}
+
+        compiled.check(exact, rng, (size,))
