@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.kernel.dependence import accesses
 from staticgraph.compiler.kernel.expr import Expr, Index, substitute
 from staticgraph.compiler.kernel.index import linear, simplify_index
@@ -40,6 +41,8 @@ def align(body: tuple[Stmt, ...], buffers: dict[str, Buffer], vector_bytes: int)
 
 
 def _aligned(loop: Loop, buffers: dict[str, Buffer], vector_bytes: int) -> tuple[Loop, ...]:
+    if isinstance(loop.index.extent, Size):
+        return (loop,)
     lanes = vector_bytes // max((buffers[a.buffer].dtype.size for a in accesses(loop.body)), default=8)
     begin = _begin(loop, lanes)
     if not begin or loop.share is not None or loop.index.extent < _WORTH * lanes:

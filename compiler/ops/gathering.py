@@ -16,6 +16,7 @@ from staticgraph.compiler.graph.dtypes import ANY, bool_, int64, uint8
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, compatible, merge, normalize_axis, shape_text
+from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
 from staticgraph.compiler.ops.kinds import View, movement
@@ -115,7 +116,7 @@ def gather(at: tuple[Expr, ...], params: View, indices: View, *, axis: int = 0, 
     The first `batch_dims` axes of both run in parallel.
     """
     batch, axis = batch_rank(batch_dims, indices.rank), normalize_axis(axis, params.rank)
-    if 0 in params.shape:
+    if any(same(n, 0) for n in params.shape):
         return Const(0, params.dtype)
     width = indices.rank - batch
     index = indices[at[:batch] + at[axis : axis + width]]
@@ -146,7 +147,7 @@ def _gather_nd(params: np.ndarray, indices: np.ndarray) -> np.ndarray:
     sizes = np.array(params.shape[:depth], np.int64)
     inside = np.asarray((indices >= 0) & (indices < sizes)).all(-1)
     shape = indices.shape[:-1] + params.shape[depth:]
-    if 0 in params.shape:
+    if any(same(n, 0) for n in params.shape):
         return np.zeros(shape, params.dtype)
     safe = np.where(np.expand_dims(inside, -1), indices, 0)
     found = params[tuple(np.moveaxis(safe, -1, 0))] if depth else np.broadcast_to(params, shape)
@@ -186,7 +187,7 @@ def coordinates(at: Sequence[Expr], indices: View, sizes: Sequence[int]) -> tupl
 )
 def gather_nd(at: tuple[Expr, ...], params: View, indices: View) -> Expr:
     """Elements or slices of `params` at coordinates that the last axis of `indices` holds."""
-    if 0 in params.shape:
+    if any(same(n, 0) for n in params.shape):
         return Const(0, params.dtype)
     outer = indices.rank - 1
     places, good = coordinates(at[:outer], indices, params.shape)
