@@ -94,7 +94,7 @@ class Compiled(CompiledStep):
 
     def at(self, values: Mapping[str, int]) -> Compiled:
         """The same for values of the open sizes: with the same code."""
-        return replace(self, program=self.program.at(values))
+        return replace(self, step=self.step.at(values), program=self.program.at(values))
 
     @property
     def shared(self) -> int:

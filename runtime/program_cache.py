@@ -11,7 +11,7 @@ import numpy as np
 
 from staticgraph.compiler.capture.calls import NO_CALLS, Calls
 from staticgraph.compiler.capture.needs import Needs, NeedsFeeds, NeedsSegments, NeedsTypes
-from staticgraph.compiler.capture.open_shapes import OpenShapes, open_shapes
+from staticgraph.compiler.capture.open_shapes import OpenShapes, is_pair, open_shapes
 from staticgraph.compiler.capture.step import Step, uninitialized
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.shapes import TensorType
@@ -172,10 +172,9 @@ class ProgramCache:
                 self._open.append(_OpenProgram(shapes, signature.statics, signature.types, bind))
                 return True
             except Undecided as undecided:
-                found = shapes.with_equal(undecided, signature.shapes)
-                if found is None and undecided.equal is None:
-                    self.undecided = undecided
-                shapes = found
+                if not is_pair(undecided):
+                    self.undecided = undecided  # it is no use to try other sizes
+                shapes = shapes.with_equal(undecided, signature.shapes)
         return False
 
     def step(

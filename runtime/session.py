@@ -72,6 +72,7 @@ class Session:
         overlap: bool | None = None,
         passes: str | None = None,
         no_compile: bool | None = None,
+        open_sizes: bool | None = None,
         check_bounds: bool | None = None,
         check_nan: bool | None = None,
         device: str | None = None,
@@ -88,6 +89,7 @@ class Session:
             memory_limit=memory_limit, math=math, improve=improve, matmul_precision=matmul_precision,
             cudnn=cudnn, overlap=overlap, passes=passes, no_compile=no_compile, check_bounds=check_bounds,
             check_nan=check_nan, device=device, dump=dump, failures=failures, trace=trace, tune=tune,
+            open_sizes=open_sizes,
         )  # fmt: skip
         self._recorded, self._size = self.graph.recorded, -1  # the operations, and how many at the last run
         self._growth = Growth(self.graph)

@@ -54,11 +54,10 @@ class OpenShapes:
 
         None if something else was asked, or if they differ in a run with feeds of these shapes.
         """
-        pair = undecided.equal
         values = self.values(shapes)
-        if pair is None or values is None or not all(map(_is_symbol, pair)):
+        if values is None or undecided.equal is None or not is_pair(undecided):
             return None
-        first, second = sorted(map(_name, pair), key=lambda name: int(name[1:]))
+        first, second = sorted(map(_name, undecided.equal), key=lambda name: int(name[1:]))
         if values[first] != values[second]:
             return None
         found = tuple(
@@ -89,6 +88,11 @@ def open_shapes(
                     shape[axis], count = symbol(f"n{count}"), count + 1
         found.append(tuple(shape))
     return OpenShapes(tuple(found)) if count else None
+
+
+def is_pair(undecided: Undecided) -> bool:
+    """Return True if it was asked whether two symbols are equal, which they are in some runs."""
+    return undecided.equal is not None and all(map(_is_symbol, undecided.equal))
 
 
 def _is_symbol(size: AnySize) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import field
+from collections.abc import Mapping, Sequence
+from dataclasses import field, replace
+from typing import Self
 
 from staticgraph.compiler.graph.errors import UninitializedError, layout
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.sizes import AnySize, evaluate
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.stages import Report
 from staticgraph.compiler.support.cached_property import cached_property
@@ -29,7 +31,7 @@ class Step:
     feeds: tuple[Tensor, ...]
     reads: tuple[Operation, ...]
     counters: tuple[Operation, ...]
-    advances: tuple[int, ...]  # how far each counter moves per run
+    advances: tuple[AnySize, ...]  # how far each counter moves per run
     fetches: int
     writes: tuple[Operation, ...]
     draws: tuple[Operation, ...] = ()  # random ops in loops, whose new states the step tells
@@ -38,6 +40,10 @@ class Step:
     losses: int = 0  # how many results come after all others: what derivatives are taken of, for `checked`
     checked: bool = False  # the last result of all is a truth value without which the run changes nothing
     reports: tuple[Report, ...] = field(default=(), repr=False, compare=False)  # of its capture's stages
+
+    def at(self, values: Mapping[str, int]) -> Self:
+        """The same step for values of the open sizes, as far as a run looks at it."""
+        return replace(self, advances=tuple(evaluate(n, values) for n in self.advances))
 
     @cached_property
     def updates(self) -> dict[int, int]:

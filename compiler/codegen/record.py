@@ -8,11 +8,13 @@ from dataclasses import asdict
 
 from staticgraph.compiler.codegen.abi import KernelCode, Phase
 from staticgraph.compiler.codegen.llvm.text import Code
+from staticgraph.compiler.graph.sizes import of_data, to_data
 
 
 def to_bytes(kernel: KernelCode) -> bytes:
     """`kernel` as `from_bytes` reads it: about a twentieth of its text."""
-    return zlib.compress(json.dumps(asdict(kernel)).encode(), 1)
+    fields = asdict(kernel) | {"sizes": [to_data(size) for size in kernel.sizes]}
+    return zlib.compress(json.dumps(fields).encode(), 1)
 
 
 def from_bytes(data: bytes) -> KernelCode:
@@ -24,8 +26,9 @@ def from_bytes(data: bytes) -> KernelCode:
     True
     """
     fields = json.loads(zlib.decompress(data))
-    phases = fields.pop("phases")
-    return KernelCode(tuple(_phase(**phase) for phase in phases), **fields)
+    phases = tuple(_phase(**phase) for phase in fields.pop("phases"))
+    sizes = tuple(of_data(size) for size in fields.pop("sizes"))
+    return KernelCode(phases, **fields, sizes=sizes)
 
 
 def _phase(code: dict[str, str], chunks: int, reads: list[int] | None) -> Phase:

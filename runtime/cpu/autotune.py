@@ -22,6 +22,7 @@ from staticgraph.compiler.codegen.gemm.gemm import emit
 from staticgraph.compiler.codegen.gemm.plan import direction, registers
 from staticgraph.compiler.codegen.gemm.tiles import Along
 from staticgraph.compiler.codegen.target import CpuTarget
+from staticgraph.compiler.graph.sizes import is_open
 from staticgraph.compiler.kernel.contraction import Contraction
 from staticgraph.compiler.kernel.stmt import Buffer
 from staticgraph.runtime.cpu.alone import Alone
@@ -39,7 +40,8 @@ Times = Callable[[Sequence[KernelCode]], list[float]]  # seconds of a run of eac
 
 def best(product: Contraction, target: CpuTarget) -> Choice:
     """The fastest way, from the disk if it was measured before."""
-    if sum(buffer.size * buffer.dtype.size for buffer in product.buffers.values()) > MOST_BYTES:
+    sizes = [buffer.size * buffer.dtype.size for buffer in product.buffers.values()]
+    if is_open(sizes) or sum(sizes) > MOST_BYTES:
         return NO_CHOICE
     usual = emit(product, target)
     key = _key(usual, target)

@@ -15,6 +15,7 @@ from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.llvm.text import module
 from staticgraph.compiler.compile import Compiled, CompiledStep, compile
 from staticgraph.compiler.graph.function import Value
+from staticgraph.compiler.graph.sizes import estimate
 from staticgraph.compiler.rewrite.engine import Trace
 from staticgraph.compiler.rewrite.rule import Rule
 from staticgraph.compiler.stages import Observer
@@ -69,7 +70,7 @@ def compiled(step: Step, settings: Settings, what: str) -> Compiled:
     """The step for this processor. `what` names it where it is dumped."""
     target = replace(cpu_jit.host(), fast_math=settings.math == "fast", tuned=settings.tune)
     watching = Watching(settings, what, step)
-    if sum(p.size for p in step.function.params) > _MUCH:
+    if sum(estimate(p.size) for p in step.function.params) > _MUCH:
         POOL.expect()
     made = compile(
         step, target, watching.observers, cpu_jit.begin, settings.memory_limit, KEPT,

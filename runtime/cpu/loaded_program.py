@@ -59,7 +59,7 @@ class LoadedProgram:
 
     def at(self, values: Mapping[str, int]) -> LoadedProgram:
         """The same for values of the open sizes: with the same code."""
-        return replace(self, program=self.program.at(values))
+        return replace(self, step=self.step.at(values), program=self.program.at(values))
 
 
 def layout_of(compiled: Compiled) -> dict[str, Any]:
