@@ -14,7 +14,7 @@ knows nothing of open sizes is never wrong about them.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 MOST = (1 << 31) - 1  # the greatest value of a symbol
@@ -169,16 +169,16 @@ class Size:
         return self._hash
 
     def __lt__(self, other: Any) -> bool:
-        return _less(self, other)
+        return _less(self, other) if isinstance(other, Size | int) else NotImplemented
 
     def __gt__(self, other: Any) -> bool:
-        return _less(other, self)
+        return _less(other, self) if isinstance(other, Size | int) else NotImplemented
 
     def __le__(self, other: Any) -> bool:
-        return not _less(other, self)
+        return not _less(other, self) if isinstance(other, Size | int) else NotImplemented
 
     def __ge__(self, other: Any) -> bool:
-        return not _less(self, other)
+        return not _less(self, other) if isinstance(other, Size | int) else NotImplemented
 
     def __bool__(self) -> bool:
         return self != 0
@@ -254,9 +254,18 @@ def positive(size: AnySize) -> AnySize:
     return size if bounds(size)[0] > 0 else Size({(AtLeastOne(size),): 1})
 
 
-class _Nominal(dict[str, int]):
+class _Same(dict[str, int]):
+    def __init__(self, value: int) -> None:
+        super().__init__()
+        self.value = value
+
     def __missing__(self, name: str) -> int:
-        return NOMINAL
+        return self.value
+
+
+def estimate(size: AnySize, symbol: int = NOMINAL) -> int:
+    """Return a size as a number for estimates of cost, in which every symbol is `symbol`."""
+    return size if isinstance(size, int) else evaluate(size, _Same(symbol))
 
 
 def same(a: AnySize, b: AnySize) -> bool:
@@ -270,9 +279,12 @@ def same_shape(a: Sequence[AnySize], b: Sequence[AnySize]) -> bool:
     return len(a) == len(b) and all(map(same, a, b))
 
 
-def estimate(size: AnySize) -> int:
-    """Return a size as a number for estimates of cost: that of a symbol is `NOMINAL`."""
-    return size if isinstance(size, int) else evaluate(size, _Nominal())
+def proven(compare: Callable[[Any, Any], bool], a: AnySize, b: AnySize) -> bool:
+    """Return True if a comparison, such as `operator.le`, holds for all values of the symbols."""
+    try:
+        return compare(a, b)
+    except Undecided:
+        return False
 
 
 def to_data(size: AnySize) -> Any:

@@ -5,6 +5,7 @@ The estimates choose between ways to run a kernel. The result is the same whiche
 
 from __future__ import annotations
 
+from staticgraph.compiler.graph.sizes import NOMINAL, estimate
 from staticgraph.compiler.kernel.expr import Expr, Load, Scalar
 from staticgraph.compiler.kernel.index import linear
 from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
@@ -33,8 +34,12 @@ def values(stmt: Stmt) -> list[Load | Scalar]:
     return [e for e in found if isinstance(e, Load | Scalar)]
 
 
-def nanoseconds(body: tuple[Stmt, ...], buffers: dict[str, Buffer], vector_bytes: int) -> float:
+def nanoseconds(
+    body: tuple[Stmt, ...], buffers: dict[str, Buffer], vector_bytes: int, symbol: int = NOMINAL
+) -> float:
     """About how long a processor with vectors of so many bytes takes to run `body` once.
+
+    Open sizes are estimated with the value `symbol` for each of their symbols.
 
     >>> from staticgraph.compiler.graph.dtypes import float32
     >>> from staticgraph.compiler.kernel.expr import Index
@@ -43,21 +48,22 @@ def nanoseconds(body: tuple[Stmt, ...], buffers: dict[str, Buffer], vector_bytes
     >>> round(nanoseconds((loop,), buffers, 64))
     4740
     """
-    return sum(_nanoseconds(stmt, buffers, vector_bytes, 1) for stmt in body)
+    return sum(_nanoseconds(stmt, buffers, vector_bytes, 1, symbol) for stmt in body)
 
 
-def _nanoseconds(stmt: Stmt, buffers: dict[str, Buffer], vector_bytes: int, lanes: int) -> float:
+def _nanoseconds(stmt: Stmt, buffers: dict[str, Buffer], vector_bytes: int, lanes: int, symbol: int) -> float:
     match stmt:
-        case Loop(index, body, kind):
+        case Loop(index, body, kind, share):
             if kind is LoopKind.SIMD:
                 sizes = [e.dtype.size for s in statements(body) for e in values(s)]
                 lanes = vector_bytes // max(sizes, default=vector_bytes)
-            rounds = -(-index.extent // lanes) if kind is LoopKind.SIMD else index.extent
-            return rounds * sum(_nanoseconds(s, buffers, vector_bytes, lanes) for s in body)
+            extent = estimate(index.extent, symbol) // (share.count if share is not None else 1)
+            rounds = -(-extent // lanes) if kind is LoopKind.SIMD else extent
+            return rounds * sum(_nanoseconds(s, buffers, vector_bytes, lanes, symbol) for s in body)
         case While(_, body):
-            return _ROUNDS * sum(_nanoseconds(s, buffers, vector_bytes, lanes) for s in body)
+            return _ROUNDS * sum(_nanoseconds(s, buffers, vector_bytes, lanes, symbol) for s in body)
         case If(_, body):
-            return sum(_nanoseconds(s, buffers, vector_bytes, lanes) for s in body)
+            return sum(_nanoseconds(s, buffers, vector_bytes, lanes, symbol) for s in body)
     instructions = 0.0
     streams: dict[tuple[object, ...], int] = {}  # neighbours in memory come together
     for node in values(stmt):

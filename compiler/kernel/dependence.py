@@ -8,13 +8,18 @@ results of a reduction. For buffers this is a question about flat offsets. Split
 If every two accesses of a written buffer have the same `step`, and their near parts differ by less than
 `step`, then two iterations can never meet: a difference of a whole number of `step*extent` cannot be made up
 by `step * (i - j)`, which is less than that, and a difference smaller than `step` cannot be either.
+
+Nothing is known to be divided by an open extent, so in a loop of such an extent everything else is near. If a
+loop `i` inside `loop` does share number `index` of its iterations, two iterations of `loop` do different `i`,
+and it is enough that those never meet.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import combinations_with_replacement
 
+from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, walk
 from staticgraph.compiler.kernel.index import Affine, Range, offset
 from staticgraph.compiler.kernel.stmt import (
@@ -22,6 +27,7 @@ from staticgraph.compiler.kernel.stmt import (
     If,
     Let,
     Loop,
+    Share,
     Stmt,
     Store,
     Update,
@@ -93,13 +99,26 @@ def conflict(loop: Loop, buffers: dict[str, Buffer], private: Set[str] = frozens
     changing = _changing(loop, [a for a in touched if isinstance(a, Load) and a.buffer in written])
     for name in sorted(written - private):
         offsets = [offset(buffers[name], at) for at in {a.at for a in touched if a.buffer == name}]
-        pairs = combinations_with_replacement(offsets, 2)
-        # What holds for all of them holds for each two, and is told sooner.
-        if not _apart(loop.index, offsets, changing) and not all(
-            _apart(loop.index, pair, changing) for pair in pairs
-        ):
+        indices = (loop.index, *_shared_out(loop, name))
+        if not any(_all_apart(index, offsets, changing) for index in indices):
             return f"iterations may meet at one element of {name}"
     return None
+
+
+def _shared_out(loop: Loop, name: str) -> Iterator[Index]:
+    """The loops of which each iteration of `loop` does a share, if only these use the buffer `name`."""
+    match [s for s in loop.body if any(a.buffer == name for a in accesses((s,)))]:
+        case [Loop(index, share=Share(part, count)) as inside]:
+            if part is loop.index and same(count, loop.index.extent):
+                yield index
+                yield from _shared_out(inside, name)
+
+
+def _all_apart(index: Index, offsets: Sequence[Affine], changing: Set[Expr]) -> bool:
+    # What holds for all of them holds for each two, and is told sooner.
+    return _apart(index, offsets, changing) or all(
+        _apart(index, pair, changing) for pair in combinations_with_replacement(offsets, 2)
+    )
 
 
 def _read_partial(loop: Loop) -> str | None:
@@ -133,7 +152,7 @@ def _changing(loop: Loop, elements: Iterable[Load]) -> frozenset[Expr]:
 
 def _apart(index: Index, forms: Sequence[Affine], changing: Set[Expr]) -> bool:
     """Return True if each of `forms` in one iteration differs from all of them in every other iteration."""
-    if index.extent < 2:
+    if isinstance(index.extent, int) and index.extent < 2:
         return True
     first, *others = forms
     step = first.terms.get(index, 0)
@@ -143,11 +162,11 @@ def _apart(index: Index, forms: Sequence[Affine], changing: Set[Expr]) -> bool:
         return False
     common = set(first.terms.items()).intersection(*(form.terms.items() for form in others))
     fixed = {index} | {t for t, _ in common if changing.isdisjoint(walk(t))}
-    period = abs(step) * index.extent
+    period = abs(step) * index.extent if isinstance(index.extent, int) else None
 
     def near(form: Affine) -> Range:
-        terms = {t: f for t, f in form.terms.items() if t not in fixed and f % period}
-        return Affine(terms, form.constant % period).range
+        terms = {t: f for t, f in form.terms.items() if t not in fixed and (period is None or f % period)}
+        return Affine(terms, form.constant if period is None else form.constant % period).range
 
     ranges = list(map(near, forms))
     return max(high for _, high in ranges) - min(low for low, _ in ranges) < abs(step)

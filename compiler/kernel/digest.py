@@ -5,7 +5,18 @@ from __future__ import annotations
 import hashlib
 from enum import Enum
 
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Reduce, Scalar, walk
+from staticgraph.compiler.graph.sizes import Size
+from staticgraph.compiler.kernel.expr import (
+    Const,
+    Expr,
+    Extent,
+    Index,
+    Load,
+    Local,
+    Reduce,
+    Scalar,
+    walk,
+)
 from staticgraph.compiler.kernel.stmt import Buffer, Share
 
 
@@ -45,6 +56,8 @@ class _Speller:
                 self.words.append(f"{dtype.name}{shape}{written:d}{local:d}{shared:d}")
             case Enum():
                 self.words.append(str(part))
+            case Size():
+                self.words.append(f"size {part!r}")
             case type():
                 self.words.append(part.__name__)
             case str() | int() | float() | None:
@@ -66,7 +79,9 @@ def _head(expr: Expr) -> str:
         case Const(value=value):
             return f"const {value!r}"
         case Index(name, extent):
-            return f"index {name!r} {extent}"
+            return f"index {name!r} {extent!r}"
+        case Extent(size=size):
+            return f"extent {size!r}"
         case Local(name=name):
             return f"local {name!r}"
         case Load(buffer=buffer):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 
+from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local
 from staticgraph.compiler.kernel.stmt import Buffer, Form, Stmt
 from staticgraph.compiler.support.dataclass import dataclass
@@ -33,12 +34,12 @@ class Scan(Form):
     reverse: bool = False
 
     @property
-    def length(self) -> int:
+    def length(self) -> AnySize:
         """Number of items along the axis."""
         return self.at[self.axis].extent
 
     @property
-    def rows(self) -> int:
+    def rows(self) -> AnySize:
         """Number of scans."""
         return math.prod(i.extent for d, i in enumerate(self.at) if d != self.axis)
 
@@ -66,7 +67,7 @@ class Selection(Form):
         return self.bits or 8 * self.key.dtype.size
 
     @property
-    def rows(self) -> int:
+    def rows(self) -> AnySize:
         """Number of rows."""
         return math.prod(i.extent for i in self.row)
 

@@ -11,6 +11,9 @@ A position of loop variables alone takes every value of its range: one that leav
 a type rule that let operands of wrong sizes pass. Any other position depends on data. Its range is found by
 interval analysis: conditions narrow ranges, and assignments in loops widen them until nothing changes. What
 cannot be proven is clamped, so no data can lead out of a buffer.
+
+Where sizes are open, a position must be in its buffer for all of them. It is proven by the loops alone whose
+indices it has: so it may be read outside of other loops, which may turn out to be empty.
 """
 
 from __future__ import annotations
@@ -20,6 +23,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from staticgraph.compiler.graph.dtypes import int64
+from staticgraph.compiler.graph.sizes import AnySize, Size, Undecided, same
+from staticgraph.compiler.graph.sizes import bounds as size_bounds
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Expr, Load, Local, Reduce, Scalar, rebuild, walk
 from staticgraph.compiler.kernel.index import (
@@ -27,8 +32,9 @@ from staticgraph.compiler.kernel.index import (
     Affine,
     Range,
     affine,
-    bounds,
     bounds_given,
+    is_open,
+    is_within,
     linear,
     simplify_index,
 )
@@ -45,13 +51,19 @@ class OutOfBoundsError(Exception):
     """A kernel would leave a buffer whatever the data are."""
 
 
-def outside(position: Expr, extent: int) -> Range | None:
-    """The range of a position of loop variables alone, if it does not lie in 0..extent - 1."""
-    form = affine(simplify_index(position))
-    if form is None:
+def outside(position: Expr, extent: AnySize) -> Range | None:
+    """The range of a position of loop variables alone, if it does not lie in 0..extent - 1.
+
+    Raises:
+        Undecided: if that depends on open sizes.
+    """
+    place = simplify_index(position)
+    form = affine(place)
+    if form is None or is_within(place, extent):
         return None
-    low, high = form.range
-    return (low, high) if low < 0 or high >= extent else None
+    if is_open(place) or isinstance(extent, Size):
+        raise Undecided(f"the position {expression_text(place)} in 0..{extent - 1!r}")
+    return form.range
 
 
 def in_bounds(body: tuple[Stmt, ...], buffers: Mapping[str, Buffer]) -> tuple[Stmt, ...]:
@@ -160,7 +172,7 @@ class _Prover:
     def statement(self, stmt: Stmt, known: _Known, runs: bool) -> Stmt:
         match stmt:
             case Loop(index, inside):
-                if index.extent == 0:
+                if same(index.extent, 0):
                     return stmt
                 self.settle(inside, known)
                 made = self.block(inside, _Known(known), runs)
@@ -193,8 +205,8 @@ class _Prover:
                 known.forget(
                     lambda e: isinstance(e, Load) and e.dtype is value.dtype
                 )  # maybe of the same memory
-                same = made_value is value and all(a is b for a, b in zip(places, at, strict=True))
-                return stmt if same else Store(name, places, made_value)
+                unchanged = all(a is b for a, b in zip(places, at, strict=True))
+                return stmt if unchanged and made_value is value else Store(name, places, made_value)
 
     def set(self, local: Local, value: Expr, known: _Known) -> None:
         found = known.range(value) if local.dtype.is_integer else None
@@ -258,21 +270,24 @@ class _Prover:
             for axis, (p, n) in enumerate(zip(at, buffer.shape, strict=True))
         )
 
-    def place(self, name: str, axis: int, place: Expr, extent: int, known: _Known, runs: bool) -> Expr:
-        low, high = bounds(place)
-        if (low >= 0 and high < extent) or _is_inside(simplify_index(place), extent, known):
+    def place(self, name: str, axis: int, place: Expr, extent: AnySize, known: _Known, runs: bool) -> Expr:
+        if is_within(place, extent) or _is_inside(simplify_index(place), extent, known):
             return place
         if runs and (found := outside(place, extent)) is not None:
             raise OutOfBoundsError(
                 f"axis {axis} of {name} has the positions 0..{extent - 1}, "
                 f"but {expression_text(place)} runs from {found[0]} to {found[1]}"
             )
+        if isinstance(extent, Size):  # an axis that may be empty has no element to read instead
+            raise Undecided(f"the position {expression_text(place)} in 0..{extent - 1!r}")
         return scalar.minimum(scalar.maximum(place, 0), max(extent - 1, 0))
 
 
-def _is_inside(place: Expr, extent: int, known: _Known) -> bool:
+def _is_inside(place: Expr, extent: AnySize, known: _Known) -> bool:
     low, high = known.range(place)
-    if (low >= 0 and high < extent) or low > high:  # what cannot be reached has no values
+    least = size_bounds(extent)[0]
+    if (low >= 0 and high < least) or low > high or is_within(place, extent):
+        # What cannot be reached has no values.
         return True
     match place:
         case Scalar("select", (condition, a, b)):
@@ -285,11 +300,11 @@ def _is_inside(place: Expr, extent: int, known: _Known) -> bool:
 def _evaluated(root: Expr) -> Iterator[Expr]:
     """The expressions below `root` that are evaluated, arguments before users."""
     nodes = walk(root)
-    if any(isinstance(e, Reduce) and any(a.extent == 0 for a in e.axes) for e in nodes):
+    if any(isinstance(e, Reduce) and any(same(a.extent, 0) for a in e.axes) for e in nodes):
         done: dict[Expr, None] = {}
 
         def visit(node: Expr) -> None:
-            if node in done or (isinstance(node, Reduce) and any(a.extent == 0 for a in node.axes)):
+            if node in done or (isinstance(node, Reduce) and any(same(a.extent, 0) for a in node.axes)):
                 return
             for child in node.children:
                 visit(child)

@@ -9,16 +9,21 @@ Every loop variable has a known range, so nearly all of that falls away:
     (i // 12)*12 + (i // 4 % 3)*4 + i % 4   ->  i
     minimum(maximum(i, 0), 9)        ->  i                             for i < 10
     select(i < 10, a, b)             ->  a                             for i < 10
+
+The extent of a loop may be an open size. Then a range has the greatest extent that a program can have, and
+`extremes` has its ends as sizes.
 """
 
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import field
 from itertools import chain
 
 from staticgraph.compiler.graph.dtypes import DType, bool_, int64
+from staticgraph.compiler.graph.sizes import AnySize, Size, Undecided, proven, same
 from staticgraph.compiler.graph.sizes import bounds as size_bounds
 from staticgraph.compiler.kernel.expr import (
     Const,
@@ -35,7 +40,9 @@ from staticgraph.compiler.kernel.stmt import Buffer
 from staticgraph.compiler.support.dataclass import dataclass
 
 Range = tuple[int | float, int | float]
+Extremes = tuple[AnySize | None, AnySize | None]
 UNKNOWN: Range = (-math.inf, math.inf)
+_MOST = 1 << 56  # no loop runs over more elements than an address space has bytes
 _OVERFLOWING = frozenset({"add", "sub", "mul", "neg"})  # may wrap around where a range has no end
 _DECIDE = {
     "lt": lambda a, b: True if a[1] < b[0] else False if a[0] >= b[1] else None,
@@ -68,8 +75,12 @@ class Affine:
             terms[term] = terms.get(term, 0) + factor
         return Affine({t: f for t, f in terms.items() if f}, self.constant + other.constant)
 
-    def times(self, factor: int) -> Affine:
-        """This form multiplied by an integer."""
+    def times(self, factor: AnySize) -> Affine:
+        """This form multiplied by an integer. Undecided for an open size: factors are numbers."""
+        if isinstance(factor, Size):
+            if not self.terms and not self.constant:
+                return self
+            raise Undecided(f"the stride {factor!r}")
         return Affine({t: f * factor for t, f in self.terms.items() if factor}, self.constant * factor)
 
     def stride(self, index: Index, varying: Container[Expr] = ()) -> int | None:
@@ -168,10 +179,81 @@ def simplify_index(expr: Expr) -> Expr:
     return simple
 
 
+def extremes(expr: Expr) -> Extremes:
+    """The least and the greatest value of a position as sizes, None if unknown.
+
+    They are right if every loop runs whose index the position reads.
+    """
+    for node in unknown("extremes", expr):
+        node.known["extremes"] = _extremes(node, [c.known["extremes"] for c in node.children])
+    ends: Extremes = expr.known["extremes"]
+    return ends
+
+
+def form_extremes(form: Affine) -> Extremes:
+    """The least and the greatest value of an affine form as sizes: see `extremes`."""
+    low: AnySize | None = form.constant
+    high: AnySize | None = form.constant
+    for term, factor in form.terms.items():
+        least, most = extremes(term) if factor > 0 else extremes(term)[::-1]
+        low = None if low is None or least is None else low + least * factor
+        high = None if high is None or most is None else high + most * factor
+    return low, high
+
+
+def is_within(place: Expr, extent: AnySize) -> bool:
+    """Return True if a position is proven to lie in 0..extent - 1 wherever it is evaluated."""
+    low, high = bounds(place)
+    if low >= 0 and high < size_bounds(extent)[0]:
+        return True
+    if not isinstance(extent, Size) and not is_open(place):
+        return False
+    least, most = form_extremes(linear(place))
+    return (
+        least is not None
+        and most is not None
+        and proven(operator.ge, least, 0)
+        and proven(operator.lt, most, extent)
+    )
+
+
+def is_open(expr: Expr) -> bool:
+    """Return True if an open size is in an expression."""
+    for node in unknown("open", expr):
+        size = node.extent if isinstance(node, Index) else node.size if isinstance(node, Extent) else 0
+        node.known["open"] = isinstance(size, Size) or any(c.known["open"] for c in node.children)
+    found: bool = expr.known["open"]
+    return found
+
+
+def _extremes(node: Expr, ends: Sequence[Extremes]) -> Extremes:
+    match node:
+        case Index(_, extent):
+            return 0, extent - 1 if isinstance(extent, Size) else max(extent - 1, 0)
+        case Extent(size):
+            return size, size
+        case Scalar("add" | "sub" | "neg" | "mul", _, dtype) if dtype is int64:
+            form = linear(node)
+            if node not in form.terms:
+                return form_extremes(form)
+        case Scalar("floordiv", (_, Const(int(n)))) if n > 0:
+            low, high = ends[0]
+            return None if low is None else low // n, None if high is None else high // n
+        case Scalar("floormod", (dividend, Extent(size))) if any(
+            isinstance(e, Index) and same(e.extent, size) for e in walk(dividend)
+        ):
+            return 0, size - 1
+    least, most = bounds(node)
+    return None if least == -math.inf else int(least), None if most == math.inf else int(most)
+
+
 def _form(node: Expr) -> Affine:
     match node:
         case Const(value) if not isinstance(value, float):
             return Affine({}, int(value))
+        case Extent(size):
+            parts = {Size({monomial: 1}): factor for monomial, factor in size.terms.items() if monomial}
+            return Affine({Extent(part): f for part, f in parts.items()}, size.terms.get((), 0))
         case Index(_, int(1)):
             return Affine()
         case Scalar("add", (a, b)):
@@ -208,7 +290,7 @@ def _range(node: Expr, ranges: Sequence[Range]) -> Range:
         case Const(value) if not isinstance(value, float):
             return int(value), int(value)
         case Index(_, extent):
-            return 0, max(size_bounds(extent)[1] - 1, 0)
+            return 0, max(min(size_bounds(extent)[1], _MOST) - 1, 0)
         case Extent(size):
             return size_bounds(size)
         case Reduce():
@@ -264,9 +346,18 @@ def _simplest(node: Expr) -> Expr:
             x, y = bounds(a), bounds(b)
             if x[1] <= y[0]:
                 return a if op == "minimum" else b
-            return (b if op == "minimum" else a) if y[1] <= x[0] else node
+            if y[1] <= x[0]:
+                return b if op == "minimum" else a
+            apart = _apart(a, b)
+            if apart is not None and apart[1] is not None and proven(operator.le, apart[1], 0):
+                return a if op == "minimum" else b
+            if apart is not None and apart[0] is not None and proven(operator.ge, apart[0], 0):
+                return b if op == "minimum" else a
+            return node
         case Scalar("lt" | "le" | "gt" | "ge" | "eq" | "ne" as op, (a, b)) if a.dtype.is_integer:
             decided = _DECIDE[op](bounds(a), bounds(b))
+            if decided is None and (apart := _apart(a, b)) is not None:
+                decided = _decided(op, apart)
             return node if decided is None else Const(decided, bool_)
         case Scalar("and" | "or" as op, (a, b), dtype) if dtype is bool_:
             for known, other in ((a, b), (b, a)):
@@ -285,6 +376,31 @@ def _simplest(node: Expr) -> Expr:
             if middle.is_integer and middle.min <= bounds(a)[0] and bounds(a)[1] <= middle.max:
                 return a
     return node
+
+
+def _apart(a: Expr, b: Expr) -> Extremes | None:
+    """The extremes of a difference of positions, if it depends on open sizes."""
+    if a.dtype is not int64 or not (is_open(a) or is_open(b)):
+        return None
+    return form_extremes(linear(a) + linear(b).times(-1))
+
+
+def _decided(op: str, apart: Extremes) -> bool | None:
+    """Return the result of a comparison of two positions that are so far apart, or None if it varies."""
+    low, high = apart
+    less = high is not None and proven(operator.lt, high, 0)
+    least = low is not None and proven(operator.ge, low, 0)
+    greater = low is not None and proven(operator.gt, low, 0)
+    most = high is not None and proven(operator.le, high, 0)
+    holds, fails = {
+        "lt": (less, least),
+        "ge": (least, less),
+        "gt": (greater, most),
+        "le": (most, greater),
+        "eq": (least and most, less or greater),
+        "ne": (less or greater, least and most),
+    }[op]
+    return True if holds else False if fails else None
 
 
 def _sum(node: Expr) -> Expr:

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DType, bfloat16
+from staticgraph.compiler.graph.sizes import evaluate
 from staticgraph.compiler.kernel.expr import (
     Const,
     Expr,
+    Extent,
     Index,
     Load,
     Local,
@@ -28,15 +32,21 @@ from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
 from staticgraph.compiler.kernel.stmt import If, Kernel, Let, Loop, LoopKind, Stmt, Store, Update, While
 
 Env = dict[Expr, Any]
+NO_SIZES: Mapping[str, int] = MappingProxyType({})
 
 
-def interpret(kernel: Kernel, arrays: dict[str, np.ndarray], backwards: bool = False) -> None:
+def interpret(
+    kernel: Kernel,
+    arrays: dict[str, np.ndarray],
+    backwards: bool = False,
+    sizes: Mapping[str, int] = NO_SIZES,
+) -> None:
     """Run `kernel` on C-contiguous `arrays`, one for each argument and shared buffer by name; the written
     ones change.
 
     Local buffers begin with values that no result should show. An array may have any shape with as many
     elements as the buffer. `backwards` runs the loops that may run in any order, SIMD and PARALLEL ones, from
-    the last iteration to the first.
+    the last iteration to the first. `sizes`: the values of the symbols in open sizes.
 
     >>> from staticgraph.compiler.graph.dtypes import float32
     >>> from staticgraph.compiler.kernel.stmt import Buffer
@@ -53,17 +63,18 @@ def interpret(kernel: Kernel, arrays: dict[str, np.ndarray], backwards: bool = F
     for name, buffer in (kernel.arguments | kernel.shared).items():
         if not arrays[name].flags.c_contiguous:
             raise ValueError(f"the array of the buffer {name!r} is not contiguous")
-        views[name] = arrays[name].reshape(buffer.shape)
+        views[name] = arrays[name].reshape([evaluate(n, sizes) for n in buffer.shape])
     for name, buffer in kernel.locals.items():
         unknown = math.nan if buffer.dtype.is_floating else 77
-        views[name] = np.full(buffer.shape, unknown).astype(buffer.dtype.numpy)
+        views[name] = np.full([evaluate(n, sizes) for n in buffer.shape], unknown).astype(buffer.dtype.numpy)
     with np.errstate(all="ignore"):
-        _Run(views, backwards).block(kernel.body, {})
+        _Run(views, backwards, sizes).block(kernel.body, {})
 
 
 class _Run:
-    def __init__(self, arrays: dict[str, np.ndarray], backwards: bool) -> None:
+    def __init__(self, arrays: dict[str, np.ndarray], backwards: bool, sizes: Mapping[str, int]) -> None:
         self.arrays = arrays
+        self.sizes = sizes
         self.backwards = backwards
 
     def block(self, body: tuple[Stmt, ...], env: Env) -> None:
@@ -72,9 +83,10 @@ class _Run:
         for stmt in body:
             match stmt:
                 case Loop(index, inside, kind, share):
-                    order = range(index.extent)
+                    extent = evaluate(index.extent, self.sizes)
+                    order = range(extent)
                     if share is not None:
-                        order = range(*share.bounds(int(self.value(share.part, env)), index.extent))
+                        order = range(*share.bounds(int(self.value(share.part, env)), extent))
                     for i in reversed(order) if self.backwards and kind is not LoopKind.SERIAL else order:
                         env[index] = np.int64(i)
                         self.block(inside, env)
@@ -115,11 +127,14 @@ class _Run:
                 return dtype.round(value)[()]
             case Index() | Local():
                 return env[expr]
+            case Extent(size):
+                return np.int64(evaluate(size, self.sizes))
             case Load(buffer, at):
                 return self.arrays[buffer][self.position(buffer, at, env)]
             case Reduce(axes, combine, value):
                 total = self.value(identity(combine, value.dtype), env)
-                for point in itertools.product(*(range(a.extent) for a in axes)):
+                ranges = [range(evaluate(a.extent, self.sizes)) for a in axes]
+                for point in itertools.product(*ranges):
                     inside = env | dict(zip(axes, map(np.int64, point), strict=True))
                     total = apply(combine, (total, self.value(value, inside)), (), expr.dtype)
                 return total

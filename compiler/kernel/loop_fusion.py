@@ -17,6 +17,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 
+from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.kernel.dependence import accesses, obstacle
 from staticgraph.compiler.kernel.expr import Expr, Load, Local, substitute, walk
 from staticgraph.compiler.kernel.stmt import (
@@ -125,7 +126,13 @@ def _as_one(early: _Step, late: _Step, buffers: dict[str, Buffer]) -> Loop | Non
     """The loop that does what both do, if they read the same memory and it may run in any order."""
     match early.stmt, late.stmt:
         case Loop(index, first, LoopKind.SERIAL), Loop(other, second, LoopKind.SERIAL):
-            alike = index.extent == other.extent > 1 and (early.loaded | early.stored) & late.loaded
+            whole = early.stmt.share is None and late.stmt.share is None
+            alike = (
+                whole
+                and same(index.extent, other.extent)
+                and not (isinstance(index.extent, int) and index.extent < 2)
+                and (early.loaded | early.stored) & late.loaded
+            )
             bound = {s.index.name for s in statements(second) if isinstance(s, Loop)}
             if alike and index.name not in bound:
                 second = rewrite(second, lambda e: substitute(e, {other: index}))

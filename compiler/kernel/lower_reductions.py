@@ -19,6 +19,9 @@ Besides,
 * a scalar that reads fewer loops than surround it is computed in a `Let` outside those that it does not read;
 * a result that reads fewer loops than the others is stored outside those that it does not read;
 * loops that reductions read go outside those that they do not: column sums are not repeated for every row.
+
+A loop of an open extent may turn out to be empty. What is computed outside of it all the same loads nothing
+but elements that exist: positions are proven by the loops that they read, see `in_bounds`.
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from staticgraph.compiler.graph.dtypes import int64
+from staticgraph.compiler.graph.sizes import estimate, same
 from staticgraph.compiler.kernel.expr import (
     Expr,
     Index,
@@ -115,7 +119,7 @@ class _Canonical:
             depth = max((self.depth[c] for c in node.children), default=0)
             new = node if children == node.children else _rebuild(node, children)
             if isinstance(new, Reduce):
-                old = [a for a in new.axes if a.extent != 1]
+                old = [a for a in new.axes if not same(a.extent, 1)]
                 axes = tuple(Index(f"{self.prefix}{n}", a.extent) for n, a in enumerate(old, depth))
                 value = substitute(new.value, dict(zip(old, axes, strict=True)))
                 new = Reduce(axes, new.combine, value) if axes else value
@@ -135,7 +139,7 @@ def _reads_outermost(domain: list[Index], tasks: Sequence[Task]) -> list[Index]:
     for node, reads in free.items():
         if isinstance(node, Reduce):
             for index in reads & weight.keys():
-                weight[index] += math.prod(a.extent for a in node.axes)
+                weight[index] += math.prod(estimate(a.extent) for a in node.axes)
     return sorted(domain, key=lambda i: -weight[i])
 
 
@@ -152,16 +156,17 @@ class Placer:
         canonical = _Canonical(nest.domain, nest.stores)
         tasks = [Store(s.buffer, tuple(canonical(a) for a in s.at), canonical(s.value)) for s in nest.stores]
         self.written = {s.buffer: sum(t.buffer == s.buffer for t in tasks) for s in tasks}
-        loops = _reads_outermost([i for i in nest.domain if i.extent != 1 and i not in open], tasks)
+        inner = [i for i in nest.domain if not same(i.extent, 1) and i not in open]
+        loops = _reads_outermost(inner, tasks)
         return self.scope(tuple(loops), frozenset(open), tasks)
 
     def scope(self, loops: tuple[Index, ...], bound: Bound, tasks: Sequence[Task]) -> tuple[Stmt, ...]:
         """Statements that do `tasks` where `bound` have values and `loops` are still to be opened."""
-        if empty := frozenset(i for i in loops if not i.extent):
+        if empty := frozenset(i for i in loops if same(i.extent, 0)):
             # What an empty loop would do must not be begun outside of it: its positions lie in no buffer.
             free = free_table(*(e for t in tasks for e in expressions(t)))
             tasks = [t for t in tasks if isinstance(t, Store) and not _reads(t, free) & empty]
-            loops = tuple(i for i in loops if i.extent)
+            loops = tuple(i for i in loops if i not in empty)
         body: list[Stmt] = []
         known: dict[Expr, Expr] = {}
         for group in _groups(tasks, bound):
@@ -223,7 +228,7 @@ class Placer:
     ) -> dict[Expr, Expr]:
         """Computes in `body` what `tasks` need and `loops` around them do not change; the locals for it."""
         lets: dict[Expr, Expr] = {}
-        if all(i.extent for i in loops):
+        if not any(same(i.extent, 0) for i in loops):
             roots = [e for t in tasks for e in expressions(t)]
             found = _invariant(tasks, bound, free_table(*roots))
             for node in walk(*roots):
@@ -273,14 +278,19 @@ def _groups(tasks: Sequence[Task], bound: Bound) -> list[list[Reduce]]:
     for reduce in free:
         if isinstance(reduce, Reduce) and free[reduce] <= bound:
             first = 1 + max((group_of[e] for e in walk(reduce.value) if e in group_of), default=-1)
-            extents = [a.extent for a in reduce.axes]
-            alike = (g for g in range(first, len(groups)) if [a.extent for a in groups[g][0].axes] == extents)
+            alike = (g for g in range(first, len(groups)) if _same_extents(groups[g][0], reduce))
             chosen = next(alike, len(groups))
             if chosen == len(groups):
                 groups.append([])
             groups[chosen].append(reduce)
             group_of[reduce] = chosen
     return groups
+
+
+def _same_extents(a: Reduce, b: Reduce) -> bool:
+    if len(a.axes) != len(b.axes):
+        return False
+    return all(same(x.extent, y.extent) for x, y in zip(a.axes, b.axes, strict=True))
 
 
 def _number(index: Index) -> int:

@@ -29,16 +29,19 @@ What is not shared out and has nothing to do with a shared loop next to it, as t
 done by the first chunk of that loop.
 
 How many chunks there are depends on what the kernel does and on nothing else: results must be the same for
-any number of threads. A chunk takes a few microseconds, much longer than to claim it.
+any number of threads. A chunk takes a few microseconds, much longer than to claim it. If sizes are open, the
+number of chunks is that for `MANY`, and each finds its share when it runs.
 """
 
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
 from typing import TypeVar
 
+from staticgraph.compiler.graph.sizes import Size, estimate
 from staticgraph.compiler.kernel.cost import nanoseconds
 from staticgraph.compiler.kernel.dependence import accesses, conflict, reductions
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, identity, walk
@@ -58,6 +61,7 @@ from staticgraph.compiler.kernel.stmt import (
     Update,
     expressions,
     inner,
+    statements,
 )
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
@@ -66,8 +70,12 @@ S = TypeVar("S", bound=Stmt)
 
 _FEW = 16  # chunks: shorter ones are made until there are as many
 _MOST = 256  # chunks
+_MOST_OPEN = 32  # chunks of a loop with an open extent: of few iterations, most chunks have none
 _UNIT = 64  # iterations of a SIMD loop: no two chunks write to one cache line
 _MAIN = 0.8  # of the time of an iteration: one loop in it is nearly all there is
+
+
+MANY = 1024  # the value of a symbol in costs here: of a size at which it pays to share work
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +88,7 @@ class Chunked:
 
 def chunked(kernel: Kernel, vector_bytes: int) -> Chunked:
     """`kernel`, flat and scheduled, in phases that have the same buffers, scratch memory included."""
-    cost = nanoseconds(kernel.body, kernel.buffers, vector_bytes)
+    cost = nanoseconds(kernel.body, kernel.buffers, vector_bytes, MANY)
     if cost >= CPU.shared_ns and not _passes_on(kernel):
         return Chunked(_Splitter(kernel, vector_bytes).phases(), cost)
     return Chunked((replace(kernel, body=tuple(_whole(stmt) for stmt in kernel.body)),), cost)
@@ -187,6 +195,8 @@ class _Splitter:
             return
         stmt = _whole(stmt)
         wanted = chunk_count(cost)
+        if any(isinstance(s, Loop) and isinstance(s.index.extent, Size) for s in statements((stmt,))):
+            wanted = min(wanted, _MOST_OPEN)
         shared = self.share_out(stmt, wanted)
         if reductions(stmt):
             yield from self.partial(stmt, *shared) if shared else (stmt,)
@@ -199,7 +209,7 @@ class _Splitter:
         yield Loop(shared[0], (shared[1],), LoopKind.PARALLEL) if shared else stmt
 
     def cost(self, body: tuple[Stmt, ...]) -> float:
-        return nanoseconds(body, self.buffers, self.vector_bytes)
+        return nanoseconds(body, self.buffers, self.vector_bytes, MANY)
 
     def independent(self, loop: Loop) -> bool:
         """Return True if iterations can run at the same time, each with its own scratch memory.
@@ -218,7 +228,7 @@ class _Splitter:
         nest, counts = [loop], [_parts(loop, wanted)]
         while (remaining := -(-wanted // math.prod(counts))) > 1 and len(nest[-1].body) == 1:
             (inside,) = nest[-1].body
-            if not isinstance(inside, Loop) or not self.independent(inside):
+            if not isinstance(inside, Loop) or inside.share is not None or not self.independent(inside):
                 break
             nest.append(_whole(inside))
             counts.append(_parts(inside, remaining))
@@ -236,11 +246,12 @@ class _Splitter:
 
     def partial(self, loop: Loop, chunk: Index, share: Loop) -> Iterator[Stmt]:
         """A loop of reductions: `share` of it in each chunk, then the sum of what they give."""
-        sums = self.sums(loop, chunk.extent)
+        count = operator.index(chunk.extent)
+        sums = self.sums(loop, count)
         starts = [Let(local, identity(combine, local.dtype)) for local, (_, combine) in sums.items()]
         stores = [Store(buffer, (chunk,), local) for local, (buffer, _) in sums.items()]
         yield Loop(chunk, (*starts, share, *stores), LoopKind.PARALLEL)
-        yield _total(sums, chunk.extent, lambda part: part)
+        yield _total(sums, count, lambda part: part)
 
     def partial_inside(self, loop: Loop, wanted: int) -> tuple[Loop, Loop] | None:
         """Loops that do what `loop` does, in which each iteration is little else than a loop of reductions.
@@ -251,6 +262,8 @@ class _Splitter:
         before = [s for s in loop.body[:at] if isinstance(s, Let)]
         if (
             not isinstance(inside, Loop)
+            or inside.share is not None
+            or isinstance(loop.index.extent, Size)  # scratch memory is closed
             or len(before) < at
             or self.cost((inside,)) < _MAIN * self.cost(loop.body)
             or {a.buffer for a in accesses(loop.body)} & self.kernel.locals.keys()
@@ -302,7 +315,7 @@ def _total(sums: dict[Local, tuple[str, str]], count: int, place: Callable[[Expr
 
 def _parts(loop: Loop, wanted: int) -> int:
     """In how many parts a loop can be shared out, if so many are wanted."""
-    return max(1, min(wanted, loop.index.extent // _unit(loop)))
+    return max(1, min(wanted, estimate(loop.index.extent, MANY) // _unit(loop)))
 
 
 def _unit(loop: Loop) -> int:

@@ -19,7 +19,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Reduce, Scalar, walk
+from staticgraph.compiler.kernel.expr import (
+    Const,
+    Expr,
+    Extent,
+    Index,
+    Load,
+    Local,
+    Reduce,
+    Scalar,
+    walk,
+)
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
     If,
@@ -88,7 +98,7 @@ def _lines(stmt: Stmt, margin: str) -> Iterator[str]:
         case Loop(index, body, kind, share):
             suffix = "" if kind is LoopKind.SERIAL else f" {kind.value}"
             part = f" part {text(share.part)} of {share.count}" if share else ""
-            yield f"{margin}for {index.name} in 0..{index.extent}{part}{suffix}:"
+            yield f"{margin}for {index.name} in 0..{index.extent!r}{part}{suffix}:"
             yield from _block(body, margin + "  ")
         case Let(local, value):
             yield f"{margin}{local.name}: {local.dtype} = {text(value)}"
@@ -136,10 +146,12 @@ class _Names:
                 return f"({value})" if strength == _TIGHT and repr(value).startswith("-") else repr(value)
             case Index(name) | Local(name):
                 return name
+            case Extent(size):
+                return f"({size})" if strength > _LOOSE and not str(size).isidentifier() else str(size)
             case Load(buffer, at):
                 return f"{buffer}[{', '.join(self.text(a) for a in at)}]"
             case Reduce(axes, combine, value):
-                over = ", ".join(f"{a.name} in 0..{a.extent}" for a in axes)
+                over = ", ".join(f"{a.name} in 0..{a.extent!r}" for a in axes)
                 return f"{combine}({self.text(value)} for {over})"
             case Scalar("cast", (x,), dtype):
                 return f"{dtype}({self.text(x)})"

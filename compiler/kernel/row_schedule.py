@@ -25,17 +25,25 @@ Rows come in blocks that are independent of each other, each with sums of its ow
       sums[c0] = acc0
 
 Reading memory row by row is also the fastest way to the sums of wide columns, if nothing else is to be done.
+
+If the number of rows is open, that of blocks is fixed and each does its share of the rows,
+
+      for i in 0..rows part block of 8:
+
+which may be none.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 from typing import Any
 
 from staticgraph.compiler.graph.dtypes import int64
+from staticgraph.compiler.graph.sizes import Size, estimate, same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import (
     Const,
@@ -51,10 +59,11 @@ from staticgraph.compiler.kernel.expr import (
 from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.lower_reductions import Nest, Placer
 from staticgraph.compiler.kernel.scalar import read
-from staticgraph.compiler.kernel.stmt import Buffer, If, Kernel, Loop, Stmt, Store, rewrite
+from staticgraph.compiler.kernel.stmt import Buffer, If, Kernel, Loop, Share, Stmt, Store, rewrite
 from staticgraph.compiler.support.dataclass import dataclass
 
 MOST_BLOCKS = 64  # of rows with sums of columns: each has partial sums, which are added in the end
+OPEN_BLOCKS = 8  # of rows whose number is open
 LEAST_ROWS = 16  # of a block with sums of columns: with fewer, to begin and to end it would take too long
 
 
@@ -72,21 +81,30 @@ def place_rows(
     may read what the nests store in them.
     """
     placer = Placer()
-    around = tuple(i for i in rows if i.extent != 1)
+    around = tuple(i for i in rows if not same(i.extent, 1))
     if not sums:
         return Kernel(name, buffers, _looped(around, [s for n in nests for s in placer.nest(n, around)]))
     first, *others = around
-    columns = max(math.prod(i.extent for i in nest.domain) for nest in sums)
-    long = _block_rows(first.extent, math.prod(i.extent for i in rows) // (LEAST_ROWS if columns > 1 else 1))
-    block, row = Index("block", -(-first.extent // long)), Index("row", long)
+    columns = max(math.prod(estimate(i.extent) for i in nest.domain) for nest in sums)
+    most = math.prod(estimate(i.extent) for i in rows) // (LEAST_ROWS if columns > 1 else 1)
+    if isinstance(first.extent, Size):
+        blocks = max(1, min(OPEN_BLOCKS, most))
+        block = Index("block", blocks)
+    else:
+        long = _block_rows(first.extent, most)
+        block, row = Index("block", -(-first.extent // long)), Index("row", long)
     parts = _Parts(rows, block, dict(buffers))
     finals = [parts.of(nest) for nest in sums]
     inside = [s for n in (*nests, *parts.steps) for s in placer.nest(n, (block, *around))]
-    place: dict[Expr, Expr] = {first: block * row.extent + row}
-    at = rewrite(_looped(others, inside), lambda e: simplify_index(substitute(e, place)))
-    if first.extent % long:
-        at = (If(scalar.lt(place[first], first.extent), at),)
-    loops = _looped((row,), at)
+    loops = _looped(others, inside)
+    if isinstance(first.extent, Size):
+        loops = (Loop(first, loops, share=Share(block, blocks)),)
+    else:
+        place: dict[Expr, Expr] = {first: block * row.extent + row}
+        at = rewrite(loops, lambda e: simplify_index(substitute(e, place)))
+        if first.extent % long:
+            at = (If(scalar.lt(place[first], first.extent), at),)
+        loops = _looped((row,), at)
     starts = [s for n in parts.starts for s in placer.nest(n, (block,))]
     body = _looped((block,), [*starts, *loops])
     return Kernel(name, parts.buffers, (*body, *(s for nest in finals for s in placer.nest(nest))))
@@ -95,7 +113,7 @@ def place_rows(
 def _looped(loops: Sequence[Index], body: Sequence[Stmt]) -> tuple[Stmt, ...]:
     inside = tuple(body)
     for index in reversed(loops):
-        inside = (Loop(index, inside),) if index.extent != 1 else inside
+        inside = (Loop(index, inside),) if not same(index.extent, 1) else inside
     return inside
 
 
@@ -127,7 +145,8 @@ class _Parts:
         """`nest` with the sums of blocks in place of its reductions over all rows."""
         names = (f"c{n}" for n in itertools.count())
         columns: dict[Expr, Expr] = {
-            i: Index(next(names), i.extent) if i.extent != 1 else Const(0, int64) for i in nest.domain
+            i: Const(0, int64) if same(i.extent, 1) else Index(next(names), i.extent)
+            for i in nest.domain
         }
         stores = [
             Store(s.buffer, tuple(substitute(a, columns) for a in s.at), substitute(s.value, columns))
@@ -146,7 +165,7 @@ class _Parts:
         key = columns, reduce.combine, each
         if key not in self.names:
             self.names[key] = name = f"part{len(self.names)}"
-            shape = (self.block.extent, *(c.extent for c in columns))
+            shape = (self.block.extent, *(operator.index(c.extent) for c in columns))  # scratch is closed
             self.buffers[name] = Buffer(reduce.dtype, shape, written=True, shared=True)
             at = (self.block, *columns)
             more = Reduce(axes, reduce.combine, each) if axes else each

@@ -42,6 +42,7 @@ from collections.abc import Container
 from dataclasses import replace
 
 from staticgraph.compiler import stages
+from staticgraph.compiler.graph.sizes import Size, estimate, same
 from staticgraph.compiler.kernel.cost import operation_cost, values
 from staticgraph.compiler.kernel.dependence import accesses, lane_locals, obstacle, reductions
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, rebuild, substitute, walk
@@ -161,8 +162,11 @@ def _flat_stores(body: tuple[Stmt, ...], buffers: dict[str, Buffer]) -> tuple[St
 def _nest(loop: Loop) -> tuple[list[Loop], tuple[Stmt, ...]]:
     """Loops with nothing between them, outermost first, and what is inside the last."""
     nest = [loop]
-    while len(nest[-1].body) == 1 and isinstance(nest[-1].body[0], Loop):
-        nest.append(nest[-1].body[0])
+    while len(nest[-1].body) == 1:
+        (inside,) = nest[-1].body
+        if not isinstance(inside, Loop) or inside.share is not None:
+            break
+        nest.append(inside)
     return nest, nest[-1].body
 
 
@@ -197,6 +201,8 @@ def _step(access: Load | Store, index: Index, varying: Container[Expr]) -> int |
 
 def _as_one(outer: Loop, inner: Loop) -> Loop | None:
     """The two loops as one, or None if some expression still needs the two variables."""
+    if isinstance(inner.index.extent, Size) or outer.share is not None or inner.share is not None:
+        return None
     for access in accesses(inner.body):
         far, near = _step(access, outer.index, ()), _step(access, inner.index, ())
         # Where only the outer index is divided, the inner loop loads one element; one loop would gather it.
@@ -208,7 +214,7 @@ def _as_one(outer: Loop, inner: Loop) -> Loop | None:
     body = rewrite(inner.body, lambda e: simplify_index(substitute(e, table)))
     left = {e for stmt in statements(body) for e in walk(*expressions(stmt))}
     # An empty loop leaves no way to tell one variable from the other.
-    if not index.extent or quotient in left or remainder in left:
+    if same(index.extent, 0) or quotient in left or remainder in left:
         return None
     return replace(outer, index=index, body=body)
 
@@ -219,6 +225,11 @@ class _Plan:
 
     body: tuple[Stmt, ...]
     cost: float
+
+
+def _shares(loop: Loop) -> bool:
+    """Return True if a share of iterations is done by a loop or by one inside it."""
+    return any(isinstance(s, Loop) and s.share is not None for s in statements((loop,)))
 
 
 class _Vectorizer:
@@ -235,9 +246,10 @@ class _Vectorizer:
         match stmt:
             case Loop(index, body):
                 serial = self.block(body)
-                cost = index.extent * (serial.cost + _LOOP)
+                cost = estimate(index.extent) * (serial.cost + _LOOP)
                 lanes = self.lanes(stmt)
-                if stmt.kind is LoopKind.SERIAL and lanes > 1 and obstacle(stmt, self.buffers) is None:
+                plain = stmt.kind is LoopKind.SERIAL and not _shares(stmt)
+                if plain and lanes > 1 and obstacle(stmt, self.buffers) is None:
                     vector = self.vector_cost(stmt, lanes)
                     if vector < cost:
                         return _Plan((replace(stmt, kind=LoopKind.SIMD),), vector)
@@ -254,10 +266,11 @@ class _Vectorizer:
         return self.vector_bytes // max(sizes, default=8)
 
     def vector_cost(self, loop: Loop, lanes: int) -> float:
-        extent = loop.index.extent
+        extent = estimate(loop.index.extent)
         once = self.cost(loop.body, loop.index, lanes, lane_locals(loop.index, loop.body)) + _LOOP
         combining = len(reductions(loop)) * _COMBINE * lanes.bit_length()
-        return -(-extent // lanes) * once + (_MASK if extent % lanes else 0) + combining
+        masked = isinstance(loop.index.extent, Size) or extent % lanes
+        return -(-extent // lanes) * once + (_MASK if masked else 0) + combining
 
     def cost(
         self, body: tuple[Stmt, ...], index: Index | None, lanes: int, varying: Container[Expr]
@@ -266,7 +279,7 @@ class _Vectorizer:
         total = 0.0
         for stmt in body:
             if isinstance(stmt, Loop):
-                total += stmt.index.extent * (self.cost(stmt.body, index, lanes, varying) + _LOOP)
+                total += estimate(stmt.index.extent) * (self.cost(stmt.body, index, lanes, varying) + _LOOP)
                 continue
             for node in values(stmt):
                 if isinstance(node, Load):

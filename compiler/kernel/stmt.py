@@ -6,11 +6,13 @@ kernel; after `place` there is none, only loops that update locals.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from enum import Enum
 
 from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.kernel.expr import Expr, Index, Local, Scalar
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -27,7 +29,8 @@ class LoopKind(Enum):
 class Share:
     """A part of the iterations of a loop: about one `count`-th of them, in whole multiples of `unit`.
 
-    `part` is the number of the part. The last one takes what is left over. There are at least `count` units.
+    `part` is the number of the part. The last one takes what is left over. There are at least `count` units,
+    unless the extent of the loop is open: then some parts may be empty.
     """
 
     part: Expr
@@ -115,7 +118,7 @@ def padded(size: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """An array that a kernel reads or writes: row-major, `shape` known.
+    """An array that a kernel reads or writes: row-major. Sizes in `shape` may be open, of scratch memory not.
 
     A `local` one is scratch memory of the kernel, no argument: every part of the kernel that runs on its own
     has one for itself, and what it holds is unknown at first. A `shared` one is scratch memory that all parts
@@ -123,23 +126,24 @@ class Buffer:
     """
 
     dtype: DType
-    shape: tuple[int, ...]
+    shape: tuple[AnySize, ...]
     written: bool = False
     local: bool = False
     shared: bool = False
 
     @property
-    def size(self) -> int:
+    def size(self) -> AnySize:
         """Number of elements."""
-        n = 1
+        n: AnySize = 1
         for extent in self.shape:
             n *= extent
         return n
 
     @property
-    def strides(self) -> tuple[int, ...]:
+    def strides(self) -> tuple[AnySize, ...]:
         """Elements between neighbours along each axis."""
-        out, step = [], 1
+        out: list[AnySize] = []
+        step: AnySize = 1
         for extent in reversed(self.shape):
             out.append(step)
             step *= extent
@@ -188,7 +192,7 @@ class Kernel:
         """Number of calls of the function that do the work: the iterations of a parallel loop around it."""
         match self.body:
             case (Loop(index, _, LoopKind.PARALLEL),):
-                return index.extent
+                return operator.index(index.extent)
         return 1
 
 
@@ -242,8 +246,10 @@ def rewrite(body: tuple[Stmt, ...], change: Callable[[Expr], Expr]) -> tuple[Stm
 
     def rewritten(stmt: Stmt) -> Stmt:
         match stmt:
-            case Loop():
-                return replace(stmt, body=rewrite(stmt.body, change))
+            case Loop(share=share):
+                if share is not None:
+                    share = replace(share, part=change(share.part))
+                return replace(stmt, body=rewrite(stmt.body, change), share=share)
             case Update(_, Scalar(op, args, dtype), combine) if combine is not None:
                 return replace(stmt, value=Scalar(op, tuple(change(a) for a in args), dtype))
             case Let() | Update():

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.kernel.dependence import accesses, conflict
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, substitute
 from staticgraph.compiler.kernel.index import linear, simplify_index
@@ -60,6 +61,8 @@ def jam(body: tuple[Stmt, ...], buffers: dict[str, Buffer], vector_bytes: int) -
 
 def _jammed(rows: Loop, buffers: dict[str, Buffer]) -> Loop | None:
     """`rows`, several at a time, if that can be and pays."""
+    if isinstance(rows.index.extent, Size):
+        return None
     count = next((n for n in _ROWS if rows.index.extent % n == 0), None)
     match rows.body:
         case (*before, Loop(kind=LoopKind.SIMD, share=None) as row) if count and rows.index.extent >= _WORTH:

@@ -6,9 +6,10 @@ A broken kernel is a mistake of the compiler, found here instead of in machine c
 from __future__ import annotations
 
 from staticgraph.compiler.graph.dtypes import DType, bool_, int64
+from staticgraph.compiler.graph.sizes import bounds, same
 from staticgraph.compiler.kernel.dependence import obstacle
 from staticgraph.compiler.kernel.expr import Expr, Load, Local, Reduce, Scalar, free_indices, walk
-from staticgraph.compiler.kernel.index import affine, simplify_index
+from staticgraph.compiler.kernel.index import affine, is_within, simplify_index
 from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
 from staticgraph.compiler.kernel.primitives.instructions import CONVERSIONS
 from staticgraph.compiler.kernel.printer import expression_text, statement_text
@@ -60,9 +61,8 @@ class _Verifier:
                         self.require(not nested, stmt, "a SIMD loop inside a SIMD loop")
                         why = obstacle(stmt, self.buffers)
                         self.require(why is None, stmt, f"the loop is marked {kind.value}, but {why}")
-                    self.block(
-                        inside, known | {index}, runs and index.extent > 0, simd or kind is LoopKind.SIMD
-                    )
+                    reached = runs and not same(index.extent, 0)
+                    self.block(inside, known | {index}, reached, simd or kind is LoopKind.SIMD)
                 case Let(local):
                     known |= {local}
                 case While(_, inside) | If(_, inside):
@@ -75,7 +75,7 @@ class _Verifier:
         match stmt:
             case Loop(index):
                 self.require(index.name not in names, stmt, f"{index.name} is defined already")
-                self.require(index.extent >= 0, stmt, "the extent is negative")
+                self.require(bounds(index.extent)[0] >= 0, stmt, "the extent is negative")
             case Let(local, value):
                 self.require(local.name not in names, stmt, f"{local.name} is defined already")
                 self.same(stmt, local.dtype, value.dtype)
@@ -97,7 +97,8 @@ class _Verifier:
         for index in free_indices(root) - known:
             self.require(False, stmt, f"{index.name} has no loop here")
         # What an empty reduction would load is never loaded.
-        runs = runs and not any(a.extent == 0 for e in walk(root) if isinstance(e, Reduce) for a in e.axes)
+        summed = [a for e in walk(root) if isinstance(e, Reduce) for a in e.axes]
+        runs = runs and not any(same(a.extent, 0) for a in summed)
         for node in walk(root):
             match node:
                 case Local(name):
@@ -118,11 +119,12 @@ class _Verifier:
         self.require(len(at) == rank, stmt, f"{len(at)} positions in {name}, which has rank {rank}")
         for axis, (position, extent) in enumerate(zip(at, buffer.shape, strict=True)):
             self.same(stmt, int64, position.dtype)
-            form = affine(simplify_index(position))
-            if form is not None and runs:
+            place = simplify_index(position)
+            form = affine(place)
+            if form is not None and runs and not is_within(place, extent):
                 low, high = form.range
                 self.require(
-                    low >= 0 and high < extent,
+                    False,
                     stmt,
                     f"axis {axis} of {name} has the positions 0..{extent - 1}, "
                     f"but {expression_text(position)} runs from {low} to {high}",

@@ -1,6 +1,7 @@
 """Running kernels as machine code, and comparing them with NumPy."""
 
 import ctypes
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -8,6 +9,8 @@ import numpy as np
 from staticgraph.compiler.codegen.abi import KernelCode
 from staticgraph.compiler.codegen.llvm.kernel import emit
 from staticgraph.compiler.graph.dtypes import DType, bfloat16
+from staticgraph.compiler.graph.sizes import evaluate
+from staticgraph.compiler.kernel.interpret import NO_SIZES
 from staticgraph.compiler.kernel.stmt import Kernel
 from staticgraph.runtime.cpu import jit as cpu_jit
 
@@ -21,35 +24,40 @@ def run(kernel: Kernel, arrays: Arrays, vector_bytes: int | None = None, contrac
     target = cpu_jit.host()
     if vector_bytes is not None:
         target = replace(target, vector_bytes=vector_bytes)
-    memory = {name: _guarded(stored(b.dtype, arrays[name])) for name, b in kernel.buffers.items()}
-    launch(emit(kernel, target, contract), [m.ctypes.data + _GUARD for m in memory.values()])
+    memory = {name: guarded(stored(b.dtype, arrays[name])) for name, b in kernel.buffers.items()}
+    launch(emit(kernel, target, contract), [m.ctypes.data + GUARD for m in memory.values()])
     result = {}
     for name, buffer in kernel.buffers.items():
         whole = memory[name]
-        assert (whole[:_GUARD] == 0xA5).all() and (whole[len(whole) - _GUARD :] == 0xA5).all(), (
+        assert (whole[:GUARD] == 0xA5).all() and (whole[len(whole) - GUARD :] == 0xA5).all(), (
             f"wrote around {name}"
         )
         if buffer.written:
-            inside = whole[_GUARD : len(whole) - _GUARD].view(_memory(buffer.dtype))
+            inside = whole[GUARD : len(whole) - GUARD].view(_memory(buffer.dtype))
             result[name] = loaded(buffer.dtype, inside).reshape(arrays[name].shape)
     return result
 
 
-def launch(kernel: KernelCode, addresses: list[int]) -> None:
+def launch(
+    kernel: KernelCode, addresses: list[int], sizes: Mapping[str, int] = NO_SIZES, order: int = 0
+) -> None:
     """Run the phases of a kernel on buffers at these addresses, the chunks of each in an order of no meaning.
 
+    `sizes`: the values of symbols. `order`: a seed for the order of chunks.
     What a call finds in its private memory is garbage, and neither scratch memory may be written around.
     """
     library = cpu_jit.load([phase.code for phase in kernel.phases], verify=True)
-    shared = np.full(kernel.shared_bytes + 2 * _GUARD, 0xA5, np.uint8)
-    private = np.full(kernel.private_bytes + 2 * _GUARD, 0xA5, np.uint8)
-    scratch = [m.ctypes.data + _GUARD for m in (shared, private)]
-    signature = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(addresses) + 2), ctypes.c_int64)
+    shared = np.full(kernel.shared_bytes + 2 * GUARD, 0xA5, np.uint8)
+    private = np.full(kernel.private_bytes + 2 * GUARD, 0xA5, np.uint8)
+    scratch = [m.ctypes.data + GUARD for m in (shared, private)]
+    values = [evaluate(size, sizes) for size in kernel.sizes]
+    types = [ctypes.c_void_p] * len(addresses) + [ctypes.c_int64] * len(values) + [ctypes.c_void_p] * 2
+    signature = ctypes.CFUNCTYPE(None, *types, ctypes.c_int64)
     for phase in kernel.phases:
-        for chunk in np.random.default_rng(0).permutation(phase.chunks):
-            signature(library[phase.code.name])(*addresses, *scratch, int(chunk))
-            private[_GUARD:-_GUARD] = 0xA5
-    assert all((m[:_GUARD] == 0xA5).all() and (m[-_GUARD:] == 0xA5).all() for m in (shared, private))
+        for chunk in np.random.default_rng(order).permutation(phase.chunks):
+            signature(library[phase.code.name])(*addresses, *values, *scratch, int(chunk))
+            private[GUARD:-GUARD] = 0xA5
+    assert all((m[:GUARD] == 0xA5).all() and (m[-GUARD:] == 0xA5).all() for m in (shared, private))
 
 
 def stored(dtype: DType, array: np.ndarray) -> np.ndarray:
@@ -81,13 +89,19 @@ def ulps(found: np.ndarray, exact: np.ndarray, dtype: DType) -> float:
     )
 
 
-_GUARD = 64
+GUARD = 64
 
 
 def _memory(dtype: DType) -> np.dtype:
     return np.dtype(np.uint16) if dtype is bfloat16 else dtype.numpy
 
 
-def _guarded(array: np.ndarray) -> np.ndarray:
-    edge = np.full(_GUARD, 0xA5, np.uint8)
+def guarded(array: np.ndarray) -> np.ndarray:
+    """The bytes of an array between guards."""
+    edge = np.full(GUARD, 0xA5, np.uint8)
     return np.concatenate([edge, array.reshape(-1).view(np.uint8), edge])
+
+
+def inside(whole: np.ndarray) -> np.ndarray:
+    """The bytes between the guards."""
+    return whole[GUARD : len(whole) - GUARD]

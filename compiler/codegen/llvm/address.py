@@ -85,7 +85,8 @@ class Addresses:
     def _scattered(
         self, buffer: str, uniform: list[tuple[Expr, LlvmValue, int]], constant: int, offsets: Expr
     ) -> Address:
-        if self._buffers[buffer].size < 2**31:
+        size = self._buffers[buffer].size
+        if (size < 2**31) if isinstance(size, int) else _fits(offsets):
             offsets = _in_32_bits(offsets)
         printer = self._printer
         value = printer.value(offsets)

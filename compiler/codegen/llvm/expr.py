@@ -17,7 +17,18 @@ from staticgraph.compiler.codegen.llvm.scalar import apply, convert
 from staticgraph.compiler.codegen.llvm.site import Site, constant
 from staticgraph.compiler.codegen.llvm.text import Emitter, register_type, splat, suffix, vector
 from staticgraph.compiler.graph.dtypes import DType, int64
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Lookup, Scalar, missing
+from staticgraph.compiler.graph.sizes import AnySize, Size
+from staticgraph.compiler.kernel.expr import (
+    Const,
+    Expr,
+    Extent,
+    Index,
+    Load,
+    Local,
+    Lookup,
+    Scalar,
+    missing,
+)
 from staticgraph.compiler.kernel.index import bounds
 from staticgraph.compiler.kernel.lower_functions import approximation_of
 from staticgraph.compiler.kernel.primitives.instructions import CONVERSIONS
@@ -39,7 +50,8 @@ class ExprPrinter:
 
     `bind` tells the value of an expression that is a leaf here (an `Index`, a `Local`); `load` prints a
     `Load`: it gets the printer and the expression, and may call the printer for what the address needs.
-    Printing may begin new basic blocks, so ask `emitter.block` for the current one afterwards.
+    Printing may begin new basic blocks, so ask `emitter.block` for the current one afterwards. `sizes` has
+    the parameters of open sizes, and gets one for each that is new.
 
     >>> from staticgraph.compiler.graph.dtypes import float32
     >>> from staticgraph.compiler.kernel.expr import Local
@@ -55,11 +67,16 @@ class ExprPrinter:
     """
 
     def __init__(
-        self, emitter: Emitter, lanes: int = 1, load: Callable[[ExprPrinter, Load], LlvmValue] | None = None
+        self,
+        emitter: Emitter,
+        lanes: int = 1,
+        load: Callable[[ExprPrinter, Load], LlvmValue] | None = None,
+        sizes: dict[Size, str] | None = None,
     ) -> None:
         self.emitter = emitter
         self.lanes = lanes
         self._load = load
+        self._sizes: dict[Size, str] = {} if sizes is None else sizes
         self._lane_index: Index | None = None
         self._known: dict[Hashable, LlvmValue] = {}
         self._by_level: list[list[Hashable]] = []
@@ -104,6 +121,10 @@ class ExprPrinter:
         for node in missing(expr, self._known, self._operands):
             self.bind(node, self._print(node))
         return self._known[expr]
+
+    def extent(self, size: AnySize) -> str:
+        """A size: a number, or the parameter that holds it."""
+        return self._sizes.setdefault(size, f"%s{len(self._sizes)}") if isinstance(size, Size) else str(size)
 
     def single(self, expr: Expr) -> str:
         """An expression on which all lanes agree."""
@@ -151,6 +172,8 @@ class ExprPrinter:
                 return LlvmValue(constant(value, dtype))
             case Load() if self._load is not None:
                 return self._load(self, node)
+            case Extent(size):
+                return LlvmValue(self.extent(size))
             case Index() if node is self._lane_index:
                 return self._lane_numbers(int64)
             case Scalar():

@@ -3,11 +3,14 @@
 A SIMD loop runs in vector lanes: whole vectors first, then one more with the lanes beyond the end masked off.
 A local that it reduces into has a partial result per lane; they are combined behind the loop. Everything else
 in a SIMD loop works lane by lane: what a serial loop inside it updates is a vector, a condition is a mask.
+
+A loop of an open extent may have no iteration. It is guarded, and nothing leaves the guard.
 """
 
 from __future__ import annotations
 
 import math
+import operator
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -23,6 +26,7 @@ from staticgraph.compiler.codegen.llvm.site import Site
 from staticgraph.compiler.codegen.llvm.text import Code, Emitter, register_type, vector
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import bool_
+from staticgraph.compiler.graph.sizes import AnySize, Size, same
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, identity
 from staticgraph.compiler.kernel.lower_functions import approximate
 from staticgraph.compiler.kernel.stmt import (
@@ -59,9 +63,13 @@ def emit_phases(
 
     Each is called once per iteration of the parallel loop around it, or once. `cost`: see `KernelCode`.
     """
-    phases = [Phase(_KernelEmitter(kernel, target, contract).code(), kernel.chunks) for kernel in kernels]
+    sizes: dict[Size, str] = {}
+    writers = [_KernelEmitter(kernel, target, contract, sizes) for kernel in kernels]
+    for writer in writers:
+        writer.write()
+    phases = [Phase(w.code(), kernel.chunks) for w, kernel in zip(writers, kernels, strict=True)]
     shared, private = (_scratch(kernels[0], in_common)[1] for in_common in (True, False))
-    return KernelCode(tuple(phases), shared, private, cost)
+    return KernelCode(tuple(phases), shared, private, cost, tuple(sizes))
 
 
 def _scratch(kernel: Kernel, shared: bool) -> tuple[dict[str, int], int]:
@@ -69,7 +77,8 @@ def _scratch(kernel: Kernel, shared: bool) -> tuple[dict[str, int], int]:
     offsets, end = {}, 0
     for name, buffer in (kernel.shared if shared else kernel.locals).items():
         offsets[name] = end
-        end += -(-buffer.size * buffer.dtype.size // ALIGNMENT) * ALIGNMENT
+        size = operator.index(buffer.size)  # undecided if it is open
+        end += -(-size * buffer.dtype.size // ALIGNMENT) * ALIGNMENT
     return offsets, end
 
 
@@ -84,14 +93,15 @@ class _Mask:
 
 
 class _KernelEmitter:
-    def __init__(self, kernel: Kernel, target: CpuTarget, contract: bool) -> None:
+    def __init__(self, kernel: Kernel, target: CpuTarget, contract: bool, sizes: dict[Size, str]) -> None:
+        self._sizes = sizes
         self._kernel = kernel
         self._body = rewrite(
             kernel.body, partial(approximate, fast_math=target.fast_math, numbers=target.table)
         )
         self._target = target
         self._emitter = Emitter(contract)
-        self._printer = ExprPrinter(self._emitter, 1, self._load)
+        self._printer = ExprPrinter(self._emitter, 1, self._load, sizes)
         pointers = {name: f"%b{k}" for k, name in enumerate(kernel.arguments)}
         for block in ("shared", "private"):
             for name, start in _scratch(kernel, block == "shared")[0].items():
@@ -109,7 +119,8 @@ class _KernelEmitter:
         self._light = False  # in a loop that waits for memory
         self._streams = False  # something is written past the caches
 
-    def code(self) -> Code:
+    def write(self) -> None:
+        """Write the body of the function."""
         body = self._body
         match body:
             case (Loop(index, inner, LoopKind.PARALLEL),):
@@ -119,9 +130,13 @@ class _KernelEmitter:
             self._statements(body)
         if self._streams:
             self._emitter.line("fence seq_cst")
+
+    def code(self) -> Code:
+        """The function, when the sizes that all phases need are known."""
         noalias = "" if self._serial else "noalias "
         parameters = [f"ptr {noalias}%b{k}" for k in range(len(self._kernel.arguments))]
-        return self._emitter.finish([*parameters, *SCRATCH_PARAMETERS])
+        sizes = [f"i64 {name}" for name in self._sizes.values()]
+        return self._emitter.finish([*parameters, *sizes, *SCRATCH_PARAMETERS])
 
     # Statements.
 
@@ -134,7 +149,7 @@ class _KernelEmitter:
                     self._update(stmt)
                 case Store():
                     self._store(stmt)
-                case Loop(index, _, LoopKind.SIMD) if self._lane_index is None and index.extent > 1:
+                case Loop(index, _, LoopKind.SIMD) if self._lane_index is None and not _is_short(index, 1):
                     self._simd(stmt)
                 case Loop():
                     self._loop(stmt)
@@ -168,9 +183,8 @@ class _KernelEmitter:
     def _loop(self, loop: Loop) -> None:
         index, body = loop.index, loop.body
         plain = loop.share is None and not any(isinstance(s, Loop | While | If) for s in body)
-        small = plain and index.extent <= _UNROLLED
-        if small or index.extent <= 1:
-            for k in range(index.extent):
+        if _is_short(index, _UNROLLED if plain else 1):
+            for k in range(operator.index(index.extent)):
                 with self._emitter.section(), self._inside(body):
                     self._printer.bind(index, LlvmValue(str(k), 1, self._emitter.level))
                     self._statements(body)
@@ -180,22 +194,37 @@ class _KernelEmitter:
                 for local, text in final:
                     self._assign(local, text)
             return
+        first, after = self._bounds(loop, self._printer.extent(index.extent))
+        self._nonempty(loop, first, after, lambda: self._iterations(loop, first, after))
+
+    def _iterations(self, loop: Loop, first: str, after: str) -> None:
+        """The iterations of a serial loop from `first` to the one before `after`, of which there are some."""
+        index, body = loop.index, loop.body
         carried = self._carried(body)
         self._printer.forget(self._stores(body))
-        bounds = self._bounds(loop, index.extent)
-        with self._emitter.loop(*bounds, 1, self._initial(carried)) as values, self._inside(body):
+        with self._emitter.loop(first, after, 1, self._initial(carried)) as values, self._inside(body):
             self._printer.bind(index, LlvmValue(values.index, 1, self._emitter.level))
             self._assign_all(carried, values.carried)
             self._statements(body)
             values.next = [self._printer.vector(local) for local in carried]
         self._assign_all(carried, values.next)
 
-    def _bounds(self, loop: Loop, extent: int) -> tuple[str, str]:
+    def _nonempty(self, loop: Loop, first: str, after: str, write: Callable[[], None]) -> None:
+        """The code that `write` writes, guarded if the extent of `loop` is open."""
+        if isinstance(loop.index.extent, Size):
+            self._guarded(self._emitter.value(f"icmp slt i64 {first}, {after}"), loop.body, write)
+        else:
+            write()
+
+    def _bounds(self, loop: Loop, extent: str) -> tuple[str, str]:
         """The first iteration that a loop runs and the one after the last, of the first `extent`."""
-        share, emitter = loop.share, self._emitter
+        share, emitter, iterations = loop.share, self._emitter, loop.index.extent
         if share is None:
-            return "0", str(extent)
-        units = loop.index.extent // share.unit
+            return "0", extent
+        if isinstance(iterations, Size):
+            units = self._once(f"udiv i64 {self._printer.extent(iterations)}, {share.unit}")
+        else:
+            units = str(iterations // share.unit)
         part = self._printer.value(share.part).text
         following = emitter.value(f"add nuw nsw i64 {part}, 1")
 
@@ -307,8 +336,9 @@ class _KernelEmitter:
         lanes = choose_lanes(loop, self._kernel.buffers, self._target)
         if loop.share is not None:
             lanes = math.gcd(lanes, loop.share.unit)  # so that shares begin and end with whole vectors
-        whole = index.extent // lanes * lanes
-        bounds = self._bounds(loop, whole)
+        extent = index.extent
+        whole, rest = (extent // lanes * lanes, extent % lanes) if isinstance(extent, int) else (0, 0)
+        bounds = self._bounds(loop, str(whole) if isinstance(extent, int) else self._whole(extent, lanes))
         reduced = self._reductions(body)
         before = [printer.vector(local) for local in reduced]
         self._lane_index, self._light, printer.lanes = index, waits_for_memory(body), lanes
@@ -316,7 +346,9 @@ class _KernelEmitter:
             self._assign(local, Site(emitter, local.dtype, lanes).const(identity(combine, local.dtype).value))
         carried = list(reduced)
         printer.forget(self._stores(body))
-        if whole > lanes:
+        if isinstance(extent, Size):
+            self._open_vectors(loop, bounds, carried)
+        elif whole > lanes:
             with emitter.loop(*bounds, lanes, self._initial(carried)) as values, self._inside(body):
                 self._assign_all(carried, values.carried)
                 values.next = self._lanes(body, carried, values.index)
@@ -325,7 +357,7 @@ class _KernelEmitter:
             with emitter.section(), self._inside(body):
                 final = self._lanes(body, carried, "0")
             self._assign_all(carried, final)
-        if rest := index.extent - whole:
+        if rest:
             self._mask = _Mask(memory.first_lanes(rest, lanes), guards=False)
             if loop.share is not None:
                 last = emitter.value(f"icmp eq i64 {bounds[1]}, {whole}")
@@ -340,6 +372,52 @@ class _KernelEmitter:
         for (local, combine), start, text in zip(reduced.items(), before, partial, strict=True):
             total = horizontal(Site(emitter, local.dtype, lanes), combine, text)
             self._assign(local, apply(Site(emitter, local.dtype, 1), combine, start, total))
+
+    def _open_vectors(self, loop: Loop, bounds: tuple[str, str], carried: list[Local]) -> None:
+        """A loop of an open extent: its whole vectors, which are within `bounds`, and one for the rest.
+
+        There may be no whole vector, or no rest.
+        """
+        emitter, lanes, extent = self._emitter, self._printer.lanes, loop.index.extent
+
+        def vectors() -> None:
+            with emitter.loop(*bounds, lanes, self._initial(carried)) as values, self._inside(loop.body):
+                self._assign_all(carried, values.carried)
+                values.next = self._lanes(loop.body, carried, values.index)
+            self._assign_all(carried, values.next)
+
+        self._guarded(emitter.value(f"icmp slt i64 {bounds[0]}, {bounds[1]}"), loop.body, vectors)
+        if same(extent % lanes, 0):
+            return
+        whole, rest = self._whole(extent, lanes), self._rest(extent, lanes)
+        some = emitter.value(f"icmp ne i64 {rest}, 0")
+        if loop.share is not None:
+            part = self._printer.value(loop.share.part).text
+            last = emitter.value(f"icmp eq i64 {part}, {loop.share.count - 1}")
+            some = emitter.value(f"and i1 {last}, {some}")
+
+        def remaining() -> None:
+            self._mask = _Mask(memory.lanes_before(emitter, rest, lanes), guards=False)
+            self._lanes(loop.body, carried, whole)
+            self._mask = None
+
+        self._guarded(some, loop.body, remaining)
+
+    def _whole(self, extent: AnySize, lanes: int) -> str:
+        """The iterations of an open extent that are in whole vectors."""
+        return self._once(f"and i64 {self._printer.extent(extent)}, {-lanes}")
+
+    def _rest(self, extent: AnySize, lanes: int) -> str:
+        return self._once(f"and i64 {self._printer.extent(extent)}, {lanes - 1}")
+
+    def _once(self, text: str) -> str:
+        """The result of an instruction on parameters, at the beginning of the function."""
+        known = self._printer.find(text)
+        if known is None:
+            with self._emitter.at(0):
+                known = LlvmValue(self._emitter.value(text))
+            self._printer.bind(text, known)
+        return known.text
 
     def _lanes(self, body: tuple[Stmt, ...], carried: list[Local], first: str) -> list[str]:
         """`body` for a vector of iterations that begins with number `first`."""
@@ -416,6 +494,10 @@ class _KernelEmitter:
         else:
             memory.scatter(site, text, address.base.text, *_steps(address, printer.lanes), mask)
         printer.forget([self._key(stmt.buffer)])
+
+
+def _is_short(index: Index, most: int) -> bool:
+    return isinstance(index.extent, int) and index.extent <= most
 
 
 def _steps(address: Address, lanes: int) -> tuple[str, str]:

@@ -9,6 +9,7 @@ from staticgraph.compiler.codegen.llvm.site import Site
 from staticgraph.compiler.codegen.llvm.text import register_type, vector
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.graph.sizes import estimate
 from staticgraph.compiler.kernel.expr import Expr, Load, Lookup, Scalar
 from staticgraph.compiler.kernel.stmt import Buffer, Let, Loop, Stmt, Store, Update, expressions, statements
 
@@ -24,8 +25,9 @@ def choose_lanes(loop: Loop, buffers: dict[str, Buffer], target: CpuTarget) -> i
     A vector of four registers is four independent vectors to the processor, so it hides the latency of the
     operations as unrolling would, in the same number of lines.
     """
-    lanes = min(target.lanes(_dtypes(loop.body, buffers)), 1 << (loop.index.extent - 1).bit_length())
-    cost, vectors = _operations(loop.body), -(-loop.index.extent // lanes)
+    extent = estimate(loop.index.extent)
+    lanes = min(target.lanes(_dtypes(loop.body, buffers)), 1 << (extent - 1).bit_length())
+    cost, vectors = _operations(loop.body), -(-extent // lanes)
     waits = cost >= _CHAIN or any(isinstance(s, Update) for s in statements(loop.body))
     registers = _REGISTERS
     while registers > 1 and -(-vectors // registers) * registers > _WASTE * vectors:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from staticgraph.compiler.codegen.llvm.convert import narrow, widen
 from staticgraph.compiler.codegen.llvm.site import Site
-from staticgraph.compiler.codegen.llvm.text import memory_type, suffix, vector
+from staticgraph.compiler.codegen.llvm.text import Emitter, memory_type, suffix, vector
+from staticgraph.compiler.graph.sizes import estimate
 from staticgraph.compiler.kernel.dependence import accesses
 from staticgraph.compiler.kernel.expr import Load
 from staticgraph.compiler.kernel.stmt import Kernel
@@ -26,12 +27,24 @@ def large_results(kernel: Kernel) -> frozenset[str]:
     """
     loaded = {a.buffer for a in accesses(kernel.body) if isinstance(a, Load)}
     results = {name: b for name, b in kernel.arguments.items() if b.written and name not in loaded}
-    return frozenset(name for name, b in results.items() if b.size * b.dtype.size >= CPU.streamed_bytes)
+    return frozenset(
+        name for name, b in results.items() if estimate(b.size) * b.dtype.size >= CPU.streamed_bytes
+    )
 
 
 def first_lanes(count: int, lanes: int) -> str:
     """The mask of the first `count` lanes: for the end of a loop."""
     return "<" + ", ".join(["i1 true"] * count + ["i1 false"] * (lanes - count)) + ">"
+
+
+def lanes_before(emitter: Emitter, count: str, lanes: int) -> str:
+    """The mask of the first lanes, whose number is an i64 that is known at run time."""
+    kind = vector("i32", lanes)
+    number = emitter.value(f"trunc i64 {count} to i32")
+    first = emitter.value(f"insertelement {kind} poison, i32 {number}, i64 0")
+    spread = emitter.value(f"shufflevector {kind} {first}, {kind} poison, {kind} zeroinitializer")
+    numbers = ", ".join(f"i32 {lane}" for lane in range(lanes))
+    return emitter.value(f"icmp ult {kind} <{numbers}>, {spread}")
 
 
 def load(site: Site, pointer: str, mask: str | None = None) -> str:

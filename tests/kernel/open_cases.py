@@ -1,0 +1,219 @@
+"""Kernels whose outermost extents may be open, as the lowering would hand them on."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.graph.dtypes import DType, bool_, float32, float64, int32, int64
+from staticgraph.compiler.graph.sizes import AnySize, evaluate
+from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Reduce
+from staticgraph.compiler.kernel.lower_reductions import Nest, place
+from staticgraph.compiler.kernel.row_schedule import place_rows
+from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Store
+from tests.kernel.cases import Arrays, array, loads, result
+
+x, w, g, h = loads("x"), loads("w"), loads("g"), loads("h")
+
+
+@dataclass(frozen=True)
+class OpenCase:
+    """A kernel for any values of `n` and `t`, and the arrays that it should make of others.
+
+    `rows`: the first indices of all nests, if it is a kernel of rows.
+    """
+
+    buffers: dict[str, Buffer]
+    nests: tuple[Nest, ...]
+    expected: Callable[[Arrays], Arrays]
+    rows: tuple[Index, ...] = ()
+    sums: tuple[Nest, ...] = ()
+    integers: dict[str, int] = field(default_factory=dict)  # the number of values of a buffer of integers
+
+    def placed(self) -> Kernel:
+        if self.rows:
+            return place_rows("case", dict(self.buffers), self.rows, self.nests, self.sums)
+        (nest,) = self.nests
+        return place("case", dict(self.buffers), nest.domain, nest.stores)
+
+    def arrays(self, sizes: dict[str, int], seed: int = 0) -> Arrays:
+        """Random arrays for the arguments."""
+        rng = np.random.default_rng(seed)
+
+        def filled(name: str, b: Buffer) -> np.ndarray:
+            shape = [evaluate(n, sizes) for n in b.shape]
+            if b.dtype.is_integer or b.dtype.is_bool:
+                return rng.integers(0, self.integers.get(name, 2), shape).astype(b.dtype.numpy)
+            return b.dtype.round(rng.normal(size=shape))
+
+        return {name: filled(name, b) for name, b in self.buffers.items() if not (b.local or b.shared)}
+
+
+def _one(buffers: dict[str, Buffer], domain: tuple[Index, ...], expected: Any, **values: Any) -> OpenCase:
+    """A case of one nest. `values`: for each buffer its position and the element there."""
+    stores = tuple(Store(name, *value) for name, value in values.items())
+    return OpenCase(buffers, (Nest(domain, stores),), expected)
+
+
+def elementwise(width: int, dtype: DType = float32) -> Callable[..., OpenCase]:
+    def made(n: AnySize, t: AnySize) -> OpenCase:
+        i, j, x = Index("i0", n), Index("i1", width), loads("x", dtype)
+        buffers = {"x": array(n, width, dtype=dtype), "y": result(n, width, dtype=dtype)}
+        value = x(i, j) * x(i, j) + 1
+        return _one(buffers, (i, j), lambda a: {"y": a["x"] * a["x"] + 1}, y=((i, j), value))
+
+    return made
+
+
+def vector(n: AnySize, t: AnySize) -> OpenCase:
+    """Two results of different widths, in lanes of the wider one."""
+    i = Index("i0", n)
+    buffers = {"x": array(n), "y": result(n), "z": result(n, dtype=bool_)}
+    return _one(
+        buffers,
+        (i,),
+        lambda a: {"y": np.tanh(a["x"]), "z": a["x"] > 0},
+        y=((i,), scalar.tanh(x(i))),
+        z=((i,), x(i) > 0.0),
+    )
+
+
+def scalar_of_all(n: AnySize, t: AnySize) -> OpenCase:
+    """A result that reads no loop, beside one for every element."""
+    i = Index("i0", n)
+    buffers = {"x": array(n), "w": array(3), "y": result(n), "z": result()}
+    total = w(Const(2, int64)) * 2.0
+    return _one(
+        buffers,
+        (i,),
+        lambda a: {"y": a["x"] + a["w"][2] * 2, "z": a["w"][2] * 2},
+        y=((i,), x(i) + total),
+        z=((), total),
+    )
+
+
+def bias(width: int) -> Callable[..., OpenCase]:
+    def made(n: AnySize, t: AnySize) -> OpenCase:
+        i, j = Index("i0", n), Index("i1", width)
+        buffers = {"x": array(n, width), "w": array(width), "y": result(n, width)}
+        return _one(buffers, (i, j), lambda a: {"y": a["x"] + a["w"]}, y=((i, j), x(i, j) + w(j)))
+
+    return made
+
+
+def scaled_rows(n: AnySize, t: AnySize) -> OpenCase:
+    i, j = Index("i0", n), Index("i1", 20)
+    buffers = {"x": array(n, 20), "w": array(n), "y": result(n, 20)}
+    value = x(i, j) * scalar.exp(w(i))
+    return _one(buffers, (i, j), lambda a: {"y": a["x"] * np.exp(a["w"])[:, None]}, y=((i, j), value))
+
+
+def along(combine: str, of: Callable[..., Any], width: int) -> Callable[..., OpenCase]:
+    """A reduction of each row."""
+
+    def made(n: AnySize, t: AnySize) -> OpenCase:
+        i, r = Index("i0", n), Index("r", width)
+        buffers = {"x": array(n, width), "y": result(n)}
+        return _one(buffers, (i,), lambda a: {"y": of(a["x"], 1)}, y=((i,), Reduce((r,), combine, x(i, r))))
+
+    return made
+
+
+def across(width: int, dtype: DType = float32) -> Callable[..., OpenCase]:
+    """Sums over the open axis."""
+
+    def made(n: AnySize, t: AnySize) -> OpenCase:
+        j, r, x = Index("i0", width), Index("r", n), loads("x", dtype)
+        buffers = {"x": array(n, width, dtype=dtype), "y": result(width, dtype=dtype)}
+        return _one(buffers, (j,), lambda a: {"y": a["x"].sum(0)}, y=((j,), Reduce((r,), "add", x(r, j))))
+
+    return made
+
+
+def total(n: AnySize, t: AnySize) -> OpenCase:
+    r = Index("r", n)
+    buffers = {"x": array(n, dtype=float64), "y": result(dtype=float64)}
+    value = Reduce((r,), "add", loads("x", float64)(r)) * 0.5
+    return _one(buffers, (), lambda a: {"y": a["x"].sum() * 0.5}, y=((), value))
+
+
+def largest(n: AnySize, t: AnySize) -> OpenCase:
+    """Of all elements, and by how much each is less."""
+    i, j, r, s = Index("i0", n), Index("i1", 12), Index("r", n), Index("s", 12)
+    buffers = {"x": array(n, 12), "y": result(n, 12)}
+    value = Reduce((r, s), "maximum", x(r, s)) - x(i, j)
+    return _one(
+        buffers,
+        (i, j),
+        lambda a: {"y": a["x"].max(initial=-np.inf) - a["x"]},
+        y=((i, j), value),
+    )
+
+
+def softmax(width: int) -> Callable[..., OpenCase]:
+    def made(n: AnySize, t: AnySize) -> OpenCase:
+        i, j, r = Index("i0", n), Index("i1", width), Index("r", width)
+
+        def weight(j: Expr) -> Expr:
+            return scalar.exp(x(i, j) - Reduce((r,), "maximum", x(i, r)))
+
+        def expected(a: Arrays) -> Arrays:
+            e = np.exp(a["x"] - a["x"].max(1, keepdims=True))
+            return {"y": e / e.sum(1, keepdims=True)}
+
+        buffers = {"x": array(n, width), "y": result(n, width)}
+        return _one(buffers, (i, j), expected, y=((i, j), weight(j) / Reduce((r,), "add", weight(r))))
+
+    return made
+
+
+def centred_columns(n: AnySize, t: AnySize) -> OpenCase:
+    i, j, r = Index("i0", n), Index("i1", 60), Index("r", n)
+    value = x(i, j) - Reduce((r,), "add", x(r, j))
+    buffers = {"x": array(n, 60), "y": result(n, 60)}
+    return _one(buffers, (i, j), lambda a: {"y": a["x"] - a["x"].sum(0)}, y=((i, j), value))
+
+
+def rows_with_sums(n: AnySize, t: AnySize) -> OpenCase:
+    """Rows of exp, sums of each column of them, and the sum of their squares."""
+    i, j, r = Index("i0", n), Index("i1", 20), Index("r", n)
+    c, s = Index("c", 20), Index("s", 20)
+    buffers = {"x": array(n, 20), "y": result(n, 20), "z": result(20), "v": result()}
+    y = loads("y")
+    nests = (Nest((i, j), (Store("y", (i, j), scalar.exp(x(i, j))),)),)
+    sums = (
+        Nest((c,), (Store("z", (c,), Reduce((r,), "add", y(r, c))),)),
+        Nest((), (Store("v", (), Reduce((r, s), "add", y(r, s) * y(r, s))),)),
+    )
+
+    def expected(a: Arrays) -> Arrays:
+        e = np.exp(a["x"])
+        return {"y": e, "z": e.sum(0), "v": (e * e).sum()}
+
+    return OpenCase(buffers, nests, expected, (i,), sums)
+
+
+OPEN_CASES: dict[str, Callable[[AnySize, AnySize], OpenCase]] = {
+    "elementwise_7": elementwise(7),
+    "elementwise_784": elementwise(784),
+    "elementwise_int": elementwise(3, int32),
+    "vector": vector,
+    "scalar_of_all": scalar_of_all,
+    "bias_7": bias(7),
+    "bias_784": bias(784),
+    "scaled_rows": scaled_rows,
+    "row_sums_7": along("add", np.sum, 7),
+    "row_sums_784": along("add", np.sum, 784),
+    "row_maxima": along("maximum", np.max, 33),
+    "column_sums_7": across(7),
+    "column_sums_784": across(784),
+    "column_sums_int": across(5, int64),
+    "total": total,
+    "largest": largest,
+    "softmax_10": softmax(10),
+    "softmax_784": softmax(784),
+    "centred_columns": centred_columns,
+    "rows_with_sums": rows_with_sums,
+}
