@@ -243,8 +243,8 @@ def _extremes(node: Expr, ends: Sequence[Extremes]) -> Extremes:
             isinstance(e, Index) and same(e.extent, size) for e in walk(dividend)
         ):
             return 0, size - 1
-    low, high = bounds(node)
-    return None if low == -math.inf else int(low), None if high == math.inf else int(high)
+    least, most = bounds(node)
+    return None if least == -math.inf else int(least), None if most == math.inf else int(most)
 
 
 def _form(node: Expr) -> Affine:

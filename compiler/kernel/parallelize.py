@@ -36,6 +36,7 @@ number of chunks is that for `MANY`, and each finds its share when it runs.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
 from typing import TypeVar
@@ -245,11 +246,12 @@ class _Splitter:
 
     def partial(self, loop: Loop, chunk: Index, share: Loop) -> Iterator[Stmt]:
         """A loop of reductions: `share` of it in each chunk, then the sum of what they give."""
-        sums = self.sums(loop, chunk.extent)
+        count = operator.index(chunk.extent)
+        sums = self.sums(loop, count)
         starts = [Let(local, identity(combine, local.dtype)) for local, (_, combine) in sums.items()]
         stores = [Store(buffer, (chunk,), local) for local, (buffer, _) in sums.items()]
         yield Loop(chunk, (*starts, share, *stores), LoopKind.PARALLEL)
-        yield _total(sums, chunk.extent, lambda part: part)
+        yield _total(sums, count, lambda part: part)
 
     def partial_inside(self, loop: Loop, wanted: int) -> tuple[Loop, Loop] | None:
         """Loops that do what `loop` does, in which each iteration is little else than a loop of reductions.

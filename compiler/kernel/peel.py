@@ -41,14 +41,15 @@ def align(body: tuple[Stmt, ...], buffers: dict[str, Buffer], vector_bytes: int)
 
 
 def _aligned(loop: Loop, buffers: dict[str, Buffer], vector_bytes: int) -> tuple[Loop, ...]:
-    if isinstance(loop.index.extent, Size):
+    extent = loop.index.extent
+    if isinstance(extent, Size):
         return (loop,)
     lanes = vector_bytes // max((buffers[a.buffer].dtype.size for a in accesses(loop.body)), default=8)
     begin = _begin(loop, lanes)
-    if not begin or loop.share is not None or loop.index.extent < _WORTH * lanes:
+    if not begin or loop.share is not None or extent < _WORTH * lanes:
         return (loop,)
-    first = Index(loop.index.name, lanes - begin)
-    rest = Index(loop.index.name, loop.index.extent - first.extent)
+    taken = lanes - begin
+    first, rest = Index(loop.index.name, taken), Index(loop.index.name, extent - taken)
 
     def part(index: Index, start: int) -> Loop:
         places: dict[Expr, Expr] = {loop.index: index + start if start else index}
@@ -56,7 +57,7 @@ def _aligned(loop: Loop, buffers: dict[str, Buffer], vector_bytes: int) -> tuple
             loop, index=index, body=rewrite(loop.body, lambda e: simplify_index(substitute(e, places)))
         )
 
-    return part(first, 0), part(rest, first.extent)
+    return part(first, 0), part(rest, taken)
 
 
 def _begin(loop: Loop, lanes: int) -> int:

@@ -88,7 +88,8 @@ def place_rows(
     columns = max(math.prod(estimate(i.extent) for i in nest.domain) for nest in sums)
     most = math.prod(estimate(i.extent) for i in rows) // (LEAST_ROWS if columns > 1 else 1)
     if isinstance(first.extent, Size):
-        block = Index("block", max(1, min(OPEN_BLOCKS, most)))
+        blocks = max(1, min(OPEN_BLOCKS, most))
+        block = Index("block", blocks)
     else:
         long = _block_rows(first.extent, most)
         block, row = Index("block", -(-first.extent // long)), Index("row", long)
@@ -97,7 +98,7 @@ def place_rows(
     inside = [s for n in (*nests, *parts.steps) for s in placer.nest(n, (block, *around))]
     loops = _looped(others, inside)
     if isinstance(first.extent, Size):
-        loops = (Loop(first, loops, share=Share(block, block.extent)),)
+        loops = (Loop(first, loops, share=Share(block, blocks)),)
     else:
         place: dict[Expr, Expr] = {first: block * row.extent + row}
         at = rewrite(loops, lambda e: simplify_index(substitute(e, place)))

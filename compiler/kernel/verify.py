@@ -97,8 +97,8 @@ class _Verifier:
         for index in free_indices(root) - known:
             self.require(False, stmt, f"{index.name} has no loop here")
         # What an empty reduction would load is never loaded.
-        axes = [a for e in walk(root) if isinstance(e, Reduce) for a in e.axes]
-        runs = runs and not any(same(a.extent, 0) for a in axes)
+        summed = [a for e in walk(root) if isinstance(e, Reduce) for a in e.axes]
+        runs = runs and not any(same(a.extent, 0) for a in summed)
         for node in walk(root):
             match node:
                 case Local(name):
