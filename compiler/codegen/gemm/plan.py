@@ -50,11 +50,15 @@ _PACKED_BYTES, _NEAR_BYTES = {32: 96 * 1024, 16: 32 * 1024}, {32: 512, 16: 0}
 # whole pages apart and fight for the same places in the cache.
 _REUSED, _WIDE_REUSED, _FIGHTING_REUSED, _WIDE_PANEL = 8, 48, 4, 128
 _FAR_STEPS = 256  # bytes; a reads a small part of each of many cache lines
+_SAME_SETS = 2048  # bytes apart, few places in the nearest cache are left
 _TURNS = 4  # tiles of rows, at least, while which the next panel of b can be asked for
 _FEW_ROWS = 256  # packing b is a good part of the work
 _COLUMN_CHUNKS = 16  # enough for few threads
 _PANELS = 4  # that a packed tile of a is used for, at least
 OPEN_SCALE = 16  # chunks are made for an open size this many times its estimate
+# A sum of open length is not packed ahead of time. So its blocks are shorter, and its chunks few and as wide as
+# the result: what they read stays in the second-level cache.
+_OPEN_BLOCK_BYTES, _OPEN_CHUNKS = 1024, 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +195,11 @@ def nanoseconds(c: Contraction) -> float:
     return max(results * c.depth * c.dtype.size / (2 * CPU.flops_per_ns), moved / CPU.product_bytes_per_ns)
 
 
+def open_chunks(c: Contraction) -> int:
+    """The number of chunks wanted where the sum is open: few, so that each uses the cache well."""
+    return min(_OPEN_CHUNKS, chunks_wanted(nanoseconds(c) * OPEN_SCALE))
+
+
 def _grid(c: Contraction, tiling: Tiling, pack_a: bool, pack_b: bool, rows_stay: bool) -> tuple[float, Grid]:
     """The chunks: as many as are wanted, about, so that the least is read.
 
@@ -201,7 +210,7 @@ def _grid(c: Contraction, tiling: Tiling, pack_a: bool, pack_b: bool, rows_stay:
 
     An open dimension is cut last, for many rows.
     """
-    wanted = chunks_wanted(nanoseconds(c) * (OPEN_SCALE if c.open_sum else 1))
+    wanted = open_chunks(c) if c.open_sum else chunks_wanted(nanoseconds(c))
     moving = cut([count(i) for i in c.outer_of_b], wanted)
     wanted = -(-wanted // moving.chunks)
     others = [count(i) for i in c.other_outer]
@@ -210,6 +219,8 @@ def _grid(c: Contraction, tiling: Tiling, pack_a: bool, pack_b: bool, rows_stay:
     line = ALIGNMENT // c.dtype.size
     seam = c.row_count * math.prod(others) * line * (len(c.targets) + len(c.loads))
     most = min(wanted, max(1, tiling.panel_count // (_PANELS if pack_a else 1)))
+    if c.open_sum and tiling.tile_count * math.prod(others) >= wanted:
+        most = 1
     best: tuple[float, Grid] | None = None
     for parts in range(1, most + 1):
         columns = split(tiling.panel_count, parts)
@@ -276,6 +287,7 @@ def _depth(c: Contraction, along: Along, chosen: int | None) -> tuple[DepthBlock
     extents, largest = tuple(map(count, c.k)), chosen or _BLOCK_BYTES // c.dtype.size
     if c.open_sum:
         inner = math.prod(extents[1:])
+        largest = largest if inner > 1 else _OPEN_BLOCK_BYTES // c.dtype.size
         return DepthBlocks(0, max(1, largest // inner)), along is Along.COLUMNS
     limited = min((c.k.index(x.k) for x in c.limits), default=len(extents))
     if c.open is not None and _kept(c) is None:
@@ -302,6 +314,8 @@ def _packs_b(c: Contraction, tiling: Tiling, tiles: int, registers: int) -> bool
     wide = not narrow and tiling.pitch * c.dtype.size >= _WIDE_PANEL
     fights = bool(c.k) and pages_apart(c.b.step(c.k[-1]), c.b.dtype)
     reused = tiles >= (_REUSED if not wide else _FIGHTING_REUSED if fights else _WIDE_REUSED)
+    if c.open_sum:
+        return c.b.step(c.lanes) != 1
     return c.b.step(c.lanes) != 1 or (reused and (narrow or (large and not near)))
 
 
@@ -326,6 +340,8 @@ def _packs_a(c: Contraction) -> bool:
     than the sums, since its elements are then converted only once.
     """
     narrow = c.a.dtype.size < c.dtype.size and 1 in (c.a.step(c.rows), c.a.step(c.k[-1] if c.k else None))
+    if c.open_sum and not narrow:
+        return _apart(c) and c.a.step(c.k[-1]) * c.a.dtype.size % _SAME_SETS == 0
     return _can_pack_a(c) and (_apart(c) or narrow)
 
 
