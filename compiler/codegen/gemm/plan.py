@@ -55,7 +55,7 @@ _TURNS = 4  # tiles of rows, at least, while which the next panel of b can be as
 _FEW_ROWS = 256  # packing b is a good part of the work
 _COLUMN_CHUNKS = 16  # enough for few threads
 _PANELS = 4  # that a packed tile of a is used for, at least
-OPEN_SCALE = 16  # chunks are made for an open size this many times its estimate
+OPEN_SCALE = 8  # chunks are made for an open size this many times its estimate
 # A sum of open length is not packed ahead of time. So its blocks are shorter, and its chunks few and as wide as
 # the result: what they read stays in the second-level cache.
 _OPEN_BLOCK_BYTES, _OPEN_CHUNKS = 1024, 16
@@ -233,18 +233,21 @@ def _grid(c: Contraction, tiling: Tiling, pack_a: bool, pack_b: bool, rows_stay:
     assert best is not None
     read, grid = best
     if c.open is not None and not c.open_sum:
-        grid = _opened(c, grid, tiling, rows_stay)
+        grid = _opened(c, grid, pack_b)
     return read, grid
 
 
-def _opened(c: Contraction, grid: Grid, tiling: Tiling, rows_stay: bool) -> Grid:
-    """The grid with the dimension of the open index cut as if it were long."""
+def _opened(c: Contraction, grid: Grid, pack_b: bool) -> Grid:
+    """The grid with the dimension of the open index cut as if it were long, unless the others give chunks enough
+    that pack b each for itself.
+    """
     moving = len(c.outer_of_b)
     indices = [*c.outer_of_b, None, *c.other_outer, c.rows]
     (at,) = (n for n, index in enumerate(indices) if index is c.open)
     closed = math.prod(d.parts for n, d in enumerate(grid.dimensions) if n != at)
     wanted = -(-chunks_wanted(nanoseconds(c) * OPEN_SCALE) // closed)
-    parts = 1 if rows_stay and at > moving else max(grid.dimensions[at].parts, wanted)
+    own = pack_b and at > moving and closed >= _COLUMN_CHUNKS
+    parts = 1 if own else max(grid.dimensions[at].parts, wanted)
     return Grid((*grid.dimensions[:at], OpenPart(parts), *grid.dimensions[at + 1 :]))
 
 
