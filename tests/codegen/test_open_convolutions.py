@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from staticgraph.compiler.graph.dtypes import float64
@@ -23,7 +22,9 @@ CASES = [
     Conv((B, 14, 13, 5), (3, 3), 5, stride=2, depthwise=True),
     Conv((B, 14, 13, 16), (3, 3), 16, before=1, after=1, depthwise=True),
 ]
-each_case = pytest.mark.parametrize("conv", CASES, ids=lambda c: "x".join(map(str, (*c.image[1:], c.channels))))
+each_case = pytest.mark.parametrize(
+    "conv", CASES, ids=lambda c: "x".join(map(str, (*c.image[1:], c.channels)))
+)
 SIZES = 0, 1, 2, 5, 8, 33
 
 
@@ -56,7 +57,11 @@ def test_widths_of_vectors(vector_bytes, rng):
 
 @pytest.mark.parametrize(
     "conv",
-    [Conv((B, 12, 12, 8), (1, 1), 8), Conv((B, 12, 12, 4), (2, 1), 8, after=1), Conv((B, 30, 30, 3), (1, 2), 5)],
+    [
+        Conv((B, 12, 12, 8), (1, 1), 8),
+        Conv((B, 12, 12, 4), (2, 1), 8, after=1),
+        Conv((B, 30, 30, 3), (1, 2), 5),
+    ],
     ids=["one index", "windows over edges", "windows inside"],
 )
 def test_gradients_of_weights_of_many_images_are_cut_into_slices(conv, rng):

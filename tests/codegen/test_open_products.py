@@ -1,14 +1,18 @@
 """Matrix products with an open size: compiled once, right for every value, also 0."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from staticgraph.compiler.codegen.gemm.plan import plan
 from staticgraph.compiler.graph.dtypes import bfloat16, bool_, float16, float32, float64
 from staticgraph.compiler.graph.sizes import Undecided, positive
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.contraction import analyse
 from staticgraph.compiler.kernel.expr import Extent, Index, Load, Reduce
 from staticgraph.compiler.kernel.stmt import Buffer, Store
+from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.contraction_cases import contraction, matmul, widened
 from tests.codegen.contraction_cases import run as run_closed
 from tests.codegen.open_products import SIZES, B, OpenProduct, shape_at
@@ -257,7 +261,7 @@ def batched(letters, shapes, target="c"):
     ("n,nj->j", ((B,), (B, 90))),  # a weighted sum of rows
     ("nj,n->j", ((B, 3), (B,))),
     ("nhqd,nhkd->hqk", ((B, HEADS, T, D), (B, HEADS, 6, D))),  # a sum over batch and channels
-    ("qkd,nkd->nqk", ((70, 90, 100), (B, 90, 100))),  # b is large
+    ("qkd,nkd->nqk", ((30, 90, 50), (B, 90, 50))),
 ], ids=lambda x: x if isinstance(x, str) else "")  # fmt: skip
 def test_batched_products(letters, shapes, rng):
     c, exact = batched(letters, shapes)
@@ -270,3 +274,26 @@ def test_a_sum_for_each_of_an_open_number_of_pairs_is_no_product():
     total = Reduce((k,), "add", a * Load("b", (n, k), float32))
     buffers = {name: Buffer(float32, (B, 40)) for name in "ab"} | {"c": Buffer(float32, (B,), True)}
     assert analyse((n,), (Store("c", (n,), total),), buffers) is None
+
+
+@pytest.mark.parametrize(("size", "packs", "asks"), [((1024, 40), True, 0), ((1024, 300), True, 4)])
+def test_the_first_full_tile_packs_what_the_others_read(size, packs, asks, rng):
+    """And asks for what is packed next. Batches without a full tile read it as it lies."""
+    n, k = size
+    c = matmul(B, n, k)
+    decided = plan(c, replace(cpu_jit.host(), vector_bytes=64))
+    assert (decided.first_packs, decided.turns) == (packs, asks)
+    OpenProduct(c, 64).check(product(False, False), rng, (0, 1, 3, 7, 8, 9, 15, 31, 32, 100))
+
+
+def test_chunks_pack_panels_of_their_own_for_an_open_sum(rng):
+    c = matmul(200, 1024, B, True)
+    assert plan(c, replace(cpu_jit.host(), vector_bytes=64)).first_packs
+    OpenProduct(c, 64).check(product(True, False), rng, (0, 1, 2, 31, 255, 256, 257, 600))
+
+
+def test_chunks_that_do_nothing_leave_nothing_undone(rng):
+    """There are as many chunks for one row as for a thousand, and those of many rows share them evenly."""
+    compiled = OpenProduct(matmul(B, 64, 512))
+    assert compiled.code.phases[-1].chunks >= 16
+    compiled.check(product(False, False), rng, range(20))
