@@ -94,7 +94,7 @@ def _loads(expr: Expr) -> list[Load]:
 class Conv:
     """A convolution of NHWC images with HWIO weights, or HWI if it is depthwise."""
 
-    image: Image
+    image: Any
     window: tuple[int, int]
     channels: int
     stride: int = 1
@@ -158,6 +158,30 @@ class Conv:
             for name, shape in self.shapes.items() if name in used
         }  # fmt: skip
         return contraction(domain, (Store(target, domain, value),), buffers)
+
+    def exact(self, target: str, arrays: Arrays) -> tuple[np.ndarray, int]:
+        """What the contraction of this name makes, in float64, and how many terms its sums have."""
+        x, w, y = (arrays[n].astype("d") if n in arrays and n != target else None for n in "xwy")
+        if target == "x":
+            letters = "npqc,uvc->npquvc" if self.depthwise else "npqo,uvco->npquvc"
+            return self._scattered(np.einsum(letters, y, w, optimize=True)), w[..., 0].size
+        seen = self.windows(x)
+        if target == "w":
+            letters = "npquvc,npqc->uvc" if self.depthwise else "npquvc,npqo->uvco"
+            return np.einsum(letters, seen, y, optimize=True), y[..., 0].size
+        letters = "npquvc,uvc->npqc" if self.depthwise else "npquvc,uvco->npqo"
+        return np.einsum(letters, seen, w, optimize=True) + arrays["bias"], w[..., 0].size
+
+    def _scattered(self, parts: np.ndarray) -> np.ndarray:
+        """The sum of an array [n, p, q, u, v, c] where its windows lie in the image, for stride 1."""
+        _, height, width, channels = self.image
+        room = self.before + self.after
+        found = np.zeros((len(parts), height + room, width + room, channels))
+        (p, q), gap = self.positions, self.dilation
+        for u in range(self.window[0]):
+            for v in range(self.window[1]):
+                found[:, u * gap : u * gap + p, v * gap : v * gap + q] += parts[:, :, :, u, v]
+        return found[:, self.before :, self.before :][:, :height, :width]
 
     def windows(self, x: np.ndarray) -> np.ndarray:
         """What the windows see, as an array [n, p, q, u, v, c]."""

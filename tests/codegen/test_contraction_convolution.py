@@ -26,67 +26,39 @@ CASES = [
 each_case = pytest.mark.parametrize("conv", CASES, ids=lambda c: "x".join(map(str, (*c.image, c.channels))))
 
 
-def check_convolution(conv, rng, vector_bytes=None):
-    c = conv.contraction("y")
+def check(conv, target, rng, vector_bytes=None):
+    c = conv.contraction(target)
     arrays = inputs(c, rng)
-    seen = conv.windows(arrays["x"].astype("d"))
-    letters = "npquvc,uvc->npqc" if conv.depthwise else "npquvc,uvco->npqo"
-    exact = np.einsum(letters, seen, arrays["w"], optimize=True) + arrays["bias"]
-    assert_close(run(c, arrays, vector_bytes)["y"], exact, seen[0, 0, 0].size)
-
-
-def check_weights(conv, rng, vector_bytes=None):
-    c = conv.contraction("w")
-    arrays = inputs(c, rng)
-    seen = conv.windows(arrays["x"].astype("d"))
-    letters = "npquvc,npqc->uvc" if conv.depthwise else "npquvc,npqo->uvco"
-    exact = np.einsum(letters, seen, arrays["y"], optimize=True)
-    assert_close(run(c, arrays, vector_bytes)["w"], exact, arrays["y"][..., 0].size)
-
-
-def check_images(conv, rng, vector_bytes=None):
-    c = conv.contraction("x")
-    arrays = inputs(c, rng)
-    letters = "npqc,uvc->npquvc" if conv.depthwise else "npqo,uvco->npquvc"
-    parts = np.einsum(letters, arrays["y"].astype("d"), arrays["w"], optimize=True)
-    n, height, width, _ = conv.image
-    room = conv.before + conv.after
-    exact = np.zeros((n, height + room, width + room, conv.image[3]))
-    (p, q), gap = conv.positions, conv.dilation
-    for u in range(conv.window[0]):
-        for v in range(conv.window[1]):
-            exact[:, u * gap : u * gap + p, v * gap : v * gap + q] += parts[:, :, :, u, v]
-    exact = exact[:, conv.before :, conv.before :][:, :height, :width]
-    assert_close(run(c, arrays, vector_bytes)["x"], exact, arrays["w"][..., 0].size)
+    assert_close(run(c, arrays, vector_bytes)[target], *conv.exact(target, arrays))
 
 
 @each_case
 def test_convolution(conv, rng):
-    check_convolution(conv, rng)
+    check(conv, "y", rng)
 
 
 @each_case
 def test_gradient_of_the_weights(conv, rng):
-    check_weights(conv, rng)
+    check(conv, "w", rng)
 
 
 @each_case
 def test_gradient_of_the_images(conv, rng):
     if conv.stride == 1 and conv.image[3] > 1:
-        check_images(conv, rng)
+        check(conv, "x", rng)
 
 
 @settings(max_examples=40)
 @given(
     st.integers(1, 3), st.integers(3, 20), st.integers(3, 20), st.integers(2, 20), st.integers(2, 20),
     st.integers(2, 4), st.integers(1, 2), st.integers(1, 2), st.integers(0, 3), st.booleans(),
-    st.sampled_from([16, 32, 64]), st.sampled_from([check_convolution, check_weights, check_images]),
+    st.sampled_from([16, 32, 64]), st.sampled_from("ywx"),
     st.integers(0, 100),
 )  # fmt: skip
 def test_any_small_convolution(
-    n, height, width, ci, co, window, stride, dilation, edge, depthwise, vector_bytes, check, seed
+    n, height, width, ci, co, window, stride, dilation, edge, depthwise, vector_bytes, target, seed
 ):
-    if check is check_images:
+    if target == "x":
         stride = 1
     before, after = edge, edge
     if min(height, width) + 2 * edge < (window - 1) * dilation + 1:
@@ -95,4 +67,4 @@ def test_any_small_convolution(
         (n, height, width, co if depthwise else ci), (window, window), co, stride, dilation, before, after,
         depthwise,
     )  # fmt: skip
-    check(conv, np.random.default_rng(seed), vector_bytes)
+    check(conv, target, np.random.default_rng(seed), vector_bytes)

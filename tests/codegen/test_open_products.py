@@ -1,13 +1,18 @@
 """Matrix products with an open size: compiled once, right for every value, also 0."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from staticgraph.compiler.codegen.gemm.plan import plan
 from staticgraph.compiler.graph.dtypes import bfloat16, bool_, float16, float32, float64
 from staticgraph.compiler.graph.sizes import Undecided, positive
 from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.kernel.contraction import analyse
 from staticgraph.compiler.kernel.expr import Extent, Index, Load, Reduce
 from staticgraph.compiler.kernel.stmt import Buffer, Store
+from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.contraction_cases import contraction, matmul, widened
 from tests.codegen.contraction_cases import run as run_closed
 from tests.codegen.open_products import SIZES, B, OpenProduct, shape_at
@@ -209,3 +214,86 @@ def test_open_sizes_in_the_epilogue(m, rng):
             return {"c": total}, {"c": np.abs(arrays["a"]) @ np.abs(arrays["b"]) + 3 * size}
 
         compiled.check(exact, rng, (size,))
+
+
+HEADS, T, D = 3, 20, 16
+
+
+def batched(letters, shapes, target="c"):
+    """The product that the letters of an einsum describe, n being open, and its meaning."""
+    left, right, result = letters.replace("->", ",").split(",")
+    extents = dict(zip(left + right, (*shapes[0], *shapes[1]), strict=True))
+    index = {letter: Index(letter, extent) for letter, extent in extents.items()}
+    at_a, at_b, at_c = (tuple(index[x] for x in word) for word in (left, right, result))
+    summed = tuple(index[x] for x in index if x not in result)
+    total = Reduce(summed, "add", Load("a", at_a, float32) * Load("b", at_b, float32))
+    buffers = {
+        "a": Buffer(float32, shapes[0]),
+        "b": Buffer(float32, shapes[1]),
+        target: Buffer(float32, tuple(i.extent for i in at_c), written=True),
+    }
+
+    def exact(arrays):
+        a, b = arrays["a"], arrays["b"]
+        return {target: np.einsum(letters, a, b)}, {target: np.einsum(letters, np.abs(a), np.abs(b))}
+
+    return contraction(at_c, (Store(target, at_c, total),), buffers), exact
+
+
+@pytest.mark.parametrize(("letters", "shapes"), [
+    ("nhqd,nhkd->nhqk", ((B, HEADS, T, D), (B, HEADS, T, D))),  # scores of attention
+    ("nhqk,nhkd->nhqd", ((B, HEADS, T, T), (B, HEADS, T, D))),  # and what they weigh
+    ("nhqk,nhqd->nhkd", ((B, HEADS, T, T), (B, HEADS, T, D))),  # gradients
+    ("nqhd,nkhd->nhqk", ((B, T, HEADS, D), (B, T, HEADS, D))),  # heads inside of positions
+    ("nhqk,nkhd->nqhd", ((B, HEADS, T, T), (B, T, HEADS, D))),
+    ("nqd,kd->nqk", ((B, 7, 30), (40, 30))),  # weights are the same for all
+    ("nq,nk->nqk", ((B, 9), (B, 40))),  # of outer products, which have one term
+    ("nqk,nk->nq", ((B, 30, 50), (B, 50))),  # a matrix times a vector
+    ("nqk,k->nq", ((B, 30, 50), (50,))),
+    ("nk,k->n", ((B, 50), (50,))),
+    ("nk,k->n", ((B, 1), (1,))),
+    ("k,nk->n", ((300,), (B, 300))),
+    ("nqk,qk->n", ((B, 5, 40), (5, 40))),
+    ("nqk,qkj->nj", ((B, 5, 40), (5, 40, 30))),
+    ("nhk,hkj->nhj", ((B, 4, 40), (4, 40, 30))),  # each head has weights of its own
+    ("nhk,nhj->hkj", ((B, 4, 40), (B, 4, 30))),  # and their gradient
+    ("nhk,nhj->kj", ((B, 4, 40), (B, 4, 30))),
+    ("n,nj->j", ((B,), (B, 90))),  # a weighted sum of rows
+    ("nj,n->j", ((B, 3), (B,))),
+    ("nhqd,nhkd->hqk", ((B, HEADS, T, D), (B, HEADS, 6, D))),  # a sum over batch and channels
+    ("qkd,nkd->nqk", ((30, 90, 50), (B, 90, 50))),
+], ids=lambda x: x if isinstance(x, str) else "")  # fmt: skip
+def test_batched_products(letters, shapes, rng):
+    c, exact = batched(letters, shapes)
+    OpenProduct(c).check(exact, rng, SIZES if c.depth < 5000 else (0, 1, 2, 8, 33))
+
+
+def test_a_sum_for_each_of_an_open_number_of_pairs_is_no_product():
+    """Vectors along the batch would gather both operands: loops do it."""
+    a = Load("a", (n := Index("n", B), k := Index("k", 40)), float32)
+    total = Reduce((k,), "add", a * Load("b", (n, k), float32))
+    buffers = {name: Buffer(float32, (B, 40)) for name in "ab"} | {"c": Buffer(float32, (B,), True)}
+    assert analyse((n,), (Store("c", (n,), total),), buffers) is None
+
+
+@pytest.mark.parametrize(("size", "packs", "asks"), [((1024, 40), True, 0), ((1024, 300), True, 4)])
+def test_the_first_full_tile_packs_what_the_others_read(size, packs, asks, rng):
+    """And asks for what is packed next. Batches without a full tile read it as it lies."""
+    n, k = size
+    c = matmul(B, n, k)
+    decided = plan(c, replace(cpu_jit.host(), vector_bytes=64))
+    assert (decided.first_packs, decided.turns) == (packs, asks)
+    OpenProduct(c, 64).check(product(False, False), rng, (0, 1, 3, 7, 8, 9, 15, 31, 32, 100))
+
+
+def test_chunks_pack_panels_of_their_own_for_an_open_sum(rng):
+    c = matmul(200, 1024, B, True)
+    assert plan(c, replace(cpu_jit.host(), vector_bytes=64)).first_packs
+    OpenProduct(c, 64).check(product(True, False), rng, (0, 1, 2, 31, 255, 256, 257, 600))
+
+
+def test_chunks_that_do_nothing_leave_nothing_undone(rng):
+    """There are as many chunks for one row as for a thousand, and those of many rows share them evenly."""
+    compiled = OpenProduct(matmul(B, 64, 512))
+    assert compiled.code.phases[-1].chunks >= 16
+    compiled.check(product(False, False), rng, range(20))

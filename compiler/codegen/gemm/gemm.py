@@ -100,7 +100,7 @@ class _Generator:
             self._accesses[_SUMS] = plan.partial
         if plan.turns or plan.first_packs:
             self._accesses[_UNPACKED] = contraction.b
-        self._kernels: dict[tuple[int, Inside, PanelRun, bool], str] = {}
+        self._kernels: dict[tuple[int, Inside, PanelRun, tuple[str, ...]], str] = {}
         self._lengths: dict[Index, Number] = {}  # of open indices
 
     def phase(self) -> Phase:
@@ -256,17 +256,17 @@ class _Generator:
         w, c, span = self._w, self._c, self._tiles
         full, *smaller = self._plan.tiling.rows
 
-        def tile(row: Number, run: TileRun) -> None:
+        def tile(number: Number, row: Number, run: TileRun) -> None:
             here = cursor.moved(w, c.rows, row)
             if self._plan.a:
-                here = self._packed_a(here, self._plan.a, 0, run, block)
-            self._panels(here, 0, run.size, (), columns, block)
+                here = self._packed_a(here, self._plan.a, number, run, block)
+            self._panels(here, number, run.size, (), columns, block)
 
         count = w.quotient(SIZE, full.size)
         stop = w.minimum(span.stop, count)
         w.when_less(
             span.start, stop,
-            lambda: w.each(span.start, stop, 1, lambda n: tile(w.mul(n, full.size), full)),
+            lambda: w.each(span.start, stop, 1, lambda n: tile(n, w.mul(n, full.size), full)),
         )  # fmt: skip
 
         def rest() -> None:
@@ -274,7 +274,7 @@ class _Generator:
             left = w.add(SIZE, w.mul(done, -1))
             for run in smaller:
                 row = w.add(done, w.value(f"and i64 {left}, {-2 * run.size}"))
-                w.when_less(0, w.value(f"and i64 {left}, {run.size}"), partial(tile, row, run))
+                w.when_less(0, w.value(f"and i64 {left}, {run.size}"), partial(tile, count, row, run))
 
         if smaller:
             w.when_less(count, span.stop, rest)
@@ -317,6 +317,9 @@ class _Generator:
         """Panels of columns: call the micro-kernels, those that pack b for the first tile of rows."""
         w, p, first = self._w, self._plan, 0
         packs = self._packs(cursor, tile, rows)
+        # The smaller ones of open tiles also come where there is no full one that packs.
+        full = not self._c.open_rows or rows == p.tiling.rows[0].size
+        after = _B if full or not p.first_packs else _UNPACKED
         for panel in p.tiling.panels:
 
             def call(n: Number, panel: PanelRun = panel, first: int = first) -> None:
@@ -335,12 +338,12 @@ class _Generator:
                 if p.partial is not None:
                     arguments += [f"ptr {here[_SUMS]}", f"i1 {block.first}", f"i1 {block.last}"]
 
-                def kernel(*names: str, packs: bool = False) -> None:
+                def kernel(*names: str) -> None:
                     pointers = [f"ptr {here[name]}" for name in names]
-                    symbol = self._kernel(rows, inside, panel, packs)
+                    symbol = self._kernel(rows, inside, panel, names)
                     w.line(f"call void {symbol}({', '.join([*pointers, *arguments])})")
 
-                w.either(packs, lambda: kernel(_A, _UNPACKED, _B, packs=True), lambda: kernel(_A, _B))
+                w.either(packs, lambda: kernel(_A, _UNPACKED, _B), lambda: kernel(_A, after))
 
             columns.within(w, first, panel.count, call)
             first += panel.count
@@ -375,9 +378,9 @@ class _Generator:
         start = w.minimum(w.mul(turn, p.share), p.block_depth - p.share)
         return w.mul(start, self._c.b.step(self._c.k[0]))
 
-    def _kernel(self, rows: int, inside: Inside, panel: PanelRun, packs: bool) -> str:
+    def _kernel(self, rows: int, inside: Inside, panel: PanelRun, operands: tuple[str, ...]) -> str:
         """The symbol of the micro-kernel for a kind of tile. It may pack the panel of b that it reads."""
-        p, key = self._plan, (rows, inside, replace(panel, start=0, count=0), packs)
+        p, key = self._plan, (rows, inside, replace(panel, start=0, count=0), operands)
         if key not in self._kernels:
             partial = None
             if p.partial is not None:
@@ -386,7 +389,8 @@ class _Generator:
             if p.turns:
                 following = p.next_panel(panel.size)
                 later, extra = (following, *later), (*extra, following.pointer)
-            b, packed = (p.b_stream, p.panel_b) if packs else (p.panel_b, None)
+            b = p.b_stream if operands[1] == _UNPACKED else p.panel_b
+            packed = p.panel_b if len(operands) == 3 else None
             tile = Tile(
                 self._c.dtype, rows, panel.pieces, p.tile_a, b, p.extents, partial, extra, p.lanes, inside,
                 later, packed, asked=bool(p.turns),

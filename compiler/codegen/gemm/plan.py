@@ -50,11 +50,18 @@ _PACKED_BYTES, _NEAR_BYTES = {32: 96 * 1024, 16: 32 * 1024}, {32: 512, 16: 0}
 # whole pages apart and fight for the same places in the cache.
 _REUSED, _WIDE_REUSED, _FIGHTING_REUSED, _WIDE_PANEL = 8, 48, 4, 128
 _FAR_STEPS = 256  # bytes; a reads a small part of each of many cache lines
+_SAME_SETS = 2048  # bytes apart, few places in the nearest cache are left
+_SAME_SETS_BLOCK = (
+    600  # steps of a sum, of which a panel of b then stays in the second-level cache as it lies
+)
 _TURNS = 4  # tiles of rows, at least, while which the next panel of b can be asked for
 _FEW_ROWS = 256  # packing b is a good part of the work
 _COLUMN_CHUNKS = 16  # enough for few threads
 _PANELS = 4  # that a packed tile of a is used for, at least
-OPEN_SCALE = 16  # chunks are made for an open size this many times its estimate
+OPEN_SCALE = 8  # chunks are made for an open size this many times its estimate
+# Operands of a sum of open length cannot be packed ahead of time. So its blocks are shorter, and its chunks few
+# and as wide as the result: what they read stays in the second-level cache.
+_OPEN_BLOCK_BYTES, _OPEN_CHUNKS = 1024, 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +140,7 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = 
         must = c.b.step(c.lanes) != 1
         pack_b = _packs_b(c, tiling, tiling.tile_count * others, registers(target))
         pack_b = must or (pack_b if choice.pack_b is None else choice.pack_b)
-        pack_a = tiling.panel_count >= _PANELS and _packs_a(c)
+        pack_a = tiling.panel_count >= _PANELS and _packs_a(c, pack_b)
         pack_a = _can_pack_a(c) and (pack_a if choice.pack_a is None else choice.pack_a)
     far = pack_b and _far(c, tiling.tile_count * others)
     read, grid = _grid(c, tiling, pack_a, pack_b, far and not pack_a and _rows_stay(c, tiling))
@@ -141,6 +148,7 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = 
     assert not isinstance(columns, OpenPart)
     sizes = [tiling.tile_count if isinstance(d, OpenPart) else d.size for d in rest]
     turns = math.prod(sizes) if far and all(d.parts == 1 for d in rest) else 0
+    turns = min(turns, _TURNS) if c.open_rows else turns
     block = max(1, _CACHED_BYTES[registers(target)] // (block_depth * tiling.pitch * size))
     several = math.prod(sizes) > 1
     if choice.single is not None:
@@ -154,7 +162,7 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = 
         b = scratch.packed(c, c.b, c.lanes, tiling.panels, None if shares else inside, block_depth)
         scratch.reserve(b, c.outer_of_b, block or columns.size)
     alone = b is not None and not b.shared and all(d.parts == 1 for d in rest)
-    first_packs = alone and c.b.step(c.lanes) == 1 and not c.limits and not c.open_rows
+    first_packs = alone and c.b.step(c.lanes) == 1 and not c.limits
     if pack_a:
         shares = (columns.parts > 1 or _apart(c)) and not c.limits and not overlaps(c, c.a, c.rows)
         shares = shares and not (c.open_sum or c.a.step(c.open))
@@ -191,6 +199,11 @@ def nanoseconds(c: Contraction) -> float:
     return max(results * c.depth * c.dtype.size / (2 * CPU.flops_per_ns), moved / CPU.product_bytes_per_ns)
 
 
+def open_chunks(c: Contraction) -> int:
+    """The number of chunks wanted where the sum is open: few, so that each uses the cache well."""
+    return min(_OPEN_CHUNKS, chunks_wanted(nanoseconds(c) * OPEN_SCALE))
+
+
 def _grid(c: Contraction, tiling: Tiling, pack_a: bool, pack_b: bool, rows_stay: bool) -> tuple[float, Grid]:
     """The chunks: as many as are wanted, about, so that the least is read.
 
@@ -201,7 +214,7 @@ def _grid(c: Contraction, tiling: Tiling, pack_a: bool, pack_b: bool, rows_stay:
 
     An open dimension is cut last, for many rows.
     """
-    wanted = chunks_wanted(nanoseconds(c) * (OPEN_SCALE if c.open_sum else 1))
+    wanted = open_chunks(c) if c.open_sum else chunks_wanted(nanoseconds(c))
     moving = cut([count(i) for i in c.outer_of_b], wanted)
     wanted = -(-wanted // moving.chunks)
     others = [count(i) for i in c.other_outer]
@@ -210,8 +223,13 @@ def _grid(c: Contraction, tiling: Tiling, pack_a: bool, pack_b: bool, rows_stay:
     line = ALIGNMENT // c.dtype.size
     seam = c.row_count * math.prod(others) * line * (len(c.targets) + len(c.loads))
     most = min(wanted, max(1, tiling.panel_count // (_PANELS if pack_a else 1)))
+    least = 1
+    if c.open_sum and pack_b:
+        least = most = min(wanted, tiling.panel_count)  # chunks pack panels of their own
+    elif c.open_sum and tiling.tile_count * math.prod(others) >= wanted:
+        most = 1
     best: tuple[float, Grid] | None = None
-    for parts in range(1, most + 1):
+    for parts in range(least, most + 1):
         columns = split(tiling.panel_count, parts)
         rest = cut([*others, tiling.tile_count], 1 if rows_stay else -(-wanted // columns.parts))
         packing = 2 if pack_b and rest.chunks > 1 else 0
@@ -222,18 +240,22 @@ def _grid(c: Contraction, tiling: Tiling, pack_a: bool, pack_b: bool, rows_stay:
     assert best is not None
     read, grid = best
     if c.open is not None and not c.open_sum:
-        grid = _opened(c, grid, tiling, rows_stay)
+        grid = _opened(c, grid, pack_b)
     return read, grid
 
 
-def _opened(c: Contraction, grid: Grid, tiling: Tiling, rows_stay: bool) -> Grid:
-    """The grid with the dimension of the open index cut as if it were long."""
+def _opened(c: Contraction, grid: Grid, pack_b: bool) -> Grid:
+    """The grid with the dimension of the open index cut as if it were long.
+
+    It is not cut if the others give enough chunks, and each can pack b for itself.
+    """
     moving = len(c.outer_of_b)
     indices = [*c.outer_of_b, None, *c.other_outer, c.rows]
     (at,) = (n for n, index in enumerate(indices) if index is c.open)
     closed = math.prod(d.parts for n, d in enumerate(grid.dimensions) if n != at)
     wanted = -(-chunks_wanted(nanoseconds(c) * OPEN_SCALE) // closed)
-    parts = 1 if rows_stay and at > moving else max(grid.dimensions[at].parts, wanted)
+    own = pack_b and at > moving and closed >= _COLUMN_CHUNKS
+    parts = 1 if own else max(grid.dimensions[at].parts, wanted)
     return Grid((*grid.dimensions[:at], OpenPart(parts), *grid.dimensions[at + 1 :]))
 
 
@@ -276,10 +298,13 @@ def _depth(c: Contraction, along: Along, chosen: int | None) -> tuple[DepthBlock
     extents, largest = tuple(map(count, c.k)), chosen or _BLOCK_BYTES // c.dtype.size
     if c.open_sum:
         inner = math.prod(extents[1:])
+        largest = largest if inner > 1 else _OPEN_BLOCK_BYTES // c.dtype.size
         return DepthBlocks(0, max(1, largest // inner)), along is Along.COLUMNS
     limited = min((c.k.index(x.k) for x in c.limits), default=len(extents))
     if c.open is not None and _kept(c) is None:
         largest = c.depth  # there is no memory for unfinished sums of an open number of results
+    if c.open_rows and c.k and c.b.step(c.k[-1]) * c.b.dtype.size % _SAME_SETS == 0:
+        largest = min(largest, _SAME_SETS_BLOCK)
     if along is not Along.COLUMNS or limited == 0 or c.depth <= largest * 3 // 2:
         return DepthBlocks(0, extents[0] if extents else 1), False
     if limited < len(extents):  # where a block begins and ends must not depend on the window
@@ -302,13 +327,20 @@ def _packs_b(c: Contraction, tiling: Tiling, tiles: int, registers: int) -> bool
     wide = not narrow and tiling.pitch * c.dtype.size >= _WIDE_PANEL
     fights = bool(c.k) and pages_apart(c.b.step(c.k[-1]), c.b.dtype)
     reused = tiles >= (_REUSED if not wide else _FIGHTING_REUSED if fights else _WIDE_REUSED)
+    if c.open_sum:
+        return c.b.step(c.lanes) != 1 or fights
     return c.b.step(c.lanes) != 1 or (reused and (narrow or (large and not near)))
 
 
 def _far(c: Contraction, tiles: int) -> bool:
     """True if a packed b comes from memory, and can be prefetched while the panel before it is multiplied."""
     far = c.size(c.b) * c.b.dtype.size >= CPU.near_bytes
-    walked = len(c.k) == 1 and not c.limits and c.open is None and 1 in (c.b.step(c.lanes), c.b.step(c.k[-1]))
+    walked = (
+        len(c.k) == 1
+        and not c.limits
+        and (c.open is None or c.open_rows)
+        and 1 in (c.b.step(c.lanes), c.b.step(c.k[-1]))
+    )
     return far and walked and tiles >= _TURNS
 
 
@@ -319,13 +351,16 @@ def _rows_stay(c: Contraction, tiling: Tiling) -> bool:
     return rows <= _FEW_ROWS and c.size(c.a) * c.a.dtype.size <= CPU.near_bytes and chunks >= _COLUMN_CHUNKS
 
 
-def _packs_a(c: Contraction) -> bool:
+def _packs_a(c: Contraction, pack_b: bool) -> bool:
     """True if a should be packed.
 
     Packing pays if the tiles of a are spread over many cache lines. It also pays if a has a narrower dtype
     than the sums, since its elements are then converted only once.
     """
     narrow = c.a.dtype.size < c.dtype.size and 1 in (c.a.step(c.rows), c.a.step(c.k[-1] if c.k else None))
+    if c.open_sum and not narrow:
+        step = c.a.step(c.k[-1]) * c.a.dtype.size
+        return _can_pack_a(c) and _apart(c) and step % _SAME_SETS == 0 and not pack_b
     return _can_pack_a(c) and (_apart(c) or narrow)
 
 

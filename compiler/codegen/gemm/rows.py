@@ -19,13 +19,15 @@ _TURNING = 5  # to turn a vector of sums around, in multiply-adds
 _PAYS = 0.92  # of the multiply-adds along the columns
 _ACCUMULATORS = 12  # hide the latency of multiply-adds
 _MANY = 8  # tiles of rows
+_OPEN_DEPTH = 2  # times the estimate of an open sum: a longer one gains more than a shorter one loses
 
 
 def rows_pay(c: Contraction, lanes: int, registers: int) -> bool:
     """True if vectors along the rows leave so few lanes empty that they pay off."""
     vectors, columns = -(-c.row_count // lanes), c.column_count
-    work = vectors * (columns * c.depth + _TURNING * lanes)
-    return columns <= registers - 3 and work <= _PAYS * c.row_count * row_products(columns, lanes) * c.depth
+    depth = c.depth * (_OPEN_DEPTH if c.open_sum else 1)
+    work = vectors * (columns * depth + _TURNING * lanes)
+    return columns <= registers - 3 and work <= _PAYS * c.row_count * row_products(columns, lanes) * depth
 
 
 def row_tiling(rows: int, columns: int, lanes: int, registers: int) -> Tiling:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from staticgraph.compiler.codegen.gemm.chunks import chunks_wanted
 from staticgraph.compiler.codegen.gemm.micro_kernel import Tile, read_lanes, steps, unless_empty
-from staticgraph.compiler.codegen.gemm.plan import OPEN_SCALE, GemmPlan, nanoseconds
+from staticgraph.compiler.codegen.gemm.plan import GemmPlan, nanoseconds, open_chunks
 from staticgraph.compiler.codegen.gemm.scratch import Scratch
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter
 from staticgraph.compiler.kernel.contraction import Access, Contraction, Slices, closed
@@ -85,7 +85,7 @@ def sliced(c: Contraction, plan: GemmPlan, reserved: int = 0) -> Sliced | None:
 
 def _open_slices(c: Contraction, plan: GemmPlan, reserved: int) -> Sliced | None:
     """`c` with the open index of its sum cut into slices, if the tiles do not give enough chunks."""
-    least = -(-chunks_wanted(OPEN_SCALE * nanoseconds(c)) // plan.grid.chunks)
+    least = -(-open_chunks(c) // plan.grid.chunks)
     if least <= 2:
         return None
     index = Index("slices", min(least, _EVEN))

@@ -24,6 +24,7 @@ _TILE_CYCLES = 24  # to enter a micro-kernel and to leave it
 _KERNEL_COST = 0.01  # compiling one more micro-kernel must save this part of the cycles
 _SHARED_CYCLES = 40_000  # work that threads share
 _MOST_ROWS = 16  # of a tile
+_REST_COST = 1.04  # of batches that are powers of two, in tiles that are not: the last ones have few rows
 _MOST_PIECES = 8  # vectors along the columns of a tile
 
 
@@ -207,7 +208,8 @@ def choose_open(columns: int, depth: int, lanes: int, registers: int, rows: int)
         for largest in range(most, max(most // 2, 1) - 1, -1):
             tiling = Tiling(open_rows(largest, max(1, rows // largest)), cut)
             cost = estimate(Tiling((TileRun(0, largest, 1),), cut), depth, lanes, registers) / largest
-            cost *= 1 + _KERNEL_COST * len(cut) * len(tiling.rows)
+            if largest & (largest - 1):
+                cost *= _REST_COST
             if best is None or cost < best[0]:
                 best = cost, tiling
         if pieces * lanes >= columns:

@@ -1,0 +1,71 @@
+"""Convolutions of an open number of images, and their gradients: compiled once, right for every number."""
+
+from dataclasses import replace
+
+import pytest
+
+from staticgraph.compiler.graph.dtypes import float64
+from tests.codegen.contraction_cases import Conv
+from tests.codegen.open_products import B, OpenProduct
+
+CASES = [
+    Conv((B, 28, 28, 1), (5, 5), 10),
+    Conv((B, 18, 17, 32), (3, 3), 40),
+    Conv((B, 20, 21, 3), (3, 2), 5, stride=2, dilation=2),
+    Conv((B, 9, 9, 24), (1, 1), 40),
+    Conv((B, 5, 5, 6), (3, 3), 7),
+    Conv((B, 16, 16, 4), (3, 3), 1, stride=3),
+    Conv((B, 8, 8, 32), (3, 3), 48, before=1, after=1),
+    Conv((B, 4, 4, 40), (3, 3), 64, before=1, after=1),
+    Conv((B, 15, 17, 8), (3, 3), 16, stride=2, before=0, after=1),
+    Conv((B, 11, 9, 9), (5, 4), 12, dilation=2, before=4, after=3),
+    Conv((B, 14, 13, 5), (3, 3), 5, stride=2, depthwise=True),
+    Conv((B, 14, 13, 16), (3, 3), 16, before=1, after=1, depthwise=True),
+]
+each_case = pytest.mark.parametrize(
+    "conv", CASES, ids=lambda c: "x".join(map(str, (*c.image[1:], c.channels)))
+)
+SIZES = 0, 1, 2, 5, 8, 33
+
+
+def check(conv, target, rng, vector_bytes=None, sizes=SIZES):
+    def exact(arrays):
+        found, magnitude = conv.exact(target, arrays)
+        return {target: found}, {target: 8.0 * magnitude}
+
+    OpenProduct(conv.contraction(target), vector_bytes).check(exact, rng, sizes)
+
+
+@each_case
+@pytest.mark.parametrize("target", "yw")
+def test_convolutions_and_gradients_of_their_weights(conv, target, rng):
+    check(conv, target, rng)
+
+
+@each_case
+def test_gradients_of_images(conv, rng):
+    if conv.stride == 1 and conv.image[3] > 1:
+        check(conv, "x", rng)
+
+
+@pytest.mark.parametrize("vector_bytes", [16, 32])
+def test_widths_of_vectors(vector_bytes, rng):
+    for target in "ywx":
+        check(Conv((B, 8, 8, 20), (3, 3), 24, before=1, after=1), target, rng, vector_bytes, (0, 1, 3))
+        check(replace(Conv((B, 9, 9, 7), (1, 1), 9), dtype=float64), target, rng, vector_bytes, (0, 1, 3))
+
+
+@pytest.mark.parametrize(
+    "conv",
+    [
+        Conv((B, 12, 12, 8), (1, 1), 8),
+        Conv((B, 12, 12, 4), (2, 1), 8, after=1),
+        Conv((B, 30, 30, 3), (1, 2), 5),
+    ],
+    ids=["one index", "windows over edges", "windows inside"],
+)
+def test_gradients_of_weights_of_many_images_are_cut_into_slices(conv, rng):
+    """Whose borders depend on the number of images alone."""
+    product = OpenProduct(conv.contraction("w"))
+    assert product.c.open_sum and len(product.code.phases) == 2
+    check(conv, "w", rng, sizes=(0, 1, 2, 3, 5, 16, 17, 31, 100, 257))
