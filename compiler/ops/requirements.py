@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import INTEGER, bool_
+from staticgraph.compiler.graph.dtypes import INTEGER, bool_, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, broadcast, shape_text
+from staticgraph.compiler.graph.sizes import AnySize, Size, bounds, is_open, same
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.samples import Draw, Sample, indices
 
@@ -24,9 +25,10 @@ def _type(
     sizes: Any = None,
 ) -> TensorType:  # fmt: skip
     require(isinstance(of, str) and isinstance(operand, str), "an op and its operand are named by strings")
-    require(all(isinstance(n, int | None) for n in (low, high)), "the limits of a range are integers or None")
+    limits = all(isinstance(n, int | Size | None) for n in (low, high))
+    require(limits, "the limits of a range are integers or None")
     if sizes is not None:
-        require(isinstance(sizes, tuple) and all(isinstance(n, int) for n in sizes), "sizes are integers")
+        require(isinstance(sizes, tuple) and all(isinstance(n, int | Size) for n in sizes), "sizes are integers")
         fits = x.shape is None or (x.shape and x.shape[-1] in (None, len(sizes)))
         require(fits, f"there are {len(sizes)} sizes for coordinates of shape {shape_text(x.shape)}")
     if others:
@@ -36,6 +38,10 @@ def _type(
 
 _REQUIREMENT: dict[str, Any] = {"type": _type, "dtypes": INTEGER, "differentiable": False}
 _OF = {"of": "gather", "operand": "indices"}
+
+
+def _whole(size: Any) -> AnySize:
+    return size if isinstance(size, Size) else int(size)
 
 
 def _place(operand: str, index: tuple[int, ...]) -> str:
@@ -57,7 +63,8 @@ def _inside(x: Any, low: int | None, high: int | None) -> Any:
 def _representable(x: Any, low: int | None, high: int | None) -> tuple[int | None, int | None]:
     """Return the limits as far as the dtype of `x` has numbers outside of them."""
     least, greatest = int(x.dtype.min), int(x.dtype.max)
-    return None if low is None or low <= least else low, None if high is None or high > greatest else high
+    high = None if high is None or bounds(high)[0] > greatest else high
+    return None if low is None or low <= least else low, high
 
 
 def _not_in_range(x: np.ndarray, low: int | None, high: int | None, of: str, operand: str) -> str:
@@ -85,6 +92,8 @@ def in_range(x: Any, *, low: int | None, high: int | None, of: str, operand: str
     low, high = _representable(x, low, high)
     if low is None and high is None:
         return x.recorder.constant(True, bool_)
+    if high is not None and bounds(high)[1] > int(x.dtype.max):  # an open size, which may be too large for it
+        x = ops.cast(x, dtype=int64)
     return ops.reduce_all(_inside(x, low, high))
 
 
@@ -113,7 +122,10 @@ def coordinates_in_range(x: Any, *, sizes: tuple[int, ...], of: str, operand: st
 
     `x` is the `operand` of the op `of`, which requires it.
     """
-    limits = np.minimum(sizes, int(x.dtype.max)).astype(x.dtype.numpy)
+    if is_open(sizes):
+        x, limits = ops.cast(x, dtype=int64), x.recorder.constant(sizes, int64)
+    else:
+        limits = np.minimum(sizes, int(x.dtype.max)).astype(x.dtype.numpy)
     return ops.reduce_all((x >= 0) & (x < limits))
 
 
@@ -176,7 +188,7 @@ def is_permutation(x: Any, *, of: str, operand: str) -> Any:
     `x` is the `operand` of the op `of`, which requires it.
     """
     count = x.shape[0]
-    if count == 0:
+    if same(count, 0):
         return x.recorder.constant(True, bool_)
     ones = ops.fill(x.recorder.constant(1, x.dtype), dims=(count,))
     return ops.reduce_all(ops.equal(ops.unsorted_segment_sum(ones, x, num_segments=count), 1))
@@ -260,7 +272,7 @@ def index_in(of: str, operand: str, position: int, high: Callable[..., int], low
     """
 
     def requires(*values: Any, **attrs: Any) -> list[Any]:
-        limit = int(high(*values, **attrs))
+        limit = _whole(high(*values, **attrs))
         return [ops.in_range(values[position], low=low, high=limit, of=of, operand=operand)]
 
     return requires
@@ -273,7 +285,7 @@ def coordinates_in(of: str, operand: str, position: int, shape: Callable[..., An
 
     def requires(*values: Any, **attrs: Any) -> list[Any]:
         at = values[position]
-        sizes = tuple(int(n) for n in shape(*values, **attrs)[: at.shape[-1]])
+        sizes = tuple(_whole(n) for n in shape(*values, **attrs)[: at.shape[-1]])
         return [ops.coordinates_in_range(at, sizes=sizes, of=of, operand=operand)] if sizes else []
 
     return requires

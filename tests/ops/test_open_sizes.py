@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.graph.errors import OpError
-from staticgraph.compiler.graph.opdef import Effect
+from staticgraph.compiler.graph.errors import GraphError, OpError, RuleError
+from staticgraph.compiler.graph.opdef import REQUIRED, Effect, Role
 from tests.ops.harness import TESTED, Use, as_tuple, assert_same, dtype_choices, uses
 
 TABLE = Path(__file__).with_name("open_sizes.json")
@@ -29,10 +29,12 @@ def use_of(op) -> Use | None:
 
 def meant(use: Use, arrays):
     """Return the results of the reference, None if it does not take these arrays."""
+    defaults = {p.name: p.default for p in use.op.params if p.role in (Role.OPERAND, Role.ATTR)}
+    attrs = {**{n: d for n, d in defaults.items() if d is not REQUIRED}, **use.sample.attrs}
     try:
         with np.errstate(all="ignore"):
-            return as_tuple(use.op.reference(*arrays, **use.sample.attrs))
-    except (OpError, ValueError, IndexError):
+            return as_tuple(use.op.reference(*arrays, **attrs))
+    except (GraphError, OpError, RuleError, ValueError, IndexError):
         return None
 
 
