@@ -11,8 +11,9 @@ from staticgraph.compiler.graph.dtypes import ANY, FLOATING, REAL, DType, float3
 from staticgraph.compiler.graph.errors import DtypeError, require
 from staticgraph.compiler.graph.opdef import OPS, Effect, ops
 from staticgraph.compiler.graph.shapes import TensorType, compatible, operand_shape, shape_text
+from staticgraph.compiler.graph.sizes import AnySize, Size
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Const, Expr, number
+from staticgraph.compiler.kernel.expr import Expr, number
 from staticgraph.compiler.ops.kinds import View, composite, movement, same_type, source, structural
 from staticgraph.compiler.ops.movement import raveled
 from staticgraph.compiler.ops.samples import Sample, real
@@ -105,7 +106,7 @@ def range_length(start: Any, limit: Any, delta: Any) -> int:
     rising = delta > 0
     require(start <= limit if rising else start >= limit,
             f"from {start} to {limit} no steps of {delta} lead: the sign of delta must fit")  # fmt: skip
-    if all(isinstance(n, int) for n in (start, limit, delta)):
+    if all(isinstance(n, AnySize) for n in (start, limit, delta)):
         return -((start - limit) // delta)
     return math.ceil(abs((limit - start) / delta))
 
@@ -114,7 +115,7 @@ def _range_type(start: Any, limit: Any, delta: Any, dtype: DType) -> TensorType:
     require(dtype in REAL, f"dtype is {dtype}, and must be a real number", kind=DtypeError)
     for name, n in (("start", start), ("limit", limit), ("delta", delta)):
         inside = dtype.is_floating or name == "limit" or n is None or dtype.min <= n <= dtype.max
-        fits = n is None or (math.isfinite(n) and inside)
+        fits = n is None or isinstance(n, Size) or (math.isfinite(n) and inside)
         require(fits, f"{name} is {n}, and does not fit into {dtype}", kind=DtypeError)
     known = None not in (start, limit, delta)
     return TensorType(dtype, (range_length(start, limit, delta) if known else None,))
@@ -141,7 +142,7 @@ def _range(start: Any, limit: Any, delta: Any, dtype: DType) -> np.ndarray:
 )
 def range_(at: tuple[Expr, ...], *, start: float, limit: float, delta: float, dtype: DType) -> Expr:
     """start, start + delta, start + 2 * delta, ... up to `limit` exclusively."""
-    return scalar.cast(at[0], dtype) * Const(delta, dtype) + Const(start, dtype)
+    return scalar.cast(at[0], dtype) * number(delta, dtype) + number(start, dtype)
 
 
 def positions(x: Any, n: int, dtype: DType = int32) -> Any:

@@ -28,7 +28,8 @@ def _type(
     limits = all(isinstance(n, int | Size | None) for n in (low, high))
     require(limits, "the limits of a range are integers or None")
     if sizes is not None:
-        require(isinstance(sizes, tuple) and all(isinstance(n, int | Size) for n in sizes), "sizes are integers")
+        whole = isinstance(sizes, tuple) and all(isinstance(n, int | Size) for n in sizes)
+        require(whole, "sizes are integers")
         fits = x.shape is None or (x.shape and x.shape[-1] in (None, len(sizes)))
         require(fits, f"there are {len(sizes)} sizes for coordinates of shape {shape_text(x.shape)}")
     if others:

@@ -1,4 +1,4 @@
-"""Every op on tensors whose first sizes the graph leaves open: compiled once, it gives what it means at any size.
+"""Every op on tensors with open first sizes: compiled once, it gives what it means at any size.
 
 `open_sizes.json` has the ops that are compiled for the sizes at hand after all, and the question about a size
 that had to be answered. `pytest tests/ops/test_open_sizes.py --update-golden` writes it anew.

@@ -1,0 +1,184 @@
+"""Programs that are compiled once for all sizes that a graph leaves open."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import staticgraph as sg
+from staticgraph.compiler.graph.errors import InvalidArgumentError, NoCompileError
+
+SIZES = (3, 32, 0, 7, 1, 64, 33, 5, 17, 100, 2, 31)
+
+
+def perceptron():
+    x = sg.placeholder(sg.float32, [None, 20], name="x")
+    y = sg.placeholder(sg.float32, [None, 4], name="y")
+    hidden = sg.layers.dense(x, 17, activation=sg.nn.relu)
+    logits = sg.layers.dense(hidden, 4)
+    loss = sg.reduce_sum(sg.nn.softmax_cross_entropy_with_logits_v2(labels=y, logits=logits))
+    hits = sg.equal(sg.argmax(logits, 1), sg.argmax(y, 1))
+    step = sg.train.AdamOptimizer(1e-3).minimize(loss)
+    return [loss, sg.reduce_sum(sg.cast(hits, sg.float32)), logits], [step], [x, y]
+
+
+def convolutions():
+    x = sg.placeholder(sg.float32, [None, 9, 9, 2], name="x")
+    y = sg.placeholder(sg.int32, [None], name="y")
+    net = sg.layers.conv2d(x, 5, 3, padding="same", activation=sg.nn.relu)
+    net = sg.layers.max_pooling2d(net, 2, 2)
+    net = sg.layers.batch_normalization(net)
+    net = sg.layers.conv2d(net, 3, 2, strides=2, activation=sg.tanh)
+    logits = sg.layers.dense(sg.layers.flatten(net), 3)
+    losses = sg.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits)
+    loss = sg.reduce_sum(losses)
+    step = sg.train.MomentumOptimizer(1e-3, 0.9).minimize(loss)
+    return [loss, losses], [step], [x, y]
+
+
+def embeddings():
+    words = sg.placeholder(sg.int32, [None, 6], name="words")
+    y = sg.placeholder(sg.float32, [None], name="y")
+    table = sg.get_variable("table", [30, 8])
+    mean = sg.reduce_mean(sg.nn.embedding_lookup(table, words), 1)
+    scores = sg.reshape(sg.layers.dense(mean, 1), [-1])
+    loss = sg.reduce_sum(sg.nn.sigmoid_cross_entropy_with_logits(labels=y, logits=scores))
+    return [loss, scores], [sg.train.GradientDescentOptimizer(1e-2).minimize(loss)], [words, y]
+
+
+def attention():
+    x = sg.placeholder(sg.float32, [None, 5, 8], name="x")
+    q, k, v = (sg.layers.dense(x, 8) for _ in range(3))
+    weights = sg.nn.softmax(sg.matmul(q, k, transpose_b=True) / np.sqrt(8).astype("f4"))
+    out = x + sg.matmul(weights, v)
+    loss = sg.reduce_sum(sg.square(out))
+    return [loss, out], [sg.train.GradientDescentOptimizer(1e-3).minimize(loss)], [x]
+
+
+def arrays():
+    """Shapes that are computed in the graph."""
+    x = sg.placeholder(sg.float32, [None, 6], name="x")
+    rows = sg.shape(x)[0]
+    wide = sg.concat([x, sg.zeros([rows, 4])], 1)
+    flat = sg.reshape(wide, [rows, -1, 5])
+    count = sg.cast(rows, sg.float32)
+    ones = sg.ones_like(x) * count
+    return [flat, sg.tile(x, [1, 2]), ones, x[:, 1:5:2], sg.reduce_sum(x, 0), sg.range(rows)], [], [x]
+
+
+def draws():
+    x = sg.placeholder(sg.float32, [None, 6], name="x")
+    return [sg.nn.dropout(x, 0.5), x + sg.random_uniform(sg.shape(x))], [], [x]
+
+
+GRAPHS = {f.__name__: f for f in (perceptron, convolutions, embeddings, attention, arrays, draws)}
+
+
+def batch(tensor, rows, rng):
+    shape = [rows if n is None else n for n in tensor.shape.as_list()]
+    if tensor.dtype.is_integer:
+        return rng.integers(0, 3, shape).astype(tensor.dtype.as_numpy_dtype)
+    return rng.uniform(-1, 1, shape).astype(tensor.dtype.as_numpy_dtype)
+
+
+def trained(name, sizes, **options):
+    """Return what each run gave, the variables at the end, and the session's compiles."""
+    graph = sg.Graph()
+    with graph.as_default():
+        sg.set_random_seed(5)
+        fetches, targets, feeds = GRAPHS[name]()
+        initialize, variables = sg.global_variables_initializer(), sg.global_variables()
+    rng = np.random.default_rng(1)
+    with sg.Session(graph=graph, device="cpu", **options) as session:
+        session.run(initialize)
+        before = len(session.compiles)
+        found = []
+        for rows in sizes:
+            given = {t: batch(t, rows, rng) for t in feeds}
+            found.append(session.run([fetches, targets], given)[0])
+        compiled = len(session.compiles) - before
+        return found, session.run(variables), compiled
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_one_program_computes_what_those_for_each_size_do(name):
+    # `reshape(x, [0, -1])` of nothing tells no last size: only the program for all sizes knows it.
+    sizes = [n for n in SIZES if n or name not in ("convolutions", "arrays")]
+    closed, weights, compiles = trained(name, sizes, open_sizes=False)
+    opened, same_weights, once = trained(name, sizes, open_sizes=True)
+    assert (compiles, once) == (len(sizes), 1)
+    wanted = (*itertools.chain(*closed), *weights)
+    made = (*itertools.chain(*opened), *same_weights)
+    for a, b in zip(wanted, made, strict=True):
+        np.testing.assert_allclose(b, a, 2e-4, 2e-5)
+
+
+@pytest.mark.parametrize("name", ["perceptron", "convolutions", "arrays"])
+def test_bits_do_not_depend_on_the_sizes_that_came_before(name):
+    """The results of one size, after runs of others in any order, with the variables set back."""
+    graph = sg.Graph()
+    with graph.as_default():
+        sg.set_random_seed(5)
+        fetches, targets, feeds = GRAPHS[name]()
+        variables = sg.global_variables()
+    rng = np.random.default_rng(2)
+    values = [rng.uniform(-1, 1, v.shape.as_list()).astype("f4") for v in variables]
+    given = {rows: {t: batch(t, rows, rng) for t in feeds} for rows in SIZES}
+    wanted: dict[int, list[bytes]] = {}
+    for order in range(5):
+        with sg.Session(graph=graph, device="cpu", open_sizes=True) as session:
+            for rows in rng.permutation(SIZES).tolist():
+                for variable, value in zip(variables, values, strict=True):
+                    variable.load(np.abs(value), session)
+                made = session.run([fetches, targets], given[rows])[0]
+                bits = [np.asarray(a).tobytes() for a in made]
+                assert wanted.setdefault(rows, bits) == bits, (order, rows)
+
+
+def test_feeds_that_must_agree_share_a_size():
+    x, y = (sg.placeholder(sg.float32, [None, 2], name=n) for n in "xy")
+    total = x + y
+    with sg.Session(open_sizes=True) as session:
+        for rows in (3, 5, 1):
+            session.run(total, {x: np.ones((rows, 2)), y: np.ones((rows, 2))})
+        assert len(session.compiles) == 1
+        assert session.run(total, {x: np.ones((1, 2)), y: np.ones((4, 2))}).shape == (4, 2)
+        assert len(session.compiles) == 2
+        with pytest.raises(InvalidArgumentError, match="broadcast"):
+            session.run(total, {x: np.ones((3, 2)), y: np.ones((4, 2))})
+
+
+def test_what_depends_on_a_size_is_compiled_for_it():
+    x = sg.placeholder(sg.float32, [None, 2])
+    part = sg.slice(x, [0, 0], [3, 2])
+    with sg.Session(open_sizes=True) as session:
+        for rows in (3, 4):
+            assert session.run(part, {x: np.ones((rows, 2))}).shape == (3, 2)
+        assert len(session.compiles) == 2
+        with pytest.raises(InvalidArgumentError, match="no elements"):
+            session.run(part, {x: np.ones((2, 2))})
+
+
+def test_new_sizes_compile_nothing():
+    x = sg.placeholder(sg.float32, [None, 2])
+    double, triple = x * 2, x * 3
+    with sg.Session(open_sizes=True) as session:
+        session.run(double, {x: np.ones((3, 2))})
+        session.no_compile = True
+        assert session.run(double, {x: np.ones((9, 2))}).shape == (9, 2)
+        with pytest.raises(NoCompileError):
+            session.run(triple, {x: np.ones((9, 2))})
+
+
+def test_indices_are_tested_at_every_size():
+    table = sg.get_variable("table", [4, 2])
+    at = sg.placeholder(sg.int32, [None])
+    rows = sg.gather(table, at)
+    with sg.Session(open_sizes=True) as session:
+        session.run(table.initializer)
+        assert session.run(rows, {at: [0, 3]}).shape == (2, 2)
+        with pytest.raises(InvalidArgumentError, match=r"indices\[4\] = 7 is not in \[0, 4\)"):
+            session.run(rows, {at: [0, 1, 2, 3, 7]})
+        assert len(session.compiles) == 2  # one of them set the variable
