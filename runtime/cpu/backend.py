@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from staticgraph.runtime.cpu.fast_path.inline_cache import InlineCache
     from staticgraph.runtime.cpu.loaded_program import LoadedProgram
     from staticgraph.runtime.cpu.meter import CpuMeter
+    from staticgraph.runtime.cpu.workspace import Workspace
     from staticgraph.runtime.executable import Checks
     from staticgraph.runtime.fetches import Fetches
 
@@ -54,11 +55,14 @@ class CpuBackend:
 
         begun = jit.mark()
         made, again = self._prepared(step, fetches)
+        workspace: Workspace | None = None
 
         def bind(
             values: Mapping[str, int], static: Sequence[tuple[int, bytes]], checks: Checks | None
         ) -> CpuExecutable:
-            program = CpuExecutable(made.at(values) if values else made, static, checks, again, values)
+            nonlocal workspace
+            program = CpuExecutable(made.at(values) if values else made, static, checks, again, values, workspace)
+            workspace = program.workspace
             program.origins = jit.origins(made.codes, begun)
             return program
 

@@ -19,17 +19,16 @@ from staticgraph.compiler.graph.interpret import failure
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import evaluate as value_of
-from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, CONSTANTS, PRIVATE, SHARED, Ref
+from staticgraph.compiler.lower.program import ARGUMENTS, Ref
 from staticgraph.compiler.support.cached_property import cached_property
 from staticgraph.runtime.cpu.jit import host, load
 from staticgraph.runtime.cpu.pool import POOL
 from staticgraph.runtime.cpu.watch import Watch, plain
+from staticgraph.runtime.cpu.workspace import Workspace
 from staticgraph.runtime.executable import Checks, Origins, changes, state_arguments
 from staticgraph.runtime.memory.aligned import (
-    aligned_bytes,
     empty,
     from_storage,
-    give_back_unused,
     storage_dtype,
     to_storage,
 )
@@ -57,7 +56,8 @@ class CpuExecutable:
     and table of pointers. Not for two threads at once.
 
     `entry` is the address of the native function, which takes the address of `table`. To call it directly is
-    as good as calling the executable, where the program has no host calls. `values` are those of open sizes.
+    as good as calling the executable, where the program has no host calls. `values` are those of open sizes. The
+    executables for different ones share a `workspace`.
     """
 
     version = -1
@@ -70,6 +70,7 @@ class CpuExecutable:
         checks: Checks | None = None,
         again: Callable[[], Compiled] | None = None,
         values: Mapping[str, int] = NO_VALUES,
+        workspace: Workspace | None = None,
     ) -> None:
         self.prepared = prepared  # what a run needs of the compiled step
         self._again = again
@@ -85,19 +86,11 @@ class CpuExecutable:
         self.bindings: WeakSet[Caller] = WeakSet()  # what calls the native function without Python
         self.enter(self.entry)
         self._address = ctypes.addressof(self.table)
-        give_back_unused()  # the peak is from here on: the arena comes on top of what is kept
         try:
-            self._arena = aligned_bytes(program.arena)
-            self._shared, self._private = aligned_bytes(prepared.shared), aligned_bytes(prepared.private)
-            self._constants = aligned_bytes(len(program.constants))
-            program.constants.write(self._constants)
-            if prepared.parallel:
-                self.table[program.pool_slot] = POOL.open(prepared.private)
+            self.workspace = Workspace(prepared) if workspace is None else workspace
+            self.workspace.enter(self.table, program.arena)
         except MemoryError:
             raise self._does_not_fit() from None
-        blocks = (self._arena, self._shared, self._private, self._constants)
-        for slot, block in zip((ARENA, SHARED, PRIVATE, CONSTANTS), blocks, strict=True):
-            self.table[slot] = block.ctypes.data
         if program.opens:
             numbers = [value_of(size, values) for size in prepared.sizes]
             self._numbers = (ctypes.c_int64 * len(numbers))(*numbers)

@@ -17,7 +17,7 @@ import numpy as np
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, padded
 from staticgraph.compiler.lower import lower
 from staticgraph.compiler.lower.buffer_assignment import Key, Lifetime
-from staticgraph.runtime.cpu import executable, meter, pool
+from staticgraph.runtime.cpu import meter, pool, workspace
 from staticgraph.runtime.cpu.fast_path import call_record as binding
 from staticgraph.runtime.memory import aligned as memory
 
@@ -76,7 +76,7 @@ def install(at_end: bool = True) -> None:
     name = memory.aligned_bytes.__name__
     for module in (memory, binding, pool, meter):
         setattr(module, name, guarded_bytes)
-    setattr(executable, name, guarded_arena)
+    setattr(workspace, name, guarded_arena)
     setattr(lower, "plan_arena", plan_apart)  # noqa: B010
 
 

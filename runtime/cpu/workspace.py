@@ -1,0 +1,55 @@
+"""Memory in which a step runs: its arena, the scratch memory of kernels, and its constants.
+
+Executables of one step for different sizes share it, since no two of them run at the same time. The arena is
+as large as the largest of them needs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
+
+from staticgraph.compiler.lower.program import ARENA, CONSTANTS, PRIVATE, SHARED
+from staticgraph.runtime.cpu.pool import POOL
+from staticgraph.runtime.memory.aligned import aligned_bytes, give_back_unused
+
+if TYPE_CHECKING:
+    from staticgraph.compiler.compile import Compiled
+    from staticgraph.runtime.cpu.loaded_program import LoadedProgram
+
+
+class Workspace:
+    """Memory of the executables of one step. `prepared` is the step, with any sizes.
+
+    Raises:
+        MemoryError: The system does not give so much.
+    """
+
+    def __init__(self, prepared: Compiled | LoadedProgram) -> None:
+        give_back_unused()  # the peak is from here on: the arena comes on top of what is kept
+        program = prepared.program
+        self._arena = aligned_bytes(0)
+        shared, private = aligned_bytes(prepared.shared), aligned_bytes(prepared.private)
+        constants = aligned_bytes(len(program.constants))
+        program.constants.write(constants)
+        self._fixed = {SHARED: shared, PRIVATE: private, CONSTANTS: constants}
+        self._pool = POOL.open(prepared.private) if prepared.parallel else None
+        self._pool_slot = program.pool_slot
+        self._tables: WeakValueDictionary[int, Any] = WeakValueDictionary()  # by address
+
+    def enter(self, table: ctypes.Array[ctypes.c_void_p], arena: int) -> None:
+        """Put the addresses of the memory into a table, of a step whose arena has so many bytes.
+
+        Raises:
+            MemoryError: The system does not give so much.
+        """
+        if arena > len(self._arena):
+            self._arena = aligned_bytes(arena)
+        self._tables[ctypes.addressof(table)] = table
+        for each in self._tables.values():
+            each[ARENA] = self._arena.ctypes.data
+        for slot, block in self._fixed.items():
+            table[slot] = block.ctypes.data
+        if self._pool is not None:
+            table[self._pool_slot] = self._pool
