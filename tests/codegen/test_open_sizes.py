@@ -1,6 +1,8 @@
 """Kernels of open sizes: compiled once, right for every size, and nothing is touched around their buffers."""
 
 import functools
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -13,20 +15,22 @@ from staticgraph.compiler.graph.dtypes import (
     bfloat16,
     bool_,
     float16,
+    float32,
     float64,
     int8,
     int32,
+    int64,
     uint16,
 )
-from staticgraph.compiler.graph.sizes import AnySize, symbol
-from staticgraph.compiler.kernel.expr import Index, Load
+from staticgraph.compiler.graph.sizes import AnySize, Undecided, symbol
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load
 from staticgraph.compiler.kernel.in_bounds import in_bounds
 from staticgraph.compiler.kernel.interpret import interpret
 from staticgraph.compiler.kernel.lower_reductions import place
 from staticgraph.compiler.kernel.parallelize import Chunked, chunked
 from staticgraph.compiler.kernel.peel import align
 from staticgraph.compiler.kernel.schedule_cpu import schedule
-from staticgraph.compiler.kernel.stmt import Buffer, Store
+from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, Store
 from staticgraph.compiler.kernel.verify import verify
 from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.native import GUARD, guarded, inside, launch, stored
@@ -47,7 +51,7 @@ def phases(case: OpenCase, vector_bytes: int) -> Chunked:
     verify(scheduled)
     split = chunked(scheduled, vector_bytes)
     aligned = tuple(replace(p, body=align(p.body, p.buffers, vector_bytes)) for p in split.phases)
-    for phase in aligned:
+    for phase in aligned if not placed.locals else ():  # chunks have such memory each for itself
         verify(phase)
     return Chunked(aligned, split.cost)
 
@@ -151,6 +155,50 @@ def test_many_rows(name: str):
     exact = case.expected({k: a.astype(np.float64) for k, a in arrays.items()})
     for key, value in found[0].items():
         np.testing.assert_allclose(value, exact[key], rtol=1e-4, atol=1e-2, err_msg=key)
+
+
+@pytest.mark.parametrize(("values", "signal"), [(["0", "1", "17", "80"], False), (["17", "--more"], True)])
+def test_nothing_is_read_beyond_a_buffer(values: list[str], signal: bool):
+    command = [sys.executable, "-m", "tests.codegen.open_guarded", *values]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    last = done.stdout.splitlines()[-1:]
+    assert (done.returncode < 0) == signal, (done.returncode, last, done.stderr[-500:])
+    assert signal or done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("shape", "at", "about"),
+    [
+        ((4, N), (Index("i", 4), Index("j", N)), "the stride n"),
+        ((N,), (Const(0, int64),), "the position 0 in 0..n - 1"),
+        ((N,), (Index("i", 4),), "the position i in 0..n - 1"),
+        ((4,), (Index("i", N),), "the position i in 0..3"),
+        ((N,), (Load("k", (), int64),), "the position k[] in 0..n - 1"),
+    ],
+    ids=["stride", "first", "closed", "open", "data"],
+)
+def test_what_depends_on_sizes_is_undecided(shape: tuple[AnySize, ...], at: tuple[Expr, ...], about: str):
+    loops = tuple(i for i in at if isinstance(i, Index))
+    extents = tuple(i.extent for i in loops)
+    buffers = {
+        "x": Buffer(float32, shape),
+        "k": Buffer(int64, ()),
+        "y": Buffer(float32, extents, written=True),
+    }
+    stores = (Store("y", loops, Load("x", at, float32)),)
+    with pytest.raises(Undecided) as found:
+        schedule(place("case", buffers, loops, in_bounds(stores, buffers)), 64)
+    assert found.value.about == about
+
+
+def test_scratch_memory_is_closed():
+    i = Index("i", N)
+    buffers = {"x": Buffer(float32, (N,)), "own": Buffer(float32, (N,), written=True, local=True)}
+    with pytest.raises(Undecided):
+        emit_phases(
+            [Kernel("k", buffers, (Loop(i, (Store("own", (i,), Load("x", (i,), float32)),)),))],
+            cpu_jit.host(),
+        )
 
 
 def test_work_is_shared_out_if_rows_are_long():

@@ -196,6 +196,33 @@ def rows_with_sums(n: AnySize, t: AnySize) -> OpenCase:
     return OpenCase(buffers, nests, expected, (i,), sums)
 
 
+def rows_in_scratch(n: AnySize, t: AnySize) -> OpenCase:
+    """A row of exp goes through memory of the kernel's own."""
+    i, j, r = Index("i0", n), Index("i1", 30), Index("r", 30)
+    row = loads("row")
+    buffers = {"x": array(n, 30), "y": result(n, 30), "row": Buffer(float32, (30,), True, local=True)}
+    nests = (
+        Nest((i, j), (Store("row", (j,), scalar.exp(x(i, j))),)),
+        Nest((i, j), (Store("y", (i, j), row(j) / Reduce((r,), "add", row(r))),)),
+    )
+
+    def expected(a: Arrays) -> Arrays:
+        e = np.exp(a["x"])
+        return {"y": e / e.sum(1, keepdims=True)}
+
+    return OpenCase(buffers, nests, expected, (i,))
+
+
+def rows_of_heads(n: AnySize, t: AnySize) -> OpenCase:
+    """Rows along two axes, and sums of their columns over both."""
+    i, k, j, c = Index("i0", n), Index("i1", 3), Index("i2", 7), Index("c", 7)
+    r, s = Index("r", n), Index("s", 3)
+    buffers = {"x": array(n, 3, 7), "y": result(n, 3, 7), "z": result(7)}
+    nests = (Nest((i, k, j), (Store("y", (i, k, j), x(i, k, j) * 2.0),)),)
+    sums = (Nest((c,), (Store("z", (c,), Reduce((r, s), "add", loads("y")(r, s, c))),)),)
+    return OpenCase(buffers, nests, lambda a: {"y": a["x"] * 2, "z": a["x"].sum((0, 1)) * 2}, (i, k), sums)
+
+
 def layer_norm(n: AnySize, t: AnySize) -> OpenCase:
     i, j, r, s = Index("i0", n), Index("i1", 48), Index("r", 48), Index("s", 48)
     mean = Reduce((r,), "add", x(i, r)) / 48.0
@@ -360,6 +387,8 @@ OPEN_CASES: dict[str, Callable[[AnySize, AnySize], OpenCase]] = {
     "softmax_784": softmax(784),
     "centred_columns": centred_columns,
     "rows_with_sums": rows_with_sums,
+    "rows_in_scratch": rows_in_scratch,
+    "rows_of_heads": rows_of_heads,
     "layer_norm": layer_norm,
     "transposed": transposed,
     "reshaped": reshaped,
