@@ -41,7 +41,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
 from typing import TypeVar
 
-from staticgraph.compiler.graph.sizes import Size, estimate
+from staticgraph.compiler.graph.sizes import MANY, Size, estimate
 from staticgraph.compiler.kernel.cost import nanoseconds
 from staticgraph.compiler.kernel.dependence import accesses, conflict, reductions
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, identity, walk
@@ -73,9 +73,6 @@ _MOST = 256  # chunks
 _OPEN = 4, 32  # chunks of a loop with an open extent: of few iterations, most chunks have none
 _UNIT = 64  # iterations of a SIMD loop: no two chunks write to one cache line
 _MAIN = 0.8  # of the time of an iteration: one loop in it is nearly all there is
-
-
-MANY = 1024  # the value of a symbol in costs here: of a size at which it pays to share work
 
 
 @dataclass(frozen=True, slots=True)
