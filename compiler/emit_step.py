@@ -311,8 +311,13 @@ def _region(
     def part(p: phases.ScheduledPart) -> abi.Part:
         return abi.Part(tuple(unit(*u) for u in p.units), p.chunks)
 
+    time = sum(kernel.picoseconds for _, kernel in work if kernel is not None) // 1000
     before, made = (
-        abi.RegionSegment(tuple(tuple(map(part, parts)) for parts in some), schedule.cost)
+        abi.RegionSegment(
+            tuple(tuple(map(part, parts)) for parts in some),
+            schedule.cost,
+            time=time if isinstance(time, Size) else None,
+        )
         for some in (schedule.before, schedule.phases)
     )
     return before, made, schedule.shared

@@ -173,7 +173,7 @@ def wrong_layer(use: Import) -> str | None:
     if layer is None:
         return use.refused(f"{use.module} has no line in LAYERS")
     allowed = LAYERS[layer].split()
-    if target in (layer, *FOR_ALL) or any(covers(name, use.target) for name in allowed):
+    if target == layer or any(covers(name, use.target) for name in (*allowed, *FOR_ALL)):
         return None
     return use.refused(f"{layer} may import {', '.join(allowed) or 'no other layer'}")
 

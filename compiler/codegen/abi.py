@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from staticgraph.compiler.codegen.listing import Listing
 from staticgraph.compiler.codegen.llvm.text import Code
-from staticgraph.compiler.graph.sizes import AnySize, Size
+from staticgraph.compiler.graph.sizes import MANY, AnySize, Size, estimate
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -57,6 +57,14 @@ class KernelCode:
     private_bytes: int = 0
     cost: float = 0.0
     sizes: tuple[Size, ...] = ()
+
+    @property
+    def picoseconds(self) -> AnySize:
+        """An estimate of the time in a run: `cost` is that of `MANY`, and the longest open size scales it."""
+        if not self.sizes:
+            return round(1000 * self.cost)
+        longest = max(self.sizes, key=lambda size: estimate(size, MANY))
+        return longest * max(1, round(1000 * self.cost / max(1, estimate(longest, MANY))))
 
     @property
     def listings(self) -> tuple[Listing, ...]:
@@ -128,12 +136,13 @@ class RegionSegment:
     """Work for all threads: the chunks of a phase are independent of each other, phases follow one another.
 
     `cost` is an estimate of the time on one core, in nanoseconds. `watched`: chunks look at the watch,
-    and are skipped if the step is to stop.
+    and are skipped if the step is to stop. `time`: the same estimate in a run, if sizes are open.
     """
 
     phases: tuple[tuple[Part, ...], ...]
     cost: float
     watched: bool = False
+    time: Size | None = None
 
     @property
     def committing(self) -> int:

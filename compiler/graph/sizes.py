@@ -20,6 +20,7 @@ from typing import Any
 MOST = (1 << 31) - 1  # the greatest value of a symbol
 OPEN_TEXT = "open<"  # how the text of a size begins: generated code that holds it takes it for a number
 NOMINAL = 64  # the value of a symbol in estimates, which must not depend on the sizes that come first
+MANY = 1024  # its value in estimates of work that several threads may share
 
 
 class Undecided(Exception):

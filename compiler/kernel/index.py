@@ -137,7 +137,7 @@ def affine(expr: Expr) -> Affine | None:
 
 def offset(buffer: Buffer, at: tuple[Expr, ...]) -> Affine:
     """The place of an element in its row-major buffer, counted in elements."""
-    if buffer.strides == (1,):
+    if len(buffer.shape) == 1:
         return linear(simplify_index(at[0]))
     flat = Affine()
     for position, stride in zip(at, buffer.strides, strict=True):
@@ -240,11 +240,15 @@ def _extremes(node: Expr, ends: Sequence[Extremes]) -> Extremes:
             low, high = ends[0]
             return None if low is None else low // n, None if high is None else high // n
         case Scalar("floormod", (dividend, Extent(size))) if any(
-            isinstance(e, Index) and same(e.extent, size) for e in walk(dividend)
+            isinstance(e, Index) and proven(_divides, size, e.extent) for e in walk(dividend)
         ):
-            return 0, size - 1
+            return 0, size - 1  # which is not negative, as a loop runs whose extent is a multiple
     least, most = bounds(node)
     return None if least == -math.inf else int(least), None if most == math.inf else int(most)
+
+
+def _divides(divisor: AnySize, size: AnySize) -> bool:
+    return isinstance(size, Size) and same(size // divisor * divisor, size)
 
 
 def _form(node: Expr) -> Affine:

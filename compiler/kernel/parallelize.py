@@ -41,7 +41,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
 from typing import TypeVar
 
-from staticgraph.compiler.graph.sizes import Size, estimate
+from staticgraph.compiler.graph.sizes import MANY, Size, estimate
 from staticgraph.compiler.kernel.cost import nanoseconds
 from staticgraph.compiler.kernel.dependence import accesses, conflict, reductions
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, identity, walk
@@ -70,12 +70,9 @@ S = TypeVar("S", bound=Stmt)
 
 _FEW = 16  # chunks: shorter ones are made until there are as many
 _MOST = 256  # chunks
-_MOST_OPEN = 32  # chunks of a loop with an open extent: of few iterations, most chunks have none
+_OPEN = 4, 32  # chunks of a loop with an open extent: of few iterations, most chunks have none
 _UNIT = 64  # iterations of a SIMD loop: no two chunks write to one cache line
 _MAIN = 0.8  # of the time of an iteration: one loop in it is nearly all there is
-
-
-MANY = 1024  # the value of a symbol in costs here: of a size at which it pays to share work
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +99,19 @@ def chunk_count(cost: float) -> int:
     """
     short, usual = int(cost / CPU.short_chunk_ns), int(cost / CPU.chunk_ns)
     return min(_MOST, max(1, min(_FEW, short), usual))
+
+
+def open_chunk_count(cost: float) -> int:
+    """The same if the extent of a loop is open, and `cost` is that of `MANY` iterations.
+
+    There may be fewer, so chunks are longer. A power of two, for then a share is found without a division.
+
+    >>> [open_chunk_count(cost) for cost in (2e3, 2e4, 1e5, 1e6, 1e8)]
+    [4, 4, 8, 32, 32]
+    """
+    fewest, most = _OPEN
+    usual = int(cost / CPU.chunk_ns)
+    return min(most, max(fewest, 1 << usual.bit_length() - 1 if usual else 1))
 
 
 def _passes_on(kernel: Kernel) -> bool:
@@ -194,9 +204,8 @@ class _Splitter:
             yield _whole(stmt)
             return
         stmt = _whole(stmt)
-        wanted = chunk_count(cost)
-        if any(isinstance(s, Loop) and isinstance(s.index.extent, Size) for s in statements((stmt,))):
-            wanted = min(wanted, _MOST_OPEN)
+        is_open = any(isinstance(s, Loop) and isinstance(s.index.extent, Size) for s in statements((stmt,)))
+        wanted = open_chunk_count(cost) if is_open else chunk_count(cost)
         shared = self.share_out(stmt, wanted)
         if reductions(stmt):
             yield from self.partial(stmt, *shared) if shared else (stmt,)

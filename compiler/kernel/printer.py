@@ -147,7 +147,7 @@ class _Names:
             case Index(name) | Local(name):
                 return name
             case Extent(size):
-                return f"({size})" if strength > _LOOSE and not str(size).isidentifier() else str(size)
+                return repr(size) if strength == _LOOSE or repr(size).isidentifier() else f"({size!r})"
             case Load(buffer, at):
                 return f"{buffer}[{', '.join(self.text(a) for a in at)}]"
             case Reduce(axes, combine, value):

@@ -42,7 +42,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 from typing import Any
 
-from staticgraph.compiler.graph.dtypes import int64
+from staticgraph.compiler.graph.dtypes import DType, int64
 from staticgraph.compiler.graph.sizes import Size, estimate, same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import (
@@ -59,11 +59,11 @@ from staticgraph.compiler.kernel.expr import (
 from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.lower_reductions import Nest, Placer
 from staticgraph.compiler.kernel.scalar import read
-from staticgraph.compiler.kernel.stmt import Buffer, If, Kernel, Loop, Share, Stmt, Store, rewrite
+from staticgraph.compiler.kernel.stmt import ALIGNMENT, Buffer, If, Kernel, Loop, Share, Stmt, Store, rewrite
 from staticgraph.compiler.support.dataclass import dataclass
 
 MOST_BLOCKS = 64  # of rows with sums of columns: each has partial sums, which are added in the end
-OPEN_BLOCKS = 8  # of rows whose number is open
+OPEN_BLOCKS = 8  # if the number of rows is open
 LEAST_ROWS = 16  # of a block with sums of columns: with fewer, to begin and to end it would take too long
 
 
@@ -85,20 +85,19 @@ def place_rows(
     if not sums:
         return Kernel(name, buffers, _looped(around, [s for n in nests for s in placer.nest(n, around)]))
     first, *others = around
-    columns = max(math.prod(estimate(i.extent) for i in nest.domain) for nest in sums)
-    most = math.prod(estimate(i.extent) for i in rows) // (LEAST_ROWS if columns > 1 else 1)
     if isinstance(first.extent, Size):
-        blocks = max(1, min(OPEN_BLOCKS, most))
-        block = Index("block", blocks)
+        block = Index("block", OPEN_BLOCKS)
     else:
-        long = _block_rows(first.extent, most)
+        columns = max(math.prod(i.extent for i in nest.domain) for nest in sums)
+        least = LEAST_ROWS if columns > 1 else 1
+        long = _block_rows(first.extent, math.prod(estimate(i.extent) for i in rows) // least)
         block, row = Index("block", -(-first.extent // long)), Index("row", long)
     parts = _Parts(rows, block, dict(buffers))
     finals = [parts.of(nest) for nest in sums]
     inside = [s for n in (*nests, *parts.steps) for s in placer.nest(n, (block, *around))]
     loops = _looped(others, inside)
     if isinstance(first.extent, Size):
-        loops = (Loop(first, loops, share=Share(block, blocks)),)
+        loops = (Loop(first, loops, share=Share(block, OPEN_BLOCKS)),)
     else:
         place: dict[Expr, Expr] = {first: block * row.extent + row}
         at = rewrite(loops, lambda e: simplify_index(substitute(e, place)))
@@ -130,6 +129,15 @@ def _block_rows(extent: int, most: int) -> int:
     return next(equal, -(-extent // most))
 
 
+def _aligned(columns: int, dtype: DType) -> int:
+    """Round a number of columns up, so that no vector of a row crosses a cache line.
+
+    Each sum waits for the store of the one before, which takes twice as long across a line.
+    """
+    unit = min(ALIGNMENT // dtype.size, 1 << (columns - 1).bit_length())
+    return -(-columns // unit) * unit
+
+
 @dataclass(slots=True)
 class _Parts:
     """The sums of each block: what begins them, what each row adds, and buffers for them."""
@@ -145,8 +153,7 @@ class _Parts:
         """`nest` with the sums of blocks in place of its reductions over all rows."""
         names = (f"c{n}" for n in itertools.count())
         columns: dict[Expr, Expr] = {
-            i: Const(0, int64) if same(i.extent, 1) else Index(next(names), i.extent)
-            for i in nest.domain
+            i: Const(0, int64) if same(i.extent, 1) else Index(next(names), i.extent) for i in nest.domain
         }
         stores = [
             Store(s.buffer, tuple(substitute(a, columns) for a in s.at), substitute(s.value, columns))
@@ -165,7 +172,10 @@ class _Parts:
         key = columns, reduce.combine, each
         if key not in self.names:
             self.names[key] = name = f"part{len(self.names)}"
-            shape = (self.block.extent, *(operator.index(c.extent) for c in columns))  # scratch is closed
+            sizes = [operator.index(c.extent) for c in columns]  # scratch is closed
+            if isinstance(self.rows[0].extent, Size) and len(sizes) == 1:
+                sizes = [_aligned(sizes[0], reduce.dtype)]
+            shape = (self.block.extent, *sizes)
             self.buffers[name] = Buffer(reduce.dtype, shape, written=True, shared=True)
             at = (self.block, *columns)
             more = Reduce(axes, reduce.combine, each) if axes else each

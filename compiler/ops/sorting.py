@@ -18,6 +18,7 @@ from staticgraph.compiler.graph.dtypes import FLOATING, REAL, UNSIGNED, DType, b
 from staticgraph.compiler.graph.errors import OperandError, require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, normalize_axis, shape_text
+from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local
 from staticgraph.compiler.kernel.form import Selection
@@ -83,7 +84,7 @@ def top_k(outs: tuple[Out, ...], input: View, *, k: int, sorted: bool = True) ->
 
     `sorted=False` allows any order in TF1; here it changes nothing.
     """
-    if k == 0 or math.prod(input.shape) == 0:
+    if k == 0 or same(math.prod(input.shape), 0):
         return ()
     row, column = counters(input.shape[:-1], "row"), Index("column", input.shape[-1])
     body = nested(row, _Heap(outs[0], outs[1], row, k).select(input), LoopKind.PARALLEL)

@@ -1,5 +1,7 @@
 """How many iterations go into one vector: as many as hide what a loop would wait for."""
 
+import math
+
 import pytest
 
 from staticgraph.compiler.codegen.llvm.lanes import choose_lanes
@@ -19,7 +21,7 @@ def lanes(extent: int, operations: int, sums: bool = False) -> int:
         value = value * float(n + 2)
     last = Update(total, value) if sums else Store("y", (i,), value)
     buffers = {name: Buffer(float32, (extent,), name == "y") for name in "xy"}
-    return choose_lanes(Loop(i, (last,), LoopKind.SIMD), buffers, TARGET)
+    return math.prod(choose_lanes(Loop(i, (last,), LoopKind.SIMD), buffers, TARGET))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """Kernels of open sizes: compiled once, right for every size, and nothing is touched around their buffers."""
 
 import functools
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -8,14 +10,30 @@ import pytest
 
 from staticgraph.compiler.codegen.abi import KernelCode
 from staticgraph.compiler.codegen.llvm.kernel import emit_phases
-from staticgraph.compiler.graph.sizes import AnySize, symbol
+from staticgraph.compiler.graph.dtypes import (
+    DType,
+    bfloat16,
+    bool_,
+    float16,
+    float32,
+    float64,
+    int8,
+    int32,
+    int64,
+    uint16,
+)
+from staticgraph.compiler.graph.sizes import AnySize, Undecided, symbol
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load
+from staticgraph.compiler.kernel.in_bounds import in_bounds
 from staticgraph.compiler.kernel.interpret import interpret
+from staticgraph.compiler.kernel.lower_reductions import place
 from staticgraph.compiler.kernel.parallelize import Chunked, chunked
 from staticgraph.compiler.kernel.peel import align
 from staticgraph.compiler.kernel.schedule_cpu import schedule
+from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, Store
 from staticgraph.compiler.kernel.verify import verify
 from staticgraph.runtime.cpu import jit as cpu_jit
-from tests.codegen.native import GUARD, guarded, inside, launch
+from tests.codegen.native import GUARD, guarded, inside, launch, stored
 from tests.kernel.cases import Arrays
 from tests.kernel.open_cases import OPEN_CASES, OpenCase
 
@@ -25,13 +43,15 @@ N, T = symbol("n"), symbol("t")
 
 
 def phases(case: OpenCase, vector_bytes: int) -> Chunked:
+    for nest in (*case.nests, *case.sums):
+        assert in_bounds(nest.stores, case.buffers) is nest.stores
     placed = case.placed()
     verify(placed)
     scheduled = schedule(placed, vector_bytes)
     verify(scheduled)
     split = chunked(scheduled, vector_bytes)
     aligned = tuple(replace(p, body=align(p.body, p.buffers, vector_bytes)) for p in split.phases)
-    for phase in aligned:
+    for phase in aligned if not placed.locals else ():  # chunks have such memory each for itself
         verify(phase)
     return Chunked(aligned, split.cost)
 
@@ -89,3 +109,115 @@ def test_one_kernel_for_all_sizes(name: str):
             shared = {k: np.empty(b.shape, b.dtype.numpy) for k, b in placed.shared.items()}
             interpret(placed, meant | shared, sizes=sizes)
             compare(found, {k: meant[k] for k in found}, f"{sizes}, interpreted")
+
+
+@pytest.mark.parametrize("name", OPEN_CASES)
+def test_the_closed_kernel_agrees(name: str):
+    case = OPEN_CASES[name](N, T)
+    for n in (2, 20):
+        sizes = {"n": n, "t": n + 2}
+        arrays = case.arrays(sizes, seed=n)
+        found = run(code(name, N, T), case, arrays, sizes)
+        closed = code(name, n, n + 2)
+        assert closed.sizes == ()
+        compare(found, run(closed, OPEN_CASES[name](n, n + 2), arrays, {}), f"{sizes}, closed")
+
+
+@pytest.mark.parametrize("vector_bytes", [16, 32])
+@pytest.mark.parametrize("name", ["vector", "bias_7", "row_maxima", "total", "softmax_10", "rows_with_sums"])
+def test_narrow_vectors(name: str, vector_bytes: int):
+    case = OPEN_CASES[name](N, T)
+    for n in (0, 1, 5, 16, 33):
+        arrays = case.arrays({"n": n, "t": n}, seed=n)
+        found = run(code(name, N, T, vector_bytes), case, arrays, {"n": n, "t": n})
+        compare(found, case.expected(arrays), f"{n}, {vector_bytes} bytes")
+
+
+@pytest.mark.parametrize("dtype", [bool_, int8, uint16, float16, bfloat16, int32, float64], ids=str)
+def test_every_length_of_tail(dtype: DType):
+    i = Index("i", N)
+    buffers = {"x": Buffer(dtype, (N,)), "y": Buffer(dtype, (N,), written=True)}
+    copy = place("copy", buffers, (i,), (Store("y", (i,), Load("x", (i,), dtype)),))
+    kernel = emit_phases([schedule(copy, 64)], cpu_jit.host())
+    case = OpenCase(buffers, (), lambda a: {"y": a["x"]})
+    for n in range(140):
+        x = np.random.default_rng(n).integers(0, 2, n).astype(stored(dtype, np.zeros(0, dtype.numpy)).dtype)
+        found = run(kernel, case, {"x": x, "y": np.zeros_like(x)}, {"n": n})
+        assert found["y"].tobytes() == x.tobytes(), n
+
+
+@pytest.mark.parametrize("name", ["column_sums_7", "total", "rows_with_sums", "largest"])
+def test_many_rows(name: str):
+    case, sizes = OPEN_CASES[name](N, T), {"n": 100_000, "t": 1}
+    arrays = case.arrays(sizes)
+    found = [run(code(name, N, T), case, arrays, sizes, order) for order in range(3)]
+    assert all(f[k].tobytes() == found[0][k].tobytes() for f in found for k in f)
+    exact = case.expected({k: a.astype(np.float64) for k, a in arrays.items()})
+    for key, value in found[0].items():
+        np.testing.assert_allclose(value, exact[key], rtol=1e-4, atol=1e-2, err_msg=key)
+
+
+@pytest.mark.parametrize(("values", "signal"), [(["0", "1", "17", "80"], False), (["17", "--more"], True)])
+def test_nothing_is_read_beyond_a_buffer(values: list[str], signal: bool):
+    command = [sys.executable, "-m", "tests.codegen.open_guarded", *values]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    last = done.stdout.splitlines()[-1:]
+    assert (done.returncode < 0) == signal, (done.returncode, last, done.stderr[-500:])
+    assert signal or done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("shape", "at", "about"),
+    [
+        ((4, N), (Index("i", 4), Index("j", N)), "the stride n"),
+        ((N,), (Const(0, int64),), "the position 0 in 0..n - 1"),
+        ((N,), (Index("i", 4),), "the position i in 0..n - 1"),
+        ((4,), (Index("i", N),), "the position i in 0..3"),
+        ((N,), (Load("k", (), int64),), "the position k[] in 0..n - 1"),
+    ],
+    ids=["stride", "first", "closed", "open", "data"],
+)
+def test_what_depends_on_sizes_is_undecided(shape: tuple[AnySize, ...], at: tuple[Expr, ...], about: str):
+    loops = tuple(i for i in at if isinstance(i, Index))
+    extents = tuple(i.extent for i in loops)
+    buffers = {
+        "x": Buffer(float32, shape),
+        "k": Buffer(int64, ()),
+        "y": Buffer(float32, extents, written=True),
+    }
+    stores = (Store("y", loops, Load("x", at, float32)),)
+    with pytest.raises(Undecided) as found:
+        schedule(place("case", buffers, loops, in_bounds(stores, buffers)), 64)
+    assert found.value.about == about
+
+
+def test_scratch_memory_is_closed():
+    i = Index("i", N)
+    buffers = {"x": Buffer(float32, (N,)), "own": Buffer(float32, (N,), written=True, local=True)}
+    with pytest.raises(Undecided):
+        emit_phases(
+            [Kernel("k", buffers, (Loop(i, (Store("own", (i,), Load("x", (i,), float32)),)),))],
+            cpu_jit.host(),
+        )
+
+
+def test_work_is_shared_out_if_rows_are_long():
+    chunks = {
+        name: [p.chunks for p in code(name, N, T).phases] for name in ("vector", "softmax_784", "total")
+    }
+    assert chunks["vector"] == [1]  # too little work in a usual number of rows
+    assert chunks["softmax_784"][0] >= 8
+    assert code("column_sums_784", N, T).phases[0].chunks >= 8
+
+
+def test_a_vector_of_whole_rows_has_no_tail():
+    (phase,) = code("elementwise_784", N, T).phases
+    assert "masked" not in phase.code.text  # 784 is a multiple of every number of lanes
+    (phase,) = code("elementwise_7", N, T).phases
+    assert "masked" in phase.code.text
+
+
+def test_equal_texts_take_different_sizes():
+    texts = [code("elementwise_7", size, T) for size in (N, N * 3, T)]
+    assert len({k.phases[0].code.name for k in texts}) == 1
+    assert [k.sizes for k in texts] == [(N * 7,), (N * 21,), (T * 7,)]

@@ -9,7 +9,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import DType, bool_, float32, float64, int32, int64
 from staticgraph.compiler.graph.sizes import AnySize, evaluate
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Reduce
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Reduce
 from staticgraph.compiler.kernel.lower_reductions import Nest, place
 from staticgraph.compiler.kernel.row_schedule import place_rows
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Store
@@ -30,10 +30,11 @@ class OpenCase:
     expected: Callable[[Arrays], Arrays]
     rows: tuple[Index, ...] = ()
     sums: tuple[Nest, ...] = ()
+    placed_as_rows: bool = False  # of which there is one
     integers: dict[str, int] = field(default_factory=dict)  # the number of values of a buffer of integers
 
     def placed(self) -> Kernel:
-        if self.rows:
+        if self.rows or self.placed_as_rows:
             return place_rows("case", dict(self.buffers), self.rows, self.nests, self.sums)
         (nest,) = self.nests
         return place("case", dict(self.buffers), nest.domain, nest.stores)
@@ -195,6 +196,176 @@ def rows_with_sums(n: AnySize, t: AnySize) -> OpenCase:
     return OpenCase(buffers, nests, expected, (i,), sums)
 
 
+def rows_in_scratch(n: AnySize, t: AnySize) -> OpenCase:
+    """A row of exp goes through memory of the kernel's own."""
+    i, j, r = Index("i0", n), Index("i1", 30), Index("r", 30)
+    row = loads("row")
+    buffers = {"x": array(n, 30), "y": result(n, 30), "row": Buffer(float32, (30,), True, local=True)}
+    nests = (
+        Nest((i, j), (Store("row", (j,), scalar.exp(x(i, j))),)),
+        Nest((i, j), (Store("y", (i, j), row(j) / Reduce((r,), "add", row(r))),)),
+    )
+
+    def expected(a: Arrays) -> Arrays:
+        e = np.exp(a["x"])
+        return {"y": e / e.sum(1, keepdims=True)}
+
+    return OpenCase(buffers, nests, expected, (i,))
+
+
+def rows_of_heads(n: AnySize, t: AnySize) -> OpenCase:
+    """Rows along two axes, and sums of their columns over both."""
+    i, k, j, c = Index("i0", n), Index("i1", 3), Index("i2", 7), Index("c", 7)
+    r, s = Index("r", n), Index("s", 3)
+    buffers = {"x": array(n, 3, 7), "y": result(n, 3, 7), "z": result(7)}
+    nests = (Nest((i, k, j), (Store("y", (i, k, j), x(i, k, j) * 2.0),)),)
+    sums = (Nest((c,), (Store("z", (c,), Reduce((r, s), "add", loads("y")(r, s, c))),)),)
+    return OpenCase(buffers, nests, lambda a: {"y": a["x"] * 2, "z": a["x"].sum((0, 1)) * 2}, (i, k), sums)
+
+
+def layer_norm(n: AnySize, t: AnySize) -> OpenCase:
+    i, j, r, s = Index("i0", n), Index("i1", 48), Index("r", 48), Index("s", 48)
+    mean = Reduce((r,), "add", x(i, r)) / 48.0
+    variance = Reduce((s,), "add", x(i, s) * x(i, s)) / 48.0 - mean * mean
+    value = (x(i, j) - mean) / scalar.sqrt(variance + 1e-3) * g(j) + h(j)
+
+    def expected(a: Arrays) -> Arrays:
+        v = a["x"]
+        normal = (v - v.mean(1, keepdims=True)) / np.sqrt(v.var(1, keepdims=True) + 1e-3)
+        return {"y": normal * a["g"] + a["h"], "z": v.mean(1)}
+
+    buffers = {"x": array(n, 48), "g": array(48), "h": array(48), "y": result(n, 48), "z": result(n)}
+    return _one(buffers, (i, j), expected, y=((i, j), value), z=((i,), mean))
+
+
+def transposed(n: AnySize, t: AnySize) -> OpenCase:
+    i, j, k = Index("i0", n), Index("i1", 5), Index("i2", 4)
+    buffers = {"x": array(n, 4, 5), "y": result(n, 5, 4)}
+    return _one(buffers, (i, j, k), lambda a: {"y": a["x"].transpose(0, 2, 1)}, y=((i, j, k), x(i, k, j)))
+
+
+def reshaped(n: AnySize, t: AnySize) -> OpenCase:
+    """Elements by their number among all."""
+    i = Index("i0", n * 12)
+    buffers = {"x": array(n, 3, 4), "y": result(n * 12)}
+    value = x(i // 12, i // 4 % 3, i % 4) * 2.0
+    return _one(buffers, (i,), lambda a: {"y": a["x"].reshape(-1) * 2}, y=((i,), value))
+
+
+def gathered(n: AnySize, t: AnySize) -> OpenCase:
+    i, j = Index("i0", n), Index("i1", 24)
+    row = scalar.cast(Load("rows", (i,), int32), int64)
+    clamped = scalar.maximum(scalar.minimum(row, 9), 0)
+    buffers = {"x": array(10, 24), "rows": array(n, dtype=int32), "y": result(n, 24)}
+    made = _one(buffers, (i, j), lambda a: {"y": a["x"][a["rows"]]}, y=((i, j), x(clamped, j)))
+    made.integers["rows"] = 10
+    return made
+
+
+def picked(n: AnySize, t: AnySize) -> OpenCase:
+    """One element of each row: in vector lanes, a gather."""
+    i = Index("i0", n)
+    column = scalar.maximum(scalar.minimum(Load("columns", (i,), int64), 4), 0)
+    buffers = {"x": array(n, 5), "columns": array(n, dtype=int64), "y": result(n)}
+    made = _one(
+        buffers,
+        (i,),
+        lambda a: {"y": a["x"][np.arange(len(a["columns"])), a["columns"]]},
+        y=((i,), x(i, column)),
+    )
+    made.integers["columns"] = 5
+    return made
+
+
+def reversed_rows(n: AnySize, t: AnySize) -> OpenCase:
+    i, j = Index("i0", n), Index("i1", 6)
+    buffers = {"x": array(n, 6), "y": result(n, 6)}
+    return _one(buffers, (i, j), lambda a: {"y": a["x"][::-1]}, y=((i, j), x(n - 1 - i, j)))
+
+
+def rolled(n: AnySize, t: AnySize) -> OpenCase:
+    i = Index("i0", n)
+    buffers = {"x": array(n), "y": result(n)}
+    return _one(buffers, (i,), lambda a: {"y": np.roll(a["x"], -3)}, y=((i,), x((i + 3) % n)))
+
+
+def argmax(n: AnySize, t: AnySize) -> OpenCase:
+    """The first place of the greatest element of each row."""
+    i, r, s = Index("i0", n), Index("r", 10), Index("s", 10)
+    places = scalar.select(scalar.eq(x(i, s), Reduce((r,), "maximum", x(i, r))), s, Const(10, int64))
+    buffers = {"x": array(n, 10), "y": result(n, dtype=int64)}
+    return _one(buffers, (i,), lambda a: {"y": a["x"].argmax(1)}, y=((i,), Reduce((s,), "minimum", places)))
+
+
+def column_means(n: AnySize, t: AnySize) -> OpenCase:
+    """The number of rows is a value."""
+    j, r = Index("i0", 9), Index("r", n)
+    buffers = {"x": array(n, 9), "y": result(9)}
+    count = scalar.cast(scalar.maximum(Const(1, int64), n), float32)
+    return _one(
+        buffers,
+        (j,),
+        lambda a: {"y": a["x"].sum(0) / max(len(a["x"]), 1)},
+        y=((j,), Reduce((r,), "add", x(r, j)) / count),
+    )
+
+
+def distances(n: AnySize, t: AnySize) -> OpenCase:
+    """Of every element of one array from all of another: a loop of an open extent in another one."""
+    i, r = Index("i0", n), Index("r", t)
+    buffers = {"x": array(n), "w": array(t), "y": result(n)}
+    value = Reduce((r,), "add", scalar.abs(x(i) - w(r)))
+    return _one(
+        buffers,
+        (i,),
+        lambda a: {"y": np.abs(a["x"][:, None] - a["w"]).sum(1)},
+        y=((i,), value),
+    )
+
+
+def side_by_side(n: AnySize, t: AnySize) -> OpenCase:
+    """Two results with nothing in common."""
+    i, j, k, r = Index("i0", n), Index("i1", 5), Index("k0", t), Index("r", 3)
+    buffers = {"x": array(n, 5), "w": array(t, 3), "y": result(n, 5), "z": result(t)}
+    return OpenCase(
+        buffers,
+        (
+            Nest((i, j), (Store("y", (i, j), x(i, j) * 2.0),)),
+            Nest((k,), (Store("z", (k,), Reduce((r,), "add", w(k, r))),)),
+        ),
+        lambda a: {"y": a["x"] * 2, "z": a["w"].sum(1)},
+        placed_as_rows=True,
+    )
+
+
+def one_after_the_other(n: AnySize, t: AnySize) -> OpenCase:
+    """Two arrays in one, as concatenation makes it."""
+    i, k, j = Index("i0", n), Index("k0", t), Index("i1", 3)
+    buffers = {"x": array(n, 3), "w": array(t, 3), "y": result(n + t, 3)}
+    return OpenCase(
+        buffers,
+        (
+            Nest((i, j), (Store("y", (i, j), x(i, j)),)),
+            Nest((k, j), (Store("y", (k + n, j), w(k, j)),)),
+        ),
+        lambda a: {"y": np.concatenate([a["x"], a["w"]])},
+        placed_as_rows=True,
+    )
+
+
+def both_in_one(n: AnySize, t: AnySize) -> OpenCase:
+    """An axis of two open ones that were made one."""
+    i, j, r = Index("i0", n * t), Index("i1", 6), Index("r", 6)
+    buffers = {"x": array(n * t, 6), "w": array(6), "y": result(n * t, 6)}
+    value = x(i, j) - Reduce((r,), "maximum", x(i, r)) + w(j)
+    return _one(
+        buffers,
+        (i, j),
+        lambda a: {"y": a["x"] - a["x"].max(1, keepdims=True) + a["w"]},
+        y=((i, j), value),
+    )
+
+
 OPEN_CASES: dict[str, Callable[[AnySize, AnySize], OpenCase]] = {
     "elementwise_7": elementwise(7),
     "elementwise_784": elementwise(784),
@@ -216,4 +387,19 @@ OPEN_CASES: dict[str, Callable[[AnySize, AnySize], OpenCase]] = {
     "softmax_784": softmax(784),
     "centred_columns": centred_columns,
     "rows_with_sums": rows_with_sums,
+    "rows_in_scratch": rows_in_scratch,
+    "rows_of_heads": rows_of_heads,
+    "layer_norm": layer_norm,
+    "transposed": transposed,
+    "reshaped": reshaped,
+    "gathered": gathered,
+    "picked": picked,
+    "reversed_rows": reversed_rows,
+    "rolled": rolled,
+    "argmax": argmax,
+    "column_means": column_means,
+    "distances": distances,
+    "side_by_side": side_by_side,
+    "one_after_the_other": one_after_the_other,
+    "both_in_one": both_in_one,
 }

@@ -29,7 +29,7 @@ from staticgraph.compiler.codegen.gemm.epilogue import Epilogue, with_formulas
 from staticgraph.compiler.codegen.gemm.loops import SIZE, Cursor, each, parameters
 from staticgraph.compiler.codegen.gemm.micro_kernel import Spans, Stream, Tile, column_sums, micro_kernel
 from staticgraph.compiler.codegen.gemm.pack import pack, pack_span, packing
-from staticgraph.compiler.codegen.gemm.plan import OPEN_SCALE, GemmPlan, adding_plan, nanoseconds, plan
+from staticgraph.compiler.codegen.gemm.plan import GemmPlan, adding_plan, nanoseconds, plan
 from staticgraph.compiler.codegen.gemm.rows import row_sums
 from staticgraph.compiler.codegen.gemm.scratch import Packed
 from staticgraph.compiler.codegen.gemm.split_k import slice_sums, sliced
@@ -37,6 +37,7 @@ from staticgraph.compiler.codegen.gemm.tiles import Along, PanelRun, TileRun
 from staticgraph.compiler.codegen.gemm.transpose_b import turned
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.codegen.target import CpuTarget
+from staticgraph.compiler.graph.sizes import MANY, NOMINAL
 from staticgraph.compiler.kernel.contraction import Access, Contraction, Limit, Slices, closed
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.support.dataclass import dataclass
@@ -52,7 +53,7 @@ def emit(contraction: Contraction, target: CpuTarget, choice: Choice = NO_CHOICE
     with any choice.
     """
     contraction = with_formulas(contraction, target)
-    cost = nanoseconds(contraction) * (OPEN_SCALE if contraction.sizes else 1)
+    cost = nanoseconds(contraction) * (MANY / NOMINAL if contraction.sizes else 1)
     before: tuple[Phase, ...] = ()
     reserved = 0
     if turn := turned(contraction, target):

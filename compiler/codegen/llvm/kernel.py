@@ -24,9 +24,10 @@ from staticgraph.compiler.codegen.llvm.lanes import choose_lanes, horizontal, wa
 from staticgraph.compiler.codegen.llvm.scalar import apply
 from staticgraph.compiler.codegen.llvm.site import Site
 from staticgraph.compiler.codegen.llvm.text import Code, Emitter, register_type, vector
+from staticgraph.compiler.codegen.llvm.trip_count import TripCounts
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import bool_
-from staticgraph.compiler.graph.sizes import AnySize, Size, same
+from staticgraph.compiler.graph.sizes import Size, same
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, identity
 from staticgraph.compiler.kernel.lower_functions import approximate
 from staticgraph.compiler.kernel.stmt import (
@@ -102,6 +103,7 @@ class _KernelEmitter:
         self._target = target
         self._emitter = Emitter(contract)
         self._printer = ExprPrinter(self._emitter, 1, self._load, sizes)
+        self._trips = TripCounts(self._printer)
         pointers = {name: f"%b{k}" for k, name in enumerate(kernel.arguments)}
         for block in ("shared", "private"):
             for name, start in _scratch(kernel, block == "shared")[0].items():
@@ -194,7 +196,7 @@ class _KernelEmitter:
                 for local, text in final:
                     self._assign(local, text)
             return
-        first, after = self._bounds(loop, self._printer.extent(index.extent))
+        first, after = self._trips.bounds(loop, self._printer.extent(index.extent))
         self._nonempty(loop, first, after, lambda: self._iterations(loop, first, after))
 
     def _iterations(self, loop: Loop, first: str, after: str) -> None:
@@ -202,7 +204,11 @@ class _KernelEmitter:
         index, body = loop.index, loop.body
         carried = self._carried(body)
         self._printer.forget(self._stores(body))
-        with self._emitter.loop(first, after, 1, self._initial(carried)) as values, self._inside(body):
+        exact = isinstance(index.extent, Size)
+        with (
+            self._emitter.loop(first, after, 1, self._initial(carried), exact) as values,
+            self._inside(body),
+        ):
             self._printer.bind(index, LlvmValue(values.index, 1, self._emitter.level))
             self._assign_all(carried, values.carried)
             self._statements(body)
@@ -212,29 +218,9 @@ class _KernelEmitter:
     def _nonempty(self, loop: Loop, first: str, after: str, write: Callable[[], None]) -> None:
         """The code that `write` writes, guarded if the extent of `loop` is open."""
         if isinstance(loop.index.extent, Size):
-            self._guarded(self._emitter.value(f"icmp slt i64 {first}, {after}"), loop.body, write)
+            self._guarded(self._trips.some(first, after), loop.body, write)
         else:
             write()
-
-    def _bounds(self, loop: Loop, extent: str) -> tuple[str, str]:
-        """The first iteration that a loop runs and the one after the last, of the first `extent`."""
-        share, emitter, iterations = loop.share, self._emitter, loop.index.extent
-        if share is None:
-            return "0", extent
-        if isinstance(iterations, Size):
-            units = self._once(f"udiv i64 {self._printer.extent(iterations)}, {share.unit}")
-        else:
-            units = str(iterations // share.unit)
-        part = self._printer.value(share.part).text
-        following = emitter.value(f"add nuw nsw i64 {part}, 1")
-
-        def first(part: str) -> str:
-            before = emitter.value(f"mul nuw nsw i64 {part}, {units}")
-            whole = emitter.value(f"udiv i64 {before}, {share.count}")
-            return emitter.value(f"mul nuw nsw i64 {whole}, {share.unit}")
-
-        last = emitter.value(f"icmp eq i64 {following}, {share.count}")
-        return first(part), emitter.value(f"select i1 {last}, i64 {extent}, i64 {first(following)}")
 
     def _if(self, condition: Expr, body: tuple[Stmt, ...]) -> None:
         test = self._printer.value(condition)
@@ -333,12 +319,13 @@ class _KernelEmitter:
 
     def _simd(self, loop: Loop) -> None:
         printer, emitter, index, body = self._printer, self._emitter, loop.index, loop.body
-        lanes = choose_lanes(loop, self._kernel.buffers, self._target)
+        one, registers = choose_lanes(loop, self._kernel.buffers, self._target)
+        lanes = one * registers
         if loop.share is not None:
             lanes = math.gcd(lanes, loop.share.unit)  # so that shares begin and end with whole vectors
         extent = index.extent
         whole, rest = (extent // lanes * lanes, extent % lanes) if isinstance(extent, int) else (0, 0)
-        bounds = self._bounds(loop, str(whole) if isinstance(extent, int) else self._whole(extent, lanes))
+        bounds = self._trips.bounds(loop, self._trips.whole(extent, lanes))
         reduced = self._reductions(body)
         before = [printer.vector(local) for local in reduced]
         self._lane_index, self._light, printer.lanes = index, waits_for_memory(body), lanes
@@ -347,7 +334,8 @@ class _KernelEmitter:
         carried = list(reduced)
         printer.forget(self._stores(body))
         if isinstance(extent, Size):
-            self._open_vectors(loop, bounds, carried)
+            self._open_vectors(loop, max(1, lanes // one), bounds, reduced)
+            lanes = printer.lanes
         elif whole > lanes:
             with emitter.loop(*bounds, lanes, self._initial(carried)) as values, self._inside(body):
                 self._assign_all(carried, values.carried)
@@ -373,51 +361,46 @@ class _KernelEmitter:
             total = horizontal(Site(emitter, local.dtype, lanes), combine, text)
             self._assign(local, apply(Site(emitter, local.dtype, 1), combine, start, total))
 
-    def _open_vectors(self, loop: Loop, bounds: tuple[str, str], carried: list[Local]) -> None:
-        """A loop of an open extent: its whole vectors, which are within `bounds`, and one for the rest.
+    def _open_vectors(
+        self, loop: Loop, registers: int, bounds: tuple[str, str], reduced: dict[Local, str]
+    ) -> None:
+        """A loop of an open extent: vectors of so many `registers`, those of one, and one for what is left.
 
-        There may be no whole vector, or no rest.
+        Those of all registers are within `bounds`, the others belong to the last share. There may be none.
         """
-        emitter, lanes, extent = self._emitter, self._printer.lanes, loop.index.extent
+        printer, emitter, trips, extent = self._printer, self._emitter, self._trips, loop.index.extent
+        lanes, carried = printer.lanes, list(reduced)
 
-        def vectors() -> None:
-            with emitter.loop(*bounds, lanes, self._initial(carried)) as values, self._inside(loop.body):
+        def vectors(first: str, after: str) -> None:
+            start = self._initial(carried)
+            with (
+                emitter.loop(first, after, printer.lanes, start, exact=True) as values,
+                self._inside(loop.body),
+            ):
                 self._assign_all(carried, values.carried)
                 values.next = self._lanes(loop.body, carried, values.index)
             self._assign_all(carried, values.next)
 
-        self._guarded(emitter.value(f"icmp slt i64 {bounds[0]}, {bounds[1]}"), loop.body, vectors)
-        if same(extent % lanes, 0):
-            return
-        whole, rest = self._whole(extent, lanes), self._rest(extent, lanes)
-        some = emitter.value(f"icmp ne i64 {rest}, 0")
-        if loop.share is not None:
-            part = self._printer.value(loop.share.part).text
-            last = emitter.value(f"icmp eq i64 {part}, {loop.share.count - 1}")
-            some = emitter.value(f"and i1 {last}, {some}")
-
-        def remaining() -> None:
-            self._mask = _Mask(memory.lanes_before(emitter, rest, lanes), guards=False)
-            self._lanes(loop.body, carried, whole)
+        def left() -> None:
+            mask = memory.lanes_before(emitter, trips.rest(extent, printer.lanes), printer.lanes)
+            self._mask = _Mask(mask, guards=False)
+            self._lanes(loop.body, carried, trips.whole(extent, printer.lanes))
             self._mask = None
 
-        self._guarded(some, loop.body, remaining)
-
-    def _whole(self, extent: AnySize, lanes: int) -> str:
-        """The iterations of an open extent that are in whole vectors."""
-        return self._once(f"and i64 {self._printer.extent(extent)}, {-lanes}")
-
-    def _rest(self, extent: AnySize, lanes: int) -> str:
-        return self._once(f"and i64 {self._printer.extent(extent)}, {lanes - 1}")
-
-    def _once(self, text: str) -> str:
-        """The result of an instruction on parameters, at the beginning of the function."""
-        known = self._printer.find(text)
-        if known is None:
-            with self._emitter.at(0):
-                known = LlvmValue(self._emitter.value(text))
-            self._printer.bind(text, known)
-        return known.text
+        self._guarded(trips.some(*bounds), loop.body, lambda: vectors(*bounds))
+        if registers > 1 and not same(extent % lanes, 0):
+            one = lanes // registers
+            folded = [
+                horizontal(Site(emitter, local.dtype, lanes), combine, printer.vector(local), one)
+                for local, combine in reduced.items()
+            ]
+            printer.lanes = one
+            self._assign_all(carried, folded)
+            between = trips.whole(extent, lanes), trips.whole(extent, one)
+            self._guarded(trips.some(*between, loop.share), loop.body, lambda: vectors(*between))
+        if not same(extent % printer.lanes, 0):
+            end = trips.whole(extent, printer.lanes), printer.extent(extent)
+            self._guarded(trips.some(*end, loop.share), loop.body, left)
 
     def _lanes(self, body: tuple[Stmt, ...], carried: list[Local], first: str) -> list[str]:
         """`body` for a vector of iterations that begins with number `first`."""

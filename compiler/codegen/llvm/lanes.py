@@ -18,9 +18,11 @@ _REGISTERS = 4  # per value, where it would wait for itself or for a long chain 
 _CHAIN, _MOST = 12, 200  # operations: fewer wait for memory, and more have too many values for registers
 
 
-def choose_lanes(loop: Loop, buffers: dict[str, Buffer], target: CpuTarget) -> int:
-    """A power of two: one register per value, or several, where a sum would wait for itself, or a function
-    for one operation after the other.
+def choose_lanes(loop: Loop, buffers: dict[str, Buffer], target: CpuTarget) -> tuple[int, int]:
+    """The lanes of a register and the registers per value, both powers of two.
+
+    There are several registers where a sum would wait for itself, or a function for one operation after the
+    other.
 
     A vector of four registers is four independent vectors to the processor, so it hides the latency of the
     operations as unrolling would, in the same number of lines.
@@ -32,7 +34,7 @@ def choose_lanes(loop: Loop, buffers: dict[str, Buffer], target: CpuTarget) -> i
     registers = _REGISTERS
     while registers > 1 and -(-vectors // registers) * registers > _WASTE * vectors:
         registers //= 2
-    return lanes * registers if waits and cost <= _MOST else lanes
+    return lanes, registers if waits and cost <= _MOST else 1
 
 
 def waits_for_memory(body: tuple[Stmt, ...]) -> bool:
@@ -40,10 +42,10 @@ def waits_for_memory(body: tuple[Stmt, ...]) -> bool:
     return _operations(body) < _CHAIN
 
 
-def horizontal(site: Site, combine: str, partial: str) -> str:
-    """The partial results of all lanes combined, one half with the other until one is left."""
+def horizontal(site: Site, combine: str, partial: str, left: int = 1) -> str:
+    """The partial results of all lanes combined, one half with the other until so many are `left`."""
     element, lanes, emitter = register_type(site.dtype), site.lanes, site.emitter
-    while lanes > 1:
+    while lanes > left:
         kind, half = vector(element, lanes), lanes // 2
         parts = []
         for start in (0, half):

@@ -42,6 +42,7 @@ from staticgraph.compiler.codegen.llvm.text import Code, Emitter
 from staticgraph.compiler.codegen.native.dispatch_layout import UNSOUND
 from staticgraph.compiler.codegen.native.watch import WatchState
 from staticgraph.compiler.graph.sizes import AnySize, Size
+from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
 
 _LIMIT = 128  # instructions of a function
@@ -117,6 +118,19 @@ class _Stopping:
 def _segment(writer: _Function, segment: Segment, pool: BufferRef, stopping: _Stopping) -> None:
     private = writer.pointer(stopping.private)
     match segment:
+        case RegionSegment(phases, time=Size() as time) if segment.parallel:
+            # There are chunks for many rows. With few, they are not worth another thread.
+            alone, shared, done = writer.label(), writer.label(), writer.label()
+            little = writer.value(f"icmp slt i64 {writer.number(time)}, {int(CPU.region_ns)}")
+            with writer.scope():
+                writer.branch_if(little, alone, shared)
+                writer.start(alone)
+                _in_order(writer, [w for parts in phases for part in parts for w in part.work], private)
+                writer.branch(done)
+                writer.start(shared)
+                _run(writer, segment, pool, stopping)
+                writer.branch(done)
+                writer.start(done)
         case RegionSegment() if segment.parallel:
             _run(writer, segment, pool, stopping)
         case RegionSegment(phases):
@@ -285,11 +299,16 @@ def _run(writer: _Function, region: RegionSegment, pool: BufferRef, stopping: _S
     work = writer.define(function, "ptr %table, i64 %phase, i64 %chunk, ptr %private")
     counts = ", ".join(f"i16 {n}" for n in region.chunks)
     writer.need(f"@counts_{work} = internal constant [{len(cases)} x i16] [{counts}]")
+    cost, together = str(round(region.cost)), str(region.together)
+    if region.time is not None:
+        cost = writer.number(region.time)
+        at_once = writer.value(f"udiv i64 {int(CPU.claimed_ns * sum(region.chunks))}, {cost}")
+        together = writer.call("i64", "llvm.umax.i64", ("i64", at_once), ("i64", "1"))
     address = writer.pointer(pool)
     run = writer.value(f"load ptr, ptr {address}, align 8")
     writer.line(
         f"call void {run}(ptr {address}, ptr @{work}, ptr %table, ptr @counts_{work}, i64 {len(cases)}, "
-        f"ptr {private}, i64 {round(region.cost)}, i64 {region.together})"
+        f"ptr {private}, i64 {cost}, i64 {together})"
     )
     if region.watched:
         return_if_skipped(writer, writer.base(stopping.watch.slot))

@@ -219,11 +219,17 @@ class Emitter:
 
     @contextmanager
     def loop(
-        self, start: int | str, stop: int | str, step: int = 1, carried: Sequence[tuple[str, str]] = ()
+        self,
+        start: int | str,
+        stop: int | str,
+        step: int = 1,
+        carried: Sequence[tuple[str, str]] = (),
+        exact: bool = False,
     ) -> Iterator[LoopValues]:
         """A loop `for index in range(start, stop, step)` that runs at least once; the test comes last.
 
-        `carried` are pairs of type and initial value. The index is an i64.
+        `carried` are pairs of type and initial value. The index is an i64. `exact`: it meets `stop`, so that
+        LLVM sees how often a loop runs whose `stop` is no number.
         """
         head, done = self.label(), self.label()
         index, following = self.reserve(), self.reserve()
@@ -237,7 +243,7 @@ class Emitter:
                 )
             latch = self.block
             self.line(f"{following} = add nuw nsw i64 {index}, {step}")
-            again = self.value(f"icmp slt i64 {following}, {stop}")
+            again = self.value(f"icmp {'ne' if exact else 'slt'} i64 {following}, {stop}")
             self.branch_if(again, head, done)
             # Only now is the block before the loop complete: hoisted code may have brought branches of its
             # own.

@@ -1,0 +1,64 @@
+"""Trip counts and bounds of loops: numbers, or values computed of open sizes and shares at run time."""
+
+from __future__ import annotations
+
+from staticgraph.compiler.codegen.llvm.expr import ExprPrinter, LlvmValue
+from staticgraph.compiler.graph.sizes import AnySize, Size
+from staticgraph.compiler.kernel.stmt import Loop, Share
+
+
+class TripCounts:
+    """Prints the bounds of loops. What depends on sizes alone is computed once, as the function begins."""
+
+    def __init__(self, printer: ExprPrinter) -> None:
+        self._printer = printer
+
+    def bounds(self, loop: Loop, extent: str) -> tuple[str, str]:
+        """The first iteration that a loop runs and the one after the last, of the first `extent`."""
+        share, emitter, iterations = loop.share, self._printer.emitter, loop.index.extent
+        if share is None:
+            return "0", extent
+        if isinstance(iterations, Size):
+            units = self._once(f"udiv i64 {self._printer.extent(iterations)}, {share.unit}")
+        else:
+            units = str(iterations // share.unit)
+        part = self._printer.value(share.part).text
+        following = emitter.value(f"add nuw nsw i64 {part}, 1")
+
+        def first(part: str) -> str:
+            before = emitter.value(f"mul nuw nsw i64 {part}, {units}")
+            whole = emitter.value(f"udiv i64 {before}, {share.count}")
+            return emitter.value(f"mul nuw nsw i64 {whole}, {share.unit}")
+
+        last = emitter.value(f"icmp eq i64 {following}, {share.count}")
+        return first(part), emitter.value(f"select i1 {last}, i64 {extent}, i64 {first(following)}")
+
+    def whole(self, extent: AnySize, lanes: int) -> str:
+        """The iterations in whole vectors. The number of lanes is a power of two."""
+        if isinstance(extent, Size):
+            return self._once(f"and i64 {self._printer.extent(extent)}, {-lanes}")
+        return str(extent // lanes * lanes)
+
+    def rest(self, extent: AnySize, lanes: int) -> str:
+        """The iterations that are not in whole vectors."""
+        if isinstance(extent, Size):
+            return self._once(f"and i64 {self._printer.extent(extent)}, {lanes - 1}")
+        return str(extent % lanes)
+
+    def some(self, first: str, after: str, share: Share | None = None) -> str:
+        """A condition: there are iterations from `first` on, before `after`, and `share` is the last one."""
+        emitter = self._printer.emitter
+        found = emitter.value(f"icmp slt i64 {first}, {after}")
+        if share is None:
+            return found
+        last = emitter.value(f"icmp eq i64 {self._printer.value(share.part).text}, {share.count - 1}")
+        return emitter.value(f"and i1 {last}, {found}")
+
+    def _once(self, text: str) -> str:
+        """The result of an instruction on sizes."""
+        known = self._printer.find(text)
+        if known is None:
+            with self._printer.emitter.at(0):
+                known = LlvmValue(self._printer.emitter.value(text))
+            self._printer.bind(text, known)
+        return known.text
