@@ -118,9 +118,10 @@ class _Lowering:
 
     def spare_arena(self) -> None:
         """If the arena is large, rematerialise values that take little time beside the step's arithmetic."""
-        if sum(map(estimate, self.sizes.values())) > LARGE_ARENA:
+        sizes = {stored: estimate(size) for stored, size in self.sizes.items()}
+        if sum(sizes.values()) > LARGE_ARENA:
             traffic = _flops(self.function.nodes) * _BYTES_PER_FLOP
-            self.groups = [item.group for item in spared(self._items(), self.sizes, traffic)]
+            self.groups = [item.group for item in spared(self._items(), sizes, traffic)]
 
     def _items(self) -> list[Candidate]:
         changed = {*self.overwritten, *self.overwritten.values()}

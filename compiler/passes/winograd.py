@@ -24,6 +24,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import DType, float32, float64
 from staticgraph.compiler.graph.function import Function, Node, Value, transform
 from staticgraph.compiler.graph.opdef import ops, recording
+from staticgraph.compiler.graph.sizes import is_open
 from staticgraph.compiler.passes.map_rows import RowLoops
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -99,6 +100,8 @@ def _replaceable(node: Node) -> _Convolution | None:
     steps = {*attrs.get("strides", (1,)), *attrs["dilations"]}
     if y.dtype not in (float32, float64) or w.rank != 4 or w.shape[:2] != (3, 3) or steps != {1}:
         return None
+    if is_open(y.shape):
+        return None  # all images at once would leave the cache: slower than the convolution as it stands
     (channels, outputs), before = w.shape[2:], attrs["before"]
     if node.op.name == "conv_spread":
         channels, outputs, before = outputs, channels, tuple(2 - b for b in before)

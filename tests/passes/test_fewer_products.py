@@ -9,6 +9,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.function import Function, Value
 from staticgraph.compiler.graph.interpret import interpret
+from staticgraph.compiler.graph.sizes import symbol
 from staticgraph.compiler.passes.winograd import fewer_products
 from staticgraph.runtime.cpu.executable import evaluate
 
@@ -158,3 +159,14 @@ def test_equal_layers_share_the_body_of_their_loops(
     values = [rng.normal(size=p.shape).astype("float32") / 16 for p in function.params]
     (wanted,) = interpret(function, dict(zip(function.params, values, strict=True)))
     np.testing.assert_allclose(evaluate(function, values)[0], wanted, rtol=1e-3, atol=1e-5)
+
+
+def test_an_open_number_of_images_stays_a_convolution() -> None:
+    """All at once they would leave the cache."""
+    build = Builder()
+    x, w = (
+        build.parameter("x", "float32", (symbol("n"), 8, 8, C)),
+        build.parameter("w", "float32", (3, 3, C, C)),
+    )
+    function = Function((x, w), (convolution("conv_windows", x, w, (8, 8), (1, 1)),))
+    assert fewer_products(function) is function

@@ -51,10 +51,7 @@ def sliced(c: Contraction, plan: GemmPlan, reserved: int = 0) -> Sliced | None:
     wanted = chunks_wanted(nanoseconds(c))
     least = -(-wanted // plan.grid.chunks)
     if least <= 2:
-        results = math.prod(map(closed, c.outer)) * c.row_count * c.column_count
-        once = c.size(c.a) + c.size(c.b) + 2 * _EVEN * results
-        pays = c.depth >= _EVEN * _SHALLOW or c.size(c.b) >= _HEAVY * results
-        least = _EVEN if plan.read > _MUCH * once and pays else 1
+        least = _EVEN if _reads_less(c, plan) else 1
     found = _cut(c, least) if least > 1 else None
     if found is None:
         return None
@@ -83,9 +80,19 @@ def sliced(c: Contraction, plan: GemmPlan, reserved: int = 0) -> Sliced | None:
     return Sliced(partial, rest, scratch.shared)
 
 
+def _reads_less(c: Contraction, plan: GemmPlan) -> bool:
+    """True if chunks of a long sum read much less than those of the result."""
+    results = math.prod(map(closed, c.outer)) * c.row_count * c.column_count
+    once = c.size(c.a) + c.size(c.b) + 2 * _EVEN * results
+    pays = c.depth >= _EVEN * _SHALLOW or c.size(c.b) >= _HEAVY * results
+    return plan.read > _MUCH * once and pays
+
+
 def _open_slices(c: Contraction, plan: GemmPlan, reserved: int) -> Sliced | None:
     """`c` with the open index of its sum cut into slices, if the tiles do not give enough chunks."""
     least = -(-open_chunks(c) // plan.grid.chunks)
+    if _reads_less(c, plan):
+        least = _EVEN
     if least <= 2:
         return None
     index = Index("slices", min(least, _EVEN))
