@@ -13,6 +13,7 @@ from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen import abi
 from staticgraph.compiler.codegen.listing import LaunchCode
 from staticgraph.compiler.codegen.llvm.clock import Clock, clock_of
+from staticgraph.compiler.codegen.llvm.step import OpenNumbers
 from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.emit_step import TimeTable, Written, walk, write
@@ -22,6 +23,7 @@ from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.kernel.digest import digest
 from staticgraph.compiler.kernel.stmt import Kernel, structure
+from staticgraph.compiler.lower.closed import closed_program
 from staticgraph.compiler.lower.interpret_initializers import by_meaning, runs_once
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.memory_use import ADDRESSABLE, MemoryUse, does_not_fit, memory_use
@@ -95,6 +97,10 @@ class Compiled(CompiledStep):
     def at(self, values: Mapping[str, int]) -> Compiled:
         """The same for values of the open sizes: with the same code."""
         return replace(self, step=self.step.at(values), program=self.program.at(values))
+
+    def closed(self, values: Mapping[str, int]) -> Compiled:
+        """The same with all sizes known, also in the loops of kernels: to be looked at."""
+        return replace(self.at(values), program=closed_program(self.program, values))
 
     @property
     def shared(self) -> int:
@@ -190,7 +196,9 @@ def timed(compiled: Compiled, clock: Clock) -> tuple[Written, TimeTable]:
         return found
 
     times = TimeTable(clock)
-    return write(compiled.program, code_of, times=times, whole=0, looks=clock), times
+    numbers = OpenNumbers(compiled.program.numbers_slot, {size: n for n, size in enumerate(compiled.sizes)})
+    program, looks = compiled.program, clock
+    return write(program, code_of, times=times, whole=0, looks=looks, numbers=numbers), times
 
 
 def _coded(

@@ -70,7 +70,9 @@ class OpenShapes:
 def open_shapes(
     feeds: Sequence[Tensor], shapes: Sequence[Sequence[int]], closed: Sequence[int] = ()
 ) -> OpenShapes | None:
-    """Return the shapes of feeds with a symbol for each size that the graph leaves open; None if none is.
+    """Return the shapes of feeds with a symbol for each size that the graph leaves open.
+
+    None if none is, or if a size is too large for a symbol.
 
     Args:
         feeds: The fed tensors.
@@ -87,7 +89,8 @@ def open_shapes(
                 if n is None:
                     shape[axis], count = symbol(f"n{count}"), count + 1
         found.append(tuple(shape))
-    return OpenShapes(tuple(found)) if count else None
+    made = OpenShapes(tuple(found))
+    return made if count and made.values(shapes) is not None else None
 
 
 def is_pair(undecided: Undecided) -> bool:

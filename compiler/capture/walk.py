@@ -21,6 +21,7 @@ from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.errors import InvalidArgumentError, RuleError, layout, refused
 from staticgraph.compiler.graph.function import Value, as_outputs
 from staticgraph.compiler.graph.shapes import Shape, TensorType
+from staticgraph.compiler.graph.sizes import Undecided, is_open, same
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.compiler.support.dataclass import dataclass
@@ -103,6 +104,10 @@ class Walk:
     def _overridden(self, tensor: Tensor, value: Value) -> Value:
         """Return what is fed in place of a computed value. Derivatives flow into the computed value."""
         fed = self.feeds.params[tensor]
+        if fed.rank == value.rank and is_open((*fed.shape, *value.shape)):
+            for pair in zip(fed.shape, value.shape, strict=True):
+                if not same(*pair):
+                    raise Undecided(f"the shape of what is fed for {tensor.name}", pair)
         if fed.type != value.type:
             text = (
                 f"{tensor.name} is fed as {fed.type} and computed as {value.type}, so a derivative "

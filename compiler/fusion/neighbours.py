@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from staticgraph.compiler.fusion.group import Fusion, Group, is_alias, is_control
 from staticgraph.compiler.graph.function import Value
+from staticgraph.compiler.graph.sizes import same_shape
 from staticgraph.compiler.support.dataclass import dataclass
 
 
@@ -50,7 +51,7 @@ def _reason(fusion: Fusion, maker: Group, reader: Group, value: Value) -> str:
     if not (maker.is_loops and reader.is_loops):
         return why
     loops = [tuple(i.extent for i in group.domain) for group in (maker, reader)]
-    if loops[0] != loops[1]:
+    if not same_shape(*loops):
         sizes = [" × ".join(map(str, each)) or "one element" for each in loops]
         return f"{why}; the loops differ, over {sizes[0]} and {sizes[1]}"
     if maker.contraction is not None or reader.contraction is not None:

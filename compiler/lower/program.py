@@ -75,6 +75,14 @@ class HostCall:
     outputs: tuple[tuple[Ref, TensorType], ...]
     node: Node
 
+    def at(self, values: Mapping[str, int]) -> HostCall:
+        """The same call for values of the open sizes."""
+        inputs, outputs = (
+            tuple((Ref(ref.slot, evaluate(ref.offset, values)), type.at(values)) for ref, type in some)
+            for some in (self.inputs, self.outputs)
+        )
+        return replace(self, inputs=inputs, outputs=outputs)
+
 
 @dataclass(frozen=True, slots=True)
 class Inner:
@@ -248,7 +256,6 @@ class Program:
         """The same program for values of the open sizes, as far as its caller sees it."""
         return replace(
             self,
-            instructions=tuple(_at(instruction, values) for instruction in self.instructions),
             arguments=tuple(type.at(values) for type in self.arguments),
             results=tuple(type.at(values) for type in self.results),
             arena=evaluate(self.arena, values),
@@ -266,16 +273,6 @@ def _stops(instruction: Instruction) -> bool:
         case LoopInstruction() | Branch():
             return may_stop(instruction.node, (inner.program for inner in inner_programs(instruction)))
     return False
-
-
-def _at(instruction: Instruction, values: Mapping[str, int]) -> Instruction:
-    if not isinstance(instruction, HostCall):
-        return instruction  # code, which takes the sizes
-    inputs, outputs = (
-        tuple((ref, type.at(values)) for ref, type in some)
-        for some in (instruction.inputs, instruction.outputs)
-    )
-    return replace(instruction, inputs=inputs, outputs=outputs)
 
 
 def _again(instruction: Instruction) -> Instruction:

@@ -61,7 +61,8 @@ class CpuBackend:
             values: Mapping[str, int], static: Sequence[tuple[int, bytes]], checks: Checks | None
         ) -> CpuExecutable:
             nonlocal workspace
-            program = CpuExecutable(made.at(values) if values else made, static, checks, again, values, workspace)
+            bound = made.at(values) if values else made
+            program = CpuExecutable(bound, static, checks, again, values, workspace)
             workspace = program.workspace
             program.origins = jit.origins(made.codes, begun)
             return program

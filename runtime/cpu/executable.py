@@ -56,7 +56,7 @@ class CpuExecutable:
     and table of pointers. Not for two threads at once.
 
     `entry` is the address of the native function, which takes the address of `table`. To call it directly is
-    as good as calling the executable, where the program has no host calls. `values` are those of open sizes. The
+    as good as calling the executable, where the program has no host calls. `values` are those of open sizes;
     executables for different ones share a `workspace`.
     """
 
@@ -74,6 +74,7 @@ class CpuExecutable:
     ) -> None:
         self.prepared = prepared  # what a run needs of the compiled step
         self._again = again
+        self._values = values
         self.checks = checks  # of a checked step: says what is wrong where results are not finite
         self.static = dict(static)  # feeds by number, and the values that the program is good for
         program = prepared.program
@@ -95,7 +96,7 @@ class CpuExecutable:
             numbers = [value_of(size, values) for size in prepared.sizes]
             self._numbers = (ctypes.c_int64 * len(numbers))(*numbers)
             self.table[program.numbers_slot] = ctypes.addressof(self._numbers)
-        self._hosts = program.host_calls
+        self._hosts = [call.at(values) if values else call for call in program.host_calls]
         self._failure: BaseException | None = None
         self._host = _HOST(self._run_host)
         self.table[program.host_slot] = ctypes.cast(self._host, ctypes.c_void_p).value
@@ -108,7 +109,8 @@ class CpuExecutable:
     @cached_property
     def compiled(self) -> Compiled | LoadedProgram:
         """All that is known of the step: `again` compiles it, where this is only what a run needs."""
-        return self.prepared if self._again is None else self._again()
+        made = self.prepared if self._again is None else self._again()
+        return made.closed(self._values) if self._values else made
 
     def enter(self, entry: int) -> None:
         """Run the function at this address from now on, which does the same as the one before."""

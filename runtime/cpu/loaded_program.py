@@ -61,6 +61,8 @@ class LoadedProgram:
         """The same for values of the open sizes: with the same code."""
         return replace(self, step=self.step.at(values), program=self.program.at(values))
 
+    closed = at  # its kernels are not known
+
 
 def layout_of(compiled: Compiled) -> dict[str, Any]:
     """Return the data of a compiled step that a run needs, as plain values.
