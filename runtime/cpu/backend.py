@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from staticgraph.compiler.graph.sizes import Undecided
 from staticgraph.runtime.switches.table import Settings
 from staticgraph.runtime.variables import VariableStore
 
@@ -87,7 +88,12 @@ class CpuBackend:
             with suppress(MissingCode):
                 load(found.codes)
                 return found, whole
-        made = whole()
+        try:
+            made = whole()
+        except Undecided as undecided:
+            if key is not None:
+                disk_cache.remember_undecided(key, undecided)
+            raise
         if key is not None:
             disk_cache.remember(key, step, made)
         return made, None

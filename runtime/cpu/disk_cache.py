@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from staticgraph.compiler.capture.open_shapes import is_pair
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.capture.step_digest import MOST_DATA, NoDigest, step_digest
+from staticgraph.compiler.graph.sizes import Undecided
 from staticgraph.compiler.lower.interpret_initializers import by_meaning, runs_once
 from staticgraph.compiler.stages import observation
 from staticgraph.runtime.cpu import jit as cpu_jit
@@ -49,18 +51,29 @@ def key_of(step: Step, settings: Settings) -> str | None:
 
 
 def recall(key: str, step: Step) -> LoadedProgram | None:
-    """The program of `step`, if the disk has it. Some function may be gone: MissingCode when it is loaded."""
+    """The program of `step`, if the disk has it. Some function may be gone: MissingCode when it is loaded.
+
+    Raises Undecided if the disk tells that the step cannot be compiled without knowing a size.
+    """
     entry = object_cache.read(key)
     if entry is None:
         return None
     head, _, constants = entry.partition(b"\n")
     told, function = json.loads(head), step.function
+    if "undecided" in told:
+        raise Undecided(told["undecided"])
     same = {f.name: getattr(step, f.name) for f in fields(Step) if f.name != "function"}
     alone = LoadedStep(NO_FUNCTION, **same, needed=[step.reads[i] for i in told["needed"]])
     found = prepared(
         alone, [p.type for p in function.params], [r.type for r in function.results], told, constants
     )
     return replace(found, program=by_meaning(function, step.checked)) if runs_once(step) else found
+
+
+def remember_undecided(key: str, undecided: Undecided) -> None:
+    """Keep that a step cannot be compiled without knowing a size, unless other sizes may do."""
+    if not is_pair(undecided):
+        object_cache.write(key, json.dumps({"undecided": undecided.about}).encode())
 
 
 def remember(key: str, step: Step, compiled: Compiled) -> None:

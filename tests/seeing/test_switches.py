@@ -62,6 +62,7 @@ TEXTS = {
     "math": ("fast", "fast"),
     "memory_limit": ("4096", 4096),
     "no_compile": ("1", True),
+    "open_sizes": ("1", True),
     "passes": ("-fuse, -join", frozenset({"fuse", "join"})),
     "device": ("GPU:1", "gpu:1"),
     "matmul_precision": ("tf32", "tf32"),
@@ -84,7 +85,8 @@ def test_the_environment_chooses(name, monkeypatch):
 WRONG = {
     "check_bounds": "yes",
     "check_nan": "no", "cudnn": "off", "data_workers": "2", "device": "tpu", "math": "sloppy",
-    "matmul_precision": "float16", "memory_limit": "-1", "no_compile": "maybe", "overlap": "some",
+    "matmul_precision": "float16", "memory_limit": "-1", "no_compile": "maybe",
+    "open_sizes": "all", "overlap": "some",
     "passes": "fuse", "threads": "0", "trace": "everything", "tune": "fast",
 }  # fmt: skip
 
