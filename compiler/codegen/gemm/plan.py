@@ -224,8 +224,8 @@ def _grid(c: Contraction, tiling: Tiling, pack_a: bool, pack_b: bool, rows_stay:
     seam = c.row_count * math.prod(others) * line * (len(c.targets) + len(c.loads))
     most = min(wanted, max(1, tiling.panel_count // (_PANELS if pack_a else 1)))
     least = 1
-    if c.open_sum and pack_b:
-        least = most = min(wanted, tiling.panel_count)  # chunks pack panels of their own
+    if pack_b and (c.open_sum or (c.open_rows and most >= _COLUMN_CHUNKS)):
+        least = most  # chunks pack panels of their own
     elif c.open_sum and tiling.tile_count * math.prod(others) >= wanted:
         most = 1
     best: tuple[float, Grid] | None = None
@@ -327,7 +327,7 @@ def _packs_b(c: Contraction, tiling: Tiling, tiles: int, registers: int) -> bool
     wide = not narrow and tiling.pitch * c.dtype.size >= _WIDE_PANEL
     fights = bool(c.k) and pages_apart(c.b.step(c.k[-1]), c.b.dtype)
     reused = tiles >= (_REUSED if not wide else _FIGHTING_REUSED if fights else _WIDE_REUSED)
-    if c.open_sum:
+    if c.open_sum and registers == 32:
         return c.b.step(c.lanes) != 1 or fights
     return c.b.step(c.lanes) != 1 or (reused and (narrow or (large and not near)))
 
