@@ -51,9 +51,7 @@ _PACKED_BYTES, _NEAR_BYTES = {32: 96 * 1024, 16: 32 * 1024}, {32: 512, 16: 0}
 _REUSED, _WIDE_REUSED, _FIGHTING_REUSED, _WIDE_PANEL = 8, 48, 4, 128
 _FAR_STEPS = 256  # bytes; a reads a small part of each of many cache lines
 _SAME_SETS = 2048  # bytes apart, few places in the nearest cache are left
-_SAME_SETS_BLOCK = (
-    600  # steps of a sum, of which a panel of b then stays in the second-level cache as it lies
-)
+_SAME_SETS_BLOCK = 512  # steps of a sum: of those a panel of b stays in the second-level cache as it lies
 _TURNS = 4  # tiles of rows, at least, while which the next panel of b can be asked for
 _FEW_ROWS = 256  # packing b is a good part of the work
 _COLUMN_CHUNKS = 16  # enough for few threads
