@@ -326,7 +326,8 @@ def _packs_b(c: Contraction, tiling: Tiling, tiles: int, registers: int) -> bool
     fights = bool(c.k) and pages_apart(c.b.step(c.k[-1]), c.b.dtype)
     reused = tiles >= (_REUSED if not wide else _FIGHTING_REUSED if fights else _WIDE_REUSED)
     if c.open_sum and registers == 32:
-        return c.b.step(c.lanes) != 1 or fights
+        both = all(x.step(c.k[-1]) * x.dtype.size % _SAME_SETS == 0 for x in (c.a, c.b))
+        return c.b.step(c.lanes) != 1 or fights or both
     return c.b.step(c.lanes) != 1 or (reused and (narrow or (large and not near)))
 
 
