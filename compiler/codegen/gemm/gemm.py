@@ -13,6 +13,15 @@ outermost first:
 
 Blocks exist only where the operands are large, and packing only where it pays. The order in which products
 are added depends on nothing but the shapes and the width of the target's vectors.
+
+One index may have an open extent, a parameter of the functions:
+
+    rows       full tiles, then at most one of each smaller power of two
+    outer      a loop, as ever
+    the sum    the outermost loop of micro-kernels, in blocks and slices whose borders follow from its length
+
+The number of chunks is known, and each computes its share, which may be empty. Only what does not move along
+the open index is packed into shared memory. Everything that is decided is decided for an estimate.
 """
 
 from __future__ import annotations

@@ -51,9 +51,7 @@ _PACKED_BYTES, _NEAR_BYTES = {32: 96 * 1024, 16: 32 * 1024}, {32: 512, 16: 0}
 _REUSED, _WIDE_REUSED, _FIGHTING_REUSED, _WIDE_PANEL = 8, 48, 4, 128
 _FAR_STEPS = 256  # bytes; a reads a small part of each of many cache lines
 _SAME_SETS = 2048  # bytes apart, few places in the nearest cache are left
-_SAME_SETS_BLOCK = (
-    600  # steps of a sum, of which a panel of b then stays in the second-level cache as it lies
-)
+_SAME_SETS_BLOCK = 512  # steps of a sum: of those a panel of b stays in the second-level cache as it lies
 _TURNS = 4  # tiles of rows, at least, while which the next panel of b can be asked for
 _FEW_ROWS = 256  # packing b is a good part of the work
 _COLUMN_CHUNKS = 16  # enough for few threads
@@ -224,8 +222,8 @@ def _grid(c: Contraction, tiling: Tiling, pack_a: bool, pack_b: bool, rows_stay:
     seam = c.row_count * math.prod(others) * line * (len(c.targets) + len(c.loads))
     most = min(wanted, max(1, tiling.panel_count // (_PANELS if pack_a else 1)))
     least = 1
-    if c.open_sum and pack_b:
-        least = most = min(wanted, tiling.panel_count)  # chunks pack panels of their own
+    if pack_b and (c.open_sum or (c.open_rows and most >= _COLUMN_CHUNKS)):
+        least = most  # chunks pack panels of their own
     elif c.open_sum and tiling.tile_count * math.prod(others) >= wanted:
         most = 1
     best: tuple[float, Grid] | None = None
@@ -327,8 +325,9 @@ def _packs_b(c: Contraction, tiling: Tiling, tiles: int, registers: int) -> bool
     wide = not narrow and tiling.pitch * c.dtype.size >= _WIDE_PANEL
     fights = bool(c.k) and pages_apart(c.b.step(c.k[-1]), c.b.dtype)
     reused = tiles >= (_REUSED if not wide else _FIGHTING_REUSED if fights else _WIDE_REUSED)
-    if c.open_sum:
-        return c.b.step(c.lanes) != 1 or fights
+    if c.open_sum and registers == 32:
+        both = all(x.step(c.k[-1]) * x.dtype.size % _SAME_SETS == 0 for x in (c.a, c.b))
+        return c.b.step(c.lanes) != 1 or fights or both
     return c.b.step(c.lanes) != 1 or (reused and (narrow or (large and not near)))
 
 
