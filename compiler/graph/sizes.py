@@ -73,7 +73,25 @@ class AtLeastOne:
         return self.key
 
 
-Atom = str | Quotient | AtLeastOne  # the name of a symbol, or what is no polynomial
+class AtMost:
+    """A size, or a number where that is less."""
+
+    __slots__ = ("size", "most", "key")
+
+    def __init__(self, size: Size, most: int) -> None:
+        self.size, self.most, self.key = size, most, f"min({size!r}, {most})"
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, AtMost) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __str__(self) -> str:
+        return self.key
+
+
+Atom = str | Quotient | AtLeastOne | AtMost  # the name of a symbol, or what is no polynomial
 Monomial = tuple[Atom, ...]
 
 
@@ -255,6 +273,13 @@ def positive(size: AnySize) -> AnySize:
     return size if bounds(size)[0] > 0 else Size({(AtLeastOne(size),): 1})
 
 
+def at_most(size: AnySize, most: int) -> AnySize:
+    """Return the lesser one of a size and a number."""
+    if not isinstance(size, Size):
+        return min(size, most)
+    return size if bounds(size)[1] <= most else Size({(AtMost(size, most),): 1})
+
+
 class _Same(dict[str, int]):
     def __init__(self, value: int) -> None:
         super().__init__()
@@ -333,7 +358,7 @@ def _order(term: tuple[Monomial, int]) -> tuple[int, str]:
     return -len(term[0]), "*".join(map(str, term[0]))
 
 
-def _inner(atom: Quotient | AtLeastOne) -> Size:
+def _inner(atom: Quotient | AtLeastOne | AtMost) -> Size:
     return atom.dividend if isinstance(atom, Quotient) else atom.size
 
 
@@ -343,6 +368,8 @@ def _atom_data(atom: Atom) -> Any:
             return ["//", to_data(atom.dividend), atom.divisor]
         case AtLeastOne():
             return ["max", to_data(atom.size)]
+        case AtMost():
+            return ["min", to_data(atom.size), atom.most]
     return atom
 
 
@@ -354,6 +381,8 @@ def _atom_of(data: Any) -> Atom:
             return Quotient(size, divisor)
         case ["max", inner] if isinstance(size := of_data(inner), Size):
             return AtLeastOne(size)
+        case ["min", inner, int(most)] if isinstance(size := of_data(inner), Size):
+            return AtMost(size, most)
     raise ValueError("a size consists of names, quotients and sizes that are at least 1")
 
 
@@ -363,6 +392,8 @@ def _atom_value(atom: Atom, values: Mapping[str, int]) -> int:
             return evaluate(atom.dividend, values) // atom.divisor
         case AtLeastOne():
             return max(evaluate(atom.size, values), 1)
+        case AtMost():
+            return min(evaluate(atom.size, values), atom.most)
     return values[atom]
 
 
@@ -372,6 +403,8 @@ def _atom_bounds(atom: Atom) -> tuple[int, int]:
     least, most = bounds(_inner(atom))
     if isinstance(atom, AtLeastOne):
         return max(least, 1), max(most, 1)
+    if isinstance(atom, AtMost):
+        return min(least, atom.most), min(most, atom.most)
     return least // atom.divisor, most // atom.divisor
 
 

@@ -57,7 +57,9 @@ def _nanoseconds(stmt: Stmt, buffers: dict[str, Buffer], vector_bytes: int, lane
             if kind is LoopKind.SIMD:
                 sizes = [e.dtype.size for s in statements(body) for e in values(s)]
                 lanes = vector_bytes // max(sizes, default=vector_bytes)
-            extent = estimate(index.extent, symbol) // (share.count if share is not None else 1)
+            extent = estimate(index.extent, symbol)
+            if share is not None:
+                extent //= estimate(share.count, symbol)
             rounds = -(-extent // lanes) if kind is LoopKind.SIMD else extent
             return rounds * sum(_nanoseconds(s, buffers, vector_bytes, lanes, symbol) for s in body)
         case While(_, body):

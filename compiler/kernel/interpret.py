@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -86,7 +87,8 @@ class _Run:
                     extent = evaluate(index.extent, self.sizes)
                     order = range(extent)
                     if share is not None:
-                        order = range(*share.bounds(int(self.value(share.part, env)), extent))
+                        known = replace(share, count=evaluate(share.count, self.sizes))
+                        order = range(*known.bounds(int(self.value(share.part, env)), extent))
                     for i in reversed(order) if self.backwards and kind is not LoopKind.SERIAL else order:
                         env[index] = np.int64(i)
                         self.block(inside, env)

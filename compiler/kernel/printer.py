@@ -97,7 +97,7 @@ def _lines(stmt: Stmt, margin: str) -> Iterator[str]:
     match stmt:
         case Loop(index, body, kind, share):
             suffix = "" if kind is LoopKind.SERIAL else f" {kind.value}"
-            part = f" part {text(share.part)} of {share.count}" if share else ""
+            part = f" part {text(share.part)} of {share.count!r}" if share else ""
             yield f"{margin}for {index.name} in 0..{index.extent!r}{part}{suffix}:"
             yield from _block(body, margin + "  ")
         case Let(local, value):

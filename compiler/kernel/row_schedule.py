@@ -26,11 +26,10 @@ Rows come in blocks that are independent of each other, each with sums of its ow
 
 Reading memory row by row is also the fastest way to the sums of wide columns, if nothing else is to be done.
 
-If the number of rows is open, that of blocks is fixed and each does its share of the rows,
+If the number of rows is open, so is that of blocks, and each does its share of the rows:
 
-      for i in 0..rows part block of 8:
-
-which may be none.
+    for block in 0..min(max(rows // 16, 1), 64):
+      for i in 0..rows part block of min(max(rows // 16, 1), 64):
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ from dataclasses import field, replace
 from typing import Any
 
 from staticgraph.compiler.graph.dtypes import DType, int64
-from staticgraph.compiler.graph.sizes import Size, estimate, same
+from staticgraph.compiler.graph.sizes import Size, at_most, bounds, estimate, positive, same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import (
     Const,
@@ -63,7 +62,6 @@ from staticgraph.compiler.kernel.stmt import ALIGNMENT, Buffer, If, Kernel, Loop
 from staticgraph.compiler.support.dataclass import dataclass
 
 MOST_BLOCKS = 64  # of rows with sums of columns: each has partial sums, which are added in the end
-OPEN_BLOCKS = 8  # if the number of rows is open
 LEAST_ROWS = 16  # of a block with sums of columns: with fewer, to begin and to end it would take too long
 
 
@@ -86,7 +84,9 @@ def place_rows(
         return Kernel(name, buffers, _looped(around, [s for n in nests for s in placer.nest(n, around)]))
     first, *others = around
     if isinstance(first.extent, Size):
-        block = Index("block", OPEN_BLOCKS)
+        least = max(1, LEAST_ROWS // math.prod(estimate(i.extent) for i in others))
+        blocks = at_most(positive(first.extent // least), MOST_BLOCKS)
+        block = Index("block", blocks)
     else:
         columns = max(math.prod(i.extent for i in nest.domain) for nest in sums)
         least = LEAST_ROWS if columns > 1 else 1
@@ -97,7 +97,7 @@ def place_rows(
     inside = [s for n in (*nests, *parts.steps) for s in placer.nest(n, (block, *around))]
     loops = _looped(others, inside)
     if isinstance(first.extent, Size):
-        loops = (Loop(first, loops, share=Share(block, OPEN_BLOCKS)),)
+        loops = (Loop(first, loops, share=Share(block, blocks)),)
     else:
         place: dict[Expr, Expr] = {first: block * row.extent + row}
         at = rewrite(loops, lambda e: simplify_index(substitute(e, place)))
@@ -175,7 +175,7 @@ class _Parts:
             sizes = [operator.index(c.extent) for c in columns]  # scratch is closed
             if isinstance(self.rows[0].extent, Size) and len(sizes) == 1:
                 sizes = [_aligned(sizes[0], reduce.dtype)]
-            shape = (self.block.extent, *sizes)
+            shape = (bounds(self.block.extent)[1], *sizes)
             self.buffers[name] = Buffer(reduce.dtype, shape, written=True, shared=True)
             at = (self.block, *columns)
             more = Reduce(axes, reduce.combine, each) if axes else each

@@ -34,19 +34,19 @@ class Share:
     """
 
     part: Expr
-    count: int
+    count: AnySize
     unit: int = 1
 
     def bounds(self, part: int, extent: int) -> tuple[int, int]:
-        """The first iteration of a part, and the one after its last.
+        """The first iteration of a part, and the one after its last. The number of parts must be known.
 
         >>> share = Share(Index("chunk", 3), 3, 16)
         >>> [share.bounds(part, 100) for part in range(3)]
         [(0, 32), (32, 64), (64, 100)]
         """
-        units = extent // self.unit
-        first, after = (p * units // self.count * self.unit for p in (part, part + 1))
-        return first, extent if part == self.count - 1 else after
+        units, count = extent // self.unit, operator.index(self.count)
+        first, after = (p * units // count * self.unit for p in (part, part + 1))
+        return first, extent if part == count - 1 else after
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,12 +10,16 @@ from staticgraph.compiler.graph.sizes import (
     MOST,
     Size,
     Undecided,
+    at_most,
     bounds,
     estimate,
     evaluate,
+    of_data,
     positive,
+    same,
     symbol,
     symbols,
+    to_data,
 )
 
 B, T = symbol("B"), symbol("T")
@@ -35,6 +39,7 @@ SIZES = st.recursive(
         | st.builds(lambda a, n: a // n, inner, st.integers(1, 8))
         | st.builds(lambda a, n: a % n, inner, st.integers(1, 8))
         | st.builds(positive, inner)
+        | st.builds(at_most, inner, st.just(64))
     ),
     max_leaves=6,
 )
@@ -138,3 +143,16 @@ def test_text():
     assert repr(B * T * 2 - 3 + T) == "2*B*T + T - 3"
     assert repr((B + 1) // 3) == "((B + 1) // 3)"
     assert isinstance((B + 1) // 3, Size)
+
+
+def test_blocks_of_rows_are_at_most_so_many():
+    rows = symbol("rows")
+    blocks = at_most(positive(rows // 16), 64)
+    assert [evaluate(blocks, {"rows": n}) for n in (0, 15, 31, 32, 1000, 1024, 1040, 10**9)] == [
+        1, 1, 1, 2, 62, 64, 64, 64,
+    ]  # fmt: skip
+    assert bounds(blocks) == (1, 64)
+    assert at_most(5, 3) == 3 and at_most(blocks, 64) is blocks
+    assert same(of_data(to_data(blocks * 3 + 1)), blocks * 3 + 1)
+    assert symbols(blocks) == {"rows"}
+    assert repr(blocks) == "min(max(((rows) // 16), 1), 64)"

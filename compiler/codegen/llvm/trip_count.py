@@ -22,15 +22,15 @@ class TripCounts:
             units = self._once(f"udiv i64 {self._printer.extent(iterations)}, {share.unit}")
         else:
             units = str(iterations // share.unit)
-        part = self._printer.value(share.part).text
+        part, count = self._printer.value(share.part).text, self._printer.extent(share.count)
         following = emitter.value(f"add nuw nsw i64 {part}, 1")
 
         def first(part: str) -> str:
             before = emitter.value(f"mul nuw nsw i64 {part}, {units}")
-            whole = emitter.value(f"udiv i64 {before}, {share.count}")
+            whole = emitter.value(f"udiv i64 {before}, {count}")
             return emitter.value(f"mul nuw nsw i64 {whole}, {share.unit}")
 
-        last = emitter.value(f"icmp eq i64 {following}, {share.count}")
+        last = emitter.value(f"icmp eq i64 {following}, {count}")
         return first(part), emitter.value(f"select i1 {last}, i64 {extent}, i64 {first(following)}")
 
     def whole(self, extent: AnySize, lanes: int) -> str:
@@ -51,7 +51,8 @@ class TripCounts:
         found = emitter.value(f"icmp slt i64 {first}, {after}")
         if share is None:
             return found
-        last = emitter.value(f"icmp eq i64 {self._printer.value(share.part).text}, {share.count - 1}")
+        following = emitter.value(f"add nuw nsw i64 {self._printer.value(share.part).text}, 1")
+        last = emitter.value(f"icmp eq i64 {following}, {self._printer.extent(share.count)}")
         return emitter.value(f"and i1 {last}, {found}")
 
     def _once(self, text: str) -> str:
