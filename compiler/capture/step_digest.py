@@ -37,7 +37,7 @@ def step_digest(step: Step) -> str:
     counts = [len(each) for each in (step.feeds, step.reads, step.counters, step.writes, step.draws)]
     updates = sorted(step.updates.items())
     speller.words.append(f"{counts} {step.advances} {step.fetches} {updates} {step.losses} {step.checked}")
-    return hashlib.blake2b("\n".join(speller.words).encode(), digest_size=16).hexdigest()
+    return speller.digest()
 
 
 class _StepSpeller:
@@ -84,8 +84,11 @@ class _StepSpeller:
                 inner = _StepSpeller()
                 inner.function(value)
                 self.data += inner.data
-                return f"function {inner.words}"
+                return f"function {inner.digest()}"  # short, however deep Functions lie in each other
         raise NoDigest(type(value).__name__)
+
+    def digest(self) -> str:
+        return hashlib.blake2b("\n".join(self.words).encode(), digest_size=16).hexdigest()
 
     def hashed(self, data: bytes) -> str:
         self.data += len(data)
