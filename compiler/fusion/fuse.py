@@ -116,7 +116,8 @@ def obstacle(node: Node, wanted: dict[Group, dict[Demand, None]], cheap: bool) -
         return "it is the same memory under another shape"  # free, where positions would be divided
     wide = amount([node]) > 1
     for group, at in wanted.items():
-        if len(group.members) >= MEMBER_LIMIT or (wide and amount((node, group.root, *group.members)) > MEMBER_LIMIT):
+        full = wide and amount((node, group.root, *group.members)) > MEMBER_LIMIT
+        if full or len(group.members) >= MEMBER_LIMIT:
             return f"a kernel that reads it has about {MEMBER_LIMIT} operations in it already"
         if any(d.at is None for d in at):
             return "what reads it takes whole tensors"

@@ -1,8 +1,8 @@
 """Operations with hundreds of inputs become trees of operations with fewer.
 
-    add_n(x0, ..., x299)       ->  add_n(add_n(add_n(x0, ..., x127), x128, ..., x254), x255, ..., x299)
-    concat(x0, ..., x299)      ->  concat(concat(x0, ..., x127), concat(x128, ..., x255), concat(x256, ..., x299))
-    stack(x0, ..., x299)       ->  concat(stack(x0, ..., x127), stack(x128, ..., x255), stack(x256, ..., x299))
+    add_n(x0, ..., x199)     ->  add_n(add_n(x0, ..., x127), x128, ..., x199)
+    concat(x0, ..., x199)    ->  concat(concat(x0, ..., x127), concat(x128, ..., x199))
+    stack(x0, ..., x199)     ->  concat(stack(x0, ..., x127), stack(x128, ..., x199))
 
 The time that code generation takes for one kernel grows faster than the number of its buffers. The parts of a
 tree are also much alike, and one kernel is made of all that are. Additions keep their order.
@@ -50,4 +50,8 @@ def _parts(inputs: Sequence[Value], count: int) -> list[Sequence[Value]]:
     return [inputs[start : start + count] for start in range(0, len(inputs), count)]
 
 
-_TREES: dict[str, Callable[[Node, Sequence[Value]], Value]] = {"add_n": _sum, "concat": _concat, "stack": _stack}
+_TREES: dict[str, Callable[[Node, Sequence[Value]], Value]] = {
+    "add_n": _sum,
+    "concat": _concat,
+    "stack": _stack,
+}

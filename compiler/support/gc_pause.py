@@ -15,8 +15,8 @@ def collector_paused(may_collect: bool = True) -> Iterator[None]:
     """Context in which no garbage is looked for.
 
     Args:
-        may_collect: If True, garbage of earlier pauses may be collected first. That takes as long as there are
-            many objects, so it is for work that takes long itself, such as a compile, and not for an import.
+        may_collect: If True, garbage of earlier pauses may be collected first. That takes the longer the more
+            objects there are, so it is for what takes long itself, such as a compile, not for an import.
 
     While a large graph is compiled the collector would go through all of it again and again, which takes a
     third of the time. So it is with modules that are imported: all that they make stays.
