@@ -174,7 +174,8 @@ def write(
     clock = None if times is None else times.clock
     entry = step(segments, pool, private, watch, clock, whole, looks, numbers)
     prepare = step(before, pool, private, watch, clock, numbers=numbers) if before else None
-    cost = sum(k.cost for k in kernels) + sum(_cost(s, inner) for s in segments)
+    costs = {each.entry.name: each.cost for each in inner}
+    cost = sum(k.cost for k in kernels) + sum(_cost(s, costs) for s in segments)
     return Written(
         replace(entry, plain=cost > _LONG * sum(map(len, (entry.text, *entry.needs)))),
         tuple(kernels), tuple(segments), tuple(inner),
@@ -206,9 +207,8 @@ _LONG = 30.0  # ns per character of the function of a step: what it calls takes 
 _ROUNDS = 1000  # of a loop of which nothing is known
 
 
-def _cost(segment: abi.Segment, inner: Sequence[Written]) -> float:
-    """About how long loops and branches take."""
-    costs = {each.entry.name: each.cost for each in inner}
+def _cost(segment: abi.Segment, costs: Mapping[str, float]) -> float:
+    """Estimate the time of a loop or branch from the costs of inner steps by name, in nanoseconds."""
     match segment:
         case abi.LoopSegment(body=body):
             return (costs[body.code.name] + CPU.round_ns) * _ROUNDS
@@ -247,7 +247,7 @@ def _control(
     copies = tuple(
         abi.CopyCall(_ref(w.final), _ref(w.init), w.size) for w in instruction.whole if w.init is not None
     )
-    patience = 1 << max(0, math.ceil(math.log2(LOOK / (written.cost + CPU.round_ns))))
+    patience = 1 << math.ceil(math.log2(max(1.0, LOOK / (written.cost + CPU.round_ns))))
     return abi.LoopSegment(
         inner, _ref(instruction.pred), _ref(body.pred), carried, tuple(rows), copies, _ref(instruction.spare),
         instruction.row, None if instruction.node.attrs["brief"] else patience,

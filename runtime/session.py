@@ -19,6 +19,7 @@ from staticgraph.runtime.feeds import RAGGED, feed_tensors, in_order
 from staticgraph.runtime.fetches import Fetches, fetch_key, flat, not_found
 from staticgraph.runtime.placement import open_backend
 from staticgraph.runtime.profiling.growth import Growth
+from staticgraph.runtime.recursion import with_room
 from staticgraph.runtime.resources import time_limit
 from staticgraph.runtime.switches.table import settings
 
@@ -339,12 +340,13 @@ class Session:
     def _new_run(self, fetches: Any, feeds: tuple[Tensor, ...]) -> CachedRun:
         self._check_not_empty()
         # Building a graph does not need the compiler, which takes as long to import as all the rest.
-        with collector_paused():
+        with collector_paused(may_collect=False):
             from staticgraph.runtime.cached_run import CachedRun
             from staticgraph.runtime.program_cache import ProgramCache
 
         found = Fetches(self.graph, fetches)
-        return CachedRun(ProgramCache(self.graph, found, feeds, self._compiler, self.variables))
+        programs = ProgramCache(self.graph, found, feeds, self._compiler, self.variables)
+        return with_room(lambda: CachedRun(programs))
 
     def adopt(self, fetches: Any, feeds: Iterable[Tensor], program: Executable) -> None:
         """Run `fetches` by `program`, which was made elsewhere, where these tensors are fed in its shapes.

@@ -34,7 +34,7 @@ from staticgraph.compiler.fusion.cost import (
     reduces,
     shared_rows,
 )
-from staticgraph.compiler.fusion.group import MEMBER_LIMIT, Demand, Demands, Group
+from staticgraph.compiler.fusion.group import MEMBER_LIMIT, Demand, Demands, Group, amount
 from staticgraph.compiler.fusion.inline_element import Position, template
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.opdef import Kind
@@ -109,8 +109,9 @@ class _Joining:
 
     def same_rows(self, producer: Group, group: Group) -> bool:
         """Make one kernel of two that does for each row what both do, if they run over the same rows."""
-        rows = self._rows(producer, group)
-        if not rows or not _small(producer, group) or (place := self._meeting(producer, group)) is None:
+        if not _small(producer, group) or not (rows := self._rows(producer, group)):
+            return False
+        if (place := self._meeting(producer, group)) is None:
             return False
         values = [v for part in (producer, group) for v in (*part.outputs, *part.local)]
         local = {v for v in values if self._is_local(v, producer, group)}
@@ -176,7 +177,7 @@ class _Joining:
 
     def _rows(self, producer: Group, group: Group) -> int:
         """Return the number of leading axes that are rows, which both groups can do one by one; 0 if none."""
-        if producer.contraction or group.contraction or self._sums_columns(producer, group):
+        if producer.contraction or group.contraction:
             return 0
         positions = [producer.position]
         for value in self._between(producer, group):
@@ -187,8 +188,10 @@ class _Joining:
         rows = shared_rows(group.domain, group.position, positions)
         rows = min([rows, *(part.rows or part.most_rows for part in (producer, group))])
         number = estimate(math.prod(i.extent for i in group.domain[:rows]))
+        if number <= 1 or self._sums_columns(producer, group):  # the second takes longer than all above
+            return 0
         length = max(_length(producer, rows), _length(group, rows))
-        enough = number >= FEW_ROWS or (number > 1 and length <= LONG_ROW)
+        enough = number >= FEW_ROWS or length <= LONG_ROW
         return rows if enough and length >= LEAST_ROW else 0
 
     def _sums_columns(self, *groups: Group) -> bool:
@@ -281,7 +284,7 @@ def _runs_along(at: Position, axes: tuple[Index, ...]) -> bool:
 
 def _small(producer: Group, group: Group) -> bool:
     parts = (*producer.nests, *producer.sums, producer, *group.nests, group)
-    return sum(len(part.members) + 1 for part in parts) <= MEMBER_LIMIT
+    return sum(amount((part.root, *part.members)) for part in parts) <= MEMBER_LIMIT
 
 
 def _length(group: Group, rows: int) -> int:

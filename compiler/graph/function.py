@@ -46,7 +46,7 @@ class Literal:
 class Node:
     """One use of an op in a Function."""
 
-    __slots__ = ("op", "inputs", "attrs", "outputs", "serial", "where", "__weakref__")
+    __slots__ = ("op", "inputs", "attrs", "outputs", "serial", "where", "formula", "__weakref__")
 
     def __init__(
         self,
@@ -63,6 +63,7 @@ class Node:
         self.attrs = attrs
         self.serial = serial  # later nodes have greater numbers: sorting by it is a topological order
         self.where = where
+        self.formula: Any = None  # of its elements, once fusion has asked for it
         self.outputs = tuple(Value(self, i, t, recorder) for i, t in enumerate(types))
 
     def __repr__(self) -> str:
@@ -180,11 +181,26 @@ def substitute(results: Iterable[Value], replacements: Mapping[Value, Value]) ->
 
     New nodes come from the user's lines of the old ones.
     """
+    return substitute_more(results, dict(replacements)) if replacements else list(results)
+
+
+def substitute_more(results: Iterable[Value], table: dict[Value, Value]) -> list[Value]:
+    """`results` by a table of what values become, to which all values below them are added.
+
+    With one table for several calls, no value is looked at twice.
+    """
     results = list(results)
-    table: dict[Value, Value] = dict(replacements)
-    for node in toposort(results):
-        if any(v in table for v in node.inputs) and not all(v in table for v in node.outputs):
-            made = node.outputs[0].recorder.again(node, [table.get(v, v) for v in node.inputs])
-            for old, new in zip(node.outputs, made.outputs, strict=True):
-                table.setdefault(old, new)  # some of them may be replaced
-    return [table.get(r, r) for r in results]
+    seen: set[Node] = set()
+    stack = [r.node for r in results if r not in table]
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            stack += [v.node for v in node.inputs if v not in table]
+    for node in sorted(seen, key=lambda node: node.serial):
+        inputs = [table.get(v, v) for v in node.inputs]
+        changed = any(new is not old for new, old in zip(inputs, node.inputs, strict=True))
+        made = node.outputs[0].recorder.again(node, inputs) if changed else node
+        for old, new in zip(node.outputs, made.outputs, strict=True):
+            table.setdefault(old, new)  # some of them may be replaced
+    return [table[r] for r in results]

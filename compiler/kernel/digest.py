@@ -13,6 +13,7 @@ from staticgraph.compiler.kernel.expr import (
     Index,
     Load,
     Local,
+    Parameter,
     Reduce,
     Scalar,
     walk,
@@ -76,6 +77,8 @@ class _Speller:
 def _head(expr: Expr) -> str:
     """Return a text that distinguishes an expression from others of the same dtype and children."""
     match expr:
+        case Parameter(buffer=buffer):
+            return f"parameter {buffer!r}"
         case Const(value=value):
             return f"const {value!r}"
         case Index(name, extent):

@@ -26,6 +26,7 @@ from staticgraph.compiler.kernel.expr import (
     Index,
     Load,
     Local,
+    Parameter,
     Reduce,
     Scalar,
     walk,
@@ -142,6 +143,8 @@ class _Names:
         if expr in self.named and not definition:
             return self.named[expr]
         match expr:
+            case Parameter(buffer):
+                return f"{buffer}[]"
             case Const(value):
                 return f"({value})" if strength == _TIGHT and repr(value).startswith("-") else repr(value)
             case Index(name) | Local(name):

@@ -26,7 +26,8 @@ PARTS = {
         "docs/onnx", "docs/switches",
     ],
     "How it works": [
-        "docs/how_it_works", "docs/cpu", "docs/loops", "docs/sizes", "docs/derivatives", "docs/accuracy", "docs/benchmark",
+        "docs/how_it_works", "docs/cpu", "docs/loops", "docs/sizes",
+        "docs/derivatives", "docs/accuracy", "docs/benchmark",
     ],
     "Reference": ["reference/ops/index", "reference/api/index", "docs/command_line", "docs/signatures"],
     "Project": ["CONTRIBUTING", "CHANGELOG"],

@@ -26,6 +26,7 @@ from staticgraph.compiler.kernel.expr import (
     Load,
     Local,
     Lookup,
+    Parameter,
     Scalar,
     missing,
 )
@@ -168,6 +169,8 @@ class ExprPrinter:
 
     def _print(self, node: Expr) -> LlvmValue:
         match node:
+            case Parameter(buffer, dtype) if self._load is not None:
+                return self._load(self, Load(buffer, (), dtype))
             case Const(value, dtype):
                 return LlvmValue(constant(value, dtype))
             case Load() if self._load is not None:
