@@ -251,7 +251,12 @@ def fits(expr: Expr) -> bool:
 
 def index_type(index: Index) -> str:
     """The type of a loop variable, which also goes as far as its extent."""
-    return "int" if index.extent <= int32.max else "int64_t"
+    return counter(index.extent)
+
+
+def counter(most: int) -> str:
+    """The type of a variable that counts up to `most`."""
+    return "int" if most <= int32.max else "int64_t"
 
 
 def _is_narrow(node: Scalar, operands: list[KnownValue]) -> bool:

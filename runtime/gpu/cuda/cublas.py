@@ -11,7 +11,6 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-from staticgraph.compiler.codegen.cuda.product import Matrix, Precision, Product
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.errors import (
     FailedPreconditionError,
@@ -19,6 +18,7 @@ from staticgraph.compiler.graph.errors import (
     ResourceExhaustedError,
     UnimplementedError,
 )
+from staticgraph.compiler.kernel.schedule_gpu.products.product import Matrix, Precision, Product
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.gpu.graphs.order import Span
 

@@ -10,8 +10,8 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-from staticgraph.compiler.codegen.cuda.product import Product
 from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
 from staticgraph.runtime.gpu.cuda.cublas import (
     TYPES,

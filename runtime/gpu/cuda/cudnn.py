@@ -13,10 +13,10 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from staticgraph.compiler.codegen.cuda.convolution import Convolution, Ints, Made
-from staticgraph.compiler.codegen.cuda.product import Precision
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.graph.errors import OpError, UnimplementedError
+from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution, Ints, Made
+from staticgraph.compiler.kernel.schedule_gpu.products.product import Precision
 from staticgraph.runtime.gpu.cuda.installed import version
 
 FRONTEND, LEAST = "nvidia-cudnn-frontend", (1, 24)

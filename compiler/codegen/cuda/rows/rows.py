@@ -14,33 +14,37 @@ import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from staticgraph.compiler.codegen.cuda.expr import CudaWriter
-from staticgraph.compiler.codegen.cuda.function import FunctionCall, Parameter, call
-from staticgraph.compiler.codegen.cuda.limits import WARP
+from staticgraph.compiler.codegen.cuda.expr import CudaWriter, counter
+from staticgraph.compiler.codegen.cuda.function import FunctionCall, Parameter, call_of, parameters
 from staticgraph.compiler.codegen.cuda.prelude import combiner, register_type
-from staticgraph.compiler.codegen.cuda.rows.group import Sharing, stmts_of
-from staticgraph.compiler.codegen.cuda.rows.parts import RowPart, finish, finish_number
-from staticgraph.compiler.codegen.cuda.rows.program import RowProgram, Sweep
+from staticgraph.compiler.codegen.cuda.rows.parts import finish, finish_number
 from staticgraph.compiler.codegen.cuda.scalar import constant, stored
-from staticgraph.compiler.codegen.cuda.strides import counter
-from staticgraph.compiler.codegen.cuda.vectors import parameters, reached, write_columns
+from staticgraph.compiler.codegen.cuda.vectors import write_columns
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, free_indices, identity, walk
+from staticgraph.compiler.kernel.schedule_gpu.limits import WARP
+from staticgraph.compiler.kernel.schedule_gpu.rows.by_row import RowSchedule
+from staticgraph.compiler.kernel.schedule_gpu.rows.group import Sharing, stmts_of
+from staticgraph.compiler.kernel.schedule_gpu.rows.parts import RowPart
+from staticgraph.compiler.kernel.schedule_gpu.rows.program import RowProgram, Sweep
+from staticgraph.compiler.kernel.schedule_gpu.strides import reached
 from staticgraph.compiler.kernel.stmt import Let, Stmt, Store, Update, statements
 
 _OF_ROW = 4  # numbers of a row that are loaded first
 _AHEAD = 8  # vectors that a thread loads before it needs them, of a row that it does not keep
 
 
-def row_call(program: RowProgram, sharing: Sharing, parts: list[RowPart]) -> FunctionCall:
-    """The function that does `program`, and writes the sums of its `parts`."""
-    return RowWriter(program, sharing, parts).call()
+def rows(made: RowSchedule) -> FunctionCall:
+    """The function that does a program, and writes the sums of its parts."""
+    writer = RowWriter(made.program, made.sharing, made.parts)
+    arguments = writer.write()
+    return call_of(made, arguments, writer.writer.text)
 
 
 class RowWriter:
     """Writes the function of a program."""
 
-    def __init__(self, program: RowProgram, sharing: Sharing, parts: list[RowPart]) -> None:
+    def __init__(self, program: RowProgram, sharing: Sharing, parts: Sequence[RowPart]) -> None:
         self.program, self.sharing, self.parts = program, sharing, parts
         self.uneven = sharing.lanes < WARP and program.row.extent % (WARP // sharing.lanes) != 0
         self.once = program.row.extent <= sharing.blocks * sharing.groups
@@ -55,7 +59,8 @@ class RowWriter:
     def element(self, writer: CudaWriter, load: Load) -> str | None:
         return f"{self.arrays[load.buffer]}[{self.here}]" if load.buffer in self.arrays else None
 
-    def call(self) -> FunctionCall:
+    def write(self) -> list[Parameter]:
+        """Write the body of the function. Return its parameters."""
         writer, sharing, program = self.writer, self.sharing, self.program
         alone = sharing.lanes == sharing.threads
         writer.line(f"const int lane = threadIdx.x{'' if alone else f' % {sharing.lanes}'};")
@@ -71,9 +76,7 @@ class RowWriter:
         stmts = [s for item in program.items for s in statements(stmts_of(item))]
         written = {s.buffer for s in stmts if isinstance(s, Store)}
         arguments = parameters(program.buffers, written, writer.text)
-        arguments += [Parameter(p.total, p.dtype, written=True) for p in self.parts]
-        grid, block, most = (sharing.blocks, 1, 1), (sharing.threads, 1, 1), sharing.blocks_per_core
-        return call("rows", arguments, writer.text, grid, block, meets=True, blocks_per_core=most)
+        return arguments + [Parameter(p.total, p.dtype, written=True) for p in self.parts]
 
     def rows(self) -> None:
         """All rows of a thread."""
