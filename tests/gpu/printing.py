@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import ParamSpec
 
 from staticgraph.compiler.codegen.cuda.function import FunctionCall, KernelWork
@@ -15,6 +16,7 @@ from staticgraph.compiler.kernel.schedule_gpu.function import GpuSchedule
 from staticgraph.compiler.kernel.schedule_gpu.products import contraction
 from staticgraph.compiler.kernel.schedule_gpu.products import library as libraries
 from staticgraph.compiler.kernel.stmt import Buffer
+from staticgraph.compiler.machine import H200
 
 P = ParamSpec("P")
 
@@ -30,11 +32,11 @@ def _printed(schedule: Callable[P, GpuSchedule | None]) -> Callable[P, KernelWor
 
 
 emit, emit_kernel = _printed(schedules.schedule), _printed(schedules.schedule_kernel)
-statements = _printed(loops.statements)
+statements = _printed(partial(loops.statements, machine=H200))
 tile, own, by_tiles = map(_printed, (contraction.tile, contraction.own, contraction.by_tiles))
 library = _printed(libraries.library)
 
 
 def pointwise(nests: list[Nest], buffers: dict[str, Buffer]) -> list[FunctionCall]:
     """The calls that do nests without reductions."""
-    return [PRINTERS[type(made)](made) for made in elements.pointwise(nests, buffers)]
+    return [PRINTERS[type(made)](made) for made in elements.pointwise(nests, buffers, H200)]

@@ -1,4 +1,4 @@
-"""How each family of kernels is divided among blocks and threads, which a stage of its own decides and tells."""
+"""How each family of kernels is divided among blocks and threads: a stage of its own tells."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ FAMILIES: dict[str, tuple[list[tuple[int, ...]], Callable[..., Any], str]] = {
         [(64, 10_000)], lambda x: sg.nn.top_k(x, 5)[0],
         "sort: 192 blocks of 512 threads that meet at barriers; pieces of 4096, 5 of each go on, 1 rows a "
         "block\n"
-        "sort: 2 blocks of 256 threads that meet at barriers; pieces of 16, 5 of each go on, 32 rows a block\n"
+        "sort: 2 blocks of 256 threads that meet at barriers; pieces of 16, 5 of each go on, 32 rows a "
+        "block\n"
         "scratch best_keys0: 3840 bytes\n"
         "scratch best_columns0: 3840 bytes",
     ),

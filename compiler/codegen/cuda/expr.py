@@ -22,12 +22,9 @@ from staticgraph.compiler.kernel.primitives.instructions import CONVERSIONS
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 
 Element = Callable[["CudaWriter", Load], str | None]
-_NARROW = frozenset({
-    "add", "sub", "mul", "neg", "abs", "minimum", "maximum", "select", "cast",
-    "floordiv", "floormod", "truncdiv", "truncmod",
-})  # fmt: skip
 _DIVISION = {"floordiv": "/", "truncdiv": "/", "floormod": "%", "truncmod": "%"}
 _PLAIN = {"add": "+", "sub": "-", "mul": "*"}
+_NARROW = {*_DIVISION, *_PLAIN, "neg", "abs", "minimum", "maximum", "select", "cast"}
 
 
 class KnownValue(NamedTuple):

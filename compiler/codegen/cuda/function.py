@@ -15,11 +15,14 @@ from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
 from staticgraph.compiler.kernel.stmt import Buffer
 from staticgraph.compiler.support.dataclass import dataclass
 
-C_TYPES = {
-    "float16": "half_t", "bfloat16": "bfloat_t", "float32": "float", "float64": "double",
-    "int8": "int8_t", "int16": "int16_t", "int32": "int32_t", "int64": "int64_t",
-    "uint8": "uint8_t", "uint16": "uint16_t", "uint32": "uint32_t", "uint64": "uint64_t", "bool": "bool",
-}  # fmt: skip
+C_TYPES = {f"{kind}{bits}": f"{kind}{bits}_t" for kind in ("int", "uint") for bits in (8, 16, 32, 64)}
+C_TYPES |= {
+    "float16": "half_t",
+    "bfloat16": "bfloat_t",
+    "float32": "float",
+    "float64": "double",
+    "bool": "bool",
+}
 
 
 @dataclass(frozen=True, slots=True)

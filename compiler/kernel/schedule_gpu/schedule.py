@@ -37,7 +37,7 @@ _DEFAULT = GpuTarget()
 
 def schedule_kernel(kernel: Kernel, target: GpuTarget = _DEFAULT) -> GpuSchedule:
     """The schedule of a kernel whose loops are given, and perhaps what they compute."""
-    return by_form(kernel, target.machine) or statements(kernel)
+    return by_form(kernel, target.machine) or statements(kernel, target.machine)
 
 
 def schedule(
@@ -66,29 +66,29 @@ def schedule(
 def _nests(nests: Sequence[Nest], buffers: Buffers, target: GpuTarget) -> GpuSchedule:
     """Nests one after the other."""
     if not any(_reductions(nest) for nest in nests):
-        return GpuSchedule(tuple(pointwise(nests, buffers)))
+        return GpuSchedule(tuple(pointwise(nests, buffers, target.machine)))
     return joined([_nest(nest, buffers, target) for nest in nests])
 
 
 def _nest(nest: Nest, buffers: Buffers, target: GpuTarget) -> GpuSchedule:
     if not _reductions(nest):
-        return GpuSchedule(tuple(pointwise([nest], buffers)))
+        return GpuSchedule(tuple(pointwise([nest], buffers, target.machine)))
     if any(not i.extent for i in (*nest.domain, *(a for e in _reductions(nest) for a in e.axes))):
-        return _as_written(nest, buffers)
+        return _as_written(nest, buffers, target.machine)
     product = analyse(nest.domain, nest.stores, buffers)
     if product is not None and _reuses(product):
         work = by_library(product, target.precision)
-        work = work or convolved(nest, buffers, target.precision, target.refused)
+        work = work or convolved(nest, buffers, target)
         return work or own(product, target.precision, target.machine)
     if sums := sums_of(nest, buffers):
         return _sums(sums, nest, target.machine)
     if found := by_row([nest], buffers, (), (), target.machine):
         return found[0]
-    return _in_stages(nest, buffers, target) or _as_written(nest, buffers)
+    return _in_stages(nest, buffers, target) or _as_written(nest, buffers, target.machine)
 
 
-def _as_written(nest: Nest, buffers: Buffers) -> GpuSchedule:
-    return statements(place("loops", dict(buffers), nest.domain, nest.stores))
+def _as_written(nest: Nest, buffers: Buffers, machine: GpuMachine) -> GpuSchedule:
+    return statements(place("loops", dict(buffers), nest.domain, nest.stores), machine)
 
 
 def _reuses(product: Contraction) -> bool:

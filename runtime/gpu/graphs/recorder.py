@@ -50,9 +50,13 @@ class GraphRecorder:
     """
 
     def __init__(
-        self, device: Device, compiled: GpuCompiled, scratch: int, timing: Untimed = UNTIMED,
+        self,
+        device: Device,
+        compiled: GpuCompiled,
+        scratch: int,
+        timing: Untimed = UNTIMED,
         overlap: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.device = device
         self.driver = device.driver
         self.timing = timing

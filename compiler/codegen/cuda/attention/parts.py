@@ -77,13 +77,13 @@ class Blocks:
     def function(self, lines: Lines, written: Set[str] = frozenset()) -> FunctionCall:
         """The call of a function that does `lines` in each block, by which rows have `written` buffers."""
         made, form, tile = self.made, self.made.form, self.made.tile
-        text = "\n".join([
+        begin = [
             f"SG_SHARED(float, {SCORES}, {tile.scores});",
             f"SG_SHARED(float, pool, {tile.pool});",
             *split_count(made.blocks, "blockIdx.x"),
             f"const int32_t first_row = {self.values[made.tiles]} * {tile.queries};",
-            *lines,
-        ])  # fmt: skip
+        ]
+        text = "\n".join([*begin, *lines])
         if form.second is not None:
             written |= {x.buffer for x in form.second.targets}
         buffers = {name: b for name, b in form.buffers.items() if name not in IN_SHARED}

@@ -10,7 +10,6 @@ added up by other functions, always in the same order.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
@@ -21,17 +20,14 @@ from staticgraph.compiler.codegen.cuda.rows.parts import finish, finish_number
 from staticgraph.compiler.codegen.cuda.scalar import constant, stored
 from staticgraph.compiler.codegen.cuda.vectors import write_columns
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, free_indices, identity, walk
+from staticgraph.compiler.kernel.expr import Const, Expr, Load, identity
 from staticgraph.compiler.kernel.schedule_gpu.limits import WARP
 from staticgraph.compiler.kernel.schedule_gpu.rows.by_row import RowSchedule
-from staticgraph.compiler.kernel.schedule_gpu.rows.group import Sharing, stmts_of
+from staticgraph.compiler.kernel.schedule_gpu.rows.group import Sharing, loads_ahead, of_row, stmts_of
 from staticgraph.compiler.kernel.schedule_gpu.rows.parts import RowPart
 from staticgraph.compiler.kernel.schedule_gpu.rows.program import RowProgram, Sweep
 from staticgraph.compiler.kernel.schedule_gpu.strides import reached
 from staticgraph.compiler.kernel.stmt import Let, Stmt, Store, Update, statements
-
-_OF_ROW = 4  # numbers of a row that are loaded first
-_AHEAD = 8  # vectors that a thread loads before it needs them, of a row that it does not keep
 
 
 def rows(made: RowSchedule) -> FunctionCall:
@@ -46,8 +42,7 @@ class RowWriter:
 
     def __init__(self, program: RowProgram, sharing: Sharing, parts: Sequence[RowPart]) -> None:
         self.program, self.sharing, self.parts = program, sharing, parts
-        self.uneven = sharing.lanes < WARP and program.row.extent % (WARP // sharing.lanes) != 0
-        self.once = program.row.extent <= sharing.blocks * sharing.groups
+        self.uneven, self.once = sharing.is_uneven(program), sharing.goes_once(program)
         self.condition = "if (live) " if self.uneven else ""
         self.arrays: dict[str, str] = {}  # registers with the columns of local buffers
         self.slots: dict[Expr, str] = {}  # and with those of what is kept
@@ -82,23 +77,13 @@ class RowWriter:
         """All rows of a thread."""
         self.declare()
         with self.row():
-            for load in self.of_row():
+            for load in of_row(self.program):
                 self.writer.value(load)
             for item in self.program.items:
                 if isinstance(item, Sweep):
                     self.sweep(item)
                 else:
                     self.statement(item)
-
-    def of_row(self) -> Iterator[Load]:
-        """Numbers that all columns share, such as labels: they are loaded while those of columns are."""
-        stmts = [s for item in self.program.items for s in stmts_of(item)]
-        stored = {s.buffer for s in statements(tuple(stmts)) if isinstance(s, Store)}
-        found = (e for e in reached(tuple(stmts)) if isinstance(e, Load) and e.buffer not in stored)
-        alone = (
-            e for e in found if not self.program.buffers[e.buffer].local and _of_row(e, self.program.row)
-        )
-        return itertools.islice(alone, _OF_ROW)
 
     def places(self, sweep: Sweep) -> dict[str, str]:
         """The buffers that lie elsewhere than in memory, by name: where the present column of a sweep is."""
@@ -182,7 +167,7 @@ class RowWriter:
         parts = set(reached(sweep.body, self.filled))
         known = self.filled & parts
         new = [e for e in self.sharing.kept if e in parts - known]
-        early = [e for e in self.early(sweep) if e not in new]
+        early = [e for e in self.sharing.early_loads(self.program, sweep, self.filled) if e not in new]
         new += early
         with self.vectors(sweep, bool(known or new or self.arrays)) as k:
             writer.bind_index(sweep.vectors, "q")
@@ -200,25 +185,13 @@ class RowWriter:
         writer.forget({step.local for step in sweep.steps})
         self.combine(sweep.steps)
 
-    def early(self, sweep: Sweep) -> list[Expr]:
-        """Return the cached loads to make in the first sweep over these columns, also for later sweeps.
-
-        Empty for any other sweep, and unless the sharing asks for early loads.
-        """
-        alike = [s for s in self.program.sweeps if s.columns == sweep.columns]
-        if sweep is not alike[0] or not self.sharing.early:
-            return []
-        there = {e for other in alike for e in reached(other.body)}
-        return [e for e in self.sharing.kept if isinstance(e, Load) and e in there - self.filled]
-
     @contextmanager
     def vectors(self, sweep: Sweep, registers: bool) -> Iterator[str]:
         """The loop over the vectors of a thread; yields the number of the vector."""
         writer, lanes, extent = self.writer, self.sharing.lanes, sweep.vectors.extent
         rounds = self.sharing.rounds(sweep)
         with ExitStack() as blocks:
-            streams = sum(isinstance(e, Load) for e in reached(sweep.body))
-            ahead = max(1, _AHEAD // max(streams, 2))
+            ahead = loads_ahead(sweep)
             if not registers and rounds > ahead:
                 writer.line(f"#pragma unroll {ahead}")
                 blocks.enter_context(writer.block(f"for (int q = lane; q < {extent}; q += {lanes})"))
@@ -267,9 +240,3 @@ def _uses_column(sweep: Sweep) -> bool:
             found.add(node)
             stack += node.children
     return not found.isdisjoint({sweep.vectors, sweep.lane})
-
-
-def _of_row(load: Load, row: Index) -> bool:
-    """True if the position of a load depends on the number of the row alone."""
-    parts = walk(*load.at)
-    return free_indices(load) <= {row} and not any(isinstance(e, Load | Local) for e in parts)

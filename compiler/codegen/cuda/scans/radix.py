@@ -119,9 +119,14 @@ def _begin(writer: CudaWriter, made: RadixSchedule) -> None:
     Thread `n` also handles digit `n`.
     """
     text = _BEGIN.format(
-        all=WARPS * DIGITS, digits=DIGITS, tiles=made.tiles, tile=TILE, strip=ITEMS * WARP,
-        length=made.ranking.length, threads=THREADS,
-    )  # fmt: skip
+        all=WARPS * DIGITS,
+        digits=DIGITS,
+        tiles=made.tiles,
+        tile=TILE,
+        strip=ITEMS * WARP,
+        length=made.ranking.length,
+        threads=THREADS,
+    )
     writer.line(text)
     writer.bind_index(made.ranking.row, "row")
 

@@ -166,9 +166,7 @@ def _contraction(
     if not k or {*a.steps, *b.steps} - {query, columns, *batch, *k}:
         return None
     acc = Local("acc", float32)
-    return Contraction(
-        float32, acc, a, b, query, columns, tuple(batch), k, (), (target,), {}, buffers
-    )  # fmt: skip
+    return Contraction(float32, acc, a, b, query, columns, tuple(batch), k, (), (target,), {}, buffers)
 
 
 def _weights(

@@ -26,6 +26,7 @@ from staticgraph.compiler.kernel.schedule_gpu.function import Extents, FunctionS
 from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS, WARP
 from staticgraph.compiler.kernel.spill_across_phases import connect
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Let, Loop, LoopKind, Store, expressions
+from staticgraph.compiler.machine import GpuMachine
 from staticgraph.compiler.support.dataclass import dataclass
 
 _OWN_BYTES = 512  # of scratch memory that a thread keeps for itself; more of it comes from the kernel's
@@ -96,7 +97,7 @@ class LoopSchedule(FunctionSchedule):
         return {name: _bytes(self.buffers[name]) * count for name in self.large}
 
 
-def statements(kernel: Kernel) -> GpuSchedule:
+def statements(kernel: Kernel, machine: GpuMachine) -> GpuSchedule:
     """The functions that do what a kernel says, and the scratch memory that they need."""
     kernel = flatten(kernel)
     buffers = dict(kernel.buffers)
@@ -114,7 +115,7 @@ def statements(kernel: Kernel) -> GpuSchedule:
 
     def close() -> None:
         """Add what stores one element at a time."""
-        for made in pointwise(plain, buffers):
+        for made in pointwise(plain, buffers, machine):
             provide(made.uses)
             functions.append(made)
         plain.clear()

@@ -21,10 +21,10 @@ from staticgraph.compiler.kernel.schedule_gpu.function import Extents, FunctionS
 from staticgraph.compiler.kernel.schedule_gpu.limits import ARGUMENT_BYTES, THREADS, VECTOR_BYTES
 from staticgraph.compiler.kernel.schedule_gpu.strides import replaced
 from staticgraph.compiler.kernel.stmt import Buffer, Store
+from staticgraph.compiler.machine import GpuMachine
 from staticgraph.compiler.support.dataclass import dataclass
 
 _MOST_LANES = 8  # elements of a vector
-_MANY = 1 << 17  # vectors, half as many as an H200 has threads: tuned
 _FEW = 2  # operands
 _MOST_BUFFERS = ARGUMENT_BYTES // 8 - 32  # of one function: pointers, and some room for more
 
@@ -36,6 +36,7 @@ class PointwisePart:
     index: Index
     stores: tuple[Store, ...]
     nest: Nest
+    busy: int  # vectors that keep the GPU busy, at one for each thread
 
     @property
     def writes(self) -> set[str]:
@@ -66,7 +67,7 @@ class PointwisePart:
     @property
     def vectors_of_a_thread(self) -> int:
         """Two where a thread would wait for too few loads at a time to keep memory busy."""
-        return 2 if self.vectors >= _MANY and len(self.reads) <= _FEW else 1
+        return 2 if self.vectors >= self.busy and len(self.reads) <= _FEW else 1
 
     @property
     def blocks(self) -> int:
@@ -74,7 +75,7 @@ class PointwisePart:
         return max(1, -(-self.vectors // (self.vectors_of_a_thread * THREADS)))
 
 
-def _flattened(nest: Nest, buffers: Mapping[str, Buffer]) -> list[PointwisePart]:
+def _flattened(nest: Nest, buffers: Mapping[str, Buffer], busy: int) -> list[PointwisePart]:
     """The stores of a nest, those together that are done for the same indices.
 
     What reads an element comes before what writes it.
@@ -84,7 +85,7 @@ def _flattened(nest: Nest, buffers: Mapping[str, Buffer]) -> list[PointwisePart]
         needed = frozenset[Index]().union(*(free_indices(a) for a in store.at))
         loops = tuple(i for i in nest.domain if i in needed and i.extent != 1)
         together.setdefault(loops, []).append(store)
-    parts = [_flat(loops, tuple(stores), buffers) for loops, stores in together.items()]
+    parts = [_flat(loops, tuple(stores), buffers, busy) for loops, stores in together.items()]
     ordered: list[PointwisePart] = []
     while parts:
         ready = next(p for p in parts if not any(p.writes & q.reads for q in parts if q is not p))
@@ -94,7 +95,7 @@ def _flattened(nest: Nest, buffers: Mapping[str, Buffer]) -> list[PointwisePart]
 
 
 def _flat(
-    loops: tuple[Index, ...], stores: tuple[Store, ...], buffers: Mapping[str, Buffer]
+    loops: tuple[Index, ...], stores: tuple[Store, ...], buffers: Mapping[str, Buffer], busy: int
 ) -> PointwisePart:
     """One index for all loops; neighbouring values of it are neighbours in the first result."""
     first = offset(buffers[stores[0].buffer], stores[0].at)
@@ -104,7 +105,7 @@ def _flat(
     for index in sorted(loops, key=lambda i: abs(first.terms.get(i, 0))):
         table[index] = simplify_index(whole // stride % index.extent) if index.extent else index
         stride *= max(index.extent, 1)
-    return PointwisePart(whole, tuple(replaced(s, table) for s in stores), Nest(loops, stores))
+    return PointwisePart(whole, tuple(replaced(s, table) for s in stores), Nest(loops, stores), busy)
 
 
 def _groups(parts: Sequence[PointwisePart], buffers: Mapping[str, Buffer]) -> list[list[PointwisePart]]:
@@ -187,7 +188,7 @@ class PointwiseSchedule(FunctionSchedule):
 Elements = list[PointwiseSchedule | TransposeSchedule]
 
 
-def pointwise(nests: Sequence[Nest], buffers: Mapping[str, Buffer]) -> Elements:
+def pointwise(nests: Sequence[Nest], buffers: Mapping[str, Buffer], machine: GpuMachine) -> Elements:
     """Functions that do the nests, in order. There is no `Reduce` in them."""
     made: Elements = []
     waiting: list[PointwisePart] = []
@@ -196,7 +197,9 @@ def pointwise(nests: Sequence[Nest], buffers: Mapping[str, Buffer]) -> Elements:
         made.extend(PointwiseSchedule(tuple(group), buffers) for group in _groups(waiting, buffers))
         waiting.clear()
 
-    for part in (part for nest in nests for part in _flattened(nest, buffers) if part.index.extent):
+    busy = 1 << (machine.busy_threads.bit_length() - 1)  # a power of two, as sizes of arrays often are
+    parts = (part for nest in nests for part in _flattened(nest, buffers, busy))
+    for part in (part for part in parts if part.index.extent):
         if tiles := transpose(part.nest, buffers):
             close()
             made.append(tiles)

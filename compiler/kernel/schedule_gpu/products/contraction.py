@@ -92,8 +92,7 @@ def directly(c: Contraction, outputs: Axis, machine: GpuMachine = H200) -> GpuSc
 def _slices(whole: DirectSchedule, machine: GpuMachine) -> list[Slices]:
     """Return the indices of the sum to cut into slices, the longest ones first."""
     c, together = whole.product, WARP if whole.shared else 1
-    enough = machine.multiprocessors * machine.threads // 2  # threads that keep the GPU busy
-    wanted = min(enough // whole.busy, c.depth // (_SHORTEST * together), _MOST_SLICES)
+    wanted = min(machine.busy_threads // whole.busy, c.depth // (_SHORTEST * together), _MOST_SLICES)
     found: list[Slices] = []
     for index in sorted(c.k, key=lambda i: -i.extent):
         if min(wanted, index.extent) < 2:

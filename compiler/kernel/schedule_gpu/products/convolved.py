@@ -4,7 +4,7 @@ that it wants where they lie otherwise, and to make the results of what it compu
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from staticgraph.compiler.graph.dtypes import DType, float32
@@ -20,6 +20,7 @@ from staticgraph.compiler.kernel.schedule_gpu.products.windows import (
     WindowOrder,
     windowed,
 )
+from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
 from staticgraph.compiler.kernel.stmt import Buffer, Store, expressions
 
 # It is for its tensor cores. All bits of float32 are multiplied without them, and then our tiles take as long
@@ -34,15 +35,14 @@ _LEAST = 2**24
 _IMAGE, _OTHER, _MADE, _WORKSPACE = "image", "other", "convolved", "workspace"  # names of scratch memory
 
 
-def convolved(
-    nest: Nest, buffers: Buffers, precision: Precision, refused: Collection[Convolution] | None
-) -> GpuSchedule | None:
-    """The schedule of a nest whose sums are a convolution by the library, which does not do those that are
-    `refused`; None if it is there for none, or they are none, or our own functions are as good.
+def convolved(nest: Nest, buffers: Buffers, target: GpuTarget) -> GpuSchedule | None:
+    """The schedule of a nest whose sums are a convolution by the library; None if the library is not there or
+    refuses it, if the sums are no convolution, or if our own functions are as good.
     """
+    refused = target.refused
     if refused is None or {_IMAGE, _OTHER, _MADE, _WORKSPACE} & buffers.keys():
         return None
-    found = windowed(nest, buffers, precision)
+    found = windowed(nest, buffers, target.precision)
     if found is None or not _pays(found.convolution):
         return None
     core = _core(found.sum, found.convolution.dtype, nest.stores)
@@ -59,21 +59,21 @@ def convolved(
         return name
 
     first, second = operand(found.image, _IMAGE), operand(found.other, _OTHER)
-    target = _target(nest.stores, core, found.made, buffers)
-    if target is None:
+    stored = _target(nest.stores, core, found.made, buffers)
+    if stored is None:
         scratch[_MADE] = Buffer(core.dtype, found.made.shape, written=True)
         result = Load(_MADE, found.made.at, core.dtype)
     else:
-        result = Load(target.buffer, target.at, core.dtype)
+        result = Load(stored.buffer, stored.at, core.dtype)
     names = second, result.buffer
     filter, made = names if found.convolution.made is Made.RESULT else reversed(names)
     convolution = replace(found.convolution, image=first, filter=filter, result=made, workspace=_WORKSPACE)
     if convolution in refused:
         return None
-    left = [replace(s, value=substitute(s.value, {core: result})) for s in nest.stores if s is not target]
+    left = [replace(s, value=substitute(s.value, {core: result})) for s in nest.stores if s is not stored]
     every = {**buffers, **scratch}
-    before = pointwise(packing, every) if packing else []
-    after = pointwise([Nest(nest.domain, tuple(left))], every) if left else []
+    before = pointwise(packing, every, target.machine) if packing else []
+    after = pointwise([Nest(nest.domain, tuple(left))], every, target.machine) if left else []
     sizes = {name: buffer.size * buffer.dtype.size for name, buffer in scratch.items()}
     return GpuSchedule((*before, convolution, *after), (*sizes.items(), (_WORKSPACE, convolution.room)))
 

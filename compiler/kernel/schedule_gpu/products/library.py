@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from staticgraph.compiler.graph.dtypes import DType, float32, float64, uint64
+from staticgraph.compiler.graph.dtypes import float32, float64, uint64
 from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, Scalar, substitute, walk
 from staticgraph.compiler.kernel.schedule_gpu.function import Extents, FunctionSchedule, GpuSchedule
@@ -90,7 +90,7 @@ def library(c: Contraction, along: Axes, outputs: Axis, precision: Precision = _
         form = _form(c, along, c.targets[0])
         if form is None:
             return None
-        return _products(c, form, core.dtype, c.targets[0], precision, *scaled)
+        return _products(c, form, c.targets[0], precision, *scaled)
     if core is c.acc and (c.depth < _LONG or _work(c) < _MUCH):
         return None
     return _in_two_steps(c, core, along, outputs, precision)
@@ -151,7 +151,7 @@ def _in_two_steps(
         if form is not None and target.buffer not in read:
             left = [m for m in range(len(c.stores)) if m != n or n not in plain]
             after = _after(c, core, target, left, outputs)
-            return _followed(_products(c, form, core.dtype, target, precision), after)
+            return _followed(_products(c, form, target, precision), after)
     scratch = in_scratch("product", core.dtype, outputs)
     form = _form(c, along, scratch)
     if form is None:
@@ -159,7 +159,7 @@ def _in_two_steps(
     buffers = {**c.buffers, scratch.buffer: Buffer(core.dtype, (outputs.extent,))}
     after = _after(replace(c, buffers=buffers), core, scratch, range(len(c.stores)), outputs)
     size = outputs.extent * core.dtype.size
-    return _followed(_products(c, form, core.dtype, scratch, precision), after, (scratch.buffer, size))
+    return _followed(_products(c, form, scratch, precision), after, (scratch.buffer, size))
 
 
 def _followed(first: GpuSchedule, last: FunctionSchedule, *scratch: tuple[str, int]) -> GpuSchedule:
@@ -212,10 +212,9 @@ def _matrix(x: Access, rows: Index, columns: Index) -> Matrix | None:
 
 
 def _products(
-    c: Contraction, form: _Form, dtype: DType, out: Access, precision: Precision, alpha: float = 1.0,
-    accumulate: bool = False,
-) -> GpuSchedule:  # fmt: skip
-    """The product; or a few, one for each value of the indices that are left."""
+    c: Contraction, form: _Form, out: Access, precision: Precision, alpha: float = 1.0, add: bool = False
+) -> GpuSchedule:
+    """The product; or a few, one for each value of the indices that are left. `add` it to what is there."""
     sides = ((c.a, form.m, form.k), (c.b, form.k, form.n), (out, form.m, form.n))
     if form.swapped:
         sides = ((c.b, form.n, form.k), (c.a, form.k, form.m), (out, form.n, form.m))
@@ -227,10 +226,9 @@ def _products(
         found.append(replace(matrix, offset=x.offset, batch_stride=x.step(form.batch), steps=steps))
     a, b, result = found
     m, n = (form.n, form.m) if form.swapped else (form.m, form.n)
-    one = Product(
-        dtype, m.extent, n.extent, form.k.extent, form.batch.extent if form.batch else 1, a, b, result,
-        accumulate, alpha, precision, tuple(i.extent for i in form.rest),
-    )  # fmt: skip
+    batch, axes = form.batch.extent if form.batch else 1, tuple(i.extent for i in form.rest)
+    sizes = m.extent, n.extent, form.k.extent, batch
+    one = Product(out.dtype, *sizes, a, b, result, add, alpha, precision, axes)
     if form.pieces <= _FEW:
         return GpuSchedule(tuple(_apart(one)))
     one = replace(one, pointers=_POINTERS)

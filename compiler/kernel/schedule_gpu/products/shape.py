@@ -114,18 +114,36 @@ class Shape:
 
 
 SHAPES = (
-    Shape(128, 128, 8, 8, 8), Shape(128, 64, 16, 8, 4), Shape(64, 128, 16, 4, 8), Shape(64, 64, 16, 4, 4),
-    Shape(128, 64, 8, 8, 8), Shape(64, 128, 8, 8, 8), Shape(64, 64, 16, 8, 4),
-    Shape(128, 32, 16, 4, 4), Shape(32, 128, 16, 4, 4), Shape(64, 32, 16, 4, 2), Shape(32, 64, 16, 2, 4),
-    Shape(32, 32, 16, 2, 2), Shape(128, 16, 16, 4, 2), Shape(16, 128, 16, 2, 4), Shape(16, 16, 32, 1, 2),
-    Shape(128, 8, 16, 4, 1), Shape(8, 128, 16, 1, 4),
-    Shape(32, 32, 32, 4, 4, parts=4), Shape(16, 16, 64, 2, 2, parts=4),
-)  # fmt: skip
+    Shape(128, 128, 8, 8, 8),
+    Shape(128, 64, 16, 8, 4),
+    Shape(64, 128, 16, 4, 8),
+    Shape(64, 64, 16, 4, 4),
+    Shape(128, 64, 8, 8, 8),
+    Shape(64, 128, 8, 8, 8),
+    Shape(64, 64, 16, 8, 4),
+    Shape(128, 32, 16, 4, 4),
+    Shape(32, 128, 16, 4, 4),
+    Shape(64, 32, 16, 4, 2),
+    Shape(32, 64, 16, 2, 4),
+    Shape(32, 32, 16, 2, 2),
+    Shape(128, 16, 16, 4, 2),
+    Shape(16, 128, 16, 2, 4),
+    Shape(16, 16, 32, 1, 2),
+    Shape(128, 8, 16, 4, 1),
+    Shape(8, 128, 16, 1, 4),
+    Shape(32, 32, 32, 4, 4, parts=4),
+    Shape(16, 16, 64, 2, 2, parts=4),
+)
 TENSOR_SHAPES = (
-    Shape(128, 128, 16, 64, 32, True), Shape(128, 64, 16, 32, 32, True), Shape(64, 128, 16, 32, 32, True),
-    Shape(64, 64, 32, 32, 32, True), Shape(64, 32, 32, 32, 16, True), Shape(32, 64, 32, 16, 32, True),
-    Shape(32, 32, 32, 16, 16, True), Shape(128, 16, 16, 32, 16, True),
-)  # fmt: skip
+    Shape(128, 128, 16, 64, 32, True),
+    Shape(128, 64, 16, 32, 32, True),
+    Shape(64, 128, 16, 32, 32, True),
+    Shape(64, 64, 32, 32, 32, True),
+    Shape(64, 32, 32, 32, 16, True),
+    Shape(32, 64, 32, 16, 32, True),
+    Shape(32, 32, 32, 16, 16, True),
+    Shape(128, 16, 16, 32, 16, True),
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from staticgraph.compiler.kernel.stmt import Buffer
 from staticgraph.compiler.support.dataclass import dataclass
 
 Buffers = Mapping[str, Buffer]
+_Product = tuple[Reduce, Load, Load]  # a sum of products, and its factors: of an image, and of something else
 _LEAST_AXES, _MOST_AXES = 2, 3  # of space
 
 
@@ -171,7 +172,7 @@ def _found(
         return None
     for made in _guesses(axes):
         turned = axes if made is Made.RESULT else [axis.turned for axis in axes]
-        if found := _described(turned, made, outputs, total, image, other, buffers, precision):
+        if found := _described(turned, made, outputs, (total, image, other), buffers, precision):
             return found
     return None
 
@@ -214,10 +215,15 @@ def _guesses(axes: Sequence[_Axis]) -> Sequence[Made]:
 
 
 def _described(
-    axes: Sequence[_Axis], made: Made, outputs: Index, total: Reduce, image: Load, other: Load,
-    buffers: Buffers, precision: Precision,
-) -> Windowed | None:  # fmt: skip
+    axes: Sequence[_Axis],
+    made: Made,
+    outputs: Index,
+    product: _Product,
+    buffers: Buffers,
+    precision: Precision,
+) -> Windowed | None:
     """The convolution of these axes; None if they are no batch, space and channels."""
+    total, image, other = product
     channels = next((axis for axis in reversed(axes) if axis.is_channels), None)
     batch = next((axis for axis in axes if axis.is_batch), None)
     space = [axis for axis in axes if axis is not batch and axis is not channels]
@@ -240,12 +246,10 @@ def _described(
         if pixel is not None:
             at[axis.place] = pixel + axis.seen.start if axis.seen.start else pixel
     before, after = zip(*(axis.zeros for axis in space), strict=True)
-    convolution = Convolution(
-        made, image.dtype, of_image.shape[0], channels.taps, outputs.extent,
-        tuple(len(axis.seen) for axis in space), of_filter.shape[1:-1],
-        tuple(axis.stride for axis in space), tuple(axis.dilation for axis in space), before, after,
-        "", "", "", precision=precision,
-    )  # fmt: skip
+    sizes = of_image.shape[0], channels.taps, outputs.extent
+    seen, strides = (tuple(len(axis.seen) for axis in space), tuple(axis.stride for axis in space))
+    geometry = seen, of_filter.shape[1:-1], strides, tuple(axis.dilation for axis in space), before, after
+    convolution = Convolution(made, image.dtype, *sizes, *geometry, "", "", "", precision=precision)
     second, third = (of_filter, of_result) if made is Made.RESULT else (of_result, of_filter)
     return Windowed(
         total,

@@ -21,9 +21,12 @@ _MOST_ROUNDS = 64  # of a kernel without sums: rows that a group does one after 
 _SHORT = 1024  # columns that one warp does
 # Threads that do a row, columns that each may have at most, registers for all it keeps and for local buffers.
 _ROOM = (
-    (64, 16, 32, 32), (128, 16, 32, 32), (256, 16, 32, 32), (512, 16, 24, 16), (1024, 16, 12, 8),
-    (512, 16, 64, 32), (512, 32, 64, 24),
-)  # fmt: skip
+    *((lanes, 16, 32, 32) for lanes in (64, 128, 256)),
+    (512, 16, 24, 16),
+    (1024, 16, 12, 8),
+    (512, 16, 64, 32),
+    (512, 32, 64, 24),
+)
 _ROOM_OF_WARP = 64  # registers for what a thread keeps of a row that one warp does
 # What a thread needs at most, as `Sharing` counts it, and the registers it gets. Where these are fewer, more
 # blocks share a multiprocessor, so that some load while others compute.
@@ -34,6 +37,8 @@ _ROOM_OF_DOUBLES = (48, 24)  # registers for all that a block keeps of a row, an
 _STREAMING = 512  # threads for a row, of which nothing is kept
 _EARLY = 64  # threads that meet at barriers, which keep the compiler from loading earlier by itself
 _WORTH_KEEPING = 4.0  # the cost of an expression that is not computed again
+_OF_ROW = 4  # numbers of a row that are loaded first
+_AHEAD = 8  # vectors that a thread loads before it needs them, of a row that it does not keep
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +80,45 @@ class Sharing:
     def rounds(self, sweep: Sweep) -> int:
         """Maximum number of vectors that a thread processes in a sweep."""
         return -(-sweep.vectors.extent // self.lanes)
+
+    def goes_once(self, program: RowProgram) -> bool:
+        """True if no group has more than one row."""
+        return program.row.extent <= self.blocks * self.groups
+
+    def is_uneven(self, program: RowProgram) -> bool:
+        """True if some groups of a warp may have no row when the others have one."""
+        return self.lanes < WARP and program.row.extent % (WARP // self.lanes) != 0
+
+    def early_loads(self, program: RowProgram, sweep: Sweep, filled: Set[Expr]) -> list[Expr]:
+        """Return the cached loads to make in the first sweep over these columns, also for later sweeps.
+
+        Empty for any other sweep, and unless `early`. `filled` are there already.
+        """
+        alike = [s for s in program.sweeps if s.columns == sweep.columns]
+        if sweep is not alike[0] or not self.early:
+            return []
+        there = {e for other in alike for e in reached(other.body)}
+        return [e for e in self.kept if isinstance(e, Load) and e in there - filled]
+
+
+def loads_ahead(sweep: Sweep) -> int:
+    """Vectors of a sweep over columns that are not kept which a thread loads before it needs them."""
+    streams = sum(isinstance(e, Load) for e in reached(sweep.body))
+    return max(1, _AHEAD // max(streams, 2))
+
+
+def of_row(program: RowProgram) -> list[Load]:
+    """Numbers that all columns share, such as labels: they are loaded while those of columns are."""
+
+    def depends_on_row_alone(load: Load) -> bool:
+        parts = walk(*load.at)
+        return free_indices(load) <= {program.row} and not any(isinstance(e, Load | Local) for e in parts)
+
+    stmts = tuple(s for item in program.items for s in stmts_of(item))
+    stored = {s.buffer for s in statements(stmts) if isinstance(s, Store)}
+    loads = [e for e in reached(stmts) if isinstance(e, Load) and e.buffer not in stored]
+    alone = [e for e in loads if not program.buffers[e.buffer].local and depends_on_row_alone(e)]
+    return alone[:_OF_ROW]
 
 
 def sharing(program: RowProgram, sums: bool, across: bool, machine: GpuMachine) -> Sharing | None:

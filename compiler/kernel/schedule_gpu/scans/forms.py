@@ -44,5 +44,5 @@ def _staged(kernel: Kernel, form: StagedForm, machine: GpuMachine) -> GpuSchedul
             case Selection():
                 works.append(selections.select(stage, buffers))
             case body:
-                works.append(statements(Kernel(kernel.name, buffers, body)))
+                works.append(statements(Kernel(kernel.name, buffers, body), machine))
     return joined(works, [(name, b.size * b.dtype.size) for name, b in form.scratch.items()])
