@@ -1,7 +1,7 @@
-"""Names that modules define and that are imported when they are first used.
+"""Names of packages that their modules define: imported when they are first used, or with the package.
 
 A table tells which module has which names. It is part of this project, never of a file that is read, and a
-test compares it with what the modules define.
+test compares it with what the modules define. A package that imports all its modules needs no table.
 """
 
 from __future__ import annotations
@@ -70,14 +70,14 @@ class LazyTable(MutableMapping[str, V]):
 
 def lazy_names(
     package: str, names: Mapping[str, str], modules: Mapping[str, str] | None = None
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return the `__getattr__` and the `__dir__` of a package whose names are imported on first use.
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return `__getattr__`, `__dir__` and `__all__` of a package whose names are imported on first use.
 
     Args:
         package: The package's name.
         names: For each module, the names that the package has from it, between spaces. `new=old` is a name
             that is `old` in the module.
-        modules: The modules that are names of the package, too.
+        modules: The modules that are names of the package, too. They are not in `__all__`.
     """
     homes = {name: (module, "") for name, module in (modules or {}).items()}
     for module, listed in names.items():
@@ -98,7 +98,25 @@ def lazy_names(
     def __dir__() -> list[str]:
         return sorted({*vars(sys.modules[package]), *homes})
 
-    return __getattr__, __dir__
+    return __getattr__, __dir__, sorted({*homes} - {*(modules or {})})
+
+
+def names_of_modules(package: str, *others: Any) -> list[str]:
+    """Return `__all__` of a package that imports all its modules, most of them by `from module import *`.
+
+    These are the names in the `__all__` of its modules that mean the same in the package, and the functions
+    and classes that the package itself defines.
+
+    Args:
+        package: The package's name.
+        others: Modules that lie elsewhere, and whose names the package has, too.
+    """
+    here = vars(sys.modules[package])
+    modules = [module for name, module in [*sys.modules.items()] if name.rpartition(".")[0] == package]
+    listed = {(name, module) for module in (*modules, *others) for name in getattr(module, "__all__", ())}
+    names = {name for name, module in listed if name in here and here[name] is getattr(module, name, None)}
+    defined = {name for name, value in here.items() if getattr(value, "__module__", None) == package}
+    return sorted({*names, *(name for name in defined if name[0] != "_")})
 
 
 def load(module: str) -> Any:

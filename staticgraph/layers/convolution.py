@@ -21,6 +21,19 @@ from staticgraph.nn.activation import activation_of
 from staticgraph.state.initializers import Zeros
 from staticgraph.state.layer import Layer, applied, check_rank, known_size, variable_options
 
+__all__ = [
+    "Conv1D",
+    "Conv2D",
+    "Conv2DTranspose",
+    "Conv3D",
+    "SeparableConv2D",
+    "conv1d",
+    "conv2d",
+    "conv2d_transpose",
+    "conv3d",
+    "separable_conv2d",
+]
+
 
 class Convolution(Layer):
     """Common base of the convolutions over `rank` axes of space."""

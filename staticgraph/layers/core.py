@@ -15,6 +15,8 @@ from staticgraph.nn.activation import activation_of
 from staticgraph.state.initializers import Zeros
 from staticgraph.state.layer import Layer, applied, known_size, variable_options
 
+__all__ = ["Dense", "Dropout", "Flatten", "dense", "dropout", "flatten"]
+
 
 class Dense(Layer):
     """`activation(inputs @ kernel + bias)` over the last axis, to `units` outputs.

@@ -34,6 +34,14 @@ from staticgraph.tf1.feature_column.columns import (
 )
 from staticgraph.tf1.feature_column.vocabulary import places
 
+__all__ = [
+    "categorical_column_with_hash_bucket",
+    "categorical_column_with_identity",
+    "categorical_column_with_vocabulary_file",
+    "categorical_column_with_vocabulary_list",
+    "weighted_categorical_column",
+]
+
 
 @dataclass(frozen=True, slots=True)
 class HashedCategoricalColumn(CategoricalColumn):

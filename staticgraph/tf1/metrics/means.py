@@ -19,6 +19,18 @@ from staticgraph.tf1.metrics.streaming import (
     streamed,
 )
 
+__all__ = [
+    "accuracy",
+    "mean",
+    "mean_absolute_error",
+    "mean_cosine_distance",
+    "mean_relative_error",
+    "mean_squared_error",
+    "mean_tensor",
+    "percentage_below",
+    "root_mean_squared_error",
+]
+
 
 def mean(
     values: Any, weights: Any = None, metrics_collections: Any = None, updates_collections: Any = None,

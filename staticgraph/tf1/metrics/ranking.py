@@ -18,6 +18,16 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.mathematics.math_ops import div
 from staticgraph.tf1.metrics.streaming import Metric, Total, as_type, listed, running_total, spread
 
+__all__ = [
+    "average_precision_at_k",
+    "precision_at_k",
+    "precision_at_top_k",
+    "recall_at_k",
+    "recall_at_top_k",
+    "sparse_average_precision_at_k",
+    "sparse_precision_at_k",
+]
+
 
 def precision_at_k(
     labels: Any, predictions: Any, k: int, class_id: int | None = None, weights: Any = None,

@@ -15,6 +15,8 @@ from staticgraph.tf1.keras.engine.input_spec import InputSpec
 from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.train.moving_averages import assign_moving_average
 
+__all__ = ["BatchNormalization", "LayerNormalization"]
+
 
 class BatchNormalization(normalization.BatchNormalization, Layer):
     """`gamma * (x - mean) / sqrt(variance + epsilon) + beta`, with the statistics of all axes but `axis`.

@@ -25,6 +25,8 @@ from staticgraph.tf1.keras.layers.cells import (
 )
 from staticgraph.tf1.keras.serialization import deserialize_keras_object, serialize_keras_object
 
+__all__ = ["CuDNNGRU", "CuDNNLSTM", "GRU", "LSTM", "RNN", "SimpleRNN"]
+
 FLAGS = ("return_sequences", "return_state", "go_backwards", "stateful", "unroll", "time_major")
 
 
