@@ -177,7 +177,7 @@ __version__ = "0.1.0"
 
 _NAMESPACES = {"compiler", "errors", "runtime"}
 
-__getattr__, _dir, _ = _lazy_names(__name__, _NAMES, {name: f"{__name__}.{name}" for name in _HOMES})
+__getattr__, _dir = _lazy_names(__name__, _NAMES, {name: f"{__name__}.{name}" for name in _HOMES})
 
 
 def __dir__() -> list[str]:

@@ -70,14 +70,17 @@ class LazyTable(MutableMapping[str, V]):
 
 def lazy_names(
     package: str, names: Mapping[str, str], modules: Mapping[str, str] | None = None
-) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Return `__getattr__`, `__dir__` and `__all__` of a package whose names are imported on first use.
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return the `__getattr__` and the `__dir__` of a package whose names are imported on first use.
+
+    The package's `__all__` is set, without the modules: a type checker, which sees the imports of all names,
+    must not see an `__all__` that it cannot evaluate.
 
     Args:
         package: The package's name.
         names: For each module, the names that the package has from it, between spaces. `new=old` is a name
             that is `old` in the module.
-        modules: The modules that are names of the package, too. They are not in `__all__`.
+        modules: The modules that are names of the package, too.
     """
     homes = {name: (module, "") for name, module in (modules or {}).items()}
     for module, listed in names.items():
@@ -98,25 +101,27 @@ def lazy_names(
     def __dir__() -> list[str]:
         return sorted({*vars(sys.modules[package]), *homes})
 
-    return __getattr__, __dir__, sorted({*homes} - {*(modules or {})})
+    vars(sys.modules[package])["__all__"] = sorted({*homes} - {*(modules or {})})
+    return __getattr__, __dir__
 
 
-def names_of_modules(package: str, *others: Any) -> list[str]:
-    """Return `__all__` of a package that imports all its modules, most of them by `from module import *`.
+def export_names(package: str, further: str = "", *elsewhere: Any) -> None:
+    """Set `__all__` of a package that imports all its modules, most of them by `from module import *`.
 
-    These are the names in the `__all__` of its modules that mean the same in the package, and the functions
-    and classes that the package itself defines.
+    It gets the names in the `__all__` of its modules that mean the same in the package, and the functions and
+    classes that the package itself defines. Type checkers do without: see `lazy_names`.
 
     Args:
         package: The package's name.
-        others: Modules that lie elsewhere, and whose names the package has, too.
+        further: Other names of the package, between spaces.
+        elsewhere: Modules outside the package whose names it has, too.
     """
     here = vars(sys.modules[package])
     modules = [module for name, module in [*sys.modules.items()] if name.rpartition(".")[0] == package]
-    listed = {(name, module) for module in (*modules, *others) for name in getattr(module, "__all__", ())}
+    listed = {(name, module) for module in (*modules, *elsewhere) for name in getattr(module, "__all__", ())}
     names = {name for name, module in listed if name in here and here[name] is getattr(module, name, None)}
     defined = {name for name, value in here.items() if getattr(value, "__module__", None) == package}
-    return sorted({*names, *(name for name in defined if name[0] != "_")})
+    here["__all__"] = sorted({*names, *further.split(), *(name for name in defined if name[0] != "_")})
 
 
 def load(module: str) -> Any:

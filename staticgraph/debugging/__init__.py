@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from staticgraph.mathematics.math_ops import *
     from staticgraph.tensor_queries import *
 
-__getattr__, __dir__, __all__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "staticgraph.debugging.assertions": "Assert",

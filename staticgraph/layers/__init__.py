@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from staticgraph.layers.pooling import *
     from staticgraph.state.layer import *
 
-__getattr__, __dir__, __all__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "staticgraph.layers.convolution": (

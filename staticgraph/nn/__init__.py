@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from staticgraph.nn.scaling import *
     from staticgraph.nn.sparse_embedding import *
 
-__getattr__, __dir__, __all__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "staticgraph.arrays.sorting": "in_top_k top_k",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from staticgraph.sparse.tensor import *
     from staticgraph.sparse.tensor import sparse_placeholder as placeholder
 
-__getattr__, __dir__, __all__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "staticgraph.mathematics.sparse_segments": (

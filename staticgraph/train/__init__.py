@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from staticgraph.train.schedules import *
     from staticgraph.train.step_count import *
 
-__getattr__, __dir__, __all__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "staticgraph.formats.tf.checkpoints.checkpoint_reader": (

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from staticgraph.compiler.support.lazy_names import names_of_modules
+from staticgraph.compiler.support.lazy_names import export_names
 from staticgraph.tf1.data import experimental
 from staticgraph.tf1.data.dataset import *
 from staticgraph.tf1.data.file_datasets import *
@@ -35,4 +35,4 @@ def make_initializable_iterator(dataset: Dataset, shared_name: str | None = None
     return dataset.make_initializable_iterator(shared_name)
 
 
-__all__ = [*names_of_modules(__name__), "experimental"]
+export_names(__name__, "experimental")

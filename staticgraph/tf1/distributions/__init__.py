@@ -3,7 +3,7 @@
 Besides those of `tf.distributions` there are those of `tf.contrib.distributions` that programs use.
 """
 
-from staticgraph.compiler.support.lazy_names import names_of_modules
+from staticgraph.compiler.support.lazy_names import export_names
 from staticgraph.tf1.distributions import bijectors
 from staticgraph.tf1.distributions.base import *
 from staticgraph.tf1.distributions.counts import *
@@ -16,4 +16,4 @@ from staticgraph.tf1.distributions.multivariate import *
 from staticgraph.tf1.distributions.transformed import *
 from staticgraph.tf1.distributions.uniform import *
 
-__all__ = [*names_of_modules(__name__), "bijectors"]
+export_names(__name__, "bijectors")

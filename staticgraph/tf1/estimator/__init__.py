@@ -1,6 +1,6 @@
 """Models that a function builds, with their training, evaluation and use (TF1's `tf.estimator`)."""
 
-from staticgraph.compiler.support.lazy_names import names_of_modules
+from staticgraph.compiler.support.lazy_names import export_names
 from staticgraph.tf1.estimator import export, inputs
 from staticgraph.tf1.estimator.baseline import *
 from staticgraph.tf1.estimator.combined import *
@@ -15,4 +15,4 @@ from staticgraph.tf1.estimator.spec import *
 from staticgraph.tf1.estimator.training import *
 from staticgraph.tf1.estimator.warm_start import *
 
-__all__ = [*names_of_modules(__name__), "export", "inputs"]
+export_names(__name__, "export inputs")

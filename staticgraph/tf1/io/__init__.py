@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from staticgraph.tf1.io.whole_files import *
     from staticgraph.tf1.queue import *
 
-__getattr__, __dir__, __all__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "staticgraph.formats.tf.graph_def.files": "write_graph",

@@ -1,10 +1,10 @@
 """Metrics over many steps (TF1's `tf.metrics`): each gives `(value, update_op)` around local variables."""
 
-from staticgraph.compiler.support.lazy_names import names_of_modules
+from staticgraph.compiler.support.lazy_names import export_names
 from staticgraph.tf1.metrics.classes import *
 from staticgraph.tf1.metrics.counts import *
 from staticgraph.tf1.metrics.means import *
 from staticgraph.tf1.metrics.ranking import *
 from staticgraph.tf1.metrics.thresholds import *
 
-__all__ = names_of_modules(__name__)
+export_names(__name__)

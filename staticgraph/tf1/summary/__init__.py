@@ -1,6 +1,6 @@
 """Summaries, event files for TensorBoard, and the messages in them (TF1's `tf.summary`)."""
 
-from staticgraph.compiler.support.lazy_names import names_of_modules
+from staticgraph.compiler.support.lazy_names import export_names
 from staticgraph.formats.tf.messages.event import Event, SessionLog, TaggedRunMetadata
 from staticgraph.formats.tf.messages.summary import Summary, SummaryDescription
 from staticgraph.tf1.summary import encode
@@ -8,12 +8,4 @@ from staticgraph.tf1.summary.event_file import summary_iterator
 from staticgraph.tf1.summary.summaries import *
 from staticgraph.tf1.summary.writer import *
 
-__all__ = [
-    *names_of_modules(__name__),
-    "Event",
-    "SessionLog",
-    "Summary",
-    "SummaryDescription",
-    "TaggedRunMetadata",
-    "encode",
-]
+export_names(__name__, "Event SessionLog Summary SummaryDescription TaggedRunMetadata encode")

@@ -16,7 +16,7 @@ __all__ = [
     "write_graph",
 ]  # fmt: skip
 
-__getattr__, __dir__, __all__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "staticgraph.formats.tf.graph_def.export": "as_graph_def own_nodes",

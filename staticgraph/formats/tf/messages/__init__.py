@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _FILES = SCHEMAS | FUNCTIONS
 
-__getattr__, __dir__, __all__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {f"{__name__}.{file}": names for file, names in _FILES.items()},
     modules={file: f"{__name__}.{file}" for file in (*_FILES, "text_format")},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from staticgraph.building.framework import name_scope
-from staticgraph.compiler.support.lazy_names import names_of_modules
+from staticgraph.compiler.support.lazy_names import export_names
 from staticgraph.control_flow.functional import foldl, foldr, map_fn
 from staticgraph.tf1.keras import settings, state
 from staticgraph.tf1.keras.backend.function import *
@@ -21,4 +21,4 @@ def backend() -> str:
     return "tensorflow"
 
 
-__all__ = [*names_of_modules(__name__, settings, state), "foldl", "foldr", "map_fn", "name_scope"]
+export_names(__name__, "foldl foldr map_fn name_scope", settings, state)

@@ -1,9 +1,9 @@
 """Callbacks: actions between the steps of training (TF1's `tf.keras.callbacks`)."""
 
-from staticgraph.compiler.support.lazy_names import names_of_modules
+from staticgraph.compiler.support.lazy_names import export_names
 from staticgraph.tf1.keras.callbacks.base import *
 from staticgraph.tf1.keras.callbacks.progress import *
 from staticgraph.tf1.keras.callbacks.reports import *
 from staticgraph.tf1.keras.callbacks.watching import *
 
-__all__ = names_of_modules(__name__)
+export_names(__name__)

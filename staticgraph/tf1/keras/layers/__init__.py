@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from staticgraph.compiler.support.lazy_names import names_of_modules
+from staticgraph.compiler.support.lazy_names import export_names
 from staticgraph.tf1.keras.engine.input_layer import *
 from staticgraph.tf1.keras.engine.input_spec import *
 from staticgraph.tf1.keras.engine.layer import *
@@ -36,4 +36,4 @@ def deserialize(config: Any, custom_objects: Any = None) -> Any:
     return deserialize_keras_object(config, LAYERS, custom_objects, "layer")
 
 
-__all__ = [*names_of_modules(__name__), "Input", "InputLayer", "InputSpec", "Layer"]
+export_names(__name__, "Input InputLayer InputSpec Layer")

@@ -23,6 +23,23 @@ from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.tf1.keras.serialization import find, get_custom_objects
 from staticgraph.tf1.keras.settings import checked_format
 
+__all__ = [
+    "Activation",
+    "ActivityRegularization",
+    "Dense",
+    "Dropout",
+    "Embedding",
+    "Flatten",
+    "Lambda",
+    "Masking",
+    "Permute",
+    "RepeatVector",
+    "Reshape",
+    "SpatialDropout1D",
+    "SpatialDropout2D",
+    "SpatialDropout3D",
+]
+
 
 class Dense(core.Dense, Layer):
     """`activation(inputs @ kernel + bias)` along the last axis.
@@ -341,9 +358,3 @@ class Embedding(Layer):
     def call(self, inputs: Any) -> Tensor:
         numbers = inputs if inputs.dtype.is_integer else cast(inputs, "int32")
         return nn.embedding_lookup(self.embeddings, numbers)
-
-
-__all__ = [
-    name for name, made in list(globals().items()) if isinstance(made, type) and made.__module__ == __name__
-    and not name.startswith("_")
-]  # fmt: skip

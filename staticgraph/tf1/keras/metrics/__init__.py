@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from staticgraph.compiler.support.lazy_names import names_of_modules
+from staticgraph.compiler.support.lazy_names import export_names
 from staticgraph.tf1.keras import losses
 from staticgraph.tf1.keras.losses import (
     KLD,
@@ -72,7 +72,7 @@ def serialize(metric: Any) -> Any:
 
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
     """The metric of a name or config."""
-    table = vars(losses) | {name: globals()[name] for name in __all__}
+    table = vars(losses) | {name: globals()[name] for name in globals()["__all__"]}
     return deserialize_keras_object(config, table, custom_objects, "metric function")
 
 
@@ -83,4 +83,4 @@ def get(identifier: Any) -> Any:
     return deserialize(identifier)
 
 
-__all__ = names_of_modules(__name__, losses)
+export_names(__name__, "", losses)

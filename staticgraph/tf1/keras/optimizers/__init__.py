@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.compiler.support.lazy_names import names_of_modules
+from staticgraph.compiler.support.lazy_names import export_names
 from staticgraph.tf1.keras.optimizers import schedules
 from staticgraph.tf1.keras.optimizers.adapters import *
 from staticgraph.tf1.keras.optimizers.base import *
@@ -47,4 +47,4 @@ def get(identifier: Any) -> Any:
     )
 
 
-__all__ = [*names_of_modules(__name__), "schedules"]
+export_names(__name__, "schedules")

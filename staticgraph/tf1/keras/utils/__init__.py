@@ -1,6 +1,6 @@
 """Helpers of programs that use models (TF1's `tf.keras.utils`)."""
 
-from staticgraph.compiler.support.lazy_names import names_of_modules
+from staticgraph.compiler.support.lazy_names import export_names
 from staticgraph.tf1.keras import serialization
 from staticgraph.tf1.keras.serialization import *
 from staticgraph.tf1.keras.utils.arrays import *
@@ -9,4 +9,4 @@ from staticgraph.tf1.keras.utils.drawing import *
 from staticgraph.tf1.keras.utils.progress import *
 from staticgraph.tf1.keras.utils.sequence import *
 
-__all__ = names_of_modules(__name__, serialization)
+export_names(__name__, "", serialization)

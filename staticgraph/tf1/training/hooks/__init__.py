@@ -1,6 +1,6 @@
 """Hooks: what happens around the runs of a monitored session."""
 
-from staticgraph.compiler.support.lazy_names import names_of_modules
+from staticgraph.compiler.support.lazy_names import export_names
 from staticgraph.tf1.training.hooks.around import *
 from staticgraph.tf1.training.hooks.checkpoints import *
 from staticgraph.tf1.training.hooks.profiling import *
@@ -10,4 +10,4 @@ from staticgraph.tf1.training.hooks.summaries import *
 from staticgraph.tf1.training.hooks.timer import *
 from staticgraph.tf1.training.hooks.watching import *
 
-__all__ = names_of_modules(__name__)
+export_names(__name__)

@@ -1,10 +1,10 @@
 """Sessions that initialise themselves, call hooks, run threads and survive a loss."""
 
-from staticgraph.compiler.support.lazy_names import names_of_modules
+from staticgraph.compiler.support.lazy_names import export_names
 from staticgraph.tf1.training.monitored.creators import *
 from staticgraph.tf1.training.monitored.scaffold import *
 from staticgraph.tf1.training.monitored.session import *
 from staticgraph.tf1.training.monitored.session_manager import *
 from staticgraph.tf1.training.monitored.training import *
 
-__all__ = names_of_modules(__name__)
+export_names(__name__)
