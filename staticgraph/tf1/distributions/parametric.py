@@ -6,6 +6,7 @@ import inspect
 from operator import attrgetter
 from typing import Any, ClassVar, TypeVar
 
+from staticgraph.building.signatures import arguments, parameters_of
 from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.base import (
     FULLY_REPARAMETERIZED,
@@ -61,17 +62,11 @@ def constructed(cls: T) -> T:
     """
     own, *parameters = inspect.signature(cls._build).parameters.values()
     common = {"validate_args": False, "allow_nan_stats": True, "name": cls.__name__}
-    further = [
-        own.replace(name=name, default=value, annotation=type(value).__name__)
-        for name, value in common.items()
-    ]
-    signature = inspect.Signature([own, *parameters, *further], return_annotation="None")
+    signature = inspect.Signature([own, *parameters, *parameters_of(common)], return_annotation="None")
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-        bound = signature.bind(self, *args, **kwargs)
-        bound.apply_defaults()
-        values = [bound.arguments[parameter.name] for parameter in parameters]
-        validate_args, allow_nan_stats, name = (bound.arguments[key] for key in common)
+        _, *given = arguments(cls.__name__, signature, (self, *args), kwargs).values()
+        *values, validate_args, allow_nan_stats, name = given
         with sg.name_scope(name, values=values) as scope:
             self._validate_args = validate_args
             parents = self._build(*values)

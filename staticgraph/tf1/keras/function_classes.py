@@ -5,7 +5,7 @@ from __future__ import annotations
 from inspect import Parameter, Signature
 from typing import Any
 
-from staticgraph.compiler.graph.errors import misuse
+from staticgraph.building.signatures import arguments, parameters_of
 
 
 def function_class(base: type, class_name: str, doc: str, function: Any, parameters: dict[str, Any]) -> Any:
@@ -22,15 +22,11 @@ def function_class(base: type, class_name: str, doc: str, function: Any, paramet
         TypeError: From the constructor, if it is called with other arguments.
     """
     one = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
-    signature = Signature([one, *(one.replace(name=key, default=parameters[key]) for key in parameters)])
+    signature = Signature([one, *parameters_of(parameters)])
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-        try:
-            bound = signature.bind(self, *args, **kwargs)
-        except TypeError as error:
-            raise misuse(TypeError, f"{class_name}(): {error}") from None
-        bound.apply_defaults()
-        base.__init__(**{**bound.arguments, "fn": function})  # type: ignore[misc]
+        given = arguments(class_name, signature, (self, *args), kwargs)
+        base.__init__(fn=function, **given)  # type: ignore[misc]
 
     __init__.__signature__ = signature  # type: ignore[attr-defined]
     return type(class_name, (base,), {"__init__": __init__, "__doc__": doc, "__module__": base.__module__})

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 import staticgraph as sg
+from staticgraph.building.signatures import arguments
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.metrics.streaming import named
 
@@ -20,9 +22,6 @@ __all__ = [
     "streaming_recall",
     "streaming_root_mean_squared_error",
 ]
-
-Streamed = tuple[Any, Any]  # the value so far, and the operation that takes a batch into it
-Collections = Sequence[str] | None
 
 
 def accuracy(predictions: Any, labels: Any, weights: Any = None, name: str | None = None) -> Any:
@@ -40,26 +39,21 @@ def accuracy(predictions: Any, labels: Any, weights: Any = None, name: str | Non
         return sg.reduce_sum(right * weights) / sg.reduce_sum(weights)
 
 
-def streaming_mean(
-    values: Any, weights: Any = None, metrics_collections: Collections = None,
-    updates_collections: Collections = None, name: str | None = None,
-) -> Streamed:  # fmt: skip
-    """The mean of all values of all batches."""
-    return sg.metrics.mean(values, weights, metrics_collections, updates_collections, name)
+def _streaming(metric: Callable[..., Any], doc: str) -> Callable[..., Any]:
+    """Metric of `sg.metrics` with the predictions first, and without the parameters after `name`."""
+    names = list(inspect.signature(metric).parameters)
+    names = [*reversed(names[:2]), *names[2:]] if names[0] == "labels" else names
+    parameters = [inspect.signature(metric).parameters[name] for name in names[: names.index("name") + 1]]
+    signature = inspect.Signature(parameters)
 
+    def streaming(*args: Any, **kwargs: Any) -> Any:
+        return metric(**arguments(streaming.__name__, signature, args, kwargs))
 
-def _streaming(metric: Callable[..., Streamed], doc: str) -> Callable[..., Streamed]:
-    """Metric of `sg.metrics` with the predictions first."""
-
-    def streaming(
-        predictions: Any, labels: Any, weights: Any = None, metrics_collections: Collections = None,
-        updates_collections: Collections = None, name: str | None = None,
-    ) -> Streamed:  # fmt: skip
-        return metric(labels, predictions, weights, metrics_collections, updates_collections, name)
-
+    streaming.__signature__ = signature  # type: ignore[attr-defined]
     return named(streaming, f"streaming_{metric.__name__}", doc)
 
 
+streaming_mean = _streaming(sg.metrics.mean, "The mean of all values of all batches.")
 streaming_accuracy = _streaming(
     sg.metrics.accuracy, "The share of predictions that equal their labels, over all batches."
 )
@@ -76,14 +70,6 @@ streaming_mean_squared_error = _streaming(
 streaming_root_mean_squared_error = _streaming(
     sg.metrics.root_mean_squared_error, "The root of `streaming_mean_squared_error`."
 )
-
-
-def streaming_auc(
-    predictions: Any, labels: Any, weights: Any = None, num_thresholds: int = 200,
-    metrics_collections: Collections = None, updates_collections: Collections = None, curve: str = "ROC",
-    name: str | None = None,
-) -> Streamed:  # fmt: skip
-    """The area under a curve of predictions in [0, 1]: see `metrics.auc`."""
-    return sg.metrics.auc(
-        labels, predictions, weights, num_thresholds, metrics_collections, updates_collections, curve, name
-    )
+streaming_auc = _streaming(
+    sg.metrics.auc, "The area under a curve of predictions in [0, 1]: see `metrics.auc`."
+)
