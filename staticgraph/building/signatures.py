@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter, Signature
 from typing import Any
 
 from staticgraph.compiler.graph.errors import misuse
 
+VAR_KEYWORD = Parameter.VAR_KEYWORD
+
 
 def parameters_of(defaults: Mapping[str, Any]) -> list[Parameter]:
-    """Parameters with these names and defaults, annotated by the type of the default (None: anything)."""
+    """Parameters with these names and defaults, annotated by the type of the default if it tells anything."""
     return [
         Parameter(
             name,
             Parameter.POSITIONAL_OR_KEYWORD,
             default=value,
-            annotation="Any" if value is None else type(value).__name__,
+            annotation="Any" if value is None or isinstance(value, type) else type(value).__name__,
         )
         for name, value in defaults.items()
     ]
@@ -42,3 +44,59 @@ def arguments(
         raise misuse(TypeError, f"{name}(): {error}") from None
     bound.apply_defaults()
     return bound.arguments
+
+
+def derived(signature: Signature, call: Callable[[dict[str, Any]], Any]) -> Any:
+    """Return a constructor with these parameters that calls a function with their values by name."""
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        call(named(arguments(type(self).__name__, signature, (self, *args), kwargs), signature))
+
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    return __init__
+
+
+def with_defaults(base: Any, leave_out: str = "", **defaults: Any) -> Any:
+    """Return the constructor of a base with other defaults, and without the parameters left out.
+
+    Args:
+        base: The base class.
+        leave_out: Names of parameters, between spaces.
+        defaults: The defaults by the names of parameters.
+    """
+    signature = Signature.from_callable(base.__init__)
+    kept = [
+        parameter.replace(default=defaults.get(name, parameter.default))
+        for name, parameter in signature.parameters.items()
+        if name not in leave_out.split()
+    ]
+    return derived(signature.replace(parameters=kept), lambda given: base.__init__(**given))
+
+
+def made_of(base: Any, order: str, **makers: Callable[..., Any]) -> Any:
+    """Return the constructor of a base, of which some arguments are made of others.
+
+    Args:
+        base: The base class.
+        order: The names of the parameters, between spaces.
+        makers: For an argument of the base, the function that makes it. The parameters of the function are
+            parameters of the constructor.
+    """
+    functions = (base.__init__, *makers.values())
+    known = {name: p for f in functions for name, p in Signature.from_callable(f).parameters.items()}
+    placed = [known[name].replace(kind=Parameter.POSITIONAL_OR_KEYWORD) for name in ("self", *order.split())]
+
+    def construct(given: dict[str, Any]) -> None:
+        for argument, make in makers.items():
+            names = Signature.from_callable(make).parameters
+            given[argument] = make(**{name: given.pop(name) for name in names})
+        base.__init__(**given)
+
+    return derived(Signature(placed, return_annotation="None"), construct)
+
+
+def named(given: dict[str, Any], signature: Signature) -> dict[str, Any]:
+    """Arguments by name alone: what stands under a name such as `**kwargs` is set free."""
+    loose = {name for name, parameter in signature.parameters.items() if parameter.kind is VAR_KEYWORD}
+    more = [given[name] for name in loose]
+    return {name: value for name, value in given.items() if name not in loose} | (more[0] if more else {})

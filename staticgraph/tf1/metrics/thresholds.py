@@ -78,9 +78,10 @@ def _at_thresholds(name: str, doc: str, compute: Callable[..., Metric]) -> Calla
 
 def _cell(cell: str) -> Callable[..., Metric]:
     """The metric of one cell of the confusion matrix, at many thresholds."""
+    totals = partial(_counts, cells=[cell])
 
     def count(*given: Any) -> Metric:
-        (total,) = _counts(*given, cells=[cell])
+        [total] = totals(*given)
         return ops.identity(total.value, name="Identity"), total.updated
 
     return _at_thresholds(cell, f"`{cell}` for each threshold, float32 of shape [thresholds].", count)
@@ -92,8 +93,10 @@ def _share(share: str, others: str) -> Callable[..., Metric]:
     def compute(hits: Tensor, missed: Tensor, name: str) -> Tensor:
         return div(hits, 1e-7 + hits + missed, name=f"{share}_{name}")
 
+    totals = partial(_counts, cells=["true_positives", others])
+
     def of(*given: Any) -> Metric:
-        return streamed(compute, _counts(*given, cells=["true_positives", others]))
+        return streamed(compute, totals(*given))
 
     doc = f"`{share}` for each threshold, float32 of shape [thresholds]."
     return _at_thresholds(f"{share}_at_thresholds", doc, of)
