@@ -56,21 +56,37 @@ def derived(signature: Signature, call: Callable[[dict[str, Any]], Any]) -> Any:
     return __init__
 
 
-def with_defaults(base: Any, leave_out: str = "", **defaults: Any) -> Any:
-    """Return the constructor of a base with other defaults, and without the parameters left out.
+def like(
+    base: Any, leave_out: str = "", after: Mapping[str, str] | None = None, **defaults: Any
+) -> Callable[[Callable[..., None]], Any]:
+    """Give a constructor `__init__(self, **given)` the parameters of a base's, in other words.
 
     Args:
         base: The base class.
-        leave_out: Names of parameters, between spaces.
-        defaults: The defaults by the names of parameters.
+        leave_out: Parameters of the base that are not shown, between spaces.
+        after: For each parameter that the base does not have, the one that it stands behind.
+        defaults: Defaults by the names of parameters, where they are not those of the base.
     """
     signature = Signature.from_callable(base.__init__)
-    kept = [
-        parameter.replace(default=defaults.get(name, parameter.default))
-        for name, parameter in signature.parameters.items()
-        if name not in leave_out.split()
-    ]
-    return derived(signature.replace(parameters=kept), lambda given: base.__init__(**given))
+    placed = [p for name, p in signature.parameters.items() if name not in leave_out.split()]
+    for name, before in (after or {}).items():
+        at = [parameter.name for parameter in placed].index(before) + 1
+        placed[at:at] = parameters_of({name: defaults[name]})
+    placed = [_with_default(p, defaults[p.name]) if p.name in defaults else p for p in placed]
+    changed = signature.replace(parameters=placed)
+    return lambda construct: derived(changed, lambda given: construct(**given))
+
+
+def _with_default(parameter: Parameter, default: Any) -> Parameter:
+    annotation = parameter.annotation
+    if default is None and annotation != "Any" and "None" not in annotation:
+        annotation += " | None"
+    return parameter.replace(default=default, annotation=annotation)
+
+
+def with_defaults(base: Any, leave_out: str = "", **defaults: Any) -> Any:
+    """Return the constructor of a base with other defaults: see `like`."""
+    return like(base, leave_out, **defaults)(base.__init__)
 
 
 def made_of(base: Any, order: str, **makers: Callable[..., Any]) -> Any:
