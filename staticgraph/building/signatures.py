@@ -79,7 +79,7 @@ def like(
 
 def _with_default(parameter: Parameter, default: Any) -> Parameter:
     annotation = parameter.annotation
-    if default is None and annotation != "Any" and "None" not in annotation:
+    if default is None and annotation not in ("Any", Parameter.empty) and "None" not in annotation:
         annotation += " | None"
     return parameter.replace(default=default, annotation=annotation)
 
@@ -109,6 +109,33 @@ def made_of(base: Any, order: str, **makers: Callable[..., Any]) -> Any:
         base.__init__(**given)
 
     return derived(Signature(placed, return_annotation="None"), construct)
+
+
+def adapted(function: Callable[..., Any], order: str, name: str = "", **defaults: Any) -> Callable[..., Any]:
+    """Return a function with the parameters of another in another order, and by other names.
+
+    Args:
+        function: The other function, whose summary is the docstring.
+        order: The parameters, between spaces; `new=old` is called `old` there. Those left out have the
+            defaults that they have there.
+        name: The name of the new function, if it is another.
+        defaults: Defaults that are not those of the other function, by the new names.
+    """
+    pairs = [(new, old or new) for new, _, old in (entry.partition("=") for entry in order.split())]
+    known = Signature.from_callable(function).parameters
+    renamed = [known[old].replace(name=new) for new, old in pairs]
+    placed = [_with_default(p, defaults[p.name]) if p.name in defaults else p for p in renamed]
+    signature = Signature(placed, return_annotation=Signature.from_callable(function).return_annotation)
+
+    def adapter(*args: Any, **kwargs: Any) -> Any:
+        given = arguments(adapter.__name__, signature, args, kwargs)
+        return function(**{old: given[new] for new, old in pairs})
+
+    adapter.__name__ = adapter.__qualname__ = name or function.__name__
+    adapter.__module__ = function.__module__
+    adapter.__doc__ = (function.__doc__ or "").split("\n\n")[0]
+    adapter.__signature__ = signature  # type: ignore[attr-defined]
+    return adapter
 
 
 def named(given: dict[str, Any], signature: Signature) -> dict[str, Any]:

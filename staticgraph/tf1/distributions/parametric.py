@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from operator import attrgetter
 from typing import Any, ClassVar, TypeVar
 
+from staticgraph.building.read_only import read_only
 from staticgraph.building.signatures import arguments, parameters_of
 from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.base import (
@@ -19,7 +19,7 @@ T = TypeVar("T", bound="type[Parametric]")
 
 def kept(name: str) -> Any:
     """Property that shows what `_build` kept under this name with an underscore."""
-    return property(attrgetter(f"_{name}"), doc=f"The parameter `{name}` as a tensor.")
+    return read_only(name, f"The parameter `{name}` as a tensor.")
 
 
 class Parametric(Distribution):

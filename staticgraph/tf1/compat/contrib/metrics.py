@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
 from typing import Any
 
 import staticgraph as sg
-from staticgraph.building.signatures import arguments
+from staticgraph.building.signatures import adapted
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.tf1.metrics.streaming import named
 
 __all__ = [
     "accuracy",
@@ -39,37 +36,19 @@ def accuracy(predictions: Any, labels: Any, weights: Any = None, name: str | Non
         return sg.reduce_sum(right * weights) / sg.reduce_sum(weights)
 
 
-def _streaming(metric: Callable[..., Any], doc: str) -> Callable[..., Any]:
-    """Metric of `sg.metrics` with the predictions first, and without the parameters after `name`."""
-    names = list(inspect.signature(metric).parameters)
-    names = [*reversed(names[:2]), *names[2:]] if names[0] == "labels" else names
-    parameters = [inspect.signature(metric).parameters[name] for name in names[: names.index("name") + 1]]
-    signature = inspect.Signature(parameters)
+_COLLECTIONS = "metrics_collections updates_collections name"
+_ORDER = f"predictions labels weights {_COLLECTIONS}"
+_AUC = "predictions labels weights num_thresholds metrics_collections updates_collections curve name"
 
-    def streaming(*args: Any, **kwargs: Any) -> Any:
-        return metric(**arguments(streaming.__name__, signature, args, kwargs))
-
-    streaming.__signature__ = signature  # type: ignore[attr-defined]
-    return named(streaming, f"streaming_{metric.__name__}", doc)
-
-
-streaming_mean = _streaming(sg.metrics.mean, "The mean of all values of all batches.")
-streaming_accuracy = _streaming(
-    sg.metrics.accuracy, "The share of predictions that equal their labels, over all batches."
+streaming_mean = adapted(sg.metrics.mean, f"values weights {_COLLECTIONS}", "streaming_mean")
+streaming_accuracy = adapted(sg.metrics.accuracy, _ORDER, "streaming_accuracy")
+streaming_precision = adapted(sg.metrics.precision, _ORDER, "streaming_precision")
+streaming_recall = adapted(sg.metrics.recall, _ORDER, "streaming_recall")
+streaming_mean_absolute_error = adapted(
+    sg.metrics.mean_absolute_error, _ORDER, "streaming_mean_absolute_error"
 )
-streaming_precision = _streaming(
-    sg.metrics.precision, "The share of true ones among what was predicted to be true."
+streaming_mean_squared_error = adapted(sg.metrics.mean_squared_error, _ORDER, "streaming_mean_squared_error")
+streaming_root_mean_squared_error = adapted(
+    sg.metrics.root_mean_squared_error, _ORDER, "streaming_root_mean_squared_error"
 )
-streaming_recall = _streaming(sg.metrics.recall, "The share of the true ones that were predicted to be true.")
-streaming_mean_absolute_error = _streaming(
-    sg.metrics.mean_absolute_error, "The mean of `abs(predictions - labels)` over all batches."
-)
-streaming_mean_squared_error = _streaming(
-    sg.metrics.mean_squared_error, "The mean of `(predictions - labels) ** 2` over all batches."
-)
-streaming_root_mean_squared_error = _streaming(
-    sg.metrics.root_mean_squared_error, "The root of `streaming_mean_squared_error`."
-)
-streaming_auc = _streaming(
-    sg.metrics.auc, "The area under a curve of predictions in [0, 1]: see `metrics.auc`."
-)
+streaming_auc = adapted(sg.metrics.auc, _AUC, "streaming_auc")
