@@ -1,4 +1,4 @@
-"""What a layer's class says once about its parameters: options of its weights, and the function beside it."""
+"""Adapters of layers: parameters for the options of weights, and the function beside each class."""
 
 from __future__ import annotations
 

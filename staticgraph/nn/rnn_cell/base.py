@@ -121,6 +121,20 @@ class LayerRNNCell(RNNCell):
             return self.projected(inputs)
 
 
+class OfUnits(RNNCell):
+    """A cell whose output and state have `num_units` numbers."""
+
+    _num_units: int
+
+    @property
+    def state_size(self) -> Any:
+        return self._num_units
+
+    @property
+    def output_size(self) -> int:
+        return self._num_units
+
+
 def batch_of_zeros(batch_size: Any, size: Any, dtype: Any) -> Tensor:
     """Zeros of the shape [batch_size, *size]; `size` is a number or a shape."""
     sizes = list(as_shape(size) or ())
