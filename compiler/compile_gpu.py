@@ -10,17 +10,19 @@ from dataclasses import field, replace
 from functools import partial
 
 from staticgraph.compiler.capture.step import Step
-from staticgraph.compiler.codegen.cuda.attention.attention import attention as in_one
-from staticgraph.compiler.codegen.cuda.attention.form import keeps_to_rows
-from staticgraph.compiler.codegen.cuda.choose import emit, emit_kernel
-from staticgraph.compiler.codegen.cuda.convolution import Convolution
 from staticgraph.compiler.codegen.cuda.function import CudaFunction, FunctionCall, KernelWork
-from staticgraph.compiler.codegen.cuda.target import GpuTarget
+from staticgraph.compiler.codegen.cuda.print import printed
 from staticgraph.compiler.compile import CompiledStep, Walked, is_shown, optimize, structure_of
 from staticgraph.compiler.fusion.attention import attention
 from staticgraph.compiler.fusion.fuse import fuse
 from staticgraph.compiler.fusion.group import Fusion, Group
 from staticgraph.compiler.graph.function import Function as Graph
+from staticgraph.compiler.kernel.schedule_gpu.attention.attention import attention as in_one
+from staticgraph.compiler.kernel.schedule_gpu.attention.form import keeps_to_rows
+from staticgraph.compiler.kernel.schedule_gpu.function import GpuSchedule
+from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution
+from staticgraph.compiler.kernel.schedule_gpu.schedule import schedule, schedule_kernel
+from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
 from staticgraph.compiler.kernel.stmt import Kernel, padded
 from staticgraph.compiler.lower.kernels import build_kernel
 from staticgraph.compiler.lower.lower import lower
@@ -158,14 +160,17 @@ def work_of(work: Loops | Kernel, target: GpuTarget) -> KernelWork:
     key = target, *structure_of(work)
     found = _works.get(key)
     if is_shown(key) or found is None:
-        found = _works[key] = _generate(work, target)
-        report("print_cuda", work, found)
+        made = scheduled(work, target)
+        report("schedule_gpu", work, made)
+        found = _works[key] = printed(made)
+        report("print_cuda", made, found)
         if len(_works) > WORKS_LIMIT:
             _works.popitem(last=False)
     return found
 
 
-def _generate(work: Loops | Kernel, target: GpuTarget) -> KernelWork:
+def scheduled(work: Loops | Kernel, target: GpuTarget) -> GpuSchedule:
+    """Return the functions that do a kernel: how each divides its loops among blocks and threads."""
     if isinstance(work, Kernel):
-        return emit_kernel(work, target)
-    return emit(work.nests, dict(work.buffers), work.rows, work.sums, target)
+        return schedule_kernel(work, target)
+    return schedule(work.nests, dict(work.buffers), work.rows, work.sums, target)

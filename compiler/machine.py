@@ -26,7 +26,7 @@ class CpuMachine:
 
     # Time of matrix products. Tuned with tools/contraction_speed.py.
     flops_per_ns: float = 80.0  # multiply-adds of float32 in micro-kernels, each as two operations
-    product_bytes_per_ns: float = 32.0  # of operands and results, from memory
+    product_bytes_per_ns: float = 32.0  # of operands and results, from memory: 4 % below the stream of a loop
     packed_ns: float = 0.5  # ns per element of an operand that is packed
     turned_ns: float = 0.2  # ns per element of an operand that is transposed
 
@@ -52,9 +52,9 @@ class CpuMachine:
 
 @dataclass(frozen=True, slots=True)
 class GpuMachine:
-    """An NVIDIA GPU: its multiprocessors, and the time of what they do in cycles of about 0.55 ns.
+    """An NVIDIA GPU: its multiprocessors, and the time of what they do.
 
-    The limits that all GPUs have in common are in `codegen/cuda/limits.py`.
+    The limits that all GPUs have in common are in `kernel/schedule_gpu/limits.py`.
     """
 
     # NVIDIA's data sheets of the H200 and of compute capability 9.0 (CUDA C++ Programming Guide).
@@ -63,15 +63,14 @@ class GpuMachine:
     shared_bytes: int = 200 << 10  # of a multiprocessor: 228 KiB, and some of it for the first-level cache
     issued: int = 4  # instructions per cycle of a multiprocessor: one of each of its schedulers
     tensor_products: int = 1024  # of TF32, per cycle of a multiprocessor
+    cycles_per_us: float = 1800.0  # under load; 1980 at most
 
-    # Cycles, tuned with tools/gpu_check.py.
-    memory_wait: float = 700.0  # until an operand arrives from memory
-    block_ends: float = 1500.0  # from the start of a block to its first step, and from the last one on
-    launch: float = 6000.0  # one more function in a row of functions
-
-    # Bytes per cycle, tuned with tools/gpu_check.py. The data sheet has 4.8 TB/s, copies reach 4.3.
-    memory_bytes: float = 2000.0  # of sums that are written and read again
-    core_bytes: float = 150.0  # of a multiprocessor that does other things meanwhile
+    # Tuned with tools/gpu_check.py.
+    launch_us: float = 2.5  # microseconds of one more function, in a captured graph
+    memory_wait: float = 700.0  # cycles until an operand arrives from memory
+    block_ends: float = 1500.0  # cycles from the start of a block to its first step, and from the last one on
+    core_bytes: float = 150.0  # per cycle, of a multiprocessor that does other things meanwhile
+    bytes_per_us: float = 3.6e6  # of arrays that are written and read again; copies reach 4.3e6
 
     # Per microsecond, of whole functions, tuned with tools/gpu_check.py on attention.
     own_products: float = 10e6  # of float32, by functions of our own
@@ -79,8 +78,21 @@ class GpuMachine:
     library_products: float = 21e6  # of float32, by cuBLAS
     library_rounded_products: float = 50e6  # of float32 rounded to TF32 or bfloat16
     library_short_products: float = 95e6  # of float16 and bfloat16
-    bytes_per_us: float = 4e6  # of arrays that are read and written by passes over memory
-    launch_us: float = 2.5  # microseconds of one more function, in a captured graph
+
+    @property
+    def launch(self) -> float:
+        """Cycles of one more function, from the end of the last block before it to its own."""
+        return self.launch_us * self.cycles_per_us + self.block_ends
+
+    @property
+    def memory_bytes(self) -> float:
+        """Bytes per cycle of arrays that are written and read again."""
+        return self.bytes_per_us / self.cycles_per_us
+
+    @property
+    def busy_threads(self) -> int:
+        """Threads that keep the GPU busy: half as many as there is room for."""
+        return self.multiprocessors * self.threads // 2
 
     @property
     def busy_blocks(self) -> int:

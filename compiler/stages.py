@@ -115,7 +115,7 @@ STAGES = (
           "Fusion", "Program", "lower.lower"),
 
     # kernel: from a group to code. A product goes from `product` to `print_gemm`, and a routine begins at
-    # `flatten`. For a GPU, `print_cuda` has a schedule of its own.
+    # `flatten`. A GPU goes from `build_kernel` to `schedule_gpu`.
     Stage("kernel", "build_kernel", "pull elements through a group down to buffers, once for equal groups",
           "Group", "Loops", "lower.kernels"),
     Stage("kernel", "product", "recognise matrix products and convolutions, with predicated loads",
@@ -142,8 +142,10 @@ STAGES = (
           "Kernels", "text", "codegen.llvm.kernel"),
     Stage("kernel", "print_gemm", "choose tiles, pack operands, and write LLVM IR",
           "Contraction", "text", "codegen.gemm.gemm", "a product on a processor"),
-    Stage("kernel", "print_cuda", "choose threads and tiles, and write CUDA C",
-          "Loops", "text", "codegen.cuda.choose", "on a GPU"),
+    Stage("kernel", "schedule_gpu", "choose blocks, threads and tiles, and what waits in shared memory",
+          "Loops", "GpuSchedule", "kernel.schedule_gpu.schedule", "on a GPU"),
+    Stage("kernel", "print_cuda", "write CUDA C",
+          "GpuSchedule", "text", "codegen.cuda.print", "on a GPU"),
 
     # step: what threads do when
     Stage("step", "parallel_schedule", "put instructions that do not conflict side by side",

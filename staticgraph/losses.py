@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 from staticgraph import nn
 from staticgraph.arrays.casts import of_dtype, widened
 from staticgraph.building.framework import GraphKeys, add_to_collection, get_collection, name_scope
 from staticgraph.building.inputs import convert_to_tensor, stop_gradient
+from staticgraph.building.signatures import arguments
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.graph.errors import ShapeError, layout, misuse
@@ -59,9 +63,12 @@ _BY_WEIGHTS = Reduction.SUM_BY_NONZERO_WEIGHTS
 
 
 def compute_weighted_loss(
-    losses: Any, weights: Any = 1.0, scope: str | None = None, loss_collection: str | None = GraphKeys.LOSSES,
+    losses: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = _BY_WEIGHTS,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """`losses * weights` reduced to a number, and added to a collection.
 
     By default the sum is divided by the number of losses whose weight is not zero;
@@ -189,20 +196,53 @@ def _floating(x: Tensor) -> Tensor:
     return x if x.dtype.is_floating else ops.cast(x, dtype=float32)
 
 
-def absolute_difference(
-    labels: Any, predictions: Any, weights: Any = 1.0, scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES, reduction: str = _BY_WEIGHTS,
-) -> Tensor:  # fmt: skip
+def _loss(scope: str) -> Callable[[Callable[..., Tensor]], Callable[..., Tensor]]:
+    """Make the losses of single elements, of two tensors and options, one that is weighted and collected.
+
+    The function gets the two as floating tensors of one shape. Its options come after `weights`.
+
+    Args:
+        scope: The default of the name.
+    """
+
+    def decorate(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+        first, second, *options = inspect.signature(function).parameters.values()
+        _, weight, *further = inspect.signature(compute_weighted_loss).parameters.values()
+        placed = [first, second, weight, *options, *further]
+        signature = inspect.Signature(placed, return_annotation="Tensor")
+        names = first.name, second.name
+
+        @functools.wraps(function)
+        def weighted(*args: Any, **kwargs: Any) -> Tensor:
+            given = arguments(function.__name__, signature, args, kwargs)
+            labels, predictions, weights = (given.pop(name) for name in (*names, "weights"))
+            opened, *collected = (given.pop(parameter.name) for parameter in further)
+            with name_scope(opened, scope, [predictions, labels, weights]) as inner:
+                losses = function(*_pair(labels, predictions, names), **given)
+                return compute_weighted_loss(losses, weights, inner, *collected)
+
+        weighted.__signature__ = signature  # type: ignore[attr-defined]
+        return weighted
+
+    return decorate
+
+
+@_loss("absolute_difference")
+def absolute_difference(labels: Any, predictions: Any) -> Tensor:
     """Weighted mean of `abs(predictions - labels)`."""
-    with name_scope(scope, "absolute_difference", [predictions, labels, weights]) as scope:
-        y, p = _pair(labels, predictions)
-        return compute_weighted_loss(ops.abs(ops.subtract(p, y)), weights, scope, loss_collection, reduction)
+    return ops.abs(ops.subtract(predictions, labels))
 
 
 def cosine_distance(
-    labels: Any, predictions: Any, axis: int | None = None, weights: Any = 1.0, scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES, reduction: str = _BY_WEIGHTS, dim: int | None = None,
-) -> Tensor:  # fmt: skip
+    labels: Any,
+    predictions: Any,
+    axis: int | None = None,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = _BY_WEIGHTS,
+    dim: int | None = None,
+) -> Tensor:
     """Weighted mean of one minus the inner products along
     `axis` of vectors that are of unit length already.
     """
@@ -215,51 +255,40 @@ def cosine_distance(
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
 
-def hinge_loss(
-    labels: Any, logits: Any, weights: Any = 1.0, scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES, reduction: str = _BY_WEIGHTS,
-) -> Tensor:  # fmt: skip
+@_loss("hinge_loss")
+def hinge_loss(labels: Any, logits: Any) -> Tensor:
     """Weighted mean of `max(0, 1 - s * logits)`, s being -1 for label 0 and 1 for label 1."""
-    with name_scope(scope, "hinge_loss", [logits, labels, weights]) as scope:
-        y, z = _pair(labels, logits, ("labels", "logits"))
-        signs = ops.subtract(2.0 * y, ops.ones_like(y))
-        losses = ops.relu(ops.subtract(ops.ones_like(y), ops.multiply(signs, z)))
-        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+    signs = ops.subtract(2.0 * labels, ops.ones_like(labels))
+    return ops.relu(ops.subtract(ops.ones_like(labels), ops.multiply(signs, logits)))
 
 
-def huber_loss(
-    labels: Any, predictions: Any, weights: Any = 1.0, delta: float = 1.0, scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES, reduction: str = _BY_WEIGHTS,
-) -> Tensor:  # fmt: skip
+@_loss("huber_loss")
+def huber_loss(labels: Any, predictions: Any, delta: float = 1.0) -> Tensor:
     """Weighted mean of half the squared error where the
     error is below `delta`, and a straight line beyond.
     """
-    with name_scope(scope, "huber_loss", [predictions, labels, weights]) as scope:
-        y, p = _pair(labels, predictions)
-        error = ops.subtract(p, y)
-        near = ops.minimum(ops.maximum(error, -delta), delta)
-        losses = ops.multiply(near, error - 0.5 * near)
-        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+    error = ops.subtract(predictions, labels)
+    near = ops.minimum(ops.maximum(error, -delta), delta)
+    return ops.multiply(near, error - 0.5 * near)
 
 
-def log_loss(
-    labels: Any, predictions: Any, weights: Any = 1.0, epsilon: float = 1e-7, scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES, reduction: str = _BY_WEIGHTS,
-) -> Tensor:  # fmt: skip
+@_loss("log_loss")
+def log_loss(labels: Any, predictions: Any, epsilon: float = 1e-7) -> Tensor:
     """Weighted mean of the cross entropy between labels and
     predicted probabilities; `epsilon` keeps off log(0).
     """
-    with name_scope(scope, "log_loss", [predictions, labels, weights]) as scope:
-        y, p = _pair(labels, predictions)
-        positive = ops.multiply(y, ops.log(p + epsilon))
-        negative = ops.multiply(1.0 - y, ops.log(1.0 - p + epsilon))
-        return compute_weighted_loss(-positive - negative, weights, scope, loss_collection, reduction)
+    positive = ops.multiply(labels, ops.log(predictions + epsilon))
+    negative = ops.multiply(1.0 - labels, ops.log(1.0 - predictions + epsilon))
+    return -positive - negative
 
 
 def mean_pairwise_squared_error(
-    labels: Any, predictions: Any, weights: Any = 1.0, scope: str | None = None,
+    labels: Any,
+    predictions: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """For each element of the batch, the mean over pairs i,
     j of `((p[i] - p[j]) - (y[i] - y[j])) ** 2`; their sum.
 
@@ -285,10 +314,8 @@ def mean_pairwise_squared_error(
     return loss
 
 
-def mean_squared_error(
-    labels: Any, predictions: Any, weights: Any = 1.0, scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES, reduction: str = _BY_WEIGHTS,
-) -> Tensor:  # fmt: skip
+@_loss("mean_squared_error")
+def mean_squared_error(labels: Any, predictions: Any) -> Tensor:
     """Weighted mean of `(predictions - labels) ** 2`.
 
     `weights` is a number or a tensor that broadcasts; where it is zero an element does not count at all.
@@ -298,30 +325,22 @@ def mean_squared_error(
     >>> sg.losses.mean_squared_error(y, p).name
     'mean_squared_error/value:0'
     """
-    with name_scope(scope, "mean_squared_error", [predictions, labels, weights]) as scope:
-        y, p = _pair(labels, predictions)
-        return compute_weighted_loss(ops.squared_difference(p, y), weights, scope, loss_collection, reduction)
+    return ops.squared_difference(predictions, labels)
 
 
-def sigmoid_cross_entropy(
-    multi_class_labels: Any, logits: Any, weights: Any = 1.0, label_smoothing: float = 0,
-    scope: str | None = None, loss_collection: str | None = GraphKeys.LOSSES, reduction: str = _BY_WEIGHTS,
-) -> Tensor:  # fmt: skip
+@_loss("sigmoid_cross_entropy_loss")
+def sigmoid_cross_entropy(multi_class_labels: Any, logits: Any, label_smoothing: float = 0) -> Tensor:
     """Weighted mean of `sigmoid_cross_entropy_with_logits`;
     `label_smoothing` moves labels towards one half.
     """
-    with name_scope(scope, "sigmoid_cross_entropy_loss", [logits, multi_class_labels, weights]) as scope:
-        y, z = _pair(multi_class_labels, logits, ("multi_class_labels", "logits"))
-        if label_smoothing > 0:
-            y = y * (1 - label_smoothing) + 0.5 * label_smoothing
-        losses = nn.sigmoid_cross_entropy_with_logits(labels=y, logits=z, name="xentropy")
-        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+    y = multi_class_labels
+    if label_smoothing > 0:
+        y = y * (1 - label_smoothing) + 0.5 * label_smoothing
+    return nn.sigmoid_cross_entropy_with_logits(labels=y, logits=logits, name="xentropy")
 
 
-def softmax_cross_entropy(
-    onehot_labels: Any, logits: Any, weights: Any = 1.0, label_smoothing: float = 0, scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES, reduction: str = _BY_WEIGHTS,
-) -> Tensor:  # fmt: skip
+@_loss("softmax_cross_entropy_loss")
+def softmax_cross_entropy(onehot_labels: Any, logits: Any, label_smoothing: float = 0) -> Tensor:
     """Weighted mean of the cross entropy between `onehot_labels`
     and `softmax(logits)`, both of shape [batch, classes].
 
@@ -331,20 +350,22 @@ def softmax_cross_entropy(
     >>> round(float(sg.Session().run(loss)), 4)
     0.6931
     """
-    with name_scope(scope, "softmax_cross_entropy_loss", [logits, onehot_labels, weights]) as scope:
-        y, z = _pair(onehot_labels, logits, ("onehot_labels", "logits"))
-        if label_smoothing > 0:
-            classes = ops.cast(ops.shape_of(y)[1], dtype=z.dtype)
-            y = y * (1.0 - label_smoothing) + label_smoothing / classes
-        y = stop_gradient(y, name="labels_stop_gradient")
-        losses = nn.softmax_cross_entropy_with_logits_v2(labels=y, logits=z, name="xentropy")
-        return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+    y = onehot_labels
+    if label_smoothing > 0:
+        classes = ops.cast(ops.shape_of(y)[1], dtype=logits.dtype)
+        y = y * (1.0 - label_smoothing) + label_smoothing / classes
+    y = stop_gradient(y, name="labels_stop_gradient")
+    return nn.softmax_cross_entropy_with_logits_v2(labels=y, logits=logits, name="xentropy")
 
 
 def sparse_softmax_cross_entropy(
-    labels: Any, logits: Any, weights: Any = 1.0, scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES, reduction: str = _BY_WEIGHTS,
-) -> Tensor:  # fmt: skip
+    labels: Any,
+    logits: Any,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = _BY_WEIGHTS,
+) -> Tensor:
     """Weighted mean of the cross entropy between classes,
     integers of shape [batch] or [batch, 1], and logits.
     """

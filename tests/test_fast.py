@@ -13,14 +13,23 @@ from tests import fast
 ROOT = Path(__file__).resolve().parent.parent
 FILES = [str(path.relative_to(ROOT / "tests")) for path in sorted((ROOT / "tests").rglob("test_*.py"))]
 
+SCHEDULES = "gpu/test_schedules.py::test_a_printer_leaves_blocks_and_threads_as_they_are"
+ATTENTION = "gpu/test_attention.py::test_attention_is_one_function"
+
 # Folders that no file of tests names, because they work for another one: a fast test that goes through each.
 REACHED = {
     "staticgraph.compiler.capture.rules": "capture/test_needs.py::test_a_need_inside_of_regions_is_handed_up",
-    "staticgraph.compiler.codegen.cuda.attention": "gpu/test_attention.py::test_attention_is_one_function",
+    "staticgraph.compiler.codegen.cuda.attention": ATTENTION,
+    "staticgraph.compiler.codegen.cuda.elements": SCHEDULES,
+    "staticgraph.compiler.codegen.cuda.products": SCHEDULES,
     "staticgraph.compiler.codegen.cuda.rows": "gpu/test_rows.py::test_every_combiner_and_dtype",
+    "staticgraph.compiler.codegen.cuda.scans": SCHEDULES,
     "staticgraph.compiler.codegen.cuda.sums": "gpu/test_columns.py::test_other_dtypes",
     "staticgraph.compiler.graph.scopes": "api/test_graph_scopes.py::test_name_scopes_nest_and_are_numbered",
     "staticgraph.compiler.kernel.approximate": "kernel/test_approximate.py::test_errors_are_within_bounds",
+    "staticgraph.compiler.kernel.schedule_gpu.attention": ATTENTION,
+    "staticgraph.compiler.kernel.schedule_gpu.rows": "gpu/test_rows.py::test_every_combiner_and_dtype",
+    "staticgraph.compiler.kernel.schedule_gpu.sums": "gpu/test_columns.py::test_other_dtypes",
     "staticgraph.formats.contents": "commands/test_inspect.py::test_the_weights_are_told",
     "staticgraph.formats.onnx.read": "onnx/test_load.py::test_a_model_is_read_from_a_file_and_from_bytes",
     "staticgraph.formats.tf.examples": "api/test_parsing.py::test_numbers_that_are_not_packed",

@@ -107,7 +107,9 @@ def test_the_stages_of_a_gpu():
     names = [name for name, _, _ in found if NAMES[name].part != "kernel"]
     assert names == order(names)
     assert "attention" in names and "fewer_products" not in names
-    assert {name for name, _, _ in found if NAMES[name].part == "kernel"} == {"build_kernel", "print_cuda"}
+    assert {name for name, _, _ in found if NAMES[name].part == "kernel"} == {
+        "build_kernel", "schedule_gpu", "print_cuda"
+    }
 
 
 def test_stages_of_a_checked_step_report():

@@ -1,7 +1,7 @@
-"""Names that modules define and that are imported when they are first used.
+"""Names of packages that their modules define: imported when they are first used, or with the package.
 
 A table tells which module has which names. It is part of this project, never of a file that is read, and a
-test compares it with what the modules define.
+test compares it with what the modules define. A package that imports all its modules needs no table.
 """
 
 from __future__ import annotations
@@ -73,6 +73,9 @@ def lazy_names(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the `__getattr__` and the `__dir__` of a package whose names are imported on first use.
 
+    The package's `__all__` is set, without the modules: a type checker, which sees the imports of all names,
+    must not see an `__all__` that it cannot evaluate.
+
     Args:
         package: The package's name.
         names: For each module, the names that the package has from it, between spaces. `new=old` is a name
@@ -98,7 +101,27 @@ def lazy_names(
     def __dir__() -> list[str]:
         return sorted({*vars(sys.modules[package]), *homes})
 
+    vars(sys.modules[package])["__all__"] = sorted({*homes} - {*(modules or {})})
     return __getattr__, __dir__
+
+
+def export_names(package: str, further: str = "", *elsewhere: Any) -> None:
+    """Set `__all__` of a package that imports all its modules, most of them by `from module import *`.
+
+    It gets the names in the `__all__` of its modules that mean the same in the package, and the functions and
+    classes that the package itself defines. Type checkers do without: see `lazy_names`.
+
+    Args:
+        package: The package's name.
+        further: Other names of the package, between spaces.
+        elsewhere: Modules outside the package whose names it has, too.
+    """
+    here = vars(sys.modules[package])
+    modules = [module for name, module in [*sys.modules.items()] if name.rpartition(".")[0] == package]
+    listed = {(name, module) for module in (*modules, *elsewhere) for name in getattr(module, "__all__", ())}
+    names = {name for name, module in listed if name in here and here[name] is getattr(module, name, None)}
+    defined = {name for name, value in here.items() if getattr(value, "__module__", None) == package}
+    here["__all__"] = sorted({*names, *further.split(), *(name for name in defined if name[0] != "_")})
 
 
 def load(module: str) -> Any:

@@ -9,12 +9,12 @@ from functools import partial
 import numpy as np
 
 from staticgraph.compiler.capture.step import Step
-from staticgraph.compiler.codegen.cuda.product import Precision
-from staticgraph.compiler.codegen.cuda.target import GpuTarget
 from staticgraph.compiler.compile import CompiledStep
 from staticgraph.compiler.compile_gpu import GpuCompiled, coded, compile_gpu, fused
 from staticgraph.compiler.fusion.group import Fusion
 from staticgraph.compiler.graph.function import Function
+from staticgraph.compiler.kernel.schedule_gpu.products.product import Precision
+from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
 from staticgraph.compiler.kernel.stmt import padded
 from staticgraph.compiler.lower.memory_use import bytes_of
 from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, CONSTANTS, Program

@@ -9,11 +9,11 @@ import numpy as np
 
 from staticgraph.compiler.capture.feed_checks import beforehand
 from staticgraph.compiler.capture.step import Step
-from staticgraph.compiler.codegen.cuda.product import Precision
-from staticgraph.compiler.codegen.cuda.target import GpuTarget
 from staticgraph.compiler.compile_gpu import compile_gpu
 from staticgraph.compiler.graph.errors import OpError, ResourceExhaustedError
 from staticgraph.compiler.graph.tensor import Operation
+from staticgraph.compiler.kernel.schedule_gpu.products.product import Precision
+from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
 from staticgraph.runtime.backend import Programs
 from staticgraph.runtime.cpu.compile import Watching
 from staticgraph.runtime.cpu.compile import compiled as compiled_for_host

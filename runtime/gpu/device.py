@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import field, replace
 from weakref import finalize
 
-from staticgraph.compiler.codegen.cuda.convolution import Convolution
 from staticgraph.compiler.codegen.cuda.function import CudaFunction
-from staticgraph.compiler.codegen.cuda.product import Product
 from staticgraph.compiler.graph.errors import UnimplementedError
+from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution
+from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
 from staticgraph.compiler.machine import H200, GpuMachine
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.gpu.cuda.driver import Convolving, Driver, DriverKernel, Multiplication

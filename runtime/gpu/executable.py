@@ -110,9 +110,7 @@ class GpuExecutable:
         plain = not step.checked and not step.draws and len(self._homes) == len(step.writes)
         return plain and self._captured[0] == self._captured[1] == self._device.moved
 
-    def _ran(
-        self, feeds: Sequence[np.ndarray], states: Sequence[np.ndarray], store: DeviceStore
-    ) -> Slot:  # fmt: skip
+    def _ran(self, feeds: Sequence[np.ndarray], states: Sequence[np.ndarray], store: DeviceStore) -> Slot:
         """Run the step with these arguments: the slot that has the results."""
         if self._feed_checks is not None and not self._feed_checks(feeds):
             self._fail(feeds, store)
@@ -125,9 +123,7 @@ class GpuExecutable:
         except OpError as error:
             raise with_line(error) from None
 
-    def _run(
-        self, feeds: Sequence[np.ndarray], states: Sequence[np.ndarray], store: DeviceStore
-    ) -> Slot:  # fmt: skip
+    def _run(self, feeds: Sequence[np.ndarray], states: Sequence[np.ndarray], store: DeviceStore) -> Slot:
         turn = self._runs % SLOTS
         slot = self._slots[turn]
         if slot.busy is not None:

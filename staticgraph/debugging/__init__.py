@@ -6,68 +6,13 @@ from staticgraph.compiler.support.lazy_names import lazy_names
 
 # For type checkers. A program imports what it uses, by the table below.
 if TYPE_CHECKING:
-    from staticgraph.debugging.assertions import Assert
-    from staticgraph.debugging.comparisons import (
-        assert_equal,
-        assert_greater,
-        assert_greater_equal,
-        assert_less,
-        assert_less_equal,
-        assert_near,
-        assert_negative,
-        assert_non_negative,
-        assert_non_positive,
-        assert_none_equal,
-        assert_positive,
-    )
-    from staticgraph.debugging.numerics import assert_all_finite, check_numerics
-    from staticgraph.debugging.shapes import (
-        assert_rank,
-        assert_rank_at_least,
-        assert_rank_in,
-        assert_scalar,
-        assert_shapes,
-    )
-    from staticgraph.debugging.types import (
-        assert_integer,
-        assert_proper_iterable,
-        assert_same_float_dtype,
-        assert_type,
-    )
+    from staticgraph.debugging.assertions import *
+    from staticgraph.debugging.comparisons import *
+    from staticgraph.debugging.numerics import *
+    from staticgraph.debugging.shapes import *
+    from staticgraph.debugging.types import *
     from staticgraph.mathematics.math_ops import *
     from staticgraph.tensor_queries import *
-
-__all__ = [
-    "Assert",
-    "assert_all_finite",
-    "assert_equal",
-    "assert_greater",
-    "assert_greater_equal",
-    "assert_integer",
-    "assert_less",
-    "assert_less_equal",
-    "assert_near",
-    "assert_negative",
-    "assert_non_negative",
-    "assert_non_positive",
-    "assert_none_equal",
-    "assert_positive",
-    "assert_proper_iterable",
-    "assert_rank",
-    "assert_rank_at_least",
-    "assert_rank_in",
-    "assert_same_float_dtype",
-    "assert_scalar",
-    "assert_shapes",
-    "assert_type",
-    "check_numerics",
-    "is_finite",
-    "is_inf",
-    "is_nan",
-    "is_non_decreasing",
-    "is_numeric_tensor",
-    "is_strictly_increasing",
-]
 
 __getattr__, __dir__ = lazy_names(
     __name__,

@@ -17,6 +17,8 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.summaries import first_elements
 from staticgraph.tensor_queries import get_static_value
 
+__all__ = ["Assert"]
+
 SUMMARIZE = 3  # elements of each tensor, where a caller does not say how many
 
 

@@ -6,69 +6,11 @@ from staticgraph.compiler.support.lazy_names import lazy_names
 
 # For type checkers. A program imports what it uses, by the table below.
 if TYPE_CHECKING:
-    from staticgraph.layers.convolution import (
-        Conv1D,
-        Conv2D,
-        Conv2DTranspose,
-        Conv3D,
-        SeparableConv2D,
-        conv1d,
-        conv2d,
-        conv2d_transpose,
-        conv3d,
-        separable_conv2d,
-    )
-    from staticgraph.layers.core import Dense, Dropout, Flatten, dense, dropout, flatten
-    from staticgraph.layers.normalization import BatchNormalization, batch_normalization
-    from staticgraph.layers.pooling import (
-        AveragePooling1D,
-        AveragePooling2D,
-        AveragePooling3D,
-        MaxPooling1D,
-        MaxPooling2D,
-        MaxPooling3D,
-        average_pooling1d,
-        average_pooling2d,
-        average_pooling3d,
-        max_pooling1d,
-        max_pooling2d,
-        max_pooling3d,
-    )
-    from staticgraph.state.layer import Layer
-
-__all__ = [
-    "AveragePooling1D",
-    "AveragePooling2D",
-    "AveragePooling3D",
-    "BatchNormalization",
-    "Conv1D",
-    "Conv2D",
-    "Conv2DTranspose",
-    "Conv3D",
-    "Dense",
-    "Dropout",
-    "Flatten",
-    "Layer",
-    "MaxPooling1D",
-    "MaxPooling2D",
-    "MaxPooling3D",
-    "SeparableConv2D",
-    "average_pooling1d",
-    "average_pooling2d",
-    "average_pooling3d",
-    "batch_normalization",
-    "conv1d",
-    "conv2d",
-    "conv2d_transpose",
-    "conv3d",
-    "dense",
-    "dropout",
-    "flatten",
-    "max_pooling1d",
-    "max_pooling2d",
-    "max_pooling3d",
-    "separable_conv2d",
-]
+    from staticgraph.layers.convolution import *
+    from staticgraph.layers.core import *
+    from staticgraph.layers.normalization import *
+    from staticgraph.layers.pooling import *
+    from staticgraph.state.layer import *
 
 __getattr__, __dir__ = lazy_names(
     __name__,

@@ -7,9 +7,11 @@ from typing import Any
 from staticgraph import nn
 from staticgraph.arrays.array_ops import stack
 from staticgraph.building.inputs import constant
+from staticgraph.building.signatures import with_defaults
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.layers.adapters import function_of, weight_options, with_weights
 from staticgraph.layers.spatial import (
     convolve,
     convolve_separably,
@@ -19,7 +21,20 @@ from staticgraph.layers.spatial import (
 )
 from staticgraph.nn.activation import activation_of
 from staticgraph.state.initializers import Zeros
-from staticgraph.state.layer import Layer, applied, check_rank, known_size, variable_options
+from staticgraph.state.layer import Layer, check_rank, known_size
+
+__all__ = [
+    "Conv1D",
+    "Conv2D",
+    "Conv2DTranspose",
+    "Conv3D",
+    "SeparableConv2D",
+    "conv1d",
+    "conv2d",
+    "conv2d_transpose",
+    "conv3d",
+    "separable_conv2d",
+]
 
 
 class Convolution(Layer):
@@ -29,15 +44,23 @@ class Convolution(Layer):
     # TF1 leaves unused operations in the graph, and seeds of later random operations count them.
     leaves_unused = True
 
+    @with_weights(before="trainable", kernel=None, bias=Zeros)
     def __init__(
-        self, filters: int, kernel_size: Any, strides: Any = 1, padding: str = "valid",
-        data_format: str = "channels_last", dilation_rate: Any = 1, activation: Any = None,
-        use_bias: bool = True, kernel_initializer: Any = None, bias_initializer: Any = Zeros,
-        kernel_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None,
-        kernel_constraint: Any = None, bias_constraint: Any = None, trainable: bool = True,
-        name: str | None = None, **options: Any,
-    ) -> None:  # fmt: skip
-        super().__init__(trainable, name, activity_regularizer=activity_regularizer, **options)
+        self,
+        filters: int,
+        kernel_size: Any,
+        strides: Any = 1,
+        padding: str = "valid",
+        data_format: str = "channels_last",
+        dilation_rate: Any = 1,
+        activation: Any = None,
+        use_bias: bool = True,
+        trainable: bool = True,
+        name: str | None = None,
+        **options: Any,
+    ) -> None:
+        self.weight_options = weight_options(options, "kernel", "bias")
+        super().__init__(trainable, name, **options)
         self.filters = int(filters)
         self.kernel_size = sizes_of(kernel_size, self.rank, "kernel_size")
         self.strides = sizes_of(strides, self.rank, "strides")
@@ -47,10 +70,6 @@ class Convolution(Layer):
         self.dilation_rate = sizes_of(dilation_rate, self.rank, "dilation_rate")
         self.activation = activation_of(activation)
         self.use_bias = use_bias
-        self.weight_options = {
-            "kernel": variable_options(kernel_initializer, kernel_regularizer, kernel_constraint),
-            "bias": variable_options(bias_initializer, bias_regularizer, bias_constraint),
-        }
 
     @property
     def channel_axis(self) -> int:
@@ -165,45 +184,34 @@ class Conv2DTranspose(Transposed):
     """
 
     rank = 2
-
-    def __init__(
-        self, filters: int, kernel_size: Any, strides: Any = (1, 1), padding: str = "valid",
-        data_format: str = "channels_last", activation: Any = None, use_bias: bool = True,
-        kernel_initializer: Any = None, bias_initializer: Any = Zeros, kernel_regularizer: Any = None,
-        bias_regularizer: Any = None, activity_regularizer: Any = None, kernel_constraint: Any = None,
-        bias_constraint: Any = None, trainable: bool = True, name: str | None = None, **options: Any,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            filters, kernel_size, strides, padding, data_format, 1, activation, use_bias,
-            kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, activity_regularizer,
-            kernel_constraint, bias_constraint, trainable, name, **options,
-        )  # fmt: skip
+    __init__ = with_defaults(Transposed, "dilation_rate", strides=(1, 1))
 
 
 class Separable(Convolution):
     """A convolution of each channel by itself, then one over all channels at each place."""
 
+    @with_weights(before="trainable", depthwise=None, pointwise=None, bias=Zeros)
     def __init__(
-        self, filters: int, kernel_size: Any, strides: Any = (1, 1), padding: str = "valid",
-        data_format: str = "channels_last", dilation_rate: Any = (1, 1), depth_multiplier: int = 1,
-        activation: Any = None, use_bias: bool = True, depthwise_initializer: Any = None,
-        pointwise_initializer: Any = None, bias_initializer: Any = Zeros, depthwise_regularizer: Any = None,
-        pointwise_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None,
-        depthwise_constraint: Any = None, pointwise_constraint: Any = None, bias_constraint: Any = None,
-        trainable: bool = True, name: str | None = None, **options: Any,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            filters, kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias,
-            bias_initializer=bias_initializer, bias_regularizer=bias_regularizer,
-            bias_constraint=bias_constraint, activity_regularizer=activity_regularizer, trainable=trainable,
-            name=name, **options,
-        )  # fmt: skip
+        self,
+        filters: int,
+        kernel_size: Any,
+        strides: Any = (1, 1),
+        padding: str = "valid",
+        data_format: str = "channels_last",
+        dilation_rate: Any = (1, 1),
+        depth_multiplier: int = 1,
+        activation: Any = None,
+        use_bias: bool = True,
+        trainable: bool = True,
+        name: str | None = None,
+        **options: Any,
+    ) -> None:
+        kernels = weight_options(options, "depthwise", "pointwise")
+        options |= {"trainable": trainable, "name": name}
+        shape = filters, kernel_size, strides, padding, data_format, dilation_rate
+        super().__init__(*shape, activation, use_bias, **options)
         self.depth_multiplier = depth_multiplier
-        self.weight_options = {
-            "depthwise": variable_options(depthwise_initializer, depthwise_regularizer, depthwise_constraint),
-            "pointwise": variable_options(pointwise_initializer, pointwise_regularizer, pointwise_constraint),
-            "bias": self.weight_options["bias"],
-        }
+        self.weight_options = {**kernels, "bias": self.weight_options["bias"]}
 
     def _build_kernels(self, channels: int) -> None:
         deep = [*self.kernel_size, channels, self.depth_multiplier]
@@ -224,30 +232,18 @@ class SeparableConv2D(Separable):
     rank = 2
 
 
-def conv1d(
-    inputs: Any, filters: int, kernel_size: Any, strides: Any = 1, padding: str = "valid",
-    data_format: str = "channels_last", dilation_rate: Any = 1, activation: Any = None, use_bias: bool = True,
-    kernel_initializer: Any = None, bias_initializer: Any = Zeros, kernel_regularizer: Any = None,
-    bias_regularizer: Any = None, activity_regularizer: Any = None, kernel_constraint: Any = None,
-    bias_constraint: Any = None, trainable: bool = True, name: str | None = None, reuse: Any = None,
-) -> Tensor:  # fmt: skip
+@function_of(Conv1D)
+def conv1d(inputs: Any, *args: Any, **options: Any) -> Any:
     """A new `Conv1D` layer applied to `inputs` of shape [batch, length, channels].
 
     >>> import staticgraph as sg
     >>> sg.layers.conv1d(sg.placeholder(sg.float32, [None, 20, 3]), 8, 5).shape.as_list()
     [None, 16, 8]
     """
-    return applied(Conv1D, locals())
 
 
-def conv2d(
-    inputs: Any, filters: int, kernel_size: Any, strides: Any = (1, 1), padding: str = "valid",
-    data_format: str = "channels_last", dilation_rate: Any = (1, 1), activation: Any = None,
-    use_bias: bool = True, kernel_initializer: Any = None, bias_initializer: Any = Zeros,
-    kernel_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None,
-    kernel_constraint: Any = None, bias_constraint: Any = None, trainable: bool = True,
-    name: str | None = None, reuse: Any = None,
-) -> Tensor:  # fmt: skip
+@function_of(Conv2D, strides=(1, 1), dilation_rate=(1, 1))
+def conv2d(inputs: Any, *args: Any, **options: Any) -> Any:
     """A new `Conv2D` layer applied to `inputs` of shape [batch, height, width, channels].
 
     `padding`: "valid", where the kernel is inside the input, or "same", `ceil(size / stride)` elements.
@@ -257,33 +253,20 @@ def conv2d(
     >>> sg.layers.conv2d(images, 32, 5, strides=2, padding="same", activation=sg.nn.relu)
     <sg.Tensor 'conv2d/Relu:0' shape=(?, 14, 14, 32) dtype=float32>
     """
-    return applied(Conv2D, locals())
 
 
-def conv3d(
-    inputs: Any, filters: int, kernel_size: Any, strides: Any = (1, 1, 1), padding: str = "valid",
-    data_format: str = "channels_last", dilation_rate: Any = (1, 1, 1), activation: Any = None,
-    use_bias: bool = True, kernel_initializer: Any = None, bias_initializer: Any = Zeros,
-    kernel_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None,
-    kernel_constraint: Any = None, bias_constraint: Any = None, trainable: bool = True,
-    name: str | None = None, reuse: Any = None,
-) -> Tensor:  # fmt: skip
+@function_of(Conv3D, strides=(1, 1, 1), dilation_rate=(1, 1, 1))
+def conv3d(inputs: Any, *args: Any, **options: Any) -> Any:
     """A new `Conv3D` layer applied to `inputs` of shape [batch, depth, height, width, channels].
 
     >>> import staticgraph as sg
     >>> sg.layers.conv3d(sg.placeholder(sg.float32, [None, 4, 8, 8, 1]), 2, 3).shape.as_list()
     [None, 2, 6, 6, 2]
     """
-    return applied(Conv3D, locals())
 
 
-def conv2d_transpose(
-    inputs: Any, filters: int, kernel_size: Any, strides: Any = (1, 1), padding: str = "valid",
-    data_format: str = "channels_last", activation: Any = None, use_bias: bool = True,
-    kernel_initializer: Any = None, bias_initializer: Any = Zeros, kernel_regularizer: Any = None,
-    bias_regularizer: Any = None, activity_regularizer: Any = None, kernel_constraint: Any = None,
-    bias_constraint: Any = None, trainable: bool = True, name: str | None = None, reuse: Any = None,
-) -> Tensor:  # fmt: skip
+@function_of(Conv2DTranspose)
+def conv2d_transpose(inputs: Any, *args: Any, **options: Any) -> Any:
     """A new `Conv2DTranspose` layer applied to `inputs` of shape [batch, height, width, channels].
 
     >>> import staticgraph as sg
@@ -291,22 +274,13 @@ def conv2d_transpose(
     >>> sg.layers.conv2d_transpose(codes, 32, 5, strides=2, padding="same").shape.as_list()
     [None, 14, 14, 32]
     """
-    return applied(Conv2DTranspose, locals())
 
 
-def separable_conv2d(
-    inputs: Any, filters: int, kernel_size: Any, strides: Any = (1, 1), padding: str = "valid",
-    data_format: str = "channels_last", dilation_rate: Any = (1, 1), depth_multiplier: int = 1,
-    activation: Any = None, use_bias: bool = True, depthwise_initializer: Any = None,
-    pointwise_initializer: Any = None, bias_initializer: Any = Zeros, depthwise_regularizer: Any = None,
-    pointwise_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None,
-    depthwise_constraint: Any = None, pointwise_constraint: Any = None, bias_constraint: Any = None,
-    trainable: bool = True, name: str | None = None, reuse: Any = None,
-) -> Tensor:  # fmt: skip
+@function_of(SeparableConv2D)
+def separable_conv2d(inputs: Any, *args: Any, **options: Any) -> Any:
     """A new `SeparableConv2D` layer applied to `inputs` of shape [batch, height, width, channels].
 
     >>> import staticgraph as sg
     >>> sg.layers.separable_conv2d(sg.placeholder(sg.float32, [None, 8, 8, 3]), 4, 3).shape.as_list()
     [None, 6, 6, 4]
     """
-    return applied(SeparableConv2D, locals())

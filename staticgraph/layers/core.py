@@ -11,9 +11,12 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import ShapeError, misuse
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.layers.adapters import function_of, weight_options, with_weights
 from staticgraph.nn.activation import activation_of
 from staticgraph.state.initializers import Zeros
-from staticgraph.state.layer import Layer, applied, known_size, variable_options
+from staticgraph.state.layer import Layer, applied, known_size
+
+__all__ = ["Dense", "Dropout", "Flatten", "dense", "dropout", "flatten"]
 
 
 class Dense(Layer):
@@ -26,18 +29,21 @@ class Dense(Layer):
     ('dense/Relu:0', [784, 10], 'dense/bias:0')
     """
 
+    @with_weights(before="trainable", kernel=None, bias=Zeros)
     def __init__(
-        self, units: int, activation: Any = None, use_bias: bool = True, kernel_initializer: Any = None,
-        bias_initializer: Any = Zeros, kernel_regularizer: Any = None, bias_regularizer: Any = None,
-        activity_regularizer: Any = None, kernel_constraint: Any = None, bias_constraint: Any = None,
-        trainable: bool = True, name: str | None = None, **options: Any,
-    ) -> None:  # fmt: skip
-        super().__init__(trainable, name, activity_regularizer=activity_regularizer, **options)
+        self,
+        units: int,
+        activation: Any = None,
+        use_bias: bool = True,
+        trainable: bool = True,
+        name: str | None = None,
+        **options: Any,
+    ) -> None:
+        self.kernel_options, self.bias_options = weight_options(options, "kernel", "bias").values()
+        super().__init__(trainable, name, **options)
         self.units = int(units)
         self.activation = activation_of(activation)
         self.use_bias = use_bias
-        self.kernel_options = variable_options(kernel_initializer, kernel_regularizer, kernel_constraint)
-        self.bias_options = variable_options(bias_initializer, bias_regularizer, bias_constraint)
 
     def build(self, input_shape: TensorShape) -> None:
         if input_shape.ndims is not None and input_shape.ndims < 2:
@@ -111,12 +117,8 @@ class Flatten(Layer):
         return outputs
 
 
-def dense(
-    inputs: Any, units: int, activation: Any = None, use_bias: bool = True, kernel_initializer: Any = None,
-    bias_initializer: Any = Zeros, kernel_regularizer: Any = None, bias_regularizer: Any = None,
-    activity_regularizer: Any = None, kernel_constraint: Any = None, bias_constraint: Any = None,
-    trainable: bool = True, name: str | None = None, reuse: Any = None,
-) -> Tensor:  # fmt: skip
+@function_of(Dense)
+def dense(inputs: Any, *args: Any, **options: Any) -> Any:
     """A new `Dense` layer applied to `inputs` of shape [..., n]; the result has shape [..., units].
 
     >>> import staticgraph as sg
@@ -124,13 +126,16 @@ def dense(
     >>> h, [v.name for v in sg.trainable_variables()]
     (<sg.Tensor 'dense/BiasAdd:0' shape=(?, 3) dtype=float32>, ['dense/kernel:0', 'dense/bias:0'])
     """
-    return applied(Dense, locals())
 
 
 def dropout(
-    inputs: Any, rate: Any = 0.5, noise_shape: Any = None, seed: int | None = None, training: Any = False,
+    inputs: Any,
+    rate: Any = 0.5,
+    noise_shape: Any = None,
+    seed: int | None = None,
+    training: Any = False,
     name: str | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """`inputs` with elements dropped where `training`, a bool or a bool tensor, holds.
 
     >>> import staticgraph as sg

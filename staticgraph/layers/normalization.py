@@ -15,6 +15,8 @@ from staticgraph.state.initializers import Ones, Zeros
 from staticgraph.state.layer import Layer, applied, known_size, variable_options
 from staticgraph.train.moving_averages import assign_moving_average
 
+__all__ = ["BatchNormalization", "batch_normalization"]
+
 
 class BatchNormalization(Layer):
     """`gamma * (x - mean) / sqrt(variance + epsilon) + beta`, with the statistics of all axes but `axis`.

@@ -5,8 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.layers.adapters import function_of
 from staticgraph.layers.spatial import pool, sizes_of
-from staticgraph.state.layer import Layer, applied, check_rank
+from staticgraph.state.layer import Layer, check_rank
+
+__all__ = [
+    "AveragePooling1D",
+    "AveragePooling2D",
+    "AveragePooling3D",
+    "MaxPooling1D",
+    "MaxPooling2D",
+    "MaxPooling3D",
+    "average_pooling1d",
+    "average_pooling2d",
+    "average_pooling3d",
+    "max_pooling1d",
+    "max_pooling2d",
+    "max_pooling3d",
+]
 
 
 class Pooling(Layer):
@@ -16,9 +32,14 @@ class Pooling(Layer):
     kind = ""
 
     def __init__(
-        self, pool_size: Any, strides: Any, padding: str = "valid", data_format: str = "channels_last",
-        name: str | None = None, **options: Any,
-    ) -> None:  # fmt: skip
+        self,
+        pool_size: Any,
+        strides: Any,
+        padding: str = "valid",
+        data_format: str = "channels_last",
+        name: str | None = None,
+        **options: Any,
+    ) -> None:
         super().__init__(name=name, **options)
         self.pool_size = sizes_of(pool_size, self.rank, "pool_size")
         self.strides = sizes_of(strides, self.rank, "strides")
@@ -66,23 +87,18 @@ class AveragePooling3D(Pooling):
     rank, kind = 3, "avg"
 
 
-def max_pooling1d(
-    inputs: Any, pool_size: Any, strides: Any, padding: str = "valid", data_format: str = "channels_last",
-    name: str | None = None,
-) -> Tensor:  # fmt: skip
+@function_of(MaxPooling1D, reuse=False)
+def max_pooling1d(inputs: Any, *args: Any, **options: Any) -> Any:
     """The largest element of each window of `inputs`, of shape [batch, length, channels].
 
     >>> import staticgraph as sg
     >>> sg.layers.max_pooling1d(sg.placeholder(sg.float32, [None, 8, 3]), 2, 2).shape.as_list()
     [None, 4, 3]
     """
-    return applied(MaxPooling1D, locals())
 
 
-def max_pooling2d(
-    inputs: Any, pool_size: Any, strides: Any, padding: str = "valid", data_format: str = "channels_last",
-    name: str | None = None,
-) -> Tensor:  # fmt: skip
+@function_of(MaxPooling2D, reuse=False)
+def max_pooling2d(inputs: Any, *args: Any, **options: Any) -> Any:
     """The largest element of each window of `inputs`, of shape [batch, height, width, channels].
 
     `padding`: "valid", windows inside the input only, or "same", one window per stride.
@@ -91,39 +107,30 @@ def max_pooling2d(
     >>> sg.layers.max_pooling2d(sg.placeholder(sg.float32, [None, 8, 8, 3]), 2, 2).shape.as_list()
     [None, 4, 4, 3]
     """
-    return applied(MaxPooling2D, locals())
 
 
-def max_pooling3d(
-    inputs: Any, pool_size: Any, strides: Any, padding: str = "valid", data_format: str = "channels_last",
-    name: str | None = None,
-) -> Tensor:  # fmt: skip
+@function_of(MaxPooling3D, reuse=False)
+def max_pooling3d(inputs: Any, *args: Any, **options: Any) -> Any:
     """The largest element of each window of `inputs`, of shape [batch, depth, height, width, channels].
 
     >>> import staticgraph as sg
     >>> sg.layers.max_pooling3d(sg.placeholder(sg.float32, [None, 4, 8, 8, 3]), 2, 2).shape.as_list()
     [None, 2, 4, 4, 3]
     """
-    return applied(MaxPooling3D, locals())
 
 
-def average_pooling1d(
-    inputs: Any, pool_size: Any, strides: Any, padding: str = "valid", data_format: str = "channels_last",
-    name: str | None = None,
-) -> Tensor:  # fmt: skip
+@function_of(AveragePooling1D, reuse=False)
+def average_pooling1d(inputs: Any, *args: Any, **options: Any) -> Any:
     """The mean of each window of `inputs`, of shape [batch, length, channels].
 
     >>> import staticgraph as sg
     >>> sg.layers.average_pooling1d(sg.placeholder(sg.float32, [None, 8, 3]), 2, 2).shape.as_list()
     [None, 4, 3]
     """
-    return applied(AveragePooling1D, locals())
 
 
-def average_pooling2d(
-    inputs: Any, pool_size: Any, strides: Any, padding: str = "valid", data_format: str = "channels_last",
-    name: str | None = None,
-) -> Tensor:  # fmt: skip
+@function_of(AveragePooling2D, reuse=False)
+def average_pooling2d(inputs: Any, *args: Any, **options: Any) -> Any:
     """The mean of each window of `inputs`, of shape [batch, height, width, channels].
 
     `padding`: "valid", windows inside the input only, or "same", one window per stride.
@@ -132,17 +139,13 @@ def average_pooling2d(
     >>> sg.layers.average_pooling2d(sg.placeholder(sg.float32, [None, 8, 8, 3]), 2, 2).shape.as_list()
     [None, 4, 4, 3]
     """
-    return applied(AveragePooling2D, locals())
 
 
-def average_pooling3d(
-    inputs: Any, pool_size: Any, strides: Any, padding: str = "valid", data_format: str = "channels_last",
-    name: str | None = None,
-) -> Tensor:  # fmt: skip
+@function_of(AveragePooling3D, reuse=False)
+def average_pooling3d(inputs: Any, *args: Any, **options: Any) -> Any:
     """The mean of each window of `inputs`, of shape [batch, depth, height, width, channels].
 
     >>> import staticgraph as sg
     >>> sg.layers.average_pooling3d(sg.placeholder(sg.float32, [None, 4, 8, 8, 3]), 2, 2).shape.as_list()
     [None, 2, 4, 4, 3]
     """
-    return applied(AveragePooling3D, locals())

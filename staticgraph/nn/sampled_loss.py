@@ -17,6 +17,8 @@ from staticgraph.nn.embedding import embedding_lookup
 from staticgraph.nn.loss import sigmoid_cross_entropy_with_logits, softmax_cross_entropy_with_logits_v2
 from staticgraph.nn.sampling import log_uniform_candidate_sampler
 
+__all__ = ["nce_loss", "sampled_softmax_loss"]
+
 _LOWEST = float(np.finfo(np.float32).min)
 
 

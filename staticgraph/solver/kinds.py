@@ -108,7 +108,11 @@ _CLASSES = (
     layers.Concatenate,
 )  # fmt: skip
 # snake_case makes re_lu of ReLU.
-_SPELLED = {layers.LeakyReLU: "leaky_relu", layers.PReLU: "prelu", layers.ThresholdedReLU: "thresholded_relu"}
+_SPELLED: dict[Any, str] = {
+    layers.LeakyReLU: "leaky_relu",
+    layers.PReLU: "prelu",
+    layers.ThresholdedReLU: "thresholded_relu",
+}
 
 LAYERS: dict[str, Maker] = {_SPELLED.get(made, snake_case(made.__name__)): made for made in _CLASSES}
 MERGING = {"add", "subtract", "multiply", "average", "maximum", "minimum", "concatenate"}  # several inputs

@@ -15,14 +15,6 @@ if TYPE_CHECKING:
     from staticgraph.sparse.tensor import *
     from staticgraph.sparse.tensor import sparse_placeholder as placeholder
 
-__all__ = [
-    "SparseTensor", "add", "concat", "expand_dims", "eye", "fill_empty_rows", "from_dense", "mask", "matmul",
-    "maximum", "merge", "minimum", "placeholder", "reduce_max", "reduce_max_sparse", "reduce_sum",
-    "reduce_sum_sparse", "reorder", "reset_shape", "reshape", "retain", "segment_mean", "segment_sqrt_n",
-    "segment_sum", "slice", "softmax", "sparse_dense_matmul", "split", "to_dense", "to_indicator",
-    "transpose",
-]  # fmt: skip
-
 __getattr__, __dir__ = lazy_names(
     __name__,
     {

@@ -21,132 +21,14 @@ if TYPE_CHECKING:
     from staticgraph.tf1.training.monitored import *
     from staticgraph.tf1.training.queue_runner import *
     from staticgraph.tf1.training.supervisor import *
-    from staticgraph.train.moving_averages import ExponentialMovingAverage
-    from staticgraph.train.optimizers.adam import AdamOptimizer
-    from staticgraph.train.optimizers.adaptive import AdadeltaOptimizer, AdagradOptimizer, RMSPropOptimizer
-    from staticgraph.train.optimizers.descent import GradientDescentOptimizer, MomentumOptimizer
-    from staticgraph.train.optimizers.optimizer import Optimizer
-    from staticgraph.train.optimizers.proximal import (
-        AdagradDAOptimizer,
-        FtrlOptimizer,
-        ProximalAdagradOptimizer,
-        ProximalGradientDescentOptimizer,
-    )
-    from staticgraph.train.schedules import (
-        cosine_decay,
-        cosine_decay_restarts,
-        exponential_decay,
-        inverse_time_decay,
-        linear_cosine_decay,
-        natural_exp_decay,
-        noisy_linear_cosine_decay,
-        piecewise_constant,
-        piecewise_constant_decay,
-        polynomial_decay,
-    )
-    from staticgraph.train.step_count import (
-        assert_global_step,
-        create_global_step,
-        get_global_step,
-        get_or_create_global_step,
-        global_step,
-    )
-
-__all__ = [
-    "AdadeltaOptimizer",
-    "AdagradDAOptimizer",
-    "AdagradOptimizer",
-    "AdamOptimizer",
-    "CheckpointSaverHook",
-    "CheckpointSaverListener",
-    "CheckpointState",
-    "ChiefSessionCreator",
-    "ClusterSpec",
-    "Coordinator",
-    "ExponentialMovingAverage",
-    "FeedFnHook",
-    "FinalOpsHook",
-    "FtrlOptimizer",
-    "GlobalStepWaiterHook",
-    "GradientDescentOptimizer",
-    "LoggingTensorHook",
-    "LooperThread",
-    "MomentumOptimizer",
-    "MonitoredSession",
-    "MonitoredTrainingSession",
-    "NanLossDuringTrainingError",
-    "NanTensorHook",
-    "NewCheckpointReader",
-    "Optimizer",
-    "ProfilerHook",
-    "ProximalAdagradOptimizer",
-    "ProximalGradientDescentOptimizer",
-    "QueueRunner",
-    "RMSPropOptimizer",
-    "Saver",
-    "Scaffold",
-    "SecondOrStepTimer",
-    "Server",
-    "SessionCreator",
-    "SessionManager",
-    "SessionRunArgs",
-    "SessionRunContext",
-    "SessionRunHook",
-    "SessionRunValues",
-    "SingularMonitoredSession",
-    "StepCounterHook",
-    "StopAtStepHook",
-    "SummarySaverHook",
-    "Supervisor",
-    "WorkerSessionCreator",
-    "add_queue_runner",
-    "assert_global_step",
-    "basic_train_loop",
-    "batch",
-    "batch_join",
-    "checkpoint_exists",
-    "checkpoints_iterator",
-    "cosine_decay",
-    "cosine_decay_restarts",
-    "create_global_step",
-    "exponential_decay",
-    "export_meta_graph",
-    "get_checkpoint_mtimes",
-    "get_checkpoint_state",
-    "get_global_step",
-    "get_or_create_global_step",
-    "global_step",
-    "import_meta_graph",
-    "init_from_checkpoint",
-    "input_producer",
-    "inverse_time_decay",
-    "latest_checkpoint",
-    "limit_epochs",
-    "linear_cosine_decay",
-    "list_variables",
-    "load_checkpoint",
-    "load_variable",
-    "match_filenames_once",
-    "maybe_batch",
-    "maybe_batch_join",
-    "maybe_shuffle_batch",
-    "maybe_shuffle_batch_join",
-    "natural_exp_decay",
-    "noisy_linear_cosine_decay",
-    "piecewise_constant",
-    "piecewise_constant_decay",
-    "polynomial_decay",
-    "range_input_producer",
-    "remove_checkpoint",
-    "replica_device_setter",
-    "shuffle_batch",
-    "shuffle_batch_join",
-    "slice_input_producer",
-    "start_queue_runners",
-    "string_input_producer",
-    "update_checkpoint_state",
-    "warm_start",
-]
+    from staticgraph.train.moving_averages import *
+    from staticgraph.train.optimizers.adam import *
+    from staticgraph.train.optimizers.adaptive import *
+    from staticgraph.train.optimizers.descent import *
+    from staticgraph.train.optimizers.optimizer import *
+    from staticgraph.train.optimizers.proximal import *
+    from staticgraph.train.schedules import *
+    from staticgraph.train.step_count import *
 
 __getattr__, __dir__ = lazy_names(
     __name__,

@@ -17,6 +17,8 @@ from staticgraph.state.scopes import get_variable, variable_scope
 from staticgraph.state.variable_lists import global_variables, moving_average_variables, trainable_variables
 from staticgraph.state.variables import Variable
 
+__all__ = ["ExponentialMovingAverage"]
+
 
 def assign_moving_average(
     variable: Variable, value: Any, decay: Any, zero_debias: bool = True, name: str | None = None

@@ -14,6 +14,19 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.random_numbers import random_ops
 
+__all__ = [
+    "cosine_decay",
+    "cosine_decay_restarts",
+    "exponential_decay",
+    "inverse_time_decay",
+    "linear_cosine_decay",
+    "natural_exp_decay",
+    "noisy_linear_cosine_decay",
+    "piecewise_constant",
+    "piecewise_constant_decay",
+    "polynomial_decay",
+]
+
 
 def _numbers(dtype: DType, *values: Any) -> list[Tensor]:
     return [ops.cast(convert_to_tensor(v), dtype=dtype) for v in values]

@@ -11,6 +11,14 @@ from staticgraph.compiler.graph.graph import Graph
 from staticgraph.state.initializers import Zeros
 from staticgraph.state.scopes import get_variable
 
+__all__ = [
+    "assert_global_step",
+    "create_global_step",
+    "get_global_step",
+    "get_or_create_global_step",
+    "global_step",
+]
+
 
 def get_global_step(graph: Graph | None = None) -> Any:
     """The global step of `graph`, the default one by default, or None.

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.codegen.cuda.function import KernelWork
-from staticgraph.compiler.codegen.cuda.product import Product
 from staticgraph.compiler.compile import optimize
 from staticgraph.compiler.compile_gpu import LEFT_OUT
 from staticgraph.compiler.fusion.fuse import fuse
@@ -18,6 +17,7 @@ from staticgraph.compiler.graph.dtypes import DType, bfloat16, float16, float64
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.kernel.contraction import Contraction, analyse
 from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.program import Launch, Loops
 from staticgraph.runtime.gpu.simulator import product as products

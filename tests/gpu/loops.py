@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 import staticgraph as sg
-from staticgraph.compiler.codegen.cuda.choose import emit
 from staticgraph.compiler.codegen.cuda.function import FunctionCall, KernelWork
 from staticgraph.compiler.compile import optimize
 from staticgraph.compiler.graph.dtypes import DType, float32
@@ -16,6 +15,7 @@ from staticgraph.compiler.kernel.stmt import Buffer
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.program import Launch, Loops
 from tests.gpu.meaning import meaning
+from tests.gpu.printing import emit
 from tests.gpu.running import compiled, run
 from tests.passes.steps import step_of
 

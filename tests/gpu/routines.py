@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.codegen.cuda.choose import emit_kernel
 from staticgraph.compiler.codegen.cuda.function import KernelWork
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.opdef import OpDef
@@ -18,6 +17,7 @@ from staticgraph.compiler.kernel.stmt import Buffer, Kernel
 from staticgraph.compiler.ops.kinds import Out, View, described
 from staticgraph.runtime.gpu.simulator.build import Unit
 from tests.gpu.loops import compare, from_memory, in_memory
+from tests.gpu.printing import emit_kernel
 from tests.gpu.running import compiled, run, unset
 from tests.ops.harness import as_tuple
 

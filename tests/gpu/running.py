@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from staticgraph.compiler.codegen.cuda.function import CudaFunction, FunctionCall, KernelWork
-from staticgraph.compiler.codegen.cuda.product import Product
+from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
 from staticgraph.runtime.gpu.simulator import product as products
 from staticgraph.runtime.gpu.simulator.build import Unit
 from staticgraph.runtime.gpu.simulator.memory import UNSET, Memory

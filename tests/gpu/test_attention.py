@@ -10,8 +10,8 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.codegen.cuda.function import FunctionCall
-from staticgraph.compiler.codegen.cuda.target import GpuTarget
 from staticgraph.compiler.compile_gpu import GpuCompiled, compile_gpu
+from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
 from staticgraph.compiler.lower.program import Launch
 from staticgraph.compiler.machine import H200, GpuMachine
 from staticgraph.runtime.gpu.device import Device
@@ -329,7 +329,7 @@ def test_few_blocks_do_not_go_through_many_keys():
 
 
 def test_scores_that_would_take_much_memory_stay_on_the_chip(monkeypatch):
-    monkeypatch.setattr("staticgraph.compiler.codegen.cuda.attention.cost._MUCH", 1 << 20)
+    monkeypatch.setattr("staticgraph.compiler.kernel.schedule_gpu.attention.cost._MUCH", 1 << 20)
     assert fused(many(2, queries=512, depth=64)) == ["online_attention"]
 
 

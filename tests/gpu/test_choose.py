@@ -5,14 +5,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import staticgraph as sg
-from staticgraph.compiler.codegen.cuda.choose import emit, emit_kernel
-from staticgraph.compiler.codegen.cuda.elements.statements import statements
 from staticgraph.compiler.kernel.interpret import interpret
 from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.printer import kernel_text
 from staticgraph.compiler.kernel.stmt import Kernel
 from tests.gpu.loops import check as check_loops
 from tests.gpu.loops import emitted, floats, kinds, loops
+from tests.gpu.printing import emit, emit_kernel, statements
 from tests.gpu.running import compiled, run
 from tests.kernel.cases import CASES, filled, unplaced
 from tests.kernel.test_random_kernels import programs

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.codegen.cuda.choose import emit
 from staticgraph.compiler.codegen.cuda.function import FunctionCall, KernelWork
 from staticgraph.compiler.graph.dtypes import bfloat16, bool_, float16, float32, float64, int8, int32
 from staticgraph.compiler.kernel import scalar
@@ -17,6 +16,7 @@ from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.compiler.lower.program import Loops
 from tests.gpu.loops import check, emitted, floats, kinds, loops, text
+from tests.gpu.printing import emit
 from tests.gpu.running import compiled, run, unset
 
 SHAPES = (

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.codegen.cuda.convolution import Convolution, Made
 from staticgraph.compiler.codegen.cuda.function import FunctionCall
-from staticgraph.compiler.codegen.cuda.product import Precision
-from staticgraph.compiler.codegen.cuda.target import GpuTarget
 from staticgraph.compiler.compile_gpu import compile_gpu
 from staticgraph.compiler.graph.errors import UnimplementedError
+from staticgraph.compiler.kernel.schedule_gpu.products import convolved
+from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution, Made
+from staticgraph.compiler.kernel.schedule_gpu.products.product import Precision
+from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
 from staticgraph.runtime.gpu.simulator import convolution as convolving
 from staticgraph.runtime.gpu.simulator.driver import Simulator
 from staticgraph.runtime.gpu.simulator.queue import CaptureError, DeviceError
@@ -30,8 +31,8 @@ REPLAYS = 5
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """The library is asked for small convolutions, too, and for all bits of float32."""
-    monkeypatch.setattr("staticgraph.compiler.codegen.cuda.products.convolved._LEAST", 1)
-    monkeypatch.setattr("staticgraph.compiler.codegen.cuda.products.convolved._TENSOR_CORES_ALONE", False)
+    monkeypatch.setattr(convolved, "_LEAST", 1)
+    monkeypatch.setattr(convolved, "_TENSOR_CORES_ALONE", False)
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from staticgraph.compiler.codegen.cuda.product import Matrix, Precision, Product
 from staticgraph.compiler.graph.dtypes import as_dtype, float32, float64, int32
 from staticgraph.compiler.graph.errors import OpError, ResourceExhaustedError, UnimplementedError
+from staticgraph.compiler.kernel.schedule_gpu.products.product import Matrix, Precision, Product
 from staticgraph.runtime.gpu.cuda import cublas
 from staticgraph.runtime.gpu.cuda.cublas import Cublas, Multiply, gemm_arguments, workspace_size
 from staticgraph.runtime.gpu.cuda.cublas_lt import CublasLt, alignment

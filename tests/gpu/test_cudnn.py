@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from staticgraph.compiler.codegen.cuda.convolution import DTYPES, Convolution, Made
-from staticgraph.compiler.codegen.cuda.product import Precision
 from staticgraph.compiler.graph.dtypes import float16, float32
 from staticgraph.compiler.graph.errors import OpError, UnimplementedError
+from staticgraph.compiler.kernel.schedule_gpu.products.convolution import DTYPES, Convolution, Made
+from staticgraph.compiler.kernel.schedule_gpu.products.product import Precision
 from staticgraph.runtime.gpu.cuda import cudnn, cupy_driver
 from staticgraph.runtime.gpu.cuda.cudnn import Cudnn, described, lacking, layout, left_out
 from staticgraph.runtime.gpu.cuda.cupy_driver import CupyDriver

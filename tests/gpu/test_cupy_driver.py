@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from staticgraph.compiler.codegen.cuda.function import CudaFunction, Parameter, call
-from staticgraph.compiler.codegen.cuda.product import Matrix, Precision, Product
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.graph.errors import (
     FailedPreconditionError,
@@ -19,6 +18,7 @@ from staticgraph.compiler.graph.errors import (
     ResourceExhaustedError,
     UnavailableError,
 )
+from staticgraph.compiler.kernel.schedule_gpu.products.product import Matrix, Precision, Product
 from staticgraph.runtime.gpu.cuda import cupy_driver
 from staticgraph.runtime.gpu.cuda import parallel_compile as in_groups
 from staticgraph.runtime.gpu.cuda.cupy_driver import CupyDriver

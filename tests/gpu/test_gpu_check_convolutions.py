@@ -14,12 +14,12 @@ from gpu_stages.findings import Finding, Findings, read
 from gpu_stages.layers import BY_FILTER, BY_IMAGE, KINDS, LAYERS, RESULT, Case, Layer, cases, compile_ahead
 from gpu_stages.sampled import sampled
 from gpu_stages.setting import Setting
-from staticgraph.compiler.codegen.cuda.product import Precision
+from staticgraph.compiler.kernel.schedule_gpu.products.product import Precision
 from staticgraph.runtime.gpu.cuda import nvrtc
 from staticgraph.runtime.gpu.simulator import convolution as standin_convolution
 from staticgraph.runtime.memory.aligned import from_storage
 
-CONVOLVED = "staticgraph.compiler.codegen.cuda.products.convolved"
+CONVOLVED = "staticgraph.compiler.kernel.schedule_gpu.products.convolved"
 
 
 @pytest.fixture

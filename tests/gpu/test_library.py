@@ -8,13 +8,12 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.codegen.cuda.function import FunctionCall, KernelWork
-from staticgraph.compiler.codegen.cuda.product import Product
-from staticgraph.compiler.codegen.cuda.products.axes import axes
-from staticgraph.compiler.codegen.cuda.products.contraction import tile
-from staticgraph.compiler.codegen.cuda.products.direct import outputs_of
-from staticgraph.compiler.codegen.cuda.products.library import library
+from staticgraph.compiler.kernel.schedule_gpu.products.axes import axes
+from staticgraph.compiler.kernel.schedule_gpu.products.direct import outputs_of
+from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
 from staticgraph.runtime.gpu.simulator.build import Unit
 from tests.gpu.contractions import Case, every
+from tests.gpu.printing import library, tile
 from tests.gpu.running import compiled
 from tests.gpu.test_tile import convolution, dense, descent, einsum, product, zeros
 
@@ -87,9 +86,9 @@ def graph(name: str) -> list[Case]:
 @cache
 def works() -> dict[tuple[str, int], KernelWork]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("staticgraph.compiler.codegen.cuda.products.library._MUCH", 48 * 64 * 56)
-        patch.setattr("staticgraph.compiler.codegen.cuda.products.library._LONG", 56)
-        patch.setattr("staticgraph.compiler.codegen.cuda.products.library._WORTH_POINTERS", 0)
+        patch.setattr("staticgraph.compiler.kernel.schedule_gpu.products.library._MUCH", 48 * 64 * 56)
+        patch.setattr("staticgraph.compiler.kernel.schedule_gpu.products.library._LONG", 56)
+        patch.setattr("staticgraph.compiler.kernel.schedule_gpu.products.library._WORTH_POINTERS", 0)
         return {(name, n): tile(case.product) for name in GRAPHS for n, case in enumerate(graph(name))}
 
 

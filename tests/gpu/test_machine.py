@@ -10,8 +10,8 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.codegen.cuda.function import FunctionCall
-from staticgraph.compiler.codegen.cuda.target import GpuTarget
 from staticgraph.compiler.compile_gpu import compile_gpu
+from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
 from staticgraph.compiler.machine import H200
 from tests.passes.steps import step_of
 

@@ -5,7 +5,6 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from staticgraph.compiler.codegen.cuda.elements.statements import statements
 from staticgraph.compiler.graph.dtypes import DType, bfloat16, float16, float32, float64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.cost import operation_cost
@@ -17,6 +16,7 @@ from staticgraph.compiler.kernel.primitives.primitive import FUNCTION, Approxima
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, LoopKind, Store
 from staticgraph.compiler.kernel.verify import verify
 from tests.codegen.native import loaded, run, stored
+from tests.gpu.printing import statements
 from tests.gpu.running import compiled
 from tests.gpu.running import run as run_on_gpu
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.codegen.cuda.product import Matrix, Product
 from staticgraph.compiler.compile_gpu import GpuCompiled
 from staticgraph.compiler.graph.dtypes import float32
+from staticgraph.compiler.kernel.schedule_gpu.products.product import Matrix, Product
 from staticgraph.compiler.kernel.stmt import padded
 from staticgraph.runtime.gpu.cuda.driver import Direction
 from staticgraph.runtime.gpu.graphs.order import depth

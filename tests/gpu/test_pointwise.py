@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from staticgraph.compiler.codegen.cuda.elements.pointwise import pointwise
 from staticgraph.compiler.codegen.cuda.function import KernelWork
 from staticgraph.compiler.graph.dtypes import DTYPES, bool_, float32, float64, int64, uint64
 from staticgraph.compiler.kernel import scalar
@@ -13,6 +12,7 @@ from staticgraph.compiler.kernel.printer import kernel_text
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.compiler.ops import philox
 from tests.codegen.native import loaded, stored
+from tests.gpu.printing import pointwise
 from tests.gpu.random_kernels import drawn, without_reductions
 from tests.gpu.running import compiled, run, unset
 from tests.gpu.test_statements import meant

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.codegen.cuda.choose import emit
 from staticgraph.compiler.codegen.cuda.function import FunctionCall
 from staticgraph.compiler.graph.dtypes import (
     DType,
@@ -30,6 +29,7 @@ from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.compiler.lower.program import Loops
 from staticgraph.runtime.gpu.simulator.driver import Simulator
 from tests.gpu.loops import check, emitted, floats, kinds, loops, text
+from tests.gpu.printing import emit
 from tests.gpu.running import SCHEDULES, compiled, run, unset
 from tests.gpu.sessions import on
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
+from staticgraph.compiler.kernel.schedule_gpu.products import convolved
 from staticgraph.runtime.files.arrays import safetensors
 from staticgraph.runtime.files.code import gpu as gpu_kernels
 from staticgraph.runtime.gpu.cuda import nvrtc
@@ -36,8 +37,8 @@ def test_trusted_images_are_not_compiled_again(path, one_driver, trusted, compil
 
 def test_images_are_of_use_with_a_library_of_convolutions(tmp_path, monkeypatch, host):
     monkeypatch.setattr(nvrtc, "compile", lambda functions, architecture: Simulator().image(functions))
-    monkeypatch.setattr("staticgraph.compiler.codegen.cuda.products.convolved._LEAST", 1)
-    monkeypatch.setattr("staticgraph.compiler.codegen.cuda.products.convolved._TENSOR_CORES_ALONE", False)
+    monkeypatch.setattr(convolved, "_LEAST", 1)
+    monkeypatch.setattr(convolved, "_TENSOR_CORES_ALONE", False)
     images = draws(1, 2, 6, 6, 8)[0]
     with sg.Graph().as_default(), sg.Session(device="cpu") as session:
         x = sg.placeholder(sg.float32, [None, 6, 6, 8], name="x")

@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from staticgraph.compiler.codegen.cuda.elements.pointwise import pointwise
-from staticgraph.compiler.codegen.cuda.elements.statements import statements
 from staticgraph.compiler.codegen.cuda.function import KernelWork
 from staticgraph.compiler.codegen.cuda.scalar import apply, has_text
 from staticgraph.compiler.graph.dtypes import DType, bfloat16, bool_, float16, float32, float64, int32
@@ -19,6 +17,7 @@ from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, Store
 from staticgraph.runtime.gpu.cuda import nvrtc
 from tests.codegen.native import loaded, stored, ulps
 from tests.codegen.test_llvm_scalar import INEXACT, INTEGER, REAL, N, dtypes_of, exact, sample
+from tests.gpu.printing import pointwise, statements
 from tests.gpu.running import compiled, run, unset
 
 EVERY = [*REAL, bool_]

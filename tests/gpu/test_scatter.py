@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from staticgraph.compiler.codegen.cuda.elements.statements import statements
 from staticgraph.compiler.codegen.cuda.function import KernelWork
 from staticgraph.compiler.graph.dtypes import DType, float16, float32, float64, int8, int32, int64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local
 from staticgraph.compiler.kernel.interpret import interpret
 from staticgraph.compiler.kernel.stmt import Buffer, If, Kernel, Let, Loop, Store
+from tests.gpu.printing import statements
 from tests.gpu.running import run
 from tests.kernel.cases import Arrays
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from staticgraph.compiler.codegen.cuda.function import Parameter, call
-from staticgraph.compiler.codegen.cuda.product import Matrix, Product
 from staticgraph.compiler.graph.dtypes import DType, bfloat16, float16, float32, float64, int32
 from staticgraph.compiler.graph.errors import ResourceExhaustedError
+from staticgraph.compiler.kernel.schedule_gpu.products.product import Matrix, Product
 from staticgraph.runtime.gpu.cuda.driver import Direction, Driver
 from staticgraph.runtime.gpu.simulator.driver import Simulator
 from staticgraph.runtime.gpu.simulator.queue import DeviceError

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from staticgraph.compiler.codegen.cuda.function import FunctionCall, Parameter, call
-from staticgraph.compiler.codegen.cuda.product import Matrix, Product
 from staticgraph.compiler.graph.dtypes import float32
+from staticgraph.compiler.kernel.schedule_gpu.products.product import Matrix, Product
 from staticgraph.runtime.gpu.cuda.driver import Direction
 from staticgraph.runtime.gpu.simulator.build import BuildError, Unit
 from staticgraph.runtime.gpu.simulator.driver import Simulator

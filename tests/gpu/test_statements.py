@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from staticgraph.compiler.codegen.cuda.elements.statements import statements
 from staticgraph.compiler.codegen.cuda.function import KernelWork
 from staticgraph.compiler.graph.dtypes import float32, int32, int64
 from staticgraph.compiler.kernel import scalar
@@ -25,6 +24,7 @@ from staticgraph.compiler.kernel.stmt import (
     Update,
     While,
 )
+from tests.gpu.printing import statements
 from tests.gpu.random_kernels import drawn
 from tests.gpu.running import compiled, run
 from tests.kernel.cases import CASES, Arrays, array, filled, result, unplaced

@@ -9,15 +9,16 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.codegen.cuda.function import FunctionCall, KernelWork
-from staticgraph.compiler.codegen.cuda.product import Precision
-from staticgraph.compiler.codegen.cuda.products.axes import axes
-from staticgraph.compiler.codegen.cuda.products.contraction import by_tiles, has_tiles, own
-from staticgraph.compiler.codegen.cuda.products.direct import outputs_of
-from staticgraph.compiler.codegen.cuda.products.shape import SHAPES, TENSOR_SHAPES, Cut, Shape
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.kernel.contraction import Contraction
+from staticgraph.compiler.kernel.schedule_gpu.products.axes import axes
+from staticgraph.compiler.kernel.schedule_gpu.products.contraction import has_tiles
+from staticgraph.compiler.kernel.schedule_gpu.products.direct import outputs_of
+from staticgraph.compiler.kernel.schedule_gpu.products.product import Precision
+from staticgraph.compiler.kernel.schedule_gpu.products.shape import SHAPES, TENSOR_SHAPES, Cut, Shape
 from staticgraph.runtime.gpu.simulator.build import Unit
 from tests.gpu.contractions import Case, every
+from tests.gpu.printing import by_tiles, own
 from tests.gpu.running import compiled
 
 Build = Callable[[], tuple[list[Any], dict[Any, Any]]]

@@ -6,16 +6,16 @@ from functools import cache
 import pytest
 
 from staticgraph.compiler.codegen.cuda.function import CudaFunction, FunctionCall
-from staticgraph.compiler.codegen.cuda.products.axes import axes
-from staticgraph.compiler.codegen.cuda.products.contraction import by_tiles, own
-from staticgraph.compiler.codegen.cuda.products.direct import outputs_of
-from staticgraph.compiler.codegen.cuda.products.shape import SHAPES, TENSOR_SHAPES, Cut, choose
 from staticgraph.compiler.graph.dtypes import float32, float64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.contraction import Contraction
 from staticgraph.compiler.kernel.expr import Load
+from staticgraph.compiler.kernel.schedule_gpu.products.axes import axes
+from staticgraph.compiler.kernel.schedule_gpu.products.direct import outputs_of
+from staticgraph.compiler.kernel.schedule_gpu.products.shape import SHAPES, TENSOR_SHAPES, Cut, choose
 from staticgraph.runtime.gpu.cuda import nvrtc
 from tests.codegen.contraction_cases import Conv, matmul
+from tests.gpu.printing import by_tiles, own
 
 IMAGES = Conv((8, 28, 28, 64), (3, 3), 64, before=1, after=1)
 PRODUCTS: dict[str, Contraction] = {

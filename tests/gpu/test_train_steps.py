@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 
 import staticgraph as sg
 from staticgraph.compiler.codegen.cuda.function import FunctionCall
-from staticgraph.compiler.codegen.cuda.product import Product
+from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
 from staticgraph.runtime.gpu.simulator.driver import Simulator
 from tests.gpu.sessions import check_alike, draws, on, played
 

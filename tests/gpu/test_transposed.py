@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.codegen.cuda.elements import turned
-from staticgraph.compiler.codegen.cuda.elements.pointwise import pointwise
 from staticgraph.compiler.codegen.cuda.function import CudaFunction, FunctionCall, KernelWork
 from staticgraph.compiler.graph.dtypes import (
     DType,
@@ -24,8 +22,10 @@ from staticgraph.compiler.graph.dtypes import (
 )
 from staticgraph.compiler.kernel.expr import Index, Load
 from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.schedule_gpu.elements import transpose as tiles
 from staticgraph.compiler.kernel.stmt import Store
 from tests.gpu.loops import check, emitted, floats, kinds, loops, text
+from tests.gpu.printing import pointwise
 from tests.gpu.running import run, unset
 from tests.kernel.cases import array, filled, result
 
@@ -36,7 +36,7 @@ SHAPES = ((64, 128), (128, 192), (70, 100), (72, 264), (65, 131), (16, 300), (30
 @pytest.fixture
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Arrays of any size are worth a function."""
-    monkeypatch.setattr(turned, "LEAST", 1)
+    monkeypatch.setattr(tiles, "LEAST", 1)
 
 
 small = pytest.mark.usefixtures("_small")

@@ -7,10 +7,10 @@ import re
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.codegen.cuda.elements import turned
 from staticgraph.compiler.graph.dtypes import DTYPES, DType, float16, float32, float64, int32, uint8
 from staticgraph.compiler.kernel.expr import Index, Load
 from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.schedule_gpu.elements import transpose as tiles
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.runtime.gpu.cuda import nvrtc
 from tests.gpu.loops import Build, emitted, floats, kinds, loops
@@ -52,12 +52,12 @@ def test_which_nests_are_done_in_tiles(build: Build, inputs: Inputs, kind: str):
     assert {kind for kernel in loops(build, *inputs) for kind in kinds(emitted(kernel))} == {kind}
 
 
-def bank_conflicts(plan: turned.TransposePlan, load: Load) -> int:
+def bank_conflicts(plan: tiles.TransposeSchedule, load: Load) -> int:
     """How often threads that write at the same time, 128 bytes together, meet in a bank, at the most."""
     size, pitch = load.dtype.size, plan.pitch(load)
     reach = max(plan.width * size, 4)
     worst = 0
-    for start in range(0, turned.THREADS, 128 // reach):
+    for start in range(0, tiles.THREADS, 128 // reach):
         threads = range(start, start + 128 // reach)
         places = [(t % plan.lines) * pitch * size + t // plan.lines * plan.width * size for t in threads]
         groups = [at // 4 * 4 // reach % (128 // reach) for at in places]
@@ -72,7 +72,7 @@ def test_threads_write_to_different_banks(dtype: DType, shape: tuple[int, int]):
     i, j = Index("i", shape[0]), Index("j", shape[1])
     load = Load("x", (j, i), dtype)
     buffers = {"x": Buffer(dtype, shape[::-1]), "y": Buffer(dtype, shape, written=True)}
-    plan = turned.plan(Nest((i, j), (Store("y", (i, j), load),)), buffers)
+    plan = tiles.transpose(Nest((i, j), (Store("y", (i, j), load),)), buffers)
     assert plan is not None and bank_conflicts(plan, load) == 1
 
 
@@ -92,7 +92,7 @@ GRAPHS: dict[str, tuple[Build, Inputs]] = {
 @needs_nvrtc
 @pytest.mark.parametrize("architecture", nvrtc.ARCHITECTURES)
 def test_tiles_stay_in_registers(architecture: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(turned, "LEAST", 1)
+    monkeypatch.setattr(tiles, "LEAST", 1)
     asked = {f.name: f for build, inputs in GRAPHS.values() for f in functions(loops(build, *inputs))}
     made = nvrtc.inspect(list(asked.values()), architecture)
     assert all(f.kind == "transposed" for f in asked.values())

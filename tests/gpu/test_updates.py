@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.codegen.cuda.scans import forms
 from staticgraph.compiler.graph.dtypes import DType, float16, float32, int32, int64, uint64
 from staticgraph.compiler.graph.opdef import OPS
+from staticgraph.compiler.kernel.schedule_gpu.scans import forms
 from staticgraph.compiler.ops.max_pool_gradient import max_pool_grad
 from staticgraph.compiler.ops.pooling_windows import pool_windows
 from staticgraph.compiler.ops.random import multinomial, random_permutation

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.codegen.cuda.convolution import DTYPES, Convolution, Made
-from staticgraph.compiler.codegen.cuda.product import Precision
-from staticgraph.compiler.codegen.cuda.products.windows import PackedWindow, Windowed, windowed
 from staticgraph.compiler.graph.dtypes import bfloat16, float16, float32
 from staticgraph.compiler.kernel.expr import Load, Scalar, substitute
 from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.schedule_gpu.products.convolution import DTYPES, Convolution, Made
+from staticgraph.compiler.kernel.schedule_gpu.products.product import Precision
+from staticgraph.compiler.kernel.schedule_gpu.products.windows import PackedWindow, Windowed, windowed
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.runtime.gpu.simulator import convolution as convolving
 from tests.codegen.native import loaded, stored

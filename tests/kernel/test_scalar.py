@@ -17,8 +17,9 @@ from staticgraph.compiler.graph.dtypes import (
     uint32,
 )
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Const, Expr, Local, Scalar
+from staticgraph.compiler.kernel.expr import Const, Expr, Local, Scalar, walk
 from staticgraph.compiler.kernel.interpret import apply
+from staticgraph.compiler.kernel.lower_functions import approximate
 from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
 from staticgraph.compiler.kernel.scalar import read
 from staticgraph.compiler.kernel.verify import dtype_error
@@ -174,3 +175,13 @@ def test_bitcasts_keep_the_bits(value, source, dtype, expected):
 def test_operators_refuse_what_is_no_scalar():
     with pytest.raises((TypeError, ValueError)):
         Expr.__add__(Local("a", float32), "text")
+
+
+@pytest.mark.parametrize("name", [p.name for p in PRIMITIVES.values() if p.approximation is not None])
+def test_the_cost_of_a_function_is_near_the_operations_of_its_formula(name: str):
+    operands = tuple(Local(n, float32) for n in "ab"[: PRIMITIVES[name].arity])
+    formula = approximate(Scalar(name, operands, float32))
+    count = sum(isinstance(e, Scalar) for e in walk(formula))
+    # A core begins two operations in a cycle. Longer formulas, other than those of rare functions, may hide
+    # behind memory.
+    assert count / 2 / 5 < PRIMITIVES[name].cost < count

@@ -13,11 +13,11 @@ import staticgraph as sg
 from staticgraph.compiler.capture.capture import capture
 from staticgraph.compiler.capture.request import CaptureRequest
 from staticgraph.compiler.capture.step import Step
-from staticgraph.compiler.codegen.cuda.product import Precision
-from staticgraph.compiler.codegen.cuda.target import GpuTarget
 from staticgraph.compiler.compile_gpu import GpuCompiled, compile_gpu
 from staticgraph.compiler.graph.dtypes import DTYPES, DType
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.kernel.schedule_gpu.products.product import Precision
+from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
 from staticgraph.runtime.gpu.cuda import parallel_compile as in_groups
 from staticgraph.runtime.memory.aligned import to_storage
 

@@ -12,8 +12,8 @@ import staticgraph as sg
 from gpu_stages import card
 from gpu_stages.ceilings import ceilings
 from gpu_stages.setting import Setting, seconds_per_call
-from staticgraph.compiler.codegen.cuda.product import Matrix, Precision, Product
 from staticgraph.compiler.graph.dtypes import DTYPES, DType, bfloat16, float16, float32, float64
+from staticgraph.compiler.kernel.schedule_gpu.products.product import Matrix, Precision, Product
 from staticgraph.runtime.gpu.cuda.driver import Direction, Driver, Multiplication
 
 PACKAGES = (

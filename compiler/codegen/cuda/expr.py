@@ -22,12 +22,9 @@ from staticgraph.compiler.kernel.primitives.instructions import CONVERSIONS
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 
 Element = Callable[["CudaWriter", Load], str | None]
-_NARROW = frozenset({
-    "add", "sub", "mul", "neg", "abs", "minimum", "maximum", "select", "cast",
-    "floordiv", "floormod", "truncdiv", "truncmod",
-})  # fmt: skip
 _DIVISION = {"floordiv": "/", "truncdiv": "/", "floormod": "%", "truncmod": "%"}
 _PLAIN = {"add": "+", "sub": "-", "mul": "*"}
+_NARROW = {*_DIVISION, *_PLAIN, "neg", "abs", "minimum", "maximum", "select", "cast"}
 
 
 class KnownValue(NamedTuple):
@@ -251,7 +248,12 @@ def fits(expr: Expr) -> bool:
 
 def index_type(index: Index) -> str:
     """The type of a loop variable, which also goes as far as its extent."""
-    return "int" if index.extent <= int32.max else "int64_t"
+    return counter(index.extent)
+
+
+def counter(most: int) -> str:
+    """The type of a variable that counts up to `most`."""
+    return "int" if most <= int32.max else "int64_t"
 
 
 def _is_narrow(node: Scalar, operands: list[KnownValue]) -> bool:

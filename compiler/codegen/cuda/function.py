@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence, Set
 
-from staticgraph.compiler.codegen.cuda.convolution import Convolution
-from staticgraph.compiler.codegen.cuda.product import Product
 from staticgraph.compiler.codegen.listing import Listing
 from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.kernel.schedule_gpu.function import Extents, FunctionSchedule
+from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution
+from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
+from staticgraph.compiler.kernel.stmt import Buffer
 from staticgraph.compiler.support.dataclass import dataclass
 
-Extents = tuple[int, int, int]
-C_TYPES = {
-    "float16": "half_t", "bfloat16": "bfloat_t", "float32": "float", "float64": "double",
-    "int8": "int8_t", "int16": "int16_t", "int32": "int32_t", "int64": "int64_t",
-    "uint8": "uint8_t", "uint16": "uint16_t", "uint32": "uint32_t", "uint64": "uint64_t", "bool": "bool",
-}  # fmt: skip
+C_TYPES = {f"{kind}{bits}": f"{kind}{bits}_t" for kind in ("int", "uint") for bits in (8, 16, 32, 64)}
+C_TYPES |= {
+    "float16": "half_t",
+    "bfloat16": "bfloat_t",
+    "float32": "float",
+    "float64": "double",
+    "bool": "bool",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +92,6 @@ class KernelWork:
         return tuple(map(_listing, self.calls))
 
 
-def joined(works: Sequence[KernelWork], scratch: Sequence[tuple[str, int]] = ()) -> KernelWork:
-    """Works one after the other. Scratch memory of the same name is used by one after the other."""
-    sizes: dict[str, int] = {}
-    for name, size in (*scratch, *(s for w in works for s in w.scratch)):
-        sizes[name] = max(size, sizes.get(name, 0))
-    return KernelWork(tuple(c for w in works for c in w.calls), tuple(sizes.items()))
-
-
 def _listing(each: FunctionCall | Product | Convolution) -> Listing:
     match each:
         case FunctionCall(function):
@@ -138,3 +135,16 @@ def call(
     text = f'extern "C" __global__ void __launch_bounds__({bounds}) {name}{rest}'
     function = CudaFunction(name, text, grid, block, meets)
     return FunctionCall(function, tuple(p.name for p in parameters), tuple(p.written for p in parameters))
+
+
+def call_of(made: FunctionSchedule, arguments: Sequence[Parameter], body: str) -> FunctionCall:
+    """The call of the function of a schedule."""
+    block = (made.threads, 1, 1)
+    return call(made.kind, arguments, body, made.grid, block, made.meets, made.blocks_per_core)
+
+
+def parameters(buffers: Mapping[str, Buffer], written: Set[str], used: str | Set[str]) -> list[Parameter]:
+    """The buffers that a function reads or writes: of these names, or those in memory that a body names."""
+    if isinstance(used, str):
+        used = {name for name in re.findall(r"\w+", used) if name in buffers and not buffers[name].local}
+    return [Parameter(name, b.dtype, name in written) for name, b in buffers.items() if name in used]

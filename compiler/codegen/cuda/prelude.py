@@ -383,10 +383,6 @@ template <int n> SG_INLINE void await_copies() {
 """
 PRELUDE = TYPES + HALVES + ARITHMETIC + REDUCTIONS + TENSOR + COPIES
 
-_COMBINERS = {
-    "add": "Add", "mul": "Mul", "minimum": "Minimum", "maximum": "Maximum", "and": "And", "or": "Or",
-}  # fmt: skip
-
 
 def combiner(combine: str, dtype: DType) -> str:
     """The type that combines two numbers of a dtype: `of` does it, `warp_reduce` takes it.
@@ -395,7 +391,7 @@ def combiner(combine: str, dtype: DType) -> str:
     >>> combiner("maximum", float16)
     'Maximum<half_t>'
     """
-    return f"{_COMBINERS[combine]}<{C_TYPES[dtype.name]}>"
+    return f"{combine.capitalize()}<{C_TYPES[dtype.name]}>"
 
 
 def register_type(dtype: DType) -> str:

@@ -12,19 +12,18 @@ What does not lie in memory like that is loaded and stored element by element.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import nullcontext
 from types import MappingProxyType
 
 from staticgraph.compiler.codegen.cuda.expr import CudaWriter, index_type
-from staticgraph.compiler.codegen.cuda.function import C_TYPES, Parameter
+from staticgraph.compiler.codegen.cuda.function import C_TYPES
 from staticgraph.compiler.codegen.cuda.scalar import stored
-from staticgraph.compiler.codegen.cuda.strides import aligned
 from staticgraph.compiler.graph.dtypes import DType, int64
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, substitute
 from staticgraph.compiler.kernel.index import simplify_index
-from staticgraph.compiler.kernel.stmt import Buffer, Let, Loop, Stmt, Store, Update, expressions, statements
+from staticgraph.compiler.kernel.schedule_gpu.strides import aligned, reached
+from staticgraph.compiler.kernel.stmt import Let, Loop, Stmt, Store, Update, statements
 
 NOWHERE: Mapping[str, str] = MappingProxyType({})
 
@@ -61,27 +60,6 @@ def write_columns(
     for store, name in results.items():
         kind, place = _vector(store.value.dtype, lane), _first(writer, store, lane)
         writer.line(f"{condition}*reinterpret_cast<{kind}*>({store.buffer} + {place}) = {name};")
-
-
-def reached(body: tuple[Stmt, ...], known: Set[Expr] = frozenset()) -> list[Expr]:
-    """Return the expressions that the statements of `body` consist of, without those inside of its loops.
-
-    The operands of `known` expressions are left out.
-    """
-    found: dict[Expr, None] = {}
-    stack = [e for s in body for e in expressions(s)]
-    while stack:
-        node = stack.pop()
-        if node not in found:
-            found[node] = None
-            stack += () if node in known else node.children
-    return list(found)
-
-
-def parameters(buffers: Mapping[str, Buffer], written: Set[str], body: str) -> list[Parameter]:
-    """The buffers that the body of a function reads or writes."""
-    names = set(re.findall(r"\w+", body))
-    return [Parameter(n, b.dtype, n in written) for n, b in buffers.items() if n in names and not b.local]
 
 
 def _vector(dtype: DType, lane: Index) -> str:

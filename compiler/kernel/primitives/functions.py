@@ -27,7 +27,9 @@ from staticgraph.compiler.kernel.approximate import (
 )
 from staticgraph.compiler.kernel.primitives.instructions import INSTRUCTIONS
 from staticgraph.compiler.kernel.primitives.primitive import (
+    DIGAMMA,
     FUNCTION,
+    LGAMMA,
     NUMBERS,
     Approximation,
     Primitive,
@@ -81,11 +83,16 @@ def _power(a: Any, b: Any) -> Any:
 
 
 def _function(
-    name: str, numpy: Callable[..., Any], formula: Callable[..., Any], library: bool = True, **forms: Any
+    name: str,
+    numpy: Callable[..., Any],
+    formula: Callable[..., Any],
+    library: bool = True,
+    cost: float = FUNCTION,
+    **forms: Any,
 ) -> Primitive:
     """A function of one number. `library`: the CUDA library has it, by the same name."""
     cuda = Texts(f"{name}{{f}}({{0}})") if library else Texts()
-    return Primitive(name, 1, numpy, cost=FUNCTION, cuda=cuda, approximation=Approximation(formula, **forms))
+    return Primitive(name, 1, numpy, cost=cost, cuda=cuda, approximation=Approximation(formula, **forms))
 
 
 FUNCTIONS: dict[str, Primitive] = {
@@ -133,8 +140,8 @@ FUNCTIONS: dict[str, Primitive] = {
             table_is_fastest=True,
         ),
         _function("erfc", _erf_family(math.erfc), error_function.erfc, in_float64=True),
-        _function("lgamma", _erf_family(_lgamma), gamma.lgamma, in_float64=True),
-        _function("digamma", _erf_family(_digamma), gamma.digamma, library=False, in_float64=True),
+        _function("lgamma", _erf_family(_lgamma), gamma.lgamma, cost=LGAMMA, in_float64=True),
+        _function("digamma", _erf_family(_digamma), gamma.digamma, False, cost=DIGAMMA, in_float64=True),
     )
 }
 PRIMITIVES: Mapping[str, Primitive] = ChainMap(INSTRUCTIONS, FUNCTIONS)

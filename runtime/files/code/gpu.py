@@ -17,9 +17,9 @@ from typing import Any
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.cuda.function import CudaFunction
 from staticgraph.compiler.codegen.cuda.prelude import PRELUDE
-from staticgraph.compiler.codegen.cuda.target import GpuTarget
 from staticgraph.compiler.compile_gpu import compile_gpu
 from staticgraph.compiler.graph.errors import InvalidFileError
+from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
 from staticgraph.runtime.files.attributes import encode_type
 from staticgraph.runtime.files.code.cpu import feeds, packed, unpacked
 from staticgraph.runtime.files.strict_json import Kinds, dump, fields, items, parse

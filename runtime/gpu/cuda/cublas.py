@@ -11,7 +11,6 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-from staticgraph.compiler.codegen.cuda.product import Matrix, Precision, Product
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.errors import (
     FailedPreconditionError,
@@ -19,14 +18,17 @@ from staticgraph.compiler.graph.errors import (
     ResourceExhaustedError,
     UnimplementedError,
 )
+from staticgraph.compiler.kernel.schedule_gpu.products.product import Matrix, Precision, Product
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.gpu.graphs.order import Span
 
 TYPES = {"float32": 0, "float64": 1, "float16": 2, "bfloat16": 14}  # of cudaDataType_t
 COMPUTE_FLOAT, COMPUTE_BFLOAT, COMPUTE_TF32, COMPUTE_DOUBLE = 68, 75, 77, 70  # of cublasComputeType_t
 _COMPUTE = {
-    Precision.FLOAT32: COMPUTE_FLOAT, Precision.TF32: COMPUTE_TF32, Precision.BFLOAT16: COMPUTE_BFLOAT,
-}  # fmt: skip
+    Precision.FLOAT32: COMPUTE_FLOAT,
+    Precision.TF32: COMPUTE_TF32,
+    Precision.BFLOAT16: COMPUTE_BFLOAT,
+}
 DEFAULT_ALGORITHM = -1
 # Sums that are split among blocks are added in float32 where the operands have 16 bits.
 NO_SHORT_SUMS = 16  # of cublasMath_t

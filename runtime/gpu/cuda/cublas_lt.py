@@ -10,8 +10,8 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-from staticgraph.compiler.codegen.cuda.product import Product
 from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
 from staticgraph.runtime.gpu.cuda.cublas import (
     TYPES,
@@ -88,11 +88,9 @@ class CublasLt:
     def _choose(self, operation: Any, layouts: list[Any], preference: Any) -> Heuristic | None:
         """The algorithm that the library thinks best."""
         found, count = Heuristic(), ctypes.c_int()
-        first, second, out = layouts
-        status = self._library.cublasLtMatmulAlgoGetHeuristic(
-            self._cublas.handle, operation, first, second, out, out, preference,
-            1, ctypes.byref(found), ctypes.byref(count),
-        )  # fmt: skip
+        asked = operation, *layouts, layouts[-1], preference  # the result is also what is added to it
+        results = ctypes.byref(found), ctypes.byref(count)
+        status = self._library.cublasLtMatmulAlgoGetHeuristic(self._cublas.handle, *asked, 1, *results)
         return None if status or not count.value or found.status else found
 
 

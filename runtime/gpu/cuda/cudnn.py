@@ -13,10 +13,10 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from staticgraph.compiler.codegen.cuda.convolution import Convolution, Ints, Made
-from staticgraph.compiler.codegen.cuda.product import Precision
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.graph.errors import OpError, UnimplementedError
+from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution, Ints, Made
+from staticgraph.compiler.kernel.schedule_gpu.products.product import Precision
 from staticgraph.runtime.gpu.cuda.installed import version
 
 FRONTEND, LEAST = "nvidia-cudnn-frontend", (1, 24)
@@ -28,10 +28,8 @@ _NEEDS = ("cublasLt", "nvrtc")
 _TYPES = {"float32": "FLOAT", "float16": "HALF", "bfloat16": "BFLOAT16"}  # of cudnn.data_type
 # What algorithms do that are left out: members of cudnn.numerical_note. Winograd's small tiles lose about as
 # much as another order of the sums does, larger ones more.
-_NOT = (
-    "NONDETERMINISTIC", "DOWN_CONVERT_INPUTS", "REDUCED_PRECISION_REDUCTION",
-    "FFT", "WINOGRAD_TILE_6x6", "WINOGRAD_TILE_13x13",
-)  # fmt: skip
+_NOT: tuple[str, ...] = ("NONDETERMINISTIC", "DOWN_CONVERT_INPUTS", "REDUCED_PRECISION_REDUCTION")
+_NOT += ("FFT", "WINOGRAD_TILE_6x6", "WINOGRAD_TILE_13x13")
 _ROUNDS = "TENSOR_CORE"  # where the operands are float32
 _IMAGE, _FILTER, _RESULT = range(1, 4)  # the numbers of the tensors of a graph
 
@@ -94,9 +92,13 @@ def described(module: Any, convolution: Convolution, handle: Any = None) -> tupl
 
     image = tensor("image", _IMAGE, c.image_shape)
     how = {
-        "pre_padding": [*c.before], "post_padding": [*c.after], "stride": [*c.strides],
-        "dilation": [*c.dilations], "compute_data_type": floats, "name": "convolution",
-    }  # fmt: skip
+        "pre_padding": [*c.before],
+        "post_padding": [*c.after],
+        "stride": [*c.strides],
+        "dilation": [*c.dilations],
+        "compute_data_type": floats,
+        "name": "convolution",
+    }
     if c.made is Made.RESULT:
         made = graph.conv_fprop(image=image, weight=tensor("filter", _FILTER, c.filter_shape), **how)
         uid, shape = _RESULT, c.result_shape

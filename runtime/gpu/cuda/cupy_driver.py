@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.codegen.cuda.convolution import Convolution
 from staticgraph.compiler.codegen.cuda.function import CudaFunction
-from staticgraph.compiler.codegen.cuda.product import Product
 from staticgraph.compiler.graph.errors import OpError, ResourceExhaustedError, UnimplementedError
+from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution
+from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
 from staticgraph.compiler.lower.memory_use import size_text
 from staticgraph.runtime.gpu.arrivals import Arrival, Event
 from staticgraph.runtime.gpu.cuda import cudnn, nvrtc

@@ -15,9 +15,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from staticgraph.compiler.codegen.cuda.convolution import Convolution
 from staticgraph.compiler.codegen.cuda.function import CudaFunction
-from staticgraph.compiler.codegen.cuda.product import Product
+from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution
+from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
 from staticgraph.compiler.support.dataclass import dataclass
 
 

@@ -14,12 +14,12 @@ from contextlib import AbstractContextManager
 
 import numpy as np
 
-from staticgraph.compiler.codegen.cuda.convolution import Convolution, Made
 from staticgraph.compiler.codegen.cuda.function import FunctionCall
-from staticgraph.compiler.codegen.cuda.product import Product
 from staticgraph.compiler.compile_gpu import GpuCompiled
 from staticgraph.compiler.graph.interpret import failure
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution, Made
+from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
 from staticgraph.compiler.kernel.stmt import padded
 from staticgraph.compiler.lower.program import (
     Branch,
@@ -50,9 +50,13 @@ class GraphRecorder:
     """
 
     def __init__(
-        self, device: Device, compiled: GpuCompiled, scratch: int, timing: Untimed = UNTIMED,
+        self,
+        device: Device,
+        compiled: GpuCompiled,
+        scratch: int,
+        timing: Untimed = UNTIMED,
         overlap: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.device = device
         self.driver = device.driver
         self.timing = timing

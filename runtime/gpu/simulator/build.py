@@ -25,10 +25,16 @@ from staticgraph.runtime.gpu.cuda.source import source
 
 HEADERS = ("dialect.h", "fiber.h", "simt.h")
 COMPILERS = ("g++", "clang++", "c++")
-OPTIONS = (
-    "-std=c++20", "-O1", "-fPIC", "-shared", "-fvisibility=hidden", "-ffp-contract=off", "-fno-exceptions",
-    "-fno-strict-aliasing", "-Werror=frame-larger-than=32768",  # of the 65536 bytes that a thread's stack has
-)  # fmt: skip
+# A frame may have half of the 65536 bytes of a thread's stack.
+OPTIONS: tuple[str, ...] = (
+    "-std=c++20",
+    "-O1",
+    "-fPIC",
+    "-shared",
+    "-fvisibility=hidden",
+    "-ffp-contract=off",
+)
+OPTIONS += ("-fno-exceptions", "-fno-strict-aliasing", "-Werror=frame-larger-than=32768")
 _TRIPLE = ctypes.c_uint * 3
 
 
@@ -71,10 +77,8 @@ class Unit:
             raise TypeError(f"{name} takes {wanted} arguments, and got {len(arguments)}")
         addresses = (ctypes.c_void_p * max(len(arguments), 1))(*arguments)
         with self._lock:
-            wrong = self._library.simt_run(
-                place, _TRIPLE(*(grid or function.grid)), _TRIPLE(*(block or function.block)),
-                function.meets, schedule, addresses,
-            )  # fmt: skip
+            extents = _TRIPLE(*(grid or function.grid)), _TRIPLE(*(block or function.block))
+            wrong = self._library.simt_run(place, *extents, function.meets, schedule, addresses)
         if wrong:
             raise RuntimeError(f"{name}: {wrong.decode(errors='replace')}")
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.codegen.cuda.convolution import Convolution, Made
 from staticgraph.compiler.graph.errors import UnimplementedError
+from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution, Made
 from staticgraph.runtime.gpu.simulator.product import narrowed, stored, widened
 
 _LARGEST = 2**31  # elements of an array

@@ -19,9 +19,9 @@ from dataclasses import field
 
 import numpy as np
 
-from staticgraph.compiler.codegen.cuda.convolution import Convolution
 from staticgraph.compiler.codegen.cuda.function import CudaFunction
-from staticgraph.compiler.codegen.cuda.product import Product
+from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution
+from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
 from staticgraph.compiler.machine import H200
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.gpu.cuda.driver import Card, Direction, DriverKernel

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from staticgraph.compiler.codegen.cuda.product import Matrix, Product
 from staticgraph.compiler.graph.dtypes import DType, bfloat16, float16, float32, float64, round_to_bfloat16
+from staticgraph.compiler.kernel.schedule_gpu.products.product import Matrix, Product
 
 DTYPES = frozenset({float16, bfloat16, float32, float64})
 _POINTER = np.dtype(np.uint64)

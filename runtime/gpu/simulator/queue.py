@@ -19,8 +19,12 @@ KINDS = ("allocation", "copy", "launch", "product", "convolution", "replay")
 ALLOCATION, COPY, LAUNCH, PRODUCT, CONVOLUTION, REPLAY = KINDS
 MARK, REST, ARRIVAL = "mark", "the rest of a product", "arrival"
 _COUNTS = {
-    COPY: "copies", LAUNCH: "launches", PRODUCT: "products", CONVOLUTION: "convolutions", MARK: "marks",
-}  # fmt: skip
+    COPY: "copies",
+    LAUNCH: "launches",
+    PRODUCT: "products",
+    CONVOLUTION: "convolutions",
+    MARK: "marks",
+}
 
 
 class CaptureError(RuntimeError):

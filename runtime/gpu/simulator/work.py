@@ -8,9 +8,9 @@ from dataclasses import field
 
 import numpy as np
 
-from staticgraph.compiler.codegen.cuda.convolution import Convolution, Made
 from staticgraph.compiler.codegen.cuda.function import CudaFunction
-from staticgraph.compiler.codegen.cuda.product import Product
+from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution, Made
+from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.gpu.simulator import convolution as convolving
 from staticgraph.runtime.gpu.simulator import product as products

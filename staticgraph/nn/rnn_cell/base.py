@@ -18,6 +18,8 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.state.layer import Layer
 from staticgraph.state.scopes import get_variable_scope, variable_scope
 
+__all__ = ["RNNCell"]
+
 Step = Callable[[Tensor, Any], tuple[Any, Any]]
 
 
@@ -117,6 +119,20 @@ class LayerRNNCell(RNNCell):
             self.dtype = inputs.dtype
         with self._opened(inputs.shape[1:]):
             return self.projected(inputs)
+
+
+class OfUnits(RNNCell):
+    """A cell whose output and state have `num_units` numbers."""
+
+    _num_units: int
+
+    @property
+    def state_size(self) -> Any:
+        return self._num_units
+
+    @property
+    def output_size(self) -> int:
+        return self._num_units
 
 
 def batch_of_zeros(batch_size: Any, size: Any, dtype: Any) -> Tensor:

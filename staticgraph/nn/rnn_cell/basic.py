@@ -10,10 +10,12 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.linalg import matmul, tensordot
 from staticgraph.nn.activation import activation_of, sigmoid, tanh
 from staticgraph.nn.bias import bias_add
-from staticgraph.nn.rnn_cell.base import LayerRNNCell, Step
+from staticgraph.nn.rnn_cell.base import LayerRNNCell, OfUnits, Step
 from staticgraph.state.initializers import Constant, Zeros
 from staticgraph.state.layer import known_size
 from staticgraph.state.variables import Variable
+
+__all__ = ["BasicRNNCell", "GRUCell"]
 
 
 def rows_times(inputs: Tensor, kernel: Any, bias: Any) -> Tensor:
@@ -21,7 +23,7 @@ def rows_times(inputs: Tensor, kernel: Any, bias: Any) -> Tensor:
     return bias_add(tensordot(inputs, kernel, [[2], [0]]), bias)
 
 
-class BasicRNNCell(LayerRNNCell):
+class BasicRNNCell(OfUnits, LayerRNNCell):
     """`output = state = activation([inputs, state] @ kernel + bias)`; the activation is tanh.
 
     >>> import staticgraph as sg
@@ -38,14 +40,6 @@ class BasicRNNCell(LayerRNNCell):
         super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
         self._num_units = num_units
         self._activation = activation_of(activation) or tanh
-
-    @property
-    def state_size(self) -> int:
-        return self._num_units
-
-    @property
-    def output_size(self) -> int:
-        return self._num_units
 
     def build(self, input_shape: TensorShape) -> None:
         units = self._num_units
@@ -69,7 +63,7 @@ class BasicRNNCell(LayerRNNCell):
         return rows_times(inputs, self._kernel[:features], self._bias), step
 
 
-class GRUCell(LayerRNNCell):
+class GRUCell(OfUnits, LayerRNNCell):
     """A gated recurrent unit: an update gate between the old state and a candidate, and a reset gate in the
     candidate.
 
@@ -91,14 +85,6 @@ class GRUCell(LayerRNNCell):
         self._activation = activation_of(activation) or tanh
         self._kernel_initializer = kernel_initializer
         self._bias_initializer = bias_initializer
-
-    @property
-    def state_size(self) -> int:
-        return self._num_units
-
-    @property
-    def output_size(self) -> int:
-        return self._num_units
 
     def build(self, input_shape: TensorShape) -> None:
         units, features = self._num_units, known_size(input_shape, -1, self.name)

@@ -125,4 +125,4 @@ AREAS = {
     "contrib.learn.python.learn.datasets.base": Area((csv_data,)),
     "contrib.learn.datasets.mnist": Area((mnist,)),
     "contrib.learn.python.learn.datasets.mnist": Area((mnist,)),
-}  # fmt: skip
+}

@@ -97,7 +97,7 @@ _MODULES = (
 _KERAS = (
     "activations", "backend", "callbacks", "constraints", "datasets", "initializers", "layers", "losses",
     "metrics", "models", "optimizers", "preprocessing", "regularizers", "utils",
-)  # fmt: skip
+)
 
 _SHAPES = {name: name for name in ("Dimension", "TensorShape", "dimension_at_index", "dimension_value")}
 

@@ -2,26 +2,12 @@
 
 from typing import Any
 
+from staticgraph.compiler.support.lazy_names import export_names
 from staticgraph.tf1.data import experimental
-from staticgraph.tf1.data.dataset import Dataset
-from staticgraph.tf1.data.file_datasets import FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
-from staticgraph.tf1.data.iterators import Iterator
-from staticgraph.tf1.data.options import Options
-
-__all__ = [
-    "Dataset",
-    "FixedLengthRecordDataset",
-    "Iterator",
-    "Options",
-    "TFRecordDataset",
-    "TextLineDataset",
-    "experimental",
-    "get_output_classes",
-    "get_output_shapes",
-    "get_output_types",
-    "make_initializable_iterator",
-    "make_one_shot_iterator",
-]
+from staticgraph.tf1.data.dataset import *
+from staticgraph.tf1.data.file_datasets import *
+from staticgraph.tf1.data.iterators import *
+from staticgraph.tf1.data.options import *
 
 
 def get_output_types(dataset_or_iterator: Any) -> Any:
@@ -47,3 +33,6 @@ def make_one_shot_iterator(dataset: Dataset) -> Iterator:
 def make_initializable_iterator(dataset: Dataset, shared_name: str | None = None) -> Iterator:
     """`dataset.make_initializable_iterator()`."""
     return dataset.make_initializable_iterator(shared_name)
+
+
+export_names(__name__, "experimental")

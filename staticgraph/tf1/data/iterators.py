@@ -47,6 +47,8 @@ from staticgraph.tf1.data.structure import (
     to_tensors,
 )
 
+__all__ = ["Iterator"]
+
 
 class _Position:
     """Position of an iterator in one session."""

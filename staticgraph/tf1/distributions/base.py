@@ -15,6 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.tf1.distributions import operations as sg
@@ -111,17 +112,9 @@ class Distribution:
         """The arguments that it was made of, by name."""
         return {name: value for name, value in self._arguments.items() if not name.startswith("__")}
 
-    @property
-    def reparameterization_type(self) -> ReparameterizationType:
-        return self._reparameterization_type
-
-    @property
-    def allow_nan_stats(self) -> bool:
-        return self._allow_nan_stats
-
-    @property
-    def validate_args(self) -> bool:
-        return self._validate_args
+    reparameterization_type: ReparameterizationType = read_only("reparameterization_type")
+    allow_nan_stats: bool = read_only("allow_nan_stats")
+    validate_args: bool = read_only("validate_args")
 
     def copy(self, **override_parameters_kwargs: Any) -> Self:
         """Another one of the same class, with some arguments changed."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.distributions import operations as sg
 
@@ -43,26 +44,16 @@ class Bijector:
         self._min_event_ndims = given or 0
         self._name = name or type(self).__name__.lower()
 
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def dtype(self) -> Any:
-        return self._dtype
-
-    @property
-    def graph_parents(self) -> list[Any]:
-        return self._graph_parents
+    name: str = read_only("name")
+    dtype: Any = read_only("dtype")
+    graph_parents: list[Any] = read_only("graph_parents")
 
     @property
     def is_constant_jacobian(self) -> bool:
         """True if volumes grow by the same factor everywhere."""
         return self._is_constant_jacobian
 
-    @property
-    def validate_args(self) -> bool:
-        return self._validate_args
+    validate_args: bool = read_only("validate_args")
 
     @property
     def forward_min_event_ndims(self) -> int:
@@ -155,9 +146,7 @@ class PowerTransform(Bijector):
         self._power = power
         super().__init__(validate_args=validate_args, name=name)
 
-    @property
-    def power(self) -> float:
-        return self._power
+    power: float = read_only("power")
 
     def _forward(self, x: Any) -> Any:
         return sg.exp(x) if self._power == 0.0 else (1.0 + x * self._power) ** (1.0 / self._power)
@@ -222,13 +211,8 @@ class AffineScalar(Bijector):
         self._scale = None if scale is None else sg.convert_to_tensor(scale, name="scale")
         super().__init__(is_constant_jacobian=True, validate_args=validate_args, name=name)
 
-    @property
-    def shift(self) -> Any:
-        return self._shift
-
-    @property
-    def scale(self) -> Any:
-        return self._scale
+    shift: Any = read_only("shift")
+    scale: Any = read_only("scale")
 
     def _forward(self, x: Any) -> Any:
         x = x if self._scale is None else self._scale * x
@@ -269,9 +253,7 @@ class Affine(Bijector):
             is_constant_jacobian=True, validate_args=validate_args, forward_min_event_ndims=1, name=name
         )
 
-    @property
-    def shift(self) -> Any:
-        return self._shift
+    shift: Any = read_only("shift")
 
     def _forward(self, x: Any) -> Any:
         if self._matrix is not None:
@@ -309,9 +291,7 @@ class Invert(Bijector):
             forward_min_event_ndims=bijector.forward_min_event_ndims, name=name or f"invert_{bijector.name}",
         )  # fmt: skip
 
-    @property
-    def bijector(self) -> Bijector:
-        return self._bijector
+    bijector: Bijector = read_only("bijector")
 
     def _forward(self, x: Any) -> Any:
         return self._bijector._inverse(x)
@@ -339,9 +319,7 @@ class Chain(Bijector):
             default=0),
         )  # fmt: skip
 
-    @property
-    def bijectors(self) -> list[Bijector]:
-        return self._bijectors
+    bijectors: list[Bijector] = read_only("bijectors")
 
     def _forward(self, x: Any) -> Any:
         for each in reversed(self._bijectors):

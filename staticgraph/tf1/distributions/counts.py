@@ -11,15 +11,10 @@ from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.gamma_sampling import random_gamma
 from staticgraph.tf1.distributions import operations as sg
-from staticgraph.tf1.distributions.base import NOT_REPARAMETERIZED, Distribution
-from staticgraph.tf1.distributions.parameters import (
-    checked,
-    floating,
-    log_combinations,
-    logits_and_probs,
-    other_seed,
-    positive,
-)
+from staticgraph.tf1.distributions.base import NOT_REPARAMETERIZED
+from staticgraph.tf1.distributions.gamma import OfConcentration
+from staticgraph.tf1.distributions.parameters import checked, log_combinations, logits_and_probs, other_seed
+from staticgraph.tf1.distributions.parametric import OfVectors, Parametric, constructed, kept
 
 __all__ = ["Binomial", "DirichletMultinomial", "Multinomial"]
 
@@ -58,45 +53,25 @@ def _counted(logits: sg.Tensor, total_count: sg.Tensor, n: Any, seed: int | None
     return sg.reduce_sum(sg.cast(of_class, logits.dtype), axis=-2)
 
 
-class Multinomial(Distribution):
+@constructed
+class Multinomial(OfVectors):
     """Distribution of the number of draws that fall into each class, of `total_count` draws.
 
     The last axis of `logits` lists the classes. `total_count` has a floating type. It is a number, or one for
     each row. A sample needs a `total_count` that is known when the graph is built.
     """
 
-    _PARAMETER_NDIMS = 1
+    _REPARAMETERIZATION = NOT_REPARAMETERIZED
 
-    def __init__(
-        self, total_count: Any, logits: Any = None, probs: Any = None, validate_args: bool = False,
-        allow_nan_stats: bool = True, name: str = "Multinomial",
-    ) -> None:  # fmt: skip
-        with sg.name_scope(name, values=[total_count, logits, probs]) as scope:
-            self._total_count = _total_count(total_count, validate_args)
-            self._logits, self._probs = logits_and_probs(logits, probs, validate_args, multidimensional=True)
-            self._mean_val = self._total_count[..., None] * self._probs
-        super().__init__(
-            self._probs.dtype, NOT_REPARAMETERIZED, validate_args, allow_nan_stats,
-            graph_parents=[self._mean_val], name=scope,
-        )  # fmt: skip
+    total_count = kept("total_count")
+    logits = kept("logits")
+    probs = kept("probs")
 
-    @property
-    def total_count(self) -> sg.Tensor:
-        return self._total_count
-
-    @property
-    def logits(self) -> sg.Tensor:
-        return self._logits
-
-    @property
-    def probs(self) -> sg.Tensor:
-        return self._probs
-
-    def _event_shape(self) -> Any:
-        return self._mean_val.shape.with_rank_at_least(1)[-1:]
-
-    def _event_shape_tensor(self) -> Any:
-        return sg.shape(self._mean_val)[-1:]
+    def _build(self, total_count: Any, logits: Any = None, probs: Any = None) -> list[sg.Tensor]:
+        self._total_count = _total_count(total_count, self.validate_args)
+        self._logits, self._probs = logits_and_probs(logits, probs, self.validate_args, multidimensional=True)
+        self._mean_val = self._total_count[..., None] * self._probs
+        return [self._mean_val]
 
     def _sample_n(self, n: Any, seed: int | None) -> Any:
         shape = sg.shape(self._mean_val)
@@ -121,35 +96,23 @@ class Multinomial(Distribution):
         return sg.matrix_set_diag(-self._mean_val[..., None] * self._probs[..., None, :], self._variance())
 
 
-class Binomial(Distribution):
+@constructed
+class Binomial(Parametric):
     """Distribution of the number of successes in `total_count` trials of probability `probs`.
 
     `probs` is `sigmoid(logits)`.
     """
 
-    def __init__(
-        self, total_count: Any, logits: Any = None, probs: Any = None, validate_args: bool = False,
-        allow_nan_stats: bool = True, name: str = "Binomial",
-    ) -> None:  # fmt: skip
-        with sg.name_scope(name, values=[total_count, logits, probs]) as scope:
-            self._total_count = _total_count(total_count, validate_args)
-            self._logits, self._probs = logits_and_probs(logits, probs, validate_args)
-        super().__init__(
-            self._probs.dtype, NOT_REPARAMETERIZED, validate_args, allow_nan_stats,
-            graph_parents=[self._total_count, self._probs], name=scope,
-        )  # fmt: skip
+    _REPARAMETERIZATION = NOT_REPARAMETERIZED
 
-    @property
-    def total_count(self) -> sg.Tensor:
-        return self._total_count
+    total_count = kept("total_count")
+    logits = kept("logits")
+    probs = kept("probs")
 
-    @property
-    def logits(self) -> sg.Tensor:
-        return self._logits
-
-    @property
-    def probs(self) -> sg.Tensor:
-        return self._probs
+    def _build(self, total_count: Any, logits: Any = None, probs: Any = None) -> list[sg.Tensor]:
+        self._total_count = _total_count(total_count, self.validate_args)
+        self._logits, self._probs = logits_and_probs(logits, probs, self.validate_args)
+        return [self._total_count, self._probs]
 
     def _log_prob(self, counts: Any) -> Any:
         failures = self._total_count - counts
@@ -171,42 +134,17 @@ class Binomial(Distribution):
         return sg.floor((1.0 + self._total_count) * self._probs)
 
 
-class DirichletMultinomial(Distribution):
+@constructed
+class DirichletMultinomial(OfConcentration):
     """Multinomial, whose probabilities are themselves drawn, from `Dirichlet(concentration)`."""
 
-    _PARAMETER_NDIMS = 1
+    _REPARAMETERIZATION = NOT_REPARAMETERIZED
 
-    def __init__(
-        self, total_count: Any, concentration: Any, validate_args: bool = False,
-        allow_nan_stats: bool = True, name: str = "DirichletMultinomial",
-    ) -> None:  # fmt: skip
-        with sg.name_scope(name, values=[total_count, concentration]) as scope:
-            self._total_count = _total_count(total_count, validate_args)
-            [concentration] = floating(concentration=concentration)
-            self._concentration = positive(concentration, validate_args)
-            self._total_concentration = sg.reduce_sum(self._concentration, -1)
-        super().__init__(
-            self._concentration.dtype, NOT_REPARAMETERIZED, validate_args, allow_nan_stats,
-            graph_parents=[self._concentration], name=scope,
-        )  # fmt: skip
+    total_count = kept("total_count")
 
-    @property
-    def total_count(self) -> sg.Tensor:
-        return self._total_count
-
-    @property
-    def concentration(self) -> sg.Tensor:
-        return self._concentration
-
-    @property
-    def total_concentration(self) -> sg.Tensor:
-        return self._total_concentration
-
-    def _event_shape(self) -> Any:
-        return self._concentration.shape.with_rank_at_least(1)[-1:]
-
-    def _event_shape_tensor(self) -> Any:
-        return sg.shape(self._concentration)[-1:]
+    def _build(self, total_count: Any, concentration: Any) -> list[sg.Tensor]:  # type: ignore[override]
+        self._total_count = _total_count(total_count, self.validate_args)
+        return super()._build(concentration)
 
     def _sample_n(self, n: Any, seed: int | None) -> Any:
         shape = sg.concat([[n], sg.shape(self._concentration)], 0)
@@ -221,9 +159,6 @@ class DirichletMultinomial(Distribution):
 
     def _mean(self) -> Any:
         return self._total_count[..., None] * self._probabilities()
-
-    def _probabilities(self) -> Any:
-        return self._concentration / self._total_concentration[..., None]
 
     def _overdispersion(self) -> Any:
         """Return the ratio of the variance to that of Multinomial."""

@@ -8,44 +8,32 @@ import numpy as np
 
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.distributions import operations as sg
-from staticgraph.tf1.distributions.base import NOT_REPARAMETERIZED, Distribution
+from staticgraph.tf1.distributions.base import NOT_REPARAMETERIZED
 from staticgraph.tf1.distributions.divergence import RegisterKL
 from staticgraph.tf1.distributions.parameters import checked, floating, logits_and_probs, positive
+from staticgraph.tf1.distributions.parametric import OfVectors, Parametric, constructed, kept
 
 __all__ = ["Bernoulli", "Categorical", "Geometric", "OneHotCategorical", "Poisson"]
 
 
-class _ByLogits(Distribution):
+class _ByLogits(Parametric):
     """A distribution given by logits or by probabilities."""
 
-    def __init__(
-        self, logits: Any, probs: Any, dtype: Any, validate_args: bool, allow_nan_stats: bool, name: str
-    ) -> None:
-        with sg.name_scope(name, values=[logits, probs]) as scope:
-            classes = self._PARAMETER_NDIMS == 1
-            self._logits, self._probs = logits_and_probs(logits, probs, validate_args, classes)
-        super().__init__(
-            self._probs.dtype if dtype is None else dtype, NOT_REPARAMETERIZED, validate_args,
-            allow_nan_stats, graph_parents=[self._logits, self._probs], name=scope,
-        )  # fmt: skip
+    _REPARAMETERIZATION = NOT_REPARAMETERIZED
 
-    @property
-    def logits(self) -> sg.Tensor:
-        return self._logits
+    logits = kept("logits")
+    probs = kept("probs")
 
-    @property
-    def probs(self) -> sg.Tensor:
-        return self._probs
+    def _build(self, logits: Any = None, probs: Any = None, dtype: Any = sg.int32) -> list[sg.Tensor]:
+        classes = self._PARAMETER_NDIMS == 1
+        self._logits, self._probs = logits_and_probs(logits, probs, self.validate_args, classes)
+        self._dtype = self._probs.dtype if dtype is None else dtype
+        return [self._logits, self._probs]
 
 
+@constructed
 class Bernoulli(_ByLogits):
     """1 with the probability `probs`, that is `sigmoid(logits)`, and 0 otherwise."""
-
-    def __init__(
-        self, logits: Any = None, probs: Any = None, dtype: Any = sg.int32, validate_args: bool = False,
-        allow_nan_stats: bool = True, name: str = "Bernoulli",
-    ) -> None:  # fmt: skip
-        super().__init__(logits, probs, dtype, validate_args, allow_nan_stats, name)
 
     def _sample_n(self, n: Any, seed: int | None) -> Any:
         shape = sg.concat([[n], self.batch_shape_tensor()], 0)
@@ -78,26 +66,28 @@ def _kl_bernoulli_bernoulli(a: Bernoulli, b: Bernoulli, name: str | None = None)
         return one + sg.sigmoid(-a.logits) * (softplus(b.logits) - softplus(a.logits))
 
 
-class Categorical(_ByLogits):
+class _Classes(_ByLogits):
+    """A distribution of one of several classes, which the last axis of the logits lists."""
+
+    _PARAMETER_NDIMS = 1
+
+    @property
+    def event_size(self) -> sg.Tensor:
+        """The number of classes."""
+        return sg.shape(self._logits)[-1]
+
+    def _entropy(self) -> Any:
+        return -sg.reduce_sum(sg.nn.log_softmax(self._logits) * self._probs, axis=-1)
+
+
+@constructed
+class Categorical(_Classes):
     """The number of a class, from 0; the last axis of `logits`, or of `probs`, lists the classes.
 
     >>> actions = sg.distributions.Categorical(logits=sg.placeholder(sg.float32, [None, 4]))
     >>> actions.log_prob(actions.sample())
     <sg.Tensor 'Categorical/log_prob/Neg:0' shape=(?,) dtype=float32>
     """
-
-    _PARAMETER_NDIMS = 1
-
-    def __init__(
-        self, logits: Any = None, probs: Any = None, dtype: Any = sg.int32, validate_args: bool = False,
-        allow_nan_stats: bool = True, name: str = "Categorical",
-    ) -> None:  # fmt: skip
-        super().__init__(logits, probs, dtype, validate_args, allow_nan_stats, name)
-
-    @property
-    def event_size(self) -> sg.Tensor:
-        """The number of classes."""
-        return sg.shape(self._logits)[-1]
 
     def _sample_n(self, n: Any, seed: int | None) -> Any:
         rows = sg.reshape(self._logits, sg.stack([-1, self.event_size]))
@@ -122,34 +112,13 @@ class Categorical(_ByLogits):
         below = sg.range(self.event_size) < sg.cast(k, sg.int32)[..., None]
         return sg.reduce_sum(sg.where_v2(below, probs, 0.0), axis=-1)
 
-    def _entropy(self) -> Any:
-        return -sg.reduce_sum(sg.nn.log_softmax(self._logits) * self._probs, axis=-1)
-
     def _mode(self) -> Any:
         return sg.cast(sg.argmax(self._logits, axis=-1), self.dtype)
 
 
-class OneHotCategorical(_ByLogits):
+@constructed
+class OneHotCategorical(OfVectors, _Classes):
     """A class as a vector that is 1 at the class and 0 elsewhere."""
-
-    _PARAMETER_NDIMS = 1
-
-    def __init__(
-        self, logits: Any = None, probs: Any = None, dtype: Any = sg.int32, validate_args: bool = False,
-        allow_nan_stats: bool = True, name: str = "OneHotCategorical",
-    ) -> None:  # fmt: skip
-        super().__init__(logits, probs, dtype, validate_args, allow_nan_stats, name)
-
-    @property
-    def event_size(self) -> sg.Tensor:
-        """The number of classes."""
-        return sg.shape(self._logits)[-1]
-
-    def _event_shape(self) -> Any:
-        return self._logits.shape.with_rank_at_least(1)[-1:]
-
-    def _event_shape_tensor(self) -> Any:
-        return sg.shape(self._logits)[-1:]
 
     def _sample_n(self, n: Any, seed: int | None) -> Any:
         rows = sg.reshape(self._logits, sg.stack([-1, self.event_size]))
@@ -160,9 +129,6 @@ class OneHotCategorical(_ByLogits):
     def _log_prob(self, x: Any) -> Any:
         labels = sg.cast(x, self._logits.dtype)
         return sg.reduce_sum(sg.where_v2(labels > 0.0, labels * sg.nn.log_softmax(self._logits), 0.0), -1)
-
-    def _entropy(self) -> Any:
-        return -sg.reduce_sum(sg.nn.log_softmax(self._logits) * self._probs, axis=-1)
 
     def _mean(self) -> Any:
         return sg.identity(self._probs)
@@ -188,14 +154,12 @@ def _kl_categorical_categorical(a: Any, b: Any, name: str | None = None) -> Any:
         return sg.reduce_sum(sg.nn.softmax(a.logits) * (log_a - log_b), axis=-1)
 
 
+@constructed
 class Geometric(_ByLogits):
     """Distribution of the number of failures of a trial of probability `probs` before it succeeds."""
 
-    def __init__(
-        self, logits: Any = None, probs: Any = None, validate_args: bool = False,
-        allow_nan_stats: bool = True, name: str = "Geometric",
-    ) -> None:  # fmt: skip
-        super().__init__(logits, probs, None, validate_args, allow_nan_stats, name)
+    def _build(self, logits: Any = None, probs: Any = None) -> list[sg.Tensor]:  # type: ignore[override]
+        return super()._build(logits, probs, None)
 
     def _sample_n(self, n: Any, seed: int | None) -> Any:
         shape = sg.concat([[n], self.batch_shape_tensor()], 0)
@@ -227,35 +191,26 @@ class Geometric(_ByLogits):
         return sg.zeros(self.batch_shape_tensor(), dtype=self.dtype)
 
 
-class Poisson(Distribution):
+@constructed
+class Poisson(Parametric):
     """Distribution of the number of events of the rate `rate`, that is `exp(log_rate)`."""
 
-    def __init__(
-        self, rate: Any = None, log_rate: Any = None, validate_args: bool = False,
-        allow_nan_stats: bool = True, name: str = "Poisson",
-    ) -> None:  # fmt: skip
+    _REPARAMETERIZATION = NOT_REPARAMETERIZED
+
+    rate = kept("rate")
+    log_rate = kept("log_rate")
+
+    def _build(self, rate: Any = None, log_rate: Any = None) -> list[sg.Tensor]:
         if (rate is None) == (log_rate is None):
             raise misuse(ValueError, "give rate or log_rate, and not both")
-        with sg.name_scope(name, values=[rate, log_rate]) as scope:
-            if log_rate is None:
-                [given] = floating(rate=rate)
-                self._rate = positive(given, validate_args)
-                self._log_rate = sg.log(self._rate, name="log_rate")
-            else:
-                [self._log_rate] = floating(log_rate=log_rate)
-                self._rate = sg.exp(self._log_rate, name="rate")
-        super().__init__(
-            self._rate.dtype, NOT_REPARAMETERIZED, validate_args, allow_nan_stats,
-            graph_parents=[self._rate], name=scope,
-        )  # fmt: skip
-
-    @property
-    def rate(self) -> sg.Tensor:
-        return self._rate
-
-    @property
-    def log_rate(self) -> sg.Tensor:
-        return self._log_rate
+        if log_rate is None:
+            [given] = floating(rate=rate)
+            self._rate = positive(given, self.validate_args)
+            self._log_rate = sg.log(self._rate, name="log_rate")
+        else:
+            [self._log_rate] = floating(log_rate=log_rate)
+            self._rate = sg.exp(self._log_rate, name="rate")
+        return [self._rate]
 
     def _log_prob(self, x: Any) -> Any:
         x = checked(x, self.validate_args, lambda x: x >= 0, "at least 0")

@@ -8,9 +8,9 @@ import numpy as np
 
 from staticgraph.gamma_sampling import random_gamma
 from staticgraph.tf1.distributions import operations as sg
-from staticgraph.tf1.distributions.base import FULLY_REPARAMETERIZED, Distribution
 from staticgraph.tf1.distributions.divergence import RegisterKL
 from staticgraph.tf1.distributions.parameters import checked, floating, other_seed, positive, undefined
+from staticgraph.tf1.distributions.parametric import OfVectors, Parametric, constructed, kept
 
 __all__ = [
     "Beta",
@@ -25,28 +25,17 @@ __all__ = [
 ]
 
 
-class Gamma(Distribution):
+@constructed
+class Gamma(Parametric):
     """The distribution of density proportional to `x ** (concentration - 1) * exp(-rate * x)`."""
 
-    def __init__(
-        self, concentration: Any, rate: Any, validate_args: bool = False, allow_nan_stats: bool = True,
-        name: str = "Gamma",
-    ) -> None:  # fmt: skip
-        with sg.name_scope(name, values=[concentration, rate]) as scope:
-            made = floating(concentration=concentration, rate=rate)
-            self._concentration, self._rate = (positive(value, validate_args) for value in made)
-        super().__init__(
-            self._concentration.dtype, FULLY_REPARAMETERIZED, validate_args, allow_nan_stats,
-            graph_parents=[self._concentration, self._rate], name=scope,
-        )  # fmt: skip
+    concentration = kept("concentration")
+    rate = kept("rate")
 
-    @property
-    def concentration(self) -> sg.Tensor:
-        return self._concentration
-
-    @property
-    def rate(self) -> sg.Tensor:
-        return self._rate
+    def _build(self, concentration: Any, rate: Any) -> list[sg.Tensor]:
+        made = floating(concentration=concentration, rate=rate)
+        self._concentration, self._rate = (positive(value, self.validate_args) for value in made)
+        return [self._concentration, self._rate]
 
     def _sample_n(self, n: Any, seed: int | None) -> Any:
         return random_gamma([n], self._concentration, self._rate, self.dtype, seed)
@@ -79,17 +68,13 @@ class Gamma(Distribution):
         return sg.where_v2(self._concentration > 1.0, mode, undefined(mode))
 
 
+@constructed
 class GammaWithSoftplusConcentrationRate(Gamma):
     """Gamma of `softplus(concentration)` and `softplus(rate)`."""
 
-    def __init__(
-        self, concentration: Any, rate: Any, validate_args: bool = False, allow_nan_stats: bool = True,
-        name: str = "GammaWithSoftplusConcentrationRate",
-    ) -> None:  # fmt: skip
-        with sg.name_scope(name) as scope:
-            concentration = sg.nn.softplus(concentration, name="softplus_concentration")
-            rate = sg.nn.softplus(rate, name="softplus_rate")
-            super().__init__(concentration, rate, validate_args, allow_nan_stats, scope)
+    def _build(self, concentration: Any, rate: Any) -> list[sg.Tensor]:
+        concentration = sg.nn.softplus(concentration, name="softplus_concentration")
+        return super()._build(concentration, sg.nn.softplus(rate, name="softplus_rate"))
 
 
 @RegisterKL(Gamma, Gamma)
@@ -102,15 +87,13 @@ def _kl_gamma_gamma(p: Gamma, q: Gamma, name: str | None = None) -> Any:
         )  # fmt: skip
 
 
+@constructed
 class Exponential(Gamma):
     """The distribution of density `rate * exp(-rate * x)`."""
 
-    def __init__(
-        self, rate: Any, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Exponential"
-    ) -> None:
-        with sg.name_scope(name, values=[rate]) as scope:
-            rate = sg.convert_to_tensor(rate, name="rate")
-            super().__init__(sg.ones([], rate.dtype), rate, validate_args, allow_nan_stats, scope)
+    def _build(self, rate: Any) -> list[sg.Tensor]:  # type: ignore[override]
+        rate = sg.convert_to_tensor(rate, name="rate")
+        return super()._build(sg.ones([], rate.dtype), rate)
 
     def _log_survival_function(self, x: Any) -> Any:
         return -self._rate * x
@@ -121,42 +104,29 @@ class Exponential(Gamma):
         return -sg.log(sg.random_uniform(shape, least, 1.0, self.dtype, seed=seed)) / self._rate
 
 
+@constructed
 class ExponentialWithSoftplusRate(Exponential):
     """Exponential, whose rate is `softplus(rate)`."""
 
-    def __init__(
-        self, rate: Any, validate_args: bool = False, allow_nan_stats: bool = True,
-        name: str = "ExponentialWithSoftplusRate",
-    ) -> None:  # fmt: skip
-        with sg.name_scope(name) as scope:
-            rate = sg.nn.softplus(rate, name="softplus_rate")
-            super().__init__(rate, validate_args, allow_nan_stats, scope)
+    def _build(self, rate: Any) -> list[sg.Tensor]:  # type: ignore[override]
+        return super()._build(sg.nn.softplus(rate, name="softplus_rate"))
 
 
+@constructed
 class Chi2(Gamma):
     """The distribution of a sum of `df` squares of standard normal numbers."""
 
-    def __init__(
-        self, df: Any, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Chi2"
-    ) -> None:
-        with sg.name_scope(name, values=[df]) as scope:
-            self._df = sg.convert_to_tensor(df, name="df")
-            half = sg.constant(0.5, self._df.dtype)
-            super().__init__(0.5 * self._df, half, validate_args, allow_nan_stats, scope)
+    df = kept("df")
 
-    @property
-    def df(self) -> sg.Tensor:
-        return self._df
+    def _build(self, df: Any) -> list[sg.Tensor]:  # type: ignore[override]
+        self._df = sg.convert_to_tensor(df, name="df")
+        half = sg.constant(0.5, self._df.dtype)
+        return super()._build(0.5 * self._df, half)
 
 
+@constructed
 class InverseGamma(Gamma):
     """The distribution of `1 / x`, where x has the distribution `Gamma(concentration, rate)`."""
-
-    def __init__(
-        self, concentration: Any, rate: Any, validate_args: bool = False, allow_nan_stats: bool = True,
-        name: str = "InverseGamma",
-    ) -> None:  # fmt: skip
-        super().__init__(concentration, rate, validate_args, allow_nan_stats, name)
 
     def _sample_n(self, n: Any, seed: int | None) -> Any:
         return 1.0 / super()._sample_n(n, seed)
@@ -194,35 +164,21 @@ def _kl_inverse_gamma(p: InverseGamma, q: InverseGamma, name: str | None = None)
     return _kl_gamma_gamma(p, q, name)
 
 
-class Beta(Distribution):
+@constructed
+class Beta(Parametric):
     """The distribution of density proportional to `x ** (concentration1 - 1) * (1 - x) ** (concentration0 -
     1)`.
     """
 
-    def __init__(
-        self, concentration1: Any, concentration0: Any, validate_args: bool = False,
-        allow_nan_stats: bool = True, name: str = "Beta",
-    ) -> None:  # fmt: skip
-        with sg.name_scope(name, values=[concentration1, concentration0]) as scope:
-            made = floating(concentration1=concentration1, concentration0=concentration0)
-            self._concentration1, self._concentration0 = (positive(value, validate_args) for value in made)
-            self._total_concentration = self._concentration1 + self._concentration0
-        super().__init__(
-            self._concentration1.dtype, FULLY_REPARAMETERIZED, validate_args, allow_nan_stats,
-            graph_parents=[self._total_concentration], name=scope,
-        )  # fmt: skip
+    concentration1 = kept("concentration1")
+    concentration0 = kept("concentration0")
+    total_concentration = kept("total_concentration")
 
-    @property
-    def concentration1(self) -> sg.Tensor:
-        return self._concentration1
-
-    @property
-    def concentration0(self) -> sg.Tensor:
-        return self._concentration0
-
-    @property
-    def total_concentration(self) -> sg.Tensor:
-        return self._total_concentration
+    def _build(self, concentration1: Any, concentration0: Any) -> list[sg.Tensor]:
+        made = floating(concentration1=concentration1, concentration0=concentration0)
+        self._concentration1, self._concentration0 = (positive(value, self.validate_args) for value in made)
+        self._total_concentration = self._concentration1 + self._concentration0
+        return [self._total_concentration]
 
     def _sample_n(self, n: Any, seed: int | None) -> Any:
         first = random_gamma([n], self._spread(self._concentration1), None, self.dtype, seed)
@@ -259,17 +215,13 @@ class Beta(Distribution):
         return sg.where_v2(exists, mode, undefined(mode))
 
 
+@constructed
 class BetaWithSoftplusConcentration(Beta):
     """Beta of `softplus(concentration1)` and `softplus(concentration0)`."""
 
-    def __init__(
-        self, concentration1: Any, concentration0: Any, validate_args: bool = False,
-        allow_nan_stats: bool = True, name: str = "BetaWithSoftplusConcentration",
-    ) -> None:  # fmt: skip
-        with sg.name_scope(name) as scope:
-            concentration1 = sg.nn.softplus(concentration1, name="softplus_concentration1")
-            concentration0 = sg.nn.softplus(concentration0, name="softplus_concentration0")
-            super().__init__(concentration1, concentration0, validate_args, allow_nan_stats, scope)
+    def _build(self, concentration1: Any, concentration0: Any) -> list[sg.Tensor]:
+        concentration1 = sg.nn.softplus(concentration1, name="softplus_concentration1")
+        return super()._build(concentration1, sg.nn.softplus(concentration0, name="softplus_concentration0"))
 
 
 @RegisterKL(Beta, Beta)
@@ -283,37 +235,25 @@ def _kl_beta_beta(p: Beta, q: Beta, name: str | None = None) -> Any:
         )  # fmt: skip
 
 
-class Dirichlet(Distribution):
+class OfConcentration(OfVectors):
+    """A distribution with a positive `concentration` for each element."""
+
+    concentration = kept("concentration")
+    total_concentration = kept("total_concentration")
+
+    def _build(self, concentration: Any) -> list[sg.Tensor]:
+        [concentration] = floating(concentration=concentration)
+        self._concentration = positive(concentration, self.validate_args)
+        self._total_concentration = sg.reduce_sum(self._concentration, -1)
+        return [self._concentration]
+
+    def _probabilities(self) -> Any:
+        return self._concentration / self._total_concentration[..., None]
+
+
+@constructed
+class Dirichlet(OfConcentration):
     """Vectors of positive numbers that add up to 1; the last axis of `concentration` lists their parts."""
-
-    _PARAMETER_NDIMS = 1
-
-    def __init__(
-        self, concentration: Any, validate_args: bool = False, allow_nan_stats: bool = True,
-        name: str = "Dirichlet",
-    ) -> None:  # fmt: skip
-        with sg.name_scope(name, values=[concentration]) as scope:
-            [concentration] = floating(concentration=concentration)
-            self._concentration = positive(concentration, validate_args)
-            self._total_concentration = sg.reduce_sum(self._concentration, -1)
-        super().__init__(
-            self._concentration.dtype, FULLY_REPARAMETERIZED, validate_args, allow_nan_stats,
-            graph_parents=[self._concentration], name=scope,
-        )  # fmt: skip
-
-    @property
-    def concentration(self) -> sg.Tensor:
-        return self._concentration
-
-    @property
-    def total_concentration(self) -> sg.Tensor:
-        return self._total_concentration
-
-    def _event_shape(self) -> Any:
-        return self._concentration.shape.with_rank_at_least(1)[-1:]
-
-    def _event_shape_tensor(self) -> Any:
-        return sg.shape(self._concentration)[-1:]
 
     def _sample_n(self, n: Any, seed: int | None) -> Any:
         parts = random_gamma([n], self._concentration, None, self.dtype, seed)
@@ -326,12 +266,11 @@ class Dirichlet(Distribution):
 
     def _entropy(self) -> Any:
         a, total = self._concentration, self._total_concentration
-        k = sg.cast(self.event_shape_tensor()[0], self.dtype)
         parts = sg.reduce_sum((a - 1.0) * sg.digamma(a), axis=-1)
-        return sg.lbeta(a) + (total - k) * sg.digamma(total) - parts
+        return sg.lbeta(a) + (total - self._count()) * sg.digamma(total) - parts
 
     def _mean(self) -> Any:
-        return self._concentration / self._total_concentration[..., None]
+        return self._probabilities()
 
     def _variance(self) -> Any:
         mean = self._mean()
@@ -343,8 +282,7 @@ class Dirichlet(Distribution):
         return sg.matrix_set_diag(-scaled[..., None] * mean[..., None, :], self._variance())
 
     def _mode(self) -> Any:
-        k = sg.cast(self.event_shape_tensor()[0], self.dtype)
-        mode = (self._concentration - 1.0) / (self._total_concentration[..., None] - k)
+        mode = (self._concentration - 1.0) / (self._total_concentration[..., None] - self._count())
         exists = sg.reduce_all(self._concentration > 1.0, axis=-1, keepdims=True)
         return sg.where_v2(exists, mode, undefined(mode))
 

@@ -11,9 +11,9 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.gamma_sampling import random_gamma
 from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions import special
-from staticgraph.tf1.distributions.base import FULLY_REPARAMETERIZED, Distribution
 from staticgraph.tf1.distributions.divergence import RegisterKL
 from staticgraph.tf1.distributions.parameters import floating, other_seed, positive, undefined
+from staticgraph.tf1.distributions.parametric import Parametric, constructed, kept
 
 __all__ = [
     "Cauchy",
@@ -27,28 +27,19 @@ __all__ = [
 ]
 
 
-class LocationScale(Distribution):
+class LocationScale(Parametric):
     """A standard form moved by `loc` and stretched by `scale`; subclasses define its hooks."""
 
     _STDDEV: ClassVar[float] = math.nan
     _ENTROPY: ClassVar[float]
 
-    def __init__(self, loc: Any, scale: Any, validate_args: bool, allow_nan_stats: bool, name: str) -> None:
-        with sg.name_scope(name, values=[loc, scale]) as scope:
-            self._loc, self._scale = floating(loc=loc, scale=scale)
-            self._scale = positive(self._scale, validate_args)
-        super().__init__(
-            self._scale.dtype, FULLY_REPARAMETERIZED, validate_args, allow_nan_stats,
-            graph_parents=[self._loc, self._scale], name=scope,
-        )  # fmt: skip
+    loc = kept("loc")
+    scale = kept("scale")
 
-    @property
-    def loc(self) -> sg.Tensor:
-        return self._loc
-
-    @property
-    def scale(self) -> sg.Tensor:
-        return self._scale
+    def _build(self, loc: Any, scale: Any) -> list[sg.Tensor]:
+        self._loc, self._scale = floating(loc=loc, scale=scale)
+        self._scale = positive(self._scale, self.validate_args)
+        return [self._loc, self._scale]
 
     def _standard_sample(self, shape: Any, seed: int | None) -> Any:
         raise NotImplementedError
@@ -106,6 +97,7 @@ class LocationScale(Distribution):
         return self._spread(self._STDDEV * self._scale)
 
 
+@constructed
 class Normal(LocationScale):
     """The normal distribution of mean `loc` and standard deviation `scale`.
 
@@ -117,12 +109,6 @@ class Normal(LocationScale):
 
     _STDDEV = 1.0
     _ENTROPY = 0.5 * math.log(2.0 * math.pi * math.e)
-
-    def __init__(
-        self, loc: Any, scale: Any, validate_args: bool = False, allow_nan_stats: bool = True,
-        name: str = "Normal",
-    ) -> None:  # fmt: skip
-        super().__init__(loc, scale, validate_args, allow_nan_stats, name)
 
     def _standard_sample(self, shape: Any, seed: int | None) -> Any:
         return sg.random_normal(shape, dtype=self.dtype, seed=seed)
@@ -140,16 +126,12 @@ class Normal(LocationScale):
         return special.ndtri(p)
 
 
+@constructed
 class NormalWithSoftplusScale(Normal):
     """Normal, whose scale is `softplus(scale)`."""
 
-    def __init__(
-        self, loc: Any, scale: Any, validate_args: bool = False, allow_nan_stats: bool = True,
-        name: str = "NormalWithSoftplusScale",
-    ) -> None:  # fmt: skip
-        with sg.name_scope(name) as scope:
-            scale = sg.nn.softplus(scale, name="softplus_scale")
-            super().__init__(loc, scale, validate_args, allow_nan_stats, scope)
+    def _build(self, loc: Any, scale: Any) -> list[sg.Tensor]:
+        return super()._build(loc, sg.nn.softplus(scale, name="softplus_scale"))
 
 
 @RegisterKL(Normal, Normal)
@@ -159,17 +141,12 @@ def _kl_normal_normal(a: Normal, b: Normal, name: str | None = None) -> Any:
         return sg.square((a.loc - b.loc) / b.scale) / 2.0 + (ratio - 1.0 - sg.log(ratio)) / 2.0
 
 
+@constructed
 class Laplace(LocationScale):
     """The Laplace distribution of density `exp(-|x - loc| / scale) / (2 * scale)`."""
 
     _STDDEV = math.sqrt(2.0)
     _ENTROPY = 1.0 + math.log(2.0)
-
-    def __init__(
-        self, loc: Any, scale: Any, validate_args: bool = False, allow_nan_stats: bool = True,
-        name: str = "Laplace",
-    ) -> None:  # fmt: skip
-        super().__init__(loc, scale, validate_args, allow_nan_stats, name)
 
     def _standard_sample(self, shape: Any, seed: int | None) -> Any:
         above = np.nextafter(self.dtype.as_numpy_dtype(-1.0), self.dtype.as_numpy_dtype(0.0))
@@ -187,29 +164,20 @@ class Laplace(LocationScale):
         return special.log_cdf_laplace(z)
 
 
+@constructed
 class LaplaceWithSoftplusScale(Laplace):
     """Laplace, whose scale is `softplus(scale)`."""
 
-    def __init__(
-        self, loc: Any, scale: Any, validate_args: bool = False, allow_nan_stats: bool = True,
-        name: str = "LaplaceWithSoftplusScale",
-    ) -> None:  # fmt: skip
-        with sg.name_scope(name) as scope:
-            scale = sg.nn.softplus(scale, name="softplus_scale")
-            super().__init__(loc, scale, validate_args, allow_nan_stats, scope)
+    def _build(self, loc: Any, scale: Any) -> list[sg.Tensor]:
+        return super()._build(loc, sg.nn.softplus(scale, name="softplus_scale"))
 
 
+@constructed
 class Logistic(LocationScale):
     """The distribution whose `cdf` is `sigmoid((x - loc) / scale)`."""
 
     _STDDEV = math.pi / math.sqrt(3.0)
     _ENTROPY = 2.0
-
-    def __init__(
-        self, loc: Any, scale: Any, validate_args: bool = False, allow_nan_stats: bool = True,
-        name: str = "Logistic",
-    ) -> None:  # fmt: skip
-        super().__init__(loc, scale, validate_args, allow_nan_stats, name)
 
     def _standard_sample(self, shape: Any, seed: int | None) -> Any:
         uniform = _open_uniform(shape, self.dtype, seed)
@@ -228,16 +196,11 @@ class Logistic(LocationScale):
         return sg.log(p) - sg.log1p(-p)
 
 
+@constructed
 class Cauchy(LocationScale):
     """The Cauchy distribution, which has no mean and no variance."""
 
     _ENTROPY = math.log(4.0 * math.pi)
-
-    def __init__(
-        self, loc: Any, scale: Any, validate_args: bool = False, allow_nan_stats: bool = True,
-        name: str = "Cauchy",
-    ) -> None:  # fmt: skip
-        super().__init__(loc, scale, validate_args, allow_nan_stats, name)
 
     def _standard_sample(self, shape: Any, seed: int | None) -> Any:
         return self._standard_quantile(sg.random_uniform(shape, 0.0, 1.0, self.dtype, seed=seed))
@@ -265,35 +228,21 @@ def _open_uniform(shape: Any, dtype: sg.DType, seed: int | None) -> Any:
     return sg.random_uniform(shape, float(np.finfo(dtype.as_numpy_dtype).tiny), 1.0, dtype, seed=seed)
 
 
-class StudentT(Distribution):
+@constructed
+class StudentT(Parametric):
     """Student's t with `df` degrees of freedom, moved by `loc` and stretched by `scale`.
 
     The mean is NaN where `df <= 1`; the variance is infinite where `1 < df <= 2`, and NaN below.
     """
 
-    def __init__(
-        self, df: Any, loc: Any, scale: Any, validate_args: bool = False, allow_nan_stats: bool = True,
-        name: str = "StudentT",
-    ) -> None:  # fmt: skip
-        with sg.name_scope(name, values=[df, loc, scale]) as scope:
-            self._df, self._loc, self._scale = floating(df=df, loc=loc, scale=scale)
-            self._df = positive(self._df, validate_args)
-        super().__init__(
-            self._scale.dtype, FULLY_REPARAMETERIZED, validate_args, allow_nan_stats,
-            graph_parents=[self._df, self._loc, self._scale], name=scope,
-        )  # fmt: skip
+    df = kept("df")
+    loc = kept("loc")
+    scale = kept("scale")
 
-    @property
-    def df(self) -> sg.Tensor:
-        return self._df
-
-    @property
-    def loc(self) -> sg.Tensor:
-        return self._loc
-
-    @property
-    def scale(self) -> sg.Tensor:
-        return self._scale
+    def _build(self, df: Any, loc: Any, scale: Any) -> list[sg.Tensor]:
+        self._df, self._loc, self._scale = floating(df=df, loc=loc, scale=scale)
+        self._df = positive(self._df, self.validate_args)
+        return [self._df, self._loc, self._scale]
 
     def _sample_n(self, n: Any, seed: int | None) -> Any:
         normal = sg.random_normal(sg.concat([[n], self.batch_shape_tensor()], 0), dtype=self.dtype, seed=seed)
@@ -332,13 +281,10 @@ class StudentT(Distribution):
         return sg.identity(self._loc)
 
 
+@constructed
 class StudentTWithAbsDfSoftplusScale(StudentT):
     """StudentT with `floor(abs(df))` degrees of freedom, whose scale is `softplus(scale)`."""
 
-    def __init__(
-        self, df: Any, loc: Any, scale: Any, validate_args: bool = False, allow_nan_stats: bool = True,
-        name: str = "StudentTWithAbsDfSoftplusScale",
-    ) -> None:  # fmt: skip
-        with sg.name_scope(name) as scope:
-            scale = sg.nn.softplus(scale, name="softplus_scale")
-            super().__init__(sg.floor(sg.abs(df)), loc, scale, validate_args, allow_nan_stats, scope)
+    def _build(self, df: Any, loc: Any, scale: Any) -> list[sg.Tensor]:
+        scale = sg.nn.softplus(scale, name="softplus_scale")
+        return super()._build(sg.floor(sg.abs(df)), loc, scale)

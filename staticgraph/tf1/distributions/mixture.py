@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import reduce
 from typing import Any
 
+from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.tf1.distributions import operations as sg
@@ -54,13 +55,8 @@ class Mixture(Distribution):
             graph_parents=[cat.logits], name=name,
         )  # fmt: skip
 
-    @property
-    def cat(self) -> Categorical:
-        return self._cat
-
-    @property
-    def components(self) -> list[Distribution]:
-        return self._components
+    cat: Categorical = read_only("cat")
+    components: list[Distribution] = read_only("components")
 
     @property
     def num_components(self) -> int:

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.tf1.distributions import operations as sg
-from staticgraph.tf1.distributions.base import FULLY_REPARAMETERIZED, Distribution
 from staticgraph.tf1.distributions.divergence import RegisterKL
+from staticgraph.tf1.distributions.parametric import OfVectors, constructed
 
 __all__ = [
     "MultivariateNormalDiag",
@@ -85,19 +85,14 @@ class TriangularScale:
         return self._matrix
 
 
-class MultivariateNormal(Distribution):
+class MultivariateNormal(OfVectors):
     """Normally distributed vectors with some `Scale`."""
 
-    _PARAMETER_NDIMS = 1
-
-    def __init__(self, loc: Any, scale: Scale, validate_args: bool, allow_nan_stats: bool, name: str) -> None:
+    def _build(self, loc: Any, scale: Scale) -> list[sg.Tensor]:
         rows = scale.rows()
         self._scale = scale
         self._loc = None if loc is None else sg.convert_to_tensor(loc, dtype=rows.dtype, name="loc")
-        super().__init__(
-            rows.dtype, FULLY_REPARAMETERIZED, validate_args, allow_nan_stats,
-            graph_parents=[rows] if self._loc is None else [self._loc, rows], name=name,
-        )  # fmt: skip
+        return [rows] if self._loc is None else [self._loc, rows]
 
     @property
     def loc(self) -> sg.Tensor | None:
@@ -127,13 +122,11 @@ class MultivariateNormal(Distribution):
 
     def _log_prob(self, x: Any) -> Any:
         z = self._scale.solve(x if self._loc is None else x - self._loc)
-        k = sg.cast(self.event_shape_tensor()[0], self.dtype)
-        squares = sg.reduce_sum(sg.square(z), axis=-1)
+        k, squares = self._count(), sg.reduce_sum(sg.square(z), axis=-1)
         return -0.5 * (squares + math.log(2.0 * math.pi) * k) - self._scale.log_abs_determinant()
 
     def _entropy(self) -> Any:
-        k = sg.cast(self.event_shape_tensor()[0], self.dtype)
-        entropy = 0.5 * math.log(2.0 * math.pi * math.e) * k + self._scale.log_abs_determinant()
+        entropy = 0.5 * math.log(2.0 * math.pi * math.e) * self._count() + self._scale.log_abs_determinant()
         return self._spread(entropy)
 
     def _mean(self) -> Any:
@@ -151,6 +144,7 @@ class MultivariateNormal(Distribution):
         return sg.matrix_diag_part(self._covariance())
 
 
+@constructed
 class MultivariateNormalDiag(MultivariateNormal):
     """Vectors whose elements are independent: the standard deviations are `scale_diag`.
 
@@ -161,18 +155,16 @@ class MultivariateNormalDiag(MultivariateNormal):
     <sg.Tensor 'MultivariateNormalDiag/sample/Reshape:0' shape=(7, 2) dtype=float32>
     """
 
-    def __init__(
-        self, loc: Any = None, scale_diag: Any = None, scale_identity_multiplier: Any = None,
-        validate_args: bool = False, allow_nan_stats: bool = True, name: str = "MultivariateNormalDiag",
-    ) -> None:  # fmt: skip
-        with sg.name_scope(name, values=[loc, scale_diag, scale_identity_multiplier]) as scope:
-            if loc is None and scale_diag is None:
-                raise ValueError(layout("give loc or scale_diag: the size must be known", user_frame()))
-            diagonal = sg.ones_like(loc) if scale_diag is None else sg.convert_to_tensor(scale_diag)
-            if scale_identity_multiplier is not None:
-                more = sg.convert_to_tensor(scale_identity_multiplier, dtype=diagonal.dtype)[..., None]
-                diagonal = diagonal * more if scale_diag is None else diagonal + more
-            super().__init__(loc, DiagonalScale(diagonal), validate_args, allow_nan_stats, scope)
+    def _build(
+        self, loc: Any = None, scale_diag: Any = None, scale_identity_multiplier: Any = None
+    ) -> list[sg.Tensor]:
+        if loc is None and scale_diag is None:
+            raise ValueError(layout("give loc or scale_diag: the size must be known", user_frame()))
+        diagonal = sg.ones_like(loc) if scale_diag is None else sg.convert_to_tensor(scale_diag)
+        if scale_identity_multiplier is not None:
+            more = sg.convert_to_tensor(scale_identity_multiplier, dtype=diagonal.dtype)[..., None]
+            diagonal = diagonal * more if scale_diag is None else diagonal + more
+        return super()._build(loc, DiagonalScale(diagonal))
 
     def _covariance(self) -> Any:
         return sg.matrix_diag(self._variance())
@@ -184,45 +176,36 @@ class MultivariateNormalDiag(MultivariateNormal):
         return sg.abs(self._scale.rows())
 
 
+@constructed
 class MultivariateNormalDiagWithSoftplusScale(MultivariateNormalDiag):
     """MultivariateNormalDiag of `softplus(scale_diag)`."""
 
-    def __init__(
-        self, loc: Any, scale_diag: Any, validate_args: bool = False, allow_nan_stats: bool = True,
-        name: str = "MultivariateNormalDiagWithSoftplusScale",
-    ) -> None:  # fmt: skip
-        with sg.name_scope(name) as scope:
-            super().__init__(loc, sg.nn.softplus(scale_diag), None, validate_args, allow_nan_stats, scope)
+    def _build(self, loc: Any, scale_diag: Any) -> list[sg.Tensor]:  # type: ignore[override]
+        return super()._build(loc, sg.nn.softplus(scale_diag))
 
 
+@constructed
 class MultivariateNormalTriL(MultivariateNormal):
     """Vectors whose covariance is `scale_tril @ transpose(scale_tril)`; what is above the diagonal is
     ignored.
     """
 
-    def __init__(
-        self, loc: Any = None, scale_tril: Any = None, validate_args: bool = False,
-        allow_nan_stats: bool = True, name: str = "MultivariateNormalTriL",
-    ) -> None:  # fmt: skip
+    def _build(self, loc: Any = None, scale_tril: Any = None) -> list[sg.Tensor]:
         if loc is None and scale_tril is None:
             raise ValueError(layout("give loc or scale_tril: the size must be known", user_frame()))
-        with sg.name_scope(name, values=[loc, scale_tril]) as scope:
-            scale: Scale = DiagonalScale(sg.ones_like(loc)) if scale_tril is None else TriangularScale(
-                sg.matrix_band_part(sg.convert_to_tensor(scale_tril), -1, 0)
-            )  # fmt: skip
-            super().__init__(loc, scale, validate_args, allow_nan_stats, scope)
+        if scale_tril is None:
+            return super()._build(loc, DiagonalScale(sg.ones_like(loc)))
+        return super()._build(
+            loc, TriangularScale(sg.matrix_band_part(sg.convert_to_tensor(scale_tril), -1, 0))
+        )
 
 
+@constructed
 class MultivariateNormalFullCovariance(MultivariateNormalTriL):
     """Vectors of a covariance that is given; it must be symmetric and positive definite."""
 
-    def __init__(
-        self, loc: Any = None, covariance_matrix: Any = None, validate_args: bool = False,
-        allow_nan_stats: bool = True, name: str = "MultivariateNormalFullCovariance",
-    ) -> None:  # fmt: skip
-        with sg.name_scope(name, values=[loc, covariance_matrix]) as scope:
-            root = None if covariance_matrix is None else sg.cholesky(covariance_matrix)
-            super().__init__(loc, root, validate_args, allow_nan_stats, scope)
+    def _build(self, loc: Any = None, covariance_matrix: Any = None) -> list[sg.Tensor]:
+        return super()._build(loc, None if covariance_matrix is None else sg.cholesky(covariance_matrix))
 
 
 @RegisterKL(MultivariateNormal, MultivariateNormal)
@@ -234,6 +217,6 @@ def _kl_normal_vectors(a: MultivariateNormal, b: MultivariateNormal, name: str |
         else:
             relative = sg.matrix_triangular_solve(b.scale.dense(), a.scale.dense())
             wide = sg.reduce_sum(sg.square(relative), axis=[-2, -1])
-        k = sg.cast(a.event_shape_tensor()[0], a.dtype)
+        k = a._count()
         narrow = b.scale.log_abs_determinant() - a.scale.log_abs_determinant()
         return 0.5 * (wide + apart - k) + narrow

@@ -1,146 +1,20 @@
 """The operations that distributions are written with, in one place: most formulas need a dozen of them."""
 
-from staticgraph import nn
-from staticgraph.arrays.array_ops import (
-    broadcast_dynamic_shape,
-    broadcast_static_shape,
-    broadcast_to,
-    concat,
-    reshape,
-    shape,
-    size,
-    squeeze,
-    stack,
-    transpose,
-    unstack,
-)
-from staticgraph.arrays.casts import cast
-from staticgraph.arrays.creation import (
-    matrix_band_part,
-    matrix_diag,
-    matrix_diag_part,
-    matrix_set_diag,
-    ones,
-    ones_like,
-    range,
-    zeros,
-    zeros_like,
-)
-from staticgraph.arrays.indexing import where_v2
-from staticgraph.arrays.sorting import argmax
-from staticgraph.building.conversion import convert_to_tensor
-from staticgraph.building.framework import name_scope
-from staticgraph.building.inputs import constant, identity
+from staticgraph import nn as nn
+from staticgraph.arrays.array_ops import *
+from staticgraph.arrays.casts import *
+from staticgraph.arrays.creation import *
+from staticgraph.arrays.indexing import *
+from staticgraph.arrays.sorting import *
+from staticgraph.building.conversion import *
+from staticgraph.building.framework import name_scope as name_scope
+from staticgraph.building.inputs import *
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, float32, int32, int64
-from staticgraph.compiler.graph.shapes import TensorShape
-from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.graph.shapes import TensorShape as TensorShape
+from staticgraph.compiler.graph.tensor import Tensor as Tensor
 from staticgraph.linalg import cholesky, matmul
 from staticgraph.linalg import triangular_solve as matrix_triangular_solve
-from staticgraph.mathematics.math_ops import (
-    abs,
-    add_n,
-    atan,
-    betainc,
-    digamma,
-    equal,
-    erf,
-    erfc,
-    exp,
-    expm1,
-    floor,
-    igamma,
-    igammac,
-    is_nan,
-    lbeta,
-    lgamma,
-    log,
-    log1p,
-    maximum,
-    minimum,
-    polyval,
-    rsqrt,
-    sign,
-    sqrt,
-    square,
-    tan,
-    xlogy,
-)
-from staticgraph.mathematics.reductions import reduce_all, reduce_logsumexp, reduce_prod, reduce_sum
-from staticgraph.nn.activation import sigmoid
-from staticgraph.random_numbers.random_ops import multinomial, random_normal, random_uniform
-
-__all__ = [
-    "DType",
-    "Tensor",
-    "TensorShape",
-    "abs",
-    "add_n",
-    "argmax",
-    "as_dtype",
-    "atan",
-    "betainc",
-    "broadcast_dynamic_shape",
-    "broadcast_static_shape",
-    "broadcast_to",
-    "cast",
-    "cholesky",
-    "concat",
-    "constant",
-    "convert_to_tensor",
-    "digamma",
-    "equal",
-    "erf",
-    "erfc",
-    "exp",
-    "expm1",
-    "float32",
-    "floor",
-    "identity",
-    "igamma",
-    "igammac",
-    "int32",
-    "int64",
-    "is_nan",
-    "lbeta",
-    "lgamma",
-    "log",
-    "log1p",
-    "matmul",
-    "matrix_band_part",
-    "matrix_diag",
-    "matrix_diag_part",
-    "matrix_set_diag",
-    "matrix_triangular_solve",
-    "maximum",
-    "minimum",
-    "multinomial",
-    "name_scope",
-    "nn",
-    "ones",
-    "ones_like",
-    "polyval",
-    "random_normal",
-    "random_uniform",
-    "range",
-    "reduce_all",
-    "reduce_logsumexp",
-    "reduce_prod",
-    "reduce_sum",
-    "reshape",
-    "rsqrt",
-    "shape",
-    "sigmoid",
-    "sign",
-    "size",
-    "sqrt",
-    "square",
-    "squeeze",
-    "stack",
-    "tan",
-    "transpose",
-    "unstack",
-    "where_v2",
-    "xlogy",
-    "zeros",
-    "zeros_like",
-]
+from staticgraph.mathematics.math_ops import *
+from staticgraph.mathematics.reductions import *
+from staticgraph.nn.activation import sigmoid as sigmoid
+from staticgraph.random_numbers.random_ops import *

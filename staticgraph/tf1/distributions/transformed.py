@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.tf1.distributions import operations as sg
@@ -38,13 +39,8 @@ class TransformedDistribution(Distribution):
             name=name or prefix + distribution.name.rstrip("/").rpartition("/")[2],
         )  # fmt: skip
 
-    @property
-    def distribution(self) -> Distribution:
-        return self._distribution
-
-    @property
-    def bijector(self) -> Bijector:
-        return self._bijector
+    distribution: Distribution = read_only("distribution")
+    bijector: Bijector = read_only("bijector")
 
     def _batch_shape(self) -> Any:
         return self._distribution.batch_shape

@@ -6,40 +6,29 @@ import math
 from typing import Any
 
 from staticgraph.tf1.distributions import operations as sg
-from staticgraph.tf1.distributions.base import FULLY_REPARAMETERIZED, Distribution
 from staticgraph.tf1.distributions.parameters import checked, floating
+from staticgraph.tf1.distributions.parametric import Parametric, constructed, kept
 
 __all__ = ["Uniform"]
 
 
-class Uniform(Distribution):
+@constructed
+class Uniform(Parametric):
     """Numbers from `low` to below `high`, all as probable.
 
     >>> sg.distributions.Uniform(low=[0.0, 1.0], high=3.0).mean()
     <sg.Tensor 'Uniform/mean/truediv:0' shape=(2,) dtype=float32>
     """
 
-    def __init__(
-        self, low: Any = 0.0, high: Any = 1.0, validate_args: bool = False, allow_nan_stats: bool = True,
-        name: str = "Uniform",
-    ) -> None:  # fmt: skip
-        with sg.name_scope(name, values=[low, high]) as scope:
-            self._low, self._high = floating(low=low, high=high)
-            self._high = checked(
-                self._high, validate_args, lambda high, low: high > low, "above low", self._low
-            )
-        super().__init__(
-            self._low.dtype, FULLY_REPARAMETERIZED, validate_args, allow_nan_stats,
-            graph_parents=[self._low, self._high], name=scope,
-        )  # fmt: skip
+    low = kept("low")
+    high = kept("high")
 
-    @property
-    def low(self) -> sg.Tensor:
-        return self._low
-
-    @property
-    def high(self) -> sg.Tensor:
-        return self._high
+    def _build(self, low: Any = 0.0, high: Any = 1.0) -> list[sg.Tensor]:
+        self._low, self._high = floating(low=low, high=high)
+        self._high = checked(
+            self._high, self.validate_args, lambda high, low: high > low, "above low", self._low
+        )
+        return [self._low, self._high]
 
     def range(self, name: str = "range") -> sg.Tensor:
         """`high - low`."""

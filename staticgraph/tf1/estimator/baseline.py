@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from staticgraph import losses
 from staticgraph.arrays import array_ops
 from staticgraph.arrays.creation import ones
 from staticgraph.state.initializers import Zeros
 from staticgraph.state.scopes import get_variable, variable_scope
 from staticgraph.tf1.estimator.estimator import Estimator
-from staticgraph.tf1.estimator.heads import Head, RegressionHead, classifier_head
+from staticgraph.tf1.estimator.head_parameters import classifier, regressor
+from staticgraph.tf1.estimator.heads import Head
 from staticgraph.tf1.estimator.linear import check_features
 from staticgraph.tf1.estimator.optimizers import as_optimizer
 from staticgraph.tf1.estimator.spec import EstimatorSpec
@@ -18,7 +18,7 @@ from staticgraph.tf1.estimator.spec import EstimatorSpec
 __all__ = ["BaselineClassifier", "BaselineEstimator", "BaselineRegressor"]
 
 _LEARNING_RATE = 0.3
-_SUM = losses.Reduction.SUM
+_PARAMETERS = "model_dir {} optimizer config loss_reduction"
 
 
 class BaselineEstimator(Estimator):
@@ -42,21 +42,10 @@ class BaselineEstimator(Estimator):
 class BaselineClassifier(BaselineEstimator):
     """Predicts each class with its share of the labels. The parameters: see `LinearClassifier`."""
 
-    def __init__(
-        self, model_dir: Any = None, n_classes: int = 2, weight_column: Any = None,
-        label_vocabulary: Any = None, optimizer: Any = "Ftrl", config: Any = None, loss_reduction: str = _SUM,
-    ) -> None:  # fmt: skip
-        head = classifier_head(n_classes, weight_column, label_vocabulary, loss_reduction)
-        super().__init__(head, model_dir, optimizer, config)
+    __init__ = classifier(BaselineEstimator, _PARAMETERS)
 
 
 class BaselineRegressor(BaselineEstimator):
     """Predicts the mean of the labels. The parameters: see `LinearRegressor`."""
 
-    def __init__(
-        self, model_dir: Any = None, label_dimension: int = 1, weight_column: Any = None,
-        optimizer: Any = "Ftrl", config: Any = None, loss_reduction: str = _SUM,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            RegressionHead(label_dimension, weight_column, loss_reduction), model_dir, optimizer, config
-        )
+    __init__ = regressor(BaselineEstimator, _PARAMETERS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from staticgraph import losses, nn, train
+from staticgraph import nn, train
 from staticgraph.building.framework import control_dependencies
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
@@ -13,7 +13,8 @@ from staticgraph.state.scopes import variable_scope
 from staticgraph.state.state_ops import assign_add
 from staticgraph.tf1.estimator.dnn import dnn_logits
 from staticgraph.tf1.estimator.estimator import Estimator
-from staticgraph.tf1.estimator.heads import Head, RegressionHead, classifier_head
+from staticgraph.tf1.estimator.head_parameters import classifier, regressor
+from staticgraph.tf1.estimator.heads import Head
 from staticgraph.tf1.estimator.linear import check_features, linear_logits
 from staticgraph.tf1.estimator.optimizers import as_optimizer
 from staticgraph.tf1.estimator.spec import EstimatorSpec
@@ -22,7 +23,11 @@ __all__ = ["DNNLinearCombinedClassifier", "DNNLinearCombinedEstimator", "DNNLine
 
 _DNN_LEARNING_RATE = 0.001
 _MOST_LINEAR_LEARNING_RATE = 0.005
-_SUM = losses.Reduction.SUM
+_PARAMETERS = (
+    "model_dir linear_feature_columns linear_optimizer dnn_feature_columns dnn_optimizer "
+    "dnn_hidden_units dnn_activation_fn dnn_dropout {} input_layer_partitioner config "
+    "warm_start_from loss_reduction batch_norm linear_sparse_combiner"
+)
 
 
 class DNNLinearCombinedEstimator(Estimator):
@@ -80,40 +85,13 @@ class DNNLinearCombinedClassifier(DNNLinearCombinedEstimator):
     ValueError without any columns, and for columns of the network without hidden layers.
     """
 
-    def __init__(
-        self, model_dir: Any = None, linear_feature_columns: Any = None, linear_optimizer: Any = "Ftrl",
-        dnn_feature_columns: Any = None, dnn_optimizer: Any = "Adagrad",
-        dnn_hidden_units: Sequence[int] | None = None, dnn_activation_fn: Any = nn.relu,
-        dnn_dropout: float | None = None, n_classes: int = 2, weight_column: Any = None,
-        label_vocabulary: Any = None, input_layer_partitioner: Any = None, config: Any = None,
-        warm_start_from: Any = None, loss_reduction: str = _SUM, batch_norm: bool = False,
-        linear_sparse_combiner: str = "sum",
-    ) -> None:  # fmt: skip
-        super().__init__(
-            classifier_head(n_classes, weight_column, label_vocabulary, loss_reduction), model_dir,
-            linear_feature_columns, linear_optimizer, dnn_feature_columns, dnn_optimizer, dnn_hidden_units,
-            dnn_activation_fn, dnn_dropout, input_layer_partitioner, config, linear_sparse_combiner,
-            warm_start_from=warm_start_from, batch_norm=batch_norm,
-        )  # fmt: skip
+    __init__ = classifier(DNNLinearCombinedEstimator, _PARAMETERS)
 
 
 class DNNLinearCombinedRegressor(DNNLinearCombinedEstimator):
     """A model of numbers that is a linear model plus a network, see `DNNLinearCombinedClassifier`."""
 
-    def __init__(
-        self, model_dir: Any = None, linear_feature_columns: Any = None, linear_optimizer: Any = "Ftrl",
-        dnn_feature_columns: Any = None, dnn_optimizer: Any = "Adagrad",
-        dnn_hidden_units: Sequence[int] | None = None, dnn_activation_fn: Any = nn.relu,
-        dnn_dropout: float | None = None, label_dimension: int = 1, weight_column: Any = None,
-        input_layer_partitioner: Any = None, config: Any = None, warm_start_from: Any = None,
-        loss_reduction: str = _SUM, batch_norm: bool = False, linear_sparse_combiner: str = "sum",
-    ) -> None:  # fmt: skip
-        super().__init__(
-            RegressionHead(label_dimension, weight_column, loss_reduction), model_dir, linear_feature_columns,
-            linear_optimizer, dnn_feature_columns, dnn_optimizer, dnn_hidden_units, dnn_activation_fn,
-            dnn_dropout, input_layer_partitioner, config, linear_sparse_combiner,
-            warm_start_from=warm_start_from, batch_norm=batch_norm,
-        )  # fmt: skip
+    __init__ = regressor(DNNLinearCombinedEstimator, _PARAMETERS)
 
 
 def _refuse(text: str) -> NoReturn:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from staticgraph import layers, losses, nn
+from staticgraph import layers, nn
 from staticgraph.state.initializers import GlorotUniform
 from staticgraph.state.scopes import variable_scope
 from staticgraph.tf1 import feature_column, summary
 from staticgraph.tf1.estimator.estimator import Estimator
-from staticgraph.tf1.estimator.heads import Head, RegressionHead, classifier_head
+from staticgraph.tf1.estimator.head_parameters import classifier, regressor
+from staticgraph.tf1.estimator.heads import Head
 from staticgraph.tf1.estimator.linear import check_features
 from staticgraph.tf1.estimator.optimizers import as_optimizer
 from staticgraph.tf1.estimator.spec import EstimatorSpec, ModeKeys
@@ -18,7 +19,10 @@ from staticgraph.tf1.estimator.spec import EstimatorSpec, ModeKeys
 __all__ = ["DNNClassifier", "DNNEstimator", "DNNRegressor"]
 
 _LEARNING_RATE = 0.05
-_SUM = losses.Reduction.SUM
+_PARAMETERS = (
+    "hidden_units feature_columns model_dir {} optimizer activation_fn dropout "
+    "input_layer_partitioner config warm_start_from loss_reduction batch_norm"
+)
 
 
 class DNNEstimator(Estimator):
@@ -55,33 +59,13 @@ class DNNClassifier(DNNEstimator):
     100
     """
 
-    def __init__(
-        self, hidden_units: Sequence[int], feature_columns: Any, model_dir: Any = None, n_classes: int = 2,
-        weight_column: Any = None, label_vocabulary: Any = None, optimizer: Any = "Adagrad",
-        activation_fn: Any = nn.relu, dropout: float | None = None, input_layer_partitioner: Any = None,
-        config: Any = None, warm_start_from: Any = None, loss_reduction: str = _SUM, batch_norm: bool = False,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            classifier_head(n_classes, weight_column, label_vocabulary, loss_reduction), hidden_units,
-            feature_columns, model_dir, optimizer, activation_fn, dropout, input_layer_partitioner, config,
-            warm_start_from, batch_norm,
-        )  # fmt: skip
+    __init__ = classifier(DNNEstimator, _PARAMETERS)
 
 
 class DNNRegressor(DNNEstimator):
     """A model of numbers with hidden layers on dense columns, see `DNNClassifier` and `LinearRegressor`."""
 
-    def __init__(
-        self, hidden_units: Sequence[int], feature_columns: Any, model_dir: Any = None,
-        label_dimension: int = 1, weight_column: Any = None, optimizer: Any = "Adagrad",
-        activation_fn: Any = nn.relu, dropout: float | None = None, input_layer_partitioner: Any = None,
-        config: Any = None, warm_start_from: Any = None, loss_reduction: str = _SUM, batch_norm: bool = False,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            RegressionHead(label_dimension, weight_column, loss_reduction), hidden_units, feature_columns,
-            model_dir, optimizer, activation_fn, dropout, input_layer_partitioner, config, warm_start_from,
-            batch_norm,
-        )  # fmt: skip
+    __init__ = regressor(DNNEstimator, _PARAMETERS)
 
 
 def dnn_logits(

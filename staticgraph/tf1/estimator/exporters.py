@@ -62,7 +62,20 @@ class _SavedModels(Exporter):
     def name(self) -> str:
         return self._name
 
-    def _write(self, estimator: Any, export_path: str, checkpoint_path: str) -> bytes:
+    @abstractmethod
+    def _is_due(self, estimator: Any, export_path: str, eval_result: Any, is_final: bool) -> bool:
+        """Tell if the model is exported after this evaluation."""
+
+    def export(
+        self,
+        estimator: Any,
+        export_path: str,
+        checkpoint_path: str,
+        eval_result: Any,
+        is_the_final_export: bool,
+    ) -> bytes | None:
+        if not self._is_due(estimator, export_path, eval_result, is_the_final_export):
+            return None
         made: bytes = estimator.export_saved_model(
             export_path, self._receiver, self._assets, self._as_text, checkpoint_path
         )
@@ -84,15 +97,8 @@ class LatestExporter(_SavedModels):
     ) -> None:  # fmt: skip
         super().__init__(name, serving_input_receiver_fn, assets_extra, as_text, exports_to_keep)
 
-    def export(
-        self,
-        estimator: Any,
-        export_path: str,
-        checkpoint_path: str,
-        eval_result: Any,
-        is_the_final_export: bool,
-    ) -> bytes | None:
-        return self._write(estimator, export_path, checkpoint_path)
+    def _is_due(self, estimator: Any, export_path: str, eval_result: Any, is_final: bool) -> bool:
+        return True
 
 
 class FinalExporter(_SavedModels):
@@ -103,18 +109,10 @@ class FinalExporter(_SavedModels):
     ) -> None:
         super().__init__(name, serving_input_receiver_fn, assets_extra, as_text, None)
 
-    def export(
-        self,
-        estimator: Any,
-        export_path: str,
-        checkpoint_path: str,
-        eval_result: Any,
-        is_the_final_export: bool,
-    ) -> bytes | None:
-        if not is_the_final_export:
-            return None
-        log.info("Performing the final export in the end of training.")
-        return self._write(estimator, export_path, checkpoint_path)
+    def _is_due(self, estimator: Any, export_path: str, eval_result: Any, is_final: bool) -> bool:
+        if is_final:
+            log.info("Performing the final export in the end of training.")
+        return is_final
 
 
 def _loss_smaller(best_eval_result: Results, current_eval_result: Results) -> bool:
@@ -145,24 +143,17 @@ class BestExporter(_SavedModels):
         self._best: Results | None = None
         self._has_started = False
 
-    def export(
-        self,
-        estimator: Any,
-        export_path: str,
-        checkpoint_path: str,
-        eval_result: Any,
-        is_the_final_export: bool,
-    ) -> bytes | None:
+    def _is_due(self, estimator: Any, export_path: str, eval_result: Any, is_final: bool) -> bool:
         if not self._has_started and self._pattern and os.path.isdir(export_path):
             self._best = self._best_before(os.path.join(estimator.model_dir, self._pattern))
         self._has_started = True
         if self._best is not None and not self._compare(
             best_eval_result=self._best, current_eval_result=eval_result
         ):
-            return None
+            return False
         log.info("Performing best model export.")
         self._best = eval_result
-        return self._write(estimator, export_path, checkpoint_path)
+        return True
 
     def _best_before(self, pattern: str) -> Results | None:
         """The best evaluation in the event files of earlier runs."""

@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from staticgraph import losses, nn
+from staticgraph import nn
 from staticgraph.arrays import array_ops
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.state.scopes import variable_scope
 from staticgraph.tf1 import feature_column, summary
 from staticgraph.tf1.estimator.estimator import Estimator
-from staticgraph.tf1.estimator.heads import Head, RegressionHead, classifier_head
+from staticgraph.tf1.estimator.head_parameters import classifier, regressor
+from staticgraph.tf1.estimator.heads import Head
 from staticgraph.tf1.estimator.optimizers import as_optimizer
 from staticgraph.tf1.estimator.spec import EstimatorSpec
 
 __all__ = ["LinearClassifier", "LinearEstimator", "LinearRegressor"]
 
 _LEARNING_RATE = 0.2
-_SUM = losses.Reduction.SUM
+_PARAMETERS = (
+    "feature_columns model_dir {} optimizer config partitioner warm_start_from loss_reduction sparse_combiner"
+)
 
 
 class LinearEstimator(Estimator):
@@ -58,16 +61,7 @@ class LinearClassifier(LinearEstimator):
     1.0
     """
 
-    def __init__(
-        self, feature_columns: Any, model_dir: Any = None, n_classes: int = 2, weight_column: Any = None,
-        label_vocabulary: Any = None, optimizer: Any = "Ftrl", config: Any = None, partitioner: Any = None,
-        warm_start_from: Any = None, loss_reduction: str = _SUM, sparse_combiner: str = "sum",
-    ) -> None:  # fmt: skip
-        head = classifier_head(n_classes, weight_column, label_vocabulary, loss_reduction)
-        super().__init__(
-            head, feature_columns, model_dir, optimizer, config, partitioner, sparse_combiner,
-            warm_start_from=warm_start_from,
-        )  # fmt: skip
+    __init__ = classifier(LinearEstimator, _PARAMETERS)
 
 
 class LinearRegressor(LinearEstimator):
@@ -76,16 +70,7 @@ class LinearRegressor(LinearEstimator):
     `label_dimension`: how many numbers a label has.
     """
 
-    def __init__(
-        self, feature_columns: Any, model_dir: Any = None, label_dimension: int = 1,
-        weight_column: Any = None, optimizer: Any = "Ftrl", config: Any = None, partitioner: Any = None,
-        warm_start_from: Any = None, loss_reduction: str = _SUM, sparse_combiner: str = "sum",
-    ) -> None:  # fmt: skip
-        head = RegressionHead(label_dimension, weight_column, loss_reduction)
-        super().__init__(
-            head, feature_columns, model_dir, optimizer, config, partitioner, sparse_combiner,
-            warm_start_from=warm_start_from,
-        )  # fmt: skip
+    __init__ = regressor(LinearEstimator, _PARAMETERS)
 
 
 def linear_logits(features: Any, feature_columns: Any, units: int, sparse_combiner: str) -> Any:

@@ -34,14 +34,21 @@ from staticgraph.tf1.feature_column.columns import (
 )
 from staticgraph.tf1.feature_column.vocabulary import places
 
+__all__ = [
+    "categorical_column_with_hash_bucket",
+    "categorical_column_with_identity",
+    "categorical_column_with_vocabulary_file",
+    "categorical_column_with_vocabulary_list",
+    "weighted_categorical_column",
+]
 
-@dataclass(frozen=True, slots=True)
-class HashedCategoricalColumn(CategoricalColumn):
-    """Categories by their hash, see `categorical_column_with_hash_bucket`."""
 
+class _OfFeature(CategoricalColumn):
+    """Categories that are the elements of one feature, `key`, of type `dtype`."""
+
+    __slots__ = ()
     key: str
-    hash_bucket_size: int
-    dtype: DType
+    dtype: Any
 
     @property
     def name(self) -> str:
@@ -50,6 +57,15 @@ class HashedCategoricalColumn(CategoricalColumn):
     @property
     def parse_example_spec(self) -> dict[str, Any]:
         return {self.key: io.VarLenFeature(self.dtype)}
+
+
+@dataclass(frozen=True, slots=True)
+class HashedCategoricalColumn(_OfFeature):
+    """Categories by their hash, see `categorical_column_with_hash_bucket`."""
+
+    key: str
+    hash_bucket_size: int
+    dtype: DType
 
     @property
     def num_buckets(self) -> int:
@@ -63,7 +79,7 @@ class HashedCategoricalColumn(CategoricalColumn):
 
 
 @dataclass(frozen=True, slots=True)
-class VocabularyListCategoricalColumn(CategoricalColumn):
+class VocabularyListCategoricalColumn(_OfFeature):
     """Categories by their place in a list, see `categorical_column_with_vocabulary_list`."""
 
     key: str
@@ -71,14 +87,6 @@ class VocabularyListCategoricalColumn(CategoricalColumn):
     dtype: DType
     default_value: int
     num_oov_buckets: int
-
-    @property
-    def name(self) -> str:
-        return self.key
-
-    @property
-    def parse_example_spec(self) -> dict[str, Any]:
-        return {self.key: io.VarLenFeature(self.dtype)}
 
     @property
     def num_buckets(self) -> int:
@@ -94,7 +102,7 @@ class VocabularyListCategoricalColumn(CategoricalColumn):
 
 
 @dataclass(frozen=True, slots=True)
-class VocabularyFileCategoricalColumn(CategoricalColumn):
+class VocabularyFileCategoricalColumn(_OfFeature):
     """Categories by their line in a file, see `categorical_column_with_vocabulary_file`."""
 
     key: str
@@ -103,14 +111,6 @@ class VocabularyFileCategoricalColumn(CategoricalColumn):
     num_oov_buckets: int
     dtype: DType
     default_value: int
-
-    @property
-    def name(self) -> str:
-        return self.key
-
-    @property
-    def parse_example_spec(self) -> dict[str, Any]:
-        return {self.key: io.VarLenFeature(self.dtype)}
 
     @property
     def num_buckets(self) -> int:
@@ -130,7 +130,7 @@ class VocabularyFileCategoricalColumn(CategoricalColumn):
 
 
 @dataclass(frozen=True, slots=True)
-class IdentityCategoricalColumn(CategoricalColumn):
+class IdentityCategoricalColumn(_OfFeature):
     """Categories that are numbers already, see `categorical_column_with_identity`."""
 
     key: str
@@ -138,12 +138,8 @@ class IdentityCategoricalColumn(CategoricalColumn):
     default_value: int | None
 
     @property
-    def name(self) -> str:
-        return self.key
-
-    @property
-    def parse_example_spec(self) -> dict[str, Any]:
-        return {self.key: io.VarLenFeature(int64)}
+    def dtype(self) -> DType:
+        return int64
 
     @property
     def num_buckets(self) -> int:

@@ -26,6 +26,8 @@ from staticgraph.tf1.feature_column.columns import (
     refuse,
 )
 
+__all__ = ["input_layer", "linear_model", "make_parse_example_spec"]
+
 
 def input_layer(
     features: Mapping[str, Any], feature_columns: Any, weight_collections: Sequence[str] | None = None,

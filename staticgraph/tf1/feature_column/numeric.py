@@ -30,6 +30,8 @@ from staticgraph.tf1.feature_column.columns import (
     refuse,
 )
 
+__all__ = ["bucketized_column", "numeric_column"]
+
 
 @dataclass(frozen=True, slots=True)
 class NumericColumn(DenseColumn):

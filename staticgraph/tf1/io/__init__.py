@@ -17,43 +17,6 @@ if TYPE_CHECKING:
     from staticgraph.tf1.io.whole_files import *
     from staticgraph.tf1.queue import *
 
-__all__ = [
-    "FIFOQueue",
-    "FixedLenFeature",
-    "FixedLenSequenceFeature",
-    "FixedLengthRecordReader",
-    "IdentityReader",
-    "PaddingFIFOQueue",
-    "PriorityQueue",
-    "QueueBase",
-    "RandomShuffleQueue",
-    "ReaderBase",
-    "SparseFeature",
-    "TFRecordCompressionType",
-    "TFRecordOptions",
-    "TFRecordReader",
-    "TFRecordWriter",
-    "TextLineReader",
-    "VarLenFeature",
-    "WholeFileReader",
-    "decode_base64",
-    "decode_compressed",
-    "decode_csv",
-    "decode_raw",
-    "encode_base64",
-    "matching_files",
-    "parse_example",
-    "parse_sequence_example",
-    "parse_single_example",
-    "parse_single_sequence_example",
-    "parse_tensor",
-    "read_file",
-    "serialize_tensor",
-    "tf_record_iterator",
-    "write_file",
-    "write_graph",
-]
-
 __getattr__, __dir__ = lazy_names(
     __name__,
     {

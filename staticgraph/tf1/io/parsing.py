@@ -126,15 +126,8 @@ def parse_sequence_example(
     """
     context, lists = _both(context_features, sequence_features, "parse_sequence_example")
     with name_scope(name, "ParseSequenceExample", [serialized]):
-        defaults = _defaults(context)
-        names = convert_to_tensor(
-            [] if example_names is None else example_names, dtype=string, name="debug_name"
-        )
-        made = parse_sequence_example_op(
-            serialized, names, defaults, name=name, **_attributes(context), **_list_attributes(lists)
-        )
-        found, rest = _by_name(made, context)
-        found_lists, lengths = _by_name(rest, lists)
+        made = _sequences(parse_sequence_example_op, serialized, example_names, context, lists, name)
+    found, found_lists, lengths = made
     return found, found_lists, dict(zip(lists.dense, lengths, strict=True))
 
 
@@ -158,16 +151,19 @@ def parse_single_sequence_example(
     """
     context, lists = _both(context_features, sequence_features, "parse_single_sequence_example")
     with name_scope(name, "ParseSingleSequenceExample", [serialized]):
-        defaults = _defaults(context)
-        names = convert_to_tensor(
-            [] if example_name is None else example_name, dtype=string, name="debug_name"
-        )
-        made = parse_single_sequence_example_op(
-            serialized, names, defaults, name=name, **_attributes(context), **_list_attributes(lists)
-        )
-        found, rest = _by_name(made, context)
-        found_lists, _ = _by_name(rest, lists)
-    return found, found_lists
+        made = _sequences(parse_single_sequence_example_op, serialized, example_name, context, lists, name)
+    return made[0], made[1]
+
+
+def _sequences(
+    operation: Any, serialized: Any, names: Any, context: Columns, lists: Columns, name: str | None
+) -> tuple[Read, Read, Any]:
+    """Read the context, the sequences and their lengths with an operation."""
+    defaults = _defaults(context)
+    names = convert_to_tensor([] if names is None else names, dtype=string, name="debug_name")
+    attributes = _attributes(context) | _list_attributes(lists)
+    found, rest = _by_name(operation(serialized, names, defaults, name=name, **attributes), context)
+    return found, *_by_name(rest, lists)
 
 
 def _wanted(features: Features, call: str) -> Columns:

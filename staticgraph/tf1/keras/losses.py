@@ -12,6 +12,7 @@ from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.tf1.keras import backend as K
+from staticgraph.tf1.keras.function_classes import function_class
 from staticgraph.tf1.keras.serialization import find, serialize_keras_object
 from staticgraph.tf1.keras.weighting import AUTO, SUM_OVER_BATCH_SIZE, reduced, weighted
 
@@ -253,59 +254,41 @@ def same_rank(y_pred: Tensor, y_true: Tensor) -> tuple[Tensor, Tensor]:
     return y_pred, y_true
 
 
-def _simple(name: str, function: Callable[..., Any], default: str) -> type[LossFunction]:
-    """The class of a loss function without options."""
+_EXAMPLE = """
 
-    def init(self: Any, reduction: str = AUTO, name: str = default) -> None:
-        LossFunction.__init__(self, function, reduction, name)
+>>> import staticgraph as sg
+>>> loss = sg.keras.losses.CategoricalCrossentropy(from_logits=True)
+>>> with sg.Session() as sess:
+...     print(sess.run(loss([[0.0, 1.0]], [[0.0, 0.0]])).round(4))
+0.6931
+"""
 
-    doc = f"{(function.__doc__ or '').splitlines()[0]} See `Loss`."
-    return type(name, (LossFunction,), {"__init__": init, "__doc__": doc, "__module__": __name__})
+
+def _loss_class(class_name: str, function: Callable[..., Any], example: str = "", **options: Any) -> Any:
+    """The class of a loss function. `options`: its further arguments, with their defaults."""
+    parameters = {**options, "reduction": AUTO, "name": function.__name__}
+    doc = f"{(function.__doc__ or '').splitlines()[0]} See `Loss`.{example}"
+    return function_class(LossFunction, class_name, doc, function, parameters)
 
 
-CategoricalHinge = _simple("CategoricalHinge", categorical_hinge, "categorical_hinge")
-Hinge = _simple("Hinge", hinge, "hinge")
-KLDivergence = _simple("KLDivergence", kullback_leibler_divergence, "kullback_leibler_divergence")
-LogCosh = _simple("LogCosh", logcosh, "logcosh")
-MeanAbsoluteError = _simple("MeanAbsoluteError", mean_absolute_error, "mean_absolute_error")
-MeanAbsolutePercentageError = _simple(
-    "MeanAbsolutePercentageError", mean_absolute_percentage_error, "mean_absolute_percentage_error"
+BinaryCrossentropy = _loss_class(
+    "BinaryCrossentropy", binary_crossentropy, from_logits=False, label_smoothing=0
 )
-MeanSquaredError = _simple("MeanSquaredError", mean_squared_error, "mean_squared_error")
-MeanSquaredLogarithmicError = _simple(
-    "MeanSquaredLogarithmicError", mean_squared_logarithmic_error, "mean_squared_logarithmic_error"
+CategoricalCrossentropy = _loss_class(
+    "CategoricalCrossentropy", categorical_crossentropy, _EXAMPLE, from_logits=False, label_smoothing=0
 )
-Poisson = _simple("Poisson", poisson, "poisson")
-SquaredHinge = _simple("SquaredHinge", squared_hinge, "squared_hinge")
-
-
-class BinaryCrossentropy(LossFunction):
-    """The cross entropy between probabilities of yes. See `Loss`."""
-
-    def __init__(
-        self, from_logits: bool = False, label_smoothing: float = 0, reduction: str = AUTO,
-        name: str = "binary_crossentropy",
-    ) -> None:  # fmt: skip
-        options = {"from_logits": from_logits, "label_smoothing": label_smoothing}
-        super().__init__(binary_crossentropy, reduction, name, **options)
-
-
-class CategoricalCrossentropy(LossFunction):
-    """The cross entropy between rows of probabilities of classes. See `Loss`.
-
-    >>> import staticgraph as sg
-    >>> loss = sg.keras.losses.CategoricalCrossentropy(from_logits=True)
-    >>> with sg.Session() as sess:
-    ...     print(sess.run(loss([[0.0, 1.0]], [[0.0, 0.0]])).round(4))
-    0.6931
-    """
-
-    def __init__(
-        self, from_logits: bool = False, label_smoothing: float = 0, reduction: str = AUTO,
-        name: str = "categorical_crossentropy",
-    ) -> None:  # fmt: skip
-        options = {"from_logits": from_logits, "label_smoothing": label_smoothing}
-        super().__init__(categorical_crossentropy, reduction, name, **options)
+CategoricalHinge = _loss_class("CategoricalHinge", categorical_hinge)
+CosineSimilarity = _loss_class("CosineSimilarity", cosine_similarity, axis=-1)
+Hinge = _loss_class("Hinge", hinge)
+Huber = _loss_class("Huber", huber_loss, delta=1.0)
+KLDivergence = _loss_class("KLDivergence", kullback_leibler_divergence)
+LogCosh = _loss_class("LogCosh", logcosh)
+MeanAbsoluteError = _loss_class("MeanAbsoluteError", mean_absolute_error)
+MeanAbsolutePercentageError = _loss_class("MeanAbsolutePercentageError", mean_absolute_percentage_error)
+MeanSquaredError = _loss_class("MeanSquaredError", mean_squared_error)
+MeanSquaredLogarithmicError = _loss_class("MeanSquaredLogarithmicError", mean_squared_logarithmic_error)
+Poisson = _loss_class("Poisson", poisson)
+SquaredHinge = _loss_class("SquaredHinge", squared_hinge)
 
 
 class SparseCategoricalCrossentropy(LossFunction):
@@ -314,20 +297,6 @@ class SparseCategoricalCrossentropy(LossFunction):
     def __init__(self, from_logits: bool = False, reduction: str = AUTO, name: str | None = None) -> None:
         name = name or "sparse_categorical_crossentropy"
         super().__init__(sparse_categorical_crossentropy, reduction, name, from_logits=from_logits)
-
-
-class CosineSimilarity(LossFunction):
-    """The cosine of the angle between targets and predictions, which falls where they differ. See `Loss`."""
-
-    def __init__(self, axis: int = -1, reduction: str = AUTO, name: str = "cosine_similarity") -> None:
-        super().__init__(cosine_similarity, reduction, name, axis=axis)
-
-
-class Huber(LossFunction):
-    """Half the squared error where it is small, and a straight line beyond. See `Loss`."""
-
-    def __init__(self, delta: float = 1.0, reduction: str = AUTO, name: str = "huber_loss") -> None:
-        super().__init__(huber_loss, reduction, name, delta=delta)
 
 
 _NOT_LOSSES = {"deserialize", "get", "serialize"}

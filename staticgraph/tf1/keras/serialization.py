@@ -11,6 +11,14 @@ from typing import Any
 
 from staticgraph.compiler.graph.errors import misuse
 
+__all__ = [
+    "CustomObjectScope",
+    "custom_object_scope",
+    "deserialize_keras_object",
+    "get_custom_objects",
+    "serialize_keras_object",
+]
+
 _custom: dict[str, Any] = {}
 
 

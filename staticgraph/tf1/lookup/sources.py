@@ -8,6 +8,7 @@ import numpy as np
 
 from staticgraph.building.framework import GraphKeys, add_to_collection, name_scope
 from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, int64, string
 from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
 from staticgraph.compiler.graph.provenance import user_frame
@@ -37,13 +38,8 @@ class _Initializer:
         self._key_dtype = as_dtype(key_dtype)
         self._value_dtype = as_dtype(value_dtype)
 
-    @property
-    def key_dtype(self) -> DType:
-        return self._key_dtype
-
-    @property
-    def value_dtype(self) -> DType:
-        return self._value_dtype
+    key_dtype: DType = read_only("key_dtype")
+    value_dtype: DType = read_only("value_dtype")
 
     def entries(self) -> tuple[Tensor, Tensor]:
         """The keys and values in the graph."""

@@ -31,6 +31,16 @@ __all__ = [
 ]  # fmt: skip
 
 
+def _of_dtype(keys: Any, dtype: DType) -> Tensor:
+    """Keys as a tensor. TypeError unless they have the dtype of the table's keys."""
+    keys = convert_to_tensor(keys)
+    if keys.dtype is not dtype:
+        text = f"Signature mismatch. Keys must be dtype {dtype}, got {keys.dtype}."
+        raise TypeError(layout(text, user_frame(), [(keys.name, keys.op.where)]))
+    made: Tensor = keys
+    return made
+
+
 class _Table:
     """The operations that all tables have."""
 
@@ -57,10 +67,7 @@ class _Table:
         """
         if isinstance(keys, SparseTensor):
             return SparseTensor(keys.indices, self.lookup(keys.values, name), keys.dense_shape)
-        keys = convert_to_tensor(keys)
-        if keys.dtype is not self.key_dtype:
-            text = f"Signature mismatch. Keys must be dtype {self.key_dtype}, got {keys.dtype}."
-            raise TypeError(layout(text, user_frame(), [(keys.name, keys.op.where)]))
+        keys = _of_dtype(keys, self.key_dtype)
         with name_scope(name, f"{self.name}_Lookup", [keys]):
             return operations.table_find(keys, self._default, table=self)
 
@@ -214,10 +221,7 @@ class StaticVocabularyTable:
         """The numbers of `keys`, a tensor or a sparse one. TypeError for keys of another type."""
         if isinstance(keys, SparseTensor):
             return SparseTensor(keys.indices, self.lookup(keys.values, name), keys.dense_shape)
-        keys = convert_to_tensor(keys)
-        if keys.dtype is not self.key_dtype:
-            text = f"Signature mismatch. Keys must be dtype {self.key_dtype}, got {keys.dtype}."
-            raise TypeError(layout(text, user_frame(), [(keys.name, keys.op.where)]))
+        keys = _of_dtype(keys, self.key_dtype)
         with name_scope(name, f"{self.name}_Lookup", [keys]):
             words = keys if keys.dtype is string else as_string(keys)
             buckets = to_hash_bucket_fast(words, self._buckets)

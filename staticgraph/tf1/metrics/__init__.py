@@ -1,78 +1,10 @@
 """Metrics over many steps (TF1's `tf.metrics`): each gives `(value, update_op)` around local variables."""
 
-from staticgraph.tf1.metrics.classes import mean_iou, mean_per_class_accuracy
-from staticgraph.tf1.metrics.counts import (
-    false_negatives,
-    false_positives,
-    precision,
-    recall,
-    true_negatives,
-    true_positives,
-)
-from staticgraph.tf1.metrics.means import (
-    accuracy,
-    mean,
-    mean_absolute_error,
-    mean_cosine_distance,
-    mean_relative_error,
-    mean_squared_error,
-    mean_tensor,
-    percentage_below,
-    root_mean_squared_error,
-)
-from staticgraph.tf1.metrics.ranking import (
-    average_precision_at_k,
-    precision_at_k,
-    precision_at_top_k,
-    recall_at_k,
-    recall_at_top_k,
-    sparse_average_precision_at_k,
-    sparse_precision_at_k,
-)
-from staticgraph.tf1.metrics.thresholds import (
-    auc,
-    false_negatives_at_thresholds,
-    false_positives_at_thresholds,
-    precision_at_thresholds,
-    recall_at_thresholds,
-    sensitivity_at_specificity,
-    specificity_at_sensitivity,
-    true_negatives_at_thresholds,
-    true_positives_at_thresholds,
-)
+from staticgraph.compiler.support.lazy_names import export_names
+from staticgraph.tf1.metrics.classes import *
+from staticgraph.tf1.metrics.counts import *
+from staticgraph.tf1.metrics.means import *
+from staticgraph.tf1.metrics.ranking import *
+from staticgraph.tf1.metrics.thresholds import *
 
-__all__ = [
-    "accuracy",
-    "auc",
-    "average_precision_at_k",
-    "false_negatives",
-    "false_negatives_at_thresholds",
-    "false_positives",
-    "false_positives_at_thresholds",
-    "mean",
-    "mean_absolute_error",
-    "mean_cosine_distance",
-    "mean_iou",
-    "mean_per_class_accuracy",
-    "mean_relative_error",
-    "mean_squared_error",
-    "mean_tensor",
-    "percentage_below",
-    "precision",
-    "precision_at_k",
-    "precision_at_thresholds",
-    "precision_at_top_k",
-    "recall",
-    "recall_at_k",
-    "recall_at_thresholds",
-    "recall_at_top_k",
-    "root_mean_squared_error",
-    "sensitivity_at_specificity",
-    "sparse_average_precision_at_k",
-    "sparse_precision_at_k",
-    "specificity_at_sensitivity",
-    "true_negatives",
-    "true_negatives_at_thresholds",
-    "true_positives",
-    "true_positives_at_thresholds",
-]
+export_names(__name__)

@@ -13,22 +13,25 @@ from staticgraph.state.state_ops import scatter_add
 from staticgraph.tf1.metrics.confusion import mean_overlap, ratio
 from staticgraph.tf1.metrics.streaming import (
     Metric,
+    Name,
     as_type,
-    listed,
     matched,
+    metric,
     metric_variable,
     running_total,
 )
+
+__all__ = ["mean_iou", "mean_per_class_accuracy"]
 
 
 def _flat(x: Tensor) -> Tensor:
     return x if x.shape.ndims == 1 else ops.reshape(x, shape=(-1,))
 
 
+@metric
 def mean_iou(
-    labels: Any, predictions: Any, num_classes: int, weights: Any = None, metrics_collections: Any = None,
-    updates_collections: Any = None, name: str | None = None,
-) -> Metric:  # fmt: skip
+    labels: Any, predictions: Any, num_classes: int, weights: Any = None, name: Name = None
+) -> Metric:
     """The mean over classes of true positives / (true positives + false positives + false negatives).
 
     `labels` and `predictions` are integers of one shape, less than `num_classes`; classes that occur in
@@ -51,13 +54,13 @@ def mean_iou(
         matrix = confusion_matrix(labels, predictions, num_classes, weights=weights, dtype=float64)
         total = running_total(matrix, "total_confusion_matrix", float64, [num_classes, num_classes])
         value = mean_overlap(total.value)
-        return listed(value, total.updated, metrics_collections, updates_collections)
+        return value, total.updated
 
 
+@metric
 def mean_per_class_accuracy(
-    labels: Any, predictions: Any, num_classes: int, weights: Any = None, metrics_collections: Any = None,
-    updates_collections: Any = None, name: str | None = None,
-) -> Metric:  # fmt: skip
+    labels: Any, predictions: Any, num_classes: int, weights: Any = None, name: Name = None
+) -> Metric:
     """The mean over classes of the share of a class's elements that were predicted as such.
 
     `labels` and `predictions` are integers of one shape, less than `num_classes`; a class that never occurs
@@ -76,4 +79,4 @@ def mean_per_class_accuracy(
         shares = ratio(count.to_tensor(), total.to_tensor())
         value = ops.reduce_mean(shares, name="mean_accuracy")
         update_op = ratio(all_correct, all_seen, name="update_op")
-        return listed(value, update_op, metrics_collections, updates_collections)
+        return value, update_op

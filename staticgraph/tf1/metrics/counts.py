@@ -12,15 +12,18 @@ from staticgraph.state.scopes import variable_scope
 from staticgraph.tf1.metrics.confusion import in_cell, share
 from staticgraph.tf1.metrics.streaming import (
     Metric,
+    Name,
     Total,
     as_type,
-    listed,
     matched,
+    metric,
     named,
     running_total,
     spread,
     streamed,
 )
+
+__all__ = ["false_negatives", "false_positives", "precision", "recall", "true_negatives", "true_positives"]
 
 
 def _counted(cell: str, labels: Tensor, predictions: Tensor, weights: Any) -> Total:
@@ -36,14 +39,12 @@ def _booleans(labels: Any, predictions: Any) -> tuple[Tensor, Tensor]:
 def _cell(cell: str, doc: str) -> Callable[..., Metric]:
     """The metric of one cell of the confusion matrix."""
 
-    def count(
-        labels: Any, predictions: Any, weights: Any = None, metrics_collections: Any = None,
-        updates_collections: Any = None, name: str | None = None,
-    ) -> Metric:  # fmt: skip
+    @metric
+    def count(labels: Any, predictions: Any, weights: Any = None, name: Name = None) -> Metric:
         with variable_scope(name, cell, (predictions, labels, weights)):
             total = _counted(cell, *_booleans(labels, predictions), weights)
             value = ops.identity(total.value, name="Identity")
-            return listed(value, total.updated, metrics_collections, updates_collections)
+            return value, total.updated
 
     return named(count, cell, doc)
 
@@ -64,10 +65,8 @@ false_positives = _cell(
 )
 
 
-def precision(
-    labels: Any, predictions: Any, weights: Any = None, metrics_collections: Any = None,
-    updates_collections: Any = None, name: str | None = None,
-) -> Metric:  # fmt: skip
+@metric
+def precision(labels: Any, predictions: Any, weights: Any = None, name: Name = None) -> Metric:
     """Of what was predicted true, the share that is true; 0 where nothing was: `(value, update_op)`.
 
     >>> import staticgraph as sg
@@ -78,26 +77,17 @@ def precision(
     0.6667
     """
     others = "false_positives"
-    return _share(
-        "precision", others, labels, predictions, weights, metrics_collections, updates_collections, name
-    )
+    return _share("precision", others, labels, predictions, weights, name)
 
 
-def recall(
-    labels: Any, predictions: Any, weights: Any = None, metrics_collections: Any = None,
-    updates_collections: Any = None, name: str | None = None,
-) -> Metric:  # fmt: skip
+@metric
+def recall(labels: Any, predictions: Any, weights: Any = None, name: Name = None) -> Metric:
     """Of what is true, the share that was predicted true; 0 where nothing is: `(value, update_op)`."""
     others = "false_negatives"
-    return _share(
-        "recall", others, labels, predictions, weights, metrics_collections, updates_collections, name
-    )
+    return _share("recall", others, labels, predictions, weights, name)
 
 
-def _share(
-    default: str, others: str, labels: Any, predictions: Any, weights: Any, metrics_collections: Any,
-    updates_collections: Any, name: str | None,
-) -> Metric:  # fmt: skip
+def _share(default: str, others: str, labels: Any, predictions: Any, weights: Any, name: Name) -> Metric:
     """true positives / (true positives + others)."""
     with variable_scope(name, default, (predictions, labels, weights)):
         labels, predictions = _booleans(labels, predictions)
@@ -105,4 +95,4 @@ def _share(
         for cell in ("true_positives", others):
             with variable_scope(None, cell, (predictions, labels, weights)):
                 totals.append(_counted(cell, labels, predictions, weights))
-        return streamed(share, totals, metrics_collections, updates_collections)
+        return streamed(share, totals)

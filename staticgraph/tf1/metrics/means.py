@@ -11,19 +11,30 @@ from staticgraph.state.scopes import variable_scope
 from staticgraph.tf1.metrics.confusion import ratio
 from staticgraph.tf1.metrics.streaming import (
     Metric,
+    Name,
     as_type,
-    listed,
     matched,
+    metric,
     running_total,
     spread,
     streamed,
 )
 
+__all__ = [
+    "accuracy",
+    "mean",
+    "mean_absolute_error",
+    "mean_cosine_distance",
+    "mean_relative_error",
+    "mean_squared_error",
+    "mean_tensor",
+    "percentage_below",
+    "root_mean_squared_error",
+]
 
-def mean(
-    values: Any, weights: Any = None, metrics_collections: Any = None, updates_collections: Any = None,
-    name: str | None = None,
-) -> Metric:  # fmt: skip
+
+@metric
+def mean(values: Any, weights: Any = None, name: Name = None) -> Metric:
     """The mean of all values of all steps, weighted: `(value, update_op)`, float32 numbers.
 
     `update_op` takes the values of this step in and gives the mean up to now; `value` only tells it. Run
@@ -49,13 +60,11 @@ def mean(
             weights = spread(weights, values)
             values, number = ops.multiply(values, weights), ops.reduce_sum(weights)
         totals = running_total(ops.reduce_sum(values), "total"), running_total(number, "count")
-        return streamed(ratio, totals, metrics_collections, updates_collections)
+        return streamed(ratio, totals)
 
 
-def mean_tensor(
-    values: Any, weights: Any = None, metrics_collections: Any = None, updates_collections: Any = None,
-    name: str | None = None,
-) -> Metric:  # fmt: skip
+@metric
+def mean_tensor(values: Any, weights: Any = None, name: Name = None) -> Metric:
     """As `mean`, for each element by itself: the result has the shape of `values`, which must be known."""
     with variable_scope(name, "mean", (values, weights)):
         values = as_type(values, float32)
@@ -66,13 +75,11 @@ def mean_tensor(
             running_total(values, "total_tensor", shape=shape),
             running_total(number, "count_tensor", shape=shape),
         ]
-        return streamed(ratio, totals, metrics_collections, updates_collections)
+        return streamed(ratio, totals)
 
 
-def accuracy(
-    labels: Any, predictions: Any, weights: Any = None, metrics_collections: Any = None,
-    updates_collections: Any = None, name: str | None = None,
-) -> Metric:  # fmt: skip
+@metric
+def accuracy(labels: Any, predictions: Any, weights: Any = None, name: Name = None) -> Metric:
     """Metric of the fraction of `predictions` that equal `labels`, tensors of one shape: see `mean`.
 
     >>> import staticgraph as sg
@@ -83,70 +90,60 @@ def accuracy(
     """
     labels, predictions = matched(labels, predictions)
     correct = ops.cast(ops.equal(as_type(predictions, labels.dtype), labels), dtype=float32)
-    return mean(correct, weights, metrics_collections, updates_collections, name or "accuracy")
+    return mean(correct, weights, name=name or "accuracy")
 
 
-def mean_absolute_error(
-    labels: Any, predictions: Any, weights: Any = None, metrics_collections: Any = None,
-    updates_collections: Any = None, name: str | None = None,
-) -> Metric:  # fmt: skip
+@metric
+def mean_absolute_error(labels: Any, predictions: Any, weights: Any = None, name: Name = None) -> Metric:
     """The mean of `abs(predictions - labels)`: see `mean`."""
     labels, predictions = matched(labels, predictions)
     errors = ops.abs(ops.subtract(predictions, labels))
-    return mean(errors, weights, metrics_collections, updates_collections, name or "mean_absolute_error")
+    return mean(errors, weights, name=name or "mean_absolute_error")
 
 
-def mean_squared_error(
-    labels: Any, predictions: Any, weights: Any = None, metrics_collections: Any = None,
-    updates_collections: Any = None, name: str | None = None,
-) -> Metric:  # fmt: skip
+@metric
+def mean_squared_error(labels: Any, predictions: Any, weights: Any = None, name: Name = None) -> Metric:
     """The mean of `(predictions - labels) ** 2`: see `mean`."""
     labels, predictions = matched(labels, predictions)
     errors = ops.squared_difference(labels, predictions)
-    return mean(errors, weights, metrics_collections, updates_collections, name or "mean_squared_error")
+    return mean(errors, weights, name=name or "mean_squared_error")
 
 
-def root_mean_squared_error(
-    labels: Any, predictions: Any, weights: Any = None, metrics_collections: Any = None,
-    updates_collections: Any = None, name: str | None = None,
-) -> Metric:  # fmt: skip
+@metric
+def root_mean_squared_error(labels: Any, predictions: Any, weights: Any = None, name: Name = None) -> Metric:
     """The square root of `mean_squared_error`."""
     value, update_op = mean_squared_error(
         labels, predictions, weights, name=name or "root_mean_squared_error"
     )
-    return listed(ops.sqrt(value), ops.sqrt(update_op), metrics_collections, updates_collections)
+    return ops.sqrt(value), ops.sqrt(update_op)
 
 
+@metric
 def mean_relative_error(
-    labels: Any, predictions: Any, normalizer: Any, weights: Any = None, metrics_collections: Any = None,
-    updates_collections: Any = None, name: str | None = None,
-) -> Metric:  # fmt: skip
+    labels: Any, predictions: Any, normalizer: Any, weights: Any = None, name: Name = None
+) -> Metric:
     """The mean of `abs(labels - predictions) / normalizer`, 0 where the normalizer is 0: see `mean`."""
     labels, predictions = matched(labels, predictions)
     predictions, normalizer = matched(predictions, normalizer, ("predictions", "normalizer"))
     errors = ops.abs(ops.subtract(labels, predictions)) / normalizer
     errors = ops.select(ops.equal(normalizer, 0), ops.zeros_like(errors), errors)
-    return mean(errors, weights, metrics_collections, updates_collections, name or "mean_relative_error")
+    return mean(errors, weights, name=name or "mean_relative_error")
 
 
+@metric
 def mean_cosine_distance(
-    labels: Any, predictions: Any, dim: int, weights: Any = None, metrics_collections: Any = None,
-    updates_collections: Any = None, name: str | None = None,
-) -> Metric:  # fmt: skip
+    labels: Any, predictions: Any, dim: int, weights: Any = None, name: Name = None
+) -> Metric:
     """One minus the mean inner product along axis `dim` of vectors that are of unit length already."""
     labels, predictions = matched(labels, predictions)
     inner = ops.reduce_sum(ops.multiply(predictions, labels), axis=(dim,), keepdims=True)
     value, update_op = mean(inner, weights, name=name or "mean_cosine_distance")
-    return listed(
-        ops.subtract(1.0, value), ops.subtract(1.0, update_op), metrics_collections, updates_collections
-    )
+    return ops.subtract(1.0, value), ops.subtract(1.0, update_op)
 
 
-def percentage_below(
-    values: Any, threshold: float, weights: Any = None, metrics_collections: Any = None,
-    updates_collections: Any = None, name: str | None = None,
-) -> Metric:  # fmt: skip
+@metric
+def percentage_below(values: Any, threshold: float, weights: Any = None, name: Name = None) -> Metric:
     """The share, from 0 to 1, of the values that are less than `threshold`: see `mean`."""
     below = ops.cast(ops.less(convert_to_tensor(values), threshold), dtype=float32)
     name = name or "percentage_below_threshold"
-    return mean(below, weights, metrics_collections, updates_collections, name)
+    return mean(below, weights, name=name)

@@ -6,6 +6,7 @@ one class each. They are a set: a class that occurs twice counts once. A label t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from staticgraph.arrays.sorting import top_k
@@ -16,13 +17,34 @@ from staticgraph.compiler.graph.dtypes import float64, int64
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.mathematics.math_ops import div
-from staticgraph.tf1.metrics.streaming import Metric, Total, as_type, listed, running_total, spread
+from staticgraph.tf1.metrics.streaming import (
+    Metric,
+    Name,
+    Total,
+    as_type,
+    metric,
+    named,
+    running_total,
+    spread,
+)
+
+__all__ = [
+    "average_precision_at_k",
+    "precision_at_k",
+    "precision_at_top_k",
+    "recall_at_k",
+    "recall_at_top_k",
+    "sparse_average_precision_at_k",
+    "sparse_precision_at_k",
+]
+
+ClassId = int | None
 
 
+@metric
 def precision_at_k(
-    labels: Any, predictions: Any, k: int, class_id: int | None = None, weights: Any = None,
-    metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
-) -> Metric:  # fmt: skip
+    labels: Any, predictions: Any, k: int, class_id: ClassId = None, weights: Any = None, name: Name = None
+) -> Metric:
     """Of the `k` classes with the highest scores, the share that is right: float64 `(value, update_op)`.
 
     `predictions` are scores of shape [..., classes]. With `class_id`, only that class counts. `weights` is a
@@ -38,53 +60,23 @@ def precision_at_k(
     """
     with name_scope(name, _at_k("precision", k, class_id), [predictions, labels, weights]) as scope:
         best = top_k(predictions, k).indices
-        return precision_at_top_k(
-            labels, best, k, class_id, weights, metrics_collections, updates_collections, scope
-        )
+        return _share("precision", "false_positive", labels, best, k, class_id, weights, scope)
 
 
+@metric
 def recall_at_k(
-    labels: Any, predictions: Any, k: int, class_id: int | None = None, weights: Any = None,
-    metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
-) -> Metric:  # fmt: skip
+    labels: Any, predictions: Any, k: int, class_id: ClassId = None, weights: Any = None, name: Name = None
+) -> Metric:
     """Of the right classes, the share among the `k` with the highest scores: see `precision_at_k`."""
     with name_scope(name, _at_k("recall", k, class_id), [predictions, labels, weights]) as scope:
         best = top_k(predictions, k).indices
-        return recall_at_top_k(
-            labels, best, k, class_id, weights, metrics_collections, updates_collections, scope
-        )
+        return _share("recall", "false_negative", labels, best, k, class_id, weights, scope)
 
 
-def precision_at_top_k(
-    labels: Any, predictions_idx: Any, k: int | None = None, class_id: int | None = None, weights: Any = None,
-    metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
-) -> Metric:  # fmt: skip
-    """`precision_at_k` of classes that were chosen already:
-    integers of shape [..., k]. `k` is for the name only.
-    """
-    return _share(
-        "precision", "false_positive", labels, predictions_idx, k, class_id, weights, metrics_collections,
-        updates_collections, name,
-    )  # fmt: skip
-
-
-def recall_at_top_k(
-    labels: Any, predictions_idx: Any, k: int | None = None, class_id: int | None = None, weights: Any = None,
-    metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
-) -> Metric:  # fmt: skip
-    """`recall_at_k` of classes that were chosen already:
-    integers of shape [..., k]. `k` is for the name only.
-    """
-    return _share(
-        "recall", "false_negative", labels, predictions_idx, k, class_id, weights, metrics_collections,
-        updates_collections, name,
-    )  # fmt: skip
-
-
+@metric
 def average_precision_at_k(
-    labels: Any, predictions: Any, k: int, weights: Any = None, metrics_collections: Any = None,
-    updates_collections: Any = None, name: str | None = None,
-) -> Metric:  # fmt: skip
+    labels: Any, predictions: Any, k: int, weights: Any = None, name: Name = None
+) -> Metric:
     """The mean over examples of the average precision: of the precisions at
     each of the first `k` places that hold a right class, over the number of
     right classes or `k`, whichever is less. See `precision_at_k`.
@@ -107,27 +99,11 @@ def average_precision_at_k(
         total = _scoped_total(ops.reduce_sum(precisions), "total")
         value = ops.div_no_nan(total.value, count.value, name="mean")
         update_op = ops.div_no_nan(total.updated, count.updated, name=scope)
-        return listed(value, update_op, metrics_collections, updates_collections)
+        return value, update_op
 
 
-def sparse_precision_at_k(
-    labels: Any, predictions: Any, k: int, class_id: int | None = None, weights: Any = None,
-    metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
-) -> Metric:  # fmt: skip
-    """`precision_at_k` under its first name."""
-    return precision_at_k(
-        labels, predictions, k, class_id, weights, metrics_collections, updates_collections, name
-    )
-
-
-def sparse_average_precision_at_k(
-    labels: Any, predictions: Any, k: int, weights: Any = None, metrics_collections: Any = None,
-    updates_collections: Any = None, name: str | None = None,
-) -> Metric:  # fmt: skip
-    """`average_precision_at_k` under its first name."""
-    return average_precision_at_k(
-        labels, predictions, k, weights, metrics_collections, updates_collections, name
-    )
+sparse_precision_at_k = precision_at_k  # their first names
+sparse_average_precision_at_k = average_precision_at_k
 
 
 def _at_k(name: str, k: int | None, class_id: int | None = None) -> str:
@@ -136,9 +112,15 @@ def _at_k(name: str, k: int | None, class_id: int | None = None) -> str:
 
 
 def _share(
-    default: str, others: str, labels: Any, predictions_idx: Any, k: int | None, class_id: int | None,
-    weights: Any, metrics_collections: Any, updates_collections: Any, name: str | None,
-) -> Metric:  # fmt: skip
+    default: str,
+    others: str,
+    labels: Any,
+    predictions_idx: Any,
+    k: Any,
+    class_id: Any,
+    weights: Any,
+    name: Name,
+) -> Metric:
     """true positives / (true positives + others), others being of one side of the match."""
     with name_scope(name, _at_k(default, k, class_id), [predictions_idx, labels, weights]) as scope:
         best = as_type(predictions_idx, int64)
@@ -152,7 +134,31 @@ def _share(
         missed = _counted(rest, of, others, k, class_id, weights)
         value = div(hits.value, ops.add(hits.value, missed.value), name=scope)
         update_op = div(hits.updated, ops.add(hits.updated, missed.updated), name="update")
-        return listed(value, update_op, metrics_collections, updates_collections)
+        return value, update_op
+
+
+def _of_chosen(default: str, others: str) -> Callable[..., Metric]:
+    """The metric of classes that were chosen already."""
+
+    def at_top_k(
+        labels: Any,
+        predictions_idx: Any,
+        k: int | None = None,
+        class_id: ClassId = None,
+        weights: Any = None,
+        name: Name = None,
+    ) -> Metric:
+        return _share(default, others, labels, predictions_idx, k, class_id, weights, name)
+
+    doc = f"""`{default}_at_k` of classes that were chosen already: integers of shape [..., k].
+
+    `k` is for the name only.
+    """
+    return metric(named(at_top_k, f"{default}_at_top_k", doc))
+
+
+precision_at_top_k = _of_chosen("precision", "false_positive")
+recall_at_top_k = _of_chosen("recall", "false_negative")
 
 
 def _counted(

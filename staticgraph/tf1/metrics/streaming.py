@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from staticgraph.arrays.creation import zeros
 from staticgraph.building.framework import GraphKeys, add_to_collections
 from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.signatures import arguments, parameters_of
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, float32
 from staticgraph.compiler.graph.errors import ShapeError, layout
@@ -16,6 +19,7 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.state.variables import Variable
 
 Metric = tuple[Tensor, Tensor]
+Name = str | None  # None: that of the function
 
 
 class Total(NamedTuple):
@@ -43,26 +47,38 @@ def running_total(
     return Total(variable.to_tensor(), variable.assign_add(amount, name=update))
 
 
-def streamed(
-    compute: Callable[..., Tensor], totals: Sequence[Total], metrics_collections: Any,
-    updates_collections: Any,
-) -> Metric:  # fmt: skip
+def streamed(compute: Callable[..., Tensor], totals: Sequence[Total]) -> Metric:
     """`compute(*totals, name=...)` twice: of the totals as a run finds them, and as the updates leave them.
 
     It is built after the updates, so that in a run with them both are the same.
     """
     value = compute(*(total.value for total in totals), name="value")
     update_op = compute(*(total.updated for total in totals), name="update_op")
-    return listed(value, update_op, metrics_collections, updates_collections)
-
-
-def listed(value: Tensor, update_op: Tensor, metrics_collections: Any, updates_collections: Any) -> Metric:
-    """Both, after they were added to the collections asked for."""
-    if metrics_collections:
-        add_to_collections(metrics_collections, value)
-    if updates_collections:
-        add_to_collections(updates_collections, update_op)
     return value, update_op
+
+
+def metric(function: Callable[..., Metric], before: str = "name") -> Callable[..., Metric]:
+    """The function of a metric, which also takes collections that value and update are added to.
+
+    `metrics_collections` and `updates_collections` come before the parameter `before`.
+    """
+    own = list(inspect.signature(function).parameters.values())
+    at = [parameter.name for parameter in own].index(before)
+    further = parameters_of({"metrics_collections": None, "updates_collections": None})
+    signature = inspect.Signature([*own[:at], *further, *own[at:]], return_annotation="Metric")
+
+    @functools.wraps(function)
+    def with_collections(*args: Any, **kwargs: Any) -> Metric:
+        given = arguments(function.__name__, signature, args, kwargs)
+        collections = given.pop("metrics_collections"), given.pop("updates_collections")
+        made = function(**given)
+        for names, tensor in zip(collections, made, strict=True):
+            if names:
+                add_to_collections(names, tensor)
+        return made
+
+    with_collections.__signature__ = signature  # type: ignore[attr-defined]
+    return with_collections
 
 
 def named(function: Callable[..., Metric], name: str, doc: str) -> Callable[..., Metric]:

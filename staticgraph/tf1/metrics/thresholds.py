@@ -6,6 +6,7 @@ A prediction counts as true at a threshold where it is greater. Predictions are 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from staticgraph.compiler import ops
@@ -25,23 +26,36 @@ from staticgraph.tf1.metrics.confusion import (
 )
 from staticgraph.tf1.metrics.streaming import (
     Metric,
+    Name,
     Total,
     as_type,
-    listed,
     matched,
+    metric,
     named,
     running_total,
     spread,
     streamed,
 )
 
+__all__ = [
+    "auc",
+    "false_negatives_at_thresholds",
+    "false_positives_at_thresholds",
+    "precision_at_thresholds",
+    "recall_at_thresholds",
+    "sensitivity_at_specificity",
+    "specificity_at_sensitivity",
+    "true_negatives_at_thresholds",
+    "true_positives_at_thresholds",
+]
+
+Thresholds = Sequence[float]
 _BEYOND = 1e-7  # the outermost thresholds lie so far outside of [0, 1]
 
 
 def _counts(
-    labels: Any, predictions: Any, weights: Any, thresholds: Sequence[float],
-    cells: Sequence[str] = tuple(CELLS),
-) -> list[Total]:  # fmt: skip
+    labels: Any, predictions: Any, weights: Any, thresholds: Thresholds, cells: Sequence[str] = tuple(CELLS)
+) -> list[Total]:
     """For each of `cells` the weight in it at each threshold, in variables of shape [thresholds]."""
     labels, predictions = matched(as_type(labels, bool_), as_type(predictions, float32))
     weights = None if weights is None else spread(weights, predictions)
@@ -49,68 +63,62 @@ def _counts(
     return [running_total(amount(cell), cell, shape=[len(thresholds)]) for cell in cells]
 
 
+def _at_thresholds(name: str, doc: str, compute: Callable[..., Metric]) -> Callable[..., Metric]:
+    """The metric that `compute` makes of labels, predictions, thresholds and weights, within its scope."""
+
+    def at(
+        labels: Any, predictions: Any, thresholds: Thresholds, weights: Any = None, name: Name = None
+    ) -> Metric:
+        with variable_scope(name, default, (predictions, labels, weights)):
+            return compute(labels, predictions, weights, thresholds)
+
+    default = name
+    return metric(named(at, name if name.endswith("_at_thresholds") else f"{name}_at_thresholds", doc))
+
+
 def _cell(cell: str) -> Callable[..., Metric]:
     """The metric of one cell of the confusion matrix, at many thresholds."""
+    totals = partial(_counts, cells=[cell])
 
-    def count(
-        labels: Any, predictions: Any, thresholds: Sequence[float], weights: Any = None,
-        metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
-    ) -> Metric:  # fmt: skip
-        with variable_scope(name, cell, (predictions, labels, weights)):
-            (total,) = _counts(labels, predictions, weights, thresholds, [cell])
-            value = ops.identity(total.value, name="Identity")
-            return listed(value, total.updated, metrics_collections, updates_collections)
+    def count(*given: Any) -> Metric:
+        [total] = totals(*given)
+        return ops.identity(total.value, name="Identity"), total.updated
 
-    doc = f"`{cell}` for each threshold, float32 of shape [thresholds]."
-    return named(count, f"{cell}_at_thresholds", doc)
+    return _at_thresholds(cell, f"`{cell}` for each threshold, float32 of shape [thresholds].", count)
+
+
+def _share(share: str, others: str) -> Callable[..., Metric]:
+    """The metric of true positives / (true positives + others) at each threshold."""
+
+    def compute(hits: Tensor, missed: Tensor, name: str) -> Tensor:
+        return div(hits, 1e-7 + hits + missed, name=f"{share}_{name}")
+
+    totals = partial(_counts, cells=["true_positives", others])
+
+    def of(*given: Any) -> Metric:
+        return streamed(compute, totals(*given))
+
+    doc = f"`{share}` for each threshold, float32 of shape [thresholds]."
+    return _at_thresholds(f"{share}_at_thresholds", doc, of)
 
 
 true_positives_at_thresholds = _cell("true_positives")
 false_negatives_at_thresholds = _cell("false_negatives")
 true_negatives_at_thresholds = _cell("true_negatives")
 false_positives_at_thresholds = _cell("false_positives")
+precision_at_thresholds = _share("precision", "false_positives")
+recall_at_thresholds = _share("recall", "false_negatives")
 
 
-def precision_at_thresholds(
-    labels: Any, predictions: Any, thresholds: Sequence[float], weights: Any = None,
-    metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
-) -> Metric:  # fmt: skip
-    """`precision` for each threshold, float32 of shape [thresholds]."""
-    return _share(
-        "precision", "false_positives", labels, predictions, thresholds, weights, metrics_collections,
-        updates_collections, name,
-    )  # fmt: skip
-
-
-def recall_at_thresholds(
-    labels: Any, predictions: Any, thresholds: Sequence[float], weights: Any = None,
-    metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
-) -> Metric:  # fmt: skip
-    """`recall` for each threshold, float32 of shape [thresholds]."""
-    return _share(
-        "recall", "false_negatives", labels, predictions, thresholds, weights, metrics_collections,
-        updates_collections, name,
-    )  # fmt: skip
-
-
-def _share(
-    share: str, others: str, labels: Any, predictions: Any, thresholds: Sequence[float], weights: Any,
-    metrics_collections: Any, updates_collections: Any, name: str | None,
-) -> Metric:  # fmt: skip
-    """true positives / (true positives + others) at each threshold."""
-
-    def compute(hits: Tensor, missed: Tensor, name: str) -> Tensor:
-        return div(hits, 1e-7 + hits + missed, name=f"{share}_{name}")
-
-    with variable_scope(name, f"{share}_at_thresholds", (predictions, labels, weights)):
-        totals = _counts(labels, predictions, weights, thresholds, ["true_positives", others])
-        return streamed(compute, totals, metrics_collections, updates_collections)
-
-
+@metric
 def sensitivity_at_specificity(
-    labels: Any, predictions: Any, specificity: float, weights: Any = None, num_thresholds: int = 200,
-    metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
-) -> Metric:  # fmt: skip
+    labels: Any,
+    predictions: Any,
+    specificity: float,
+    weights: Any = None,
+    num_thresholds: int = 200,
+    name: Name = None,
+) -> Metric:
     """The recall of the true at that of `num_thresholds` thresholds
     where the recall of the false is nearest to `specificity`.
     """
@@ -123,14 +131,18 @@ def sensitivity_at_specificity(
 
     with variable_scope(name, "sensitivity_at_specificity", (predictions, labels, weights)):
         thresholds = [-_BEYOND, *evenly(num_thresholds), 1.0 + _BEYOND]
-        totals = _counts(labels, predictions, weights, thresholds)
-        return streamed(compute, totals, metrics_collections, updates_collections)
+        return streamed(compute, _counts(labels, predictions, weights, thresholds))
 
 
+@metric
 def specificity_at_sensitivity(
-    labels: Any, predictions: Any, sensitivity: float, weights: Any = None, num_thresholds: int = 200,
-    metrics_collections: Any = None, updates_collections: Any = None, name: str | None = None,
-) -> Metric:  # fmt: skip
+    labels: Any,
+    predictions: Any,
+    sensitivity: float,
+    weights: Any = None,
+    num_thresholds: int = 200,
+    name: Name = None,
+) -> Metric:
     """The recall of the false at the last of `num_thresholds` thresholds
     where the recall of the true is nearest to `sensitivity`.
     """
@@ -143,16 +155,20 @@ def specificity_at_sensitivity(
 
     with variable_scope(name, "specificity_at_sensitivity", (predictions, labels, weights)):
         thresholds = [-_BEYOND, *evenly(num_thresholds), 1.0 - _BEYOND]
-        totals = _counts(labels, predictions, weights, thresholds)
-        return streamed(compute, totals, metrics_collections, updates_collections)
+        return streamed(compute, _counts(labels, predictions, weights, thresholds))
 
 
+@partial(metric, before="curve")
 def auc(
-    labels: Any, predictions: Any, weights: Any = None, num_thresholds: int = 200,
-    metrics_collections: Any = None, updates_collections: Any = None, curve: str = "ROC",
-    name: str | None = None, summation_method: str = "trapezoidal",
-    thresholds: Sequence[float] | None = None,
-) -> Metric:  # fmt: skip
+    labels: Any,
+    predictions: Any,
+    weights: Any = None,
+    num_thresholds: int = 200,
+    curve: str = "ROC",
+    name: Name = None,
+    summation_method: str = "trapezoidal",
+    thresholds: Thresholds | None = None,
+) -> Metric:
     """The area under a curve, "ROC" or "PR" (precision over recall): `(value, update_op)`, see `mean`.
 
     The curve has a point for each of `num_thresholds` thresholds, evenly spaced unless given in `thresholds`.
@@ -185,5 +201,4 @@ def auc(
 
     inner = evenly(num_thresholds) if thresholds is None else sorted(thresholds)
     with variable_scope(name, "auc", (labels, predictions, weights)):
-        totals = _counts(labels, predictions, weights, [-_BEYOND, *inner, 1.0 + _BEYOND])
-        return streamed(compute, totals, metrics_collections, updates_collections)
+        return streamed(compute, _counts(labels, predictions, weights, [-_BEYOND, *inner, 1.0 + _BEYOND]))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from staticgraph.arrays.array_ops import broadcast_to, expand_dims, shape
@@ -10,6 +12,7 @@ from staticgraph.arrays.casts import cast
 from staticgraph.arrays.indexing import boolean_mask
 from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.signatures import arguments
 from staticgraph.compiler.graph.dtypes import DType, bool_, float32
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
@@ -21,9 +24,17 @@ from staticgraph.tf1.queue import FIFOQueue, PaddingFIFOQueue, QueueBase, Random
 from staticgraph.tf1.training.queue_runner import QueueRunner, add_queue_runner
 
 __all__ = [
-    "batch", "batch_join", "maybe_batch", "maybe_batch_join", "maybe_shuffle_batch",
-    "maybe_shuffle_batch_join", "shuffle_batch", "shuffle_batch_join",
-]  # fmt: skip
+    "batch",
+    "batch_join",
+    "maybe_batch",
+    "maybe_batch_join",
+    "maybe_shuffle_batch",
+    "maybe_shuffle_batch_join",
+    "shuffle_batch",
+    "shuffle_batch_join",
+]
+
+Shuffle = tuple[int, int | None]  # how many elements are kept for a random choice, and a seed
 
 
 class _Inputs:
@@ -86,30 +97,35 @@ def _common(shapes: list[Shape | None]) -> Shape | None:
     return tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in zip(*shapes, strict=True))
 
 
-def _batches(
-    label: str, given: Sequence[Any], batch_size: Any, keep_input: Any, threads: int, capacity: int,
-    enqueue_many: bool, shapes: Any, dynamic_pad: bool, smaller: bool, shared_name: str | None,
-    name: str | None, shuffle: tuple[int, int | None] | None = None,
-) -> Any:  # fmt: skip
-    """Batches of what `threads` threads per entry of `given` put into a queue.
+def _batches(label: str, given: dict[str, Any]) -> Any:
+    """Batches of what threads put into a queue: `num_threads`, or one for each of `tensors_list`.
 
-    `shuffle`: how many elements are kept for a random choice, and a seed.
+    Args:
+        label: The default of the name.
+        given: The arguments of one of the functions below.
     """
-    with name_scope(name, label) as scope:
-        inputs = _Inputs(given, keep_input, enqueue_many)
-        types, known = inputs.dtypes, inputs.shapes(shapes)
-        queue = _queue(capacity, types, known, shared_name, dynamic_pad, shuffle)
-        enqueues = [inputs.enqueue(queue, tensors) for tensors in inputs.lists] * threads
-        add_queue_runner(QueueRunner(queue, enqueues))
+    lists = list(given["tensors_list"]) if "tensors_list" in given else [given["tensors"]]
+    shuffle = (given["min_after_dequeue"], given["seed"]) if "seed" in given else None
+    with name_scope(given["name"], label) as scope:
+        inputs = _Inputs(lists, given.get("keep_input", True), given["enqueue_many"])
+        pad, capacity = given.get("dynamic_pad", False), given["capacity"]
+        shapes = inputs.shapes(given["shapes"])
+        queue = _queue(capacity, inputs.dtypes, shapes, given["shared_name"], pad, shuffle)
+        enqueues = [inputs.enqueue(queue, tensors) for tensors in inputs.lists]
+        add_queue_runner(QueueRunner(queue, enqueues * given.get("num_threads", 1)))
         _summary(queue, capacity, shuffle)
-        take = queue.dequeue_up_to if smaller else queue.dequeue_many
-        return inputs.restored(take(batch_size, name=scope))
+        take = queue.dequeue_up_to if given["allow_smaller_final_batch"] else queue.dequeue_many
+        return inputs.restored(take(given["batch_size"], name=scope))
 
 
 def _queue(
-    capacity: int, types: list[DType], shapes: list[Shape | None], shared_name: str | None,
-    dynamic_pad: bool, shuffle: tuple[int, int | None] | None,
-) -> QueueBase:  # fmt: skip
+    capacity: int,
+    types: list[DType],
+    shapes: Any,
+    shared_name: Any,
+    dynamic_pad: bool,
+    shuffle: Shuffle | None,
+) -> QueueBase:
     if not dynamic_pad and any(each is None or None in each for each in shapes):
         text = "All shapes must be fully defined: " + ", ".join(map(str, shapes))
         hint = "use set_shape on the tensors, or dynamic_pad=True, or shapes="
@@ -121,7 +137,7 @@ def _queue(
     return kind(capacity, types, shapes, shared_name=shared_name)
 
 
-def _summary(queue: QueueBase, capacity: int, shuffle: tuple[int, int | None] | None) -> None:
+def _summary(queue: QueueBase, capacity: int, shuffle: Shuffle | None) -> None:
     """Add a summary to the graph: the fraction of the queue that is full.
 
     With `shuffle`, only the part beyond the least number of elements counts.
@@ -135,11 +151,47 @@ def _summary(queue: QueueBase, capacity: int, shuffle: tuple[int, int | None] | 
     summary.scalar(f"fraction_over_{least}_of_{room}_full", full)
 
 
+def _kin(
+    model: Callable[..., Any], keep_after: str = "", join: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make a function of a name and a docstring, with the parameters of `batch` or `shuffle_batch`.
+
+    Args:
+        model: One of the two.
+        keep_after: The parameter that `keep_input` stands behind; the function has none without it.
+        join: If it takes a list of lists of tensors, with a thread for each.
+    """
+    placed = list(inspect.signature(model).parameters.values())
+    if join:
+        placed = [placed[0].replace(name="tensors_list"), *(p for p in placed[1:] if p.name != "num_threads")]
+    if keep_after:
+        at = [parameter.name for parameter in placed].index(keep_after) + 1
+        placed.insert(at, placed[0].replace(name="keep_input"))
+    signature = inspect.Signature(placed, return_annotation="Any")
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def made(*args: Any, **kwargs: Any) -> Any:
+            return _batches(function.__name__, arguments(function.__name__, signature, args, kwargs))
+
+        made.__signature__ = signature  # type: ignore[attr-defined]
+        return made
+
+    return decorate
+
+
 def batch(
-    tensors: Any, batch_size: Any, num_threads: int = 1, capacity: int = 32, enqueue_many: bool = False,
-    shapes: Any = None, dynamic_pad: bool = False, allow_smaller_final_batch: bool = False,
-    shared_name: str | None = None, name: str | None = None,
-) -> Any:  # fmt: skip
+    tensors: Any,
+    batch_size: Any,
+    num_threads: int = 1,
+    capacity: int = 32,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    dynamic_pad: bool = False,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
     """Batches of `tensors`, a list or dict: each run takes `batch_size` values of them out of a queue.
 
     `num_threads` threads compute the tensors and fill the queue, when `start_queue_runners` has started them.
@@ -160,91 +212,51 @@ def batch(
     >>> value.tolist()
     [0, 1, 2]
     """
-    return _batches(
-        "batch", [tensors], batch_size, True, num_threads, capacity, enqueue_many, shapes, dynamic_pad,
-        allow_smaller_final_batch, shared_name, name,
-    )  # fmt: skip
-
-
-def maybe_batch(
-    tensors: Any, keep_input: Any, batch_size: Any, num_threads: int = 1, capacity: int = 32,
-    enqueue_many: bool = False, shapes: Any = None, dynamic_pad: bool = False,
-    allow_smaller_final_batch: bool = False, shared_name: str | None = None, name: str | None = None,
-) -> Any:  # fmt: skip
-    """`batch` of those values for which `keep_input` is true."""
-    return _batches(
-        "maybe_batch", [tensors], batch_size, keep_input, num_threads, capacity, enqueue_many, shapes,
-        dynamic_pad, allow_smaller_final_batch, shared_name, name,
-    )  # fmt: skip
-
-
-def batch_join(
-    tensors_list: Any, batch_size: Any, capacity: int = 32, enqueue_many: bool = False, shapes: Any = None,
-    dynamic_pad: bool = False, allow_smaller_final_batch: bool = False, shared_name: str | None = None,
-    name: str | None = None,
-) -> Any:  # fmt: skip
-    """`batch` of several lists of tensors, with a thread for each."""
-    return _batches(
-        "batch_join", list(tensors_list), batch_size, True, 1, capacity, enqueue_many, shapes, dynamic_pad,
-        allow_smaller_final_batch, shared_name, name,
-    )  # fmt: skip
-
-
-def maybe_batch_join(
-    tensors_list: Any, keep_input: Any, batch_size: Any, capacity: int = 32, enqueue_many: bool = False,
-    shapes: Any = None, dynamic_pad: bool = False, allow_smaller_final_batch: bool = False,
-    shared_name: str | None = None, name: str | None = None,
-) -> Any:  # fmt: skip
-    """`batch_join` of those values for which `keep_input` is true."""
-    return _batches(
-        "maybe_batch_join", list(tensors_list), batch_size, keep_input, 1, capacity, enqueue_many, shapes,
-        dynamic_pad, allow_smaller_final_batch, shared_name, name,
-    )  # fmt: skip
+    return _batches("batch", locals())
 
 
 def shuffle_batch(
-    tensors: Any, batch_size: Any, capacity: int, min_after_dequeue: int, num_threads: int = 1,
-    seed: int | None = None, enqueue_many: bool = False, shapes: Any = None,
-    allow_smaller_final_batch: bool = False, shared_name: str | None = None, name: str | None = None,
-) -> Any:  # fmt: skip
+    tensors: Any,
+    batch_size: Any,
+    capacity: int,
+    min_after_dequeue: int,
+    num_threads: int = 1,
+    seed: int | None = None,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
     """`batch` in random order: each value is drawn from more than `min_after_dequeue` in the queue."""
-    return _batches(
-        "shuffle_batch", [tensors], batch_size, True, num_threads, capacity, enqueue_many, shapes, False,
-        allow_smaller_final_batch, shared_name, name, (min_after_dequeue, seed),
-    )  # fmt: skip
+    return _batches("shuffle_batch", locals())
 
 
-def maybe_shuffle_batch(
-    tensors: Any, batch_size: Any, capacity: int, min_after_dequeue: int, keep_input: Any,
-    num_threads: int = 1, seed: int | None = None, enqueue_many: bool = False, shapes: Any = None,
-    allow_smaller_final_batch: bool = False, shared_name: str | None = None, name: str | None = None,
-) -> Any:  # fmt: skip
-    """`shuffle_batch` of those values for which `keep_input` is true."""
-    return _batches(
-        "maybe_shuffle_batch", [tensors], batch_size, keep_input, num_threads, capacity, enqueue_many, shapes,
-        False, allow_smaller_final_batch, shared_name, name, (min_after_dequeue, seed),
-    )  # fmt: skip
+@_kin(batch, join=True)
+def batch_join(*args: Any, **kwargs: Any) -> Any:
+    """`batch` of several lists of tensors, with a thread for each."""
 
 
-def shuffle_batch_join(
-    tensors_list: Any, batch_size: Any, capacity: int, min_after_dequeue: int, seed: int | None = None,
-    enqueue_many: bool = False, shapes: Any = None, allow_smaller_final_batch: bool = False,
-    shared_name: str | None = None, name: str | None = None,
-) -> Any:  # fmt: skip
+@_kin(batch, keep_after="tensors")
+def maybe_batch(*args: Any, **kwargs: Any) -> Any:
+    """`batch` of those values for which `keep_input` is true."""
+
+
+@_kin(batch, keep_after="tensors_list", join=True)
+def maybe_batch_join(*args: Any, **kwargs: Any) -> Any:
+    """`batch_join` of those values for which `keep_input` is true."""
+
+
+@_kin(shuffle_batch, join=True)
+def shuffle_batch_join(*args: Any, **kwargs: Any) -> Any:
     """`shuffle_batch` of several lists of tensors, with a thread for each."""
-    return _batches(
-        "shuffle_batch_join", list(tensors_list), batch_size, True, 1, capacity, enqueue_many, shapes, False,
-        allow_smaller_final_batch, shared_name, name, (min_after_dequeue, seed),
-    )  # fmt: skip
 
 
-def maybe_shuffle_batch_join(
-    tensors_list: Any, batch_size: Any, capacity: int, min_after_dequeue: int, keep_input: Any,
-    seed: int | None = None, enqueue_many: bool = False, shapes: Any = None,
-    allow_smaller_final_batch: bool = False, shared_name: str | None = None, name: str | None = None,
-) -> Any:  # fmt: skip
+@_kin(shuffle_batch, keep_after="min_after_dequeue")
+def maybe_shuffle_batch(*args: Any, **kwargs: Any) -> Any:
+    """`shuffle_batch` of those values for which `keep_input` is true."""
+
+
+@_kin(shuffle_batch, keep_after="min_after_dequeue", join=True)
+def maybe_shuffle_batch_join(*args: Any, **kwargs: Any) -> Any:
     """`shuffle_batch_join` of those values for which `keep_input` is true."""
-    return _batches(
-        "maybe_shuffle_batch_join", list(tensors_list), batch_size, keep_input, 1, capacity, enqueue_many,
-        shapes, False, allow_smaller_final_batch, shared_name, name, (min_after_dequeue, seed),
-    )  # fmt: skip

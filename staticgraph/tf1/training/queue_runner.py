@@ -8,6 +8,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from staticgraph.building.framework import GraphKeys, add_to_collection, get_default_session
+from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import OpError, OutOfRangeError, layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.support.forks import brief
@@ -58,21 +59,10 @@ class QueueRunner:
         self._running: WeakKeyDictionary[Any, int] = WeakKeyDictionary()  # threads at work, by session
         self._raised: list[Exception] = []
 
-    @property
-    def queue(self) -> Any:
-        return self._queue
-
-    @property
-    def enqueue_ops(self) -> list[Any]:
-        return self._enqueue_ops
-
-    @property
-    def close_op(self) -> Any:
-        return self._close_op
-
-    @property
-    def cancel_op(self) -> Any:
-        return self._cancel_op
+    queue: Any = read_only("queue")
+    enqueue_ops: list[Any] = read_only("enqueue_ops")
+    close_op: Any = read_only("close_op")
+    cancel_op: Any = read_only("cancel_op")
 
     @property
     def queue_closed_exception_types(self) -> tuple[type[OpError], ...]:

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Final
 
 from staticgraph.building.framework import GraphKeys, add_to_collection, get_collection, get_default_graph
+from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import AbortedError, layout
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
@@ -112,57 +113,19 @@ class Supervisor:
         )  # fmt: skip
         graph.finalize()
 
-    @property
-    def is_chief(self) -> bool:
-        return self._is_chief
-
-    @property
-    def session_manager(self) -> SessionManager:
-        return self._session_manager
-
-    @property
-    def coord(self) -> Coordinator:
-        return self._coord
-
-    @property
-    def init_op(self) -> Any:
-        return self._init_op
-
-    @property
-    def init_feed_dict(self) -> dict[Any, Any] | None:
-        return self._init_feed_dict
-
-    @property
-    def ready_op(self) -> Any:
-        return self._ready_op
-
-    @property
-    def ready_for_local_init_op(self) -> Any:
-        return self._ready_for_local_init_op
-
-    @property
-    def summary_writer(self) -> Any:
-        return self._summary_writer
-
-    @property
-    def summary_op(self) -> Any:
-        return self._summary_op
-
-    @property
-    def save_summaries_secs(self) -> float | None:
-        return self._save_summaries_secs
-
-    @property
-    def global_step(self) -> Any:
-        return self._global_step
-
-    @property
-    def saver(self) -> Any:
-        return self._saver
-
-    @property
-    def save_model_secs(self) -> float | None:
-        return self._save_model_secs
+    is_chief: bool = read_only("is_chief")
+    session_manager: SessionManager = read_only("session_manager")
+    coord: Coordinator = read_only("coord")
+    init_op: Any = read_only("init_op")
+    init_feed_dict: dict[Any, Any] | None = read_only("init_feed_dict")
+    ready_op: Any = read_only("ready_op")
+    ready_for_local_init_op: Any = read_only("ready_for_local_init_op")
+    summary_writer: Any = read_only("summary_writer")
+    summary_op: Any = read_only("summary_op")
+    save_summaries_secs: float | None = read_only("save_summaries_secs")
+    global_step: Any = read_only("global_step")
+    saver: Any = read_only("saver")
+    save_model_secs: float | None = read_only("save_model_secs")
 
     @property
     def save_path(self) -> str | None:

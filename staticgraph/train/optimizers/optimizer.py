@@ -27,6 +27,8 @@ from staticgraph.state.scopes import variable_scope
 from staticgraph.state.variable_lists import trainable_variables
 from staticgraph.state.variables import Variable
 
+__all__ = ["Optimizer"]
+
 Gradient = Tensor | IndexedSlices
 
 

@@ -10,27 +10,26 @@ give. Keys that bring a greater number scale down what is there. In the end, res
 
 from __future__ import annotations
 
-from staticgraph.compiler.codegen.cuda.attention.form import SCORES, AttentionForm
 from staticgraph.compiler.codegen.cuda.attention.parts import Blocks, Lines, each_pack
-from staticgraph.compiler.codegen.cuda.attention.softmax import Softmax
-from staticgraph.compiler.codegen.cuda.attention.tile import AttentionTile
 from staticgraph.compiler.codegen.cuda.expr import CudaWriter
 from staticgraph.compiler.codegen.cuda.function import FunctionCall
-from staticgraph.compiler.codegen.cuda.limits import WARP
-from staticgraph.compiler.codegen.cuda.products.block import steps
 from staticgraph.compiler.codegen.cuda.products.epilogue import indented
+from staticgraph.compiler.codegen.cuda.products.tiles import steps
 from staticgraph.compiler.codegen.cuda.scalar import constant
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.kernel.expr import Load, identity
+from staticgraph.compiler.kernel.schedule_gpu.attention.attention import OnlineAttention
+from staticgraph.compiler.kernel.schedule_gpu.attention.form import SCORES
+from staticgraph.compiler.kernel.schedule_gpu.limits import WARP
 
 _LEAST = constant(identity("maximum", float32).value, float32)
 
 
-def online(form: AttentionForm, softmax: Softmax, tile: AttentionTile) -> FunctionCall:
-    """The function."""
-    blocks = Blocks(form, tile)
+def online(made: OnlineAttention) -> FunctionCall:
+    """The function of a schedule."""
+    blocks, form, tile = Blocks(made), made.form, made.tile
     product, shape, right, work = blocks.second(rounded=False, first="first_key")
-    values, packs, queries, keys = blocks.axis.values, work.packs, tile.queries, form.keys.extent
+    values, packs, queries, keys = blocks.values, work.packs, tile.queries, form.keys.extent
     along = form.along(product)
     scaled = f"for (int j = 0; j < {packs.width}; j++) {packs.acc}"
     multiply = [
@@ -53,7 +52,7 @@ def online(form: AttentionForm, softmax: Softmax, tile: AttentionTile) -> Functi
         f"for (int32_t first_key = 0; first_key < {keys}; first_key += {tile.first.columns}) {{",
         *_scope("const int32_t first_column = first_key;", *blocks.scores("first_key")),
         "  __syncthreads();",
-        *_scope(*_rows(blocks, softmax)),
+        *_scope(*_rows(made)),
         "  __syncthreads();",
         *_scope("const int32_t first_column = 0;", *multiply),
         "}",
@@ -61,18 +60,18 @@ def online(form: AttentionForm, softmax: Softmax, tile: AttentionTile) -> Functi
         *each_pack(work, ["#pragma unroll", f"{scaled} /= total[{packs.row}];"]),
         *work.after(product, along, shape, values),
     ]
-    return blocks.function("online_attention", lines)
+    return blocks.function(lines)
 
 
 def _scope(*lines: str) -> Lines:
     return ["  {", *indented(indented(lines)), "  }"]
 
 
-def _rows(blocks: Blocks, softmax: Softmax) -> Lines:
+def _rows(made: OnlineAttention) -> Lines:
     """Statements that make weights of the scores in shared memory, and scales for what is there already; a
     warp does a row.
     """
-    form, tile = blocks.form, blocks.tile
+    form, tile, softmax = made.form, made.tile, made.softmax
     columns, queries, keys = tile.first.columns, form.query.extent, form.keys.extent
     count = columns // WARP
 
@@ -85,7 +84,7 @@ def _rows(blocks: Blocks, softmax: Softmax) -> Lines:
 
     writer = CudaWriter(form.buffers, score)
     for index in form.batch.indices:
-        writer.bind_index(index, blocks.axis.values[index])
+        writer.bind_index(index, made.blocks.values[index])
     writer.line(f"const int lane = threadIdx.x % {WARP};")
     writer.line("#pragma unroll 1")
     step = tile.first.threads // WARP

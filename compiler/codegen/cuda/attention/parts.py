@@ -7,21 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from staticgraph.compiler.codegen.cuda.attention.form import SCORES, WEIGHTS, AttentionForm
-from staticgraph.compiler.codegen.cuda.attention.tile import AttentionTile, operands
-from staticgraph.compiler.codegen.cuda.function import FunctionCall, call
-from staticgraph.compiler.codegen.cuda.products.axes import Axis
-from staticgraph.compiler.codegen.cuda.products.block import steps
+from staticgraph.compiler.codegen.cuda.function import FunctionCall, call_of, parameters
+from staticgraph.compiler.codegen.cuda.places import split_count
 from staticgraph.compiler.codegen.cuda.products.epilogue import indented
 from staticgraph.compiler.codegen.cuda.products.inner import InnerLoop, inner
 from staticgraph.compiler.codegen.cuda.products.operand import Operand
-from staticgraph.compiler.codegen.cuda.products.shape import Shape
-from staticgraph.compiler.codegen.cuda.vectors import parameters
+from staticgraph.compiler.codegen.cuda.products.tiles import printable, steps
 from staticgraph.compiler.kernel.contraction import Contraction
-from staticgraph.compiler.kernel.expr import Index
+from staticgraph.compiler.kernel.schedule_gpu.attention.attention import IN_SHARED, AttentionSchedule
+from staticgraph.compiler.kernel.schedule_gpu.attention.form import SCORES
+from staticgraph.compiler.kernel.schedule_gpu.attention.tile import operands
+from staticgraph.compiler.kernel.schedule_gpu.products.axes import Values
+from staticgraph.compiler.kernel.schedule_gpu.products.shape import Shape
 from staticgraph.compiler.support.dataclass import dataclass
 
-IN_SHARED = (SCORES, WEIGHTS)  # in the same place: a weight replaces its score
 Lines = list[str]
 
 
@@ -57,55 +56,48 @@ class KeptTile:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """The blocks of threads: one for each of a batch and each tile of queries."""
+    """The blocks of threads of a schedule."""
 
-    form: AttentionForm
-    tile: AttentionTile
-
-    @property
-    def axis(self) -> Axis:
-        """Their number."""
-        return Axis("block", (*self.form.batch.indices, self._tiles))
+    made: AttentionSchedule
 
     @property
-    def _tiles(self) -> Index:
-        return Index("tiles of queries", -(-self.form.query.extent // self.tile.queries))
+    def values(self) -> Values:
+        """The texts of the place in the batch, and of the number of the tile."""
+        return self.made.blocks.values
 
     @property
     def batch(self) -> str:
         """The text of the number of the present place in the batch."""
         text = "0"
-        for index in self.form.batch.indices:
-            value = self.axis.values[index]
+        for index in self.made.form.batch.indices:
+            value = self.values[index]
             text = value if text == "0" else f"({text} * {index.extent} + {value})"
         return text
 
-    def function(self, kind: str, lines: Lines, written: Set[str] = frozenset()) -> FunctionCall:
+    def function(self, lines: Lines, written: Set[str] = frozenset()) -> FunctionCall:
         """The call of a function that does `lines` in each block, by which rows have `written` buffers."""
-        form, tile, axis = self.form, self.tile, self.axis
-        text = "\n".join([
+        made, form, tile = self.made, self.made.form, self.made.tile
+        begin = [
             f"SG_SHARED(float, {SCORES}, {tile.scores});",
             f"SG_SHARED(float, pool, {tile.pool});",
-            *axis.split("blockIdx.x"),
-            f"const int32_t first_row = {axis.values[self._tiles]} * {tile.queries};",
-            *lines,
-        ])  # fmt: skip
+            *split_count(made.blocks, "blockIdx.x"),
+            f"const int32_t first_row = {self.values[made.tiles]} * {tile.queries};",
+        ]
+        text = "\n".join([*begin, *lines])
         if form.second is not None:
             written |= {x.buffer for x in form.second.targets}
         buffers = {name: b for name, b in form.buffers.items() if name not in IN_SHARED}
-        return call(
-            kind, parameters(buffers, written, text), text, (axis.extent, 1, 1),
-            (tile.first.threads, 1, 1), meets=True, blocks_per_core=1,
-        )  # fmt: skip
+        return call_of(made, parameters(buffers, written, text), text)
 
     def scores(self, origin: str) -> Lines:
         """Statements for the scores of the keys from `first_column` on, as many as a tile has. That of the
         key `origin` comes first in shared memory.
         """
-        form, tile, shape, keys = self.form, self.tile, self.tile.first, self.form.keys.extent
-        left, right = operands(form, form.first, shape)
+        form, tile = self.made.form, self.made.tile
+        shape, keys = tile.first, form.keys.extent
+        left, right = map(printable, operands(form, form.first, shape))
         work = inner(form.along(form.first), left, right)
-        packs, values = work.packs, self.axis.values
+        packs, values = work.packs, self.values
         put = [
             "#pragma unroll",
             f"for (int j = 0; j < {packs.width}; j++)",
@@ -128,9 +120,9 @@ class Blocks:
         """The second product, its shape, its right operand, and what threads do. `rounded`: weights have no
         more bits than tensor cores take. `first`: the key whose weight comes first in shared memory.
         """
-        form, tile = self.form, self.tile
+        form, tile = self.made.form, self.made.tile
         assert form.second is not None and tile.second is not None
-        _, right = operands(form, form.second, tile.second)
+        right = printable(operands(form, form.second, tile.second)[1])
         left = KeptTile(tile.second, tile.pitch, tile.second.tensor and not rounded, first)
         return form.second, tile.second, right, inner(form.along(form.second), left, right)
 

@@ -9,28 +9,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from staticgraph.compiler.codegen.cuda.attention.form import SCORES, WEIGHTS, AttentionForm
-from staticgraph.compiler.codegen.cuda.attention.parts import IN_SHARED, Blocks, for_columns
-from staticgraph.compiler.codegen.cuda.attention.tile import AttentionTile
-from staticgraph.compiler.codegen.cuda.expr import CudaWriter
+from staticgraph.compiler.codegen.cuda.attention.parts import Blocks, for_columns
+from staticgraph.compiler.codegen.cuda.expr import CudaWriter, counter
 from staticgraph.compiler.codegen.cuda.function import FunctionCall
-from staticgraph.compiler.codegen.cuda.limits import WARP
-from staticgraph.compiler.codegen.cuda.products.block import steps
 from staticgraph.compiler.codegen.cuda.products.epilogue import indented
-from staticgraph.compiler.codegen.cuda.rows.group import Sharing, stmts_of
-from staticgraph.compiler.codegen.cuda.rows.program import RowProgram, Sweep
+from staticgraph.compiler.codegen.cuda.products.tiles import steps
 from staticgraph.compiler.codegen.cuda.rows.rows import RowWriter
-from staticgraph.compiler.codegen.cuda.strides import accessed, counter
-from staticgraph.compiler.graph.dtypes import int64
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, substitute
-from staticgraph.compiler.kernel.index import linear, simplify_index
+from staticgraph.compiler.kernel.expr import Load
+from staticgraph.compiler.kernel.schedule_gpu.attention.attention import IN_SHARED, WholeAttention, column
+from staticgraph.compiler.kernel.schedule_gpu.attention.form import SCORES, WEIGHTS
+from staticgraph.compiler.kernel.schedule_gpu.limits import WARP
+from staticgraph.compiler.kernel.schedule_gpu.rows.group import stmts_of
+from staticgraph.compiler.kernel.schedule_gpu.rows.program import Sweep
+from staticgraph.compiler.kernel.schedule_gpu.strides import accessed
 from staticgraph.compiler.kernel.stmt import Store
 
 
-def whole(form: AttentionForm, program: RowProgram, sharing: Sharing, tile: AttentionTile) -> FunctionCall:
-    """The function. `program` is what is done to rows."""
-    blocks, keys = Blocks(form, tile), form.keys.extent
-    rows = _Rows(program, sharing, blocks)
+def whole(made: WholeAttention) -> FunctionCall:
+    """The function of a schedule."""
+    blocks, form, tile, keys = Blocks(made), made.form, made.tile, made.form.keys.extent
+    rows = _Rows(made)
     rows.rows()
     beyond = tile.pitch - keys
     lines = [
@@ -45,21 +43,21 @@ def whole(form: AttentionForm, program: RowProgram, sharing: Sharing, tile: Atte
     ]
     if form.second is not None:
         lines += _results(blocks)
-    stmts = [s for item in program.items for s in stmts_of(item)]
-    return blocks.function("attention", lines, {s.buffer for s in accessed(stmts) if isinstance(s, Store)})
+    stmts = [s for item in made.program.items for s in stmts_of(item)]
+    return blocks.function(lines, {s.buffer for s in accessed(stmts) if isinstance(s, Store)})
 
 
 def _results(blocks: Blocks) -> list[str]:
     """Statements for the second product, from the weights that are there."""
-    product, shape, right, work = blocks.second(rounded=blocks.form.buffers[WEIGHTS].dtype.size == 2)
-    values = blocks.axis.values
+    form, values = blocks.made.form, blocks.values
+    product, shape, right, work = blocks.second(rounded=form.buffers[WEIGHTS].dtype.size == 2)
     body = [
         "float* right_kept = pool;",
         *right.start("first_column", values),
         *work.before,
         *steps([right], work, shape.depth, "0", str(product.depth)),
         "__syncthreads();",
-        *work.after(product, blocks.form.along(product), shape, values),
+        *work.after(product, form.along(product), shape, values),
     ]
     return for_columns(product.lanes.extent, shape.columns, body)
 
@@ -67,9 +65,9 @@ def _results(blocks: Blocks) -> list[str]:
 class _Rows(RowWriter):
     """Writes what is done to rows that wait in shared memory."""
 
-    def __init__(self, program: RowProgram, sharing: Sharing, blocks: Blocks) -> None:
-        super().__init__(program, sharing, [])
-        self.blocks, self.tile = blocks, blocks.tile
+    def __init__(self, made: WholeAttention) -> None:
+        super().__init__(made.program, made.sharing, ())
+        self.made, self.tile = made, made.tile
 
     def rows(self) -> None:
         self.writer.line(f"const int lane = threadIdx.x % {WARP};")
@@ -90,40 +88,14 @@ class _Rows(RowWriter):
 
     @contextmanager
     def row(self) -> Iterator[None]:
-        writer, row, queries = self.writer, self.program.row, self.blocks.form.query.extent
+        writer, row, queries = self.writer, self.program.row, self.made.form.query.extent
         kind = counter(row.extent)
         writer.line("#pragma unroll 1")
         head = f"int line = threadIdx.x / {WARP}; line < {self.tile.queries}; line += {self.sharing.groups}"
         with writer.block(f"for ({head})"):
             if queries % self.tile.queries:
                 writer.line(f"if (first_row + line >= {queries}) break;")
-            writer.line(f"const {kind} row = {kind}({self.blocks.batch}) * {queries} + first_row + line;")
+            batch = Blocks(self.made).batch
+            writer.line(f"const {kind} row = {kind}({batch}) * {queries} + first_row + line;")
             writer.bind_index(row, "row")
             yield
-
-
-def column(place: Expr, row: Index) -> Expr:
-    """The column of a place in a buffer with all rows."""
-    return simplify_index(substitute(place, {row: Const(0, int64)}))
-
-
-def keeps_to_columns(program: RowProgram, keys: int) -> bool:
-    """True if threads access scores and weights only in their own column.
-
-    Furthermore, no score may be accessed after a weight has taken its place.
-    """
-    written = False
-    for item in program.items:
-        for access in accessed(stmts_of(item)):
-            if access.buffer not in IN_SHARED:
-                continue
-            if not isinstance(item, Sweep) or item.columns != keys:
-                return False
-            if linear(access.at[0]).stride(program.row) != keys:
-                return False
-            if column(access.at[0], program.row) is not item.column:
-                return False
-            if access.buffer == SCORES and written:
-                return False
-            written |= isinstance(access, Store)
-    return True

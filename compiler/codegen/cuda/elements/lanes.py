@@ -8,17 +8,11 @@ from staticgraph.compiler.codegen.cuda.expr import CudaWriter
 from staticgraph.compiler.codegen.cuda.function import C_TYPES
 from staticgraph.compiler.codegen.cuda.scalar import loaded, stored
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.kernel.expr import Expr, Load, substitute, walk
-from staticgraph.compiler.kernel.index import offset, simplify_index
+from staticgraph.compiler.kernel.expr import Expr, Load
+from staticgraph.compiler.kernel.schedule_gpu.strides import in_line, lane_loads, replaced
 from staticgraph.compiler.kernel.stmt import Store
 
 Table = dict[Expr, Expr]
-
-
-def replaced(store: Store, table: Table) -> Store:
-    """A store with other expressions for some, such as indices."""
-    at = tuple(simplify_index(substitute(a, table)) for a in store.at)
-    return Store(store.buffer, at, simplify_index(substitute(store.value, table)))
 
 
 class Lanes:
@@ -27,17 +21,13 @@ class Lanes:
     def __init__(self, writer: CudaWriter, stores: Sequence[Store], tables: Sequence[Table]) -> None:
         self.writer, self.count = writer, len(tables)
         self.stores = [[replaced(s, table) for table in tables] for s in stores]
-        self.loads: dict[Load, list[Load]] = {}  # by what it is in `stores`
-        for load in walk(*(s.value for s in stores)):
-            if isinstance(load, Load):
-                found = [simplify_index(substitute(load, table)) for table in tables]
-                self.loads[load] = [e for e in found if isinstance(e, Load)]
+        self.loads = lane_loads(stores, tables)  # by what each is in `stores`
 
     def load(self, besides: Container[Load] = ()) -> None:
         """Read what lies side by side in one go, but for what has been read."""
         writer = self.writer
         for load, found in self.loads.items():
-            if self.count == 1 or load in besides or not self.in_line(found[0].buffer, [e.at for e in found]):
+            if load in besides or not self._in_line(found):
                 continue
             name = writer.name(load.buffer)
             writer.line(f"const {self.kind(load.dtype)} {name} = {self.read(found[0])};")
@@ -62,7 +52,7 @@ class Lanes:
             buffer, dtype = stores[0].buffer, stores[0].value.dtype
             elements = [stored(dtype, writer.wide(s.value)) for s in stores]
             places = [writer.place(buffer, s.at) for s in stores]
-            if self.count > 1 and self.in_line(buffer, [s.at for s in stores]):
+            if self._in_line(stores):
                 kind = self.kind(dtype)
                 together = f"{kind}{{{{{', '.join(elements)}}}}}"
                 yield f"*reinterpret_cast<{kind}*>({buffer} + {places[0]}) = {together};"
@@ -74,12 +64,5 @@ class Lanes:
         """The type of a vector in memory."""
         return f"Vector<{C_TYPES[dtype.name]}, {self.count}>"
 
-    def in_line(self, buffer: str, places: Sequence[tuple[Expr, ...]]) -> bool:
-        """True if elements form a vector of memory: contiguous, and starting at a multiple of its length."""
-        forms = [offset(self.writer.buffers[buffer], at) for at in places]
-        first = forms[0]
-        together = all(
-            form.terms == first.terms and form.constant == first.constant + lane
-            for lane, form in enumerate(forms)
-        )
-        return together and all(f % self.count == 0 for f in (*first.terms.values(), first.constant))
+    def _in_line(self, found: Sequence[Load] | Sequence[Store]) -> bool:
+        return self.count > 1 and in_line(self.writer.buffers[found[0].buffer], [e.at for e in found])

@@ -1,4 +1,4 @@
-"""Functions for stores of which each element is computed by itself, as `schedule` divides them.
+"""Functions for stores of which each element is computed by itself, as their schedule divides them.
 
 Each operand is read in one go where its elements lie side by side, or once where they are the same, and what
 neighbours share, such as a block of random bits, is computed once. All that follows from simplifying the
@@ -7,48 +7,35 @@ positions `vector * 4 + 0`, `vector * 4 + 1` and so on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 
 from staticgraph.compiler.codegen.cuda.elements.lanes import Lanes
-from staticgraph.compiler.codegen.cuda.elements.schedule import PointwisePart, PointwiseSchedule, schedule
-from staticgraph.compiler.codegen.cuda.elements.transposed import transposed
-from staticgraph.compiler.codegen.cuda.elements.turned import TransposePlan
-from staticgraph.compiler.codegen.cuda.expr import CudaWriter, index_type
-from staticgraph.compiler.codegen.cuda.function import FunctionCall, Parameter, call
-from staticgraph.compiler.codegen.cuda.limits import THREADS
+from staticgraph.compiler.codegen.cuda.expr import CudaWriter, counter
+from staticgraph.compiler.codegen.cuda.function import FunctionCall, call_of, parameters
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.index import simplify_index
-from staticgraph.compiler.kernel.lower_reductions import Nest
-from staticgraph.compiler.kernel.stmt import Buffer
+from staticgraph.compiler.kernel.schedule_gpu.elements.pointwise import PointwisePart, PointwiseSchedule
+from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS
 
 
-def pointwise(nests: Sequence[Nest], buffers: Mapping[str, Buffer]) -> list[FunctionCall]:
-    """Calls that do the nests, one after the other or several at once. There is no `Reduce` in them."""
-    return [
-        transposed(made, buffers) if isinstance(made, TransposePlan) else _call(made, buffers)
-        for made in schedule(nests, buffers)
-    ]
-
-
-def _call(made: PointwiseSchedule, buffers: Mapping[str, Buffer]) -> FunctionCall:
-    writer, parts = CudaWriter(buffers), made.parts
+def pointwise(made: PointwiseSchedule) -> FunctionCall:
+    """The function of a schedule."""
+    writer, parts = CudaWriter(made.buffers), made.parts
     for number, (part, first) in enumerate(made.ranges):
         head = "else" if number else ""
         if number < len(parts) - 1:
             head += f" if (blockIdx.x < {first + part.blocks})"
         with writer.block(head) if len(parts) > 1 else nullcontext():
             _write(writer, part, f"(blockIdx.x - {first})" if first else "blockIdx.x")
-    used = set[str]().union(*(p.uses for p in parts))
     written = set[str]().union(*(p.writes for p in parts))
-    parameters = [Parameter(name, b.dtype, name in written) for name, b in buffers.items() if name in used]
-    return call("pointwise", parameters, writer.text, (made.blocks, 1, 1), (THREADS, 1, 1))
+    return call_of(made, parameters(made.buffers, written, made.uses), writer.text)
 
 
 def _write(writer: CudaWriter, part: PointwisePart, block: str) -> None:
     """Write the code of the blocks of a part; `block` is the number of the block, from 0 for the first."""
     vectors, lanes, each = part.vectors, part.lanes, part.vectors_of_a_thread
-    kind = index_type(Index("thread", part.blocks * each * THREADS))
+    kind = counter(part.blocks * each * THREADS)
     writer.line(f"const {kind} vector = {kind}({block}) * {each * THREADS} + threadIdx.x;")
     near, far = Index("near", vectors), Index("far", vectors)
     if each == 2:

@@ -13,39 +13,32 @@ thread asks for all of its elements before it waits for one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 
-from staticgraph.compiler.codegen.cuda.elements.lanes import Lanes, Table
-from staticgraph.compiler.codegen.cuda.elements.turned import TransposePlan
+from staticgraph.compiler.codegen.cuda.elements.lanes import Lanes
 from staticgraph.compiler.codegen.cuda.expr import CudaWriter
-from staticgraph.compiler.codegen.cuda.function import C_TYPES, FunctionCall, Parameter, call
-from staticgraph.compiler.codegen.cuda.limits import THREADS
-from staticgraph.compiler.codegen.cuda.strides import accessed
+from staticgraph.compiler.codegen.cuda.function import C_TYPES, FunctionCall, call_of, parameters
+from staticgraph.compiler.codegen.cuda.places import split_count
 from staticgraph.compiler.kernel.expr import Index, Load, substitute
-from staticgraph.compiler.kernel.index import offset
-from staticgraph.compiler.kernel.stmt import Buffer
-
-_EARLY = 128  # bytes of other operands that a thread reads before the barrier
-_BLOCKS = 4  # that fit a multiprocessor: with several tiles, NVIDIA's compiler spills to have more of them
+from staticgraph.compiler.kernel.schedule_gpu.elements.transpose import TransposeSchedule
+from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS
 
 
-def transposed(plan: TransposePlan, buffers: Mapping[str, Buffer]) -> FunctionCall:
-    """The call that does a plan."""
-    return _TransposeFunction(plan, buffers).call()
+def transposed(plan: TransposeSchedule) -> FunctionCall:
+    """The function of a schedule."""
+    return _TransposeFunction(plan).call()
 
 
 class _TransposeFunction:
-    """Writes the function that does a plan."""
+    """Writes the function."""
 
-    def __init__(self, plan: TransposePlan, buffers: Mapping[str, Buffer]) -> None:
-        self.plan, self.buffers = plan, buffers
-        self.writer = writer = CudaWriter(buffers)
+    def __init__(self, plan: TransposeSchedule) -> None:
+        self.plan, self.pack = plan, plan.pack
+        self.writer = writer = CudaWriter(plan.buffers)
         self.read = {x: writer.name(x.buffer) for x in plan.turned}  # the squares of a thread, in registers
         self.kept = {x: writer.name("tile") for x in plan.turned}
-        self.pack = Index("pack", plan.along.extent // plan.width)
-        tables: list[Table] = [{plan.along: self.pack * plan.width + lane} for lane in range(plan.width)]
-        self.lanes = Lanes(writer, plan.stores, tables)
+        self.lanes = Lanes(writer, plan.stores, plan.tables)
 
     def call(self) -> FunctionCall:
         """The call of it."""
@@ -55,20 +48,15 @@ class _TransposeFunction:
         self.keep_squares()
         self.writer.line("__syncthreads();")
         self.store(early)
-        plan = self.plan
-        written = {s.buffer for s in plan.stores}
-        used = {a.buffer for a in accessed(plan.stores)}
-        parameters = [Parameter(n, b.dtype, n in written) for n, b in self.buffers.items() if n in used]
-        grid, block = (plan.blocks, 1, 1), (THREADS, 1, 1)
-        fewest = _BLOCKS if len(plan.turned) > 1 else None
-        return call("transposed", parameters, self.writer.text, grid, block, True, fewest)
+        written = {s.buffer for s in self.plan.stores}
+        return call_of(self.plan, parameters(self.plan.buffers, written, self.plan.uses), self.writer.text)
 
     def find_tile(self) -> None:
         """Which tile of which matrix the block does: blocks next to each other write along."""
         plan, line = self.plan, self.writer.line
         line(f"const int tile = int(blockIdx.x % {plan.of_matrix}u);")
         line(f"const int high = tile / {plan.tiles[1]}, wide = tile % {plan.tiles[1]};")
-        for text in plan.batch.split(f"(blockIdx.x / {plan.of_matrix}u)"):
+        for text in split_count(plan.batch, f"(blockIdx.x / {plan.of_matrix}u)"):
             line(text)
         for index, name in plan.batch.values.items():
             self.writer.bind_index(index, name)
@@ -78,7 +66,7 @@ class _TransposeFunction:
         plan, writer = self.plan, self.writer
         pack = Index("pack", plan.across.extent // plan.width)
         for load, name in self.read.items():
-            writer.line(f"{self.lanes.kind(load.dtype)} {name}[{self.squares}][{plan.width}] = {{}};")
+            writer.line(f"{self.lanes.kind(load.dtype)} {name}[{plan.squares}][{plan.width}] = {{}};")
         with self.each_square():
             writer.line(f"const int pack = high * {plan.lines} + line;")
             writer.line("#pragma unroll")
@@ -114,14 +102,9 @@ class _TransposeFunction:
     def read_early(self) -> dict[Load, str]:
         """Each thread reads its vectors of other operands, as far as there is room for them."""
         plan, writer, lanes = self.plan, self.writer, self.lanes
-        early: dict[Load, str] = {}
-        left = _EARLY
-        for load, found in lanes.loads.items():
-            bytes_ = self.vectors * plan.width * load.dtype.size
-            if load not in self.read and bytes_ <= left and self.moves_along(found):
-                early[load], left = writer.name(load.buffer), left - bytes_
+        early = {load: writer.name(load.buffer) for load in plan.early}
         for load, name in early.items():
-            writer.line(f"{lanes.kind(load.dtype)} {name}[{self.vectors}];")
+            writer.line(f"{lanes.kind(load.dtype)} {name}[{plan.vectors}];")
         if early:
             with self.each_vector():
                 for load, name in early.items():
@@ -144,28 +127,12 @@ class _TransposeFunction:
             for line in list(lanes.stored()):
                 writer.line(line)
 
-    def moves_along(self, found: Sequence[Load]) -> bool:
-        """True if the loads form a vector, and the vector moves with the vector of results."""
-        form = offset(self.buffers[found[0].buffer], found[0].at)
-        moves = self.pack in form.terms and all(isinstance(term, Index) for term in form.terms)
-        return moves and self.lanes.in_line(found[0].buffer, [e.at for e in found])
-
-    @property
-    def squares(self) -> int:
-        """Maximum number of squares per thread."""
-        return -(-self.plan.lines * self.plan.columns // THREADS)
-
-    @property
-    def vectors(self) -> int:
-        """Maximum number of vectors per thread, for each result."""
-        return -(-self.plan.high * self.plan.columns // THREADS)
-
     @contextmanager
     def each_square(self) -> Iterator[None]:
         """For each square of a thread, number `turn`: it is in the tile the square of this `line`, which
         counts squares across, and this `column`.
         """
-        with self.each(self.squares, ("line", self.plan.lines), ("column", self.plan.columns)):
+        with self.each(self.plan.squares, ("line", self.plan.lines), ("column", self.plan.columns)):
             yield
 
     @contextmanager
@@ -174,7 +141,7 @@ class _TransposeFunction:
         vector of this `line`, which counts elements across, and this `column`.
         """
         plan, writer = self.plan, self.writer
-        with self.each(self.vectors, ("column", plan.columns), ("line", plan.high)):
+        with self.each(plan.vectors, ("column", plan.columns), ("line", plan.high)):
             writer.line(f"const int row = high * {plan.high} + line;")
             writer.line(f"const int pack = wide * {plan.columns} + column;")
             edges = ("row", plan.across.extent, plan.high), ("pack", self.pack.extent, plan.columns)

@@ -1,105 +1,52 @@
-"""Products without tiles: a thread for a few results, or a warp for each.
-
-For products whose operands are used once or a few times, such as those of a matrix and a vector or the
-convolution of each channel with a filter of its own: memory is what takes the time. A warp shares a sum whose
-elements are neighbours in memory; otherwise neighbouring threads have neighbouring results.
-"""
+"""Functions for products without tiles."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from staticgraph.compiler.codegen.cuda.function import C_TYPES, FunctionCall, call
-from staticgraph.compiler.codegen.cuda.limits import THREADS, WARP
+from staticgraph.compiler.codegen.cuda.function import C_TYPES, FunctionCall
+from staticgraph.compiler.codegen.cuda.places import integer, place, split_count
 from staticgraph.compiler.codegen.cuda.prelude import combiner, register_type
-from staticgraph.compiler.codegen.cuda.products.axes import Axis, Values, in_packs, integer, is_wide, place
-from staticgraph.compiler.codegen.cuda.products.epilogue import epilogue, indented, pack_width, parameters
+from staticgraph.compiler.codegen.cuda.products.epilogue import epilogue, indented, product_call
 from staticgraph.compiler.codegen.cuda.scalar import loaded
 from staticgraph.compiler.kernel.contraction import Contraction, Limit
 from staticgraph.compiler.kernel.expr import Index
-from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.kernel.schedule_gpu.limits import WARP
+from staticgraph.compiler.kernel.schedule_gpu.products.axes import Axis, Values, is_wide
+from staticgraph.compiler.kernel.schedule_gpu.products.direct import DirectSchedule, Slices
 
 _WRITTEN_OUT = 32  # products in the text
 _COUNTED = 2**30  # values of an index of which a loop counts fewer in 32 bits
 _NAMES = ("left", "right")
 
 
-@dataclass(frozen=True, slots=True)
-class Slices:
-    """A sum cut along `index`: slice `number` has `length` values of it, the last one those that are left."""
-
-    index: Index
-    number: Index
-    length: int
-
-
-def outputs_of(c: Contraction) -> Axis:
-    """All indices of the results as one count, neighbours in the first result next to each other."""
-    target = c.targets[0]
-    inside = [i for i in (*c.outer, c.rows, c.lanes) if i is not None]
-    return Axis("z", tuple(sorted(inside, key=lambda i: -abs(target.step(i)))))
-
-
-def shares_sums(c: Contraction) -> bool:
-    """True if the threads of a warp share a sum.
-
-    They do if, along the last index of the sum, the elements of at least one operand are contiguous and those
-    of the other one are contiguous or the same. The index must also be long enough for a warp.
-    """
-    if not c.k or c.k[-1].extent < WARP:
-        return False
-    steps = [x.step(c.k[-1]) for x in (c.a, c.b)]
-    return sorted(steps) in ([0, 1], [1, 1])
-
-
-def threads(c: Contraction, outputs: Axis) -> int:
-    """Number of threads that work on a slice."""
-    return outputs.extent * WARP if shares_sums(c) else outputs.extent // _width(c, outputs.last)
-
-
-def direct(c: Contraction, outputs: Axis, slices: Sequence[Slices] = ()) -> FunctionCall:
-    """The call. The numbers of slices are indices of `outputs`."""
-    shared = shares_sums(c)
-    width = 1 if shared else _width(c, outputs.last)
-    per_block = THREADS // WARP if shared else THREADS * width
+def direct(made: DirectSchedule) -> FunctionCall:
+    """The function of a schedule."""
+    c, outputs, shared, width, per_block = made.product, made.outputs, made.shared, made.width, made.per_block
     kind = "uint64_t" if outputs.extent >= 2**31 else "uint32_t"
     thread = f"threadIdx.x / {WARP}" if shared else f"threadIdx.x * {width}"
     lines = [f"const {kind} result = {kind}(blockIdx.x) * {per_block} + {thread};"]
     if outputs.extent % per_block:
         lines.append(f"if (result >= {outputs.extent}u) return;")
-    lines += outputs.split("result")
+    lines += split_count(outputs, "result")
     for name, x in zip(_NAMES, (c.a, c.b), strict=True):
         wide = is_wide(c, x)
         lines.append(f"const {integer(wide)} {name}_at = {place(x, outputs.values, wide)};")
     lines.append(f"{register_type(c.dtype)} sums[{width}] = {{}};")
-    lines += _loops(c, outputs, slices, width)
+    lines += _loops(made)
     finish = epilogue(c, outputs.values, outputs.last, width, "sums[j]")
     if shared:
         lines.append(f"sums[0] = warp_reduce<{combiner('add', c.dtype)}>(sums[0]);")
         finish = [f"if (threadIdx.x % {WARP} == 0) {{", *indented(finish), "}"]
-    blocks = -(-outputs.extent // per_block)
-    return call(
-        "direct", parameters(c, c.a, c.b), "\n".join(lines + finish), (blocks, 1, 1), (THREADS, 1, 1),
-        meets=shared,
-    )  # fmt: skip
+    return product_call(made, lines + finish)
 
 
-def _width(c: Contraction, fastest: Index | None) -> int:
-    """Number of elements along an index that a thread loads at once from each operand."""
-    width = pack_width(fastest, 16 // max(c.dtype.size, c.a.dtype.size, c.b.dtype.size))
-    packed = all(in_packs(x, fastest, width, c.limits) or not x.step(fastest) for x in (c.a, c.b))
-    return width if packed and not any(x.place is fastest for x in c.limits) else 1
-
-
-def _loops(c: Contraction, outputs: Axis, slices: Sequence[Slices], width: int) -> list[str]:
+def _loops(made: DirectSchedule) -> list[str]:
     """Loops over the indices of the sum that add the products to `sums`."""
-    along, shared, written = Axis("k", c.k), shares_sums(c), 1
-    values = outputs.values | along.values
-    step = _width(c, along.last) if shared else 1
-    cut = {s.index: s for s in slices}
-    if along.last in cut and cut[along.last].length % step:
-        step = 1
-    body = _products(c, along, along.last if shared else outputs.last, step if shared else width, shared)
+    c, shared, step = made.product, made.shared, made.step
+    along, written = Axis("k", c.k), 1
+    values = made.outputs.values | along.values
+    cut = {s.index: s for s in made.slices}
+    fastest, width = (along.last, step) if shared else (made.outputs.last, made.width)
+    body = _products(c, along, fastest, width, shared)
     for n, index in reversed(list(enumerate(c.k))):
         innermost, name = n == len(c.k) - 1, along.values[index]
         before, first, last = _span(index, values, cut.get(index))

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from staticgraph.compiler.codegen.cuda.expr import CudaWriter
-from staticgraph.compiler.codegen.cuda.function import C_TYPES, Parameter
-from staticgraph.compiler.codegen.cuda.products.axes import Values, in_packs, integer, is_wide, place
+from staticgraph.compiler.codegen.cuda.function import C_TYPES, FunctionCall, call_of, parameters
+from staticgraph.compiler.codegen.cuda.places import integer, place
 from staticgraph.compiler.codegen.cuda.scalar import loaded, stored
 from staticgraph.compiler.kernel.contraction import Access, Contraction
-from staticgraph.compiler.kernel.cost import operation_cost
-from staticgraph.compiler.kernel.expr import Index, Scalar, walk
+from staticgraph.compiler.kernel.expr import Index
+from staticgraph.compiler.kernel.schedule_gpu.products.axes import Values, in_packs, is_wide
+from staticgraph.compiler.kernel.schedule_gpu.products.results import ProductSchedule
 
 
 def epilogue(c: Contraction, values: Values, fastest: Index | None, width: int, acc: str) -> list[str]:
@@ -45,23 +46,6 @@ def epilogue(c: Contraction, values: Values, fastest: Index | None, width: int, 
     return lines
 
 
-def operations(c: Contraction) -> float:
-    """About how many instructions the epilogue of one result is."""
-    return sum(operation_cost(e.op) for e in walk(*(s.value for s in c.stores)) if isinstance(e, Scalar))
-
-
-def pack_width(fastest: Index | None, most: int) -> int:
-    """Number of results in a pack along the fastest index: `most` if all packs are whole then, else 1."""
-    return most if fastest is not None and fastest.extent % most == 0 else 1
-
-
-def parameters(c: Contraction, *operands: Access) -> list[Parameter]:
-    """The buffers that a function reads or writes, in the order of the contraction."""
-    used = {x.buffer for x in (*operands, *c.loads.values(), *c.targets)}
-    written = {x.buffer for x in c.targets}
-    return [Parameter(name, b.dtype, name in written) for name, b in c.buffers.items() if name in used]
-
-
 def indented(lines: Iterable[str]) -> list[str]:
     """Lines further to the right."""
     return [f"  {line}" for line in lines]
@@ -90,3 +74,9 @@ def _write(name: str, x: Access, at: str, fastest: Index | None, width: int) -> 
         pack = f"Vector<{C_TYPES[x.dtype.name]}, {width}>"
         return [f"*reinterpret_cast<{pack}*>({x.buffer} + {at}) = {name};"]
     return [f"{x.buffer}[{at} + {j * x.step(fastest)}] = {name}.at[{j}];" for j in range(width)]
+
+
+def product_call(made: ProductSchedule, lines: Iterable[str]) -> FunctionCall:
+    """The call of a function that makes results of a contraction."""
+    written = {x.buffer for x in made.product.targets}
+    return call_of(made, parameters(made.product.buffers, written, made.uses), "\n".join(lines))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from staticgraph.compiler.codegen.cuda.products.axes import Axes, Values
-from staticgraph.compiler.codegen.cuda.products.epilogue import epilogue, indented, pack_width
+from staticgraph.compiler.codegen.cuda.places import split_count
+from staticgraph.compiler.codegen.cuda.products.epilogue import epilogue, indented
 from staticgraph.compiler.codegen.cuda.products.operand import Side
-from staticgraph.compiler.codegen.cuda.products.shape import Shape
 from staticgraph.compiler.kernel.contraction import Contraction
+from staticgraph.compiler.kernel.schedule_gpu.products.axes import Axes, Values, pack_width
+from staticgraph.compiler.kernel.schedule_gpu.products.shape import Shape
 from staticgraph.compiler.support.dataclass import dataclass
 
 _LINE = 8  # rows or columns that a warp's lanes have at once, and products of the sum
@@ -31,13 +32,13 @@ class InnerLoop:
         packs = self.packs
         values = {**values, **along.rows.values, **along.columns.values}
         pack = [
-            *along.columns.split("at_column"),
+            *split_count(along.columns, "at_column"),
             *epilogue(c, values, along.columns.last, packs.width, packs.acc),
         ]
         if along.columns.extent % shape.columns:
             pack = [f"if (at_column < {along.columns.extent}) {{", *indented(pack), "}"]
         row = [
-            *along.rows.split("at_row"),
+            *split_count(along.rows, "at_row"),
             "#pragma unroll",
             f"for (int g = 0; g < {packs.count}; g++) {{",
             f"  const int32_t at_column = first_column + {packs.column};",

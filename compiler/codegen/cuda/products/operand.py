@@ -1,8 +1,4 @@
-"""Tiles of an operand in shared memory, each for some steps of the sum.
-
-An element of an operand lies wherever the steps of its indices lead, so convolutions are products too.
-Elements of a window beyond an edge are 0.
-"""
+"""Operands in shared memory: text that brings their elements there, and reads them."""
 
 from __future__ import annotations
 
@@ -10,10 +6,10 @@ from abc import ABC, abstractmethod
 from typing import Protocol
 
 from staticgraph.compiler.codegen.cuda.prelude import register_type
-from staticgraph.compiler.codegen.cuda.products.axes import Axis, Values, in_packs, is_wide
-from staticgraph.compiler.codegen.cuda.products.shape import Shape
-from staticgraph.compiler.kernel.contraction import Access, Contraction, Limit
-from staticgraph.compiler.kernel.expr import Index
+from staticgraph.compiler.kernel.contraction import Limit
+from staticgraph.compiler.kernel.schedule_gpu.products.axes import Values
+from staticgraph.compiler.kernel.schedule_gpu.products.operand import OperandTile
+from staticgraph.compiler.kernel.schedule_gpu.products.shape import Shape
 from staticgraph.compiler.support.dataclass import dataclass
 
 
@@ -39,74 +35,13 @@ class Side(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Operand(ABC):
-    """One operand, by `name`, and its tiles of `extent` rows or columns: what is the same however threads
-    bring them to shared memory.
-    """
-
-    contraction: Contraction
-    shape: Shape
-    name: str
-    access: Access
-    axis: Axis  # rows or columns
-    sum: Axis
-    extent: int
-    limits: tuple[Limit, ...] = ()
+class Operand(OperandTile, ABC):
+    """Text for an operand: what is the same however threads bring it to shared memory."""
 
     @property
     def kind(self) -> str:
         """The type of elements in shared memory."""
         return register_type(self.contraction.dtype)
-
-    @property
-    def size(self) -> int:
-        """Bytes of an element in shared memory."""
-        return self.contraction.dtype.size
-
-    @property
-    def is_turned(self) -> bool:
-        """True if a line in shared memory is a row or column, with all elements of a step.
-
-        Tensor cores prefer this if threads read along the sum. Otherwise, a line holds the elements of all
-        rows or columns for one product.
-        """
-        return self.shape.tensor and self._along_sum
-
-    @property
-    def _pitch(self) -> int:
-        """Elements from a line in shared memory to the next, so that they lie in different banks."""
-        if self.is_turned:
-            return self.shape.depth + 4
-        return self.extent + (8 if self.shape.tensor else self._most)
-
-    @property
-    def elements(self) -> int:
-        """Of a tile in shared memory, which has room for several."""
-        return self._pitch * (self.extent if self.is_turned else self.shape.depth)
-
-    @property
-    def _most(self) -> int:
-        """Elements of 16 bytes."""
-        return 16 // self.size
-
-    @property
-    def _along_sum(self) -> bool:
-        """True if neighbouring threads read neighbouring elements along the sum."""
-        last, k = self.axis.last, self.sum.last
-        if last is None or k is None:
-            return last is None
-        here, there = abs(self.access.step(last)), abs(self.access.step(k))
-        return 0 < there < here
-
-    def _width(self, fastest: Index | None, most: int) -> int:
-        """Elements of a pack along the fastest index, of which a tile has `most`."""
-        width = min(self._most, most)
-        return width if in_packs(self.access, fastest, width, self.limits) else 1
-
-    @property
-    def _wide(self) -> bool:
-        """True if positions need 64 bits."""
-        return is_wide(self.contraction, self.access)
 
     def _edge(self, limit: Limit, values: Values) -> str:
         """The text of how far from the start of an edge the first of the sum is."""
@@ -119,7 +54,7 @@ class Operand(ABC):
         the step. In the text, `stage` says in which of the tiles.
         """
         line, at = (across, along) if self.is_turned else (along, across)
-        return f"{self.name}_kept + stage * {self.elements} + ({line}) * {self._pitch} + {at}"
+        return f"{self.name}_kept + stage * {self.elements} + ({line}) * {self.pitch} + {at}"
 
     def element(self, across: str, along: str) -> str:
         """The text of an element in shared memory."""

@@ -9,56 +9,41 @@ step before.
 from __future__ import annotations
 
 from staticgraph.compiler.codegen.cuda.function import C_TYPES
-from staticgraph.compiler.codegen.cuda.products.axes import Values, integer, place
+from staticgraph.compiler.codegen.cuda.places import integer, place, split_count
 from staticgraph.compiler.codegen.cuda.products.epilogue import indented
 from staticgraph.compiler.codegen.cuda.products.operand import Operand
 from staticgraph.compiler.graph.dtypes import float32
+from staticgraph.compiler.kernel.schedule_gpu.products.axes import Values
+from staticgraph.compiler.kernel.schedule_gpu.products.operand import StagedTile
 from staticgraph.compiler.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Staged(Operand):
-    """An operand that goes through registers."""
-
-    @property
-    def _of_pack(self) -> int:
-        """Elements of a pack."""
-        if self._along_sum:
-            return self._width(self.sum.last, self.shape.depth)
-        return self._width(self.axis.last, self.extent)
-
-    @property
-    def _packs(self) -> int:
-        """Packs of a tile."""
-        return self.extent * self.shape.depth // self._of_pack
-
-    @property
-    def _turns(self) -> int:
-        """Packs that a thread reads."""
-        return -(-self._packs // self.shape.threads)
+class Staged(StagedTile, Operand):
+    """Text for an operand that goes through registers."""
 
     @property
     def _starts(self) -> tuple[str, str]:
         """Texts of the start of a pack in a tile: along rows or columns, and along the sum."""
-        count = (self.shape.depth if self._along_sum else self.extent) // self._of_pack
+        count = (self.shape.depth if self.along_sum else self.extent) // self.of_pack
         fast, slow = f"pack % {count}", f"pack / {count}"
-        fast = fast if self._of_pack == 1 else f"({fast}) * {self._of_pack}"
-        return (slow, fast) if self._along_sum else (fast, slow)
+        fast = fast if self.of_pack == 1 else f"({fast}) * {self.of_pack}"
+        return (slow, fast) if self.along_sum else (fast, slow)
 
     def start(self, first: str, values: Values) -> list[str]:
         """Return statements that compute what all steps share: starts of packs, distances from edges."""
-        x, wide, name, turns = self.access, self._wide, self.name, self._turns
+        x, wide, name, turns = self.access, self.wide, self.name, self.reads
         across, _ = self._starts
         lines = [
             f"const {integer(wide)} {name}_start = {place(x, values, wide)};",
             f"{integer(wide)} {name}_at[{turns}];",
-            f"Vector<{self.kind}, {self._of_pack}> {name}_next[{turns}];",
+            f"Vector<{self.kind}, {self.of_pack}> {name}_next[{turns}];",
         ]
         body, inside = [f"const int32_t across = {first} + {across};"], "across"
         if self.axis.extent % self.extent:
             body.append(f"const int32_t inside = across < {self.axis.extent} ? across : 0;")
             inside = "inside"
-        body += self.axis.split(inside)
+        body += split_count(self.axis, inside)
         body.append(f"{name}_at[turn] = {place(x, self.axis.values, wide, f'{name}_start')};")
         for n, limit in enumerate(self.limits):
             lines.append(f"int32_t {name}_edge{n}[{turns}];")
@@ -68,13 +53,13 @@ class Staged(Operand):
     def fetch(self, last: str) -> list[str]:
         """Read the packs of the step that begins at `from`, of a sum that ends at `last`."""
         _, along = self._starts
-        body = [f"const int32_t at_sum = from + {along};", *self.sum.split("at_sum")]
+        body = [f"const int32_t at_sum = from + {along};", *split_count(self.sum, "at_sum")]
         tests = [f"at_sum < {last}"] if self.sum.extent % self.shape.depth else []
         for n, limit in enumerate(self.limits):
             edge = f"{self.name}_edge{n}[turn] + {self.sum.values[limit.k]} * {limit.step}"
             tests.append(f"uint32_t({edge}) < {limit.extent}u")
-        start = place(self.access, self.sum.values, self._wide, f"{self.name}_at[turn]")
-        read = [f"const {integer(self._wide)} at = {start};", *self._read()]
+        start = place(self.access, self.sum.values, self.wide, f"{self.name}_at[turn]")
+        read = [f"const {integer(self.wide)} at = {start};", *self._read()]
         if tests:
             zero = self._fill("0")
             read = [f"if ({' && '.join(tests)}) {{", *indented(read), "} else {", *indented(zero), "}"]
@@ -83,20 +68,20 @@ class Staged(Operand):
     def keep(self) -> list[str]:
         """Put the packs that were read into shared memory."""
         across, along = self._starts
-        n, pack = self._of_pack, f"{self.name}_next[turn]"
+        n, pack = self.of_pack, f"{self.name}_next[turn]"
         at = self.kept(across, along)
         if n == 1:
             body = [f"*({at}) = {pack}.at[0];"]
-        elif self._along_sum == self.is_turned:
+        elif self.along_sum == self.is_turned:
             body = [f"*reinterpret_cast<Vector<{self.kind}, {n}>*>({at}) = {pack};"]
         else:
-            line = f"({at})[j * {self._pitch}] = {pack}.at[j];"
+            line = f"({at})[j * {self.pitch}] = {pack}.at[j];"
             body = ["#pragma unroll", f"for (int j = 0; j < {n}; j++) {line}"]
         return self._each(body)
 
     def _read(self) -> list[str]:
         """Statements that read the pack which begins `at`."""
-        x, n = self.access, self._of_pack
+        x, n = self.access, self.of_pack
         memory = C_TYPES[x.dtype.name]
         pack = f"Vector<{memory}, {n}>"
         rounds = self.shape.tensor and x.dtype is float32
@@ -111,16 +96,16 @@ class Staged(Operand):
         """Statements that set the elements of a pack, number `j` to this value."""
         return [
             "#pragma unroll",
-            f"for (int j = 0; j < {self._of_pack}; j++) {self.name}_next[turn].at[j] = {value};",
+            f"for (int j = 0; j < {self.of_pack}; j++) {self.name}_next[turn].at[j] = {value};",
         ]
 
     def _each(self, body: list[str]) -> list[str]:
         """`body` for each pack of a thread, number `turn`, which is the `pack`-th of the tile."""
-        if self._packs < self.shape.threads:
-            body = [f"if (pack < {self._packs}) {{", *indented(body), "}"]
+        if self.packs < self.shape.threads:
+            body = [f"if (pack < {self.packs}) {{", *indented(body), "}"]
         return [
             "#pragma unroll",
-            f"for (int turn = 0; turn < {self._turns}; turn++) {{",
+            f"for (int turn = 0; turn < {self.reads}; turn++) {{",
             f"  const int32_t pack = int32_t(threadIdx.x) + turn * {self.shape.threads};",
             *indented(body),
             "}",

@@ -1,45 +1,16 @@
-"""The end of a function over rows: the sums over rows that its threads have taken become those of the block.
-
-Each thread has a number for each of its columns in registers. The warps of a block put theirs into shared
-memory, where there is room for that, and add them up in order; otherwise each warp writes its own.
-"""
+"""End of a function over rows: the sums over rows that its threads have taken become those of the block."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from staticgraph.compiler.codegen.cuda.expr import CudaWriter
-from staticgraph.compiler.codegen.cuda.limits import WARP
 from staticgraph.compiler.codegen.cuda.prelude import combiner, register_type
-from staticgraph.compiler.codegen.cuda.rows.group import Sharing
-from staticgraph.compiler.codegen.cuda.rows.program import Sweep
 from staticgraph.compiler.codegen.cuda.scalar import stored
-from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.support.dataclass import dataclass
-
-_POOL = 40 << 10  # bytes of shared memory for all sums
-
-
-@dataclass(frozen=True, slots=True)
-class RowPart:
-    """A local buffer in which a thread sums over its rows. The sums of blocks go to the buffer `total`, a row
-    from each.
-    """
-
-    buffer: str
-    combine: str
-    dtype: DType
-    size: int
-    total: str
-
-
-def part_rows(part: RowPart, parts: list[RowPart], sharing: Sharing) -> int:
-    """Return the number of rows of partial sums that all blocks write together."""
-    return sharing.blocks * (1 if _meet(part, parts, sharing) else sharing.warps)
-
-
-def _meet(part: RowPart, parts: list[RowPart], sharing: Sharing) -> bool:
-    """True if the block adds up the sums of its warps; otherwise each warp writes its own."""
-    room = sharing.warps * sum(p.size * max(p.dtype.size, 4) for p in parts)
-    return sharing.lanes > WARP or sharing.warps == 1 or part.size == 1 or room <= _POOL
+from staticgraph.compiler.kernel.schedule_gpu.limits import WARP
+from staticgraph.compiler.kernel.schedule_gpu.rows.group import Sharing
+from staticgraph.compiler.kernel.schedule_gpu.rows.parts import RowPart, meet
+from staticgraph.compiler.kernel.schedule_gpu.rows.program import Sweep
 
 
 def finish_number(writer: CudaWriter, part: RowPart, name: str, sharing: Sharing) -> None:
@@ -58,19 +29,19 @@ def finish_number(writer: CudaWriter, part: RowPart, name: str, sharing: Sharing
 
 
 def finish(
-    writer: CudaWriter, part: RowPart, array: str, sweep: Sweep, parts: list[RowPart], sharing: Sharing
+    writer: CudaWriter, part: RowPart, array: str, sweep: Sweep, parts: Sequence[RowPart], sharing: Sharing
 ) -> None:
     """Write a row of sums, of which each thread has those of its columns of `sweep` in `array`."""
     how, size, lanes, width = combiner(part.combine, part.dtype), part.size, sharing.lanes, sweep.width
     rounds = sharing.rounds(sweep)
-    meet, alone = _meet(part, parts, sharing), lanes > WARP or sharing.warps == 1
+    together, alone = meet(part, parts, sharing), lanes > WARP or sharing.warps == 1
     warp = "0" if alone else f"threadIdx.x / {WARP}"
     if lanes < WARP:
         writer.line("#pragma unroll")
         more = f"{array}[k] = stride_reduce<{how}, {lanes}>({array}[k]);"
         writer.line(f"for (int k = 0; k < {rounds * width}; ++k) {more}")
     element = f"{array}[k * {width} + v]"
-    if meet and not alone:
+    if together and not alone:
         pool = writer.name("pool")
         writer.line(f"SG_SHARED({register_type(part.dtype)}, {pool}, {sharing.warps * size});")
         target, start = pool, f"{warp} * {size}"
@@ -85,7 +56,7 @@ def finish(
         with writer.block(f"if (q < {sweep.vectors.extent}{only})"):
             writer.line("#pragma unroll")
             writer.line(f"for (int v = 0; v < {width}; ++v) {target}[{start} + q * {width} + v] = {element};")
-    if meet and not alone:
+    if together and not alone:
         writer.line("__syncthreads();")
         with writer.block(f"for (int c = threadIdx.x; c < {size}; c += {sharing.threads})"):
             writer.line(f"{register_type(part.dtype)} sum = {target}[c];")

@@ -10,40 +10,39 @@ added up by other functions, always in the same order.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from staticgraph.compiler.codegen.cuda.expr import CudaWriter
-from staticgraph.compiler.codegen.cuda.function import FunctionCall, Parameter, call
-from staticgraph.compiler.codegen.cuda.limits import WARP
+from staticgraph.compiler.codegen.cuda.expr import CudaWriter, counter
+from staticgraph.compiler.codegen.cuda.function import FunctionCall, Parameter, call_of, parameters
 from staticgraph.compiler.codegen.cuda.prelude import combiner, register_type
-from staticgraph.compiler.codegen.cuda.rows.group import Sharing, stmts_of
-from staticgraph.compiler.codegen.cuda.rows.parts import RowPart, finish, finish_number
-from staticgraph.compiler.codegen.cuda.rows.program import RowProgram, Sweep
+from staticgraph.compiler.codegen.cuda.rows.parts import finish, finish_number
 from staticgraph.compiler.codegen.cuda.scalar import constant, stored
-from staticgraph.compiler.codegen.cuda.strides import counter
-from staticgraph.compiler.codegen.cuda.vectors import parameters, reached, write_columns
+from staticgraph.compiler.codegen.cuda.vectors import write_columns
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, free_indices, identity, walk
+from staticgraph.compiler.kernel.expr import Const, Expr, Load, identity
+from staticgraph.compiler.kernel.schedule_gpu.limits import WARP
+from staticgraph.compiler.kernel.schedule_gpu.rows.by_row import RowSchedule
+from staticgraph.compiler.kernel.schedule_gpu.rows.group import Sharing, loads_ahead, of_row, stmts_of
+from staticgraph.compiler.kernel.schedule_gpu.rows.parts import RowPart
+from staticgraph.compiler.kernel.schedule_gpu.rows.program import RowProgram, Sweep
+from staticgraph.compiler.kernel.schedule_gpu.strides import reached
 from staticgraph.compiler.kernel.stmt import Let, Stmt, Store, Update, statements
 
-_OF_ROW = 4  # numbers of a row that are loaded first
-_AHEAD = 8  # vectors that a thread loads before it needs them, of a row that it does not keep
 
-
-def row_call(program: RowProgram, sharing: Sharing, parts: list[RowPart]) -> FunctionCall:
-    """The function that does `program`, and writes the sums of its `parts`."""
-    return RowWriter(program, sharing, parts).call()
+def rows(made: RowSchedule) -> FunctionCall:
+    """The function that does a program, and writes the sums of its parts."""
+    writer = RowWriter(made.program, made.sharing, made.parts)
+    arguments = writer.write()
+    return call_of(made, arguments, writer.writer.text)
 
 
 class RowWriter:
     """Writes the function of a program."""
 
-    def __init__(self, program: RowProgram, sharing: Sharing, parts: list[RowPart]) -> None:
+    def __init__(self, program: RowProgram, sharing: Sharing, parts: Sequence[RowPart]) -> None:
         self.program, self.sharing, self.parts = program, sharing, parts
-        self.uneven = sharing.lanes < WARP and program.row.extent % (WARP // sharing.lanes) != 0
-        self.once = program.row.extent <= sharing.blocks * sharing.groups
+        self.uneven, self.once = sharing.is_uneven(program), sharing.goes_once(program)
         self.condition = "if (live) " if self.uneven else ""
         self.arrays: dict[str, str] = {}  # registers with the columns of local buffers
         self.slots: dict[Expr, str] = {}  # and with those of what is kept
@@ -55,7 +54,8 @@ class RowWriter:
     def element(self, writer: CudaWriter, load: Load) -> str | None:
         return f"{self.arrays[load.buffer]}[{self.here}]" if load.buffer in self.arrays else None
 
-    def call(self) -> FunctionCall:
+    def write(self) -> list[Parameter]:
+        """Write the body of the function. Return its parameters."""
         writer, sharing, program = self.writer, self.sharing, self.program
         alone = sharing.lanes == sharing.threads
         writer.line(f"const int lane = threadIdx.x{'' if alone else f' % {sharing.lanes}'};")
@@ -71,31 +71,19 @@ class RowWriter:
         stmts = [s for item in program.items for s in statements(stmts_of(item))]
         written = {s.buffer for s in stmts if isinstance(s, Store)}
         arguments = parameters(program.buffers, written, writer.text)
-        arguments += [Parameter(p.total, p.dtype, written=True) for p in self.parts]
-        grid, block, most = (sharing.blocks, 1, 1), (sharing.threads, 1, 1), sharing.blocks_per_core
-        return call("rows", arguments, writer.text, grid, block, meets=True, blocks_per_core=most)
+        return arguments + [Parameter(p.total, p.dtype, written=True) for p in self.parts]
 
     def rows(self) -> None:
         """All rows of a thread."""
         self.declare()
         with self.row():
-            for load in self.of_row():
+            for load in of_row(self.program):
                 self.writer.value(load)
             for item in self.program.items:
                 if isinstance(item, Sweep):
                     self.sweep(item)
                 else:
                     self.statement(item)
-
-    def of_row(self) -> Iterator[Load]:
-        """Numbers that all columns share, such as labels: they are loaded while those of columns are."""
-        stmts = [s for item in self.program.items for s in stmts_of(item)]
-        stored = {s.buffer for s in statements(tuple(stmts)) if isinstance(s, Store)}
-        found = (e for e in reached(tuple(stmts)) if isinstance(e, Load) and e.buffer not in stored)
-        alone = (
-            e for e in found if not self.program.buffers[e.buffer].local and _of_row(e, self.program.row)
-        )
-        return itertools.islice(alone, _OF_ROW)
 
     def places(self, sweep: Sweep) -> dict[str, str]:
         """The buffers that lie elsewhere than in memory, by name: where the present column of a sweep is."""
@@ -179,7 +167,7 @@ class RowWriter:
         parts = set(reached(sweep.body, self.filled))
         known = self.filled & parts
         new = [e for e in self.sharing.kept if e in parts - known]
-        early = [e for e in self.early(sweep) if e not in new]
+        early = [e for e in self.sharing.early_loads(self.program, sweep, self.filled) if e not in new]
         new += early
         with self.vectors(sweep, bool(known or new or self.arrays)) as k:
             writer.bind_index(sweep.vectors, "q")
@@ -197,25 +185,13 @@ class RowWriter:
         writer.forget({step.local for step in sweep.steps})
         self.combine(sweep.steps)
 
-    def early(self, sweep: Sweep) -> list[Expr]:
-        """Return the cached loads to make in the first sweep over these columns, also for later sweeps.
-
-        Empty for any other sweep, and unless the sharing asks for early loads.
-        """
-        alike = [s for s in self.program.sweeps if s.columns == sweep.columns]
-        if sweep is not alike[0] or not self.sharing.early:
-            return []
-        there = {e for other in alike for e in reached(other.body)}
-        return [e for e in self.sharing.kept if isinstance(e, Load) and e in there - self.filled]
-
     @contextmanager
     def vectors(self, sweep: Sweep, registers: bool) -> Iterator[str]:
         """The loop over the vectors of a thread; yields the number of the vector."""
         writer, lanes, extent = self.writer, self.sharing.lanes, sweep.vectors.extent
         rounds = self.sharing.rounds(sweep)
         with ExitStack() as blocks:
-            streams = sum(isinstance(e, Load) for e in reached(sweep.body))
-            ahead = max(1, _AHEAD // max(streams, 2))
+            ahead = loads_ahead(sweep)
             if not registers and rounds > ahead:
                 writer.line(f"#pragma unroll {ahead}")
                 blocks.enter_context(writer.block(f"for (int q = lane; q < {extent}; q += {lanes})"))
@@ -264,9 +240,3 @@ def _uses_column(sweep: Sweep) -> bool:
             found.add(node)
             stack += node.children
     return not found.isdisjoint({sweep.vectors, sweep.lane})
-
-
-def _of_row(load: Load, row: Index) -> bool:
-    """True if the position of a load depends on the number of the row alone."""
-    parts = walk(*load.at)
-    return free_indices(load) <= {row} and not any(isinstance(e, Load | Local) for e in parts)

@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from staticgraph.compiler.codegen.cuda.expr import CudaWriter, index_type
+from staticgraph.compiler.codegen.cuda.expr import CudaWriter, counter, index_type
 from staticgraph.compiler.codegen.cuda.function import FunctionCall
-from staticgraph.compiler.codegen.cuda.limits import THREADS
 from staticgraph.compiler.codegen.cuda.prelude import register_type
 from staticgraph.compiler.codegen.cuda.scalar import constant, loaded, stored
-from staticgraph.compiler.codegen.cuda.scans.line import PARTIAL, Line
-from staticgraph.compiler.kernel.expr import Index
+from staticgraph.compiler.codegen.cuda.scans.items import begun, beyond, ended
+from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS
+from staticgraph.compiler.kernel.schedule_gpu.scans.line import PARTIAL, Line
+from staticgraph.compiler.kernel.schedule_gpu.scans.scan import ScanSchedule
 
 
-def columns(line: Line) -> FunctionCall:
-    """The totals of all parts."""
-    writer, number = line.writer(), register_type(line.dtype)
-    _thread(writer, line, line.parts)
+def across(made: ScanSchedule) -> FunctionCall:
+    """The totals of all items of a part, or that of the part."""
+    line = made.line
+    writer, number = begun(line), register_type(line.dtype)
+    _thread(writer, line, made.parts)
     writer.line(f"{number} total = {constant(0, line.dtype)};\nbool begun = false;")
-    if line.parts > 1:
+    if line.parts > 1 and not made.totals:
         partial = loaded(line.dtype, f"{PARTIAL}[p * {line.scan.rows} + row]")
         writer.line("#pragma unroll 8")
         with writer.block("for (int p = 0; p < part; ++p)"):
@@ -28,31 +30,17 @@ def columns(line: Line) -> FunctionCall:
     with _items(writer, line):
         value = writer.wide(line.item())
         writer.line(f"total = begun ? Combine::of(total, {value}) : {value};\nbegun = true;")
-        place = writer.place(line.scan.target, line.result())
-        writer.line(f"{line.scan.target}[{place}] = {stored(line.dtype, 'total')};")
-    return line.call("scan", writer, line.scan.target, _blocks(line, line.parts), THREADS, meets=False)
-
-
-def totals(line: Line) -> FunctionCall:
-    """Return the function that writes the total of each part except the last, whose total is not needed."""
-    writer, number = line.writer(), register_type(line.dtype)
-    _thread(writer, line, line.parts - 1)
-    writer.line(f"{number} total = {constant(0, line.dtype)};\nbool begun = false;")
-    with _items(writer, line):
-        value = writer.wide(line.item())
-        writer.line(f"total = begun ? Combine::of(total, {value}) : {value};\nbegun = true;")
-    writer.line(f"{PARTIAL}[part * {line.scan.rows} + row] = {stored(line.dtype, 'total')};")
-    return line.call("scan_totals", writer, PARTIAL, _blocks(line, line.parts - 1), THREADS, meets=False)
-
-
-def _blocks(line: Line, parts: int) -> int:
-    return -(-line.scan.rows * parts // THREADS)
+        if not made.totals:
+            place = writer.place(line.scan.target, line.result())
+            writer.line(f"{line.scan.target}[{place}] = {stored(line.dtype, 'total')};")
+    if made.totals:
+        writer.line(f"{PARTIAL}[part * {line.scan.rows} + row] = {stored(line.dtype, 'total')};")
+    return ended(made, writer)
 
 
 def _thread(writer: CudaWriter, line: Line, parts: int) -> None:
     """The row and the part of a thread."""
-    rows = line.scan.rows
-    kind = index_type(Index("", rows * parts + THREADS))
+    rows, kind = line.scan.rows, counter(line.scan.rows * parts + THREADS)
     writer.line(f"const {kind} thread = {kind}(blockIdx.x) * {THREADS} + threadIdx.x;")
     writer.line(f"if (thread >= {rows * parts}) return;")
     writer.line(f"const int part = thread / {rows};")
@@ -64,7 +52,7 @@ def _thread(writer: CudaWriter, line: Line, parts: int) -> None:
 def _items(writer: CudaWriter, line: Line) -> Iterator[None]:
     """For each item of the thread's part."""
     count = line.scan.length
-    kind = line.counter(line.length)
+    kind = beyond(line, line.length)
     first, end = "0", str(count)
     if line.parts > 1:
         writer.line(f"const {kind} first = {kind}(part) * {line.length};")

@@ -11,26 +11,24 @@ from __future__ import annotations
 
 from staticgraph.compiler.codegen.cuda.expr import CudaWriter, index_type
 from staticgraph.compiler.codegen.cuda.function import FunctionCall
-from staticgraph.compiler.codegen.cuda.limits import THREADS, WARP
 from staticgraph.compiler.codegen.cuda.prelude import register_type
 from staticgraph.compiler.codegen.cuda.scalar import constant, loaded, stored
-from staticgraph.compiler.codegen.cuda.scans.line import PARTIAL, Line
-
-ITEMS = 8  # of a thread, which are loaded at once
-STRIP = ITEMS * WARP  # items of a warp
-_WARPS = THREADS // WARP
-TILE = STRIP * _WARPS  # items of a block
+from staticgraph.compiler.codegen.cuda.scans.items import begun, beyond, ended
+from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS, WARP
+from staticgraph.compiler.kernel.schedule_gpu.scans.line import PARTIAL, Line
+from staticgraph.compiler.kernel.schedule_gpu.scans.scan import ITEMS, STRIP, TILE, WARPS, ScanSchedule
 
 
-def by_warp(line: Line) -> FunctionCall:
+def by_warp(made: ScanSchedule) -> FunctionCall:
     """A warp for each row."""
-    writer, rows = line.writer(), line.scan.rows
+    line, rows = made.line, made.line.scan.rows
+    writer = begun(line)
     writer.line(f"const int lane = threadIdx.x % {WARP};")
     _row(writer, line, f"(int64_t(blockIdx.x) * {THREADS} + threadIdx.x) / {WARP}")
     writer.line(f"if (row >= {rows}) return;")
     _begin(writer, line)
     count = line.scan.length
-    with writer.block(f"for ({line.counter(STRIP)} first = 0; first < {count}; first += {STRIP})"):
+    with writer.block(f"for ({beyond(line, STRIP)} first = 0; first < {count}; first += {STRIP})"):
         _load(writer, line, "first + lane")
         _shuffle(writer, line)
         writer.line("if (begun)")
@@ -38,20 +36,21 @@ def by_warp(line: Line) -> FunctionCall:
         writer.line(f"for (int v = 0; v < {ITEMS}; ++v) x[v] = Combine::of(carry, x[v]);")
         writer.line(f"carry = {_from_lane(line, f'x[{ITEMS - 1}]', str(WARP - 1))};\nbegun = true;")
         _store(writer, line, "first + lane")
-    return line.call("scan", writer, line.scan.target, -(-rows // _WARPS), THREADS, meets=True)
+    return ended(made, writer)
 
 
-def by_block(line: Line) -> FunctionCall:
+def by_block(made: ScanSchedule) -> FunctionCall:
     """A block for each part of each row."""
-    writer = line.writer()
-    _team(writer, line)
+    line = made.line
+    writer = begun(line)
+    _team(writer, line, line.parts)
     _begin(writer, line)
     if line.parts > 1:
         writer.line("if (part > 0) {")
         writer.line("\n".join(f"  {each}" for each in _before(line)))
         writer.line("}")
     number = register_type(line.dtype)
-    writer.line(f"SG_SHARED({number}, totals, {_WARPS});")
+    writer.line(f"SG_SHARED({number}, totals, {WARPS});")
     mine = f"first + warp * {STRIP} + lane"
     with writer.block(_tiles(line)):
         _load(writer, line, mine)
@@ -60,24 +59,25 @@ def by_block(line: Line) -> FunctionCall:
         writer.line(f"if (lane == {WARP - 1}) totals[warp] = x[{ITEMS - 1}];\n__syncthreads();")
         writer.line(f"{number} before = carry;\nbool any = begun;")
         writer.line("#pragma unroll")
-        with writer.block(f"for (int w = 0; w < {_WARPS}; ++w)"):
+        with writer.block(f"for (int w = 0; w < {WARPS}; ++w)"):
             writer.line("if (w == warp) before = carry, any = begun;")
             writer.line("carry = begun ? Combine::of(carry, totals[w]) : totals[w];\nbegun = true;")
         writer.line("if (any)")
         writer.line("#pragma unroll")
         writer.line(f"for (int v = 0; v < {ITEMS}; ++v) x[v] = Combine::of(before, x[v]);")
         _store(writer, line, mine)
-    return line.call("scan", writer, line.scan.target, line.scan.rows * line.parts, THREADS, meets=True)
+    return ended(made, writer)
 
 
-def totals(line: Line) -> FunctionCall:
+def totals(made: ScanSchedule) -> FunctionCall:
     """Return the function that writes the total of each part except the last, whose total is not needed.
 
     Each of these parts has a block of its own.
     """
-    writer, number = line.writer(), register_type(line.dtype)
-    _team(writer, line, line.parts - 1)
-    kind = line.counter(TILE)
+    line, number = made.line, register_type(made.line.dtype)
+    writer = begun(line)
+    _team(writer, line, made.parts)
+    kind = beyond(line, TILE)
     writer.line(f"{number} total = {constant(0, line.dtype)};")
     writer.line("#pragma unroll 8")
     with writer.block(f"for (int i = 0; i < {line.length}; i += {THREADS})"):
@@ -85,17 +85,15 @@ def totals(line: Line) -> FunctionCall:
         writer.bind_index(line.k, "k")
         value = writer.wide(line.item())
         writer.line(f"total = i ? Combine::of(total, {value}) : {value};")
-    writer.line(f"SG_SHARED({number}, warps, {_WARPS});")
+    writer.line(f"SG_SHARED({number}, warps, {WARPS});")
     writer.line(f"total = block_reduce<Combine, {THREADS}>(total, warps);")
     place = f"{PARTIAL}[row * {line.parts} + part]"
     writer.line(f"if (threadIdx.x == 0) {place} = {stored(line.dtype, 'total')};")
-    grid = line.scan.rows * (line.parts - 1)
-    return line.call("scan_totals", writer, PARTIAL, grid, THREADS, meets=True)
+    return ended(made, writer)
 
 
-def _team(writer: CudaWriter, line: Line, parts: int | None = None) -> None:
-    """The row and the part of a block."""
-    parts = parts or line.parts
+def _team(writer: CudaWriter, line: Line, parts: int) -> None:
+    """The row and the part of a block, of so many parts."""
     writer.line(f"const int lane = threadIdx.x % {WARP}, warp = threadIdx.x / {WARP};")
     _row(writer, line, f"blockIdx.x / {parts}" if parts > 1 else "blockIdx.x")
     if line.parts > 1:
@@ -134,7 +132,7 @@ def _before(line: Line) -> list[str]:
 
 def _tiles(line: Line) -> str:
     """The head of the loop over the tiles of a part."""
-    kind, count = line.counter(max(TILE, line.length)), line.scan.length
+    kind, count = beyond(line, max(TILE, line.length)), line.scan.length
     if line.parts == 1:
         return f"for ({kind} first = 0; first < {count}; first += {TILE})"
     start = f"{kind} first = {kind}(part) * {line.length}"
@@ -143,7 +141,7 @@ def _tiles(line: Line) -> str:
 
 
 def _load(writer: CudaWriter, line: Line, first: str) -> None:
-    number, kind = register_type(line.dtype), line.counter(TILE)
+    number, kind = register_type(line.dtype), beyond(line, TILE)
     writer.line(f"{number} x[{ITEMS}];")
     writer.line("#pragma unroll")
     with writer.block(f"for (int v = 0; v < {ITEMS}; ++v)"):
@@ -155,7 +153,7 @@ def _load(writer: CudaWriter, line: Line, first: str) -> None:
 
 
 def _store(writer: CudaWriter, line: Line, first: str) -> None:
-    kind = line.counter(TILE)
+    kind = beyond(line, TILE)
     writer.line("#pragma unroll")
     with writer.block(f"for (int v = 0; v < {ITEMS}; ++v)"):
         writer.line(f"const {kind} k = {first} + v * {WARP};")

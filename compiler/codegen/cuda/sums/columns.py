@@ -5,15 +5,14 @@ Threads add up their rows, and then meet in shared memory.
 
 from __future__ import annotations
 
-from staticgraph.compiler.codegen.cuda.expr import CudaWriter
-from staticgraph.compiler.codegen.cuda.function import FunctionCall, call
-from staticgraph.compiler.codegen.cuda.limits import THREADS, WARP
+from staticgraph.compiler.codegen.cuda.expr import CudaWriter, counter
+from staticgraph.compiler.codegen.cuda.function import FunctionCall, call_of, parameters
 from staticgraph.compiler.codegen.cuda.prelude import combiner, register_type
 from staticgraph.compiler.codegen.cuda.scalar import constant
-from staticgraph.compiler.codegen.cuda.strides import counter
-from staticgraph.compiler.codegen.cuda.sums.schedule import SumSchedule
-from staticgraph.compiler.codegen.cuda.vectors import parameters, write_columns
+from staticgraph.compiler.codegen.cuda.vectors import write_columns
 from staticgraph.compiler.kernel.expr import Index, Local, identity
+from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS, WARP
+from staticgraph.compiler.kernel.schedule_gpu.sums.schedule import SumSchedule
 
 _WARPS = THREADS // WARP
 
@@ -50,7 +49,7 @@ class _Columns:
             with writer.block(f"if (column < {sums.count})"):
                 self.finish()
         arguments = parameters(sums.buffers, {s.buffer for s in sums.stores}, writer.text)
-        return call("columns", arguments, writer.text, self.made.blocks, (THREADS, 1, 1), meets=True)
+        return call_of(self.made, arguments, writer.text)
 
     def declare(self) -> None:
         """A sum for each column of a thread."""

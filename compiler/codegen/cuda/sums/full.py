@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from staticgraph.compiler.codegen.cuda.expr import CudaWriter
-from staticgraph.compiler.codegen.cuda.function import FunctionCall, call
-from staticgraph.compiler.codegen.cuda.limits import THREADS, WARP
+from staticgraph.compiler.codegen.cuda.expr import CudaWriter, counter
+from staticgraph.compiler.codegen.cuda.function import FunctionCall, call_of, parameters
 from staticgraph.compiler.codegen.cuda.prelude import combiner, register_type
-from staticgraph.compiler.codegen.cuda.strides import counter
-from staticgraph.compiler.codegen.cuda.sums.schedule import SumSchedule
-from staticgraph.compiler.codegen.cuda.vectors import parameters, write_columns
+from staticgraph.compiler.codegen.cuda.vectors import write_columns
 from staticgraph.compiler.kernel.expr import Index, identity
+from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS, WARP
+from staticgraph.compiler.kernel.schedule_gpu.sums.schedule import SumSchedule
 
 
 def full(made: SumSchedule) -> FunctionCall:
@@ -36,4 +35,4 @@ def full(made: SumSchedule) -> FunctionCall:
         writer.bind_index(Index("part", parts), "int(blockIdx.y)")
         writer.store_all(stores)  # an update in place reads what another one of them writes
     arguments = parameters(sums.buffers, {s.buffer for s in stores}, writer.text)
-    return call("full", arguments, writer.text, made.blocks, (THREADS, 1, 1), meets=True)
+    return call_of(made, arguments, writer.text)

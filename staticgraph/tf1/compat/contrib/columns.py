@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import staticgraph as sg
+from staticgraph.building.signatures import adapted
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
 
@@ -28,6 +29,27 @@ __all__ = [
 
 fc = sg.feature_column
 
+_FROM_CHECKPOINT = "ckpt_to_load_from tensor_name_in_ckpt max_norm trainable"
+bucketized_column = adapted(fc.bucketized_column, "source_column boundaries")
+create_feature_spec_for_parsing = adapted(
+    fc.make_parse_example_spec, "feature_columns", "create_feature_spec_for_parsing"
+)
+embedding_column = adapted(
+    fc.embedding_column,
+    f"sparse_id_column=categorical_column dimension combiner initializer {_FROM_CHECKPOINT}",
+)
+one_hot_column = adapted(fc.indicator_column, "sparse_id_column=categorical_column", "one_hot_column")
+shared_embedding_columns = adapted(
+    fc.shared_embedding_columns,
+    "sparse_id_columns=categorical_columns dimension combiner "
+    f"shared_embedding_name=shared_embedding_collection_name initializer {_FROM_CHECKPOINT}",
+)
+weighted_sparse_column = adapted(
+    fc.weighted_categorical_column,
+    "sparse_id_column=categorical_column weight_column_name=weight_feature_key dtype",
+    "weighted_sparse_column",
+)
+
 
 def real_valued_column(
     column_name: str, dimension: int = 1, default_value: Any = None, dtype: Any = sg.float32,
@@ -35,11 +57,6 @@ def real_valued_column(
 ) -> Any:  # fmt: skip
     """`feature_column.numeric_column` of a vector."""
     return fc.numeric_column(column_name, (dimension,), default_value, dtype, normalizer)
-
-
-def bucketized_column(source_column: Any, boundaries: Sequence[float]) -> Any:
-    """`feature_column.bucketized_column`."""
-    return fc.bucketized_column(source_column, list(boundaries))
 
 
 def sparse_column_with_keys(
@@ -89,11 +106,6 @@ def sparse_column_with_integerized_feature(
     return fc.categorical_column_with_identity(column_name, bucket_size)
 
 
-def weighted_sparse_column(sparse_id_column: Any, weight_column_name: str, dtype: Any = sg.float32) -> Any:
-    """`feature_column.weighted_categorical_column`."""
-    return fc.weighted_categorical_column(sparse_id_column, weight_column_name, dtype)
-
-
 def crossed_column(
     columns: Sequence[Any], hash_bucket_size: int, combiner: str = "sum", ckpt_to_load_from: Any = None,
     tensor_name_in_ckpt: Any = None, hash_key: int | None = None,
@@ -103,40 +115,6 @@ def crossed_column(
     keys = [column.key if hasattr(column, "hash_bucket_size") and hasattr(column, "key") else column
             for column in columns]  # fmt: skip
     return fc.crossed_column(keys, hash_bucket_size, hash_key)
-
-
-def one_hot_column(sparse_id_column: Any) -> Any:
-    """`feature_column.indicator_column`."""
-    return fc.indicator_column(sparse_id_column)
-
-
-def embedding_column(
-    sparse_id_column: Any, dimension: int, combiner: str = "mean", initializer: Any = None,
-    ckpt_to_load_from: str | None = None, tensor_name_in_ckpt: str | None = None,
-    max_norm: float | None = None, trainable: bool = True,
-) -> Any:  # fmt: skip
-    """`feature_column.embedding_column`."""
-    return fc.embedding_column(
-        sparse_id_column, dimension, combiner, initializer, ckpt_to_load_from, tensor_name_in_ckpt, max_norm,
-        trainable,
-    )  # fmt: skip
-
-
-def shared_embedding_columns(
-    sparse_id_columns: Sequence[Any], dimension: int, combiner: str = "mean",
-    shared_embedding_name: str | None = None, initializer: Any = None, ckpt_to_load_from: str | None = None,
-    tensor_name_in_ckpt: str | None = None, max_norm: float | None = None, trainable: bool = True,
-) -> Any:  # fmt: skip
-    """`feature_column.shared_embedding_columns`."""
-    return fc.shared_embedding_columns(
-        sparse_id_columns, dimension, combiner, initializer, shared_embedding_name, ckpt_to_load_from,
-        tensor_name_in_ckpt, max_norm, trainable,
-    )  # fmt: skip
-
-
-def create_feature_spec_for_parsing(feature_columns: Iterable[Any]) -> dict[str, Any]:
-    """`feature_column.make_parse_example_spec`."""
-    return fc.make_parse_example_spec(feature_columns)
 
 
 def input_from_feature_columns(

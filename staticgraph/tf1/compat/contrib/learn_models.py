@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import layout
@@ -110,17 +110,30 @@ class _Deep(_Model):
             )
 
 
-class _Classes:
-    """Predictions of classifiers: classes, unless the caller asks for other outputs."""
+class _OneOf:
+    """Predictions of which one is meant, unless the caller asks for other outputs."""
+
+    _MEANT: ClassVar[str]
 
     def predict(
-        self, x: Any = None, input_fn: Any = None, batch_size: int | None = None, outputs: Any = None,
-        as_iterable: bool = True, iterate_batches: bool = False,
-    ) -> Any:  # fmt: skip
-        """The class of each example; with `outputs`, dicts of these predictions."""
+        self,
+        x: Any = None,
+        input_fn: Any = None,
+        batch_size: int | None = None,
+        outputs: Any = None,
+        as_iterable: bool = True,
+        iterate_batches: bool = False,
+    ) -> Any:
+        """The class or the number of each example; with `outputs`, dicts of these predictions."""
         if outputs is not None:
             return BaseEstimator.predict(self, x, input_fn, batch_size, outputs, as_iterable)  # type: ignore[arg-type]
-        return self.predict_classes(x, input_fn, batch_size, as_iterable)
+        return _one(self, self._MEANT, x, input_fn, batch_size, as_iterable)
+
+
+class _Classes(_OneOf):
+    """Predictions of classifiers."""
+
+    _MEANT = "classes"
 
     def predict_classes(
         self, x: Any = None, input_fn: Any = None, batch_size: int | None = None, as_iterable: bool = True
@@ -135,17 +148,10 @@ class _Classes:
         return _one(self, "probabilities", x, input_fn, batch_size, as_iterable)
 
 
-class _Scores:
-    """Predictions of regressors: numbers, unless the caller asks for other outputs."""
+class _Scores(_OneOf):
+    """Predictions of regressors."""
 
-    def predict(
-        self, x: Any = None, input_fn: Any = None, batch_size: int | None = None, outputs: Any = None,
-        as_iterable: bool = True, iterate_batches: bool = False,
-    ) -> Any:  # fmt: skip
-        """The number that is predicted for each example; with `outputs`, dicts of these predictions."""
-        if outputs is not None:
-            return BaseEstimator.predict(self, x, input_fn, batch_size, outputs, as_iterable)  # type: ignore[arg-type]
-        return self.predict_scores(x, input_fn, batch_size, as_iterable)
+    _MEANT = "scores"
 
     def predict_scores(
         self, x: Any = None, input_fn: Any = None, batch_size: int | None = None, as_iterable: bool = True

@@ -8,6 +8,7 @@ from staticgraph.arrays.array_ops import size
 from staticgraph.arrays.casts import cast
 from staticgraph.arrays.creation import range as number_range
 from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.signatures import adapted
 from staticgraph.compiler.graph.dtypes import as_dtype, int64, string
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
@@ -141,22 +142,16 @@ def index_to_string_table_from_file(
     return HashTable(entries, default_value, name=name)
 
 
-def string_to_index_table_from_tensor(
-    mapping: Any, num_oov_buckets: int = 0, default_value: int = -1, hasher_spec: HasherSpec = FastHashSpec,
-    name: str | None = None,
-) -> Table:  # fmt: skip
-    """`index_table_from_tensor` of strings, under its older name."""
-    return index_table_from_tensor(mapping, num_oov_buckets, default_value, hasher_spec, string, name)
-
-
-def string_to_index_table_from_file(
-    vocabulary_file: Any = None, num_oov_buckets: int = 0, vocab_size: int | None = None,
-    default_value: int = -1, hasher_spec: HasherSpec = FastHashSpec, name: str | None = None,
-) -> Table:  # fmt: skip
-    """`index_table_from_file` of strings, under its older name."""
-    return index_table_from_file(
-        vocabulary_file, num_oov_buckets, vocab_size, default_value, hasher_spec, string, name
-    )
+string_to_index_table_from_tensor = adapted(
+    index_table_from_tensor,
+    "mapping num_oov_buckets default_value hasher_spec name",
+    "string_to_index_table_from_tensor",
+)
+string_to_index_table_from_file = adapted(
+    index_table_from_file,
+    "vocabulary_file num_oov_buckets vocab_size default_value hasher_spec name",
+    "string_to_index_table_from_file",
+)
 
 
 def string_to_index(tensor: Any, mapping: Any, default_value: int = -1, name: str | None = None) -> Tensor:

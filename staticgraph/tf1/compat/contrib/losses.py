@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import staticgraph as sg
+from staticgraph.building.signatures import adapted
 
 __all__ = [
     "absolute_difference",
@@ -33,25 +34,17 @@ get_losses = sg.losses.get_losses
 get_regularization_losses = sg.losses.get_regularization_losses
 get_total_loss = sg.losses.get_total_loss
 
+_ORDER = "predictions labels weights scope"
+_ENTROPY = "logits {}_labels weights label_smoothing scope"
 
-def compute_weighted_loss(losses: Any, weights: Any = 1.0, scope: str | None = None) -> Tensor:
-    """The sum of `losses` times `weights` over the number of weights that are not zero."""
-    return sg.losses.compute_weighted_loss(losses, weights, scope)
-
-
-def absolute_difference(
-    predictions: Any, labels: Any = None, weights: Any = 1.0, scope: str | None = None
-) -> Tensor:
-    """Weighted mean of `abs(predictions - labels)`."""
-    return sg.losses.absolute_difference(labels, predictions, weights, scope)
-
-
-def cosine_distance(
-    predictions: Any, labels: Any = None, axis: int | None = None, weights: Any = 1.0,
-    scope: str | None = None, dim: int | None = None,
-) -> Tensor:  # fmt: skip
-    """Weighted mean of one minus the inner products along `axis` of vectors of unit length."""
-    return sg.losses.cosine_distance(labels, predictions, axis, weights, scope, dim=dim)
+compute_weighted_loss = adapted(sg.losses.compute_weighted_loss, "losses weights scope")
+absolute_difference = adapted(sg.losses.absolute_difference, _ORDER, labels=None)
+cosine_distance = adapted(sg.losses.cosine_distance, "predictions labels axis weights scope dim", labels=None)
+log_loss = adapted(sg.losses.log_loss, "predictions labels weights epsilon scope", labels=None)
+mean_squared_error = adapted(sg.losses.mean_squared_error, _ORDER, labels=None)
+sigmoid_cross_entropy = adapted(sg.losses.sigmoid_cross_entropy, _ENTROPY.format("multi_class"))
+softmax_cross_entropy = adapted(sg.losses.softmax_cross_entropy, _ENTROPY.format("onehot"))
+sparse_softmax_cross_entropy = adapted(sg.losses.sparse_softmax_cross_entropy, "logits labels weights scope")
 
 
 def hinge_loss(logits: Any, labels: Any = None, scope: str | None = None) -> Tensor:
@@ -60,47 +53,3 @@ def hinge_loss(logits: Any, labels: Any = None, scope: str | None = None) -> Ten
         logits = sg.convert_to_tensor(logits)
         signs = 2 * sg.cast(labels, sg.float32) - 1
         return sg.nn.relu(1 - signs * logits)
-
-
-def log_loss(
-    predictions: Any, labels: Any = None, weights: Any = 1.0, epsilon: float = 1e-7, scope: str | None = None
-) -> Tensor:
-    """Weighted mean of `-labels * log(predictions) - (1 - labels) * log(1 - predictions)`."""
-    return sg.losses.log_loss(labels, predictions, weights, epsilon, scope)
-
-
-def mean_squared_error(
-    predictions: Any, labels: Any = None, weights: Any = 1.0, scope: str | None = None
-) -> Tensor:
-    """Weighted mean of `(predictions - labels) ** 2`."""
-    return sg.losses.mean_squared_error(labels, predictions, weights, scope)
-
-
-def sigmoid_cross_entropy(
-    logits: Any, multi_class_labels: Any, weights: Any = 1.0, label_smoothing: float = 0,
-    scope: str | None = None,
-) -> Tensor:  # fmt: skip
-    """Weighted mean of the cross entropy between independent classes and `sigmoid(logits)`."""
-    return sg.losses.sigmoid_cross_entropy(multi_class_labels, logits, weights, label_smoothing, scope)
-
-
-def softmax_cross_entropy(
-    logits: Any, onehot_labels: Any, weights: Any = 1.0, label_smoothing: float = 0, scope: str | None = None
-) -> Tensor:
-    """Weighted mean of the cross entropy between `onehot_labels` and `softmax(logits)`.
-
-    >>> from staticgraph.tf1.compat.contrib import losses as contrib_losses
-    >>> logits = sg.constant([[2.0, 0.0]])
-    >>> loss = contrib_losses.softmax_cross_entropy(logits, [[1.0, 0.0]])
-    >>> with sg.Session() as sess:
-    ...     round(float(sess.run(loss)), 4)
-    0.1269
-    """
-    return sg.losses.softmax_cross_entropy(onehot_labels, logits, weights, label_smoothing, scope)
-
-
-def sparse_softmax_cross_entropy(
-    logits: Any, labels: Any, weights: Any = 1.0, scope: str | None = None
-) -> Tensor:
-    """Weighted mean of the cross entropy between classes, given as integers, and `softmax(logits)`."""
-    return sg.losses.sparse_softmax_cross_entropy(labels, logits, weights, scope)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import staticgraph as sg
+from staticgraph.building.signatures import adapted
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.tf1.metrics.streaming import named
 
 __all__ = [
     "accuracy",
@@ -20,9 +19,6 @@ __all__ = [
     "streaming_recall",
     "streaming_root_mean_squared_error",
 ]
-
-Streamed = tuple[Any, Any]  # the value so far, and the operation that takes a batch into it
-Collections = Sequence[str] | None
 
 
 def accuracy(predictions: Any, labels: Any, weights: Any = None, name: str | None = None) -> Any:
@@ -40,50 +36,19 @@ def accuracy(predictions: Any, labels: Any, weights: Any = None, name: str | Non
         return sg.reduce_sum(right * weights) / sg.reduce_sum(weights)
 
 
-def streaming_mean(
-    values: Any, weights: Any = None, metrics_collections: Collections = None,
-    updates_collections: Collections = None, name: str | None = None,
-) -> Streamed:  # fmt: skip
-    """The mean of all values of all batches."""
-    return sg.metrics.mean(values, weights, metrics_collections, updates_collections, name)
+_COLLECTIONS = "metrics_collections updates_collections name"
+_ORDER = f"predictions labels weights {_COLLECTIONS}"
+_AUC = "predictions labels weights num_thresholds metrics_collections updates_collections curve name"
 
-
-def _streaming(metric: Callable[..., Streamed], doc: str) -> Callable[..., Streamed]:
-    """Metric of `sg.metrics` with the predictions first."""
-
-    def streaming(
-        predictions: Any, labels: Any, weights: Any = None, metrics_collections: Collections = None,
-        updates_collections: Collections = None, name: str | None = None,
-    ) -> Streamed:  # fmt: skip
-        return metric(labels, predictions, weights, metrics_collections, updates_collections, name)
-
-    return named(streaming, f"streaming_{metric.__name__}", doc)
-
-
-streaming_accuracy = _streaming(
-    sg.metrics.accuracy, "The share of predictions that equal their labels, over all batches."
+streaming_mean = adapted(sg.metrics.mean, f"values weights {_COLLECTIONS}", "streaming_mean")
+streaming_accuracy = adapted(sg.metrics.accuracy, _ORDER, "streaming_accuracy")
+streaming_precision = adapted(sg.metrics.precision, _ORDER, "streaming_precision")
+streaming_recall = adapted(sg.metrics.recall, _ORDER, "streaming_recall")
+streaming_mean_absolute_error = adapted(
+    sg.metrics.mean_absolute_error, _ORDER, "streaming_mean_absolute_error"
 )
-streaming_precision = _streaming(
-    sg.metrics.precision, "The share of true ones among what was predicted to be true."
+streaming_mean_squared_error = adapted(sg.metrics.mean_squared_error, _ORDER, "streaming_mean_squared_error")
+streaming_root_mean_squared_error = adapted(
+    sg.metrics.root_mean_squared_error, _ORDER, "streaming_root_mean_squared_error"
 )
-streaming_recall = _streaming(sg.metrics.recall, "The share of the true ones that were predicted to be true.")
-streaming_mean_absolute_error = _streaming(
-    sg.metrics.mean_absolute_error, "The mean of `abs(predictions - labels)` over all batches."
-)
-streaming_mean_squared_error = _streaming(
-    sg.metrics.mean_squared_error, "The mean of `(predictions - labels) ** 2` over all batches."
-)
-streaming_root_mean_squared_error = _streaming(
-    sg.metrics.root_mean_squared_error, "The root of `streaming_mean_squared_error`."
-)
-
-
-def streaming_auc(
-    predictions: Any, labels: Any, weights: Any = None, num_thresholds: int = 200,
-    metrics_collections: Collections = None, updates_collections: Collections = None, curve: str = "ROC",
-    name: str | None = None,
-) -> Streamed:  # fmt: skip
-    """The area under a curve of predictions in [0, 1]: see `metrics.auc`."""
-    return sg.metrics.auc(
-        labels, predictions, weights, num_thresholds, metrics_collections, updates_collections, curve, name
-    )
+streaming_auc = adapted(sg.metrics.auc, _AUC, "streaming_auc")

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.dtypes import as_dtype, float32
 from staticgraph.compiler.graph.errors import InvalidFileError, layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
@@ -50,21 +51,14 @@ class DataSet:
         self._random = np.random.RandomState(seed)
         self._epochs_completed = self._at = 0
 
-    @property
-    def images(self) -> Any:
-        return self._images
-
-    @property
-    def labels(self) -> Any:
-        return self._labels
+    images: Any = read_only("images")
+    labels: Any = read_only("labels")
 
     @property
     def num_examples(self) -> int:
         return len(self._images)
 
-    @property
-    def epochs_completed(self) -> int:
-        return self._epochs_completed
+    epochs_completed: int = read_only("epochs_completed")
 
     def next_batch(self, batch_size: int, fake_data: bool = False, shuffle: bool = True) -> tuple[Any, Any]:
         """The next images and labels. A batch may hold the end of an epoch and the start of the next."""

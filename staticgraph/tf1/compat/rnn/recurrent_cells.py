@@ -7,8 +7,8 @@ from typing import Any
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.nn.rnn_cell import GRUCell, LSTMCell, LSTMStateTuple, RNNCell
-from staticgraph.nn.rnn_cell.base import LayerRNNCell
+from staticgraph.nn.rnn_cell import GRUCell, LSTMCell, LSTMStateTuple
+from staticgraph.nn.rnn_cell.base import LayerRNNCell, OfUnits
 from staticgraph.state.initializers import Zeros
 from staticgraph.state.layer import known_size
 from staticgraph.tf1.compat.rnn.recurrent_linear import linear, normalized
@@ -26,20 +26,12 @@ __all__ = [
 ]
 
 
-class _Sized(RNNCell):
-    """A cell whose output and state have `num_units` numbers."""
+class _Sized(OfUnits):
+    """A cell of `num_units`, with an initializer and a bias of the forget gate."""
 
     def __init__(self, num_units: int, initializer: Any, forget_bias: Any, reuse: Any) -> None:
         super().__init__(_reuse=reuse)
         self._num_units, self._initializer, self._forget_bias = num_units, initializer, forget_bias
-
-    @property
-    def state_size(self) -> Any:
-        return self._num_units
-
-    @property
-    def output_size(self) -> int:
-        return self._num_units
 
 
 class LSTMBlockCell(LSTMCell):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+__all__ = ["BaseLogger", "Callback", "CallbackList", "History"]
+
 
 class Callback:
     """The base of callbacks: `fit`, `evaluate` and `predict` call the methods that a subclass defines.

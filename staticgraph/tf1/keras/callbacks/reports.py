@@ -13,6 +13,8 @@ from typing import Any
 from staticgraph.tf1.keras.callbacks.base import Callback
 from staticgraph.tf1.summary import FileWriter, Summary
 
+__all__ = ["CSVLogger", "LambdaCallback", "RemoteMonitor", "TensorBoard"]
+
 
 class LambdaCallback(Callback):
     """A callback of functions that are given as arguments, such as `on_epoch_end=lambda epoch, logs: ...`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from staticgraph.state.layer import variable_options
+from staticgraph.layers import adapters
 from staticgraph.tf1.keras import activations, constraints, initializers, regularizers
 
 # Modules with `get` and `serialize`, by the last word of an argument.
@@ -15,14 +15,16 @@ _KINDS: dict[str, Any] = {
     "constraint": constraints,
 }
 
+# What most layers start with.
+GLOROT: dict[str, Any] = {"kernel_initializer": "glorot_uniform", "bias_initializer": "zeros"}
 
-def resolved(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return the `locals()` of a constructor as arguments for the layer of `sg.layers` behind it.
+
+def resolved(given: dict[str, Any]) -> dict[str, Any]:
+    """Return arguments by name, as the layer of `sg.layers` behind a layer takes them.
 
     Names of activations, initializers, regularizers and constraints become what they stand for.
     """
-    own = {name: value for name, value in arguments.items() if name not in ("self", "kwargs", "__class__")}
-    return {name: _got(name, value) for name, value in (own | arguments["kwargs"]).items()}
+    return {name: _got(name, value) for name, value in given.items()}
 
 
 def _got(name: str, value: Any) -> Any:
@@ -30,10 +32,10 @@ def _got(name: str, value: Any) -> Any:
     return _KINDS[kind].get(value) if kind in _KINDS else value
 
 
-def weight_options(prefix: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The initializer, regularizer and constraint of one weight of a layer, as `add_weight` takes them."""
-    names = (f"{prefix}_{kind}" for kind in ("initializer", "regularizer", "constraint"))
-    return variable_options(*(_got(name, arguments.get(name)) for name in names))
+def weight_options(given: dict[str, Any], *weights: str) -> dict[str, dict[str, Any]]:
+    """Take the options of weights out of arguments: initializer, regularizer, constraint of each."""
+    options = adapters.weight_options(given, *weights)
+    return {weight: resolved(options[weight]) for weight in weights}
 
 
 def written(layer: Any) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.tf1.keras.engine.structure import leaves, listed
 
+__all__ = ["InputSpec"]
+
 
 @dataclass(slots=True)
 class InputSpec:

@@ -26,6 +26,8 @@ from staticgraph.tf1.keras.engine.owned import attributes, variables_of
 from staticgraph.tf1.keras.engine.structure import leaves, mapped
 from staticgraph.tf1.keras.settings import dtype_name, floatx
 
+__all__ = ["Layer"]
+
 _OPTIONS = {
     "activity_regularizer", "autocast", "batch_input_shape", "batch_size", "input_dtype", "input_shape",
     "weights",

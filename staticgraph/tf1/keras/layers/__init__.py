@@ -4,226 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from staticgraph.tf1.keras.engine.input_layer import Input, InputLayer
-from staticgraph.tf1.keras.engine.input_spec import InputSpec
-from staticgraph.tf1.keras.engine.layer import Layer
+from staticgraph.compiler.support.lazy_names import export_names
+from staticgraph.tf1.keras.engine.input_layer import *
+from staticgraph.tf1.keras.engine.input_spec import *
+from staticgraph.tf1.keras.engine.layer import *
 from staticgraph.tf1.keras.engine.layer_table import LAYERS
-from staticgraph.tf1.keras.layers.activation import ELU, LeakyReLU, PReLU, ReLU, Softmax, ThresholdedReLU
-from staticgraph.tf1.keras.layers.attention import AdditiveAttention, Attention
-from staticgraph.tf1.keras.layers.cells import (
-    AbstractRNNCell,
-    GRUCell,
-    LSTMCell,
-    SimpleRNNCell,
-    StackedRNNCells,
-)
-from staticgraph.tf1.keras.layers.convolution import (
-    Conv1D,
-    Conv2D,
-    Conv2DTranspose,
-    Conv3D,
-    Conv3DTranspose,
-    Convolution1D,
-    Convolution2D,
-    Convolution2DTranspose,
-    Convolution3D,
-    Convolution3DTranspose,
-    DepthwiseConv2D,
-    SeparableConv1D,
-    SeparableConv2D,
-    SeparableConvolution1D,
-    SeparableConvolution2D,
-)
-from staticgraph.tf1.keras.layers.core import (
-    Activation,
-    ActivityRegularization,
-    Dense,
-    Dropout,
-    Embedding,
-    Flatten,
-    Lambda,
-    Masking,
-    Permute,
-    RepeatVector,
-    Reshape,
-    SpatialDropout1D,
-    SpatialDropout2D,
-    SpatialDropout3D,
-)
-from staticgraph.tf1.keras.layers.merge import (
-    Add,
-    Average,
-    Concatenate,
-    Dot,
-    Maximum,
-    Minimum,
-    Multiply,
-    Subtract,
-    add,
-    average,
-    concatenate,
-    dot,
-    maximum,
-    minimum,
-    multiply,
-    subtract,
-)
-from staticgraph.tf1.keras.layers.noise import AlphaDropout, GaussianDropout, GaussianNoise
-from staticgraph.tf1.keras.layers.normalization import BatchNormalization, LayerNormalization
-from staticgraph.tf1.keras.layers.pooling import (
-    AveragePooling1D,
-    AveragePooling2D,
-    AveragePooling3D,
-    AvgPool1D,
-    AvgPool2D,
-    AvgPool3D,
-    GlobalAveragePooling1D,
-    GlobalAveragePooling2D,
-    GlobalAveragePooling3D,
-    GlobalAvgPool1D,
-    GlobalAvgPool2D,
-    GlobalAvgPool3D,
-    GlobalMaxPool1D,
-    GlobalMaxPool2D,
-    GlobalMaxPool3D,
-    GlobalMaxPooling1D,
-    GlobalMaxPooling2D,
-    GlobalMaxPooling3D,
-    MaxPool1D,
-    MaxPool2D,
-    MaxPool3D,
-    MaxPooling1D,
-    MaxPooling2D,
-    MaxPooling3D,
-)
-from staticgraph.tf1.keras.layers.recurrent import GRU, LSTM, RNN, CuDNNGRU, CuDNNLSTM, SimpleRNN
-from staticgraph.tf1.keras.layers.space import (
-    Cropping1D,
-    Cropping2D,
-    Cropping3D,
-    UpSampling1D,
-    UpSampling2D,
-    UpSampling3D,
-    ZeroPadding1D,
-    ZeroPadding2D,
-    ZeroPadding3D,
-)
-from staticgraph.tf1.keras.layers.wrappers import Bidirectional, TimeDistributed, Wrapper
+from staticgraph.tf1.keras.layers.activation import *
+from staticgraph.tf1.keras.layers.attention import *
+from staticgraph.tf1.keras.layers.cells import *
+from staticgraph.tf1.keras.layers.convolution import *
+from staticgraph.tf1.keras.layers.core import *
+from staticgraph.tf1.keras.layers.merge import *
+from staticgraph.tf1.keras.layers.noise import *
+from staticgraph.tf1.keras.layers.normalization import *
+from staticgraph.tf1.keras.layers.pooling import *
+from staticgraph.tf1.keras.layers.recurrent import *
+from staticgraph.tf1.keras.layers.space import *
+from staticgraph.tf1.keras.layers.wrappers import *
 from staticgraph.tf1.keras.serialization import deserialize_keras_object, serialize_keras_object
-
-__all__ = [
-    "AbstractRNNCell",
-    "Activation",
-    "ActivityRegularization",
-    "AdditiveAttention",
-    "Add",
-    "AlphaDropout",
-    "Attention",
-    "Average",
-    "AveragePooling1D",
-    "AveragePooling2D",
-    "AveragePooling3D",
-    "AvgPool1D",
-    "AvgPool2D",
-    "AvgPool3D",
-    "BatchNormalization",
-    "Bidirectional",
-    "Concatenate",
-    "Conv1D",
-    "Conv2D",
-    "Conv2DTranspose",
-    "Conv3D",
-    "Conv3DTranspose",
-    "Convolution1D",
-    "Convolution2D",
-    "Convolution2DTranspose",
-    "Convolution3D",
-    "Convolution3DTranspose",
-    "Cropping1D",
-    "Cropping2D",
-    "Cropping3D",
-    "CuDNNGRU",
-    "CuDNNLSTM",
-    "Dense",
-    "DepthwiseConv2D",
-    "Dot",
-    "Dropout",
-    "ELU",
-    "Embedding",
-    "Flatten",
-    "GRU",
-    "GRUCell",
-    "GaussianDropout",
-    "GaussianNoise",
-    "GlobalAveragePooling1D",
-    "GlobalAveragePooling2D",
-    "GlobalAveragePooling3D",
-    "GlobalAvgPool1D",
-    "GlobalAvgPool2D",
-    "GlobalAvgPool3D",
-    "GlobalMaxPool1D",
-    "GlobalMaxPool2D",
-    "GlobalMaxPool3D",
-    "GlobalMaxPooling1D",
-    "GlobalMaxPooling2D",
-    "GlobalMaxPooling3D",
-    "Input",
-    "InputLayer",
-    "InputSpec",
-    "LSTM",
-    "LSTMCell",
-    "Lambda",
-    "Layer",
-    "LayerNormalization",
-    "LeakyReLU",
-    "Masking",
-    "MaxPool1D",
-    "MaxPool2D",
-    "MaxPool3D",
-    "MaxPooling1D",
-    "MaxPooling2D",
-    "MaxPooling3D",
-    "Maximum",
-    "Minimum",
-    "Multiply",
-    "PReLU",
-    "Permute",
-    "RNN",
-    "ReLU",
-    "RepeatVector",
-    "Reshape",
-    "SeparableConv1D",
-    "SeparableConv2D",
-    "SeparableConvolution1D",
-    "SeparableConvolution2D",
-    "SimpleRNN",
-    "SimpleRNNCell",
-    "Softmax",
-    "SpatialDropout1D",
-    "SpatialDropout2D",
-    "SpatialDropout3D",
-    "StackedRNNCells",
-    "Subtract",
-    "ThresholdedReLU",
-    "TimeDistributed",
-    "UpSampling1D",
-    "UpSampling2D",
-    "UpSampling3D",
-    "Wrapper",
-    "ZeroPadding1D",
-    "ZeroPadding2D",
-    "ZeroPadding3D",
-    "add",
-    "average",
-    "concatenate",
-    "deserialize",
-    "dot",
-    "maximum",
-    "minimum",
-    "multiply",
-    "serialize",
-    "subtract",
-]
 
 LAYERS.update({name: made for name, made in list(globals().items()) if isinstance(made, type)})
 
@@ -236,3 +34,6 @@ def serialize(layer: Any) -> Any:
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
     """The layer of a config, with new weights."""
     return deserialize_keras_object(config, LAYERS, custom_objects, "layer")
+
+
+export_names(__name__, "Input InputLayer InputSpec Layer")

@@ -7,11 +7,14 @@ from typing import Any
 from staticgraph import nn
 from staticgraph.arrays.casts import cast
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.layers.adapters import with_weights
 from staticgraph.tf1.keras import activations
 from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras.engine.arguments import weight_options
 from staticgraph.tf1.keras.engine.input_spec import InputSpec
 from staticgraph.tf1.keras.engine.layer import Layer
+
+__all__ = ["ELU", "LeakyReLU", "PReLU", "ReLU", "Softmax", "ThresholdedReLU"]
 
 
 class _Activation(Layer):
@@ -99,14 +102,11 @@ class PReLU(Layer):
 
     config_names = ("alpha_options", "shared_axes")
 
-    def __init__(
-        self, alpha_initializer: Any = "zeros", alpha_regularizer: Any = None, alpha_constraint: Any = None,
-        shared_axes: Any = None, **kwargs: Any,
-    ) -> None:  # fmt: skip
-        options = dict(locals())
+    @with_weights(before="shared_axes", activity=False, alpha="zeros")
+    def __init__(self, shared_axes: Any = None, **kwargs: Any) -> None:
+        self.alpha_options = weight_options(kwargs, "alpha")["alpha"]
         super().__init__(**kwargs)
         self.supports_masking = True
-        self.alpha_options = weight_options("alpha", options)
         self.shared_axes = [shared_axes] if isinstance(shared_axes, int) else list(shared_axes or ()) or None
 
     def build(self, input_shape: Any) -> None:

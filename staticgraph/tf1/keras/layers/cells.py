@@ -8,13 +8,17 @@ from staticgraph import linalg, nn
 from staticgraph.arrays import array_ops, creation
 from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import identity
+from staticgraph.building.signatures import like
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.layers.adapters import with_weights
 from staticgraph.state.layer import known_size
 from staticgraph.tf1.keras import activations, initializers
 from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras.engine.arguments import weight_options
 from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.tf1.keras.engine.structure import listed
+
+__all__ = ["AbstractRNNCell", "GRUCell", "LSTMCell", "SimpleRNNCell", "StackedRNNCells"]
 
 
 class AbstractRNNCell(Layer):
@@ -68,19 +72,23 @@ class _Cell(AbstractRNNCell):
     gates = 1
     weight_names = ("kernel", "recurrent", "bias")
 
+    @with_weights(
+        before="dropout", activity=False, kernel="glorot_uniform", recurrent="orthogonal", bias="zeros"
+    )
     def __init__(
-        self, units: int, activation: Any = "tanh", use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform", recurrent_initializer: Any = "orthogonal",
-        bias_initializer: Any = "zeros", kernel_regularizer: Any = None, recurrent_regularizer: Any = None,
-        bias_regularizer: Any = None, kernel_constraint: Any = None, recurrent_constraint: Any = None,
-        bias_constraint: Any = None, dropout: float = 0.0, recurrent_dropout: float = 0.0, **kwargs: Any,
-    ) -> None:  # fmt: skip
-        options = dict(locals())
+        self,
+        units: int,
+        activation: Any = "tanh",
+        use_bias: bool = True,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        **kwargs: Any,
+    ) -> None:
+        self.weight_options = weight_options(kwargs, *self.weight_names)
         super().__init__(**kwargs)
         self.units = units
         self.activation = activations.get(activation)
         self.use_bias = use_bias
-        self.weight_options = {name: weight_options(name, options) for name in self.weight_names}
         self.dropout = min(1.0, max(0.0, dropout))
         self.recurrent_dropout = min(1.0, max(0.0, recurrent_dropout))
         self._masks: dict[str, list[Any]] = {}
@@ -115,11 +123,10 @@ class _Cell(AbstractRNNCell):
     def prepare(self, inputs: Any, states: Any, training: Any) -> None:
         """Draw the masks for the time steps that follow."""
         self._masks = {}
-        for name, rate, like in (
-            ("input", self.dropout, inputs), ("state", self.recurrent_dropout, listed(states)[0]),
-        ):  # fmt: skip
+        state = listed(states)[0]
+        for name, rate, x in (("input", self.dropout, inputs), ("state", self.recurrent_dropout, state)):
             if rate > 0:
-                ones = creation.ones_like(like)
+                ones = creation.ones_like(x)
                 self._masks[name] = [
                     K.in_train_phase(
                         lambda o=ones, r=rate: nn.dropout(o, rate=r), lambda o=ones: identity(o), training
@@ -147,16 +154,17 @@ class SimpleRNNCell(_Cell):
         return output, [output]
 
 
+_GATED = {"recurrent_activation": "activation", "implementation": "recurrent_dropout"}
+
+
 class _GatedCell(_Cell):
     """A cell with gates: their activation is `recurrent_activation`."""
 
     config_names: tuple[str, ...] = ("recurrent_activation", "implementation")
 
-    def __init__(
-        self, units: int, activation: Any = "tanh", recurrent_activation: Any = "hard_sigmoid",
-        *args: Any, implementation: int = 1, **kwargs: Any,
-    ) -> None:  # fmt: skip
-        super().__init__(units, activation, *args, **kwargs)
+    @like(_Cell, after=_GATED, recurrent_activation="hard_sigmoid", implementation=1)
+    def __init__(self, recurrent_activation: Any, implementation: int, **given: Any) -> None:
+        super().__init__(**given)
         self.recurrent_activation = activations.get(recurrent_activation)
         self.implementation = implementation
 
@@ -170,8 +178,9 @@ class GRUCell(_GatedCell):
     config_names = ("reset_after",)
     gates = 3
 
-    def __init__(self, units: int, *args: Any, reset_after: bool = False, **kwargs: Any) -> None:
-        super().__init__(units, *args, **kwargs)
+    @like(_GatedCell, after={"reset_after": "implementation"}, reset_after=False)
+    def __init__(self, reset_after: bool, **given: Any) -> None:
+        super().__init__(**given)
         self.reset_after = reset_after
 
     def _bias(self, initializer: Any) -> tuple[list[int], Any]:
@@ -208,16 +217,9 @@ class LSTMCell(_GatedCell):
     config_names = ("unit_forget_bias",)
     gates = 4
 
-    def __init__(
-        self, units: int, activation: Any = "tanh", recurrent_activation: Any = "hard_sigmoid",
-        use_bias: bool = True, kernel_initializer: Any = "glorot_uniform",
-        recurrent_initializer: Any = "orthogonal", bias_initializer: Any = "zeros",
-        unit_forget_bias: bool = True, *args: Any, **kwargs: Any,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            units, activation, recurrent_activation, use_bias, kernel_initializer, recurrent_initializer,
-            bias_initializer, *args, **kwargs,
-        )  # fmt: skip
+    @like(_GatedCell, after={"unit_forget_bias": "bias_initializer"}, unit_forget_bias=True)
+    def __init__(self, unit_forget_bias: bool, **given: Any) -> None:
+        super().__init__(**given)
         self.unit_forget_bias = unit_forget_bias
 
     @property

@@ -5,14 +5,38 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph import nn
+from staticgraph.building.signatures import like, with_defaults
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.layers import convolution
+from staticgraph.layers.adapters import with_weights
 from staticgraph.layers.spatial import data_format_of, per_axis, sizes_of
 from staticgraph.state.layer import known_size
-from staticgraph.tf1.keras.engine.arguments import resolved
+from staticgraph.tf1.keras.engine.arguments import GLOROT, resolved, weight_options
 from staticgraph.tf1.keras.engine.input_spec import InputSpec
 from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.tf1.keras.settings import checked_format
+
+__all__ = [
+    "Conv1D",
+    "Conv2D",
+    "Conv2DTranspose",
+    "Conv3D",
+    "Conv3DTranspose",
+    "Convolution1D",
+    "Convolution2D",
+    "Convolution2DTranspose",
+    "Convolution3D",
+    "Convolution3DTranspose",
+    "DepthwiseConv2D",
+    "SeparableConv1D",
+    "SeparableConv2D",
+    "SeparableConvolution1D",
+    "SeparableConvolution2D",
+]
+
+_SEPARABLE: dict[str, Any] = {
+    f"{weight}_initializer": "glorot_uniform" for weight in ("depthwise", "pointwise")
+} | {"bias_initializer": "zeros"}
 
 
 class _Convolution(convolution.Convolution, Layer):
@@ -32,19 +56,13 @@ class _Convolution(convolution.Convolution, Layer):
     )
     leaves_unused = False
 
-    def __init__(
-        self, filters: int, kernel_size: Any, strides: Any = 1, padding: str = "valid",
-        data_format: str | None = None, dilation_rate: Any = 1, activation: Any = None, use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform", bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None,
-        kernel_constraint: Any = None, bias_constraint: Any = None, **kwargs: Any,
-    ) -> None:  # fmt: skip
-        data_format = checked_format(data_format)
-        super().__init__(**resolved(locals()))
+    @like(convolution.Convolution, "trainable name", data_format=None, **GLOROT)
+    def __init__(self, **given: Any) -> None:
+        given["data_format"] = checked_format(given["data_format"])
+        super().__init__(**resolved(given))
         if self.padding not in ("valid", "same", *(("causal",) if self.rank == 1 else ())):
-            raise misuse(
-                ValueError, f"padding={padding!r} is not valid or same" + (", or causal" * (self.rank == 1))
-            )
+            causal = ", or causal" * (self.rank == 1)
+            raise misuse(ValueError, f"padding={given['padding']!r} is not valid or same{causal}")
         self.input_spec = InputSpec(ndim=self.rank + 2)
 
     def build(self, input_shape: Any) -> None:
@@ -56,11 +74,7 @@ class _Convolution(convolution.Convolution, Layer):
 class Conv1D(_Convolution, convolution.Conv1D):
     """Convolution over sequences. `padding`: "valid", "same", or "causal", which looks at the past only."""
 
-    def __init__(
-        self, filters: int, kernel_size: Any, strides: Any = 1, padding: str = "valid",
-        data_format: str | None = "channels_last", *args: Any, **kwargs: Any,
-    ) -> None:  # fmt: skip
-        super().__init__(filters, kernel_size, strides, padding, data_format, *args, **kwargs)
+    __init__ = with_defaults(_Convolution, data_format="channels_last")
 
 
 class Conv2D(_Convolution, convolution.Conv2D):
@@ -82,13 +96,11 @@ class _Transposed(_Convolution, convolution.Transposed):
 
     config_names = ("output_padding",)
 
-    def __init__(
-        self, filters: int, kernel_size: Any, strides: Any = 1, padding: str = "valid",
-        output_padding: Any = None, data_format: str | None = None, *args: Any, **kwargs: Any,
-    ) -> None:  # fmt: skip
-        super().__init__(filters, kernel_size, strides, padding, data_format, *args, **kwargs)
-        given = output_padding is not None
-        self.output_padding = sizes_of(output_padding, self.rank, "output_padding") if given else None
+    @like(_Convolution, after={"output_padding": "padding"}, output_padding=None)
+    def __init__(self, output_padding: Any, **given: Any) -> None:
+        super().__init__(**given)
+        own = output_padding is not None
+        self.output_padding = sizes_of(output_padding, self.rank, "output_padding") if own else None
 
 
 class Conv2DTranspose(_Transposed):
@@ -102,15 +114,7 @@ class Conv3DTranspose(_Transposed):
 
     rank = 3
 
-    def __init__(
-        self, filters: int, kernel_size: Any, strides: Any = (1, 1, 1), padding: str = "valid",
-        output_padding: Any = None, data_format: str | None = None, activation: Any = None,
-        use_bias: bool = True, *args: Any, **kwargs: Any,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            filters, kernel_size, strides, padding, output_padding, data_format,
-            kwargs.pop("dilation_rate", 1), activation, use_bias, *args, **kwargs,
-        )  # fmt: skip
+    __init__ = with_defaults(_Transposed, "dilation_rate", strides=(1, 1, 1))
 
 
 class _Separable(_Convolution, convolution.Separable):
@@ -118,16 +122,9 @@ class _Separable(_Convolution, convolution.Separable):
 
     config_names = ("depth_multiplier",)
 
-    def __init__(
-        self, filters: int, kernel_size: Any, strides: Any = 1, padding: str = "valid",
-        data_format: str | None = None, dilation_rate: Any = 1, depth_multiplier: int = 1,
-        activation: Any = None, use_bias: bool = True, depthwise_initializer: Any = "glorot_uniform",
-        pointwise_initializer: Any = "glorot_uniform", bias_initializer: Any = "zeros",
-        depthwise_regularizer: Any = None, pointwise_regularizer: Any = None, bias_regularizer: Any = None,
-        activity_regularizer: Any = None, depthwise_constraint: Any = None, pointwise_constraint: Any = None,
-        bias_constraint: Any = None, **kwargs: Any,
-    ) -> None:  # fmt: skip
-        super().__init__(**resolved(locals()))
+    @like(convolution.Separable, "trainable name", strides=1, data_format=None, dilation_rate=1, **_SEPARABLE)
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
 
 
 class SeparableConv2D(_Separable, convolution.SeparableConv2D):
@@ -150,23 +147,23 @@ class DepthwiseConv2D(_Convolution):
 
     rank = 2
 
+    @with_weights(depthwise="glorot_uniform", bias="zeros")
     def __init__(
-        self, kernel_size: Any, strides: Any = (1, 1), padding: str = "valid", depth_multiplier: int = 1,
-        data_format: str | None = None, activation: Any = None, use_bias: bool = True,
-        depthwise_initializer: Any = "glorot_uniform", bias_initializer: Any = "zeros",
-        depthwise_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None,
-        depthwise_constraint: Any = None, bias_constraint: Any = None, **kwargs: Any,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            0, kernel_size, strides, padding, data_format, kwargs.pop("dilation_rate", 1), activation,
-            use_bias, depthwise_initializer, bias_initializer, depthwise_regularizer, bias_regularizer,
-            activity_regularizer, depthwise_constraint, bias_constraint, **kwargs,
-        )  # fmt: skip
+        self,
+        kernel_size: Any,
+        strides: Any = (1, 1),
+        padding: str = "valid",
+        depth_multiplier: int = 1,
+        data_format: str | None = None,
+        activation: Any = None,
+        use_bias: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        kernel = weight_options(kwargs, "depthwise")
+        where = {"strides": strides, "padding": padding, "data_format": data_format}
+        super().__init__(0, kernel_size, **where, activation=activation, use_bias=use_bias, **kwargs)
         self.depth_multiplier = depth_multiplier
-        self.weight_options = {
-            "depthwise": self.weight_options["kernel"],
-            "bias": self.weight_options["bias"],
-        }
+        self.weight_options = kernel | {"bias": self.weight_options["bias"]}
 
     def _build_kernels(self, channels: int) -> None:
         shape = [*self.kernel_size, channels, self.depth_multiplier]
@@ -177,10 +174,9 @@ class DepthwiseConv2D(_Convolution):
 
     def convolve(self, inputs: Any) -> Any:
         order = data_format_of(self.data_format, 2)
-        return nn.depthwise_conv2d(
-            inputs, self.depthwise_kernel, per_axis(self.strides, 2, order), self.padding.upper(),
-            list(self.dilation_rate), data_format=order,
-        )  # fmt: skip
+        strides, rate = per_axis(self.strides, 2, order), list(self.dilation_rate)
+        padding = self.padding.upper()
+        return nn.depthwise_conv2d(inputs, self.depthwise_kernel, strides, padding, rate, data_format=order)
 
     def get_config(self) -> dict[str, Any]:
         config = super().get_config() | {"depth_multiplier": self.depth_multiplier}

@@ -11,17 +11,36 @@ from staticgraph import nn
 from staticgraph.arrays import array_ops
 from staticgraph.arrays.casts import cast
 from staticgraph.building.inputs import identity
+from staticgraph.building.signatures import like
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.layers import core
+from staticgraph.layers.adapters import with_weights
 from staticgraph.state.layer import known_size
 from staticgraph.tf1.keras import activations, regularizers
 from staticgraph.tf1.keras import backend as K
-from staticgraph.tf1.keras.engine.arguments import resolved, weight_options
+from staticgraph.tf1.keras.engine.arguments import GLOROT, resolved, weight_options
 from staticgraph.tf1.keras.engine.input_spec import InputSpec
 from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.tf1.keras.serialization import find, get_custom_objects
 from staticgraph.tf1.keras.settings import checked_format
+
+__all__ = [
+    "Activation",
+    "ActivityRegularization",
+    "Dense",
+    "Dropout",
+    "Embedding",
+    "Flatten",
+    "Lambda",
+    "Masking",
+    "Permute",
+    "RepeatVector",
+    "Reshape",
+    "SpatialDropout1D",
+    "SpatialDropout2D",
+    "SpatialDropout3D",
+]
 
 
 class Dense(core.Dense, Layer):
@@ -41,15 +60,11 @@ class Dense(core.Dense, Layer):
         "activity_regularizer",
     )
 
-    def __init__(
-        self, units: int, activation: Any = None, use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform", bias_initializer: Any = "zeros",
-        kernel_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None,
-        kernel_constraint: Any = None, bias_constraint: Any = None, **kwargs: Any,
-    ) -> None:  # fmt: skip
-        if "input_shape" not in kwargs and "input_dim" in kwargs:
-            kwargs["input_shape"] = (kwargs.pop("input_dim"),)
-        super().__init__(**resolved(locals()))
+    @like(core.Dense, "trainable name", **GLOROT)
+    def __init__(self, **given: Any) -> None:
+        if "input_shape" not in given and "input_dim" in given:
+            given["input_shape"] = (given.pop("input_dim"),)
+        super().__init__(**resolved(given))
         self.supports_masking = True
         self.input_spec = InputSpec(min_ndim=2)
 
@@ -314,18 +329,21 @@ class Embedding(Layer):
         "input_length",
     )
 
+    @with_weights(before="mask_zero", embeddings="uniform")
     def __init__(
-        self, input_dim: int, output_dim: int, embeddings_initializer: Any = "uniform",
-        embeddings_regularizer: Any = None, activity_regularizer: Any = None,
-        embeddings_constraint: Any = None, mask_zero: bool = False, input_length: Any = None, **kwargs: Any,
-    ) -> None:  # fmt: skip
-        options = dict(locals())
+        self,
+        input_dim: int,
+        output_dim: int,
+        mask_zero: bool = False,
+        input_length: Any = None,
+        **kwargs: Any,
+    ) -> None:
         if "input_shape" not in kwargs and "batch_input_shape" not in kwargs:
             lengths = input_length if isinstance(input_length, list | tuple) else (input_length,)
             kwargs["input_shape"] = tuple(lengths)
-        super().__init__(activity_regularizer=activity_regularizer, **kwargs)
+        self.embeddings_options = weight_options(kwargs, "embeddings")["embeddings"]
+        super().__init__(**kwargs)
         self.input_dim, self.output_dim = input_dim, output_dim
-        self.embeddings_options = weight_options("embeddings", options)
         self.mask_zero, self.input_length = mask_zero, input_length
         self.supports_masking = mask_zero
 
@@ -341,9 +359,3 @@ class Embedding(Layer):
     def call(self, inputs: Any) -> Tensor:
         numbers = inputs if inputs.dtype.is_integer else cast(inputs, "int32")
         return nn.embedding_lookup(self.embeddings, numbers)
-
-
-__all__ = [
-    name for name, made in list(globals().items()) if isinstance(made, type) and made.__module__ == __name__
-    and not name.startswith("_")
-]  # fmt: skip

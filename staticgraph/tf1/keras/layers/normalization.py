@@ -6,14 +6,25 @@ from typing import Any
 
 from staticgraph import nn
 from staticgraph.arrays import array_ops
+from staticgraph.building.signatures import like
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.layers import normalization
+from staticgraph.layers.adapters import with_weights
 from staticgraph.state.layer import known_size
 from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras.engine.arguments import resolved, weight_options
 from staticgraph.tf1.keras.engine.input_spec import InputSpec
 from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.train.moving_averages import assign_moving_average
+
+__all__ = ["BatchNormalization", "LayerNormalization"]
+
+_INITIALIZERS: dict[str, Any] = {
+    "beta_initializer": "zeros",
+    "gamma_initializer": "ones",
+    "moving_mean_initializer": "zeros",
+    "moving_variance_initializer": "ones",
+}
 
 
 class BatchNormalization(normalization.BatchNormalization, Layer):
@@ -42,17 +53,9 @@ class BatchNormalization(normalization.BatchNormalization, Layer):
         "moving_variance_initializer",
     )
 
-    def __init__(
-        self, axis: Any = -1, momentum: float = 0.99, epsilon: float = 1e-3, center: bool = True,
-        scale: bool = True, beta_initializer: Any = "zeros", gamma_initializer: Any = "ones",
-        moving_mean_initializer: Any = "zeros", moving_variance_initializer: Any = "ones",
-        beta_regularizer: Any = None, gamma_regularizer: Any = None, beta_constraint: Any = None,
-        gamma_constraint: Any = None, renorm: bool = False, renorm_clipping: Any = None,
-        renorm_momentum: float = 0.99, fused: bool | None = None, trainable: bool = True,
-        virtual_batch_size: int | None = None, adjustment: Any = None, name: str | None = None,
-        **kwargs: Any,
-    ) -> None:  # fmt: skip
-        super().__init__(**resolved(locals()))
+    @like(normalization.BatchNormalization, **_INITIALIZERS)
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**resolved(given))
         self.supports_masking = True
 
     def build(self, input_shape: Any) -> None:
@@ -88,17 +91,21 @@ class LayerNormalization(Layer):
 
     config_names = ("axis", "epsilon", "center", "scale", "beta_options", "gamma_options")
 
+    @with_weights(before="trainable", activity=False, beta="zeros", gamma="ones")
     def __init__(
-        self, axis: Any = -1, epsilon: float = 1e-3, center: bool = True, scale: bool = True,
-        beta_initializer: Any = "zeros", gamma_initializer: Any = "ones", beta_regularizer: Any = None,
-        gamma_regularizer: Any = None, beta_constraint: Any = None, gamma_constraint: Any = None,
-        trainable: bool = True, name: str | None = None, **kwargs: Any,
-    ) -> None:  # fmt: skip
-        options = dict(locals())
+        self,
+        axis: Any = -1,
+        epsilon: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        trainable: bool = True,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self.beta_options, self.gamma_options = weight_options(kwargs, "beta", "gamma").values()
         super().__init__(trainable, name, **kwargs)
         self.axis = list(axis) if isinstance(axis, list | tuple) else axis
         self.epsilon, self.center, self.scale = epsilon, center, scale
-        self.beta_options, self.gamma_options = (weight_options(n, options) for n in ("beta", "gamma"))
         self.supports_masking = True
 
     def build(self, input_shape: Any) -> None:

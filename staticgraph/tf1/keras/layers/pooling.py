@@ -6,6 +6,7 @@ from typing import Any
 
 from staticgraph.arrays import array_ops
 from staticgraph.arrays.casts import cast
+from staticgraph.building.signatures import like, with_defaults
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.layers import pooling
 from staticgraph.tf1.keras import backend as K
@@ -13,29 +14,51 @@ from staticgraph.tf1.keras.engine.input_spec import InputSpec
 from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.tf1.keras.settings import checked_format
 
+__all__ = [
+    "AveragePooling1D",
+    "AveragePooling2D",
+    "AveragePooling3D",
+    "AvgPool1D",
+    "AvgPool2D",
+    "AvgPool3D",
+    "GlobalAveragePooling1D",
+    "GlobalAveragePooling2D",
+    "GlobalAveragePooling3D",
+    "GlobalAvgPool1D",
+    "GlobalAvgPool2D",
+    "GlobalAvgPool3D",
+    "GlobalMaxPool1D",
+    "GlobalMaxPool2D",
+    "GlobalMaxPool3D",
+    "GlobalMaxPooling1D",
+    "GlobalMaxPooling2D",
+    "GlobalMaxPooling3D",
+    "MaxPool1D",
+    "MaxPool2D",
+    "MaxPool3D",
+    "MaxPooling1D",
+    "MaxPooling2D",
+    "MaxPooling3D",
+]
+
 
 class _Pooling(pooling.Pooling, Layer):
     """Windows over axes of space, `strides` apart; by default they do not overlap."""
 
     config_names = ("pool_size", "padding", "strides", "data_format")
 
-    def __init__(
-        self, pool_size: Any = 2, strides: Any = None, padding: str = "valid",
-        data_format: str | None = None, **kwargs: Any,
-    ) -> None:  # fmt: skip
-        steps = pool_size if strides is None else strides
-        super().__init__(pool_size, steps, padding, checked_format(data_format), **kwargs)
+    @like(pooling.Pooling, "name", pool_size=2, strides=None, data_format=None)
+    def __init__(self, **given: Any) -> None:
+        steps = given["pool_size"] if given["strides"] is None else given["strides"]
+        order = checked_format(given["data_format"])
+        super().__init__(**{**given, "strides": steps, "data_format": order})
         if self.padding not in ("valid", "same"):
-            raise misuse(ValueError, f"padding={padding!r} is not valid or same")
+            raise misuse(ValueError, f"padding={given['padding']!r} is not valid or same")
         self.input_spec = InputSpec(ndim=self.rank + 2)
 
 
 class _Pooling1D(_Pooling):
-    def __init__(
-        self, pool_size: Any = 2, strides: Any = None, padding: str = "valid",
-        data_format: str | None = "channels_last", **kwargs: Any,
-    ) -> None:  # fmt: skip
-        super().__init__(pool_size, strides, padding, data_format, **kwargs)
+    __init__ = with_defaults(_Pooling, data_format="channels_last")
 
 
 class MaxPooling1D(_Pooling1D, pooling.MaxPooling1D):
@@ -91,8 +114,7 @@ class GlobalMaxPooling1D(_GlobalPooling):
 
     rank = 1
 
-    def __init__(self, data_format: str | None = "channels_last", **kwargs: Any) -> None:
-        super().__init__(data_format, **kwargs)
+    __init__ = with_defaults(_GlobalPooling, data_format="channels_last")
 
 
 class GlobalAveragePooling1D(_GlobalPooling):
@@ -100,8 +122,9 @@ class GlobalAveragePooling1D(_GlobalPooling):
 
     rank, mode = 1, "avg"
 
-    def __init__(self, data_format: str | None = "channels_last", **kwargs: Any) -> None:
-        super().__init__(data_format, **kwargs)
+    @like(_GlobalPooling, data_format="channels_last")
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
         self.supports_masking = True
 
     def call(self, inputs: Any, mask: Any = None) -> Any:

@@ -25,6 +25,8 @@ from staticgraph.tf1.keras.layers.cells import (
 )
 from staticgraph.tf1.keras.serialization import deserialize_keras_object, serialize_keras_object
 
+__all__ = ["CuDNNGRU", "CuDNNLSTM", "GRU", "LSTM", "RNN", "SimpleRNN"]
+
 FLAGS = ("return_sequences", "return_state", "go_backwards", "stateful", "unroll", "time_major")
 
 
@@ -175,28 +177,15 @@ def _takes_list(cell: Any) -> bool:
     return isinstance(cell, Layer)
 
 
-def _arguments(cell_class: Any) -> tuple[str, ...]:
-    """The arguments of a cell: its own before its bases', those with a name alone last."""
-    found = [
-        p
-        for base in cell_class.__mro__
-        if "__init__" in vars(base) and base is not Layer and issubclass(base, Layer)
-        for p in inspect.signature(base.__init__).parameters.values()
-        if p.name not in ("self", "trainable", "name", "dtype", "dynamic")
-    ]
-    placed = [p.name for p in found if p.kind is p.POSITIONAL_OR_KEYWORD]
-    return tuple(dict.fromkeys([*placed, *(p.name for p in found if p.kind is p.KEYWORD_ONLY)]))
-
-
 class _Named(RNN):
     """A recurrent layer that makes its cell from its own arguments."""
 
     cell_class: Any = None
 
     def __init__(self, units: int, *args: Any, **kwargs: Any) -> None:
-        names = _arguments(self.cell_class)
-        given = dict(zip(names[1:], args, strict=False)) | kwargs
-        own = {name: given.pop(name) for name in names[1:] if name in given}
+        _, *names, _ = inspect.signature(self.cell_class).parameters
+        given = dict(zip(names, args, strict=False)) | kwargs
+        own = {name: given.pop(name) for name in names if name in given}
         activity = {"activity_regularizer": given.pop("activity_regularizer", None)}
         shared = {name: given[name] for name in ("dtype", "trainable") if name in given}
         super().__init__(self.cell_class(units, **own, **shared), **activity, **given)

@@ -14,6 +14,8 @@ from staticgraph.tf1.keras.engine.layer_table import LAYERS
 from staticgraph.tf1.keras.engine.structure import leaves, listed, single
 from staticgraph.tf1.keras.serialization import deserialize_keras_object, serialize_keras_object
 
+__all__ = ["Bidirectional", "TimeDistributed", "Wrapper"]
+
 
 class Wrapper(Layer):
     """A layer that uses another one, `self.layer`."""

@@ -19,8 +19,11 @@ from staticgraph.state.state_ops import assign_add
 from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras import state
 from staticgraph.tf1.keras.engine.layer import Layer
+from staticgraph.tf1.keras.function_classes import function_class
 from staticgraph.tf1.keras.losses import same_rank
 from staticgraph.tf1.keras.weighting import fitting
+
+__all__ = ["Mean", "MeanTensor", "Metric", "Sum"]
 
 
 class Metric(Layer):
@@ -188,19 +191,19 @@ _PROBABILITIES = {"Softmax", "Sigmoid"}  # losses look at what these were comput
 
 
 def mean_class(
-    name: str, function: Callable[..., Any], default: str, options: Sequence[tuple[str, Any]] = ()
-) -> type[MeanFunction]:
-    """The class of the mean of a function. `options`: its further arguments with their defaults."""
+    class_name: str, function: Callable[..., Any], parameters: Sequence[str] = (), **defaults: Any
+) -> Any:
+    """Return the class of the mean of a function.
 
-    def init(self: Any, *args: Any, **kwargs: Any) -> None:
-        names = [*(first for first, _ in options[:before]), "name", "dtype"]
-        names += [n for n, _ in options[before:]]
-        given = dict(zip(names, args, strict=False)) | kwargs
-        further = {n: given.pop(n, value) for n, value in options}
-        MeanFunction.__init__(self, function, given.pop("name", default), given.pop("dtype", None), **further)
-        if given:
-            raise misuse(TypeError, f"{name}() got an unknown argument {sorted(given)[0]!r}")
-
-    before = sum(option == "k" for option, _ in options)  # `k` stands before the name, others after it
+    Args:
+        class_name: The name of the class.
+        function: The function of targets and predictions.
+        parameters: What the constructor takes, in order, if options come before the name.
+        defaults: The further arguments of the function, and a name that is not the function's.
+    """
+    given = {"name": function.__name__, "dtype": None} | defaults
     doc = f"The mean over all batches. {(function.__doc__ or '').splitlines()[0]}"
-    return type(name, (MeanFunction,), {"__init__": init, "__doc__": doc})
+    ordered = {key: given[key] for key in parameters or given}
+    made = function_class(MeanFunction, class_name, doc, function, ordered)
+    made.__module__ = __package__
+    return made

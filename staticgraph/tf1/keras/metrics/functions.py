@@ -9,6 +9,19 @@ from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.tf1.keras import backend as K
 
+__all__ = [
+    "ACC",
+    "acc",
+    "accuracy",
+    "binary_accuracy",
+    "categorical_accuracy",
+    "cosine",
+    "cosine_proximity",
+    "sparse_categorical_accuracy",
+    "sparse_top_k_categorical_accuracy",
+    "top_k_categorical_accuracy",
+]
+
 
 def accuracy(y_true: Any, y_pred: Any) -> Tensor:
     """Return 1 for each prediction that equals its target, else 0."""
@@ -62,3 +75,7 @@ def sparse_top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> T
 def cosine_proximity(y_true: Any, y_pred: Any, axis: int = -1) -> Tensor:
     """The cosine of the angle between targets and predictions."""
     return K.sum(K.l2_normalize(y_true, axis) * K.l2_normalize(y_pred, axis), axis)
+
+
+cosine = cosine_proximity
+acc = ACC = accuracy

@@ -5,37 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.support.lazy_names import export_names
 from staticgraph.tf1.keras.optimizers import schedules
-from staticgraph.tf1.keras.optimizers.adapters import (
-    SGD,
-    Adadelta,
-    Adagrad,
-    Adam,
-    Adamax,
-    Ftrl,
-    Nadam,
-    RMSprop,
-)
-from staticgraph.tf1.keras.optimizers.base import Optimizer
+from staticgraph.tf1.keras.optimizers.adapters import *
+from staticgraph.tf1.keras.optimizers.base import *
 from staticgraph.tf1.keras.optimizers.native import NativeOptimizer
 from staticgraph.tf1.keras.serialization import deserialize_keras_object, serialize_keras_object
 from staticgraph.train.optimizers.optimizer import Optimizer as TrainOptimizer
-
-__all__ = [
-    "Adadelta",
-    "Adagrad",
-    "Adam",
-    "Adamax",
-    "Ftrl",
-    "Nadam",
-    "Optimizer",
-    "RMSprop",
-    "SGD",
-    "deserialize",
-    "get",
-    "schedules",
-    "serialize",
-]
 
 _CLASSES = (Adadelta, Adagrad, Adam, Adamax, Ftrl, Nadam, RMSprop, SGD)
 _TABLE = {made.__name__: made for made in _CLASSES} | {made.__name__.lower(): made for made in _CLASSES}
@@ -69,3 +45,6 @@ def get(identifier: Any) -> Any:
     raise misuse(
         ValueError, f"{identifier!r} is not an optimizer: give its name, or one of keras.optimizers or train"
     )
+
+
+export_names(__name__, "schedules")

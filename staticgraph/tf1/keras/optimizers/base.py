@@ -27,6 +27,8 @@ from staticgraph.train.optimizers.optimizer import _statistics as statistics_of
 from staticgraph.train.optimizers.rules import Hyper as Numbers
 from staticgraph.train.optimizers.rules import Rule
 
+__all__ = ["Optimizer"]
+
 _OLD_NAMES = {"lr": "learning_rate"}
 _OPTIONS = {"clipnorm", "clipvalue", "lr", "decay"}
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import Parameter, Signature
 from typing import Any
 
 from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.signatures import derived
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.keras.serialization import deserialize_keras_object, serialize_keras_object
 from staticgraph.train import schedules
@@ -39,7 +41,7 @@ class LearningRateSchedule:
 class _Decay(LearningRateSchedule):
     """A schedule of `staticgraph.train` with its arguments kept."""
 
-    def __init__(self, function: Callable[..., Any], **arguments: Any) -> None:
+    def _keep(self, function: Callable[..., Any], arguments: dict[str, Any]) -> None:
         self._function, self._arguments = function, arguments
         vars(self).update(arguments)
 
@@ -51,43 +53,32 @@ class _Decay(LearningRateSchedule):
         return dict(self._arguments)
 
 
+def _arguments_of(schedule: Callable[..., Any]) -> Any:
+    """The constructor that keeps the arguments of a schedule, which is told the step later."""
+    signature = Signature.from_callable(schedule)
+    rate, _, *others = signature.parameters.values()
+    placed = [Parameter("self", rate.kind), rate.replace(name="initial_learning_rate"), *others]
+    return derived(
+        Signature(placed, return_annotation="None"), lambda given: given.pop("self")._keep(schedule, given)
+    )
+
+
 class ExponentialDecay(_Decay):
     """`initial_learning_rate * decay_rate ** (step / decay_steps)`."""
 
-    def __init__(
-        self, initial_learning_rate: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False,
-        name: str | None = None,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            schedules.exponential_decay, initial_learning_rate=initial_learning_rate,
-            decay_steps=decay_steps, decay_rate=decay_rate, staircase=staircase, name=name,
-        )  # fmt: skip
+    __init__ = _arguments_of(schedules.exponential_decay)
 
 
 class InverseTimeDecay(_Decay):
     """`initial_learning_rate / (1 + decay_rate * step / decay_steps)`."""
 
-    def __init__(
-        self, initial_learning_rate: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False,
-        name: str | None = None,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            schedules.inverse_time_decay, initial_learning_rate=initial_learning_rate,
-            decay_steps=decay_steps, decay_rate=decay_rate, staircase=staircase, name=name,
-        )  # fmt: skip
+    __init__ = _arguments_of(schedules.inverse_time_decay)
 
 
 class PolynomialDecay(_Decay):
     """From `initial_learning_rate` down to `end_learning_rate` in `decay_steps`, a power of what is left."""
 
-    def __init__(
-        self, initial_learning_rate: Any, decay_steps: Any, end_learning_rate: Any = 0.0001,
-        power: Any = 1.0, cycle: bool = False, name: str | None = None,
-    ) -> None:  # fmt: skip
-        super().__init__(
-            schedules.polynomial_decay, initial_learning_rate=initial_learning_rate,
-            decay_steps=decay_steps, end_learning_rate=end_learning_rate, power=power, cycle=cycle, name=name,
-        )  # fmt: skip
+    __init__ = _arguments_of(schedules.polynomial_decay)
 
 
 class PiecewiseConstantDecay(LearningRateSchedule):

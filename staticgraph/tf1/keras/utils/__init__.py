@@ -1,29 +1,12 @@
 """Helpers of programs that use models (TF1's `tf.keras.utils`)."""
 
-from staticgraph.tf1.keras.serialization import (
-    CustomObjectScope,
-    custom_object_scope,
-    deserialize_keras_object,
-    get_custom_objects,
-    serialize_keras_object,
-)
-from staticgraph.tf1.keras.utils.arrays import normalize, to_categorical
-from staticgraph.tf1.keras.utils.download import get_file
-from staticgraph.tf1.keras.utils.drawing import model_to_dot, plot_model
-from staticgraph.tf1.keras.utils.progress import Progbar
-from staticgraph.tf1.keras.utils.sequence import Sequence
+from staticgraph.compiler.support.lazy_names import export_names
+from staticgraph.tf1.keras import serialization
+from staticgraph.tf1.keras.serialization import *
+from staticgraph.tf1.keras.utils.arrays import *
+from staticgraph.tf1.keras.utils.download import *
+from staticgraph.tf1.keras.utils.drawing import *
+from staticgraph.tf1.keras.utils.progress import *
+from staticgraph.tf1.keras.utils.sequence import *
 
-__all__ = [
-    "CustomObjectScope",
-    "Progbar",
-    "Sequence",
-    "custom_object_scope",
-    "deserialize_keras_object",
-    "get_custom_objects",
-    "get_file",
-    "model_to_dot",
-    "normalize",
-    "plot_model",
-    "serialize_keras_object",
-    "to_categorical",
-]
+export_names(__name__, "", serialization)

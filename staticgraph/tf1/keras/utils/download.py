@@ -16,6 +16,8 @@ from staticgraph.compiler.graph.errors import layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.runtime.disk.atomic import write_file
 
+__all__ = ["get_file"]
+
 _CHUNK = 1 << 20
 
 

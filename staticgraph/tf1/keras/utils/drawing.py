@@ -7,6 +7,8 @@ from typing import Any
 
 import graphviz
 
+__all__ = ["model_to_dot", "plot_model"]
+
 
 def model_to_dot(
     model: Any, show_shapes: bool = False, show_layer_names: bool = True, rankdir: str = "TB",

@@ -9,6 +9,8 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
+__all__ = ["Progbar"]
+
 
 def is_screen() -> bool:
     """Return True if standard output is a terminal on which a line can be drawn over itself."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from staticgraph.building.framework import GraphKeys, add_to_collection, get_collection, get_default_graph
 from staticgraph.building.inputs import group
+from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation
@@ -107,33 +108,13 @@ class Scaffold:
         function = self._user_init_fn
         return None if function is None else lambda session: function(self, session)
 
-    @property
-    def init_op(self) -> Any:
-        return self._init_op
-
-    @property
-    def init_feed_dict(self) -> dict[Any, Any] | None:
-        return self._init_feed_dict
-
-    @property
-    def ready_op(self) -> Any:
-        return self._ready_op
-
-    @property
-    def ready_for_local_init_op(self) -> Any:
-        return self._ready_for_local_init_op
-
-    @property
-    def local_init_op(self) -> Any:
-        return self._local_init_op
-
-    @property
-    def summary_op(self) -> Any:
-        return self._summary_op
-
-    @property
-    def saver(self) -> Any:
-        return self._saver
+    init_op: Any = read_only("init_op")
+    init_feed_dict: dict[Any, Any] | None = read_only("init_feed_dict")
+    ready_op: Any = read_only("ready_op")
+    ready_for_local_init_op: Any = read_only("ready_for_local_init_op")
+    local_init_op: Any = read_only("local_init_op")
+    summary_op: Any = read_only("summary_op")
+    saver: Any = read_only("saver")
 
     @staticmethod
     def get_or_default(arg_name: str, collection_key: str, default_constructor: Callable[[], Any]) -> Any:

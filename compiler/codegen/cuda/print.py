@@ -1,0 +1,80 @@
+"""CUDA C of a schedule: the printer of each kind of function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from staticgraph.compiler.codegen.cuda.attention.online import online
+from staticgraph.compiler.codegen.cuda.attention.whole import whole
+from staticgraph.compiler.codegen.cuda.elements.pointwise import pointwise
+from staticgraph.compiler.codegen.cuda.elements.scatter import notes, scatter
+from staticgraph.compiler.codegen.cuda.elements.statements import statements
+from staticgraph.compiler.codegen.cuda.elements.transposed import transposed
+from staticgraph.compiler.codegen.cuda.function import FunctionCall, KernelWork
+from staticgraph.compiler.codegen.cuda.products.direct import direct
+from staticgraph.compiler.codegen.cuda.products.pointers import pointers
+from staticgraph.compiler.codegen.cuda.products.results import results
+from staticgraph.compiler.codegen.cuda.products.tiles import tiles
+from staticgraph.compiler.codegen.cuda.rows.rows import rows
+from staticgraph.compiler.codegen.cuda.scans.across import across
+from staticgraph.compiler.codegen.cuda.scans.along import by_block, by_warp, totals
+from staticgraph.compiler.codegen.cuda.scans.radix import radix
+from staticgraph.compiler.codegen.cuda.scans.sort import sort
+from staticgraph.compiler.codegen.cuda.sums.columns import columns
+from staticgraph.compiler.codegen.cuda.sums.full import full
+from staticgraph.compiler.kernel.schedule_gpu.attention.attention import OnlineAttention, WholeAttention
+from staticgraph.compiler.kernel.schedule_gpu.elements.loops import LoopSchedule
+from staticgraph.compiler.kernel.schedule_gpu.elements.pointwise import PointwiseSchedule
+from staticgraph.compiler.kernel.schedule_gpu.elements.scatter import NoteSchedule, ScatterSchedule
+from staticgraph.compiler.kernel.schedule_gpu.elements.transpose import TransposeSchedule
+from staticgraph.compiler.kernel.schedule_gpu.function import FunctionSchedule, GpuSchedule
+from staticgraph.compiler.kernel.schedule_gpu.products.direct import DirectSchedule
+from staticgraph.compiler.kernel.schedule_gpu.products.library import PointerSchedule
+from staticgraph.compiler.kernel.schedule_gpu.products.results import ResultSchedule
+from staticgraph.compiler.kernel.schedule_gpu.products.tiles import TileSchedule
+from staticgraph.compiler.kernel.schedule_gpu.rows.by_row import RowSchedule
+from staticgraph.compiler.kernel.schedule_gpu.scans.radix import RadixSchedule
+from staticgraph.compiler.kernel.schedule_gpu.scans.scan import ScanSchedule, Team
+from staticgraph.compiler.kernel.schedule_gpu.scans.sort import SortSchedule
+from staticgraph.compiler.kernel.schedule_gpu.sums.schedule import SumSchedule
+
+
+def scan(made: ScanSchedule) -> FunctionCall:
+    """The function of a scan, by its team."""
+    if made.team is Team.BLOCK and made.totals:
+        return totals(made)
+    return {Team.THREAD: across, Team.WARP: by_warp, Team.BLOCK: by_block}[made.team](made)
+
+
+def sums(made: SumSchedule) -> FunctionCall:
+    """The function of sums, by how they lie in memory."""
+    return full(made) if made.along else columns(made)
+
+
+PRINTERS: Mapping[type, Callable[[Any], FunctionCall]] = {
+    DirectSchedule: direct,
+    LoopSchedule: statements,
+    NoteSchedule: notes,
+    OnlineAttention: online,
+    PointerSchedule: pointers,
+    PointwiseSchedule: pointwise,
+    RadixSchedule: radix,
+    ResultSchedule: results,
+    RowSchedule: rows,
+    ScanSchedule: scan,
+    ScatterSchedule: scatter,
+    SortSchedule: sort,
+    SumSchedule: sums,
+    TileSchedule: tiles,
+    TransposeSchedule: transposed,
+    WholeAttention: whole,
+}
+
+
+def printed(made: GpuSchedule) -> KernelWork:
+    """The functions of a schedule, and its calls of libraries."""
+    calls = [
+        PRINTERS[type(each)](each) if isinstance(each, FunctionSchedule) else each for each in made.functions
+    ]
+    return KernelWork(tuple(calls), made.scratch)

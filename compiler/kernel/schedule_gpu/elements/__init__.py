@@ -1,0 +1,1 @@
+"""Stores of which each element is computed by itself, and loops that are spread over threads."""

@@ -1,0 +1,83 @@
+"""Schedule of a kernel as a value: its functions, their blocks and threads, and the memory between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS
+from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution
+from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
+from staticgraph.compiler.support.dataclass import dataclass
+
+Extents = tuple[int, int, int]
+Scratch = tuple[tuple[str, int], ...]  # memory of a kernel by name, in bytes
+
+
+class FunctionSchedule:
+    """Division of one function's loops among blocks, threads and vectors, in a class of each family."""
+
+    __slots__ = ()
+
+    @property
+    def kind(self) -> str:
+        """The word that its name begins with."""
+        raise NotImplementedError
+
+    @property
+    def about(self) -> str:
+        """The division in a few words."""
+        raise NotImplementedError
+
+    @property
+    def grid(self) -> Extents:
+        """Numbers of blocks."""
+        raise NotImplementedError
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return THREADS
+
+    @property
+    def meets(self) -> bool:
+        """True if threads wait for each other, at barriers or in shuffles."""
+        return True
+
+    @property
+    def blocks_per_core(self) -> int | None:
+        """Blocks that a multiprocessor should have room for at least; None leaves it to NVIDIA's compiler.
+
+        More of them leave fewer registers to each thread.
+        """
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class GpuSchedule:
+    """Schedule of a kernel: `functions`, and calls of libraries, that run one after the other.
+
+    `scratch` is memory that lives from the first to the last of them. Printed, it is a line for each.
+    """
+
+    functions: tuple[FunctionSchedule | Product | Convolution, ...]
+    scratch: Scratch = ()
+
+    def __str__(self) -> str:
+        lines = [_described(each) for each in self.functions]
+        return "\n".join([*lines, *(f"scratch {name}: {size} bytes" for name, size in self.scratch)])
+
+
+def joined(schedules: Sequence[GpuSchedule], scratch: Iterable[tuple[str, int]] = ()) -> GpuSchedule:
+    """Schedules one after the other. Scratch memory of the same name is used by one after the other."""
+    sizes: dict[str, int] = {}
+    for name, size in (*scratch, *(s for each in schedules for s in each.scratch)):
+        sizes[name] = max(size, sizes.get(name, 0))
+    return GpuSchedule(tuple(f for each in schedules for f in each.functions), tuple(sizes.items()))
+
+
+def _described(each: FunctionSchedule | Product | Convolution) -> str:
+    if isinstance(each, Product | Convolution):
+        return each.text.rstrip().replace("\n", "\n  ")
+    blocks = " x ".join(str(n) for n in each.grid if n > 1) or "1"
+    barriers = " that meet at barriers" if each.meets else ""
+    return f"{each.kind}: {blocks} blocks of {each.threads} threads{barriers}; {each.about}"

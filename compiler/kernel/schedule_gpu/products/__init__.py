@@ -1,0 +1,1 @@
+"""Products of matrices and convolutions: by the libraries, by tiles, or directly."""

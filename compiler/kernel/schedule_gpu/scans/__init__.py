@@ -1,0 +1,1 @@
+"""Scans, and rows brought in order."""

@@ -1,0 +1,135 @@
+"""Reductions over the same points, and what is made of them: the form that functions for sums take.
+
+    y[j] = 0.1 * add(x[i, j] for i)  is a sum over the row i for every column j
+
+Rows and columns are numbered each as one, and either may be divided into vectors.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, Reduce, free_indices, substitute, walk
+from staticgraph.compiler.kernel.index import simplify_index
+from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.scalar import read
+from staticgraph.compiler.kernel.schedule_cpu import flatten
+from staticgraph.compiler.kernel.schedule_gpu.function import Scratch
+from staticgraph.compiler.kernel.schedule_gpu.strides import Columns, neighbours, split, width
+from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Stmt, Store, Update, rewrite
+from staticgraph.compiler.support.dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sums:
+    """`stores` for every point of `columns`, made of the locals of `reduces`, which are over `rows`."""
+
+    columns: tuple[Index, ...]
+    rows: tuple[Index, ...]
+    reduces: Mapping[Local, Reduce]
+    stores: tuple[Store, ...]
+    buffers: Mapping[str, Buffer]
+
+    @property
+    def count(self) -> int:
+        """Number of columns."""
+        return math.prod(i.extent for i in self.columns)
+
+    @property
+    def height(self) -> int:
+        """Number of rows."""
+        return math.prod(i.extent for i in self.rows)
+
+    @property
+    def flat(self) -> dict[str, Buffer]:
+        """The buffers, where positions are offsets."""
+        return {n: replace(b, shape=(b.size,) if b.shape else ()) for n, b in self.buffers.items()}
+
+    def across(self, wide: int) -> Columns:
+        """Return the statements that add one row to a vector of columns; the row is named `row`."""
+        q, v, row = Index("q", self.count // wide), Index("v", wide), Index("row", self.height)
+        return q, v, self._at(self._steps, simplify_index(q * wide + v), row)
+
+    def along(self, wide: int) -> Columns:
+        """Return the statements that add a vector of rows to one column; the column is named `column`."""
+        q, v, column = Index("q", self.height // wide), Index("v", wide), Index("column", self.count)
+        return q, v, self._at(self._steps, column, simplify_index(q * wide + v))
+
+    @property
+    def width_across(self) -> int:
+        """Number of neighbouring columns that are loaded at a time."""
+        return width(self.count, self.across, self.flat)
+
+    @property
+    def width_along(self) -> int:
+        """Number of neighbouring rows that are loaded at a time."""
+        return width(self.height, self.along, self.flat)
+
+    @property
+    def is_along(self) -> bool:
+        """True if neighbours in memory belong to the same sum rather than to neighbouring results."""
+        if self.count == 1:
+            return True
+        row, _, by_row = self.along(1)
+        column, _, by_column = self.across(1)
+        return neighbours(by_row, row, self.flat) > neighbours(by_column, column, self.flat)
+
+    def results(self) -> tuple[Index, tuple[Store, ...]]:
+        """Return the index of a column, and the stores of its results."""
+        column = Index("column", self.count)
+        stores = self._at(flatten(Kernel("", dict(self.buffers), self.stores)).body, column, None)
+        return column, tuple(s for s in stores if isinstance(s, Store))
+
+    @property
+    def _steps(self) -> tuple[Stmt, ...]:
+        """Statements by which every row contributes to the sums."""
+        steps = [Update(acc, read(r.combine, acc, r.value), r.combine) for acc, r in self.reduces.items()]
+        return flatten(Kernel("", dict(self.buffers), tuple(steps))).body
+
+    def _at(self, body: tuple[Stmt, ...], column: Expr, row: Expr | None) -> tuple[Stmt, ...]:
+        places = list(zip(self.columns, split(column, [i.extent for i in self.columns]), strict=True))
+        if row is not None:
+            places += zip(self.rows, split(row, [i.extent for i in self.rows]), strict=True)
+        return rewrite(body, lambda e: simplify_index(substitute(e, dict(places))))
+
+
+def sums_of(nest: Nest, buffers: Mapping[str, Buffer]) -> Sums | None:
+    """`nest` as reductions over the same rows, others for every column; None if it has another form."""
+    found = [e for e in walk(*(s.value for s in nest.stores)) if isinstance(e, Reduce)]
+    extents = {tuple(a.extent for a in r.axes if a.extent != 1) for r in found}
+    columns = tuple(i for i in nest.domain if i.extent != 1)
+    if len(extents) != 1 or not all(free_indices(r) >= set(columns) for r in found):
+        return None
+    elsewhere = [*(r.value for r in found), *(a for s in nest.stores for a in s.at)]
+    if any(isinstance(e, Reduce) for e in walk(*elsewhere)):
+        return None
+    rows = tuple(Index(f"sum{n}", extent) for n, extent in enumerate(extents.pop()))
+    reduces: dict[Local, Reduce] = {}
+    named: dict[Expr, Expr] = {}
+    for n, reduce in enumerate(found):
+        axes = [a for a in reduce.axes if a.extent != 1]
+        value = simplify_index(substitute(reduce.value, dict(zip(axes, rows, strict=True))))
+        named[reduce] = local = Local(f"sum{n}", reduce.dtype)
+        reduces[local] = Reduce(rows, reduce.combine, value)
+    stores = tuple(replace(s, value=substitute(s.value, named)) for s in nest.stores)
+    return Sums(columns, rows, reduces, stores, buffers)
+
+
+def in_parts(sums: Sums, count: int) -> tuple[Sums, Sums, Scratch]:
+    """The sums over each of `count` parts of the rows, the sums of those, and the memory between the two.
+
+    Which part it is, the index `part` says in the stores of the first.
+    """
+    part = Index("part", count)
+    buffers, stores, reduces = dict(sums.buffers), [], {}
+    names = [f"partial{n}" for n in range(len(sums.reduces))]
+    for name, (local, reduce) in zip(names, sums.reduces.items(), strict=True):
+        buffers[name] = Buffer(local.dtype, (count, *(i.extent for i in sums.columns)), written=True)
+        at = (part, *sums.columns)
+        stores.append(Store(name, at, local))
+        reduces[local] = Reduce((part,), reduce.combine, Load(name, at, local.dtype))
+    scratch = tuple((name, buffers[name].size * buffers[name].dtype.size) for name in names)
+    first = replace(sums, stores=tuple(stores), buffers=buffers)
+    return first, Sums(sums.columns, (part,), reduces, sums.stores, buffers), scratch

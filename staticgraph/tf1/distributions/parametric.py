@@ -1,0 +1,79 @@
+"""Distributions made of their parameters alone: how all are constructed, and how they show their tensors."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, ClassVar, TypeVar
+
+from staticgraph.building.read_only import read_only
+from staticgraph.building.signatures import arguments, parameters_of
+from staticgraph.tf1.distributions import operations as sg
+from staticgraph.tf1.distributions.base import (
+    FULLY_REPARAMETERIZED,
+    Distribution,
+    ReparameterizationType,
+)
+
+T = TypeVar("T", bound="type[Parametric]")
+
+
+def kept(name: str) -> Any:
+    """Property that shows what `_build` kept under this name with an underscore."""
+    return read_only(name, f"The parameter `{name}` as a tensor.")
+
+
+class Parametric(Distribution):
+    """A distribution whose class says with `_build` what its parameters are, and is `constructed` by that."""
+
+    _REPARAMETERIZATION: ClassVar[ReparameterizationType] = FULLY_REPARAMETERIZED
+    _dtype: sg.DType | None = None  # type: ignore[assignment]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise NotImplementedError  # `constructed` puts another one in its place
+
+    def _build(self, *args: Any, **kwargs: Any) -> list[sg.Tensor]:
+        """Keep the parameters as tensors. Return those that give the shape of the batch.
+
+        The dtype of samples is that of the last one, if `_build` sets no `_dtype`.
+        """
+        raise NotImplementedError
+
+
+class OfVectors(Parametric):
+    """A distribution of vectors, whose elements the last axis of the last tensor of `_build` lists."""
+
+    _PARAMETER_NDIMS = 1
+
+    def _event_shape(self) -> Any:
+        return self._graph_parents[-1].shape.with_rank_at_least(1)[-1:]
+
+    def _event_shape_tensor(self) -> Any:
+        return sg.shape(self._graph_parents[-1])[-1:]
+
+    def _count(self) -> Any:
+        """The number of elements of a vector, in the dtype of samples."""
+        return sg.cast(self.event_shape_tensor()[0], self.dtype)
+
+
+def constructed(cls: T) -> T:
+    """Give a class a constructor, which takes the parameters of `_build` and what all distributions take.
+
+    Operations of the parameters are in the name scope of the distribution.
+    """
+    own, *parameters = inspect.signature(cls._build).parameters.values()
+    common = {"validate_args": False, "allow_nan_stats": True, "name": cls.__name__}
+    signature = inspect.Signature([own, *parameters, *parameters_of(common)], return_annotation="None")
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        _, *given = arguments(cls.__name__, signature, (self, *args), kwargs).values()
+        *values, validate_args, allow_nan_stats, name = given
+        with sg.name_scope(name, values=values) as scope:
+            self._validate_args = validate_args
+            parents = self._build(*values)
+        dtype = self._dtype or parents[-1].dtype
+        kind = self._REPARAMETERIZATION
+        Distribution.__init__(self, dtype, kind, validate_args, allow_nan_stats, None, parents, scope)
+
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    cls.__init__ = __init__  # type: ignore[method-assign]
+    return cls
