@@ -85,7 +85,7 @@ class _Run:
         for stmt in body:
             match stmt:
                 case Loop(index, inside, kind, share):
-                    extent = evaluate(index.extent, self.sizes)
+                    extent = max(evaluate(index.extent, self.sizes), 0)
                     order = range(extent)
                     if share is not None:
                         known = replace(share, count=evaluate(share.count, self.sizes))

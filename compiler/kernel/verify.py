@@ -75,7 +75,7 @@ class _Verifier:
         match stmt:
             case Loop(index):
                 self.require(index.name not in names, stmt, f"{index.name} is defined already")
-                self.require(bounds(index.extent)[0] >= 0, stmt, "the extent is negative")
+                self.require(bounds(index.extent)[1] >= 0, stmt, "the extent is negative")
             case Let(local, value):
                 self.require(local.name not in names, stmt, f"{local.name} is defined already")
                 self.same(stmt, local.dtype, value.dtype)

@@ -18,7 +18,7 @@ Arrays = dict[str, np.ndarray]
 
 
 def run(kernel: Kernel, arrays: Arrays, vector_bytes: int | None = None, contract: bool = True) -> Arrays:
-    """The written arrays after the compiled `kernel` ran on copies of `arrays`, 64-byte guards around each
+    """The written arrays after the compiled `kernel` ran on copies of `arrays`, guards around each
     intact.
     """
     target = cpu_jit.host()
@@ -89,7 +89,7 @@ def ulps(found: np.ndarray, exact: np.ndarray, dtype: DType) -> float:
     )
 
 
-GUARD = 64
+GUARD = 512  # bytes: more than the widest vector of several registers
 
 
 def _memory(dtype: DType) -> np.dtype:

@@ -353,6 +353,18 @@ def one_after_the_other(n: AnySize, t: AnySize) -> OpenCase:
     )
 
 
+def differences(n: AnySize, t: AnySize) -> OpenCase:
+    """A loop of one iteration less, which is -1 of nothing."""
+    i = Index("i0", n - 1)
+    buffers = {"x": array(n), "y": result(n)}
+
+    def expected(a: Arrays) -> Arrays:
+        return {"y": np.concatenate([np.tanh(np.diff(a["x"])), a["y"][-1:]])}
+
+    value = scalar.tanh(x(i + 1) - x(i))
+    return _one(buffers, (i,), expected, y=((i,), value))
+
+
 def both_in_one(n: AnySize, t: AnySize) -> OpenCase:
     """An axis of two open ones that were made one."""
     i, j, r = Index("i0", n * t), Index("i1", 6), Index("r", 6)
@@ -401,5 +413,6 @@ OPEN_CASES: dict[str, Callable[[AnySize, AnySize], OpenCase]] = {
     "distances": distances,
     "side_by_side": side_by_side,
     "one_after_the_other": one_after_the_other,
+    "differences": differences,
     "both_in_one": both_in_one,
 }

@@ -196,7 +196,7 @@ class _KernelEmitter:
                 for local, text in final:
                     self._assign(local, text)
             return
-        first, after = self._trips.bounds(loop, self._printer.extent(index.extent))
+        first, after = self._trips.bounds(loop, self._trips.extent(index.extent))
         self._nonempty(loop, first, after, lambda: self._iterations(loop, first, after))
 
     def _iterations(self, loop: Loop, first: str, after: str) -> None:
@@ -399,7 +399,7 @@ class _KernelEmitter:
             between = trips.whole(extent, lanes), trips.whole(extent, one)
             self._guarded(trips.some(*between, loop.share), loop.body, lambda: vectors(*between))
         if not same(extent % printer.lanes, 0):
-            end = trips.whole(extent, printer.lanes), printer.extent(extent)
+            end = trips.whole(extent, printer.lanes), trips.extent(extent)
             self._guarded(trips.some(*end, loop.share), loop.body, left)
 
     def _lanes(self, body: tuple[Stmt, ...], carried: list[Local], first: str) -> list[str]:

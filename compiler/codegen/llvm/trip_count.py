@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from staticgraph.compiler.codegen.llvm.expr import ExprPrinter, LlvmValue
-from staticgraph.compiler.graph.sizes import AnySize, Size
+from staticgraph.compiler.graph.sizes import AnySize, Size, bounds
 from staticgraph.compiler.kernel.stmt import Loop, Share
 
 
@@ -13,13 +13,21 @@ class TripCounts:
     def __init__(self, printer: ExprPrinter) -> None:
         self._printer = printer
 
+    def extent(self, size: AnySize) -> str:
+        """The number of iterations: none if an open extent is negative."""
+        text = self._printer.extent(size)
+        if not isinstance(size, Size) or bounds(size)[0] >= 0:
+            return text
+        negative = self._once(f"icmp slt i64 {text}, 0")
+        return self._once(f"select i1 {negative}, i64 0, i64 {text}")
+
     def bounds(self, loop: Loop, extent: str) -> tuple[str, str]:
         """The first iteration that a loop runs and the one after the last, of the first `extent`."""
         share, emitter, iterations = loop.share, self._printer.emitter, loop.index.extent
         if share is None:
             return "0", extent
         if isinstance(iterations, Size):
-            units = self._once(f"udiv i64 {self._printer.extent(iterations)}, {share.unit}")
+            units = self._once(f"udiv i64 {self.extent(iterations)}, {share.unit}")
         else:
             units = str(iterations // share.unit)
         part, count = self._printer.value(share.part).text, self._printer.extent(share.count)
@@ -36,13 +44,13 @@ class TripCounts:
     def whole(self, extent: AnySize, lanes: int) -> str:
         """The iterations in whole vectors. The number of lanes is a power of two."""
         if isinstance(extent, Size):
-            return self._once(f"and i64 {self._printer.extent(extent)}, {-lanes}")
+            return self._once(f"and i64 {self.extent(extent)}, {-lanes}")
         return str(extent // lanes * lanes)
 
     def rest(self, extent: AnySize, lanes: int) -> str:
         """The iterations that are not in whole vectors."""
         if isinstance(extent, Size):
-            return self._once(f"and i64 {self._printer.extent(extent)}, {lanes - 1}")
+            return self._once(f"and i64 {self.extent(extent)}, {lanes - 1}")
         return str(extent % lanes)
 
     def some(self, first: str, after: str, share: Share | None = None) -> str:
