@@ -56,7 +56,7 @@ _TURNS = 4  # tiles of rows, at least, while which the next panel of b can be as
 _FEW_ROWS = 256  # packing b is a good part of the work
 _COLUMN_CHUNKS = 16  # enough for few threads
 _PANELS = 4  # that a packed tile of a is used for, at least
-OPEN_SCALE = 8  # chunks are made for an open size this many times its estimate
+OPEN_SCALE = 4  # chunks are made for an open size this many times its estimate
 # Operands of a sum of open length cannot be packed ahead. So its blocks are shorter, and its chunks few
 # and as wide as the result: what they read stays in the second-level cache.
 _OPEN_BLOCK_BYTES, _OPEN_CHUNKS = 1024, 16
