@@ -5,7 +5,7 @@ calls, loops and branches.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import chain, groupby, takewhile
 
@@ -165,7 +165,8 @@ def write(
     clock = None if times is None else times.clock
     entry = step(segments, pool, private, watch, clock, whole, looks)
     prepare = step(before, pool, private, watch, clock) if before else None
-    cost = sum(k.cost for k in kernels) + sum(_cost(s, inner) for s in segments)
+    costs = {each.entry.name: each.cost for each in inner}
+    cost = sum(k.cost for k in kernels) + sum(_cost(s, costs) for s in segments)
     return Written(
         replace(entry, plain=cost > _LONG * sum(map(len, (entry.text, *entry.needs)))),
         tuple(kernels), tuple(segments), tuple(inner),
@@ -197,9 +198,8 @@ _LONG = 30.0  # ns per character of the function of a step: what it calls takes 
 _ROUNDS = 1000  # of a loop of which nothing is known
 
 
-def _cost(segment: abi.Segment, inner: Sequence[Written]) -> float:
-    """About how long loops and branches take."""
-    costs = {each.entry.name: each.cost for each in inner}
+def _cost(segment: abi.Segment, costs: Mapping[str, float]) -> float:
+    """Estimate the time of a loop or branch from the costs of inner steps by name, in nanoseconds."""
     match segment:
         case abi.LoopSegment(body=body):
             return (costs[body.code.name] + CPU.round_ns) * _ROUNDS

@@ -46,6 +46,7 @@ class CachedRun:
         self._store = programs.store
         self._fast_paths: dict[tuple[int, ...], FastPath] = {}  # by the order in which feeds come
         self._converters = [Converter(t) for t in self.feeds]
+        self._numbers = {t: number for number, t in enumerate(self.feeds)}
         self.segmented: SegmentedRun | None = None
         if needs_segments(self.fetches, self.feeds, programs.calls.region):
             self._segment()
@@ -95,7 +96,7 @@ class CachedRun:
 
     def _order(self, feeds: Sequence[Tensor]) -> tuple[int, ...]:
         """Return the number of each of these feeds."""
-        return tuple(self.feeds.index(t) for t in feeds)
+        return tuple(self._numbers[t] for t in feeds)
 
     def _run_in(self, order: tuple[int, ...], *values: Any, **_: Any) -> Any:
         """Run for the values of the feeds in this order."""

@@ -121,7 +121,7 @@ class ProgramCache:
         self, arrays: Sequence[np.ndarray], types: Mapping[Operation, TensorType | None]
     ) -> Step | Needs:
         """Capture the step of a run with arrays of these shapes and variables of these types."""
-        with collector_paused():
+        with collector_paused(may_collect=False):
             from staticgraph.compiler.capture.capture import capture
             from staticgraph.compiler.capture.request import CaptureRequest
 

@@ -337,7 +337,7 @@ class Session:
     def _new_run(self, fetches: Any, feeds: tuple[Tensor, ...]) -> CachedRun:
         self._check_not_empty()
         # Building a graph does not need the compiler, which takes as long to import as all the rest.
-        with collector_paused():
+        with collector_paused(may_collect=False):
             from staticgraph.runtime.cached_run import CachedRun
             from staticgraph.runtime.program_cache import ProgramCache
 

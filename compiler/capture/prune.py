@@ -60,7 +60,8 @@ def _fed_between(gradients: Operation, fed: Collection[Tensor]) -> list[Tensor]:
     inner = {t for t in inner if t.op.definition.differentiable}
     if not inner:
         return []
-    ys, _, xs, stops = gradient_parts(gradients)
+    ys, _, xs, stopping = gradient_parts(gradients)
+    stops = set(stopping)
     below: set[Operation] = set()
     stack = [y for y in ys if y not in stops]
     while stack:

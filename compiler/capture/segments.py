@@ -12,7 +12,7 @@ it takes, and it is called when the step is done.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence, Set
 
 from staticgraph.compiler.capture.cuts import is_cut, string_variables, taken, written
 from staticgraph.compiler.capture.regions import is_loop, is_rounds, outermost, regions_of, with_inner
@@ -33,7 +33,7 @@ class Segments:
     cuts: tuple[Operation, ...]  # leading ops before which the assignments made so far are committed
     native: tuple[Operation, ...]  # all operations that compiled stages do
 
-    def seen(self, op: Operation, fed: Collection[Tensor]) -> set[Operation]:
+    def seen(self, op: Operation, fed: Set[Tensor]) -> set[Operation]:
         """Return all that an operation needs, itself included.
 
         Assignments to a variable before it is read are needed, too.
@@ -97,7 +97,7 @@ def crosses(tensor: Tensor) -> bool:
 def stages(
     fetches: Iterable[Tensor],
     targets: Iterable[Operation],
-    fed: Collection[Tensor],
+    fed: Set[Tensor],
     forced: Collection[Operation] = (),
     region: Region | None = None,
 ) -> Segments:
@@ -130,7 +130,7 @@ def stages(
 
 
 def _with_earlier(
-    leading: set[Operation], called: Sequence[Operation], cuts: Sequence[Operation], fed: Collection[Tensor]
+    leading: set[Operation], called: Sequence[Operation], cuts: Sequence[Operation], fed: Set[Tensor]
 ) -> set[Operation]:
     """Return the leading ops, and those host ops that must be called before one of them.
 
@@ -176,11 +176,11 @@ def _has_effect(op: Operation) -> bool:
     return any(inner.definition.effect is Effect.EFFECT for inner in with_inner([op]))
 
 
-def _producers(op: Operation, fed: Collection[Tensor]) -> list[Operation]:
+def _producers(op: Operation, fed: Set[Tensor]) -> list[Operation]:
     return [t.op for t in op.all_inputs if t not in fed]
 
 
-def above(roots: Iterable[Operation], fed: Collection[Tensor]) -> set[Operation]:
+def above(roots: Iterable[Operation], fed: Set[Tensor]) -> set[Operation]:
     """The operations that `roots` need, themselves included."""
     seen: set[Operation] = set()
     stack = list(roots)

@@ -13,7 +13,7 @@ import numpy as np
 
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.dtypes import bool_
-from staticgraph.compiler.graph.function import Value, substitute
+from staticgraph.compiler.graph.function import Value, substitute_more
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
@@ -57,16 +57,21 @@ class Feeds:
             variable take this value.
         flags: The fed truth values, by their parameters.
         constants: The values for which the step is compiled, by the parameters that they replace.
+        known_values: What `known` has found.
     """
 
     params: dict[Tensor, Value]
     variables: dict[Operation, Value]
     flags: dict[Value, Tensor]
     constants: dict[Value, Value]
+    known_values: dict[Value, Value] = field(default_factory=dict)
 
     def known(self, value: Value) -> Value:
         """Return a value as a constant, if it depends on nothing but the values that are known."""
-        return substitute([value], self.constants)[0]
+        if not self.constants:
+            return value
+        self.known_values.update(self.constants)
+        return substitute_more([value], self.known_values)[0]
 
 
 def feeds_of(

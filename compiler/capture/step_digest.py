@@ -32,18 +32,19 @@ def step_digest(step: Step) -> str:
     >>> step_digest(line(2.0)) == step_digest(line(2.0)), step_digest(line(2.0)) == step_digest(line(3.0))
     (True, False)
     """
-    speller = _StepSpeller()
+    speller = _StepSpeller({})
     speller.function(step.function)
     counts = [len(each) for each in (step.feeds, step.reads, step.counters, step.writes, step.draws)]
     updates = sorted(step.updates.items())
     speller.words.append(f"{counts} {step.advances} {step.fetches} {updates} {step.losses} {step.checked}")
-    return hashlib.blake2b("\n".join(speller.words).encode(), digest_size=16).hexdigest()
+    return speller.digest()
 
 
 class _StepSpeller:
     """Writes a Function as words that tell it from all others."""
 
-    def __init__(self) -> None:
+    def __init__(self, digests: dict[Function, str]) -> None:
+        self.digests = digests  # of Functions inside of loops and branches
         self.words: list[str] = []
         self.data = 0  # bytes of constants
 
@@ -81,11 +82,17 @@ class _StepSpeller:
             case np.generic() if value.dtype != object:
                 return f"scalar {value.dtype} {value!r}"
             case Function():
-                inner = _StepSpeller()
-                inner.function(value)
-                self.data += inner.data
-                return f"function {inner.words}"
+                # A digest is short, however deep Functions lie in each other.
+                if value not in self.digests:
+                    inner = _StepSpeller(self.digests)
+                    inner.function(value)
+                    self.data += inner.data
+                    self.digests[value] = inner.digest()
+                return f"function {self.digests[value]}"
         raise NoDigest(type(value).__name__)
+
+    def digest(self) -> str:
+        return hashlib.blake2b("\n".join(self.words).encode(), digest_size=16).hexdigest()
 
     def hashed(self, data: bytes) -> str:
         self.data += len(data)

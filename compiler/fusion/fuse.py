@@ -28,7 +28,16 @@ from staticgraph.compiler.fusion.cost import (
     work,
     worth_rows,
 )
-from staticgraph.compiler.fusion.group import MEMBER_LIMIT, Demand, Demands, Fusion, Group, is_alias, is_whole
+from staticgraph.compiler.fusion.group import (
+    MEMBER_LIMIT,
+    Demand,
+    Demands,
+    Fusion,
+    Group,
+    amount,
+    is_alias,
+    is_whole,
+)
 from staticgraph.compiler.fusion.horizontal_fusion import join
 from staticgraph.compiler.fusion.inline_element import (
     Position,
@@ -105,9 +114,11 @@ def obstacle(node: Node, wanted: dict[Group, dict[Demand, None]], cheap: bool) -
     formula = template(node)
     if is_alias(node) and not formula.is_copy and not _keeps_rows(formula, wanted):
         return "it is the same memory under another shape"  # free, where positions would be divided
+    wide = amount([node]) > 1
     for group, at in wanted.items():
-        if len(group.members) >= MEMBER_LIMIT:
-            return f"a kernel that reads it has {MEMBER_LIMIT} operations in it already"
+        full = wide and amount((node, group.root, *group.members)) > MEMBER_LIMIT
+        if full or len(group.members) >= MEMBER_LIMIT:
+            return f"a kernel that reads it has about {MEMBER_LIMIT} operations in it already"
         if any(d.at is None for d in at):
             return "what reads it takes whole tensors"
         if any(d.operand for d in at) and not formula.is_copy:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 
 from staticgraph.compiler.fusion.inline_element import Fresh, Position
@@ -13,6 +13,7 @@ from staticgraph.compiler.kernel.expr import Const, Index
 from staticgraph.compiler.support.dataclass import dataclass
 
 MEMBER_LIMIT = 96  # nodes per kernel: beyond it code no longer fits the caches that make fusion pay
+_USUAL_INPUTS = 3  # of a node: one with more counts as several
 
 
 @dataclass(eq=False, slots=True)
@@ -118,6 +119,11 @@ class Fusion:
     def group_of(self, value: Value) -> Group | None:
         """The group whose kernel stores `value`; None for params and constants."""
         return next((g for g in self.groups if value in g.outputs), None)
+
+
+def amount(nodes: Iterable[Node]) -> int:
+    """Return the number of nodes, as it is compared with the limit."""
+    return sum(max(1, len(node.inputs) // _USUAL_INPUTS) for node in nodes)
 
 
 def is_alias(node: Node) -> bool:

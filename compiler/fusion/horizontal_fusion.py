@@ -34,7 +34,7 @@ from staticgraph.compiler.fusion.cost import (
     reduces,
     shared_rows,
 )
-from staticgraph.compiler.fusion.group import MEMBER_LIMIT, Demand, Demands, Group
+from staticgraph.compiler.fusion.group import MEMBER_LIMIT, Demand, Demands, Group, amount
 from staticgraph.compiler.fusion.inline_element import Position, template
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.opdef import Kind
@@ -279,7 +279,7 @@ def _runs_along(at: Position, axes: tuple[Index, ...]) -> bool:
 
 def _small(producer: Group, group: Group) -> bool:
     parts = (*producer.nests, *producer.sums, producer, *group.nests, group)
-    return sum(len(part.members) + 1 for part in parts) <= MEMBER_LIMIT
+    return sum(amount((part.root, *part.members)) for part in parts) <= MEMBER_LIMIT
 
 
 def _length(group: Group, rows: int) -> int:

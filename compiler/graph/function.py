@@ -171,11 +171,26 @@ def substitute(results: Iterable[Value], replacements: Mapping[Value, Value]) ->
 
     New nodes come from the user's lines of the old ones.
     """
+    return substitute_more(results, dict(replacements)) if replacements else list(results)
+
+
+def substitute_more(results: Iterable[Value], table: dict[Value, Value]) -> list[Value]:
+    """`results` by a table of what values become, to which all values below them are added.
+
+    With one table for several calls, no value is looked at twice.
+    """
     results = list(results)
-    table: dict[Value, Value] = dict(replacements)
-    for node in toposort(results):
-        if any(v in table for v in node.inputs) and not all(v in table for v in node.outputs):
-            made = node.outputs[0].recorder.again(node, [table.get(v, v) for v in node.inputs])
-            for old, new in zip(node.outputs, made.outputs, strict=True):
-                table.setdefault(old, new)  # some of them may be replaced
-    return [table.get(r, r) for r in results]
+    seen: set[Node] = set()
+    stack = [r.node for r in results if r not in table]
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            stack += [v.node for v in node.inputs if v not in table]
+    for node in sorted(seen, key=lambda node: node.serial):
+        inputs = [table.get(v, v) for v in node.inputs]
+        changed = any(new is not old for new, old in zip(inputs, node.inputs, strict=True))
+        made = node.outputs[0].recorder.again(node, inputs) if changed else node
+        for old, new in zip(node.outputs, made.outputs, strict=True):
+            table.setdefault(old, new)  # some of them may be replaced
+    return [table[r] for r in results]

@@ -1,9 +1,10 @@
-"""Composite ops become the ops that they are written in, and markers disappear.
+"""Composite ops become the ops that they are written in, wide ops become trees, and markers disappear.
 
     softmax(x)            ->  exp(x - reduce_max(x)) / reduce_sum(exp(x - reduce_max(x)))
     watch(x), identity(x) ->  x
 
 It runs after differentiation, since composites may have gradients that are better than those of their parts.
+`narrow.py` makes the trees.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from staticgraph.compiler.graph.errors import RuleError, refused
 from staticgraph.compiler.graph.function import Function, Node, Value, transform
 from staticgraph.compiler.graph.opdef import Kind, recording
+from staticgraph.compiler.passes.narrow import is_wide, narrowed
 
 # Markers, and the input that they stand for.
 MARKERS = {
@@ -24,14 +26,14 @@ MARKERS = {
 
 
 def expand(function: Function) -> Function:
-    """`function` without composites and markers."""
+    """`function` without composites, wide ops and markers."""
     while any(_is_expanded(node) for node in function.nodes):
         function = transform(function, _rebuild)
     return function
 
 
 def _is_expanded(node: Node) -> bool:
-    return node.op.name in MARKERS or node.op.kind is Kind.COMPOSITE
+    return node.op.name in MARKERS or node.op.kind is Kind.COMPOSITE or is_wide(node)
 
 
 def _rebuild(node: Node, inputs: tuple[Value, ...]) -> Value | tuple[Value, ...]:
@@ -45,4 +47,6 @@ def _rebuild(node: Node, inputs: tuple[Value, ...]) -> Value | tuple[Value, ...]
                 return node.op.expand(*inputs, **node.attrs)
             except RuleError as error:
                 raise refused(error, node.op.name, node.op.name, node.where) from None
+        if is_wide(node):
+            return narrowed(node, inputs)
         return build.apply(node.op, inputs, node.attrs)

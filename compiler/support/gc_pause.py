@@ -11,13 +11,17 @@ from staticgraph.compiler.support.forks import in_child
 
 
 @contextmanager
-def collector_paused() -> Iterator[None]:
+def collector_paused(may_collect: bool = True) -> Iterator[None]:
     """Context in which no garbage is looked for.
+
+    Args:
+        may_collect: If True, garbage of earlier pauses may be collected first. That takes the longer the more
+            objects there are, so it is for what takes long itself, such as a compile, not for an import.
 
     While a large graph is compiled the collector would go through all of it again and again, which takes a
     third of the time. So it is with modules that are imported: all that they make stays.
     """
-    collecting = pause()
+    collecting = pause(may_collect)
     try:
         yield
     finally:
@@ -30,14 +34,15 @@ _made, _limit = 0, _LEAST  # in pauses, since all were looked through; and with 
 _frozen = False  # others have frozen objects: to ask takes as long as there are many, so it is asked no more
 
 
-def pause() -> bool:
+def pause(may_collect: bool = True) -> bool:
     """Look for no garbage until `go_on`, which has to be given what this returns.
 
-    What was made in earlier pauses has its turn now, if it is much beside all that there is.
+    What was made in earlier pauses has its turn now, if that is allowed and it is much beside all that there
+    is.
     """
     global _made, _limit, _pausing
     collecting = gc.isenabled()
-    if collecting and _made > _limit:
+    if collecting and may_collect and _made > _limit:
         gc.collect()
         _made, _limit = 0, max(_LEAST, len(gc.get_objects()) // 4)
     gc.disable()

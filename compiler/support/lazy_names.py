@@ -128,5 +128,5 @@ def load(module: str) -> Any:
     """Import a module of a table by its full name, and return it."""
     if module in sys.modules:
         return import_module(module)  # waits if another thread is importing it
-    with collector_paused():
+    with collector_paused(may_collect=False):
         return import_module(module)

@@ -90,7 +90,7 @@ def _compiled(
     feeds = {tensor: shapes.of(label, tensor) for tensor, label in taken.items()}
     targets = [] if function.step is None else [function.step]
     fetches = Fetches(graph, [*function.outputs.values(), *targets])
-    needed = stages(fetches.tensors, fetches.targets, feeds)
+    needed = stages(fetches.tensors, fetches.targets, frozenset(feeds))
     if hosts := (*needed.leading, *needed.trailing):
         raise _refuse(name, [(op.definition.name, op.name, op.where) for op in hosts], "is done in Python")
     request = CaptureRequest(graph, fetches.tensors, fetches.targets, feeds, variables, checks=True)

@@ -71,6 +71,7 @@ def remember(key: str, step: Step, compiled: Compiled) -> None:
     laid_out = (*program.arguments, *program.results)
     if calls_python or types != laid_out or len(program.constants) > MOST_DATA:
         return
-    needed = [step.reads.index(op) for op in compiled.step.needed]
+    numbers = {op: number for number, op in enumerate(step.reads)}
+    needed = [numbers[op] for op in compiled.step.needed]
     head = json.dumps({"needed": needed, **layout_of(compiled)})
     object_cache.write(key, head.encode() + b"\n" + bytes(program.constants))

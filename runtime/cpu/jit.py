@@ -240,7 +240,7 @@ def _conversions() -> dict[str, int]:
 
 @functools.cache
 def _llvm() -> Any:
-    with collector_paused():
+    with collector_paused(may_collect=False):
         import llvmlite.binding as llvm
 
     llvm.initialize_native_target()

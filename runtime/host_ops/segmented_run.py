@@ -49,7 +49,7 @@ class _Stage:
 
 def needs_segments(fetches: Fetches, feeds: tuple[Tensor, ...], region: Region | None = None) -> bool:
     """Return True if a run has host ops, or feeds or fetches strings, as far as known before a compile."""
-    needed = stages(fetches.tensors, fetches.targets, feeds, region=region)
+    needed = stages(fetches.tensors, fetches.targets, frozenset(feeds), region=region)
     crossing = (*feeds, *fetches.tensors)
     return bool(needed.leading or needed.trailing) or any(t.dtype is string for t in crossing)
 
@@ -61,6 +61,7 @@ class SegmentedRun:
         self._whole = whole
         self._fetches = whole.fetches
         self._feeds = whole.feeds
+        self._fed = frozenset(whole.feeds)
         self._store = whole.store
         self._region = whole.calls.region
         self._regions = Regions(whole.graph, inner)
@@ -74,18 +75,18 @@ class SegmentedRun:
 
     def _arrange(self) -> None:
         fetches = self._fetches
-        self._stages = stages(fetches.tensors, fetches.targets, self._feeds, self._forced, self._region)
+        self._stages = stages(fetches.tensors, fetches.targets, self._fed, self._forced, self._region)
         leading = self._stages.leading
         self._hosts = frozenset((*leading, *self._stages.trailing))
         # What each leading op takes is computed after these leading ops, and with these assignments.
-        seen = {op: self._stages.seen(op, self._feeds) for op in leading}
+        seen = {op: self._stages.seen(op, self._fed) for op in leading}
         self._before = {op: seen[op].intersection(leading) - {op} for op in leading}
         for op, before in self._before.items():
             before.update(cut for cut in self._stages.cuts if cut.id < op.id)
         self._writes = {op: [w for w in self._stages.writes if w in seen[op]] for op in leading}
         # Another thread may change the memory of feeds while a host op waits, and a queue keeps what it gets.
         waits = any(op.definition.effect is Effect.HOST for op in self._hosts)
-        self._copied = waits or any(t in self._feeds for op in self._hosts for t in op.all_inputs)
+        self._copied = waits or any(t in self._fed for op in self._hosts for t in op.all_inputs)
         # What waits lets others see what was changed so far, and rounds in Python are runs of their own.
         self.changes_early = waits or any(map(regions_of, self._hosts))
 
@@ -218,7 +219,7 @@ class SegmentedRun:
 
     def _earlier(self, tensors: tuple[Tensor, ...], turn: HostRunState) -> _Stage:
         """The stage that computes what the shapes of another one depend on."""
-        seen = {op for t in tensors for op in self._stages.seen(outermost(t, self._region), self._feeds)}
+        seen = {op for t in tensors for op in self._stages.seen(outermost(t, self._region), self._fed)}
         writes = tuple(w for w in self._stages.writes if w in seen and w not in turn.done)
         return _Stage(tensors, writes, self._calls(turn, (), final=False))
 

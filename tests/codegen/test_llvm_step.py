@@ -12,11 +12,13 @@ from staticgraph.compiler.codegen.abi import (
     KernelCode,
     Part,
     RegionSegment,
+    RequireSegment,
     Work,
 )
 from staticgraph.compiler.codegen.llvm.kernel import emit
 from staticgraph.compiler.codegen.llvm.step import step
 from staticgraph.compiler.codegen.llvm.text import Code
+from staticgraph.compiler.codegen.native.dispatch_layout import UNSOUND
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.kernel.expr import Expr, Index, Load
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, LoopKind, Store
@@ -113,3 +115,19 @@ def test_long_lists_of_calls_are_divided():
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(library[code.name])(ctypes.addressof(blocks))
     np.testing.assert_array_equal(memory, 300)
     assert code.text.count("call") < 10
+
+
+def test_many_segments_are_divided_into_functions():
+    required = [RequireSegment(BufferRef(0, n)) for n in range(200)]
+    code = step(required, POOL, SCRATCH, WATCH)
+    parts = [need for need in code.needs if need.startswith("define")]
+    assert len(parts) == 4
+    assert max(text.count("icmp") for text in (code.text, *parts)) <= 64
+    library = cpu_jit.load([code])
+    run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(library[code.name])
+    flags = np.ones(200, np.uint8)
+    assert run(table(flags.ctypes.data)) == 0
+    for wrong in (0, 63, 64, 199):
+        flags[:] = 1
+        flags[wrong] = 0
+        assert run(table(flags.ctypes.data)) == UNSOUND

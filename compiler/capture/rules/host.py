@@ -7,7 +7,6 @@ from staticgraph.compiler.capture.regions import regions_of
 from staticgraph.compiler.capture.segments import crosses, inputs_read
 from staticgraph.compiler.capture.walk import Made, Walk
 from staticgraph.compiler.graph.errors import UnimplementedError, layout
-from staticgraph.compiler.graph.function import substitute
 from staticgraph.compiler.graph.interpret import perform
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.tensor import Operation
@@ -26,8 +25,7 @@ def capture_host(walk: Walk, op: Operation) -> Made:
         walk.captured |= {(op, t): walk.value(t) for t in taken}
         return None
     found = [t for t in op.all_inputs if t in walk.values or t in feeds.params]
-    values = substitute([walk.value(t) for t in found], feeds.constants)
-    known = {t: value.constant for t, value in zip(found, values, strict=True)}
+    known = {t: feeds.known(walk.value(t)).constant for t in found}
     if op.definition.effect is not Effect.PURE or any(known.get(t) is None for t in op.all_inputs):
         return None
     made = perform(op, known.__getitem__)

@@ -24,7 +24,7 @@ def ask(writer: Emitter, watch: str, clock: Clock) -> str:
     return writer.value(f"call i32 @{code.name}(ptr {watch})")
 
 
-def return_unless(writer: Emitter, condition: str, status: int = 1) -> None:
+def return_unless(writer: Emitter, condition: str, status: int | str = 1) -> None:
     """Return `status` from a step that ends early, unless a condition holds."""
     stopped, following = writer.label(), writer.label()
     writer.branch_if(condition, following, stopped)

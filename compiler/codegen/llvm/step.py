@@ -44,6 +44,8 @@ from staticgraph.compiler.codegen.native.watch import WatchState
 from staticgraph.compiler.support.dataclass import dataclass
 
 _LIMIT = 128  # instructions of a function
+_SEGMENTS = 64  # of a function
+_USUAL_OPERANDS = 32  # of an instruction: one with more counts as several
 
 
 def step(
@@ -81,8 +83,7 @@ def step(
     with writer.timed(times, lambda: writer.pointer(private)):
         if any(isinstance(segment, RegionSegment) and segment.watched for segment in segments):
             forget_skips(writer, writer.base(watch.slot))
-        for segment in segments:
-            _segment(writer, segment, pool, stopping)
+        _segments(writer, segments, pool, stopping)
     return writer.finish(["ptr %table"], "i32 0")
 
 
@@ -93,6 +94,20 @@ class _Stopping:
     watch: BufferRef
     private: BufferRef
     clock: Clock
+
+
+def _segments(writer: _Function, segments: Sequence[Segment], pool: BufferRef, stopping: _Stopping) -> None:
+    """`segments` from beginning to end, in functions of their own if they are many."""
+    if len(segments) <= _SEGMENTS:
+        for segment in segments:
+            _segment(writer, segment, pool, stopping)
+        return
+    for start in range(0, len(segments), _SEGMENTS):
+        part = _Function(writer.timer)
+        _segments(part, segments[start : start + _SEGMENTS], pool, stopping)
+        symbol = writer.define(part, "ptr %table", "i32 0")
+        status = writer.value(f"call i32 @{symbol}(ptr %table)")
+        return_unless(writer, writer.value(f"icmp eq i32 {status}, 0"), status)
 
 
 def _segment(writer: _Function, segment: Segment, pool: BufferRef, stopping: _Stopping) -> None:
@@ -191,27 +206,47 @@ class _Function(Emitter):
         """Return the arguments of a kernel, except the number of the chunk."""
         return [("ptr", self.pointer(ref)) for ref in (*call.args, call.shared)] + [("ptr", private)]
 
-    def define(self, function: _Function, parameters: str) -> str:
-        """Make `function` a helper of this one; its symbol."""
+    def define(self, function: _Function, parameters: str, result: str = "void") -> str:
+        """Make `function`, which returns nothing or `result`, a helper of this one; its symbol."""
         body = "\n".join(function.lines)
         symbol = f"part_{hashlib.blake2b(body.encode(), digest_size=12).hexdigest()}"
         for need in function.needs:
             self.need(need)
-        self.need(f"define internal void @{symbol}({parameters}) nounwind {{\nentry:\n{body}\n  ret void\n}}")
+        head = f"define internal {result.split()[0]} @{symbol}({parameters}) nounwind"
+        self.need(f"{head} {{\nentry:\n{body}\n  ret {result}\n}}")
         return symbol
 
 
 def _in_order(writer: _Function, works: Sequence[Work], private: str) -> None:
     """`works` from beginning to end, in functions of their own if they are many."""
-    if len(works) <= _LIMIT:
+    parts = _divided(works)
+    if len(parts) == 1:
         for work in works:
             writer.work(work, private)
         return
-    for start in range(0, len(works), _LIMIT):
+    for some in parts:
         part = _Function(writer.timer)
-        _in_order(part, works[start : start + _LIMIT], "%private")
+        _in_order(part, some, "%private")
         symbol = writer.define(part, "ptr %table, ptr %private")
         writer.line(f"call void @{symbol}(ptr %table, ptr {private})")
+
+
+def _divided(works: Sequence[Work]) -> list[list[Work]]:
+    """`works` in runs, each of which is little enough for one function."""
+    parts: list[list[Work]] = [[]]
+    room = _LIMIT
+    for work in works:
+        room -= _amount(work)
+        if room < 0 and parts[-1]:
+            parts.append([])
+            room = _LIMIT - _amount(work)
+        parts[-1].append(work)
+    return parts
+
+
+def _amount(work: Work) -> int:
+    """Return the number of instructions that a call or a copy counts as."""
+    return 1 + len(work.args) // _USUAL_OPERANDS if isinstance(work, KernelCall) else 1
 
 
 def _with_looks(writer: _Function, works: Sequence[Work], cost: float, stopping: _Stopping) -> Sequence[Work]:
@@ -259,7 +294,7 @@ def _run(writer: _Function, region: RegionSegment, pool: BufferRef, stopping: _S
 def _phase(writer: _Function, parts: Sequence[Part]) -> str:
     """Write the function that does one chunk of a phase; its symbol."""
     function = _Function(writer.timer)
-    small = sum(len(part.work) for part in parts) <= _LIMIT
+    small = sum(_amount(work) for part in parts for work in part.work) <= _LIMIT
     first = 0
     with function.section():
         done = function.label()

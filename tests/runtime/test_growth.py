@@ -1,0 +1,72 @@
+"""The cost of a first run grows with the graph, and not faster."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import staticgraph as sg
+from benchmarks.graphs import GRAPHS
+from staticgraph.compiler import ops
+from staticgraph.compiler.capture.step import Step
+from staticgraph.compiler.capture.step_digest import step_digest
+from staticgraph.compiler.graph.builder import Builder
+from staticgraph.compiler.graph.function import Function
+from staticgraph.compiler.graph.opdef import OPS
+
+# Small enough for the suite, large enough that what is done once matters little.
+SIZES = {
+    "feeds": 200, "add_n": 300, "concat": 300, "conds": 20, "constants": 12, "offsets": 12, "shapes": 8,
+    "kinds": 40, "fetches": 40, "adam": 20, "lstm": 6, "names": 200, "nested scopes": 100,
+    "nested loops": 12, "nested conds": 12,
+}  # fmt: skip
+MOST = 2.5  # calls at twice the size: 2 if they grow with the graph, 4 if with its square
+
+
+def calls(name: str, size: int) -> int:
+    """The functions that a first run calls, those in C included."""
+    count = 0
+
+    def counted(frame: Any, event: str, argument: Any) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    with sg.Graph().as_default(), sg.Session() as session:
+        fetches, feeds = GRAPHS[name][0](size)
+        if sg.global_variables():
+            session.run(sg.global_variables_initializer())
+        sys.setprofile(counted)
+        try:
+            session.run(fetches, feeds)
+        finally:
+            sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_calls_of_a_first_run(name: str):
+    calls(name, 4)  # imports
+    small, large = (calls(name, size) for size in (SIZES[name], 2 * SIZES[name]))
+    assert large < MOST * small
+
+
+def test_functions_that_lie_deep_in_each_other_have_a_digest():
+    build = Builder()
+    x, index = build.parameter("x", "float32", (2,)), build.parameter("index", "int32", ())
+    made = x
+    for _ in range(100):
+        branch = Function((x, index), (made * 2.0,))
+        made = build.node(OPS["branch"], (index, x, index), {"branches": (branch, branch)}).outputs[0]
+    digests = [
+        step_digest(Step(Function((x, index), (each,)), (), (), (), (), 1, ()))
+        for each in (made, ops.exp(made))
+    ]
+    assert len({*digests}) == 2
+
+
+def test_all_are_fed(rng: np.random.Generator):
+    fetches, feeds = GRAPHS["feeds"][0](500)
+    assert sg.Session().run(fetches, feeds) == 500.0

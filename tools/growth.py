@@ -1,0 +1,135 @@
+"""Measure how the cost of a first run grows with the graph.
+
+    python tools/growth.py                      all graphs, each at a quarter, a half and all of its size
+    python tools/growth.py adam conds=2000      some of them; the number is the largest size
+    python tools/growth.py --most 1.1           status 1 if an exponent is larger
+    python tools/growth.py --profile adam=500   the functions that take the time, at this size alone
+
+For every size, a fresh process with an empty cache on disk builds the graph, runs it twice, and tells the
+CPU seconds of all threads, so that what else the machine does matters little. A tiny graph is run before, so
+that what does not grow, such as imports, is left out. The exponent is that of the first run between the last
+two sizes: 1 where twice the graph costs twice as much.
+"""
+
+from __future__ import annotations
+
+import argparse
+import cProfile
+import json
+import math
+import os
+import pstats
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+PARTS = ("build", "first", "second")
+
+
+def measure(name: str, size: int, profiled: bool = False) -> dict[str, float]:
+    """CPU seconds of building a graph, its first run and its second run, in this process."""
+    sys.path.insert(0, str(ROOT))
+    import staticgraph as sg
+    from benchmarks.graphs import GRAPHS
+
+    with sg.Graph().as_default(), sg.Session() as session:
+        x = sg.placeholder("float32", [2, 3])
+        session.run(sg.reduce_sum(sg.cumsum(sg.matmul(x, x, transpose_b=True))), {x: [[1, 2, 3], [4, 5, 6]]})
+    times = [_cpu()]
+    with sg.Graph().as_default():
+        fetches, feeds = GRAPHS[name][0](size)
+        times.append(_cpu())
+        with sg.Session() as session:
+            if variables := sg.global_variables():
+                session.run([v.initializer for v in variables])
+                times[-1:] = [_cpu()]
+            profile = cProfile.Profile()
+            if profiled:
+                profile.enable()
+            session.run(fetches, feeds)
+            profile.disable()
+            times.append(_cpu())
+            session.run(fetches, feeds)
+            times.append(_cpu())
+    if profiled:
+        pstats.Stats(profile).sort_stats("tottime").print_stats(30)
+        pstats.Stats(profile).sort_stats("cumtime").print_stats(60)
+    parts = zip(PARTS, times, times[1:], strict=False)
+    return {part: after - before for part, before, after in parts}
+
+
+def _cpu() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def in_fresh_process(name: str, size: int, patience: float) -> dict[str, Any]:
+    """What `measure` returns in a process of its own; or why not."""
+    with tempfile.TemporaryDirectory(prefix="growth-", ignore_cleanup_errors=True) as folder:
+        command = [sys.executable, __file__, "--here", f"{name}={size}"]
+        variables = {**os.environ, "SG_CACHE_DIR": folder}
+        try:
+            done = subprocess.run(
+                command, env=variables, capture_output=True, text=True, timeout=patience, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return {"failed": f"more than {patience:.0f} s"}
+    lines = (done.stdout if done.returncode == 0 else done.stderr).strip().splitlines()
+    last = lines[-1] if lines else f"status {done.returncode}"
+    return dict(json.loads(last)) if done.returncode == 0 else {"failed": last}
+
+
+def row(name: str, most: int, patience: float) -> float:
+    """Measure and print one row, and return its exponent; infinity if a size failed."""
+    sizes = [most // 4, most // 2, most]
+    found = []
+    for size in sizes:
+        found.append(in_fresh_process(name, size, patience))
+        if "failed" in found[-1]:
+            print(f"{name:14} {size:7}  {found[-1]['failed']}", flush=True)
+            return math.inf
+    firsts = [each["first"] for each in found]
+    exponent = math.log2(firsts[-1] / firsts[-2])
+    last = found[-1]
+    print(
+        f"{name:14} {most:7} {exponent:6.2f} {' '.join(f'{first:8.3f}' for first in firsts)}"
+        f" {1e3 * firsts[-1] / most:9.2f} {last['build']:7.2f} {last['second']:7.3f}",
+        flush=True,
+    )
+    return exponent
+
+
+def main() -> int:
+    """Measure what the command line names."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("graphs", nargs="*", metavar="NAME[=SIZE]", help="default: all")
+    parser.add_argument("--most", type=float, default=math.inf, help="the largest exponent that may be")
+    parser.add_argument("--patience", type=float, default=300, help="seconds that a process may take")
+    parser.add_argument("--profile", action="store_true", help="profile one graph of one size")
+    parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    chosen = [each.partition("=")[::2] for each in options.graphs]
+    if options.here or options.profile:
+        for name, size in chosen:
+            print(json.dumps(measure(name, int(size), options.profile)))
+        return 0
+    sys.path.insert(0, str(ROOT))
+    from benchmarks.graphs import GRAPHS
+
+    if unknown := {name for name, _ in chosen} - GRAPHS.keys():
+        parser.error(f"no such graph: {', '.join(sorted(unknown))}; there are {', '.join(GRAPHS)}")
+    print(f"{'graph':14} {'size':>7} {'expon.':>6} {'first run at n/4, n/2, n':>26} {'ms each':>9}"
+          f" {'build':>7} {'second':>7}")  # fmt: skip
+    sizes = {name: int(size or GRAPHS[name][1]) for name, size in chosen or ((n, "") for n in GRAPHS)}
+    exponents = [row(name, most, options.patience) for name, most in sizes.items()]
+    return int(max(exponents) > options.most)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
