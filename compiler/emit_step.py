@@ -238,7 +238,7 @@ def _control(
     copies = tuple(
         abi.CopyCall(_ref(w.final), _ref(w.init), w.size) for w in instruction.whole if w.init is not None
     )
-    patience = 1 << max(0, math.ceil(math.log2(LOOK / (written.cost + CPU.round_ns))))
+    patience = 1 << math.ceil(math.log2(max(1.0, LOOK / (written.cost + CPU.round_ns))))
     return abi.LoopSegment(
         inner, _ref(instruction.pred), _ref(body.pred), carried, tuple(rows), copies, _ref(instruction.spare),
         instruction.row, None if instruction.node.attrs["brief"] else patience,

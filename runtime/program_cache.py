@@ -20,6 +20,7 @@ from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.memory.aligned import from_storage, to_storage
 from staticgraph.runtime.memory.buffer_pool import BufferPool
+from staticgraph.runtime.recursion import with_room
 from staticgraph.runtime.reports.recompile_reason import CallSignature, reason
 from staticgraph.runtime.step_compiler import StepCompiler
 from staticgraph.runtime.variables import PendingWrites, VariableStore
@@ -83,6 +84,9 @@ class ProgramCache:
 
     def program(self, arrays: Sequence[np.ndarray]) -> Executable | NeedsSegments:
         """Return the program for arrays of these shapes, compiled if need be; or what must come before it."""
+        return with_room(lambda: self._program(arrays))
+
+    def _program(self, arrays: Sequence[np.ndarray]) -> Executable | NeedsSegments:
         started = None
         while True:
             statics = tuple((i, arrays[i].tobytes()) for i in self.static)

@@ -19,6 +19,7 @@ from staticgraph.runtime.feeds import RAGGED, feed_tensors, in_order
 from staticgraph.runtime.fetches import Fetches, fetch_key, flat, not_found
 from staticgraph.runtime.placement import open_backend
 from staticgraph.runtime.profiling.growth import Growth
+from staticgraph.runtime.recursion import with_room
 from staticgraph.runtime.resources import time_limit
 from staticgraph.runtime.switches.table import settings
 
@@ -342,7 +343,8 @@ class Session:
             from staticgraph.runtime.program_cache import ProgramCache
 
         found = Fetches(self.graph, fetches)
-        return CachedRun(ProgramCache(self.graph, found, feeds, self._compiler, self.variables))
+        programs = ProgramCache(self.graph, found, feeds, self._compiler, self.variables)
+        return with_room(lambda: CachedRun(programs))
 
     def adopt(self, fetches: Any, feeds: Iterable[Tensor], program: Executable) -> None:
         """Run `fetches` by `program`, which was made elsewhere, where these tensors are fed in its shapes.

@@ -59,9 +59,10 @@ def is_host(op: Operation) -> bool:
 
     Loops and branches that contain such operations are called in Python, too.
     """
-    if op.definition.kind is Kind.HOST or any(t.dtype is string for t in (*op.all_inputs, *op.outputs)):
-        return True
-    return any(map(_hosted, regions_of(op)))
+    if op.on_host is None:
+        strings = any(t.dtype is string for t in (*op.all_inputs, *op.outputs))
+        op.on_host = strings or op.definition.kind is Kind.HOST
+    return op.on_host or any(map(_hosted, regions_of(op)))
 
 
 def is_replayed(op: Operation) -> bool:

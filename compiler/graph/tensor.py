@@ -24,7 +24,7 @@ class Operation:
 
     __slots__ = (
         "graph", "definition", "name", "tensors", "operands", "attrs", "control_inputs", "outputs", "device",
-        "where", "id", "region", "gradient", "__weakref__",
+        "where", "id", "region", "gradient", "on_host", "__weakref__",
     )  # fmt: skip
 
     def __init__(
@@ -54,6 +54,7 @@ class Operation:
         self.where = where
         self.id = id  # position in the graph's order of construction
         self.region = region  # the body of a loop or the branch that it is a part of, else None
+        self.on_host: bool | None = None  # if it is done in Python for what it is itself, once that was asked
         self.gradient = gradient  # the name of the registered gradient that replaces its own
         self.outputs = tuple(Tensor(self, i, t) for i, t in enumerate(types))
 
