@@ -22,6 +22,7 @@ from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.kernel.digest import digest
 from staticgraph.compiler.kernel.stmt import Kernel, structure
 from staticgraph.compiler.lower.interpret_initializers import by_meaning, runs_once
+from staticgraph.compiler.lower.kernel_dedup import KernelTable
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.memory_use import ADDRESSABLE, MemoryUse, does_not_fit, memory_use
 from staticgraph.compiler.lower.program import Branch, Instruction, Launch, LoopInstruction, Loops, Program
@@ -158,7 +159,10 @@ def compile(
             return _coded(step, Fusion(step.function, ()), program, target, written, kept)
         fusion = optimize(step.function, (), without, trace)
         fused = partial(fuse, without=without)
-        lowered = partial(lower, fusion, step.fetches, step.updates, fuse=fused, checked=step.checked)
+        lowered = partial(
+            lower, fusion, step.fetches, step.updates, fuse=fused, kernels=KernelTable(parameters=True),
+            checked=step.checked,
+        )  # fmt: skip
         made = _coded(step, fusion, lowered(), target, written, kept)
         if memory_limit is not None and (over := made.memory.peak - memory_limit) > 0:
             program = lowered(max(made.program.arena - over, 0))

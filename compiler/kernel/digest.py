@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from enum import Enum
 
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Reduce, Scalar, walk
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Parameter, Reduce, Scalar, walk
 from staticgraph.compiler.kernel.stmt import Buffer, Share
 
 
@@ -63,6 +63,8 @@ class _Speller:
 def _head(expr: Expr) -> str:
     """Return a text that distinguishes an expression from others of the same dtype and children."""
     match expr:
+        case Parameter(buffer=buffer):
+            return f"parameter {buffer!r}"
         case Const(value=value):
             return f"const {value!r}"
         case Index(name, extent):

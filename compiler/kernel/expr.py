@@ -131,6 +131,21 @@ class Const(Expr):
         return _intern(cls, (text, math.copysign(1, value), dtype), dtype, value=value)
 
 
+class Parameter(Const):
+    """A number that the caller gives, in a buffer of one element without axes.
+
+    What decides by numbers takes it for a constant like any other: `value` stands in for those that callers
+    give, none of which is 0 or 1.
+    """
+
+    __slots__ = ("buffer",)
+    __match_args__ = ("buffer", "dtype")
+    buffer: str
+
+    def __new__(cls, buffer: str, dtype: DType) -> Parameter:
+        return _intern(cls, (buffer, dtype), dtype, value=0.7, buffer=buffer)
+
+
 class Index(Expr):
     """The variable of a loop: 0, 1, ..., extent - 1. Of dtype int64."""
 

@@ -20,6 +20,7 @@ from staticgraph.compiler.kernel.expr import (
     Load,
     Local,
     Lookup,
+    Parameter,
     Reduce,
     Scalar,
     identity,
@@ -111,6 +112,8 @@ class _Run:
 
     def compute(self, expr: Expr, env: Env, seen: Env) -> Any:
         match expr:
+            case Parameter(buffer):
+                return self.arrays[buffer][()]
             case Const(value, dtype):
                 return dtype.round(value)[()]
             case Index() | Local():

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Reduce, Scalar, walk
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Parameter, Reduce, Scalar, walk
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
     If,
@@ -132,6 +132,8 @@ class _Names:
         if expr in self.named and not definition:
             return self.named[expr]
         match expr:
+            case Parameter(buffer):
+                return f"{buffer}[]"
             case Const(value):
                 return f"({value})" if strength == _TIGHT and repr(value).startswith("-") else repr(value)
             case Index(name) | Local(name):

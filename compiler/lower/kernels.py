@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from dataclasses import field, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from staticgraph.compiler.graph.builder import number
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
 from staticgraph.compiler.graph.function import Node, Value
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, substitute, walk
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Parameter, substitute, walk
 from staticgraph.compiler.kernel.form import StagedForm, Updates
 from staticgraph.compiler.kernel.in_bounds import OutOfBoundsError, in_bounds
 from staticgraph.compiler.kernel.index import simplify_index
@@ -35,12 +35,15 @@ class GroupKernel:
     values: tuple[Value, ...]
 
 
-def build_kernel(group: Group, in_place: Mapping[Value, Value] | None = None) -> GroupKernel:
+def build_kernel(
+    group: Group, in_place: Mapping[Value, Value] | None = None, parameters: Collection[Value] = ()
+) -> GroupKernel:
     """The kernel of `group`. `in_place`: for a stored value, the value whose buffer it overwrites.
+    `parameters`: the constants that its caller gives.
 
     Buffers and indices are numbered in order of use, so that groups of equal structure give equal kernels.
     """
-    puller = _Puller(group, group.local, in_place or {})
+    puller = _Puller(group, group.local, in_place or {}, parameters)
     root = group.root
     try:
         if group.in_pieces:
@@ -79,6 +82,7 @@ class _Puller:
     group: Group  # whose nodes are computed; what else is read lies in buffers
     local: Container[Value]
     in_place: Mapping[Value, Value]
+    parameters: Collection[Value]
     values: list[Value] = field(default_factory=list)
     names: dict[Value, str] = field(default_factory=dict)
     buffers: dict[str, Buffer] = field(default_factory=dict)
@@ -157,6 +161,8 @@ class _Puller:
         )
 
     def _load(self, value: Value, at: Position) -> Expr:
+        if value in self.parameters:
+            return Parameter(self.input(value), value.dtype)
         constant = number(value)
         if constant is not None:
             return Const(constant, value.dtype)

@@ -92,6 +92,7 @@ class _Lowering:
         self.groups = self._ordered(groups)
         stages.report("order", groups, self.groups)
         self.kernels = kernels
+        kernels.expect(self.groups)
         self.overwritten = self._changed()
         stages.report("in_place", {}, self.overwritten)
         self.pool = ConstantPool()

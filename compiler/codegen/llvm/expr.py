@@ -17,7 +17,17 @@ from staticgraph.compiler.codegen.llvm.scalar import apply, convert
 from staticgraph.compiler.codegen.llvm.site import Site, constant
 from staticgraph.compiler.codegen.llvm.text import Emitter, register_type, splat, suffix, vector
 from staticgraph.compiler.graph.dtypes import DType, int64
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Lookup, Scalar, missing
+from staticgraph.compiler.kernel.expr import (
+    Const,
+    Expr,
+    Index,
+    Load,
+    Local,
+    Lookup,
+    Parameter,
+    Scalar,
+    missing,
+)
 from staticgraph.compiler.kernel.index import bounds
 from staticgraph.compiler.kernel.lower_functions import approximation_of
 from staticgraph.compiler.kernel.primitives.instructions import CONVERSIONS
@@ -147,6 +157,8 @@ class ExprPrinter:
 
     def _print(self, node: Expr) -> LlvmValue:
         match node:
+            case Parameter(buffer, dtype) if self._load is not None:
+                return self._load(self, Load(buffer, (), dtype))
             case Const(value, dtype):
                 return LlvmValue(constant(value, dtype))
             case Load() if self._load is not None:
