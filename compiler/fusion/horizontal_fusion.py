@@ -108,8 +108,9 @@ class _Joining:
 
     def same_rows(self, producer: Group, group: Group) -> bool:
         """Make one kernel of two that does for each row what both do, if they run over the same rows."""
-        rows = self._rows(producer, group)
-        if not rows or not _small(producer, group) or (place := self._meeting(producer, group)) is None:
+        if not _small(producer, group) or not (rows := self._rows(producer, group)):
+            return False
+        if (place := self._meeting(producer, group)) is None:
             return False
         values = [v for part in (producer, group) for v in (*part.outputs, *part.local)]
         local = {v for v in values if self._is_local(v, producer, group)}
@@ -175,7 +176,7 @@ class _Joining:
 
     def _rows(self, producer: Group, group: Group) -> int:
         """Return the number of leading axes that are rows, which both groups can do one by one; 0 if none."""
-        if producer.contraction or group.contraction or self._sums_columns(producer, group):
+        if producer.contraction or group.contraction:
             return 0
         positions = [producer.position]
         for value in self._between(producer, group):
@@ -186,8 +187,10 @@ class _Joining:
         rows = shared_rows(group.domain, group.position, positions)
         rows = min([rows, *(part.rows or part.most_rows for part in (producer, group))])
         number = math.prod(i.extent for i in group.domain[:rows])
+        if number <= 1 or self._sums_columns(producer, group):  # the second takes longer than all above
+            return 0
         length = max(_length(producer, rows), _length(group, rows))
-        enough = number >= FEW_ROWS or (number > 1 and length <= LONG_ROW)
+        enough = number >= FEW_ROWS or length <= LONG_ROW
         return rows if enough and length >= LEAST_ROW else 0
 
     def _sums_columns(self, *groups: Group) -> bool:

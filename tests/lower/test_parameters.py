@@ -1,0 +1,93 @@
+"""Kernels that differ in numbers alone are one kernel with parameters, which gives the same bits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import staticgraph as sg
+from staticgraph.compiler import ops
+from staticgraph.compiler.fusion.fuse import fuse
+from staticgraph.compiler.graph.builder import Builder
+from staticgraph.compiler.graph.dtypes import float32
+from staticgraph.compiler.graph.function import Function, Value
+from staticgraph.compiler.kernel.digest import digest
+from staticgraph.compiler.kernel.expr import Const, Parameter
+from staticgraph.compiler.lower import kernel_dedup
+from staticgraph.compiler.lower.kernel_dedup import KernelTable
+from staticgraph.compiler.lower.lower import lower
+from staticgraph.compiler.lower.program import Launch
+
+FORMS = {
+    "arithmetic": lambda x, c: x * c - x / c,
+    "a sum of all": lambda x, c: sg.reduce_sum(sg.sin(x * c) + x / c),
+    "sums of rows": lambda x, c: sg.reduce_sum(x * c + c, 1),
+    "the greatest of columns": lambda x, c: sg.reduce_max(x - c, 0),
+    "softmax": lambda x, c: sg.nn.softmax(x * c),
+    "a product": lambda x, c: sg.matmul(x, x, transpose_b=True) * c,
+    "a sum of products": lambda x, c: sg.reduce_sum(x * x * c),
+    "a power": lambda x, c: sg.maximum(x, c) ** c,
+    "a choice": lambda x, c: sg.where(x > c, x, x * c),
+    "a scan": lambda x, c: sg.cumsum(x * c),
+    "a remainder": lambda x, c: x % c,
+    "sums of multiples": lambda x, c: x * c + x,
+}
+NUMBERS = [0.1, 0.5, 2.0, 3.7, -1.5, 1e-30, 12345.678]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", FORMS)
+def test_same_bits(name: str, dtype: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch):
+    x = sg.placeholder(dtype, [37, 70])
+    made = [FORMS[name](x, c) for c in NUMBERS]
+    value = rng.normal(size=(37, 70))
+    shared = sg.Session().run(made, {x: value})
+    monkeypatch.setattr(kernel_dedup, "_MANY", 1000)
+    single = sg.Session().run(made, {x: value})
+    assert [a.tobytes() for a in shared] == [a.tobytes() for a in single]
+
+
+def launches(make: Any, numbers: list[float], parameters: bool = True) -> list[Launch]:
+    build = Builder()
+    x = build.parameter("x", "float32", (6, 8))
+    function = Function((x,), tuple(make(x, c) for c in numbers))
+    program = lower(fuse(function, {"join"}), len(numbers), {}, kernels=KernelTable(parameters))
+    return [i for i in program.instructions if isinstance(i, Launch)]
+
+
+def different(made: list[Launch]) -> int:
+    return len({id(launch.work) for launch in made})
+
+
+def scaled(x: Value, by: float) -> Value:
+    return ops.exp(x * by)
+
+
+def test_many_share_one_kernel():
+    assert different(launches(scaled, [2.0, 3.0, 4.0, 5.0, 6.0])) == 1
+    assert different(launches(scaled, [2.0, 3.0, 4.0])) == 3
+    assert different(launches(scaled, [2.0, 3.0, 4.0, 5.0, 6.0], parameters=False)) == 5
+
+
+def test_numbers_that_mean_more_stay_in_the_code():
+    made = launches(scaled, [2.0, 3.0, 4.0, 5.0, float("inf"), 0.0, -1.0])
+    assert different(made) >= 3
+    assert different(made[:4]) == 1
+
+
+def test_a_product_keeps_its_numbers():
+    build = Builder()
+    xs = [build.parameter(f"x{n}", "float32", (64, 64)) for n in range(5)]
+    made = [ops.matmul(x, x) * c for x, c in zip(xs, NUMBERS, strict=False)]
+    program = lower(fuse(Function(tuple(xs), tuple(made))), 5, {}, kernels=KernelTable(parameters=True))
+    assert different([i for i in program.instructions if isinstance(i, Launch)]) == 5
+
+
+def test_a_parameter_is_read_from_its_buffer():
+    (launch, *_) = launches(scaled, [2.0, 3.0, 4.0, 5.0])
+    assert [buffer.shape for _, buffer in launch.work.buffers].count(()) == 1
+    parameter = Parameter("b1", float32)
+    assert isinstance(parameter, Const)
+    assert digest(parameter) != digest(Const(parameter.value, parameter.dtype))
