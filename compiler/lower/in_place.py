@@ -15,7 +15,7 @@ from staticgraph.compiler.kernel.expr import Expr, Load, walk
 from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.stmt import Kernel, expressions, statements
 from staticgraph.compiler.lower.kernel_dedup import KernelTable
-from staticgraph.compiler.lower.kernels import first_store
+from staticgraph.compiler.lower.kernels import Window, first_store
 from staticgraph.compiler.lower.program import Loops
 
 
@@ -33,9 +33,13 @@ def may_overwrite(
     if old.type != new.type or not (group.is_loops or group.root.op.statements is not None):
         return False
     made = kernels.of(group)
-    names = {name: v for name, v in zip(_buffers(made.work), made.values, strict=True) if base(v) is old}
+    if any(isinstance(v, Window) and base(v.value) is old for v in made.values):
+        return False
+    values = [v for v in made.values if isinstance(v, Value)]
+    buffers = [name for name, v in zip(_buffers(made.work), made.values, strict=True) if isinstance(v, Value)]
+    names = {name: v for name, v in zip(buffers, values, strict=True) if base(v) is old}
     if isinstance(made.work, Loops):
-        written = next(n for n, v in zip(_buffers(made.work), made.values, strict=True) if v is new)
+        written = next(n for n, v in zip(buffers, values, strict=True) if v is new)
         last = any(s.buffer == written for nest in made.work.sums for s in nest.stores)
         after = made.work.sums if last else (*made.work.nests, *made.work.sums)  # sums come after all rows
         return all(_leaves(nest, written, names) for nest in after)

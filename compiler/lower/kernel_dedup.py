@@ -1,31 +1,38 @@
 """The kernel of groups that do the same, as those of the layers of a deep net do, is built once.
 
 Groups that differ in numbers alone share a kernel too, if they are many: it loads what otherwise is a part of
-its code. The same instructions compute the same bits.
+its code. So do groups that differ in which rows they read. The same instructions compute the same bits.
 
     x * 0.1, x * 0.2, x * 0.3, x * 0.4    ->  x * parameter, launched four times
+    x[0] + y, x[1] + y, ..., x[9] + y     ->  window[0] + y, launched ten times
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Container, Hashable, Iterable, Mapping
+from dataclasses import field
 from types import MappingProxyType
 
 from staticgraph.compiler import stages
 from staticgraph.compiler.fusion.group import Group
+from staticgraph.compiler.fusion.inline_element import Template, template
 from staticgraph.compiler.graph.builder import number
 from staticgraph.compiler.graph.dtypes import float32, float64
 from staticgraph.compiler.graph.function import Node, Value
+from staticgraph.compiler.graph.opdef import Kind
 from staticgraph.compiler.kernel.contraction import analyse
-from staticgraph.compiler.kernel.expr import Index
-from staticgraph.compiler.kernel.stmt import Kernel
-from staticgraph.compiler.lower.kernels import GroupKernel, build_kernel, counted
+from staticgraph.compiler.kernel.expr import Index, Load, walk
+from staticgraph.compiler.kernel.index import affine, simplify_index
+from staticgraph.compiler.kernel.stmt import ALIGNMENT, Kernel
+from staticgraph.compiler.lower.kernels import GroupKernel, Window, build_kernel, counted, row_bytes
 from staticgraph.compiler.lower.program import Loops
 from staticgraph.compiler.support.dataclass import dataclass
 
 _NOTHING: Mapping[Value, Value] = MappingProxyType({})
 _MANY = 4  # kernels that differ in numbers: fewer are compiled one by one, each with its numbers in its code
+
+Windows = dict[Node, tuple[Template, Window]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,58 +40,78 @@ class _Known:
     """A group: the number of its structure without numbers, these numbers, and those of its values."""
 
     structure: int
-    numbers: tuple[str, ...]
-    values: dict[Value, int]
+    numbers: tuple[Hashable, ...]
+    values: dict[Value | Window, int]
+    windows: Windows
+
+
+@dataclass(slots=True)
+class _Alike:
+    """Groups of one structure: the numbers that they have, and if these may be parameters."""
+
+    numbers: set[tuple[Hashable, ...]] = field(default_factory=set)
+    product: bool | None = None  # unknown before a kernel is built
 
 
 class KernelTable:
     """Kernels that `build_kernel` makes of groups, one for all structurally equal groups.
 
     Args:
-        parameters: If kernels may have parameters, as those for a processor may.
+        parameters: If kernels may have parameters and windows, as those for a processor may.
     """
 
     def __init__(self, parameters: bool = False) -> None:
         self._parameters = parameters
         self._known: dict[Group, _Known] = {}
         self._structures: dict[Hashable, int] = {}
-        self._alike: dict[int, set[tuple[str, ...]]] = {}  # the numbers that groups of a structure have
+        self._alike: dict[int, _Alike] = {}  # by structure
         self._built: dict[Hashable, tuple[Loops | Kernel, tuple[int, ...]]] = {}
-        self._refused: set[int] = set()  # structures whose kernels keep their numbers
 
     def expect(self, groups: Iterable[Group]) -> None:
         """Look at groups whose kernels will be asked for, to see which are alike."""
         if self._parameters:
             for group in groups:
-                if group.is_loops:
+                if group.is_loops or group.in_pieces:
                     known = self._look(group)
-                    self._alike.setdefault(known.structure, set()).add(known.numbers)
+                    self._alike.setdefault(known.structure, _Alike()).numbers.add(known.numbers)
 
     def of(self, group: Group, in_place: Mapping[Value, Value] = _NOTHING) -> GroupKernel:
         """The kernel of `group`. `in_place`: for a stored value, the value whose buffer it overwrites."""
         known = self._look(group)
-        if len(self._alike.get(known.structure, ())) >= _MANY and known.structure not in self._refused:
-            shared = self._kernel(group, known, in_place, {v for v in known.values if is_parameter(v)})
-            if not _is_product(shared.work):
-                return shared
-            self._refused.add(known.structure)  # a product is computed in tiles, by code of another kind
-        return self._kernel(group, known, in_place, ())
+        alike = self._alike.get(known.structure)
+        if alike is None or len(alike.numbers) < _MANY:
+            return self._kernel(group, known, in_place, known.numbers)
+        if alike.product is None:
+            alike.product = _is_product(self._kernel(group, known, in_place, known.numbers).work)
+        # A product is computed in tiles, by code of another kind that has no parameters.
+        numbers = tuple(n for n in known.numbers if isinstance(n, str)) if alike.product else ()
+        return self._kernel(group, known, in_place, numbers, shared=True)
 
     def _look(self, group: Group) -> _Known:
         if group not in self._known:
-            made = _Numbers(group)
+            made = _Numbers(group, self._parameters)
             structure = self._structures.setdefault(made.structure, len(self._structures))
-            self._known[group] = _Known(structure, tuple(made.constants), made.values)
+            self._known[group] = _Known(structure, made.numbers, made.values, made.windows)
         return self._known[group]
 
     def _kernel(
-        self, group: Group, known: _Known, in_place: Mapping[Value, Value], parameters: Collection[Value]
+        self,
+        group: Group,
+        known: _Known,
+        in_place: Mapping[Value, Value],
+        numbers: tuple[Hashable, ...],
+        shared: bool = False,
     ) -> GroupKernel:
+        """The kernel with these numbers in its code. If `shared`, all others are given by its caller."""
         values = known.values
         changes = [(values[new], values.setdefault(old, len(values))) for new, old in in_place.items()]
-        key = known.structure, () if parameters else known.numbers, bool(parameters), *changes
+        key = known.structure, shared, numbers, *changes
         if key not in self._built:
-            built = build_kernel(group, in_place, parameters)
+            if shared:
+                given = {v for v in values if isinstance(v, Value) and is_parameter(v)} if not numbers else ()
+                built = build_kernel(group, in_place, given, known.windows)
+            else:
+                built = build_kernel(group, in_place)
             stages.report("build_kernel", group, built.work)
             self._built[key] = built.work, tuple(values[v] for v in built.values)
             return built
@@ -107,18 +134,60 @@ def _is_product(work: Loops | Kernel) -> bool:
     return analyse(work.nests[0].domain, work.nests[0].stores, dict(work.buffers)) is not None
 
 
-class _Numbers:
-    """Numbers instead of nodes and values, in the order in which they are met."""
+def _window(node: Node, inside: Container[Node]) -> tuple[Template, Window] | None:
+    """Return the formula of a node over some rows of its input, if these are not all rows."""
+    if node.op.kind is not Kind.MOVEMENT or len(node.inputs) != 1 or not node.outputs[0].size:
+        return None
+    (value,) = node.inputs
+    if not value.rank or value.node in inside or number(value) is not None:
+        return None
+    formula = template(node)
+    if not formula.is_copy:
+        return None
+    assert isinstance(formula.value, Load)
+    first, *others = formula.value.at
+    form = affine(first)
+    assert form is not None
+    low, high = (int(end) for end in form.range)
+    unit = ALIGNMENT // math.gcd(ALIGNMENT, row_bytes(value))
+    start = low // unit * unit
+    rows = high + 1 - start
+    if low < 0 or rows >= value.shape[0]:
+        return None
+    load = Load(formula.value.buffer, (simplify_index(first - start), *others), formula.value.dtype)
+    return Template(formula.at, load, tuple(walk(load))), Window(value, start, rows)
 
-    def __init__(self, group: Group) -> None:
-        self.values: dict[Value, int] = {}
+
+class _Numbers:
+    """Numbers instead of nodes and values, in the order in which they are met.
+
+    `numbers` are those that a kernel may be given: as texts, constants; the others say which rows it reads.
+    """
+
+    def __init__(self, group: Group, windows: bool) -> None:
+        self.values: dict[Value | Window, int] = {}
         self.nodes: dict[Node, int] = {}
-        self.constants: list[str] = []  # those that may be parameters
-        nodes = tuple(map(self.node, group.nodes))
+        self.windows: Windows = {}
+        self.constants: list[str] = []
+        below = group.nodes
+        inside = set(below)
+        if windows and (group.is_loops or group.in_pieces):
+            for node in below:
+                if (found := _window(node, inside)) is not None:
+                    self.windows[node] = found
+        nodes = tuple(map(self.node, below))
         self.structure: Hashable = nodes, self.part(group)  # all else that the kernel of `group` depends on
+        seen = [window for _, window in self.windows.values()]
+        met = [self.values.setdefault(window.value, len(self.values)) for window in seen]
+        places = ((n, w.first, w.value.type) for n, w in zip(met, seen, strict=True))
+        self.numbers: tuple[Hashable, ...] = (*self.constants, *places)
 
     def node(self, node: Node) -> Hashable:
         self.nodes[node] = len(self.nodes)
+        if node in self.windows:
+            formula, window = self.windows[node]
+            seen = self.values.setdefault(window, len(self.values))
+            return formula.value, seen, window.shape, window.value.dtype, *map(self.value, node.outputs)
         return node.op, (*node.attrs.items(),), *map(self.value, (*node.inputs, *node.outputs))
 
     def value(self, value: Value) -> Hashable:

@@ -5,12 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from dataclasses import field, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler.fusion.group import Group
-from staticgraph.compiler.fusion.inline_element import Fresh, Position, instantiate, pieces, template
+from staticgraph.compiler.fusion.inline_element import (
+    Fresh,
+    Position,
+    Template,
+    instantiate,
+    pieces,
+    template,
+)
 from staticgraph.compiler.graph.builder import number
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
@@ -26,24 +34,53 @@ from staticgraph.compiler.lower.program import Loops
 from staticgraph.compiler.ops.kinds import Out, View, described
 from staticgraph.compiler.support.dataclass import dataclass
 
+_NO_WINDOWS: Mapping[Any, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Some rows of a value: `rows` of them, the first one at an aligned address."""
+
+    value: Value
+    first: int
+    rows: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.rows, *self.value.shape[1:])
+
+    @property
+    def offset(self) -> int:
+        """Bytes from the start of the value."""
+        return self.first * row_bytes(self.value)
+
+
+def row_bytes(value: Value) -> int:
+    """Return the bytes of a row of a value, which has at least one axis."""
+    return math.prod(value.shape[1:]) * value.dtype.size
+
 
 @dataclass(frozen=True, slots=True)
 class GroupKernel:
     """A kernel, and the values that its buffers hold: one per buffer, in order."""
 
     work: Loops | Kernel
-    values: tuple[Value, ...]
+    values: tuple[Value | Window, ...]
 
 
 def build_kernel(
-    group: Group, in_place: Mapping[Value, Value] | None = None, parameters: Collection[Value] = ()
+    group: Group,
+    in_place: Mapping[Value, Value] | None = None,
+    parameters: Collection[Value] = (),
+    windows: Mapping[Node, tuple[Template, Window]] = _NO_WINDOWS,
 ) -> GroupKernel:
     """The kernel of `group`. `in_place`: for a stored value, the value whose buffer it overwrites.
-    `parameters`: the constants that its caller gives.
+    `parameters`: the constants that its caller gives. `windows`: for nodes that read some rows of a value,
+    their formula over these rows alone.
 
     Buffers and indices are numbered in order of use, so that groups of equal structure give equal kernels.
     """
-    puller = _Puller(group, group.local, in_place or {}, parameters)
+    puller = _Puller(group, group.local, in_place or {}, parameters, windows)
     root = group.root
     try:
         if group.in_pieces:
@@ -83,8 +120,9 @@ class _Puller:
     local: Container[Value]
     in_place: Mapping[Value, Value]
     parameters: Collection[Value]
-    values: list[Value] = field(default_factory=list)
-    names: dict[Value, str] = field(default_factory=dict)
+    windows: Mapping[Node, tuple[Template, Window]]
+    values: list[Value | Window] = field(default_factory=list)
+    names: dict[Value | Window, str] = field(default_factory=dict)
     buffers: dict[str, Buffer] = field(default_factory=dict)
     fresh: Fresh = field(default_factory=Fresh)
     done: dict[tuple[Value, Position], Expr] = field(default_factory=dict)
@@ -156,6 +194,9 @@ class _Puller:
         return self.done[key]
 
     def computed(self, node: Node, at: Position) -> Expr:
+        if node in self.windows:
+            formula, window = self.windows[node]
+            return instantiate(formula, at, self.fresh, lambda _, where: self._seen(window, where))
         return instantiate(
             template(node), at, self.fresh, lambda n, where: self.element(node.inputs[n], where)
         )
@@ -171,6 +212,15 @@ class _Puller:
         name = self.input(value)
         within = at[len(at) - len(self.buffers[name].shape) :]  # a local buffer holds one row
         return Load(name, tuple(simplify_index(e) for e in within), value.dtype)
+
+    def _seen(self, window: Window, at: Position) -> Expr:
+        """One element of a window."""
+        dtype = window.value.dtype
+        if window not in self.names:
+            self.names[window] = f"b{len(self.values)}"
+            self.values.append(window)
+            self.buffers[self.names[window]] = Buffer(dtype, window.shape)
+        return Load(self.names[window], tuple(map(simplify_index, at)), dtype)
 
     def _reader(self, value: Value) -> Callable[[Position], Expr]:
         return lambda at: self.element(value, at)

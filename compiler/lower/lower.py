@@ -20,6 +20,7 @@ from staticgraph.compiler.lower.constants import ConstantPool, Constants
 from staticgraph.compiler.lower.control_flow import instruction, plans
 from staticgraph.compiler.lower.in_place import may_overwrite
 from staticgraph.compiler.lower.kernel_dedup import KernelTable
+from staticgraph.compiler.lower.kernels import Window
 from staticgraph.compiler.lower.program import (
     ARENA,
     ARGUMENTS,
@@ -337,6 +338,12 @@ class _Lowering:
             return (item,)
         return max(self.inner[item].programs, key=lambda program: program.arena).fullest
 
+    def _argument(self, value: Value | Window) -> Ref:
+        if isinstance(value, Value):
+            return self._place(value)
+        start = self._place(value.value)
+        return Ref(start.slot, start.offset + value.offset)
+
     def _place(self, value: Value) -> Ref:
         value = self._base(value)
         if value not in self.places:
@@ -373,7 +380,7 @@ class _Lowering:
         outputs = set(group.outputs)
         in_place = {v: self.overwritten[v] for v in group.outputs if v in self.overwritten}
         made = self.kernels.of(group, in_place)
-        args = tuple(self._place(v) for v in made.values)
+        args = tuple(map(self._argument, made.values))
         writes = tuple(a for a, v in zip(args, made.values, strict=True) if v in outputs)
         reads = tuple(a for a, v in zip(args, made.values, strict=True) if v not in outputs)
         return Launch(made.work, args, tuple(group.nodes), reads, writes)

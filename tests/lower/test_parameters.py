@@ -91,3 +91,53 @@ def test_a_parameter_is_read_from_its_buffer():
     parameter = Parameter("b1", float32)
     assert isinstance(parameter, Const)
     assert digest(parameter) != digest(Const(parameter.value, parameter.dtype))
+
+
+READS = {
+    "rows": lambda x, n: sg.sin(x[n : n + 40]),
+    "a row": lambda x, n: sg.exp(x[n]),
+    "sums of rows": lambda x, n: sg.reduce_sum(sg.exp(x[3 * n : 3 * n + 20])),
+    "two places": lambda x, n: x[n] * x[2 * n + 3],
+    "a part of each row": lambda x, n: sg.reduce_max(x[n : n + 9, 2:5], 1),
+    "every second row": lambda x, n: sg.tanh(x[n : n + 30 : 2]),
+    "from the end": lambda x, n: sg.reverse(x[n : n + 10], [0]) + 1.0,
+    "softmax": lambda x, n: sg.nn.softmax(x[n : n + 8]),
+    "side by side": lambda x, n: sg.concat([x[n : n + 3] * 2.0, x[n + 1 : n + 4]], 1),
+    "a product": lambda x, n: sg.matmul(x[16 * n : 16 * n + 16], x[:16], transpose_b=True),
+    "a product of one row": lambda x, n: sg.matmul(x[n][None], x[:16], transpose_b=True) * 0.5,
+}
+
+
+@pytest.mark.parametrize("columns", [16, 7])
+@pytest.mark.parametrize("name", READS)
+def test_same_bits_of_windows(
+    name: str, columns: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+):
+    x = sg.placeholder("float32", [200, columns])
+    made = [READS[name](x, n) for n in range(12)]
+    value = rng.normal(size=(200, columns))
+    shared = sg.Session().run(made, {x: value})
+    monkeypatch.setattr(kernel_dedup, "_MANY", 1000)
+    single = sg.Session().run(made, {x: value})
+    assert [a.tobytes() for a in shared] == [a.tobytes() for a in single]
+
+
+def test_rows_at_aligned_addresses_share_one_kernel():
+    x: Any = Builder().parameter("x", "float32", (100, 16))
+    rows = [ops.exp(ops.strided_slice(x, begin=[n], end=[n + 8], strides=[1])) for n in range(9)]
+    function = Function((x,), tuple(rows))
+    program = lower(fuse(function, {"join"}), len(rows), {}, kernels=KernelTable(parameters=True))
+    made = [i for i in program.instructions if isinstance(i, Launch)]
+    assert different(made) == 1
+    assert [launch.reads[0].offset for launch in made] == [64 * n for n in range(9)]
+    assert all(buffer.shape == (8, 16) for launch in made for _, buffer in launch.work.buffers)
+
+
+def test_a_variable_is_not_overwritten_while_other_rows_of_it_are_read(rng: np.random.Generator):
+    start = rng.normal(size=(40, 16)).astype(np.float32)
+    variables = [sg.Variable(start) for _ in range(6)]
+    updates = [v.assign(sg.concat([v[n:] * 2.0, v[:n]], 0) + v) for n, v in enumerate(variables, 1)]
+    with sg.Session() as session:
+        session.run(sg.global_variables_initializer())
+        for made, n in zip(session.run(updates), range(1, 7), strict=True):
+            np.testing.assert_array_equal(made, np.concatenate([start[n:] * 2, start[:n]]) + start)
