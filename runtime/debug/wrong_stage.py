@@ -81,7 +81,9 @@ def _interpreted(
     """Return the outputs of a group as these kernels compute them."""
     arrays: dict[str, np.ndarray] = {}
     of_value: dict[Value, np.ndarray] = {}
-    for (name, buffer), value in zip(kernels[0].arguments.items(), build_kernel(group).values, strict=True):
+    # A group that is compiled alone takes whole values: windows are for many that are alike.
+    values = [v for v in build_kernel(group).values if isinstance(v, Value)]
+    for (name, buffer), value in zip(kernels[0].arguments.items(), values, strict=True):
         given = value.constant if value.constant is not None else known.get(value)
         made = np.zeros(buffer.shape, buffer.dtype.numpy)
         arrays[name] = made if given is None else np.array(given).reshape(buffer.shape)

@@ -19,7 +19,6 @@ import contextlib
 import hashlib
 import os
 import re
-import secrets
 import sys
 import time
 import warnings
@@ -41,7 +40,7 @@ _ENTRY = re.compile(r"(?:[0-9a-z]{1,8}-)?[0-9a-f]{32,40}\.entry")
 _EARLIER = re.compile(r"(?:[0-9a-z]{1,8}-)?[0-9a-f]{32,40}")  # entries of versions without a key
 _EARLIER_DIGEST = 16
 # Bytes that may be written until then. Any number at first: processes that write little share the looks.
-_to_look = secrets.randbelow(_LOOK_EVERY)
+_to_look = int.from_bytes(os.urandom(4)) % _LOOK_EVERY
 _refused: set[Path] = set()  # folders that the user was told of
 _swept: set[tuple[int, int]] = set()  # folders that this process has looked for abandoned files in
 

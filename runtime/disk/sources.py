@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from operator import attrgetter
 from pathlib import Path
 
@@ -28,8 +28,8 @@ def compiler_version() -> str | None:
     loaded: while somebody works on them nothing is kept.
     """
     try:
-        files = list(_files(str(_FOLDER)))
-        if not files or any(about.st_mtime >= LOADED for _, about in files):
+        files = _files(str(_FOLDER))
+        if not files or max([about.st_mtime for _, about in files]) >= LOADED:
             return None
         key = _key(files)
         known = object_cache.read(key)
@@ -46,14 +46,16 @@ class _Newer(Exception):
     """A source was changed since this process began."""
 
 
-def _files(folder: str) -> Iterator[tuple[str, os.stat_result]]:
+def _files(folder: str) -> list[tuple[str, os.stat_result]]:
     """The sources in a folder and those inside it, always in the same order."""
+    found = []
     with os.scandir(folder) as entries:
         for entry in sorted(entries, key=attrgetter("name")):
             if entry.name.endswith(".py"):
-                yield entry.path, entry.stat()
+                found.append((entry.path, entry.stat()))
             elif entry.name != "__pycache__" and entry.is_dir():
-                yield from _files(entry.path)
+                found += _files(entry.path)
+    return found
 
 
 def _key(files: Sequence[tuple[str, os.stat_result]]) -> str:
@@ -65,7 +67,7 @@ def _hash(paths: Sequence[str]) -> str:
     found = hashlib.blake2b(digest_size=16)
     for path in paths:
         text = _text(path)
-        found.update(f"{os.path.basename(path)} {len(text)}\n".encode() + text)
+        found.update(f"{path.rpartition(os.sep)[2]} {len(text)}\n".encode() + text)
     return found.hexdigest()
 
 

@@ -8,7 +8,6 @@ variable without a value, a feed that does not fit) is not kept.
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
@@ -114,6 +113,8 @@ def _written(
     except Exception as refused:  # the error that is told of is the run's
         why = str(refused).partition("\n")[0] or type(refused).__name__
         return f"the run was not kept: {why}"
+    import shlex  # what few programs need
+
     return f"look at this run: python -m staticgraph replay {shlex.quote(str(path))}"
 
 

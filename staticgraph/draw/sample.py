@@ -55,7 +55,7 @@ def sample_step(
             types[tensor] = TensorType(tensor.dtype, _filled(tensor, tensor.type.shape))
             if not tensor.type.is_static:
                 assumed.append(op.name)
-    planned = stages(fetches.tensors, fetches.targets, types)
+    planned = stages(fetches.tensors, fetches.targets, types.keys())
     for op in planned.leading:
         for tensor in (t for t in op.outputs if t not in types):
             types[tensor] = TensorType(tensor.dtype, _filled(tensor, tensor.type.shape))

@@ -306,7 +306,7 @@ def only_element(node: Node) -> Any:
 
 def one_shot(node: Node) -> Iterator:
     """An iterator that starts by itself. ValueError where the dataset depends on feeds or variables."""
-    for op in above([t.op for t in tensors_of(node)], ()):
+    for op in above([t.op for t in tensors_of(node)], frozenset()):
         if op.definition.effect in (Effect.SOURCE, Effect.READ, Effect.HOST):
             text = f"the dataset depends on {op.name} ({op.type}), which a one-shot iterator cannot know"
             hint = "use make_initializable_iterator(), and run iterator.initializer"
