@@ -50,9 +50,12 @@ class Template:
 
 def template(node: Node) -> Template:
     """The template of a node that has an element formula."""
-    return _template(
-        node.op, tuple(v.type for v in node.inputs), node.outputs[0].type, tuple(node.attrs.items())
-    )
+    found = node.formula
+    if found is None:
+        inputs, attrs = tuple(v.type for v in node.inputs), tuple(node.attrs.items())
+        found = node.formula = _template(node.op, inputs, node.outputs[0].type, attrs)
+    made: Template = found
+    return made
 
 
 def _views(types: tuple[TensorType, ...]) -> list[View]:

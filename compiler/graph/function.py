@@ -46,7 +46,7 @@ class Literal:
 class Node:
     """One use of an op in a Function."""
 
-    __slots__ = ("op", "inputs", "attrs", "outputs", "serial", "where", "__weakref__")
+    __slots__ = ("op", "inputs", "attrs", "outputs", "serial", "where", "formula", "__weakref__")
 
     def __init__(
         self,
@@ -63,6 +63,7 @@ class Node:
         self.attrs = attrs
         self.serial = serial  # later nodes have greater numbers: sorting by it is a topological order
         self.where = where
+        self.formula: Any = None  # of its elements, once fusion has asked for it
         self.outputs = tuple(Value(self, i, t, recorder) for i, t in enumerate(types))
 
     def __repr__(self) -> str:

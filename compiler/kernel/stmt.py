@@ -6,7 +6,7 @@ kernel; after `place` there is none, only loops that update locals.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from enum import Enum
 
@@ -209,11 +209,16 @@ def inner(stmt: Stmt) -> tuple[Stmt, ...]:
     return stmt.body if isinstance(stmt, Loop | While | If) else ()
 
 
-def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+def statements(body: tuple[Stmt, ...]) -> list[Stmt]:
     """Every statement of `body`, those inside others included, in the order of the text."""
-    for stmt in body:
-        yield stmt
-        yield from statements(inner(stmt))
+    found = []
+    stack = [*reversed(body)]
+    while stack:
+        stmt = stack.pop()
+        found.append(stmt)
+        if isinstance(stmt, Loop | While | If):
+            stack += reversed(stmt.body)
+    return found
 
 
 def structure(stmt: Stmt) -> tuple[object, ...]:
