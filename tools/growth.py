@@ -36,6 +36,7 @@ def measure(name: str, size: int, profiled: bool = False) -> dict[str, float]:
     import staticgraph as sg
     from benchmarks.graphs import GRAPHS
 
+    sys.setrecursionlimit(10_000)  # for nested graphs, which are built by recursion
     with sg.Graph().as_default(), sg.Session() as session:
         x = sg.placeholder("float32", [2, 3])
         session.run(sg.reduce_sum(sg.cumsum(sg.matmul(x, x, transpose_b=True))), {x: [[1, 2, 3], [4, 5, 6]]})
