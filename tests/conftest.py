@@ -15,6 +15,7 @@ from typing import Any
 import hypothesis
 import numpy as np
 import pytest
+from _pytest.runner import runtestprotocol
 
 from staticgraph.compiler.graph.graph import reset_default_graph
 from staticgraph.runtime.cpu import disk_cache as remembered
@@ -52,6 +53,19 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return WorkStealingScheduling(config, log)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """A process of `-n` only reports what says something: the call, and what failed before or after it."""
+    if not hasattr(item.config, "workerinput"):
+        return None
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed:
+            item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
+
+
 class _OldObjects:
     """Keeps the collector of garbage from looking through modules, caches and thousands of tests again and
     again: what is left after a look at all objects that took long is not looked at any more.
@@ -79,7 +93,14 @@ class _OldObjects:
 _old_objects = _OldObjects()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection() -> None:
+    """All that collection makes stays."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
+    gc.enable()
     gc.callbacks.append(_old_objects)
 
 
@@ -107,7 +128,7 @@ def _nothing_remembered() -> Iterator[None]:
 @pytest.fixture(autouse=True, scope="module")
 def _kind_of_code(request: pytest.FixtureRequest) -> None:
     if not request.config.getoption("--best-code"):
-        plain_code.choose(request.path.parent)
+        plain_code.choose(request.path)
 
 
 @pytest.fixture(autouse=True)

@@ -100,9 +100,7 @@ class TestInBodies:
     )
     def test_what_only_computes_later_is_an_error(self, name: str, backward: Any):
         grad = self.gradient(backward)
-        with pytest.raises(
-            GradientError, match=rf"is in a loop or a branch.*cannot use.*\({name}\)"
-        ) as told:
+        with pytest.raises(GradientError, match=rf"is in a loop or a branch.*cannot use.*\({name}\)") as told:
             run(grad, {"x:0": X})
         assert "test_gradient_functions.py" in str(told.value)
 

@@ -61,7 +61,7 @@ def fused_cells(tf):
     lengths = tf.constant([4, 2, 3])
     whole, _ = tf.contrib.rnn.LSTMBlockFusedCell(6, use_peephole=True)(turned, None, tf.float32, lengths)
     steps, _ = tf.nn.dynamic_rnn(tf.contrib.rnn.LSTMBlockCell(6, use_peephole=True), x, dtype=tf.float32)
-    loss = tf.reduce_mean(whole ** 2.0) + tf.reduce_mean(steps ** 2.0)
+    loss = tf.reduce_mean(whole**2.0) + tf.reduce_mean(steps**2.0)
     return trained(tf, feeds, [loss], tf.train.AdamOptimizer(0.01).minimize(loss))
 
 
@@ -126,7 +126,9 @@ def translated(tf):
     xs = tf.trainable_variables()
     slopes, _ = tf.clip_by_global_norm(tf.gradients(loss, xs), 1.0)
     step = tf.train.AdamOptimizer(0.02).apply_gradients(
-        (slope, x) for slope, x in zip(slopes, xs) if slope is not None  # noqa: B905, Python 3.7
+        (slope, x)
+        for slope, x in zip(slopes, xs)  # noqa: B905, Python 3.7
+        if slope is not None
     )
     return trained(tf, feeds, [loss, greedy.sample_id, paths], step)
 

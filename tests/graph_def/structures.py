@@ -192,7 +192,7 @@ def sparse_nodes(tf):
         tf.nn.embedding_lookup_sparse(table, filled, None, combiner=combiner)
         for combiner in ("mean", "sqrtn", "sum")
     ]
-    loss = tf.add_n([tf.reduce_sum(each * each) for each in looked]) + tf.reduce_sum(padded.values ** 2.0)
+    loss = tf.add_n([tf.reduce_sum(each * each) for each in looked]) + tf.reduce_sum(padded.values**2.0)
     step = tf.train.GradientDescentOptimizer(0.01).minimize(loss)
     slope = tf.gradients(loss, rows)[0]
     parts = [part for each in (filled, both, part) for part in (each.indices, each.values, each.dense_shape)]
