@@ -101,6 +101,7 @@ def pytest_collection() -> None:
 
 def pytest_collection_finish() -> None:
     gc.enable()
+    gc.set_threshold(*gc.get_threshold()[:2], 40)  # looks at all objects are rare: tests leave few cycles
     gc.callbacks.append(_old_objects)
 
 
