@@ -39,9 +39,11 @@ class TestEverywhere:
             z = sg.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, square(a) * 0.1 + a), [0, x])[1]
             first = sg.gradients(y, x)[0]
             return {
-                "y": y, "first": first, "through": sg.gradients(z, x)[0],
+                "y": y,
+                "first": first,
+                "through": sg.gradients(z, x)[0],
                 "second": sg.gradients(square(x) * x, x)[0],
-            }  # fmt: skip
+            }
 
         found = check_everywhere(build, {"x": X}, {"x": -X})
         assert not any(isinstance(each, Refused) for each in found.values())

@@ -78,9 +78,10 @@ def quantized(tf):
 def tagged(tf):
     """Tags of a sequence, by a conditional random field."""
     feeds = {
-        "x": numbers(2, 5, 4, seed=304), "n": np.array([5, 3], np.int32),
+        "x": numbers(2, 5, 4, seed=304),
+        "n": np.array([5, 3], np.int32),
         "tags": np.array([[0, 1, 2, 0, 1], [2, 2, 0, 0, 0]], np.int32),
-    }  # fmt: skip
+    }
     x, tags, n = fed(tf, feeds, {"x": [None, 5, 4], "tags": [None, 5], "n": [None]})
     scores = tf.layers.dense(x, 3)
     likely, moves = tf.contrib.crf.crf_log_likelihood(scores, tags, n)
@@ -93,9 +94,10 @@ def translated(tf):
     """A decoder with attention: trained, greedy, and by beams."""
     many, width, s2s = 9, 6, tf.contrib.seq2seq
     feeds = {
-        "source": np.array([[3, 4, 5, 6], [7, 8, 3, 3]], np.int32), "n": np.array([4, 2], np.int32),
+        "source": np.array([[3, 4, 5, 6], [7, 8, 3, 3]], np.int32),
+        "n": np.array([4, 2], np.int32),
         "target": np.array([[4, 5, 6], [8, 7, 2]], np.int32),
-    }  # fmt: skip
+    }
     source, n, target = fed(tf, feeds, {"source": [None, None], "n": [None], "target": [None, None]})
     batch = tf.shape(source)[0]
     table = tf.get_variable("table", [many, width])

@@ -183,12 +183,12 @@ CHANGES = {
     "train.epochs=-1": "--set train.epochs=-1: epochs must be a whole number above 0; it is -1",
     "layer.hiden.units=3": "--set layer.hiden.units=3: there is no layer 'hiden'\n  hint: did you mean 'hidden'?",
     "layer.hidden.unit=3": "--set layer.hidden.unit=3: layer hidden of type dense has no key 'unit'\n"
-                           "  hint: did you mean 'units'?",
+    "  hint: did you mean 'units'?",
     "train.metrics.x=3": "--set train.metrics.x=3: metrics is a value, and has no keys",
     "layer.hidden=3": "--set layer.hidden=3: layer hidden of type dense has no key 'hidden'",
     "data.npz.x=3": "--set data.npz.x=3: npz is a value, and has no keys",
     "solver.type=x": "--set solver.type=x: unknown table 'solver'",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("change", "expected"), CHANGES.items(), ids=CHANGES)
