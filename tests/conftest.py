@@ -7,16 +7,19 @@ import gc
 import os
 import random
 import signal
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import numpy as np
 import pytest
+from _pytest.runner import runtestprotocol
 
 from staticgraph.compiler.graph.graph import reset_default_graph
 from staticgraph.runtime.cpu import disk_cache as remembered
-from tests import bounds, fast
+from tests import bounds, fast, plain_code
 
 # The same examples every time and no deadline: a test fails because of the code, not of the machine.
 hypothesis.settings.register_profile("reproducible", derandomize=True, deadline=None)
@@ -29,6 +32,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="accept what is printed now as golden text")
+    parser.addoption("--best-code", action="store_true", help="no plain code: see tests/plain_code.py")
 
 
 @pytest.hookimpl(tryfirst=True)  # the choice of `-m` comes after it
@@ -37,10 +41,72 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.add_marker("fast")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give each process of `-n` a run of files rather than tests by turns: tests of a file share fixtures and
+    kernels. A process that is done takes over half of what another one has left.
+    """
+    if config.getvalue("dist") != "load":
+        return None
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """A process of `-n` only reports what says something: the call, and what failed before or after it."""
+    if not hasattr(item.config, "workerinput"):
+        return None
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed:
+            item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
+
+
+class _OldObjects:
+    """Keeps the collector of garbage from looking through modules, caches and thousands of tests again and
+    again: what is left after a look at all objects that took long is not looked at any more.
+    """
+
+    LONG = 0.05  # seconds of CPU time
+
+    def __init__(self) -> None:
+        self.began, self.long = 0.0, True  # after collection there is much
+
+    def __call__(self, phase: str, info: dict[str, int]) -> None:
+        """Callback of the collector."""
+        if info["generation"] == 2 and phase == "start":
+            self.began = time.thread_time()
+        elif info["generation"] == 2:
+            self.long = self.long or time.thread_time() - self.began > self.LONG
+
+    def freeze(self) -> None:
+        if self.long:
+            gc.collect()
+            gc.freeze()
+            self.long = False
+
+
+_old_objects = _OldObjects()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection() -> None:
+    """All that collection makes stays."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """Keep the collector of garbage from looking through thousands of tests again and again."""
-    gc.collect()
-    gc.freeze()
+    gc.enable()
+    gc.set_threshold(*gc.get_threshold()[:2], 40)  # looks at all objects are rare: tests leave few cycles
+    gc.callbacks.append(_old_objects)
+
+
+def pytest_runtest_logstart() -> None:
+    _old_objects.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -52,33 +118,35 @@ def _objects_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ["SG_CACHE_DIR"] = str(folder / "objects")
 
 
-@pytest.fixture(autouse=True)
-def _empty_default_graph() -> None:
-    """Default names of nodes must not depend on which tests ran before."""
-    reset_default_graph()
+@pytest.fixture(autouse=True, scope="session")
+def _nothing_remembered() -> Iterator[None]:
+    """Every program is compiled: tests change the compiler, and look at what it does."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(remembered, "key_of", lambda step, settings: None)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _kind_of_code(request: pytest.FixtureRequest) -> None:
+    if not request.config.getoption("--best-code"):
+        plain_code.choose(request.path)
 
 
 @pytest.fixture(autouse=True)
-def _same_random_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What has no seed, such as the first values of a layer, is the same in every run of a test as well,
+def _on_its_own() -> Iterator[None]:
+    """Each test is the same whichever ran before it: it begins with an empty default graph, whose nodes get
+    the default names, and what has no seed, such as the first values of a layer, is the same in every run,
     but in the processes that it starts.
+
+    No test may make compiled code write beyond its memory, even where nobody would see it.
     """
+    reset_default_graph()
     here, same, other = os.getpid(), np.random.default_rng(20160530).bytes, os.urandom
-    monkeypatch.setattr(os, "urandom", lambda count: (same if os.getpid() == here else other)(count))
+    os.urandom = lambda count: (same if os.getpid() == here else other)(count)
     np.random.seed(20170215)
     random.seed(20170215)
-
-
-@pytest.fixture(autouse=True)
-def _nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every program is compiled: tests change the compiler, and look at what it does."""
-    monkeypatch.setattr(remembered, "key_of", lambda step, settings: None)
-
-
-@pytest.fixture(autouse=True)
-def _memory_in_bounds() -> Iterator[None]:
-    """No test may make compiled code write beyond its memory, even where nobody would see it."""
     yield
+    os.urandom = other
     assert not bounds.violations(), "compiled code wrote beyond a block of memory"
 
 

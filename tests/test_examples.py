@@ -94,8 +94,10 @@ def test_digits_are_read_and_the_saved_file_serves_them(tmp_path):
 def test_a_script_of_tensorflow_1_learns_its_text():
     done = subprocess.run(
         [sys.executable, "-W", "error", "-m", "staticgraph", "run", str(EXAMPLES / "legacy_char_rnn.py")],
-        capture_output=True, text=True, timeout=600,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
     assert done.returncode == 0, done.stderr
     losses = [float(x) for x in re.findall(r"loss (\S+)", done.stdout)]
     assert losses[-1] < 0.1 * losses[0]

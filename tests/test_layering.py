@@ -20,52 +20,52 @@ PACKAGES = ("staticgraph", "runtime", "compiler")
 
 # What each layer may import, besides itself. A name covers everything below it.
 LAYERS = {
-    "compiler":          "",                             # its __init__ imports nothing
-    "compiler.support":  "",                             # for all
-    "compiler.stages":   "",                             # for all: each stage reports under its name
-    "compiler.machine":  "",                             # for all: the numbers that schedules compare
-    "compiler.graph":    "",
-    "compiler.kernel":   "compiler.graph.dtypes",
-    "compiler.ops":      "compiler.graph compiler.kernel",
+    "compiler": "",  # its __init__ imports nothing
+    "compiler.support": "",  # for all
+    "compiler.stages": "",  # for all: each stage reports under its name
+    "compiler.machine": "",  # for all: the numbers that schedules compare
+    "compiler.graph": "",
+    "compiler.kernel": "compiler.graph.dtypes",
+    "compiler.ops": "compiler.graph compiler.kernel",
     "compiler.autodiff": "compiler.graph compiler.ops",
-    "compiler.rewrite":  "compiler.graph compiler.ops",
-    "compiler.rules":    "compiler.graph compiler.ops compiler.rewrite",
-    "compiler.passes":   "compiler.graph compiler.ops compiler.rewrite compiler.rules",
-    "compiler.capture":  "compiler.graph compiler.ops compiler.autodiff compiler.passes",
-    "compiler.fusion":   "compiler.graph compiler.kernel compiler.ops",
-    "compiler.lower":    "compiler.graph compiler.kernel compiler.ops compiler.capture.step compiler.fusion",
-    "compiler.codegen":  "compiler.graph.dtypes compiler.kernel",
+    "compiler.rewrite": "compiler.graph compiler.ops",
+    "compiler.rules": "compiler.graph compiler.ops compiler.rewrite",
+    "compiler.passes": "compiler.graph compiler.ops compiler.rewrite compiler.rules",
+    "compiler.capture": "compiler.graph compiler.ops compiler.autodiff compiler.passes",
+    "compiler.fusion": "compiler.graph compiler.kernel compiler.ops",
+    "compiler.lower": "compiler.graph compiler.kernel compiler.ops compiler.capture.step compiler.fusion",
+    "compiler.codegen": "compiler.graph.dtypes compiler.kernel",
     "compiler.emit_step": "compiler.kernel compiler.lower compiler.codegen",
     "compiler.generate": "compiler.kernel compiler.lower compiler.codegen",
-    "compiler.compile":  "compiler",
+    "compiler.compile": "compiler",
     "compiler.compile_gpu": "compiler",
-    "runtime":           "compiler",
-    "staticgraph":       "runtime compiler",
-}  # fmt: skip
+    "runtime": "compiler",
+    "staticgraph": "runtime compiler",
+}
 
 # Layers that all others may import.
 FOR_ALL = ("compiler.support", "compiler.stages", "compiler.machine", "compiler.graph.sizes")
 
 # Third-party packages, and which packages may import them.
 REQUIRED = {
-    "numpy":    "staticgraph runtime compiler",
+    "numpy": "staticgraph runtime compiler",
     "networkx": "staticgraph runtime compiler",
     "graphviz": "staticgraph runtime compiler",
-    "llvmlite": "runtime",                               # compiler/ writes LLVM's text, runtime/ compiles it
-}  # fmt: skip
+    "llvmlite": "runtime",  # compiler/ writes LLVM's text, runtime/ compiles it
+}
 # Extras: imported inside a function, so that the package works without them.
 OPTIONAL = {
-    "h5py":       "staticgraph",
-    "PIL":        "staticgraph",
+    "h5py": "staticgraph",
+    "PIL": "staticgraph",
     "pygraphviz": "staticgraph",
-    "scipy":      "staticgraph",
-    "sklearn":    "staticgraph",
-    "cuda":       "runtime",                             # cuda.pathfinder, which CuPy brings
-    "cudnn":      "runtime",
-    "cupy":       "runtime",
-    "onnx":       "staticgraph",
-    "ml_dtypes":  "staticgraph",
-}  # fmt: skip
+    "scipy": "staticgraph",
+    "sklearn": "staticgraph",
+    "cuda": "runtime",  # cuda.pathfinder, which CuPy brings
+    "cudnn": "runtime",
+    "cupy": "runtime",
+    "onnx": "staticgraph",
+    "ml_dtypes": "staticgraph",
+}
 # A file is data: nothing may turn bytes, or a name found in a file, into code.
 REFUSED_MODULES = {"pickle", "marshal", "shelve"}
 REFUSED_CALLS = {"eval", "exec", "__import__", "import_module", "importlib.import_module"}

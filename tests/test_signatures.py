@@ -89,8 +89,10 @@ class TestWalk:
 
         offers = {name: walk.offer(Model, name) for name in walk.public(Model)}
         assert offers == {
-            "fit": "def(data, epochs=1)", "load": "def(path)", "sizes": "def(first, *rest)",
-        }  # fmt: skip
+            "fit": "def(data, epochs=1)",
+            "load": "def(path)",
+            "sizes": "def(first, *rest)",
+        }
         assert walk.offer(SimpleNamespace(Model=Model), "Model") == "class(size, *, seed=None)"
 
     def test_defaults_are_spelled_alike(self):

@@ -108,7 +108,9 @@ def test_the_stages_of_a_gpu():
     assert names == order(names)
     assert "attention" in names and "fewer_products" not in names
     assert {name for name, _, _ in found if NAMES[name].part == "kernel"} == {
-        "build_kernel", "schedule_gpu", "print_cuda"
+        "build_kernel",
+        "schedule_gpu",
+        "print_cuda",
     }
 
 

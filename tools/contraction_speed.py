@@ -112,9 +112,11 @@ def convolution(images: int, size: int, ci: int, co: int, window: int, stride: i
     n, p, q, o = Index("n", images), Index("p", axis.count), Index("q", axis.count), Index("o", co)
     y, x, c = Index("y", window), Index("x", window), Index("c", ci)
     shapes = {
-        "x": (images, size, size, ci), "w": (window, window, ci, co), "b": (co,),
+        "x": (images, size, size, ci),
+        "w": (window, window, ci, co),
+        "b": (co,),
         "y": (images, axis.count, axis.count, co),
-    }  # fmt: skip
+    }
     arrays = {name: aligned(shape) for name, shape in shapes.items()}
     edges = (axis.before, axis.after)
     padded = np.pad(arrays["x"], ((0, 0), edges, edges, (0, 0)))

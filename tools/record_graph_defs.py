@@ -129,9 +129,11 @@ def record_files(tf: Any) -> None:
         tf.train.Saver().save(sess, str(DATA / "tf" / "meta" / "model"), global_step=7, write_state=False)
         before = sess.run(told.fetches, told.feeds)
         tf.saved_model.simple_save(
-            sess, str(DATA / "tf" / "saved_model"), {"x": sess.graph.get_tensor_by_name("x:0")},
+            sess,
+            str(DATA / "tf" / "saved_model"),
+            {"x": sess.graph.get_tensor_by_name("x:0")},
             {"y": sess.graph.get_tensor_by_name("y:0")},
-        )  # fmt: skip
+        )
         sess.run(told.step, told.feeds)
         save(DATA / "tf" / "meta" / "model", before + sess.run(told.fetches, told.feeds))
     with tf.Graph().as_default() as graph, tf.Session() as sess:

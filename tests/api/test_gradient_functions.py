@@ -39,9 +39,11 @@ class TestEverywhere:
             z = sg.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, square(a) * 0.1 + a), [0, x])[1]
             first = sg.gradients(y, x)[0]
             return {
-                "y": y, "first": first, "through": sg.gradients(z, x)[0],
+                "y": y,
+                "first": first,
+                "through": sg.gradients(z, x)[0],
                 "second": sg.gradients(square(x) * x, x)[0],
-            }  # fmt: skip
+            }
 
         found = check_everywhere(build, {"x": X}, {"x": -X})
         assert not any(isinstance(each, Refused) for each in found.values())
@@ -100,9 +102,7 @@ class TestInBodies:
     )
     def test_what_only_computes_later_is_an_error(self, name: str, backward: Any):
         grad = self.gradient(backward)
-        with pytest.raises(
-            GradientError, match=rf"is in a loop or a branch.*cannot use.*\({name}\)"
-        ) as told:
+        with pytest.raises(GradientError, match=rf"is in a loop or a branch.*cannot use.*\({name}\)") as told:
             run(grad, {"x:0": X})
         assert "test_gradient_functions.py" in str(told.value)
 

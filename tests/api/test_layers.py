@@ -92,7 +92,7 @@ class TestNames:
         (lambda: L.flatten(images()), [None, 192]),
         (lambda: L.dense(sg.placeholder(sg.float32, [None, 5, 4]), 3), [None, 5, 3]),
     ],
-)  # fmt: skip
+)
 def test_shapes(layer, shape):
     assert layer().shape.as_list() == shape
 

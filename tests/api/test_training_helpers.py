@@ -47,10 +47,12 @@ class TestLosses:
     @pytest.mark.parametrize(
         ("reduction", "divide"),
         [
-            ("weighted_sum", 1), ("weighted_mean", 6), ("weighted_sum_over_batch_size", 6),
+            ("weighted_sum", 1),
+            ("weighted_mean", 6),
+            ("weighted_sum_over_batch_size", 6),
             ("weighted_sum_by_nonzero_weights", 3),
         ],
-    )  # fmt: skip
+    )
     def test_weights_and_reductions(self, reduction, divide):
         weights = [[0.0], [2.0]]
         total = ((A - B) ** 2 * np.array(weights)).sum()
@@ -115,7 +117,7 @@ class TestSchedules:
             lambda s: sg.train.linear_cosine_decay(0.1, s, 7),
             lambda t: 0.1 * ((1 - min(t, 7) / 7) * 0.5 * (1 + math.cos(math.pi * min(t, 7) / 7)) + 0.001),
         ),
-    }  # fmt: skip
+    }
 
     @pytest.mark.parametrize("case", CASES)
     def test_values(self, case):

@@ -68,9 +68,7 @@ def widened(m: int, n: int, k: int, turn_a: bool, turn_b: bool, dtype: DType) ->
     """c = op(a) @ op(b) of narrow elements, summed in float32."""
     i, j, l = Index("i", m), Index("j", n), Index("k", k)  # noqa: E741
     at = {"a": (l, i) if turn_a else (i, l), "b": (j, l) if turn_b else (l, j), "c": (i, j)}
-    buffers = {
-        name: Buffer(dtype, tuple(x.extent for x in place), name == "c") for name, place in at.items()
-    }  # fmt: skip
+    buffers = {name: Buffer(dtype, tuple(x.extent for x in place), name == "c") for name, place in at.items()}
     a, b = (scalar.cast(Load(x, at[x], dtype), float32) for x in "ab")
     total = scalar.cast(Reduce((l,), "add", a * b), dtype)
     return contraction((i, j), (Store("c", (i, j), total),), buffers)
@@ -155,8 +153,9 @@ class Conv:
         used = {e.buffer for e in _loads(value)} | {target}
         buffers = {
             name: Buffer(self.dtype, shape, written=name == target)
-            for name, shape in self.shapes.items() if name in used
-        }  # fmt: skip
+            for name, shape in self.shapes.items()
+            if name in used
+        }
         return contraction(domain, (Store(target, domain, value),), buffers)
 
     def exact(self, target: str, arrays: Arrays) -> tuple[np.ndarray, int]:

@@ -55,10 +55,10 @@ def test_vectors_lie_where_they_are_full(size, turn_a, vector_bytes, expected):
 @pytest.mark.parametrize("dtype", [float32, float64], ids=str)
 @pytest.mark.parametrize("vector_bytes", WIDTHS)
 @pytest.mark.parametrize(
-    "size", [(100, 10, 784), (37, 3, 333), (50, 5, 1200), (12, 2, 260), (19, 11, 700),
-        (40, 7, 500), (27, 13, 450)],
+    "size",
+    [(100, 10, 784), (37, 3, 333), (50, 5, 1200), (12, 2, 260), (19, 11, 700), (40, 7, 500), (27, 13, 450)],
     ids=lambda s: "x".join(map(str, s)),
-)  # fmt: skip
+)
 def test_along_the_sum(size, vector_bytes, dtype, rng):
     check(*size, False, rng, vector_bytes, dtype)
 
@@ -76,9 +76,10 @@ def test_rows_share_what_is_loaded_of_the_columns(registers: int):
 @pytest.mark.parametrize("dtype", [float32, float64], ids=str)
 @pytest.mark.parametrize("vector_bytes", WIDTHS)
 @pytest.mark.parametrize(
-    "size", [(784, 10, 100), (333, 3, 37), (1200, 5, 50), (260, 2, 12), (700, 11, 19), (515, 9, 900)],
+    "size",
+    [(784, 10, 100), (333, 3, 37), (1200, 5, 50), (260, 2, 12), (700, 11, 19), (515, 9, 900)],
     ids=lambda s: "x".join(map(str, s)),
-)  # fmt: skip
+)
 def test_along_the_rows(size, vector_bytes, dtype, rng):
     check(*size, True, rng, vector_bytes, dtype)
 
@@ -126,9 +127,10 @@ def test_narrow_elements_summed_in_float32(turn_a, dtype, rng):
 def test_a_batch_shares_what_is_turned_around(rng):
     s, i, j, k = Index("s", 4), Index("i", 60), Index("j", 10), Index("k", 500)
     buffers = {
-        "a": Buffer(float32, (4, 60, 500)), "b": Buffer(float32, (500, 10)),
+        "a": Buffer(float32, (4, 60, 500)),
+        "b": Buffer(float32, (500, 10)),
         "c": Buffer(float32, (4, 60, 10), written=True),
-    }  # fmt: skip
+    }
     total = Reduce((k,), "add", Load("a", (s, i, k), float32) * Load("b", (k, j), float32))
     c = contraction((s, i, j), (Store("c", (s, i, j), total),), buffers)
     assert along(c, 64) is Along.SUM

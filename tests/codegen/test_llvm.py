@@ -188,13 +188,15 @@ def test_gather_rows(dtype: DType, index_dtype: DType):
     i, j = Index("i", n), Index("j", wide)
     row = scalar.cast(Load("at", (i,), index_dtype), int64)
     buffers = {
-        "at": Buffer(index_dtype, (n,)), "x": Buffer(dtype, (rows, wide)),
+        "at": Buffer(index_dtype, (n,)),
+        "x": Buffer(dtype, (rows, wide)),
         "y": Buffer(dtype, (n, wide), True),
-    }  # fmt: skip
+    }
     arrays = {
         "at": np.random.default_rng(0).integers(0, rows, n).astype(index_dtype.numpy),
-        "x": numbers(dtype, rows, wide), "y": np.zeros((n, wide), dtype.numpy),
-    }  # fmt: skip
+        "x": numbers(dtype, rows, wide),
+        "y": np.zeros((n, wide), dtype.numpy),
+    }
     store = Store("y", (i, j), Load("x", (row, j), dtype))
     check(Kernel("gather", buffers, (Loop(j, (Loop(i, (store,), SIMD),)),)), arrays)
     check(Kernel("gather", buffers, (Loop(i, (Loop(j, (store,), SIMD),)),)), arrays)
@@ -251,9 +253,10 @@ def newton(kind: LoopKind) -> Kernel:
         Store("rounds", (i,), rounds),
     )
     buffers = {
-        "x": Buffer(float64, (45,)), "root": Buffer(float64, (45,), True),
+        "x": Buffer(float64, (45,)),
+        "root": Buffer(float64, (45,), True),
         "rounds": Buffer(int32, (45,), True),
-    }  # fmt: skip
+    }
     return Kernel("newton", buffers, (Loop(i, body, kind),))
 
 

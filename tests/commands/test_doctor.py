@@ -143,8 +143,10 @@ def test_switches(monkeypatch):
     monkeypatch.setenv("SG_TRACE", "compiles")
     told = found("switches in the environment")
     assert {name: each.state.value for name, each in told.items()} == {
-        "SG_MATH": "??", "SG_THREAD": "??", "SG_TRACE": "ok",
-    }  # fmt: skip
+        "SG_MATH": "??",
+        "SG_THREAD": "??",
+        "SG_TRACE": "ok",
+    }
     assert told["SG_THREAD"].hint == "did you mean SG_THREADS?"
     assert told["SG_MATH"].hint == "it takes 'precise' or 'fast'" and "\x1b" not in told["SG_MATH"].text
 

@@ -115,8 +115,9 @@ def test_old_columns():
     logits, variables, bias = layers.weighted_sum_from_feature_columns(features, [word, both], 2)
     assert logits.shape.as_list() == [2, 2]
     assert {column.name: v[0].shape.as_list() for column, v in variables.items()} == {
-        "word": [2, 2], "age_bucketized_X_word": [100, 2],
-    }  # fmt: skip
+        "word": [2, 2],
+        "age_bucketized_X_word": [100, 2],
+    }
     assert bias.shape.as_list() == [2]
     with pytest.raises(NotImplementedError, match="combiner='mean'"):
         layers.sparse_column_with_keys("word", ["a"], combiner="mean")
@@ -128,8 +129,10 @@ def test_an_experiment(tmp_path):
             learn.LinearRegressor(columns(), output_dir),
             train_input_fn=lambda: (tf.constant(X), tf.constant(SUM)),
             eval_input_fn=lambda: (tf.constant(X), tf.constant(SUM)),
-            train_steps=20, eval_steps=1, min_eval_frequency=8,
-        )  # fmt: skip
+            train_steps=20,
+            eval_steps=1,
+            min_eval_frequency=8,
+        )
 
     metrics, exported = learn.learn_runner.run(experiment_fn, str(tmp_path))
     assert (int(metrics["global_step"]), exported) == (20, [])

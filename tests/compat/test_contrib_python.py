@@ -129,8 +129,10 @@ def test_a_server_alone_is_this_process():
     server.join()
     alone = tf.train.Server(tf.train.ClusterSpec({"worker": ["localhost:2222"]}))
     assert alone.server_def == {
-        "cluster": {"worker": ["localhost:2222"]}, "job_name": "worker", "task_index": 0
-    }  # fmt: skip
+        "cluster": {"worker": ["localhost:2222"]},
+        "job_name": "worker",
+        "task_index": 0,
+    }
 
 
 def test_a_server_of_several_says_what_it_cannot_do():

@@ -46,9 +46,11 @@ def input_fn(params):
 
 def made(folder, use_tpu=False, **params):
     config = tpu.RunConfig(
-        model_dir=str(folder), save_checkpoints_steps=100, tpu_config=tpu.TPUConfig(iterations_per_loop=5),
+        model_dir=str(folder),
+        save_checkpoints_steps=100,
+        tpu_config=tpu.TPUConfig(iterations_per_loop=5),
         log_step_count_steps=2,
-    )  # fmt: skip
+    )
     return tpu.TPUEstimator(
         model_fn, config=config, params={"rate": 0.1, "said": [], **params}, use_tpu=use_tpu,
         train_batch_size=4, eval_batch_size=2, predict_batch_size=3,

@@ -235,8 +235,10 @@ class Graph:
             case Scan(matrix, state, body, reverse):
                 made = sg.scan(
                     lambda state, row: self.run(body, [*values, state, row])[0],
-                    values[matrix], values[state], reverse=reverse,
-                )  # fmt: skip
+                    values[matrix],
+                    values[state],
+                    reverse=reverse,
+                )
                 return [made]
             case Loop(count, places, _, body, limited):
                 return self._loop(values, values[count] % (MOST + 1), places, body, limited)

@@ -271,10 +271,12 @@ class Program:
         axes = self.axes(x)
         if x.dtype == sg.bool:
             made = [
-                lambda: sg.reduce_any(x, axes), lambda: sg.reduce_all(x, axes, keepdims=True),
-                lambda: sg.logical_not(x), lambda: sg.cast(x, sg.int32),
+                lambda: sg.reduce_any(x, axes),
+                lambda: sg.reduce_all(x, axes, keepdims=True),
+                lambda: sg.logical_not(x),
+                lambda: sg.cast(x, sg.int32),
                 lambda: sg.reduce_sum(sg.cast(x, sg.int32), axes),
-            ]  # fmt: skip
+            ]
         else:
             made = [
                 lambda: sg.reduce_sum(x, axes), lambda: x * 3 - sg.reduce_max(x, axes, keepdims=True),

@@ -57,7 +57,7 @@ def small_pieces(random: Random) -> Iterator[None]:
         (place_rows, {"LEAST_ROWS": random.choice([1, 2])}),
         (join, {"FEW_ROWS": 1, "LEAST_ROW": 1, "LONG_ENOUGH": 1, "WIDE": random.choice([1, 8])}),
         (cost, {"LEAST_ROW": 1}),
-    ]  # fmt: skip
+    ]
     with ExitStack() as stack:
         stack.enter_context(mock.patch.dict(os.environ, SG_CACHE_DIR=""))  # code as nobody else wants it
         for module, values in [*settings, *(c for c in choices if random.randrange(4))]:

@@ -51,20 +51,33 @@ class Value(Case):
         return [draw.array(generator(self.seed, i), self.dtype) for i, draw in enumerate(self.draws)]
 
     def outcome(self, tf, session):
+        """Results and gradients, in a run each; for the second floating type in one run if all shapes are
+        known, since a program of results alone was compiled for the first.
+        """
         feeds = self.feeds()
         inputs = [tf.placeholder(getattr(tf, feed.dtype.name), feed.shape) for feed in feeds]
         results = as_list(self.build(tf, *inputs))
         feed_dict = dict(zip(inputs, feeds))
+        floating = {"grad %d" % i: x for i, x in enumerate(inputs) if is_floating(feeds[i])}
+        wanted = floating if self.differentiate else {}
         with session() as sess:
-            values = [np.asarray(value) for value in sess.run(results, feed_dict)]
-            outcome = {"value %d" % i: value for i, value in enumerate(values)}
-            if self.differentiate:
-                wanted = {"grad %d" % i: x for i, x in enumerate(inputs) if is_floating(feeds[i])}
-                outcome.update(self.gradients(tf, sess, results, values, wanted, feed_dict))
+            if wanted and self.dtype == "float64" and all(is_known(tf, result) for result in results):
+                alike = [np.empty(r.shape.as_list(), r.dtype.as_numpy_dtype) for r in results]
+                values, grads = sess.run([results, self.gradients(tf, results, alike, wanted)], feed_dict)
+            else:
+                values = [np.asarray(value) for value in sess.run(results, feed_dict)]
+                known = self.gradients(tf, results, values, wanted)
+                grads = sess.run(known, feed_dict) if known else {}
+        outcome = {"value %d" % i: np.asarray(value) for i, value in enumerate(values)}
+        if wanted and any(is_floating(np.asarray(value)) for value in values):
+            outcome.update(dict.fromkeys(wanted))
+        outcome.update((name, np.asarray(grad)) for name, grad in grads.items())
         return outcome
 
-    def gradients(self, tf, sess, results, values, wanted, feed_dict):
-        """Gradients of the results, weighted by fixed numbers so that no two elements can be confused."""
+    def gradients(self, tf, results, values, wanted):
+        """Gradients of the results by the inputs, those that exist. Results are weighted by fixed numbers, so
+        that no two elements can be confused. `values` are alike the results in shape and type.
+        """
         floating = [result for result, value in zip(results, values) if is_floating(value)]
         if not floating or not wanted:
             return {}
@@ -74,9 +87,7 @@ class Value(Case):
             if is_floating(value)
         ]
         grads = tf.gradients(floating, list(wanted.values()), grad_ys=weights)
-        known = {name: dense(tf, grad) for name, grad in zip(wanted, grads) if grad is not None}
-        arrays = {name: np.asarray(grad) for name, grad in sess.run(known, feed_dict).items()}
-        return {**dict.fromkeys(wanted), **arrays}
+        return {name: dense(tf, grad) for name, grad in zip(wanted, grads) if grad is not None}
 
 
 @dataclass(frozen=True)
@@ -222,6 +233,11 @@ def as_list(results):
 
 def is_floating(array):
     return array.dtype.kind == "f"
+
+
+def is_known(tf, result):
+    """True if a result is a tensor of a known shape and of a type that NumPy has."""
+    return isinstance(result, tf.Tensor) and result.shape.is_fully_defined() and result.dtype != tf.string
 
 
 def dense(tf, gradient):

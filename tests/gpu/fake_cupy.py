@@ -175,8 +175,10 @@ class FakeLibcuda:
     ) -> int:
         assert stream.value == STREAM and type(count._obj) is ctypes.c_size_t
         assert [type(each._obj) for each in (state, capture, graph)] == [
-            ctypes.c_int, ctypes.c_uint64, ctypes.c_void_p,
-        ]  # fmt: skip
+            ctypes.c_int,
+            ctypes.c_uint64,
+            ctypes.c_void_p,
+        ]
         state._obj.value = int(self.cupy.capturing)
         self.array = (ctypes.c_void_p * len(self.cupy.after))(*self.cupy.after)  # which the library keeps
         pointer = ctypes.cast(self.array, ctypes.POINTER(ctypes.c_void_p))

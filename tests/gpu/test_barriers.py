@@ -92,8 +92,9 @@ def cases(host: str, rng: np.random.Generator) -> list[Case]:
 def random(buffers: dict[str, Buffer], rng: np.random.Generator) -> dict[str, np.ndarray]:
     return {
         name: stored(b.dtype, np.asarray(b.dtype.round(rng.standard_normal(b.shape))))
-        for name, b in buffers.items() if not b.local
-    }  # fmt: skip
+        for name, b in buffers.items()
+        if not b.local
+    }
 
 
 def test_no_barrier_can_be_left_out(cases: list[Case]):

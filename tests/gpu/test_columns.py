@@ -107,9 +107,11 @@ def test_what_is_made_of_sums_is_stored_by_the_last_function():
     weight = Load("w", (i,), float32)
     nest = Nest((i,), (Store("w", (i,), weight - gradient * 0.1), Store("v", (i,), scalar.abs(gradient))))
     buffers = {
-        "x": Buffer(float32, (3000, 24)), "g": Buffer(float32, (3000, 24)),
-        "w": Buffer(float32, (24,), written=True), "v": Buffer(float32, (24,), written=True),
-    }  # fmt: skip
+        "x": Buffer(float32, (3000, 24)),
+        "g": Buffer(float32, (3000, 24)),
+        "w": Buffer(float32, (24,), written=True),
+        "v": Buffer(float32, (24,), written=True),
+    }
     work = emit([nest], buffers, (), ())
     assert kinds(work) == ["columns", "columns"] and text(work).count("w[") == 2
     check([Loops((nest,), tuple(buffers.items()))])

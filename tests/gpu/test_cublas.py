@@ -105,9 +105,10 @@ def test_a_planned_product_is_the_same(dtype):
 
 def test_products_that_are_done_side_by_side_have_workspaces_of_their_own():
     product = drawn(np.random.default_rng(5), "float32")
-    places = [array.ctypes.data for array in (stored(each, product) for each in buffers(
-        np.random.default_rng(6), product
-    ))]  # fmt: skip
+    places = [
+        array.ctypes.data
+        for array in (stored(each, product) for each in buffers(np.random.default_rng(6), product))
+    ]
     planning = FakeCublasLt(workspace=600_000)
     planned = CublasLt(planning, on(FakeCublas(), products=2)).multiplication(product)
     first, second, third = planned.workspaces
@@ -122,9 +123,10 @@ def test_a_product_that_cublas_plans_itself_may_use_all_of_a_workspace():
     library = FakeCublas()
     blas = on(library, products=2)
     product = drawn(np.random.default_rng(5), "float32")
-    places = [array.ctypes.data for array in (stored(each, product) for each in buffers(
-        np.random.default_rng(6), product
-    ))]  # fmt: skip
+    places = [
+        array.ctypes.data
+        for array in (stored(each, product) for each in buffers(np.random.default_rng(6), product))
+    ]
     multiply = blas.multiplication(product)
     assert multiply.workspaces == ((0x1000, 0x1000 + WORKSPACE), (0x1000 + WORKSPACE, 0x1000 + 2 * WORKSPACE))
     library.calls.clear()

@@ -456,8 +456,9 @@ def test_cupy_takes_what_it_is_given():
             assert len([p for p in parameters.split(",") if p]) == count, line
     assert cupy.cuda.runtime.streamCaptureModeThreadLocal == 1
     assert cupy.cuda.runtime.hostAllocDefault == 0
-    assert [getattr(cupy.cuda.runtime, f"memcpy{kind}") for kind in (
-        "HostToDevice", "DeviceToHost", "DeviceToDevice"
-    )] == [1, 2, 3]  # fmt: skip
+    assert [
+        getattr(cupy.cuda.runtime, f"memcpy{kind}")
+        for kind in ("HostToDevice", "DeviceToHost", "DeviceToDevice")
+    ] == [1, 2, 3]
     assert cupy.cuda.driver.CU_FUNC_ATTRIBUTE_NUM_REGS == 4
     assert ctypes.sizeof(ctypes.c_void_p) == 8

@@ -38,9 +38,10 @@ def test_there_are_fewer_cases_for_tensor_cores():
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    "layer", [Layer(9, 8, 10, 3), Layer(15, 8, 9, 3, 2), Layer(16, 8, 9, 3, 2), Layer(8, 9, 8, 1, 2)],
+    "layer",
+    [Layer(9, 8, 10, 3), Layer(15, 8, 9, 3, 2), Layer(16, 8, 9, 3, 2), Layer(8, 9, 8, 1, 2)],
     ids=lambda layer: layer.text,
-)  # fmt: skip
+)
 def test_places_of_a_convolution_are_right(layer, kind):
     case = Case(layer, 2, kind, "bfloat16")
     numbers = case.numbers()

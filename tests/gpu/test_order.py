@@ -38,9 +38,7 @@ def conflict(one: Access, other: Access) -> bool:
 
 def pairs(accesses: Sequence[Access]) -> list[list[int]]:
     """What each has to wait for, found by looking at all earlier ones."""
-    return [
-        [m for m in range(n) if conflict(accesses[m], each)] for n, each in enumerate(accesses)
-    ]  # fmt: skip
+    return [[m for m in range(n) if conflict(accesses[m], each)] for n, each in enumerate(accesses)]
 
 
 def drawn(seed: int, count: int = 40) -> list[Access]:

@@ -102,8 +102,10 @@ def dropout(n: int) -> tuple[Expr, dict[str, Buffer]]:
     words = philox.words(state[0] + scalar.cast(i // 4, uint64), state[1], state[2])
     number = philox.pick(philox.uniform(words, float32), i % 4)
     return scalar.select(number < 0.5, x(i), 0.0), {
-        "state": Buffer(uint64, (3,)), "x": array(n), "z": result(n)
-    }  # fmt: skip
+        "state": Buffer(uint64, (3,)),
+        "x": array(n),
+        "z": result(n),
+    }
 
 
 def test_neighbours_share_a_block_of_random_bits():

@@ -46,7 +46,7 @@ FAULTS = {
     "misaligned address": "y[0] = reinterpret_cast<const float4*>(x + 1)->y;",
     "index 4 out of bounds for type 'float [4]'": "float k[4]; k[int(4 * x[0])] = 1.0f; y[0] = k[0];",
     "heap-buffer-overflow": "y[0] = x[1 << 12];",
-}  # fmt: skip
+}
 PROGRAM = """
 import sys
 import numpy as np

@@ -102,7 +102,9 @@ def test_updates_that_read_other_rows_of_the_result_are_done_by_one_thread():
     row: Expr = scalar.minimum(scalar.maximum(place, 0), 9)
     value = Load("y", (Const(0, int64),), float32) * 0.5 + Load("x", (u,), float32)
     buffers = {
-        "y": Buffer(float32, (10,), written=True), "rows": Buffer(int32, (50,)), "x": Buffer(float32, (50,))
-    }  # fmt: skip
+        "y": Buffer(float32, (10,), written=True),
+        "rows": Buffer(int32, (50,)),
+        "x": Buffer(float32, (50,)),
+    }
     work = check(Kernel("chained", buffers, (Loop(u, (Store("y", (row,), value),)),)))
     assert kinds(work) == ["chained"] and work.calls[0].function.grid == (1, 1, 1)

@@ -58,8 +58,9 @@ def loop_with_rows():
 
     count, total, out = sg.while_loop(
         lambda i, total, out: sg.logical_and(i < 6, sg.reduce_sum(total) < 20.0),
-        body, [sg.constant(0), sg.zeros([16]), out],
-    )  # fmt: skip
+        body,
+        [sg.constant(0), sg.zeros([16]), out],
+    )
     values = draws(5, 6, 16) + 0.3
     return [count, total, out.stack()], lambda n: {x: values[n % 4]}
 

@@ -9,9 +9,10 @@ from staticgraph.compiler.graph.strings import as_strings, join_strings, split_s
 
 
 @pytest.mark.parametrize(
-    "value", ["a\0", b"\xff", ["a", b"b"], [], [[], []], [["a", "é"], ["", "long" * 100]], np.array("x")],
+    "value",
+    ["a\0", b"\xff", ["a", b"b"], [], [[], []], [["a", "é"], ["", "long" * 100]], np.array("x")],
     ids=range(7),
-)  # fmt: skip
+)
 def test_any_strings_are_kept(value):
     array = as_strings(value)
     literal = Literal.of(array, string)

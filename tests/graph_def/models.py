@@ -255,7 +255,9 @@ def batch_norm(tf):
     loss = tf.reduce_sum(tf.square(z + y) * numbers(5, 5, 2, seed=43))
     with tf.control_dependencies([moved]):
         step = tf.train.GradientDescentOptimizer(0.001).minimize(loss)
-    return model({x: values}, [loss, operand(kept), operand(scale)], step, tf.global_variables_initializer(), 3)
+    return model(
+        {x: values}, [loss, operand(kept), operand(scale)], step, tf.global_variables_initializer(), 3
+    )
 
 
 def lstm(tf):

@@ -61,7 +61,7 @@ def fused_cells(tf):
     lengths = tf.constant([4, 2, 3])
     whole, _ = tf.contrib.rnn.LSTMBlockFusedCell(6, use_peephole=True)(turned, None, tf.float32, lengths)
     steps, _ = tf.nn.dynamic_rnn(tf.contrib.rnn.LSTMBlockCell(6, use_peephole=True), x, dtype=tf.float32)
-    loss = tf.reduce_mean(whole ** 2.0) + tf.reduce_mean(steps ** 2.0)
+    loss = tf.reduce_mean(whole**2.0) + tf.reduce_mean(steps**2.0)
     return trained(tf, feeds, [loss], tf.train.AdamOptimizer(0.01).minimize(loss))
 
 
@@ -78,9 +78,10 @@ def quantized(tf):
 def tagged(tf):
     """Tags of a sequence, by a conditional random field."""
     feeds = {
-        "x": numbers(2, 5, 4, seed=304), "n": np.array([5, 3], np.int32),
+        "x": numbers(2, 5, 4, seed=304),
+        "n": np.array([5, 3], np.int32),
         "tags": np.array([[0, 1, 2, 0, 1], [2, 2, 0, 0, 0]], np.int32),
-    }  # fmt: skip
+    }
     x, tags, n = fed(tf, feeds, {"x": [None, 5, 4], "tags": [None, 5], "n": [None]})
     scores = tf.layers.dense(x, 3)
     likely, moves = tf.contrib.crf.crf_log_likelihood(scores, tags, n)
@@ -93,9 +94,10 @@ def translated(tf):
     """A decoder with attention: trained, greedy, and by beams."""
     many, width, s2s = 9, 6, tf.contrib.seq2seq
     feeds = {
-        "source": np.array([[3, 4, 5, 6], [7, 8, 3, 3]], np.int32), "n": np.array([4, 2], np.int32),
+        "source": np.array([[3, 4, 5, 6], [7, 8, 3, 3]], np.int32),
+        "n": np.array([4, 2], np.int32),
         "target": np.array([[4, 5, 6], [8, 7, 2]], np.int32),
-    }  # fmt: skip
+    }
     source, n, target = fed(tf, feeds, {"source": [None, None], "n": [None], "target": [None, None]})
     batch = tf.shape(source)[0]
     table = tf.get_variable("table", [many, width])
@@ -126,7 +128,9 @@ def translated(tf):
     xs = tf.trainable_variables()
     slopes, _ = tf.clip_by_global_norm(tf.gradients(loss, xs), 1.0)
     step = tf.train.AdamOptimizer(0.02).apply_gradients(
-        (slope, x) for slope, x in zip(slopes, xs) if slope is not None  # noqa: B905, Python 3.7
+        (slope, x)
+        for slope, x in zip(slopes, xs)  # noqa: B905, Python 3.7
+        if slope is not None
     )
     return trained(tf, feeds, [loss, greedy.sample_id, paths], step)
 

@@ -84,9 +84,10 @@ def branch_slopes(tf):
     d = tf.case([(c[0] > 1.0, lambda: c * 2.0), (c[0] > -5.0, lambda: c * c * x)], default=lambda: x)
     e = tf.cond(train, lambda: tf.constant(1.0), lambda: tf.reduce_sum(x))
     f = tf.cond(
-        train, lambda: tf.while_loop(lambda i, s: i < 3, lambda i, s: (i + 1, tf.sin(s * w) + s), (0, x))[1],
+        train,
+        lambda: tf.while_loop(lambda i, s: i < 3, lambda i, s: (i + 1, tf.sin(s * w) + s), (0, x))[1],
         lambda: tf.exp(x) * w,
-    )  # fmt: skip
+    )
     return with_slopes(tf, {x: values, train: np.array(True)}, [a, b, c, d, e, f], [x, w])
 
 
@@ -109,8 +110,9 @@ def array_slopes(tf):
     grown = tf.TensorArray(tf.float32, size=4, element_shape=[4], clear_after_read=False).write(0, x[0])
     _, grown = tf.while_loop(
         lambda i, a: i < 4,
-        lambda i, a: (i + 1, a.write(i, a.read(i - 1) * x[i - 1] + tf.sin(a.read(0)))), (1, grown),
-    )  # fmt: skip
+        lambda i, a: (i + 1, a.write(i, a.read(i - 1) * x[i - 1] + tf.sin(a.read(0)))),
+        (1, grown),
+    )
     scattered = tf.TensorArray(tf.float32, size=3, clear_after_read=False).scatter([2, 0, 1], x)
     ys = [
         products.stack(), products.gather([2, 0]) * 2.0, products.read(1) ** 2.0, grown.stack(),
@@ -140,10 +142,12 @@ def mapped_slopes(tf):
     values = numbers(3, 4, seed=210)
     x, w = fed(tf, values, "x", [None, 4]), weights(tf, 4, seed=211, name="w")
     ys = [
-        tf.map_fn(lambda row: tf.sin(row * w), x), tf.scan(lambda total, row: total * w + row, x),
-        tf.foldl(lambda total, row: total * row + w, x), tf.foldr(lambda total, row: total * w + row, x),
+        tf.map_fn(lambda row: tf.sin(row * w), x),
+        tf.scan(lambda total, row: total * w + row, x),
+        tf.foldl(lambda total, row: total * row + w, x),
+        tf.foldr(lambda total, row: total * w + row, x),
         tf.map_fn(lambda row: tf.scan(lambda total, v: total * w[1] + v * v, row), x),
-    ]  # fmt: skip
+    ]
     return with_slopes(tf, {x: values}, ys, [x, w])
 
 
@@ -215,9 +219,10 @@ def lstm_descent(tf):
     """An LSTM over sequences of several lengths."""
     cell = tf.nn.rnn_cell.LSTMCell(4)
     return recurrent_model(
-        tf, lambda x, n: tf.nn.dynamic_rnn(cell, x, n, dtype=tf.float32)[0],
+        tf,
+        lambda x, n: tf.nn.dynamic_rnn(cell, x, n, dtype=tf.float32)[0],
         tf.train.GradientDescentOptimizer(0.5),
-    )  # fmt: skip
+    )
 
 
 def stacked_adam(tf):

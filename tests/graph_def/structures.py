@@ -21,9 +21,11 @@ def loops(tf):
 
     _, nested = tf.while_loop(lambda i, t: i < tf.shape(x)[0], rows, (0, 0.0))
     _, grown = tf.while_loop(
-        lambda i, g: i < 3, lambda i, g: (i + 1, tf.concat([g, x[i : i + 1] * 2.0], 0)), (0, x[:1]),
+        lambda i, g: i < 3,
+        lambda i, g: (i + 1, tf.concat([g, x[i : i + 1] * 2.0], 0)),
+        (0, x[:1]),
         shape_invariants=(tf.TensorShape([]), tf.TensorShape([None, 4])),
-    )  # fmt: skip
+    )
     limited = tf.while_loop(
         lambda v: tf.reduce_sum(v) < 1e6, lambda v: v * 2.0, [x + 2.0], maximum_iterations=5
     )
@@ -101,9 +103,10 @@ def assigned(tf):
 
 
 RAW_FEEDS = {
-    "x:0": numbers(2, 4, 4, 3, seed=110, low=0.0), "rows:0": numbers(5, 3, seed=111),
+    "x:0": numbers(2, 4, 4, 3, seed=110, low=0.0),
+    "rows:0": numbers(5, 3, seed=111),
     "boxes:0": np.array([[0, 0, 1, 1], [0, 0.1, 1, 1.1], [0, 2, 1, 3]], np.float32),
-}  # fmt: skip
+}
 
 
 def raw_nodes(tf):
@@ -134,9 +137,10 @@ def raw_nodes(tf):
         "b": tf.train.Feature(int64_list=tf.train.Int64List(value=[7])),
     })).SerializeToString()  # fmt: skip
     features = {
-        "a": tf.FixedLenFeature([2], tf.float32), "b": tf.VarLenFeature(tf.int64),
+        "a": tf.FixedLenFeature([2], tf.float32),
+        "b": tf.VarLenFeature(tf.int64),
         "c": tf.FixedLenFeature([], tf.float32, 4.0),
-    }  # fmt: skip
+    }
     parsed = tf.parse_example([example, example], features)
     indices = tf.cast(quantities, tf.int64)
     layer = raw.BlockLSTM(seq_len_max=tf.constant(2, tf.int64), x=sequence, cell_clip=-1.0, **parts)
@@ -166,9 +170,10 @@ def raw_nodes(tf):
 
 
 SPARSE_FEEDS = {
-    "rows:0": numbers(5, 3, seed=130), "words:0": np.array([[b"a", b"b"], [b"", b"c"], [b"d", b"a"]], object),
+    "rows:0": numbers(5, 3, seed=130),
+    "words:0": np.array([[b"a", b"b"], [b"", b"c"], [b"d", b"a"]], object),
     "ids:0": np.array([3, 1, 4, 1, 2], np.int64),
-}  # fmt: skip
+}
 
 
 def sparse_nodes(tf):
@@ -192,7 +197,7 @@ def sparse_nodes(tf):
         tf.nn.embedding_lookup_sparse(table, filled, None, combiner=combiner)
         for combiner in ("mean", "sqrtn", "sum")
     ]
-    loss = tf.add_n([tf.reduce_sum(each * each) for each in looked]) + tf.reduce_sum(padded.values ** 2.0)
+    loss = tf.add_n([tf.reduce_sum(each * each) for each in looked]) + tf.reduce_sum(padded.values**2.0)
     step = tf.train.GradientDescentOptimizer(0.01).minimize(loss)
     slope = tf.gradients(loss, rows)[0]
     parts = [part for each in (filled, both, part) for part in (each.indices, each.values, each.dense_shape)]
@@ -202,9 +207,11 @@ def sparse_nodes(tf):
 
 
 PIPELINE_FEEDS = {
-    "IteratorGetNext:0": numbers(4, 3, seed=120), "IteratorGetNext:1": np.array([0, 1, 1, 0], np.int32),
-    "batch:0": numbers(4, 3, seed=121), "PyFunc:0": np.array([1, 0, 1, 1], np.int32),
-}  # fmt: skip
+    "IteratorGetNext:0": numbers(4, 3, seed=120),
+    "IteratorGetNext:1": np.array([0, 1, 1, 0], np.int32),
+    "batch:0": numbers(4, 3, seed=121),
+    "PyFunc:0": np.array([1, 0, 1, 1], np.int32),
+}
 
 
 def pipelines(tf):

@@ -48,8 +48,10 @@ def test_a_saver_writes_the_second_format_on_request(tmp_path):
         saver = sg.train.Saver(write_version=V2)
         prefix = saver.save(sess, str(tmp_path / "model"), 3, write_meta_graph=False)
         assert sorted(os.listdir(tmp_path)) == [
-            "checkpoint", "model-3.data-00000-of-00001", "model-3.index",
-        ]  # fmt: skip
+            "checkpoint",
+            "model-3.data-00000-of-00001",
+            "model-3.index",
+        ]
         assert list(Bundle(prefix)) == ["v"]
         sess.run(v.assign([0.0, 0.0]))
         sg.train.Saver().restore(sess, sg.train.latest_checkpoint(str(tmp_path)))

@@ -252,7 +252,7 @@ class TestWhatTensorFlowHasNot:
         sg.gradients(sg.reduce_sum(sg.gather(x, [0]) * x), x, name="other")
         assert own_nodes(graph) == {
             "slope": "GatherV2 (GatherV2) gathers along an axis that is not the first",
-        }  # fmt: skip
+        }
 
     def test_they_come_back(self, graph):
         x = sg.placeholder(sg.float32, [2, 3], name="x")

@@ -61,10 +61,11 @@ class TestWhatALoopKeeps:
     @pytest.mark.parametrize(
         ("build", "growing"),
         [
-            (slopes.lstm_descent, {False}), (slopes.layer_slopes, {False}),
+            (slopes.lstm_descent, {False}),
+            (slopes.layer_slopes, {False}),
             (slopes.endless_slopes, {True, False}),  # one of its loops has a limit
         ],
-    )  # fmt: skip
+    )
     def test_arrays_grow_only_where_the_number_of_rounds_is_not_clear(self, graph, build, growing):
         build(tf)
         arrays = [node for node in graph.as_graph_def().node if node.op == "TensorArrayV3"]

@@ -53,9 +53,10 @@ def test_a_saved_model_goes_on_where_it_was(tmp_path):
 def test_json_and_configs_make_equal_models():
     model = branched()
     for copy in (
-        keras.models.model_from_json(model.to_json()), keras.Model.from_config(model.get_config()),
+        keras.models.model_from_json(model.to_json()),
+        keras.Model.from_config(model.get_config()),
         keras.models.clone_model(model),
-    ):  # fmt: skip
+    ):
         assert [w.shape for w in copy.weights] == [w.shape for w in model.weights]
         copy.set_weights(model.get_weights())
         np.testing.assert_array_equal(copy.predict(X), model.predict(X))

@@ -49,8 +49,10 @@ def test_other_selections_are_none():
 def test_a_contraction_knows_the_limits_of_its_sum():
     q, o, c, v = Index("q", 12), Index("o", 4), Index("c", 7), Index("v", 3)
     buffers = {
-        "x": Buffer(float32, (12, 7)), "w": Buffer(float32, (3, 7, 4)), "y": Buffer(float32, (12, 4), True)
-    }  # fmt: skip
+        "x": Buffer(float32, (12, 7)),
+        "w": Buffer(float32, (3, 7, 4)),
+        "y": Buffer(float32, (12, 4), True),
+    }
     seen = padded_load(lambda at: Load("x", at, float32), (q + v - 1, c), (12, 7))
     total = Reduce((v, c), "add", seen * Load("w", (v, c, o), float32))
     found = analyse((q, o), (Store("y", (q, o), total),), buffers)

@@ -186,8 +186,10 @@ def test_branches_take_turns_in_one_memory(build: Builder, index: int):
     i, x = build.parameter("i", "int32", ()), build.parameter("x", "float32", (LINE, LINE))
     product = ops.matmul
     functions: Sequence[Callable] = [
-        lambda a: [product(product(a, a), a)], lambda a: [a], lambda a: [ops.exp(product(a, a)) - a]
-    ]  # fmt: skip
+        lambda a: [product(product(a, a), a)],
+        lambda a: [a],
+        lambda a: [ops.exp(product(a, a)) - a],
+    ]
     function = Function((i, x), branched(build, i, functions, [x]).outputs)
     program = program_of(function)
     (branch,) = [each for each in program.instructions if isinstance(each, Branch)]

@@ -80,9 +80,11 @@ def writing(body: Callable[..., list[Value]], width: int = WIDE, start: int = 0)
     build = Builder()
     x, array = build.parameter("x", "float32", (width,)), build.parameter("array", "float32", (ROWS, width))
     node = looped(
-        build, lambda i, a, s: i < start + 4, lambda i, a, s: [i + 1, *body(i, a, s)],
+        build,
+        lambda i, a, s: i < start + 4,
+        lambda i, a, s: [i + 1, *body(i, a, s)],
         [build.constant(start, "int32"), x, array],
-    )  # fmt: skip
+    )
     return Function((x, array), tuple(node.outputs[1:])), node
 
 

@@ -36,9 +36,10 @@ REFUSED = {
 INEXACT = {
     ("broadcast_to", "bfloat16"),  # onnxruntime gives one element where there are none
     ("depthwise_conv2d_native_backprop_input", "float64"),  # onnx's evaluator has no ConvTranspose of groups
-    ("erf", "float64"), ("erfc", "float64"),  # onnx's evaluator computes in float32
+    ("erf", "float64"),
+    ("erfc", "float64"),  # onnx's evaluator computes in float32
     ("floor_div", "float16"),  # onnxruntime does not round the quotient before it takes the floor
-}  # fmt: skip
+}
 
 
 def _choices(op: OpDef) -> list[dict[str, DType]]:

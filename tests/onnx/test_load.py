@@ -80,9 +80,11 @@ def test_a_value_that_decides_a_number_of_axes_is_given():
 
 def test_shapes_that_depend_on_what_is_fed():
     nodes = [
-        node("Shape", "x", "s"), node("Gather", "s zero", "n"), node("Concat", "n minus", "t", axis=0),
+        node("Shape", "x", "s"),
+        node("Gather", "s zero", "n"),
+        node("Concat", "n minus", "t", axis=0),
         node("Reshape", "x t", "y"),
-    ]  # fmt: skip
+    ]
     constants = [tensor("zero", np.int64([0])), tensor("minus", np.int64([-1]))]
     x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
     inputs = [info("x", "float32", ["n", 3, "m"])]

@@ -6,7 +6,9 @@ None is named but those without samples.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -92,13 +94,29 @@ def test_type_with_unknown_operands(op: OpDef):
 
 @each_choice
 def test_compiled_equals_meaning(op: OpDef, choice: dict[str, DType]):
+    for use, dtype, meant, made in compiled(op)[tuple(choice.items())]:
+        assert_same(made, dtype.round(meant), dtype, str(use))
+
+
+Choice = tuple[tuple[str, DType], ...]
+
+
+@lru_cache(maxsize=1)
+def compiled(op: OpDef) -> dict[Choice, list[tuple[Use, DType, Any, np.ndarray]]]:
+    """For each choice of dtypes the uses of an op, the dtype of a result, its meaning, and what compiled code
+    gives. All of an op are one program, which is sooner compiled than many.
+    """
     build, wanted, found = Build(), [], []
-    for use in uses(op, choice):
-        _, results = build.add(use)
-        wanted += [(use, result.dtype, array) for result, array in zip(results, reference(use), strict=True)]
-        found += results
-    for (use, dtype, array), made in zip(wanted, evaluate(build.function(found), build.arrays), strict=True):
-        assert_same(made, dtype.round(array), dtype, str(use))
+    for choice in dtype_choices(op):
+        for use in uses(op, choice):
+            _, results = build.add(use)
+            pairs = zip(results, reference(use), strict=True)
+            wanted += [(tuple(choice.items()), use, result.dtype, array) for result, array in pairs]
+            found += results
+    made: dict[Choice, list[tuple[Use, DType, Any, np.ndarray]]] = defaultdict(list)
+    for (key, *told), array in zip(wanted, evaluate(build.function(found), build.arrays), strict=True):
+        made[key].append((*told, array))
+    return dict(made)
 
 
 @pytest.mark.parametrize("op", [pytest.param(op, id=op.name) for op in TESTED if op.kind is Kind.ELEMENTWISE])

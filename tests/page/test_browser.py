@@ -129,12 +129,13 @@ def test_a_search_opens_what_it_finds_and_centres_it(tmp_path):
 
 def test_a_click_on_a_kernel_tells_of_it_and_a_stage_differs_from_another(tmp_path):
     panel, differs, memory, _ = browse(
-        tmp_path, sg.show(training()),
+        tmp_path,
+        sg.show(training()),
         f"{CLICK} click('#stages button', 'fused'); click('#panel .go', 'matmul'); {PANEL}",
         f"{CLICK} const compare = document.getElementById('compare'); compare.value = '1';"
         f"compare.dispatchEvent(new Event('change')); click('#stages button', 'simplify'); {PANEL}",
         f"{CLICK} click('#stages button', 'memory'); {PANEL}",
-    )  # fmt: skip
+    )
     assert "FLOP per byte" in panel and "graphs.py:" in panel and "NOT FUSED WITH" in panel
     assert "ONLY HERE, NOT IN STEP" in differs
     assert "arena: values that live only during a run" in memory

@@ -81,9 +81,7 @@ def test_what_stays_as_it_is_is_captured(build: Builder):
 def test_what_is_the_same_in_each_round_is_computed_before(build: Builder):
     x, y = number(build, "x"), number(build, "y")
     zero = build.constant(0, "int32")
-    node = looped(
-        build, counted(3), lambda i, a, b: [i + 1, a * (ops.exp(b) + 1.0)], [zero, x], [y]
-    )  # fmt: skip
+    node = looped(build, counted(3), lambda i, a, b: [i + 1, a * (ops.exp(b) + 1.0)], [zero, x], [y])
     function = tidied(Function((x, y), (node.outputs[1],)))
     assert names(only_loop(function).attrs["body"]) == ["add", "less", "multiply"]
     assert names(function) == ["add", "exp", "loop"]
@@ -94,7 +92,7 @@ def test_movements_stay_inside_since_they_cost_nothing_there(build: Builder):
     zero = build.constant(0, "int32")
     node = looped(
         build, counted(3), lambda i, a, b: [i + 1, a + ops.transpose(b, perm=(1, 0))], [zero, x], [y]
-    )  # fmt: skip
+    )
     made = tidy(Function((x, y), (node.outputs[1],)), simplify)
     assert "transpose" in names(only_loop(made).attrs["body"]) and "transpose" not in names(made)
 

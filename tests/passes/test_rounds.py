@@ -38,9 +38,11 @@ STEPS: dict[str, Callable] = {
     "minus 1": lambda i: i - 1, "minus 4": lambda i: i - 4,
 }  # fmt: skip
 CONDITIONS: dict[str, tuple[Callable, Callable]] = {
-    "<": (ops.less, lambda i, n: i < n), "<=": (ops.less_equal, lambda i, n: i <= n),
-    ">": (ops.greater, lambda i, n: i > n), ">=": (ops.greater_equal, lambda i, n: i >= n),
-}  # fmt: skip
+    "<": (ops.less, lambda i, n: i < n),
+    "<=": (ops.less_equal, lambda i, n: i <= n),
+    ">": (ops.greater, lambda i, n: i > n),
+    ">=": (ops.greater_equal, lambda i, n: i >= n),
+}
 
 
 @pytest.mark.parametrize("step", STEPS)

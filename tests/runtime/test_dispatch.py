@@ -113,7 +113,7 @@ def test_calls_are_counted(sess, way):
         ("bfloat16", [1.5, 2, np.float32(1.1)]),
         ("complex64", [1.5, 2j, np.complex64(1 + 2j)]),
     ],
-)  # fmt: skip
+)
 def test_single_values(dtype: str, values: list, sess, way):
     """Every kind of number is what NumPy makes of it."""
     x = sg.placeholder(dtype, [])

@@ -54,8 +54,9 @@ def test_nobody_else_may_read_or_write_any_of_it(cache: Path):
         os.umask(before)
     assert mode(cache) == 0o700
     assert {path.name: mode(path) for path in cache.iterdir()} == {
-        entry(cache).name: 0o600, cache_key.NAME: 0o600,
-    }  # fmt: skip
+        entry(cache).name: 0o600,
+        cache_key.NAME: 0o600,
+    }
     forget()
     assert object_cache.read(KEY) == b"code"
 

@@ -345,14 +345,15 @@ FORGED = {
     "a target that is not there": (lambda b: b["run"]["targets"].append("none"), "no operation 'none'"),
     "a number for a fetch": (lambda b: b["run"]["fetches"].append(3), "must be str, not int"),
     "text for a tensor of numbers": (
-        lambda b: b["run"]["texts"].update({"w:0": {"array": ["string", [0], ""]}}), "and fed string"
+        lambda b: b["run"]["texts"].update({"w:0": {"array": ["string", [0], ""]}}),
+        "and fed string",
     ),
     "text of another kind": (lambda b: b["run"]["texts"].update({"x:0": 5}), "of no known form"),
     "a field too many": (lambda b: b["error"].update(more=1), "does not know"),
     "no message": (lambda b: b["error"].pop("message"), "has no 'message'"),
     "a counter of no random op": (lambda b: b["counters"].update(w=1), "cannot have the counter"),
     "a switch that is no text": (lambda b: b["switches"].update(math=1), "must be str, not int"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("change, told", FORGED.values(), ids=FORGED)

@@ -58,8 +58,10 @@ def test_what_would_be_compiled_again(sess):
     start = sg.placeholder(sg.float32, None, name="start")
     v = sg.Variable(start, validate_shape=False, name="v")
     sess.run(v.initializer, {start: [1.0, 2.0]})
-    plan = sess.plan(sg.reduce_sum(x) + sg.reduce_sum(sg.fill([n], 2.0)) + sg.reduce_sum(v) + start,
-                     {x: np.ones((5, 3)), n: 7, start: 1.0})  # fmt: skip
+    plan = sess.plan(
+        sg.reduce_sum(x) + sg.reduce_sum(sg.fill([n], 2.0)) + sg.reduce_sum(v) + start,
+        {x: np.ones((5, 3)), n: 7, start: 1.0},
+    )
     assert set(plan.recompiled_for) == {
         "another size of x along axis 0, which is 5 here",
         "another value of n: shapes depend on it",

@@ -14,7 +14,9 @@ HOUSES = "rooms;age;price\n2;10;1.5\n3;5;2.5\n4;1;4\n5;30;3\n"
 
 def of(kind: str, *lines: str) -> str:
     """The description with other data."""
-    return SPIRAL.replace('npz = "spiral.npz"', "\n".join([kind, *lines])).replace("batch_size = 8", "batch_size = 2")
+    return SPIRAL.replace('npz = "spiral.npz"', "\n".join([kind, *lines])).replace(
+        "batch_size = 8", "batch_size = 2"
+    )
 
 
 def told(folder, text, answer=Answer.CLASS):
@@ -92,7 +94,9 @@ def test_names_of_classes_become_numbers_in_their_order(tmp_path):
     assert data.classes == ("apple", "fig", "pear")
     assert data.training.labels.tolist() == [2, 0, 1, 0, 2, 1] and data.validation.labels.tolist() == [1]
     (tmp_path / "more.csv").write_text("weight,name\n7,plum\n")
-    assert "the class 'plum' is validated with" in told(tmp_path, of('csv = "fruit.csv"', 'validation = "more.csv"'))
+    assert "the class 'plum' is validated with" in told(
+        tmp_path, of('csv = "fruit.csv"', 'validation = "more.csv"')
+    )
 
 
 BAD_TABLES = {
@@ -127,7 +131,9 @@ def test_columns_that_are_not_there(tmp_path, line, expected):
 
 def test_files_that_are_no_tables(tmp_path):
     text = of('csv = "houses.csv"')
-    assert told(tmp_path, text) == f"net.toml:2: there is no {tmp_path}/houses.csv".replace(f"{tmp_path}/", "") + (
+    assert told(tmp_path, text) == f"net.toml:2: there is no {tmp_path}/houses.csv".replace(
+        f"{tmp_path}/", ""
+    ) + (
         '\n    2 | csv = "houses.csv"\n              ^^^^^^^^^^^^\n  hint: paths count from the folder of the description'
     )
     (tmp_path / "hauses.csv").touch()
@@ -206,7 +212,9 @@ def test_folders_of_pictures_that_do_not_do(tmp_path):
     assert told(tmp_path, text) == "pictures/empty/no.png is not a picture that can be read"
     (tmp_path / "nothing").mkdir()
     assert told(tmp_path, text.replace('"pictures"', '"nothing"')).startswith("nothing has no folders")
-    assert "net.toml is a file, and images takes a folder" in told(tmp_path, text.replace('"pictures"', '"net.toml"'))
+    assert "net.toml is a file, and images takes a folder" in told(
+        tmp_path, text.replace('"pictures"', '"net.toml"')
+    )
 
 
 def test_a_data_set_that_is_not_known(tmp_path):

@@ -23,7 +23,11 @@ def layers():
     """Types with the same keys share a row."""
     rows = {}
     for name, maker in LAYERS.items():
-        keys = (k for k in told(maker).split(", ") if not k.endswith(("_initializer", "_regularizer", "_constraint")))
+        keys = (
+            k
+            for k in told(maker).split(", ")
+            if not k.endswith(("_initializer", "_regularizer", "_constraint"))
+        )
         rows.setdefault(", ".join(keys), []).append(name)
     head = ["| type | keys; those in bold must be there |", "| --- | --- |"]
     return "\n".join([*head, *(f"| {', '.join(names)} | {keys} |" for keys, names in rows.items())])
@@ -45,10 +49,19 @@ def choices():
 def tables():
     parts = []
     for name, table in TABLES.items():
-        parts += [f"**`[{name}]`** {table.__doc__}", "", "| key | takes | default | |", "| --- | --- | --- | --- |"]
+        parts += [
+            f"**`[{name}]`** {table.__doc__}",
+            "",
+            "| key | takes | default | |",
+            "| --- | --- | --- | --- |",
+        ]
         for key, (kind, about) in keys_of(table).items():
             default = table.__dataclass_fields__[key].default
-            shown = "" if default is None else f"`{str(default).lower() if isinstance(default, bool) else default}`"
+            shown = (
+                ""
+                if default is None
+                else f"`{str(default).lower() if isinstance(default, bool) else default}`"
+            )
             parts.append(f"| `{key}` | {cell(kind.words)} | {shown} | {cell(about)} |")
         parts.append("")
     return "\n".join(parts).strip()

@@ -50,9 +50,12 @@ def test_every_layer_can_be_described(tmp_path, type):
 
 def test_layers_with_several_inputs(tmp_path):
     extra = "".join(
-        f'[[layer]]\ntype = "{type}"\ninputs = ["hidden", "batch_normalization"]\n' for type in sorted(MERGING)
+        f'[[layer]]\ntype = "{type}"\ninputs = ["hidden", "batch_normalization"]\n'
+        for type in sorted(MERGING)
     )
-    described = with_spiral(tmp_path, SPIRAL.replace("[[layer]]\ntype = \"dropout\"", f'{extra}\n[[layer]]\ntype = "dropout"'))
+    described = with_spiral(
+        tmp_path, SPIRAL.replace('[[layer]]\ntype = "dropout"', f'{extra}\n[[layer]]\ntype = "dropout"')
+    )
     _, network = built(described)
     assert {row.type for row in network.rows} >= MERGING
 
@@ -114,7 +117,11 @@ def test_every_schedule_gives_the_learning_rate(tmp_path, type):
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-8)
 
 
-LABELS = {Answer.CLASS: np.arange(40) % 3, Answer.YES: np.arange(40) % 2, Answer.NUMBER: np.linspace(1, 2, 40)}
+LABELS = {
+    Answer.CLASS: np.arange(40) % 3,
+    Answer.YES: np.arange(40) % 2,
+    Answer.NUMBER: np.linspace(1, 2, 40),
+}
 
 
 @pytest.mark.parametrize("type", LOSSES)
@@ -123,7 +130,9 @@ def test_every_loss_with_all_its_metrics(tmp_path, type):
     rng = np.random.default_rng(0)
     np.savez(tmp_path / "spiral.npz", inputs=rng.normal(size=(40, 2)), labels=LABELS[answer])
     metrics = [name for name in metrics_of(answer) if name != "top_5_accuracy"]
-    text = SPIRAL.replace("softmax_cross_entropy", type).replace("epochs = 3", f"epochs = 3\nmetrics = {metrics}")
+    text = SPIRAL.replace("softmax_cross_entropy", type).replace(
+        "epochs = 3", f"epochs = 3\nmetrics = {metrics}"
+    )
     positive = '\nactivation = "softplus"' if type == "poisson" else ""
     text = text if answer is Answer.CLASS else text.replace("units = 3", f"units = 1{positive}")
     data, network = built(described(tmp_path, text))
@@ -143,7 +152,9 @@ def test_label_smoothing_is_that_of_targets(tmp_path):
     batch = next(data.batches(0))
     values, answers = run(network, data, network.validated, network.answers, batch=batch)
     targets = np.eye(3)[batch.labels] * 0.7 + 0.1
-    np.testing.assert_allclose(values["loss"], -(targets * np.log(answers["probabilities"])).sum(1), rtol=1e-4)
+    np.testing.assert_allclose(
+        values["loss"], -(targets * np.log(answers["probabilities"])).sum(1), rtol=1e-4
+    )
 
 
 def test_penalties_are_added_to_the_loss_of_training_alone(tmp_path):
@@ -160,7 +171,9 @@ def test_penalties_are_added_to_the_loss_of_training_alone(tmp_path):
 
 
 def test_an_activity_counts_once(tmp_path):
-    text = SPIRAL.replace('activation = "relu"', 'activation = "relu"\nactivity_regularizer = {type = "l2", l = 1.0}')
+    text = SPIRAL.replace(
+        'activation = "relu"', 'activation = "relu"\nactivity_regularizer = {type = "l2", l = 1.0}'
+    )
     data, network = built(with_spiral(tmp_path, text))
     names = ("train/total_loss:0", "train/loss:0", "train/hidden/Relu:0")
     whole, loss, hidden = run(network, data, *map(network.graph.get_tensor_by_name, names))
@@ -184,9 +197,13 @@ def test_the_saved_graph_normalises_by_itself(tmp_path):
 
 def test_nodes_name_the_lines_of_the_description(tmp_path):
     _, network = built(with_spiral(tmp_path))
-    lines = {name: network.graph.get_operation_by_name(name).where for name in ("hidden/Relu", "train/hidden/Relu")}
+    lines = {
+        name: network.graph.get_operation_by_name(name).where for name in ("hidden/Relu", "train/hidden/Relu")
+    }
     assert {where.short for where in lines.values()} == {"net.toml:7"}
-    assert str(lines["hidden/Relu"]) == '  net.toml:7, in hidden\n    7 | type = "dense"\n               ^^^^^^^'
+    assert (
+        str(lines["hidden/Relu"]) == '  net.toml:7, in hidden\n    7 | type = "dense"\n               ^^^^^^^'
+    )
     assert network.step.where.short == "net.toml:28" and network.step.where.function == "optimizer"
 
 

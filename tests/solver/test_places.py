@@ -66,7 +66,9 @@ def test_a_place_shows_its_line_and_what_is_meant():
     assert str(value) == "    22 | small = -1e3\n                 ^^^^"
 
 
-@pytest.mark.parametrize("text", ["", "# only this", "\n\n", "a = 1", 'a = ""', "a = ''", 'a = """"""', "[a]"])
+@pytest.mark.parametrize(
+    "text", ["", "# only this", "\n\n", "a = 1", 'a = ""', "a = ''", 'a = """"""', "[a]"]
+)
 def test_small_files(text):
     assert set(key_places(text, "net.toml")) == set(paths(tomllib.loads(text)))
 
@@ -74,7 +76,9 @@ def test_small_files(text):
 names = st.text("abc-_.\"'#=[] é", min_size=1, max_size=5)
 scalars = st.integers() | st.floats(allow_nan=False) | st.booleans() | st.text(max_size=12)
 values = st.recursive(
-    scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=3), max_leaves=8
+    scalars,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=3),
+    max_leaves=8,
 )
 
 
@@ -96,7 +100,9 @@ def shown(value):
 def has_lists_in_tables(value):
     """Such lists are written over several lines, which an inline table may not be."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return any(isinstance(value, dict) and "\n" in shown(v) for v in inner) or any(map(has_lists_in_tables, inner))
+    return any(isinstance(value, dict) and "\n" in shown(v) for v in inner) or any(
+        map(has_lists_in_tables, inner)
+    )
 
 
 @given(st.dictionaries(names, values, max_size=4))

@@ -169,7 +169,9 @@ net.toml:9: this is not TOML: invalid value
 @pytest.mark.parametrize(("change", "expected"), WRONG.values(), ids=WRONG)
 def test_what_is_wrong_is_told_with_its_line(tmp_path, change, expected):
     assert change[0] in SPIRAL
-    found = message(tmp_path, SPIRAL.replace(*change, 1) if change[0] != "[[layer]]" else SPIRAL.replace(*change))
+    found = message(
+        tmp_path, SPIRAL.replace(*change, 1) if change[0] != "[[layer]]" else SPIRAL.replace(*change)
+    )
     assert found.startswith(expected)
     if not expected.endswith(("one of", "twice")):
         assert found == expected
@@ -181,17 +183,19 @@ CHANGES = {
     "train.epochs=-1": "--set train.epochs=-1: epochs must be a whole number above 0; it is -1",
     "layer.hiden.units=3": "--set layer.hiden.units=3: there is no layer 'hiden'\n  hint: did you mean 'hidden'?",
     "layer.hidden.unit=3": "--set layer.hidden.unit=3: layer hidden of type dense has no key 'unit'\n"
-                           "  hint: did you mean 'units'?",
+    "  hint: did you mean 'units'?",
     "train.metrics.x=3": "--set train.metrics.x=3: metrics is a value, and has no keys",
     "layer.hidden=3": "--set layer.hidden=3: layer hidden of type dense has no key 'hidden'",
     "data.npz.x=3": "--set data.npz.x=3: npz is a value, and has no keys",
     "solver.type=x": "--set solver.type=x: unknown table 'solver'",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("change", "expected"), CHANGES.items(), ids=CHANGES)
 def test_what_is_wrong_with_a_change_is_told(tmp_path, change, expected):
-    assert message(tmp_path, SPIRAL.replace("epochs = 3", "epochs = 3\nmetrics = []"), change).startswith(expected)
+    assert message(tmp_path, SPIRAL.replace("epochs = 3", "epochs = 3\nmetrics = []"), change).startswith(
+        expected
+    )
 
 
 def test_files_that_are_none(tmp_path):
@@ -205,7 +209,9 @@ def test_files_that_are_none(tmp_path):
     assert "nested too deeply" in message(tmp_path, f"x = {'[' * 5000}{']' * 5000}")
     assert "[data] names no data" in message(tmp_path, "")
     assert "there is no table [loss]" in message(tmp_path, SPIRAL[: SPIRAL.index("[loss]")])
-    assert "there is no layer" in message(tmp_path, SPIRAL[: SPIRAL.index("[[layer]]")] + SPIRAL[SPIRAL.index("[loss]") :])
+    assert "there is no layer" in message(
+        tmp_path, SPIRAL[: SPIRAL.index("[[layer]]")] + SPIRAL[SPIRAL.index("[loss]") :]
+    )
 
 
 @pytest.mark.parametrize("text", ["layer = 3", "layer = [1]", "data = 3", "loss = []", "optimizer = 1.5"])

@@ -64,7 +64,9 @@ def test_the_result_as_json(folder, capsys):
 
 def test_check_only_builds(folder, capsys):
     assert train(folder, "--check") == 0
-    assert capsys.readouterr().out == """\
+    assert (
+        capsys.readouterr().out
+        == """\
 layer                type                 output  weights  line
 inputs                                         2
 hidden               dense                    16       48     7
@@ -74,6 +76,7 @@ scores               dense                     3       51    20
 163 weights, 32 of which are not trained
 96 examples to train on, 24 to validate; 36 steps of 8, 3 epochs
 """
+    )
     assert train(folder, "--check", "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert found["weights"] == 163 and [row["line"] for row in found["layers"]] == [7, 13, 16, 20]
@@ -131,7 +134,9 @@ def test_a_signal_while_the_net_is_measured(folder, monkeypatch, capsys):
 def test_snapshots_of_an_earlier_training_are_not_mixed_with_new_ones(folder, capsys):
     assert train(folder) == 0
     assert train(folder) == 2
-    assert "net-35.sg is a snapshot of an earlier training\n  hint: --resume goes on" in capsys.readouterr().err
+    assert (
+        "net-35.sg is a snapshot of an earlier training\n  hint: --resume goes on" in capsys.readouterr().err
+    )
     assert train(folder, "--restart", "--set", "train.steps=6") == 0
     assert snapshots(folder) == ["net-5.sg"]
 
@@ -146,7 +151,10 @@ def test_resuming_without_a_snapshot_begins(folder, capsys):
 def test_a_snapshot_of_another_network_is_refused(folder, capsys):
     assert train(folder) == 0
     assert train(folder, "--resume", "--set", "layer.hidden.units=8") == 1
-    assert "is of another network: hidden/kernel is float32[2, 16] in it, and float32[2, 8] in" in capsys.readouterr().err
+    assert (
+        "is of another network: hidden/kernel is float32[2, 16] in it, and float32[2, 8] in"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_damaged_snapshot_is_refused(folder, capsys):
@@ -169,7 +177,9 @@ def test_a_loss_that_is_no_number_stops_the_training(folder, capsys):
     with_spiral(folder, text, "train.epochs=2")
     assert train(folder) == 1
     assert "net.toml:26: the loss is" in (message := capsys.readouterr().err)
-    assert message.endswith("hint: lower optimizer.learning_rate, or set train.clip_norm; SG_CHECK_NAN=1 names the operation\n")
+    assert message.endswith(
+        "hint: lower optimizer.learning_rate, or set train.clip_norm; SG_CHECK_NAN=1 names the operation\n"
+    )
     assert not (folder / "net.sg").exists()
 
 
@@ -184,7 +194,9 @@ def test_weights_that_are_no_numbers_are_not_saved(folder, monkeypatch, capsys):
 
     monkeypatch.setattr(loop._Training, "train", spoiled)
     assert train(folder) == 1
-    assert "hidden/kernel has a NaN or an infinite number after step 36; the newest" in capsys.readouterr().err
+    assert (
+        "hidden/kernel has a NaN or an infinite number after step 36; the newest" in capsys.readouterr().err
+    )
     assert not (folder / "net.sg").exists()
 
 
@@ -201,7 +213,10 @@ def curves(folder):
 def test_curves_for_tensorboard(folder):
     assert train(folder, "--set", f"log.folder={folder}/log", "--set", "log.every=6") == 0
     training, validation = curves(folder / "log" / "train"), curves(folder / "log" / "validation")
-    assert training.keys() == {"loss", "accuracy", "learning_rate"} and validation.keys() == {"loss", "accuracy"}
+    assert training.keys() == {"loss", "accuracy", "learning_rate"} and validation.keys() == {
+        "loss",
+        "accuracy",
+    }
     assert list(training["loss"]) == [6, 12, 18, 24, 30, 36] and list(validation["loss"]) == [12, 24, 36]
     assert training["learning_rate"][6] == pytest.approx(0.01)
 
@@ -254,7 +269,12 @@ type = "dense"
 units = 1
 """
     text = SPIRAL[: SPIRAL.index("[[layer]]")] + layers + SPIRAL[SPIRAL.index("[loss]") :]
-    for before, after in (("spiral", "words"), ('normalize = "standard"', ""), ("softmax_c", "sigmoid_c"), ("0.01", "0.05")):
+    for before, after in (
+        ("spiral", "words"),
+        ('normalize = "standard"', ""),
+        ("softmax_c", "sigmoid_c"),
+        ("0.01", "0.05"),
+    ):
         text = text.replace(before, after)
     described(tmp_path, text)
     assert train(tmp_path, "--set", "train.epochs=20") == 0

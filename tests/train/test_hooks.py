@@ -117,8 +117,9 @@ def test_summaries_of_a_scaffold(step):
         sess.run(step)
     (_, merged, at) = writer.written[1]
     assert [(v.tag, v.simple_value) for v in sg.summary.Summary.FromString(merged).value] == [
-        ("five", 5.0), ("six", 6.0)
-    ]  # fmt: skip
+        ("five", 5.0),
+        ("six", 6.0),
+    ]
     assert at == 1
 
 

@@ -92,9 +92,11 @@ def test_a_failure_without_a_coordinator_is_kept(caplog, monkeypatch):
 def test_other_errors_can_mean_the_end():
     sess, coord = CallingSession(), sg.train.Coordinator()
     runner = sg.train.QueueRunner(
-        Named("queue"), [Named("enqueue", fill([], 1, CancelledError))], close_op=Named("mine"),
+        Named("queue"),
+        [Named("enqueue", fill([], 1, CancelledError))],
+        close_op=Named("mine"),
         queue_closed_exception_types=(CancelledError, OutOfRangeError),
-    )  # fmt: skip
+    )
     (thread, _) = runner.create_threads(sess, coord=coord, start=True)
     thread.join()
     assert sess.ran == ["mine"]

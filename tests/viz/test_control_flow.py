@@ -167,8 +167,9 @@ def test_a_compiled_branch_in_a_loop(stage: str):
     x = sg.placeholder(sg.float32, [3], name="x")
     y = sg.while_loop(
         lambda y: sg.reduce_sum(y) < 9,
-        lambda y: sg.cond(y[0] > 0, lambda: sg.sin(y) * x, lambda: sg.cos(y) * x), [x],
-    )  # fmt: skip
+        lambda y: sg.cond(y[0] > 0, lambda: sg.sin(y) * x, lambda: sg.cos(y) * x),
+        [x],
+    )
     drawing = compiled(stage, y)
     around = areas(drawing)
     assert around["sin"][:2] == ["loop: rounds", "branch 0"] and around["cos"][:2] == [

@@ -243,10 +243,12 @@ class Witness:
         at, stops = op.tensors[ys + seeds :][:xs], op.tensors[ys + seeds + xs :]
         around = [] if op.region is None else op.region.around
         made = tape.gradients(
-            targets, weights, [self._at(t, scope) for t in at],
+            targets,
+            weights,
+            [self._at(t, scope) for t in at],
             [self._value(t, scope) for t in stops if not self._is_whole(t)],
             lambda node: node.region is not None and node.region in around,
-        )  # fmt: skip
+        )
         values = [self._value(t, scope) for t in at]
         return [leaf(np.zeros_like(x.value)) if g is None else g for x, g in zip(values, made, strict=True)]
 

@@ -255,9 +255,11 @@ class Array(_Nested):
         array = tf.TensorArray(machine.lookup(self.dtype), size=self.count)
         start = [machine.after(tf.constant(0)), array]
         made = tf.while_loop(
-            lambda i, a: tf.less(i, self.count), lambda i, a: [i + 1, a.write(i, step(i)[0])], start,
-            **machine.in_turn
-        )  # fmt: skip
+            lambda i, a: tf.less(i, self.count),
+            lambda i, a: [i + 1, a.write(i, step(i)[0])],
+            start,
+            **machine.in_turn,
+        )
         rows = made[1].stack()
         rows.set_shape([self.count] + rows.shape.as_list()[1:])  # of which a graph does not know how many
         return [rows]

@@ -57,9 +57,11 @@ LAYERS = (
 )  # fmt: skip
 FEWER = (Layer(56, 64, 64, 3), Layer(14, 256, 256, 3), Layer(56, 128, 128, 3, 2))  # for tensor cores
 TYPES = (
-    ("float32", Precision.FLOAT32), ("float32", Precision.TF32),
-    ("float16", Precision.FLOAT32), ("bfloat16", Precision.FLOAT32),
-)  # fmt: skip
+    ("float32", Precision.FLOAT32),
+    ("float32", Precision.TF32),
+    ("float16", Precision.FLOAT32),
+    ("bfloat16", Precision.FLOAT32),
+)
 SMALL = (Layer(16, 64, 64, 3),)
 SMALL_TYPES = TYPES[1:2]
 BATCH, SMALL_BATCH = 64, 2

@@ -105,4 +105,4 @@ CASES = [
     value("stop_gradient", lambda tf, x: x * tf.stop_gradient(x), real(3)),
     value("add_n of integers", lambda tf, x, y: tf.add_n([x, y]), ints(3), ints(3)),
     value("large and small", op("add"), given([1e30, 1e-30, 1e8]), given([1.0, 1e-31, 1.0]), dtypes=FLOAT32),
-]  # fmt: skip
+]

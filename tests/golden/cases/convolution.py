@@ -113,4 +113,4 @@ CASES = [
           real(1, 4, 4, 2), real(2, 2, 2), dtypes=FLOAT32),
     value("max pool of an empty batch", pool("max_pool", [1, 2, 2, 1], [1, 2, 2, 1], "VALID"),
           real(0, 4, 4, 1), grad=False),
-]  # fmt: skip
+]

@@ -51,4 +51,4 @@ CASES = [
     [runs("crf_decode %d %s" % (time, lengths), decoded(time, lengths), times=1)
      for time, lengths in ((5, [5, 2, 1]), (4, [4, 4, 4]), (3, [1, 3, 2]), (1, [1, 1, 1]))],
     answer("viterbi_decode", viterbi),
-]  # fmt: skip
+]

@@ -58,4 +58,4 @@ CASES = [
     error("ctc_loss of too few steps",
           lambda tf: tf.nn.ctc_loss(sparse(tf, [[1, 1]]), tf.zeros([4, 1, 3]), [2])),
     error("ctc_loss of a matrix", lambda tf: tf.nn.ctc_loss(sparse(tf, [[1]]), tf.zeros([2, 3]), [2])),
-]  # fmt: skip
+]

@@ -72,7 +72,7 @@ SOURCES = [
     elements("from_generator of a dict",
              lambda tf: ds(tf).from_generator(lambda: iter([{"a": 1}, {"a": 2}]), {"a": tf.float64}), 2),
     elements("Counter", lambda tf: tf.data.experimental.Counter(5, 3), 4),
-]  # fmt: skip
+]
 
 ORDER = [
     elements("take", lambda tf: ds(tf).range(9).take(2), 2),
@@ -104,7 +104,7 @@ ORDER = [
     elements("shuffle_and_repeat",
              lambda tf: ds(tf).range(7).apply(tf.data.experimental.shuffle_and_repeat(5, 2, seed=4)), 14),
     elements("take, shuffle, skip", lambda tf: ds(tf).range(20).take(10).shuffle(10, seed=1).skip(2), 8),
-]  # fmt: skip
+]
 
 BATCHES = [
     elements("batch", lambda tf: ds(tf).range(7).batch(3), 3),
@@ -131,7 +131,7 @@ BATCHES = [
     elements("windows of tuples",
              lambda tf: ds(tf).from_tensor_slices((numbers(5), grid(5, 2))).window(2).flat_map(
                  lambda x, y: ds(tf).zip((x.batch(2), y.batch(2)))), 3),
-]  # fmt: skip
+]
 
 FUNCTIONS = [
     elements("map", lambda tf: ds(tf).range(4).map(lambda x: x * x + 1), 4),
@@ -205,7 +205,7 @@ FUNCTIONS = [
     runs("reduce to a tuple", lambda tf: list(ds(tf).from_tensor_slices(numbers(4)).reduce(
         (0.0, 1.0), lambda s, x: (s[0] + x, s[1] * (x + 1.0))))),
     runs("get_single_element", lambda tf: tf.data.experimental.get_single_element(ds(tf).range(3).batch(5))),
-]  # fmt: skip
+]
 
 
 def end_of(build):
@@ -256,7 +256,7 @@ ERRORS = [
     error("shard out of range", lambda tf: first(tf, ds(tf).range(3).shard(2, 2))),
     error("batches of nothing", lambda tf: first(tf, ds(tf).range(3).batch(0))),
     error("shuffle in nothing", lambda tf: first(tf, ds(tf).range(3).shuffle(0))),
-]  # fmt: skip
+]
 
 
 def named(tf):
@@ -301,7 +301,7 @@ MIXED = [
           lambda tf: first(tf, more(tf).choose_from_datasets(three(tf), ds(tf).range(3, 5)))),
     error("mixed types",
           lambda tf: more(tf).choose_from_datasets([ds(tf).range(2), words(tf)], ds(tf).range(2))),
-]  # fmt: skip
+]
 
 
 CASES = [SOURCES, ORDER, BATCHES, FUNCTIONS, MIXED, ERRORS, answer("names of elements", named)]

@@ -104,7 +104,7 @@ def beams(attention=None, layer=True, steps=4, **options):
         decoder = seq2seq.BeamSearchDecoder(
             made, embedding(tf), [1, 2, 0], 3, made.zero_state(9, tf.float32), 3,
             tf.layers.Dense(WORDS) if layer else None, **options
-        )  # fmt: skip
+        )
         outputs, state, lengths = seq2seq.dynamic_decode(decoder, maximum_iterations=steps)
         return outputs, state.log_probs, state.lengths, tf.cast(state.finished, tf.int32), lengths
 
@@ -210,4 +210,4 @@ CASES = [
     error("queries of another size than keys", lambda tf: contrib(tf).seq2seq.LuongAttention(
         4, tf.zeros([2, 5, 3]))(tf.zeros([2, 3]), None)),
     error("raw_rnn without a function", lambda tf: tf.nn.raw_rnn(cell(tf), None)),
-]  # fmt: skip
+]

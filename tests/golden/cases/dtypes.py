@@ -7,12 +7,12 @@ from tests.golden.runner import answer, error
 NAMES = (
     "float16", "float32", "float64", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "uint16",
     "uint32", "uint64", "bool", "complex64", "complex128", "string",
-)  # fmt: skip
+)
 OTHERS = [
     *(np.dtype(kind) for kind in "efdbhilBHILFD?OSU"), np.float16, np.float32, np.float64, np.int32, np.int64,
     np.uint8, np.bool_, np.complex64, float, bool, "float32", "float", "double", "half", "int64", "bfloat16",
     "no type", "", None, object(), [1], (2, 3), 1.5, np.array(1.0), np.array([1, 2], np.int32),
-]  # fmt: skip
+]
 
 
 def equal(tf):

@@ -216,4 +216,4 @@ CASES = [
     error("segment ids not sorted",
           run(lambda tf: tf.segment_sum([1.0, 2.0], tf.placeholder_with_default([1, 0], [2])))),
     error("one that is no mistake", run(lambda tf: tf.constant(1.0) + 2)),
-]  # fmt: skip
+]

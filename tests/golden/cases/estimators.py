@@ -205,7 +205,7 @@ def settings(tf):
         "save_checkpoints_secs", "keep_checkpoint_max", "keep_checkpoint_every_n_hours",
         "log_step_count_steps", "task_type", "task_id", "is_chief", "num_ps_replicas", "num_worker_replicas",
         "master", "evaluation_master", "global_id_in_cluster", "session_creation_timeout_secs",
-    )  # fmt: skip
+    )
     return [[getattr(c, name) for name in names] for c in (tf.estimator.RunConfig(), config, other)]
 
 
@@ -220,7 +220,7 @@ def batches(tf, x, y=None, **options):
         [rounded(f) if not isinstance(f, dict) else {k: rounded(f[k]) for k in sorted(f)} for f in each]
         if isinstance(each, tuple) else rounded(each["x"] if isinstance(each, dict) else each)
         for each in found
-    ]  # fmt: skip
+    ]
 
 
 def spec(tf, mode="infer", **parts):
@@ -334,4 +334,4 @@ CASES = [
     error("train_and_evaluate without specifications", lambda tf: (
         tf.estimator.train_and_evaluate(line(tf, "x"), 1, 2)
     )),
-]  # fmt: skip
+]

@@ -309,4 +309,4 @@ CASES = [
     error("batches of two sizes", lambda tf: tf.feature_column.input_layer(
         {"x": tf.zeros([3, 1]), "y": tf.zeros([2, 1])}, [numeric(tf), tf.feature_column.numeric_column("y")]
     )),
-]  # fmt: skip
+]

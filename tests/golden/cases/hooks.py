@@ -105,7 +105,7 @@ def training(tf, calls, folder):
         session = tf.train.MonitoredTrainingSession(
             checkpoint_dir=folder, hooks=hooks, save_checkpoint_secs=None, save_summaries_steps=None,
             log_step_count_steps=None,
-        )  # fmt: skip
+        )
         with session as sess:
             while not sess.should_stop():
                 calls.append(plain(sess.run(up)))

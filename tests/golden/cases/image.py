@@ -227,4 +227,4 @@ CASES = [
         ("resize to three sizes", lambda tf: tf.image.resize_images(tf.zeros([4, 4, 3]), [2, 2, 2])),
         ("convert to strings", lambda tf: tf.image.convert_image_dtype(tf.zeros([4, 4, 3]), tf.string)),
     )],
-]  # fmt: skip
+]

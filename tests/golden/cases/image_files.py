@@ -38,7 +38,7 @@ def pictures():
         "png by decode_image", lambda tf: tf.image.decode_image(tf.image.encode_png(COLORS[..., :3])), times=1
     )
     yield runs("png by decode_image as floats", lambda tf: tf.image.decode_image(
-        tf.image.encode_png(COLORS[..., :3]), dtype=tf.float32), times=1)  # fmt: skip
+        tf.image.encode_png(COLORS[..., :3]), dtype=tf.float32), times=1)
     yield runs("jpeg", lambda tf: tf.shape(tf.image.decode_jpeg(photo(tf))), times=1)
     for ratio in (1, 2, 4, 8):
         yield runs(
@@ -53,7 +53,7 @@ def pictures():
         "extract_jpeg_shape as int64", lambda tf: tf.image.extract_jpeg_shape(photo(tf), tf.int64), times=1
     )
     yield runs("decode_and_crop_jpeg", lambda tf: tf.shape(
-        tf.image.decode_and_crop_jpeg(photo(tf), [2, 3, 8, 9])), times=1)  # fmt: skip
+        tf.image.decode_and_crop_jpeg(photo(tf), [2, 3, 8, 9])), times=1)
 
 
 def contents(tf):

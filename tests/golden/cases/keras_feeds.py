@@ -28,7 +28,7 @@ TARGETS = {
 LOSSES = (
     "mse", "mae", "hinge", "poisson", "binary_crossentropy", "categorical_crossentropy",
     "sparse_categorical_crossentropy", "CategoricalCrossentropy", "MeanSquaredError", "Huber",
-)  # fmt: skip
+)
 
 
 def refused(tf, call):
@@ -116,7 +116,7 @@ def judged(tf):
         model.evaluate(*next_tensors(tf), steps=3, verbose=0), model.predict(inputs), model.predict(pairs),
         model.predict(pairs, steps=2), model.predict(tf.constant(X), steps=1),
         model.test_on_batch(tf.constant(X), tf.constant(Y)),
-    ]  # fmt: skip
+    ]
     return [np.asarray(each, np.float32) for each in made]
 
 
@@ -259,4 +259,4 @@ CASES = [
          ("LSTM", "ave", {"return_sequences": True, "return_state": True}),
      )],
     measures("zeros for masked steps", zeros_for_masked, tolerance=4.0),
-]  # fmt: skip
+]

@@ -31,7 +31,7 @@ def fixed(model):
     model.set_weights([
         drawn("weight %d" % i, *w.shape, low=0.1, high=0.9) * (1.0 if i % 2 else -0.7)
         for i, w in enumerate(model.get_weights())
-    ])  # fmt: skip
+    ])
     return model
 
 
@@ -76,7 +76,7 @@ def names(tf):
     model = keras.Sequential([
         keras.layers.Conv2D(4, 3, input_shape=(8, 8, 1)), keras.layers.BatchNormalization(),
         keras.layers.Flatten(), keras.layers.Dense(3), keras.layers.Dense(2),
-    ])  # fmt: skip
+    ])
     return [
         [made.name for made in model.layers],
         [w.name.split("/", 1)[-1] for w in model.weights],
@@ -95,7 +95,7 @@ def layer_order(tf):
     joined = layers.concatenate([left, layers.Dense(2, name="side")(right)], name="joined")
     model = tf.keras.Model([a, b], [layers.Dense(1, name="out")(joined), layers.Dense(1, name="other")(left)])
     return [[made.name for made in model.layers], model.input_names, model.output_names,
-            [w.name for w in model.weights]]  # fmt: skip
+            [w.name for w in model.weights]]
 
 
 def configs(tf):
@@ -106,12 +106,12 @@ def configs(tf):
         layers.Dropout(0.5), layers.LSTM(4, return_sequences=True), layers.Embedding(5, 3, mask_zero=True),
         layers.MaxPooling2D(), layers.Reshape((2, -1)), layers.Concatenate(axis=1), layers.LeakyReLU(0.2),
         layers.ZeroPadding2D(((1, 2), (3, 4))), layers.Flatten(), layers.Activation("tanh"),
-    ]  # fmt: skip
+    ]
     kept = ("units", "activation", "use_bias", "filters", "kernel_size", "strides", "padding", "rate", "seed",
             "return_sequences", "go_backwards", "input_dim", "output_dim", "mask_zero", "pool_size", "axis",
-            "target_shape", "data_format", "dropout", "recurrent_activation", "unit_forget_bias")  # fmt: skip
+            "target_shape", "data_format", "dropout", "recurrent_activation", "unit_forget_bias")
     return [{k: v if not isinstance(v, tuple) else str(v) for k, v in each.get_config().items() if k in kept}
-            for each in made]  # fmt: skip
+            for each in made]
 
 
 def masked(make):
@@ -133,7 +133,7 @@ def merged(tf):
     outputs = [layers.add([a, b]), layers.subtract([a, b]), layers.multiply([a, b]), layers.average([a, b]),
                layers.maximum([a, b]), layers.minimum([a, b]), layers.concatenate([a, b], axis=1),
                layers.dot([a, b], axes=2), layers.dot([a, b], axes=1, normalize=True),
-               layers.Dot(axes=(1, 1))([a, b])]  # fmt: skip
+               layers.Dot(axes=(1, 1))([a, b])]
     return tf.keras.Model([a, b], outputs).predict([drawn("a", 2, 3, 4), drawn("b", 2, 3, 4)])
 
 
@@ -164,7 +164,7 @@ def backend_functions(tf):
             K.switch(K.constant([1, 0], dtype="int32"), x, -x), K.logsumexp(x, 1)
             if hasattr(K, "logsumexp") else K.sum(x), K.permute_dimensions(x, (2, 0, 1)),
             K.spatial_2d_padding(K.expand_dims(x)),
-            K.one_hot(K.constant([1, 3], dtype="int32"), 4)]  # fmt: skip
+            K.one_hot(K.constant([1, 3], dtype="int32"), 4)]
     return K.get_session().run(made[:16] + made[17:])
 
 
@@ -236,4 +236,4 @@ CASES = [
     answer("names", names),
     answer("order of layers", layer_order),
     answer("configs", configs),
-]  # fmt: skip
+]

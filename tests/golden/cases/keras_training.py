@@ -15,7 +15,7 @@ def dense_model(tf, units=2, activation=None, **options):
     return fixed(keras.Sequential([
         keras.layers.Dense(5, activation="tanh", input_shape=(4,), **options),
         keras.layers.Dense(units, activation=activation),
-    ]))  # fmt: skip
+    ]))
 
 
 def reported(history):
@@ -47,7 +47,7 @@ def optimizer(name, make, steps=5):
         keras = tf.keras
         model = fixed(keras.Sequential([
             keras.layers.Embedding(6, 3, input_length=4), keras.layers.Flatten(), keras.layers.Dense(2),
-        ]))  # fmt: skip
+        ]))
         model.compile(make(tf), "mse")
         numbers = (np.arange(32).reshape(8, 4) * 7) % 5  # the last row of the table is never used
         seen = []
@@ -95,12 +95,12 @@ def metrics():
 
     yield metric("BinaryAccuracy", of("BinaryAccuracy"), yes, scores)
     for name in ("Accuracy", "AUC", "Precision", "Recall", "TruePositives", "TrueNegatives", "FalsePositives",
-                 "FalseNegatives", "RootMeanSquaredError"):  # fmt: skip
+                 "FalseNegatives", "RootMeanSquaredError"):
         yield metric(name, of(name), yes, scores)
         yield metric("%s, weights" % name, of(name), yes, scores, weights)
     for name in ("CategoricalAccuracy", "CategoricalCrossentropy", "KLDivergence", "CosineSimilarity",
                  "Poisson", "CategoricalHinge", "MeanAbsoluteError", "LogCoshError",
-                 "MeanSquaredLogarithmicError"):  # fmt: skip
+                 "MeanSquaredLogarithmicError"):
         yield metric(name, of(name), kinds, rows)
         yield metric("%s, weights" % name, of(name), kinds, rows, weights)
     yield metric("TopKCategoricalAccuracy", of("TopKCategoricalAccuracy", 2), kinds, rows)
@@ -126,7 +126,7 @@ def loss(name, *draws, **options):
         return getattr(tf.keras.losses, name)(*y, **options)
 
     return value("loss %s" % " ".join([name, *sorted(options)]), build, *draws,
-                 dtypes=("float32",), tolerance=4.0)  # fmt: skip
+                 dtypes=("float32",), tolerance=4.0)
 
 
 def loss_class(name, *draws, **options):
@@ -144,7 +144,7 @@ SHARES = real(3, 4, low=0.05, high=0.95)
 PAIR = ["mean_squared_error", "mean_absolute_error", "mean_absolute_percentage_error", "hinge",
         "squared_hinge", "mean_squared_logarithmic_error", "categorical_hinge", "logcosh", "poisson",
         "cosine_similarity",
-        "kullback_leibler_divergence", "binary_crossentropy", "categorical_crossentropy"]  # fmt: skip
+        "kullback_leibler_divergence", "binary_crossentropy", "categorical_crossentropy"]
 
 
 def two_outputs(tf):
@@ -163,7 +163,7 @@ def normalised(tf):
     return fixed(tf.keras.Sequential([
         layers.Dense(5, input_shape=(4,)), layers.BatchNormalization(momentum=0.9), layers.Activation("relu"),
         layers.Dense(2),
-    ]))  # fmt: skip
+    ]))
 
 
 def convolved(tf):
@@ -171,7 +171,7 @@ def convolved(tf):
     return fixed(tf.keras.Sequential([
         layers.Conv2D(3, 3, activation="relu", input_shape=(6, 6, 1)), layers.BatchNormalization(),
         layers.MaxPooling2D(), layers.Flatten(), layers.Dense(3, activation="softmax"),
-    ]))  # fmt: skip
+    ]))
 
 
 def recurrent(tf):
@@ -183,7 +183,7 @@ def with_layer_losses(tf):
     keras = tf.keras
     x = keras.Input([4])
     h = keras.layers.Dense(5, kernel_regularizer=keras.regularizers.l1_l2(0.01, 0.02),
-                           activity_regularizer="l2")(x)  # fmt: skip
+                           activity_regularizer="l2")(x)
     y = keras.layers.Dense(2, bias_constraint="non_neg", kernel_constraint=keras.constraints.MaxNorm(0.5))(h)
     model = keras.Model(x, y)
     model.add_loss(keras.backend.mean(h))
@@ -249,4 +249,4 @@ CASES = [
     fits("fit, recurrent", recurrent, simple("mse"), x=drawn("series", 23, 5, 2), tolerance=50.0),
     fits("fit, losses of layers", with_layer_losses, simple("mse")),
     fits("fit, from the second epoch on", dense_model, simple("mse"), initial_epoch=1),
-]  # fmt: skip
+]

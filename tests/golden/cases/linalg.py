@@ -144,4 +144,4 @@ CASES = [
     answer("template", shared),
     answer("template with options", options),
     error("template with a variable too late", late_variable),
-]  # fmt: skip
+]

@@ -54,4 +54,4 @@ CASES = [
     value("gradient through comparison is none", lambda tf, x: tf.cast(x > 0, tf.float32), real(3),
           dtypes=FLOAT32),
     value("where with comparison", lambda tf, x, y: tf.where(x > y, x * 2, y * 3), real(4), real(4)),
-]  # fmt: skip
+]

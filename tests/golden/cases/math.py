@@ -20,14 +20,14 @@ def cast(dtype):
 ANYWHERE = ("abs", "negative", "square", "exp", "expm1", "sin", "cos", "tan", "sinh", "cosh", "tanh",
             "asinh", "atan",
             "erf", "erfc", "sigmoid", "sign", "floor", "ceil", "round", "rint", "identity",
-            "log_sigmoid")  # fmt: skip
+            "log_sigmoid")
 POSITIVE = ("log", "log1p", "sqrt", "rsqrt", "lgamma", "digamma", "reciprocal")
 INSIDE_ONE = ("asin", "acos", "atanh")
 AT_EDGES = ("abs", "negative", "square", "exp", "expm1", "log", "log1p", "sqrt", "reciprocal",
             "sin", "cos",
             "tanh", "sinh", "cosh", "asinh", "acosh", "atanh", "asin", "acos", "atan", "erf", "erfc",
             "sigmoid", "sign", "floor",
-            "ceil", "round", "rint", "is_nan", "is_inf", "is_finite", "lgamma")  # fmt: skip
+            "ceil", "round", "rint", "is_nan", "is_inf", "is_finite", "lgamma")
 SIGN_OF_ZERO = ("abs", "square", "floor", "ceil", "sign", "is_nan", "is_inf", "is_finite")
 
 CASES = [
@@ -108,4 +108,4 @@ CASES = [
           given([0, 1065353216, -1082130432], "int32")),
     value("to_float", lambda tf, x: tf.to_float(x), ints(4)),
     value("to_int32", lambda tf, x: tf.to_int32(x), real(4, low=-9, high=9), dtypes=FLOAT32),
-]  # fmt: skip
+]

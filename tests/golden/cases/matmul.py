@@ -90,4 +90,4 @@ CASES = [
     value("float16 matmul", matmul(), real(3, 4), real(4, 2), dtypes=("float16",), grad=False),
     value("layer in float32 only", lambda tf, x, w: tf.nn.softmax(tf.matmul(tf.tanh(tf.matmul(x, w)), w)),
           real(3, 3), real(3, 3), dtypes=FLOAT32),
-]  # fmt: skip
+]

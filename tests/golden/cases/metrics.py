@@ -43,7 +43,7 @@ def collected(tf):
     tf.metrics.mean([1.0], metrics_collections=["values"], updates_collections=["updates", "more"])
     tf.metrics.mean([1.0])
     keys = ("values", "updates", "more", "local_variables", "metric_variables", "variables",
-            "trainable_variables")  # fmt: skip
+            "trainable_variables")
     return [[item.name for item in tf.get_collection(key)] for key in keys]
 
 
@@ -142,4 +142,4 @@ CASES = [
     error("k of zero", lambda tf: tf.metrics.average_precision_at_k([[1]], [[0.5, 0.2]], 0)[0]),
     error("labels of a wrong rank", lambda tf: tf.metrics.recall_at_k(tf.zeros([4, 2, 2], tf.int64),
                                                                       tf.zeros([4, 5]), 2)[0]),
-]  # fmt: skip
+]

@@ -24,15 +24,15 @@ def variables(build):
 BINARY = ("add", "subtract", "multiply", "divide", "truediv", "floordiv", "maximum", "minimum", "pow",
           "squared_difference", "equal",
           "less", "greater_equal", "matmul", "not_equal", "mod", "floormod", "div", "div_no_nan", "realdiv",
-          "atan2")  # fmt: skip
+          "atan2")
 UNARY = ("abs", "negative", "square", "sqrt", "rsqrt", "exp", "log", "log1p", "sin", "cos", "tan", "tanh",
          "sigmoid", "sign", "floor", "ceil", "round",
          "reciprocal", "erf", "identity", "stop_gradient", "shape", "size", "rank", "zeros_like",
          "ones_like", "transpose", "reduce_sum", "reduce_mean", "reduce_max",
          "reduce_min", "reduce_prod", "reduce_logsumexp", "argmax", "is_nan", "to_float", "to_int32",
-         "squeeze", "cumsum", "diag", "trace", "norm", "where")  # fmt: skip
+         "squeeze", "cumsum", "diag", "trace", "norm", "where")
 NN = ("relu", "relu6", "elu", "selu", "leaky_relu", "softplus", "softsign", "sigmoid", "tanh", "softmax",
-      "log_softmax", "l2_loss", "crelu", "swish")  # fmt: skip
+      "log_softmax", "l2_loss", "crelu", "swish")
 
 
 def reuse(tf):
@@ -175,7 +175,7 @@ def collections(tf):
     tf.losses.mean_squared_error(x, x)
     return {key: [item.name for item in tf.get_collection(getattr(tf.GraphKeys, key))] for key in
             ("GLOBAL_VARIABLES", "TRAINABLE_VARIABLES", "LOCAL_VARIABLES", "LOSSES", "REGULARIZATION_LOSSES",
-             "UPDATE_OPS")}  # fmt: skip
+             "UPDATE_OPS")}
 
 
 def by_name(tf):
@@ -185,7 +185,7 @@ def by_name(tf):
     return [graph.get_tensor_by_name("parts:1") is y[1], graph.get_operation_by_name("in").name,
             y[0].op.outputs[1].name,
             [op.type for op in graph.get_operations()], y[0].value_index
-]  # fmt: skip
+]
 
 
 def scope_for_values(tf):
@@ -198,7 +198,7 @@ def strings(tf):
     v = tf.get_variable("v", [3])
     return [str(x), tf.int64.name, str(x.shape), v.op.type,
             str(tf.placeholder(tf.float32, name="unknown"))
-]  # fmt: skip
+]
 
 
 def gradient_names(tf):

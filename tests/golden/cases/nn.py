@@ -202,4 +202,4 @@ CASES = [
     value("gradients of several", lambda tf, x, y: tf.gradients([x * y, x + y], [x, y]), real(3), real(3)),
     value("custom_gradient", lambda tf, x: tf.custom_gradient(lambda a: (a * a, lambda g: g * 100.0))(x),
           real(3)),
-]  # fmt: skip
+]

@@ -30,7 +30,7 @@ def arrays(tf):
         "normal": tf.random_normal([2, 3]).op.inputs[0].op.inputs[0],
         "placeholder": a, "constant": tf.constant([1.0, 2.0]), "linspace": tf.linspace(0.0, 1.0, 3),
         "split sizes": tf.split(a, [1, 2], axis=1)[0], "where": tf.where(a > 0), "norm": tf.nn.l2_loss(a),
-    }  # fmt: skip
+    }
 
 
 def inputs(tf):

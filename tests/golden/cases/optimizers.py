@@ -213,4 +213,4 @@ CASES = [
     trains("linear regression", regression, tolerance=5),
     trains("assign and assign_add", counting),
     trains("scatter_add adds duplicates", scattering),
-]  # fmt: skip
+]

@@ -85,7 +85,7 @@ def described(tf):
 WORDS = (
     "two integers", "a matrix", "a default", "defaults", "any floats", "any strings", "nothing", "sequence",
     "sequence with a default", "sequence of strings", "sequence of pairs", "all", "odd name",
-)  # fmt: skip
+)
 
 
 def wrong(tf):
@@ -114,7 +114,7 @@ WRONG = (
     "missing", "another size", "another type", "another sparse type", "no multiple", "empty", "int32",
     "sequence that must be", "unknown size", "no shape", "no dtype", "number", "few defaults",
     "default of another type", "none", "two types",
-)  # fmt: skip
+)
 
 
 def examples():
@@ -147,20 +147,20 @@ def examples():
         "parse_example, sparse",
         lambda tf: [tf.identity(part, name="out") for part in parts(tf.io.parse_example(
             [example(tf, **pair), example(tf)], {"s": tf.io.SparseFeature("a", "v", tf.float32, 4)}))],
-    )  # fmt: skip
+    )
     yield gives("parse_example, no examples", lambda tf: parts(
-        tf.io.parse_example(tf.zeros([0], tf.string), described(tf)["all"])))  # fmt: skip
+        tf.io.parse_example(tf.zeros([0], tf.string), described(tf)["all"])))
     yield gives("parse_example, empty example", lambda tf: parts(
-        tf.io.parse_example([b""], described(tf)["any floats"])))  # fmt: skip
+        tf.io.parse_example([b""], described(tf)["any floats"])))
     named = {"name": "read", "example_names": ["one"]}
     yield gives("parse_example, named", lambda tf: parts(
-        tf.io.parse_example([full(tf)], described(tf)["all"], **named)))  # fmt: skip
+        tf.io.parse_example([full(tf)], described(tf)["all"], **named)))
     yield error("parse_example of one", lambda tf: parts(
-        tf.io.parse_example(full(tf), described(tf)["all"])))  # fmt: skip
+        tf.io.parse_example(full(tf), described(tf)["all"])))
     yield error("parse_single_example of many", lambda tf: parts(
-        tf.io.parse_single_example([full(tf)], described(tf)["all"])))  # fmt: skip
+        tf.io.parse_single_example([full(tf)], described(tf)["all"])))
     yield error("parse_example of other bytes", lambda tf: parts(
-        tf.io.parse_example([b"\x0a\x7fxyz"], described(tf)["any floats"])))  # fmt: skip
+        tf.io.parse_example([b"\x0a\x7fxyz"], described(tf)["any floats"])))
 
 
 def context(tf):
@@ -193,9 +193,9 @@ def sequences():
     yield gives("parse_single_sequence_example", lambda tf: single(tf, long(tf), context(tf), lists(tf)))
     yield gives("parse_sequence_example", lambda tf: batch(tf, [long(tf), short(tf)], context(tf), lists(tf)))
     yield gives("parse_sequence_example, named", lambda tf: batch(
-        tf, [long(tf)], context(tf), lists(tf), example_names=["one"], name="read"))  # fmt: skip
+        tf, [long(tf)], context(tf), lists(tf), example_names=["one"], name="read"))
     yield shape("parse_sequence_example of any number", lambda tf: batch(
-        tf, tf.placeholder(tf.string, [None]), context(tf), lists(tf)))  # fmt: skip
+        tf, tf.placeholder(tf.string, [None]), context(tf), lists(tf)))
     for name, function in (("parse_single_sequence_example", single), ("parse_sequence_example", batch)):
 
         def made(tf, kind, *args, f=function, one=name == "parse_single_sequence_example", **lists):
@@ -210,7 +210,7 @@ def sequences():
         yield error(name + ", a default", lambda tf, m=made: m(tf, fixed, t=([2], tf.int64, True, 3)))
         yield error(name + ", no sequence", lambda tf, m=made: m(tf, "FixedLenFeature", t=([2], tf.int64)))
     yield error("parse_single_sequence_example of other bytes", lambda tf: single(
-        tf, b"\x0a\x7fxyz", None, lists(tf)))  # fmt: skip
+        tf, b"\x0a\x7fxyz", None, lists(tf)))
     yield error("parse_sequence_example of nothing", lambda tf: batch(tf, [b""]))
 
 
@@ -230,7 +230,7 @@ def csv():
     yield gives("decode_csv, quoted", read(['"1\n",2', '"3",4'], [[""], [0]]))
     yield gives("decode_csv, required", lambda tf: tf.io.decode_csv("9,8", [[], tf.constant([], tf.int64)]))
     yield gives("decode_csv, large", lambda tf: tf.io.decode_csv(
-        "3000000000,1e300", [tf.constant([1], tf.int64), tf.constant([], tf.float64)]))  # fmt: skip
+        "3000000000,1e300", [tf.constant([1], tf.int64), tf.constant([], tf.float64)]))
     bad = {
         "missing": ("1,", [[0], []]), "many fields": ("1,2,3", [[0], [1]]), "few fields": ("1", [[0], [1]]),
         "a letter": ("1,x", [[0], [1]]), "a point": ("1.0", [[0]]), "too large": ("3000000000", [[0]]),
@@ -238,7 +238,7 @@ def csv():
         "a quote before": ('"a"x,b', [[""], [""]]), "a line break": ("1,2\r\n", [[0], [""]]),
         "nothing": ("", [["d"]]), "bool": ("a", [[True]]), "two defaults": ("1", [[1, 2]]),
         "no defaults": ("1", []),
-    }  # fmt: skip
+    }
     for name, arguments in bad.items():
         yield error("decode_csv, %s" % name, read(*arguments))
     yield error("decode_csv, a long delimiter", read("1", [[0]], field_delim="ab"))

@@ -87,7 +87,7 @@ def closed(tf):
     return [
         fill, q.close(), q.is_closed(), fill, q.enqueue([1]), q.dequeue_many(5), q.dequeue_up_to(2),
         q.dequeue_up_to(2), q.dequeue_up_to(2), q.dequeue(), q.size(), q.close(),
-    ]  # fmt: skip
+    ]
 
 
 def several(tf):
@@ -98,7 +98,7 @@ def several(tf):
 def by_name(tf):
     q = queue(tf, dtypes=[tf.float32, tf.string], shapes=[[], []], names=["x", "word"])
     return [q.enqueue({"word": "a", "x": 1.5}), q.enqueue_many({"word": ["b"], "x": [2.5]}), q.dequeue(),
-            q.dequeue_many(1)]  # fmt: skip
+            q.dequeue_many(1)]
 
 
 def padded(tf):
@@ -109,7 +109,7 @@ def padded(tf):
 def by_priority(tf):
     q = tf.PriorityQueue(10, [tf.string], [[]])
     return [q.enqueue((np.int64(5), "five")), q.enqueue_many(([3, 9, 1], ["three", "nine", "one"])),
-            q.dequeue(), q.dequeue_many(2), q.size()]  # fmt: skip
+            q.dequeue(), q.dequeue_many(2), q.size()]
 
 
 def shared(tf):
@@ -151,7 +151,7 @@ QUEUES = [
             *shuffled(tf, 3, least=6))),
     steps("at random by two seeds", lambda tf: (lambda _, made: [made[1], made[0].dequeue_many(12)])(
         tf.set_random_seed(9), shuffled(tf, 2))),
-]  # fmt: skip
+]
 
 
 def names(tf):
@@ -164,7 +164,7 @@ def names(tf):
         tf.RandomShuffleQueue(3, 1, tf.int32).queue_ref.op,
         tf.PaddingFIFOQueue(3, tf.int32, [[None]]).queue_ref.op,
         tf.PriorityQueue(3, tf.int32, [[]]).queue_ref.op,
-    ]  # fmt: skip
+    ]
     return [q.name] + [op.name for op in made]
 
 
@@ -202,7 +202,7 @@ STATIC = [
     shape("shuffle_batch", lambda tf: tf.train.shuffle_batch([tf.zeros([2, 3])], 5, 20, 10)),
     shape("batch_join", lambda tf: tf.train.batch_join([[tf.zeros([2]), 1], [tf.ones([2]), 2]], 5)),
     shape("maybe_batch", lambda tf: tf.train.maybe_batch([tf.zeros([2])], tf.constant(True), 5)),
-]  # fmt: skip
+]
 
 ERRORS = [
     error("too few shapes", lambda tf: queue(tf, dtypes=[tf.int32, tf.int32], shapes=[[2]])),
@@ -220,7 +220,7 @@ ERRORS = [
     error("epochs without local variables", lambda tf: tf.train.limit_epochs(tf.constant(1.0), 2)),
     error("read_file of nothing", lambda tf: tf.read_file("/nowhere/at/all")),
     error("queue runners without a session", lambda tf: tf.train.start_queue_runners()),
-]  # fmt: skip
+]
 
 FOLDER = os.path.join(tempfile.gettempdir(), "golden input files %d" % os.getpid())
 atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
@@ -297,7 +297,7 @@ READERS = [
             [lambda tf: records(tf, "whole", b"r1", b"record 2")], 3),
     reading("TFRecordReader of a damaged file", lambda tf: tf.TFRecordReader(),
             [lambda tf: records(tf, "cut", b"r1", b"record 2", cut=3)], 2),
-]  # fmt: skip
+]
 
 PIPELINES = [
     pipeline("strings in order",
@@ -333,7 +333,7 @@ PIPELINES = [
     pipeline("lines in batches", lambda tf: tf.train.batch(
         [tf.TextLineReader().read(tf.train.string_input_producer(
             [path("words"), path("more")], num_epochs=1, shuffle=False))[1]], 2), 4),
-]  # fmt: skip
+]
 
 
 def tables(tf, *lookups):
@@ -391,6 +391,6 @@ LOOKUPS = [
     shape("size of a table", lambda tf: table(tf).size()),
     answer("names of tables", lambda tf: [
         table(tf).lookup(words(tf, "a")).name, table(tf).size().name, tf.tables_initializer().name]),
-]  # fmt: skip
+]
 
 CASES = [QUEUES, STATIC, ERRORS, READERS, PIPELINES, LOOKUPS]

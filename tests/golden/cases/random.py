@@ -116,4 +116,4 @@ CASES = [
          by_graph_seed(lambda tf: tf.layers.conv2d(tf.ones([1, 4, 4, 2]), 3, 3, padding="same"))),
     runs("initialized_value",
          by_graph_seed(lambda tf: tf.Variable(tf.Variable(tf.random_uniform([3])).initialized_value() * 2))),
-]  # fmt: skip
+]

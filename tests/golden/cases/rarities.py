@@ -141,4 +141,4 @@ CASES = [
             ("as many sizes as parts", lambda tf: tf.split(tf.ones([10]), tf.constant([2, 2, 6]), num=4)),
         )
     ],
-]  # fmt: skip
+]

@@ -278,7 +278,7 @@ def result_of_assignment(tf):
 IDIOMS = [
     swapped, taken_back, start_of_loop, condition_of_loop, centre_loss, codebook, batch_norm, step_length,
     result_of_assignment,
-]  # fmt: skip
+]
 
 SLOW = ("Python in a loop",)  # rounds that are runs of their own: fewer of these
 

@@ -285,14 +285,14 @@ def buckets(tf, x):
         lambda before, after: legacy_seq2seq.embedding_rnn_seq2seq(
             before, after, tf.nn.rnn_cell.GRUCell(3), 4, 4, 2
         ),
-    )  # fmt: skip
+    )
 
 
 def many(tf, x):
     outputs, states = contrib(tf).legacy_seq2seq.one2many_rnn_seq2seq(
         symbols(tf), {"a": symbols(tf, steps=2)}, tf.nn.rnn_cell.GRUCell(3), {"a": tf.nn.rnn_cell.GRUCell(3)},
         4, {"a": 5}, 2,
-    )  # fmt: skip
+    )
     return outputs["a"], states["a"]
 
 
@@ -300,7 +300,7 @@ def attention(tf, x):
     return contrib(tf).legacy_seq2seq.attention_decoder(
         tf.unstack(x[:, :2], axis=1), tf.ones([3, 3]), x, tf.nn.rnn_cell.GRUCell(3), output_size=4,
         num_heads=2, initial_state_attention=True,
-    )  # fmt: skip
+    )
 
 
 def placeholder_shapes(tf):
@@ -396,4 +396,4 @@ CASES = [
     error("GRUBlockCell without a size", lambda tf: contrib(tf).rnn.GRUBlockCell()),
     error("model_with_buckets of short lists", lambda tf: contrib(tf).legacy_seq2seq.model_with_buckets(
         [], [], [], [], [(1, 2)], None)),
-]  # fmt: skip
+]

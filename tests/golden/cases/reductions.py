@@ -129,4 +129,4 @@ CASES = [
           given([-1.0, 0.0, 1.5, 2.0, 5.0, 15.0]), dtypes=FLOAT32),
     value("confusion_matrix", lambda tf, a, b: tf.confusion_matrix(a, b, 4), given([0, 1, 2, 2], "int32"),
           given([0, 2, 2, 1], "int32")),
-]  # fmt: skip
+]

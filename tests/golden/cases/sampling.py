@@ -37,7 +37,7 @@ def sampled(loss, num_true=1, tables=1, **options):
         return getattr(tf.nn, loss)(
             weights, biases, labels, inputs, 5, CLASSES, num_true,
             sampled_values=(drawn, true_expected, expected), **options,
-        )  # fmt: skip
+        )
 
     return build
 
@@ -78,4 +78,4 @@ CASES = [
     error("true classes that are no matrix",
           lambda tf: tf.nn.uniform_candidate_sampler([1, 2], 1, 3, True, 9)[0]),
     error("more than there are", lambda tf: tf.nn.uniform_candidate_sampler([[1]], 1, 10, True, 9)[0]),
-]  # fmt: skip
+]

@@ -139,4 +139,4 @@ CASES = [
     error("cross entropy of integers", lambda tf: cross_entropy("_v2", "int32")(tf, [[1, 2, 3], [4, 5, 6]])),
     [answer("shape that is fed: %s" % name, drawn_shapes(draw)) for name, draw in DRAWS.items()],
     answer("sizes that are fed: conv2d_backprop_input", gradient_of_input),
-]  # fmt: skip
+]

@@ -28,4 +28,4 @@ CASES = [
     value("arg_max as int32", lambda tf, x: tf.arg_max(x, 0, tf.int32), ints(3, 4)),
     [value(name, scattered(name), real(3, 4), real(2))
      for name in ("tensor_scatter_nd_update", "tensor_scatter_nd_add", "tensor_scatter_nd_sub")],
-]  # fmt: skip
+]

@@ -133,4 +133,4 @@ CASES = [
     shape("variables",
           lambda tf: [tf.get_variable("w", [2, 3]), tf.Variable([1.0]), tf.Variable(tf.zeros([2, 1]))]),
     shape("set_shape", set_shape),
-]  # fmt: skip
+]

@@ -218,4 +218,4 @@ CASES = [
     value("image by channels", lambda tf, x: tf.stack([x[..., c] for c in (2, 1, 0)], -1), distinct(2, 2, 3)),
     value("embedding then mean", lambda tf, x: tf.reduce_mean(tf.gather(x, [[0, 1], [2, 2]]), axis=1),
           real(3, 2)),
-]  # fmt: skip
+]

@@ -51,7 +51,7 @@ def unknown_sizes(tf):
         tf.signal.frame(x, 4, 2), tf.signal.frame(tf.zeros([3, 10]), 4, 3), tf.signal.stft(x, 30, 10),
         tf.signal.overlap_and_add(x, 3), tf.signal.rfft(x), tf.signal.irfft(z), tf.signal.fft(z),
         tf.signal.rfft(x, [6]), tf.signal.irfft2d(z), tf.signal.dct(x),
-    ]  # fmt: skip
+    ]
 
 
 ONE, TWO, THREE = (2, 6), (2, 3, 4), (2, 3, 2, 4)
@@ -119,4 +119,4 @@ CASES = [
         ("window of integers", lambda tf: tf.signal.hann_window(4, dtype=tf.int32)),
         ("overlap by a fraction", lambda tf: tf.signal.overlap_and_add(tf.zeros([3, 4]), 1.5)),
     )],
-]  # fmt: skip
+]

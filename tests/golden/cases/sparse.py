@@ -82,14 +82,14 @@ def shapes(tf):
         tf.sparse_tensor_dense_matmul(x, tf.zeros([5, 2])),
         tf.sparse_tensor_to_dense(matrix(tf, tf.zeros([5]))),
         x.values, x.indices, tf.sparse_placeholder(tf.int32).indices, tf.sparse_placeholder(tf.int32).values,
-    ]  # fmt: skip
+    ]
 
 
 def names(tf):
     named, other = tf.sparse_placeholder(tf.float32, [None, 5], name="x"), tf.sparse_placeholder(tf.float32)
     return [x.op.name for x in (named.values, named.indices, named.dense_shape)] + [
         other.values.dtype.name, other.dense_shape.dtype.name, str(named.get_shape().ndims),
-    ]  # fmt: skip
+    ]
 
 
 AXES = (None, 0, 1, [0, 1], -1)
@@ -190,4 +190,4 @@ CASES = [
         ("indices that are a vector", lambda tf: tf.SparseTensor([1, 2], [1.0, 2.0], [5])),
         ("more values than indices", lambda tf: tf.SparseTensor([[1], [2]], [1.0, 2.0, 3.0], [5])),
     )],
-]  # fmt: skip
+]

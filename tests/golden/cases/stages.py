@@ -179,4 +179,4 @@ CASES = [
         [[0, 2, 4], [1, 3, 5]], [a, b]))),
     texts("placeholder_with_default", known(lambda tf: tf.placeholder_with_default("text", []))),
     texts("a variable of strings", known(variable)),
-]  # fmt: skip
+]

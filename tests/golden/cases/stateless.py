@@ -27,4 +27,4 @@ CASES = [
         ("three seeds", lambda tf: tf.random.stateless_uniform([2], [1, 2, 3])),
         ("integers without a bound", lambda tf: tf.random.stateless_uniform([2], [1, 2], dtype=tf.int32)),
     )],
-]  # fmt: skip
+]

@@ -177,7 +177,7 @@ def patterns():
         ("(?P<first>\\w)(\\w)", "\\2\\1"), ("a(?i)B|C", "x"), ("\\Qa1_\\E", "x"), ("[]a]", "x"), (".", "x"),
         ("(?s).+", "x"), ("a{2}", "x"), ("l+?", "x"), ("(x)?l", "[\\1]"), ("\\x61", "x"), ("\\s", "_"),
         ("", "-"), ("\\bl", "x"), ("\\z", "!"), ("a{,2}", "x"),
-    ]:  # fmt: skip
+    ]:
         name = "regex_replace %r %r" % (pattern, rewrite)
         yield gives(name, lambda tf, p=pattern, r=rewrite: tf.strings.regex_replace(texts, p, r))
         yield gives(

@@ -112,7 +112,7 @@ def values():
     yield gives("audio without channels", lambda tf: [tf.summary.audio("x", SOUNDS[..., 0], 100, 3)])
     yield gives("text matrix", lambda tf: [tf.summary.text("x", tf.constant([["a", "b"], ["c", "d"]]))])
     yield gives("described", lambda tf: [tf.summary.tensor_summary(
-        "x", [1.5], summary_description="what it is", display_name="shown")])  # fmt: skip
+        "x", [1.5], summary_description="what it is", display_name="shown")])
     yield gives("renamed", lambda tf: [tf.summary.scalar("/a b:0", 1.0)])
 
 
