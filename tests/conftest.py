@@ -19,7 +19,7 @@ from _pytest.runner import runtestprotocol
 
 from staticgraph.compiler.graph.graph import reset_default_graph
 from staticgraph.runtime.cpu import disk_cache as remembered
-from tests import bounds, fast, plain_code
+from tests import bounds, fast
 
 # The same examples every time and no deadline: a test fails because of the code, not of the machine.
 hypothesis.settings.register_profile("reproducible", derandomize=True, deadline=None)
@@ -32,7 +32,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="accept what is printed now as golden text")
-    parser.addoption("--best-code", action="store_true", help="no plain code: see tests/plain_code.py")
 
 
 @pytest.hookimpl(tryfirst=True)  # the choice of `-m` comes after it
@@ -124,12 +123,6 @@ def _nothing_remembered() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(remembered, "key_of", lambda step, settings: None)
         yield
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _kind_of_code(request: pytest.FixtureRequest) -> None:
-    if not request.config.getoption("--best-code"):
-        plain_code.choose(request.path)
 
 
 @pytest.fixture(autouse=True)
