@@ -1,6 +1,7 @@
 """Messages as records: fields, presence, lists and maps."""
 
 import copy
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -20,9 +21,10 @@ from staticgraph.formats.tf.messages import (
     RunOptions,
     Summary,
     UnknownFieldError,
+    wire,
 )
 from staticgraph.formats.tf.messages.fields import TYPES, Field
-from staticgraph.formats.tf.messages.message import Message
+from staticgraph.formats.tf.messages.message import Message, unchecked
 
 
 def test_every_type_of_every_schema_exists():
@@ -304,3 +306,89 @@ def test_arrays_beyond_the_range():
 )
 def test_whole_numbers_of_all_kinds(values):
     assert list(map(type, (made := Int64List(value=values)).value)) == [int, int] and made.value[0] == 1
+
+
+class TestEncoded:
+    """Messages that are bytes until a field is read: those that writers of graphs make, and copies."""
+
+    @staticmethod
+    def made() -> NodeDef:
+        return unchecked(
+            NodeDef, name="x", input=["a", "^b"], attr={"T": AttrValue(i=3), "A": AttrValue(b=True)}
+        )
+
+    def test_the_bytes_are_those_of_the_message(self):
+        plain = NodeDef(name="x", input=["a", "^b"], attr={"T": AttrValue(i=3), "A": AttrValue(b=True)})
+        assert self.made().SerializeToString() == plain.SerializeToString() and self.made() == plain
+        assert str(self.made()) == str(plain) and self.made().attr["T"].i == 3
+
+    def test_a_change_is_written_though_it_came_late(self):
+        node = self.made()
+        value = node.attr["T"]
+        assert value.WhichOneof("value") == "i"
+        value.s = b"new"
+        node.input.append("c")
+        again = NodeDef.FromString(node.SerializeToString())
+        assert again.attr["T"].s == b"new" and list(again.input) == ["a", "^b", "c"]
+
+    def test_copies_share_nothing(self):
+        node = self.made()
+        graph = GraphDef(node=[node])
+        graph.node[0].name = "changed"
+        assert node.name == "x" and graph.node[0].name == "changed"
+        node.CopyFrom(graph.node[0])
+        node.device = "/cpu:0"
+        assert (node.name, graph.node[0].device) == ("changed", "")
+
+    def test_fields_can_be_cleared_and_unknown_ones_discarded(self):
+        node = self.made()
+        node.ClearField("attr")
+        assert node == NodeDef(name="x", input=["a", "^b"])
+        late = NodeDef._encoded_as(node.SerializeToString() + b"\xf8\x7f\x01")
+        late.DiscardUnknownFields()
+        assert late == node and late.SerializeToString() == node.SerializeToString()
+        other = self.made()
+        other.Clear()
+        assert other == NodeDef() and other.SerializeToString() == b""
+
+    def test_threads_read_the_whole_of_it(self):
+        nodes = [self.made() for _ in range(500)]
+        with ThreadPoolExecutor(4) as pool:
+            seen = list(pool.map(lambda at: (nodes[at // 4].name, len(nodes[at // 4].attr)), range(2000)))
+        assert set(seen) == {("x", 2)}
+
+    def test_entries_of_maps_that_were_read_before(self):
+        node = NodeDef.FromString(self.made().SerializeToString())
+        for _ in range(3):
+            again = NodeDef.FromString(node.SerializeToString())
+            assert again == node
+            again.attr["T"].i = 4
+            assert again.attr["T"].i == 4 and again.SerializeToString() != node.SerializeToString()
+
+    def test_what_is_read_again_is_written_in_order(self):
+        entry = b"\x0a\x01T\x12" + wire.encode_bytes(b"\x30\x01\x18\x07")  # of its group, the last one counts
+        for _ in range(3):
+            read = NodeDef.FromString(b"\x2a" + wire.encode_bytes(entry))
+            assert read.SerializeToString() == NodeDef(attr={"T": AttrValue(i=7)}).SerializeToString()
+
+    @pytest.mark.parametrize("depth, deep", [(20, False), (60, True)])
+    def test_depth_is_bounded_though_it_was_read_before(self, depth: int, deep: bool):
+        data = b""
+        for _ in range(depth):
+            value = b"\x52" + wire.encode_bytes(
+                b"\x12" + wire.encode_bytes(b"\x12" + wire.encode_bytes(data))
+            )
+            data = value if len(data) else b"\x18\x01"
+        for _ in range(3):
+            if deep:
+                with pytest.raises(messages.DecodeError, match="deep"):
+                    AttrValue.FromString(data)
+            else:
+                AttrValue.FromString(data)
+
+
+def test_the_cache_of_entries_is_bounded():
+    for start in range(0, 10_000, 1000):
+        entries = {f"k{at}": AttrValue(i=at) for at in range(start, start + 1000)}
+        NodeDef.FromString(NodeDef(attr=entries).SerializeToString())
+    assert len(NodeDef._fields["attr"]._seen) <= 4097

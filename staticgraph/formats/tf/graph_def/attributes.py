@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from staticgraph.compiler.graph.function import Literal
@@ -17,8 +18,26 @@ FIELDS = {
 }  # fmt: skip
 
 
+_LARGE = 64  # bytes of a value that is not cached
+# Kinds whose values cannot be hashed, or are equal and yet differ, as 0.0 and -0.0 do.
+_NOT_CACHED = ("float", "list(float)", "func", "list(func)", "list(tensor)")
+
+
 def attr_value(kind: str, value: Any) -> AttrValue:
     """The message of a value; an unknown shape and an empty list are None."""
+    is_large = kind == "tensor" and not (isinstance(value, Literal) and len(value.data) < _LARGE)
+    if is_large or kind in _NOT_CACHED:
+        return _attr_value(kind, value)
+    return AttrValue._encoded_as(_encoded(kind, tuple(value or ()) if kind.startswith("list(") else value))
+
+
+@lru_cache(1 << 14)
+def _encoded(kind: str, value: Any) -> bytes:
+    """The bytes of a value, made once: nodes have the same few over and over."""
+    return _attr_value(kind, value).SerializeToString()
+
+
+def _attr_value(kind: str, value: Any) -> AttrValue:
     if kind.startswith("list("):
         made = AttrValue(list={})
         inner = kind[5:-1]
@@ -49,6 +68,19 @@ def plain_value(kind: str, message: AttrValue) -> Any:
 
     ValueError or TypeError, in one sentence, where it is of another kind.
     """
+    encoded = message._encoded
+    if encoded is not None and len(encoded) < _LARGE and kind not in ("func", "list(func)"):
+        return _decoded(kind, encoded)
+    return _plain_value(kind, message)
+
+
+@lru_cache(1 << 12)
+def _decoded(kind: str, data: bytes) -> Any:
+    """The value of bytes, read once: nodes have the same few over and over."""
+    return _plain_value(kind, AttrValue.FromString(data))
+
+
+def _plain_value(kind: str, message: AttrValue) -> Any:
     is_list = kind.startswith("list(")
     element = kind[5:-1] if is_list else kind
     told = message.WhichOneof("value")
@@ -85,4 +117,4 @@ def shape_of_proto(proto: Any) -> tuple[int | None, ...] | None:
 
 def same(kind: str, first: Any, second: Any) -> bool:
     """Return True if two values of an attribute are equal in a message, which stores floats as float32."""
-    return attr_value(kind, first) == attr_value(kind, second)
+    return attr_value(kind, first).SerializeToString() == attr_value(kind, second).SerializeToString()

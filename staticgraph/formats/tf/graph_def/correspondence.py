@@ -11,7 +11,7 @@ from functools import cache
 from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef, Param, Role
 from staticgraph.compiler.graph.opdef import REQUIRED as NEEDED
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.formats.tf.graph_def.signatures import Argument, Attribute, Signature, signature
+from staticgraph.formats.tf.graph_def.signatures import REQUIRED, Argument, Attribute, Signature, signature
 
 __all__ = ["GRADIENT", "OWN", "Pairs", "by_type", "pairs"]
 
@@ -52,6 +52,7 @@ class Pairs:
     inputs: tuple[tuple[Argument, Param], ...]  # in TensorFlow's order
     attrs: tuple[tuple[Attribute, Param], ...]
     ours_alone: tuple[Param, ...]  # attributes that TensorFlow's has not
+    required: frozenset[str]  # attributes of TensorFlow's that have no default
 
     @property
     def theirs_alone(self) -> list[Attribute]:
@@ -85,7 +86,8 @@ def pairs(op: OpDef, type: str = "") -> Pairs | None:
         if param.role is Role.ATTR:
             name = param.name if param.name in theirs.attrs else renamed.get(param.name, "")
             attrs.append((theirs.attrs[name], param)) if name in theirs.attrs else alone.append(param)
-    return Pairs(op, theirs, inputs, tuple(attrs), tuple(alone))
+    required = frozenset(a.name for a in theirs.attrs.values() if a.default is REQUIRED)
+    return Pairs(op, theirs, inputs, tuple(attrs), tuple(alone), required)
 
 
 def _paired(

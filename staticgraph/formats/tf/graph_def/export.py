@@ -7,6 +7,7 @@ What it has no type for becomes several nodes (`exceptions`), or one of a type o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,19 +16,21 @@ from staticgraph.compiler.capture.regions import regions_of
 from staticgraph.compiler.graph.dtypes import DType, int32
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.opdef import Param, Role
+from staticgraph.compiler.graph.opdef import OpDef, Param, Role
 from staticgraph.compiler.graph.shapes import Shape
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.compiler.support.cached_property import cached_property
 from staticgraph.compiler.support.extensions import extension
+from staticgraph.compiler.support.gc_pause import collector_paused
 from staticgraph.compiler.support.lazy_names import LazyTable
 from staticgraph.formats.tf.graph_def.arrays import Arrays, Made
 from staticgraph.formats.tf.graph_def.attributes import attr_value
 from staticgraph.formats.tf.graph_def.correspondence import GRADIENT, OWN, Pairs, pairs
 from staticgraph.formats.tf.graph_def.index import EXCEPTIONS_OF
-from staticgraph.formats.tf.graph_def.signatures import REQUIRED, Argument, signature
+from staticgraph.formats.tf.graph_def.signatures import Argument, signature
 from staticgraph.formats.tf.graph_def.write.control_flow import ControlFlow
 from staticgraph.formats.tf.messages.graph import AttrValue, GraphDef, NodeDef
+from staticgraph.formats.tf.messages.message import unchecked
 from staticgraph.runtime.files.regions import RegionWriter
 
 if TYPE_CHECKING:
@@ -66,8 +69,9 @@ def as_graph_def(graph: Graph, from_version: int | None = None, add_shapes: bool
     ('scope/mul', 'Mul', ['scope/x', 'scope/mul/y'])
     """
     writer = Writer(graph, add_shapes)
-    for op in graph.recorded[from_version or 0 :]:
-        writer.write(op)
+    with collector_paused():
+        for op in graph.recorded[from_version or 0 :]:
+            writer.write(op)
     made = GraphDef(versions={"producer": _PRODUCER})
     made.node.read(writer.nodes)
     return made
@@ -198,15 +202,11 @@ class Writer:
         self, type: str, name: str, inputs: Sequence[str], attrs: Mapping[str, AttrValue], op: Operation
     ) -> None:
         """Add a node with just these attributes."""
-        node = NodeDef(name=name, op=type, device=op.device)
-        node.input.extend(inputs)
-        node.input.extend(self._controls(op, name, bool(inputs)))
-        for key, value in attrs.items():
-            node.attr[key].CopyFrom(value)
+        inputs, attrs = [*inputs, *self._controls(op, name, bool(inputs))], dict(attrs)
         if op.gradient is not None and name == op.name:
-            node.attr[GRADIENT].CopyFrom(attr_value("string", op.gradient))
+            attrs[GRADIENT] = attr_value("string", op.gradient)
         if op.region is not None and not self._control_flow.can_be_written:
-            node.attr["_region"].i = self._regions.number(op.region)
+            attrs["_region"] = attr_value("int", self._regions.number(op.region))
         if self._add_shapes and name == op.name:
             shapes = [self._shape(output) for output in op.outputs]
             if type == "TensorArrayV3":
@@ -214,8 +214,8 @@ class Writer:
             told = signature(type)
             if told is not None and not any(output.is_list for output in told.outputs):
                 shapes += [None] * (len(told.outputs) - len(shapes))  # outputs that are none of ours
-            node.attr["_output_shapes"].CopyFrom(attr_value("list(shape)", shapes))
-        self.nodes.append(node)
+            attrs["_output_shapes"] = attr_value("list(shape)", shapes)
+        self.nodes.append(unchecked(NodeDef, name=name, op=type, input=inputs, device=op.device, attr=attrs))
 
     def _shape(self, tensor: Tensor) -> Shape | None:
         """The shape that a tensor has in TensorFlow: the state of an array is a number."""
@@ -259,11 +259,8 @@ def node_def(
     type: str, name: str, inputs: Iterable[str], attrs: Mapping[str, Any], device: str = ""
 ) -> NodeDef:
     """A node of TensorFlow's type with all its attributes."""
-    node = NodeDef(name=name, op=type, device=device)
-    node.input.extend(inputs)
-    for key, value in full_attrs(type, attrs).items():
-        node.attr[key].CopyFrom(value)
-    return node
+    attr = full_attrs(type, attrs)
+    return unchecked(NodeDef, name=name, op=type, input=list(inputs), device=device, attr=attr)
 
 
 def _regular(writer: Writer, op: Operation) -> bool:
@@ -284,7 +281,7 @@ def _regular(writer: Writer, op: Operation) -> bool:
         dtype = None if argument.type_list else bound.get(argument.type_attr, argument.dtype)
         name = f"{op.name}/{argument.name}"
         ports += [writer.cast(writer.port(t, op), t.dtype, dtype or t.dtype, name, op) for t in given]
-    if any(a.name not in bound and a.default is REQUIRED for a in together.signature.attrs.values()):
+    if not bound.keys() >= together.required:
         return False
     writer.node(op.type, op.name, ports, bound, op)
     return True
@@ -307,14 +304,19 @@ def given_tensors(op: Operation, param: Param) -> list[Tensor] | None:
     """The tensors of a parameter; None for an operand that was left out."""
     if param.role is Role.OPERAND:
         return [op.operands[param.name]] if param.name in op.operands else None
-    params = [p for p in op.definition.params if p.role in (Role.TENSOR, Role.TENSORS)]
-    at = params.index(param)
-    if param.role is Role.TENSOR and not any(p.role is Role.TENSORS for p in params[:at]):
-        return [op.tensors[at]]
-    after = len(params) - at - 1
-    if param.role is Role.TENSOR:
-        return [op.tensors[len(op.tensors) - after - 1]]
-    return list(op.tensors[at : len(op.tensors) - after])
+    return list(op.tensors[_places(op.definition)[param.name]])
+
+
+@cache
+def _places(op: OpDef) -> dict[str, slice]:
+    """Which of an operation's tensors each parameter has. Those after a list are counted from the end."""
+    params = [p for p in op.params if p.role in (Role.TENSOR, Role.TENSORS)]
+    listed = next((at for at, p in enumerate(params) if p.role is Role.TENSORS), len(params))
+    ends = [at + 1 if at < listed else at + 1 - len(params) or None for at in range(len(params))]
+    return {
+        p.name: slice(at if at <= listed else at - len(params), end)
+        for at, (p, end) in enumerate(zip(params, ends, strict=True))
+    }
 
 
 def _bind(bound: dict[str, Any], argument: Argument, dtypes: Sequence[DType]) -> DType | None:

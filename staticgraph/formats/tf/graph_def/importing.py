@@ -16,6 +16,7 @@ from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.recording import as_tensor
 from staticgraph.compiler.graph.scopes.names import check_op_name
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
+from staticgraph.compiler.support.gc_pause import collector_paused
 from staticgraph.control_flow.tensor_array import TensorArray
 from staticgraph.formats.tf.graph_def.attributes import plain_value
 from staticgraph.formats.tf.graph_def.correspondence import GRADIENT, OWN, by_type
@@ -96,7 +97,7 @@ def import_graph_def(
             raise misuse(TypeError, "graph_def must be a GraphDef proto.", hint)
     graph = get_default_graph()
     try:
-        with graph.as_default():
+        with graph.as_default(), collector_paused():
             prefix = _prefix(graph, name)
             return _Import(graph, graph_def, input_map or {}, prefix).run(return_elements)
     except (GraphDefError, InvalidFileError) as error:

@@ -13,6 +13,7 @@ import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DType, string
 from staticgraph.compiler.graph.function import Literal
+from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.formats.tf.graph_def.export import node_def
 from staticgraph.formats.tf.graph_def.nodes import GraphDefError
@@ -24,9 +25,11 @@ from staticgraph.formats.tf.messages.types import data_type
 __all__ = ["add_saver_nodes", "saved_names"]
 
 
-def add_saver_nodes(graph_def: GraphDef, variables: Mapping[str, Operation], saver_def: SaverDef) -> None:
-    """Add the nodes that save `variables` under their keys, and name them in `saver_def`."""
-    names = {node.name.partition("/")[0] for node in graph_def.node}
+def add_saver_nodes(
+    graph: Graph, graph_def: GraphDef, variables: Mapping[str, Operation], saver_def: SaverDef
+) -> None:
+    """Add the nodes that save `variables` of `graph` under their keys, and name them in `saver_def`."""
+    names = {op.name.partition("/")[0] for op in graph.get_operations()}
     scope = next(name for name in _numbered("save") if name not in names)
     nodes = _Nodes(graph_def, scope)
     keys = sorted(variables)

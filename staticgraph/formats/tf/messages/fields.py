@@ -11,19 +11,23 @@ A schema is text in the language of protocol buffers:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from staticgraph.compiler.support.lazy_names import LazyTable
 from staticgraph.formats.tf.messages import wire
 from staticgraph.formats.tf.messages.containers import Map, MessageMap, Repeated, RepeatedMessages
 from staticgraph.formats.tf.messages.index import SCHEMAS
-from staticgraph.formats.tf.messages.scalars import SCALARS, Enum, Scalar
+from staticgraph.formats.tf.messages.scalars import SCALARS, Enum
 
 TYPES: LazyTable[Any] = LazyTable()  # messages and enums by name, nested ones as `Summary.Value`
 TYPES.found_in("staticgraph.formats.tf.messages", SCHEMAS)
 TYPES.found_in("staticgraph.formats.tf.messages", {"types": "DataType"})
 
+Reader = Callable[[Any, bytes, int, int, int], int]  # of a field: message, data, at, end, depth -> its end
+
+_SHORT = 64  # bytes of entries of maps that are cached
+_MOST_SEEN = 4096  # entries in the cache of a map
 _TYPE = r"(?:enum )?[\w.]+"
 _LINE = re.compile(rf"(repeated )?(?:map<(\w+), ({_TYPE})>|({_TYPE})) (\w+) = (\d+)(?: in (\w+))?")
 
@@ -37,24 +41,28 @@ def _named(name: str) -> Any:
 class Field:
     """One field. Its name, number and `oneof` group, and the type of its value."""
 
-    __slots__ = ("name", "number", "oneof", "type_name", "_type")
+    __slots__ = ("name", "number", "oneof", "type_name", "tag", "type")
     repeated = False
+    type: Any  # the `Scalar`, or the class of the message
 
     def __init__(self, type_name: str, name: str, number: int, oneof: str = "") -> None:
         self.type_name = type_name
         self.name = name
         self.number = number
         self.oneof = oneof
-        self._type: Any = None
+        self.tag = wire.encode_tag(number, self._wire)  # before the value
+
+    def __getattr__(self, name: str) -> Any:
+        """Find the type, when it is first asked for: types refer to each other."""
+        if name != "type":
+            raise AttributeError(name)
+        kind = self.type_name
+        self.type = self.enum.scalar if self.enum is not None else SCALARS.get(kind) or _named(kind)
+        return self.type
 
     @property
-    def type(self) -> Any:
-        """The `Scalar`, or the class of the message. Known by name first: types refer to each other."""
-        if self._type is None:
-            kind = self.type_name
-            self._type = _named(kind[5:]).scalar if kind.startswith("enum ") else SCALARS.get(kind)
-            self._type = self._type or _named(kind)
-        return self._type
+    def _wire(self) -> int:
+        return wire.BYTES
 
     @property
     def enum(self) -> Enum | None:
@@ -87,13 +95,22 @@ class Field:
         """Take a value given to the constructor, or that of the same field of another message."""
         raise NotImplementedError
 
-    def encode(self, message: Any) -> bytes:
-        """Tag and value, of a field that is set."""
+    def encode(self, value: Any) -> bytes:
+        """Tag and value. A list or a map has a tag for each element, unless it is of numbers."""
         raise NotImplementedError
 
-    def read(self, message: Any, kind: int, data: bytes, at: int, end: int, depth: int) -> int | None:
-        """Take the value at `at`; where it ends, or None where its wire type is not this field's."""
+    def readers(self) -> dict[int, Reader]:
+        """Functions that read the field, by the number before its value."""
+        return {self.number << 3 | self._wire: self.read}
+
+    def read(self, message: Any, data: bytes, at: int, end: int, depth: int) -> int:
+        """Take the value at `at`; where it ends. The message is one that counts already."""
         raise NotImplementedError
+
+
+def _wire_of(type_name: str) -> int:
+    """The wire type of a number, a string or an enum."""
+    return SCALARS[type_name].wire if type_name in SCALARS else wire.VARINT
 
 
 class ScalarField(Field):
@@ -101,8 +118,16 @@ class ScalarField(Field):
 
     __slots__ = ()
 
+    @property
+    def _wire(self) -> int:
+        return _wire_of(self.type_name)
+
     def __set__(self, message: Any, value: Any) -> None:
         self._keep(message, self.type.check(value))
+        message._changed(self)
+
+    def __get__(self, message: Any, cls: Any = None) -> Any:
+        return self if message is None else message._values.get(self.name, self.type.default)
 
     def value(self, message: Any) -> Any:
         return message._values.get(self.name, self.type.default)
@@ -112,19 +137,17 @@ class ScalarField(Field):
 
     fill = __set__
 
-    def encode(self, message: Any) -> bytes:
-        kind: Scalar = self.type
-        return wire.encode_tag(self.number, kind.wire) + kind.encode(message._values[self.name])
+    def encode(self, value: Any) -> bytes:
+        return self.tag + self.type.encode(value)
 
-    def read(self, message: Any, kind: int, data: bytes, at: int, end: int, depth: int) -> int | None:
-        if kind != self.type.wire:
-            return None
+    def read(self, message: Any, data: bytes, at: int, end: int, depth: int) -> int:
         value, at = self.type.read(data, at, end)
         self._keep(message, value)
+        if self.oneof:
+            message._changed(self)
         return at
 
     def _keep(self, message: Any, value: Any) -> None:
-        message._changed(self)
         if self.oneof or not self.type.is_default(value):
             message._values[self.name] = value
         else:
@@ -149,17 +172,14 @@ class MessageField(Field):
         inner.SetInParent()
         inner.MergeFrom(self.type(**value) if isinstance(value, dict) else value)
 
-    def encode(self, message: Any) -> bytes:
-        data = message._values[self.name].SerializeToString()
-        return wire.encode_tag(self.number, wire.BYTES) + wire.encode_bytes(data)
+    def encode(self, value: Any) -> bytes:
+        return self.tag + wire.encode_bytes(value.SerializeToString())
 
-    def read(self, message: Any, kind: int, data: bytes, at: int, end: int, depth: int) -> int | None:
-        if kind != wire.BYTES:
-            return None
-        start, stop = wire.read_length(data, at, end)
+    def read(self, message: Any, data: bytes, at: int, end: int, depth: int) -> int:
+        at, stop = wire.read_length(data, at, end)
         inner = self.value(message)
         inner.SetInParent()
-        inner._read(data, start, stop, depth + 1)
+        inner._read(data, at, stop, depth + 1)
         return stop
 
 
@@ -176,23 +196,25 @@ class RepeatedField(Field):
     def fill(self, message: Any, value: Any) -> None:
         self.value(message).extend(value)
 
-    def encode(self, message: Any) -> bytes:
-        kind: Scalar = self.type
-        values = message._values[self.name]
+    def encode(self, value: Any) -> bytes:
+        kind = self.type
         if kind.wire == wire.BYTES:
-            tag = wire.encode_tag(self.number, wire.BYTES)
-            return b"".join(tag + kind.encode(value) for value in values)
-        return wire.encode_tag(self.number, wire.BYTES) + wire.encode_bytes(kind.encode_packed(values))
+            return b"".join([self.tag + kind.encode(each) for each in value])
+        return self.tag + wire.encode_bytes(kind.encode_packed(value))
 
-    def read(self, message: Any, kind: int, data: bytes, at: int, end: int, depth: int) -> int | None:
-        if kind == self.type.wire:
-            value, at = self.type.read(data, at, end)
-            self.value(message).read([value])
-            return at
-        if kind != wire.BYTES:
-            return None
-        start, stop = wire.read_length(data, at, end)
-        self.value(message).read(self.type.read_packed(data, start, stop))
+    def readers(self) -> dict[int, Reader]:
+        found: dict[int, Reader] = {self.number << 3 | wire.BYTES: self._read_packed}
+        found[self.number << 3 | _wire_of(self.type_name)] = self.read
+        return found
+
+    def read(self, message: Any, data: bytes, at: int, end: int, depth: int) -> int:
+        value, at = self.type.read(data, at, end)
+        list.append(self.value(message), value)
+        return at
+
+    def _read_packed(self, message: Any, data: bytes, at: int, end: int, depth: int) -> int:
+        at, stop = wire.read_length(data, at, end)
+        list.extend(self.value(message), self.type.read_packed(data, at, stop))
         return stop
 
 
@@ -209,23 +231,21 @@ class RepeatedMessageField(Field):
     def fill(self, message: Any, value: Any) -> None:
         self.value(message).extend(value)
 
-    def encode(self, message: Any) -> bytes:
-        tag = wire.encode_tag(self.number, wire.BYTES)
-        inner = message._values[self.name]
-        return b"".join(tag + wire.encode_bytes(one.SerializeToString()) for one in inner)
+    def encode(self, value: Any) -> bytes:
+        return b"".join([self.tag + wire.encode_bytes(each.SerializeToString()) for each in value])
 
-    def read(self, message: Any, kind: int, data: bytes, at: int, end: int, depth: int) -> int | None:
-        if kind != wire.BYTES:
-            return None
-        start, stop = wire.read_length(data, at, end)
-        self.value(message).add()._read(data, start, stop, depth + 1)
+    def read(self, message: Any, data: bytes, at: int, end: int, depth: int) -> int:
+        at, stop = wire.read_length(data, at, end)
+        made = self.type()
+        list.append(self.value(message), made)
+        made._read(data, at, stop, depth + 1)
         return stop
 
 
 class MapField(Field):
     """A map, written as messages of a key and a value, sorted by key."""
 
-    __slots__ = ("key", "entry")
+    __slots__ = ("key", "entry", "_entry_readers", "_seen")
     repeated = True
     cure = "set its entries"
 
@@ -233,6 +253,10 @@ class MapField(Field):
         super().__init__(type_name, name, number)
         self.key = ScalarField(key, "key", 1)
         self.entry = _field(type_name, "value", 2)
+        self._entry_readers = self.key.readers() | self.entry.readers()
+        # A cache of entries, as the nodes of a graph have the same few over and over. The second time that an
+        # entry is read, its key and its message are kept.
+        self._seen: dict[bytes, tuple[Any, bytes] | None] = {}
 
     def empty(self, message: Any) -> Map:
         key = self.key.type.check
@@ -243,10 +267,9 @@ class MapField(Field):
     def fill(self, message: Any, value: Any) -> None:
         self.value(message).update(value)
 
-    def encode(self, message: Any) -> bytes:
-        tag = wire.encode_tag(self.number, wire.BYTES)
-        entries = self.entries(message._values[self.name])
-        return b"".join(tag + wire.encode_bytes(self.key.encode(e) + self.entry.encode(e)) for e in entries)
+    def encode(self, value: Any) -> bytes:
+        entries = [self.key.encode(key) + self.entry.encode(value[key]) for key in sorted(value)]
+        return b"".join([self.tag + wire.encode_bytes(entry) for entry in entries])
 
     def entries(self, values: Map) -> Iterator[MapEntry]:
         """The entries as messages of their own, sorted by key."""
@@ -257,22 +280,28 @@ class MapField(Field):
         is_message = isinstance(self.entry, MessageField)
         return MapEntry(self, self.key.type.default, self.type() if is_message else self.type.default)
 
-    def take(self, message: Any, entry: MapEntry) -> None:
-        """Keep an entry that was read."""
-        self.value(message).read(self.key.value(entry), self.entry.value(entry))
+    def take(self, message: Any, entry: MapEntry) -> tuple[Any, Any]:
+        """Keep an entry that was read; its key and value."""
+        found = self.key.value(entry), self.entry.value(entry)
+        self.value(message).read(*found)
+        return found
 
-    def read(self, message: Any, kind: int, data: bytes, at: int, end: int, depth: int) -> int | None:
-        if kind != wire.BYTES:
-            return None
+    def read(self, message: Any, data: bytes, at: int, end: int, depth: int) -> int:
         at, stop = wire.read_length(data, at, end)
-        wire.check_depth(depth + 1, at)
+        # An entry nests less deeply than it has bytes, so one that was accepted elsewhere is accepted here.
+        is_short = stop - at <= _SHORT and depth < wire.MAX_DEPTH - _SHORT
+        told = data[at:stop] if is_short and isinstance(self.entry, MessageField) else b""
+        found = self._seen.get(told)
+        if found is not None:
+            dict.__setitem__(self.value(message), found[0], self.type._encoded_as(found[1]))
+            return stop
         entry = self.new_entry()
-        while at < stop:
-            number, kind, at = wire.read_tag(data, at, stop)
-            field = {1: self.key, 2: self.entry}.get(number)
-            after = field.read(entry, kind, data, at, stop, depth + 1) if field else None
-            at = wire.skip(data, kind, number, at, stop, depth + 1) if after is None else after
-        self.take(message, entry)
+        read_fields(entry, self._entry_readers, data, at, stop, depth + 1)
+        key, value = self.take(message, entry)
+        if told:
+            if len(self._seen) > _MOST_SEEN:
+                self._seen.clear()
+            self._seen[told] = (key, value.SerializeToString()) if told in self._seen else None
         return stop
 
     def _checked(self, value: Any) -> Any:
@@ -283,6 +312,23 @@ class MapField(Field):
         if value is not None:
             made.MergeFrom(value)
         return made
+
+
+def read_fields(
+    message: Any, readers: Mapping[int, Reader], data: bytes, at: int, end: int, depth: int
+) -> None:
+    """Read the fields between two positions into `message`, which gets the bytes of those of no reader."""
+    wire.check_depth(depth, at)
+    while at < end:
+        start = at
+        tag, at = wire.read_varint(data, at, end)
+        read = readers.get(tag)
+        if read is not None:
+            at = read(message, data, at, end, depth)
+        else:
+            number, kind, at = wire.read_tag(data, start, end)
+            at = wire.skip(data, kind, number, at, end, depth)
+            message._keep_unknown(data[start:at])
 
 
 class MapEntry:
@@ -305,6 +351,9 @@ class MapEntry:
 
     def _changed(self, field: Field) -> None:
         """Nothing above an entry waits to be told."""
+
+    def _keep_unknown(self, data: bytes) -> None:
+        """Forget what is neither the key nor the value."""
 
 
 def parse_schema(schema: str) -> Iterator[Field]:

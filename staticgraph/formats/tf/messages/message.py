@@ -11,13 +11,27 @@ Names and behaviour are those of Google's `protobuf` for Python, as TensorFlow 1
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+import threading
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.support.forks import brief
+from staticgraph.compiler.support.gc_pause import collector_paused
 from staticgraph.formats.tf.messages import text_format, wire
-from staticgraph.formats.tf.messages.fields import TYPES, Field, MessageField, parse_schema
+from staticgraph.formats.tf.messages.fields import (
+    TYPES,
+    Field,
+    MessageField,
+    Reader,
+    parse_schema,
+    read_fields,
+)
 from staticgraph.formats.tf.messages.scalars import Enum
+
+_LARGE = 100_000  # bytes, of which many messages are made at once
+_decoding = brief(threading.RLock())
 
 
 class UnknownFieldError(ValueError, AttributeError):
@@ -37,17 +51,17 @@ class Message:
     [3]
     """
 
-    __slots__ = ("_values", "_present", "_owner", "_unknown")
+    __slots__ = ("_values", "_present", "_owner", "_unknown", "_encoded")
     package: ClassVar[str] = ""  # before the name in schemas, as in `onnx.TensorProto`
     schema: ClassVar[str] = ""
     _fields: ClassVar[dict[str, Field]] = {}
-    _by_number: ClassVar[dict[int, Field]] = {}
+    _readers: ClassVar[dict[int, Reader]] = {}
     _oneofs: ClassVar[dict[str, tuple[Field, ...]]] = {}
 
     def __init_subclass__(cls) -> None:
         declared = sorted(parse_schema(cls.schema), key=lambda field: field.number)
         cls._fields = {field.name: field for field in declared}
-        cls._by_number = {field.number: field for field in declared}
+        cls._readers = {tag: read for field in declared for tag, read in field.readers().items()}
         groups = dict.fromkeys(field.oneof for field in declared if field.oneof)
         cls._oneofs = {group: tuple(f for f in declared if f.oneof == group) for group in groups}
         full_name = f"{cls.package}.{cls.__qualname__}".removeprefix(".")
@@ -72,8 +86,19 @@ class Message:
         _owner: tuple[Message, Field] | None
         _present: bool
         _unknown: bytes | bytearray
+        _encoded: bytes | None
 
-        def __getattr__(self, name: str) -> Any: ...
+    def __getattr__(self, name: str) -> Any:
+        """Decode what is still bytes, when its values are asked for."""
+        if name not in ("_values", "_unknown"):
+            raise AttributeError(f"{type(self).__qualname__!r} object has no attribute {name!r}")
+        with _decoding:
+            if self._encoded is not None:
+                made, keep = type(self).FromString(self._encoded), object.__setattr__
+                keep(self, "_unknown", made._unknown)
+                keep(self, "_values", made._values)  # all at once: other threads may read this message, too
+                keep(self, "_encoded", None)
+        return getattr(self, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self._fields and name not in Message.__slots__:
@@ -87,6 +112,16 @@ class Message:
         keep(self, "_owner", owner)  # the message that this one is a field of
         keep(self, "_present", present)  # whether this one counts there: something was put in
         keep(self, "_unknown", b"")  # fields that the schema does not have, as they came
+        keep(self, "_encoded", None)  # instead of values and unknown fields, until they are asked for: bytes
+
+    @classmethod
+    def _encoded_as(cls, data: bytes) -> Self:
+        """Return the message of bytes that are known to be one, in the form in which it is written."""
+        made, keep = cls.__new__(cls), object.__setattr__
+        keep(made, "_owner", None)
+        keep(made, "_present", True)
+        keep(made, "_encoded", data)
+        return made
 
     @classmethod
     def _within(cls, message: Message, field: Field) -> Self:
@@ -98,9 +133,8 @@ class Message:
     def _changed(self, field: Field) -> None:
         """A field is being given a value: no other of its group keeps one, and this message counts."""
         if field.oneof:
-            for other in self._oneofs[field.oneof]:
-                if other is not field:
-                    self._drop(other)
+            for name in [n for n in self._values if n != field.name and self._fields[n].oneof == field.oneof]:
+                self._drop(name)
         self.SetInParent()
 
     def SetInParent(self) -> None:
@@ -111,8 +145,8 @@ class Message:
                 message, field = self._owner
                 message._changed(field)
 
-    def _drop(self, field: Field) -> None:
-        value = self._values.pop(field.name, None)
+    def _drop(self, name: str) -> None:
+        value = self._values.pop(name)
         if isinstance(value, Message):
             value._owner = None
 
@@ -140,18 +174,20 @@ class Message:
 
     def ListFields(self) -> list[tuple[Field, Any]]:
         """The fields that have a value, and what it is, by number."""
-        return [(field, field.value(self)) for field in self._by_number.values() if field.is_set(self)]
+        given = self._values
+        return [(field, given[n]) for n, field in self._fields.items() if n in given and field.is_set(self)]
 
     def ClearField(self, field_name: str) -> None:
         """Make a field, or all of a group, have no value."""
         for field in self._oneofs.get(field_name) or (self._field(field_name),):
-            self._drop(field)
+            if field.name in self._values:
+                self._drop(field.name)
         self.SetInParent()
 
     def Clear(self) -> None:
         """Make all fields have no value."""
-        for field in self._by_number.values():
-            self._drop(field)
+        for name in list(self._values):
+            self._drop(name)
         self._unknown = b""
         self.SetInParent()
 
@@ -160,9 +196,13 @@ class Message:
         if type(other) is not type(self):
             expected, got = type(self).__qualname__, type(other).__qualname__
             raise TypeError(f"a {expected} takes over the fields of another {expected}, and not of a {got}")
-        for field, value in other.ListFields():
-            field.fill(self, value)
-        self._keep_unknown(other._unknown)
+        if other._encoded is not None and self._encoded is None and not self._values and not self._unknown:
+            del self._values, self._unknown
+            self._encoded = other._encoded
+        else:
+            for field, value in other.ListFields():
+                field.fill(self, value)
+            self._keep_unknown(other._unknown)
         self.SetInParent()
 
     def CopyFrom(self, other: Message) -> None:
@@ -174,8 +214,9 @@ class Message:
 
     def SerializeToString(self, deterministic: bool | None = None) -> bytes:
         """The message as bytes, fields by number and map entries by key, whatever `deterministic`."""
-        fields = [field.encode(self) for field in self._by_number.values() if field.is_set(self)]
-        return b"".join([*fields, self._unknown])
+        if self._encoded is not None:
+            return self._encoded
+        return b"".join([*(field.encode(value) for field, value in self.ListFields()), self._unknown])
 
     SerializePartialToString = SerializeToString
 
@@ -185,8 +226,10 @@ class Message:
     def MergeFromString(self, serialized: bytes) -> int:
         """Take over the values in bytes; returns their number. DecodeError where they are no such message."""
         data = bytes(serialized)
+        self.SetInParent()
         try:
-            self._read(data, 0, len(data), 0)
+            with collector_paused() if len(data) > _LARGE else nullcontext():
+                self._read(data, 0, len(data), 0)
         except wire.DecodeError as error:
             message = f"these {len(data)} bytes are no {type(self).__qualname__}: {error}"
             raise wire.DecodeError(layout(message, user_frame())) from None
@@ -205,16 +248,7 @@ class Message:
         return made
 
     def _read(self, data: bytes, at: int, end: int, depth: int) -> None:
-        wire.check_depth(depth, at)
-        while at < end:
-            start = at
-            number, kind, at = wire.read_tag(data, at, end)
-            field = self._by_number.get(number)
-            after = field.read(self, kind, data, at, end, depth) if field is not None else None
-            if after is None:
-                after = wire.skip(data, kind, number, at, end, depth)
-                self._keep_unknown(data[start:after])
-            at = after
+        read_fields(self, self._readers, data, at, end, depth)
 
     def _keep_unknown(self, data: bytes | bytearray) -> None:
         if data:
@@ -224,12 +258,12 @@ class Message:
 
     def DiscardUnknownFields(self) -> None:
         """Forget the fields that the schema does not have, here and in all messages within."""
-        self._unknown = b""
         for field, value in self.ListFields():
             inner = value.values() if isinstance(value, dict) else value if field.repeated else [value]
             for message in inner:
                 if isinstance(message, Message):
                     message.DiscardUnknownFields()
+        self._unknown = b""
 
     def IsInitialized(self) -> bool:
         """True: no field is required."""
@@ -266,3 +300,18 @@ class Message:
         return UnknownFieldError(
             layout(message, user_frame(), hint=f"fields: {', '.join(sorted(cls._fields))}")
         )
+
+
+Kind = TypeVar("Kind", bound=Message)
+
+
+def unchecked(kind: type[Kind], **values: Any) -> Kind:
+    """Make a message, quickly, of values that need no check. Empty ones count as not given.
+
+    >>> from staticgraph.messages import NodeDef
+    >>> print(unchecked(NodeDef, name="x", op="Placeholder"), end="")
+    name: "x"
+    op: "Placeholder"
+    """
+    fields = kind._fields
+    return kind._encoded_as(b"".join([fields[n].encode(values[n]) for n in fields if values.get(n)]))

@@ -16,81 +16,132 @@ import numpy as np
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.formats.tf.messages import wire
 
-_WHOLE, _REAL = (int, np.integer), (float, np.floating, np.integer)  # what NumPy takes at once
-
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """One type of field. `raw` and `cooked` go between a value and the number of 64 bits that is written."""
+    """One type of field: its default, and the check of what a user gives.
+
+    `check` returns the value that is kept, and raises TypeError or ValueError. Subclasses have the wire form:
+    `encode` gives the bytes after the tag, `read` the value at a position and where it ends. Types of numbers
+    also have `encode_packed` and `read_packed`, for numbers without tags between them.
+    """
 
     name: str
-    wire: int
     default: Any
-    check: Callable[[Any], Any]  # what a user gives -> the value that is kept; TypeError, ValueError
-    format: str = ""  # of a number of fixed size, for `struct` and NumPy
-    raw: Callable[[Any], int] = operator.index
-    cooked: Callable[[int], Any] = operator.index
+    check: Callable[[Any], Any]
+    wire = wire.BYTES
 
     def is_default(self, value: Any) -> bool:
-        """Return True if a value is the default. Minus zero is not."""
-        return value == self.default and not (self.wire != wire.BYTES and math.copysign(1, value) < 0)
+        """Return True if a value is the default, and therefore not written."""
+        return not value
 
     def check_all(self, values: Any) -> list[Any]:
         """Apply `check` to each value. Many numbers are checked at once if the result is the same."""
-        given: Any = values if isinstance(values, np.ndarray) and values.ndim == 1 else list(values)
-        is_array = isinstance(given, np.ndarray)
-        kinds = {given.dtype.type} if is_array else set(map(type, given))
-        if len(given) and self.wire == wire.VARINT and all(issubclass(kind, _WHOLE) for kind in kinds):
+        return [self.check(value) for value in values]
+
+
+@dataclass(frozen=True, slots=True)
+class Whole(Scalar):
+    """Whole numbers of variable length. `raw` makes the 64 bits that are written, `cooked` undoes it."""
+
+    raw: Callable[[Any], int] = operator.index
+    cooked: Callable[[int], Any] = operator.index
+    wire = wire.VARINT
+
+    def check_all(self, values: Any) -> list[Any]:
+        given, kinds = _given(values)
+        if len(given) and all(issubclass(kind, int | np.integer) for kind in kinds):
+            is_array = isinstance(given, np.ndarray)
             for extreme in (given.min(), given.max()) if is_array else (min(given), max(given)):
                 self.check(extreme)
             return list(map(type(self.default), given))
-        if isinstance(self.default, float) and all(issubclass(kind, _REAL) for kind in kinds):
+        return [self.check(value) for value in given]
+
+    def encode(self, value: Any) -> bytes:
+        return wire.encode_varint(self.raw(value))
+
+    def encode_packed(self, values: list[Any]) -> bytes:
+        return wire.encode_varints([self.raw(value) for value in values])
+
+    def read(self, data: bytes, at: int, end: int) -> tuple[Any, int]:
+        number, at = wire.read_varint(data, at, end)
+        return self.cooked(number), at
+
+    def read_packed(self, data: bytes, at: int, end: int) -> list[Any]:
+        return list(map(self.cooked, wire.read_varints(data, at, end)))
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed(Scalar):
+    """Numbers of a fixed size, in the `format` of `struct` and NumPy."""
+
+    format: str
+
+    @property
+    def wire(self) -> int:  # type: ignore[override]
+        return wire.FIXED32 if struct.calcsize(self.format) == 4 else wire.FIXED64
+
+    def is_default(self, value: Any) -> bool:
+        """Return True if a value is the default. Minus zero is not."""
+        return value == 0 and math.copysign(1, value) > 0
+
+    def check_all(self, values: Any) -> list[Any]:
+        given, kinds = _given(values)
+        real = (float, np.floating, np.integer)  # what NumPy takes at once
+        if isinstance(self.default, float) and all(issubclass(kind, real) for kind in kinds):
             with np.errstate(over="ignore"):
                 return np.array(given, self.format).tolist()
         return [self.check(value) for value in given]
 
     def encode(self, value: Any) -> bytes:
-        """The bytes after the tag."""
-        match self.wire:
-            case wire.VARINT:
-                return wire.encode_varint(self.raw(value))
-            case wire.BYTES:
-                return wire.encode_bytes(value.encode() if isinstance(value, str) else value)
         return struct.pack(self.format, value)
 
     def encode_packed(self, values: list[Any]) -> bytes:
-        """Numbers without tags between them."""
-        if self.wire == wire.VARINT:
-            return wire.encode_varints([self.raw(value) for value in values])
         return np.array(values, self.format).tobytes()
 
     def read(self, data: bytes, at: int, end: int) -> tuple[Any, int]:
-        """The value at `at`, and where it ends."""
-        match self.wire:
-            case wire.VARINT:
-                number, at = wire.read_varint(data, at, end)
-                return self.cooked(number), at
-            case wire.BYTES:
-                start, stop = wire.read_length(data, at, end)
-                return self._text(data[start:stop]), stop
         return wire.read_fixed(self.format, data, at, end)
 
     def read_packed(self, data: bytes, at: int, end: int) -> list[Any]:
-        """All numbers between two positions."""
-        if self.wire == wire.VARINT:
-            return list(map(self.cooked, wire.read_varints(data, at, end)))
-        if (end - at) % struct.calcsize(self.format):
-            raise wire.DecodeError(f"{end - at} bytes at byte {at} are no whole number of {self.name} values")
         dtype = np.dtype(self.format)
+        if (end - at) % dtype.itemsize:
+            raise wire.DecodeError(f"{end - at} bytes at byte {at} are no whole number of {self.name} values")
         return np.frombuffer(data, dtype, (end - at) // dtype.itemsize, at).tolist()
 
-    def _text(self, data: bytes) -> Any:
-        if self.name == "bytes":
-            return data
+
+@dataclass(frozen=True, slots=True)
+class Bytes(Scalar):
+    """Bytes after their length."""
+
+    def encode(self, value: bytes) -> bytes:
+        return wire.encode_bytes(value)
+
+    def read(self, data: bytes, at: int, end: int) -> tuple[Any, int]:
+        at, stop = wire.read_length(data, at, end)
+        return data[at:stop], stop
+
+
+@dataclass(frozen=True, slots=True)
+class Text(Scalar):
+    """Text, as the bytes of UTF-8."""
+
+    def encode(self, value: str) -> bytes:
+        return wire.encode_bytes(value.encode())
+
+    def read(self, data: bytes, at: int, end: int) -> tuple[Any, int]:
+        at, stop = wire.read_length(data, at, end)
         try:
-            return data.decode()
+            return data[at:stop].decode(), stop
         except UnicodeDecodeError:
-            raise wire.DecodeError(f"a string is not UTF-8: {data[:40]!r}") from None
+            raise wire.DecodeError(f"a string is not UTF-8: {data[at:stop][:40]!r}") from None
+
+
+def _given(values: Any) -> tuple[Any, set[type]]:
+    """Values as an array or a list, and the types that they are of."""
+    if isinstance(values, np.ndarray) and values.ndim == 1:
+        return values, {values.dtype.type}
+    given = list(values)
+    return given, set(map(type, given))
 
 
 class Enum:
@@ -104,7 +155,7 @@ class Enum:
     def __init__(self, **numbers: int) -> None:
         self._numbers = numbers
         self._names = {number: name for name, number in numbers.items()}
-        self.scalar = Scalar("enum", wire.VARINT, 0, self._check, raw=_two, cooked=_signed(32))
+        self.scalar = Whole("enum", 0, self._check, _two, _signed(32))
 
     def Value(self, name: str) -> int:
         """The number of a name. ValueError where there is none."""
@@ -224,20 +275,20 @@ def _unzigzag(number: int) -> int:
 
 _INT32 = _integer(32, True)
 
-SCALARS = {
+SCALARS: dict[str, Scalar] = {
     scalar.name: scalar
     for scalar in (
-        Scalar("int32", wire.VARINT, 0, _INT32, raw=_two, cooked=_signed(32)),
-        Scalar("int64", wire.VARINT, 0, _integer(64, True), raw=_two, cooked=_signed(64)),
-        Scalar("uint32", wire.VARINT, 0, _integer(32, False), cooked=lambda number: number & 0xFFFFFFFF),
-        Scalar("uint64", wire.VARINT, 0, _integer(64, False)),
-        Scalar("sint64", wire.VARINT, 0, _integer(64, True), raw=_zigzag, cooked=_unzigzag),
-        Scalar("bool", wire.VARINT, False, _boolean, raw=int, cooked=bool),
-        Scalar("float", wire.FIXED32, 0.0, _single, "<f"),
-        Scalar("double", wire.FIXED64, 0.0, _real, "<d"),
-        Scalar("fixed32", wire.FIXED32, 0, _integer(32, False), "<I"),
-        Scalar("fixed64", wire.FIXED64, 0, _integer(64, False), "<Q"),
-        Scalar("string", wire.BYTES, "", _string),
-        Scalar("bytes", wire.BYTES, b"", _bytes),
+        Whole("int32", 0, _INT32, _two, _signed(32)),
+        Whole("int64", 0, _integer(64, True), _two, _signed(64)),
+        Whole("uint32", 0, _integer(32, False), cooked=lambda number: number & 0xFFFFFFFF),
+        Whole("uint64", 0, _integer(64, False)),
+        Whole("sint64", 0, _integer(64, True), _zigzag, _unzigzag),
+        Whole("bool", False, _boolean, int, bool),
+        Fixed("float", 0.0, _single, "<f"),
+        Fixed("double", 0.0, _real, "<d"),
+        Fixed("fixed32", 0, _integer(32, False), "<I"),
+        Fixed("fixed64", 0, _integer(64, False), "<Q"),
+        Text("string", "", _string),
+        Bytes("bytes", b"", _bytes),
     )
 }

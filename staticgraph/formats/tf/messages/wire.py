@@ -16,6 +16,7 @@ from staticgraph.compiler.graph.errors import DataLossError
 VARINT, FIXED64, BYTES, START_GROUP, END_GROUP, FIXED32 = range(6)
 MASK64 = (1 << 64) - 1
 MAX_DEPTH = 100  # of messages within messages; deeper ones are taken for an attack, as protocol buffers do
+_BYTES = [bytes((value,)) for value in range(0x80)]
 _FEW = 32  # numbers, below which a loop beats NumPy's calls
 
 
@@ -29,8 +30,8 @@ def encode_varint(value: int) -> bytes:
     >>> list(encode_varint(300))
     [172, 2]
     """
-    if value < 0x80:
-        return bytes((value,))
+    if 0 <= value < 0x80:
+        return _BYTES[value]
     out = bytearray()
     while value >= 0x80:
         out.append(value & 0x7F | 0x80)
@@ -53,7 +54,8 @@ def encode_tag(number: int, wire: int) -> bytes:
 
 def encode_bytes(data: bytes) -> bytes:
     """Bytes after their length."""
-    return encode_varint(len(data)) + data
+    length = len(data)
+    return (_BYTES[length] if length < 0x80 else encode_varint(length)) + data
 
 
 def read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:

@@ -90,7 +90,7 @@ def meta_graph(
     if saver_def is not None:
         made.saver_def.CopyFrom(saver_def)
     if variables:
-        add_saver_nodes(made.graph_def, variables, made.saver_def)
+        add_saver_nodes(graph, made.graph_def, variables, made.saver_def)
     if clear_devices:
         for node in made.graph_def.node:
             node.device = ""
