@@ -7,6 +7,7 @@ from typing import Any
 
 from staticgraph.arrays.casts import cast
 from staticgraph.building.framework import get_default_graph
+from staticgraph.building.signatures import like, with_defaults
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.mathematics.math_ops import pow as power
@@ -72,6 +73,17 @@ class _WithDecayRates(_WithEpsilon):
     numbers: Mapping[str, str] = {"beta1": "beta_1", "beta2": "beta_2"}
     powers: tuple[str, ...] = ("beta1", "beta2")  # decay rates of which the rule needs the power of the step
 
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-7,
+        name: str = "",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(name, learning_rate, kwargs, epsilon, beta_1=beta_1, beta_2=beta_2)
+
     def _numbers(self, like: Any) -> dict[str, Any]:
         numbers, step = super()._numbers(like), self._step(like)
         return numbers | {f"{rate}_power": power(numbers[rate], step) for rate in self.powers}
@@ -82,11 +94,9 @@ class Adam(_WithDecayRates):
 
     rule = rules.adam
 
-    def __init__(
-        self, learning_rate: Any = 0.001, beta_1: float = 0.9, beta_2: float = 0.999, epsilon: float = 1e-7,
-        amsgrad: bool = False, name: str = "Adam", **kwargs: Any,
-    ) -> None:  # fmt: skip
-        super().__init__(name, learning_rate, kwargs, epsilon, beta_1=beta_1, beta_2=beta_2)
+    @like(_WithDecayRates, after={"amsgrad": "epsilon"}, amsgrad=False, name="Adam")
+    def __init__(self, amsgrad: bool, **given: Any) -> None:
+        super().__init__(**given)
         self.amsgrad = amsgrad
         if amsgrad:
             self.slots = {**self.slots, "largest": "vhat"}
@@ -101,11 +111,7 @@ class Adamax(_WithDecayRates):
     rule = rules.adamax
     powers = ("beta1",)
 
-    def __init__(
-        self, learning_rate: Any = 0.001, beta_1: float = 0.9, beta_2: float = 0.999, epsilon: float = 1e-7,
-        name: str = "Adamax", **kwargs: Any,
-    ) -> None:  # fmt: skip
-        super().__init__(name, learning_rate, kwargs, epsilon, beta_1=beta_1, beta_2=beta_2)
+    __init__ = with_defaults(_WithDecayRates, name="Adamax")
 
 
 class Nadam(_WithDecayRates):
@@ -114,12 +120,10 @@ class Nadam(_WithDecayRates):
     rule = rules.nadam
     powers = ("beta2",)
 
-    def __init__(
-        self, learning_rate: Any = 0.001, beta_1: float = 0.9, beta_2: float = 0.999, epsilon: float = 1e-7,
-        name: str = "Nadam", **kwargs: Any,
-    ) -> None:  # fmt: skip
-        self._schedule_decay = kwargs.pop("schedule_decay", kwargs.pop("decay", 0.004))
-        super().__init__(name, learning_rate, kwargs, epsilon, beta_1=beta_1, beta_2=beta_2)
+    @like(_WithDecayRates, name="Nadam")
+    def __init__(self, **given: Any) -> None:
+        self._schedule_decay = given.pop("schedule_decay", given.pop("decay", 0.004))
+        super().__init__(**given)
         self._product: Any = None  # of the momenta of all steps
 
     def _prepare(self, variables: Any) -> None:
