@@ -31,9 +31,13 @@ class SGD(Optimizer):
     momentum = Hyper()
 
     def __init__(
-        self, learning_rate: Any = 0.01, momentum: float = 0.0, nesterov: bool = False, name: str = "SGD",
+        self,
+        learning_rate: Any = 0.01,
+        momentum: float = 0.0,
+        nesterov: bool = False,
+        name: str = "SGD",
         **kwargs: Any,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if not 0 <= momentum <= 1:
             raise misuse(ValueError, f"momentum={momentum} must be between 0 and 1")
         super().__init__(name, learning_rate, kwargs, momentum=momentum)
@@ -162,9 +166,15 @@ class RMSprop(_WithEpsilon):
     rho, momentum = Hyper(), Hyper()
 
     def __init__(
-        self, learning_rate: Any = 0.001, rho: float = 0.9, momentum: float = 0.0, epsilon: float = 1e-7,
-        centered: bool = False, name: str = "RMSprop", **kwargs: Any,
-    ) -> None:  # fmt: skip
+        self,
+        learning_rate: Any = 0.001,
+        rho: float = 0.9,
+        momentum: float = 0.0,
+        epsilon: float = 1e-7,
+        centered: bool = False,
+        name: str = "RMSprop",
+        **kwargs: Any,
+    ) -> None:
         super().__init__(name, learning_rate, kwargs, epsilon, rho=rho, momentum=momentum)
         self.centered = centered
         self.rule = rules.rmsprop if momentum else rules.decaying_rmsprop
@@ -185,9 +195,13 @@ class Adadelta(_WithEpsilon):
     numbers: Mapping[str, str] = {"rho": "rho"}
 
     def __init__(
-        self, learning_rate: Any = 0.001, rho: float = 0.95, epsilon: float = 1e-7, name: str = "Adadelta",
+        self,
+        learning_rate: Any = 0.001,
+        rho: float = 0.95,
+        epsilon: float = 1e-7,
+        name: str = "Adadelta",
         **kwargs: Any,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(name, learning_rate, kwargs, epsilon, rho=rho)
 
 
@@ -198,9 +212,13 @@ class Adagrad(_WithEpsilon):
     slots: Mapping[str, str] = {"total": "accumulator"}
 
     def __init__(
-        self, learning_rate: Any = 0.001, initial_accumulator_value: float = 0.1, epsilon: float = 1e-7,
-        name: str = "Adagrad", **kwargs: Any,
-    ) -> None:  # fmt: skip
+        self,
+        learning_rate: Any = 0.001,
+        initial_accumulator_value: float = 0.1,
+        epsilon: float = 1e-7,
+        name: str = "Adagrad",
+        **kwargs: Any,
+    ) -> None:
         if initial_accumulator_value < 0:
             raise misuse(
                 ValueError, f"initial_accumulator_value={initial_accumulator_value} must not be negative"
@@ -229,16 +247,24 @@ class Ftrl(Optimizer):
     }
 
     def __init__(
-        self, learning_rate: Any = 0.001, learning_rate_power: float = -0.5,
-        initial_accumulator_value: float = 0.1, l1_regularization_strength: float = 0.0,
-        l2_regularization_strength: float = 0.0, name: str = "Ftrl",
-        l2_shrinkage_regularization_strength: float = 0.0, **kwargs: Any,
-    ) -> None:  # fmt: skip
+        self,
+        learning_rate: Any = 0.001,
+        learning_rate_power: float = -0.5,
+        initial_accumulator_value: float = 0.1,
+        l1_regularization_strength: float = 0.0,
+        l2_regularization_strength: float = 0.0,
+        name: str = "Ftrl",
+        l2_shrinkage_regularization_strength: float = 0.0,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(
-            name, learning_rate, kwargs, learning_rate_power=learning_rate_power,
+            name,
+            learning_rate,
+            kwargs,
+            learning_rate_power=learning_rate_power,
             l1_regularization_strength=l1_regularization_strength,
             l2_regularization_strength=l2_regularization_strength,
-        )  # fmt: skip
+        )
         self._first, self._shrinkage = initial_accumulator_value, l2_shrinkage_regularization_strength
 
     def _initial(self, slot_name: str) -> Any:
