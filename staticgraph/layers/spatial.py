@@ -10,14 +10,21 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 
 _FORMATS = {
-    ("channels_last", 1): "NWC", ("channels_last", 2): "NHWC", ("channels_last", 3): "NDHWC",
-    ("channels_first", 1): "NCW", ("channels_first", 2): "NCHW", ("channels_first", 3): "NCDHW",
-}  # fmt: skip
+    ("channels_last", 1): "NWC",
+    ("channels_last", 2): "NHWC",
+    ("channels_last", 3): "NDHWC",
+    ("channels_first", 1): "NCW",
+    ("channels_first", 2): "NCHW",
+    ("channels_first", 3): "NCDHW",
+}
 _CONVOLUTIONS: dict[int, Any] = {1: nn.conv1d, 2: nn.conv2d, 3: nn.conv3d}
 _TRANSPOSES: dict[int, Any] = {2: nn.conv2d_transpose, 3: nn.conv3d_transpose}
 _POOLINGS: dict[tuple[int, str], Any] = {
-    (2, "max"): nn.max_pool, (2, "avg"): nn.avg_pool, (3, "max"): nn.max_pool3d, (3, "avg"): nn.avg_pool3d,
-}  # fmt: skip
+    (2, "max"): nn.max_pool,
+    (2, "avg"): nn.avg_pool,
+    (3, "max"): nn.max_pool3d,
+    (3, "avg"): nn.avg_pool3d,
+}
 
 
 def data_format_of(data_format: str, rank: int) -> str:
@@ -85,9 +92,14 @@ def convolve_separably(
         return ops.squeeze(made, axis=(axis,))
     order = data_format_of(data_format, 2)
     return nn.separable_conv2d(
-        x, depthwise, pointwise, per_axis(strides, 2, order), padding.upper(), rate=list(dilation),
+        x,
+        depthwise,
+        pointwise,
+        per_axis(strides, 2, order),
+        padding.upper(),
+        rate=list(dilation),
         data_format=order,
-    )  # fmt: skip
+    )
 
 
 def pool(x: Any, size: Any, strides: Any, padding: str, data_format: str, mode: str) -> Tensor:

@@ -47,9 +47,13 @@ def _elapsed(rate: Tensor, global_step: Any, decay_steps: Any, staircase: bool) 
 
 
 def exponential_decay(
-    learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False,
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    decay_rate: Any,
+    staircase: bool = False,
     name: str | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """`learning_rate * decay_rate ** (global_step /
     decay_steps)`; with `staircase` the quotient is rounded down.
 
@@ -67,9 +71,13 @@ def exponential_decay(
 
 
 def natural_exp_decay(
-    learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False,
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    decay_rate: Any,
+    staircase: bool = False,
     name: str | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """`learning_rate * exp(-decay_rate * global_step /
     decay_steps)`; with `staircase` the quotient is rounded down.
     """
@@ -82,9 +90,13 @@ def natural_exp_decay(
 
 
 def inverse_time_decay(
-    learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False,
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    decay_rate: Any,
+    staircase: bool = False,
     name: str | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """`learning_rate / (1 + decay_rate * global_step /
     decay_steps)`; `staircase` rounds the quotient down.
     """
@@ -138,9 +150,14 @@ piecewise_constant_decay = piecewise_constant
 
 
 def polynomial_decay(
-    learning_rate: Any, global_step: Any, decay_steps: Any, end_learning_rate: Any = 0.0001, power: Any = 1.0,
-    cycle: bool = False, name: str | None = None,
-) -> Tensor:  # fmt: skip
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    end_learning_rate: Any = 0.0001,
+    power: Any = 1.0,
+    cycle: bool = False,
+    name: str | None = None,
+) -> Tensor:
     """From `learning_rate` to `end_learning_rate` in
     `decay_steps`, along `(1 - step / decay_steps) ** power`.
 
@@ -171,9 +188,14 @@ def cosine_decay(
 
 
 def cosine_decay_restarts(
-    learning_rate: Any, global_step: Any, first_decay_steps: Any, t_mul: Any = 2.0, m_mul: Any = 1.0,
-    alpha: Any = 0.0, name: str | None = None,
-) -> Tensor:  # fmt: skip
+    learning_rate: Any,
+    global_step: Any,
+    first_decay_steps: Any,
+    t_mul: Any = 2.0,
+    m_mul: Any = 1.0,
+    alpha: Any = 0.0,
+    name: str | None = None,
+) -> Tensor:
     """`cosine_decay` again and again, each time `t_mul` times longer and beginning `m_mul` times lower."""
     with name_scope(name, "SGDRDecay", [learning_rate, global_step]) as scope:
         rate = _rate(learning_rate, global_step)
@@ -194,9 +216,14 @@ def cosine_decay_restarts(
 
 
 def linear_cosine_decay(
-    learning_rate: Any, global_step: Any, decay_steps: Any, num_periods: Any = 0.5, alpha: Any = 0.0,
-    beta: Any = 0.001, name: str | None = None,
-) -> Tensor:  # fmt: skip
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    num_periods: Any = 0.5,
+    alpha: Any = 0.0,
+    beta: Any = 0.001,
+    name: str | None = None,
+) -> Tensor:
     """`learning_rate * ((alpha + linear) * cosine + beta)`:
     a linear decay times `num_periods` of a cosine.
     """
@@ -205,10 +232,16 @@ def linear_cosine_decay(
 
 
 def noisy_linear_cosine_decay(
-    learning_rate: Any, global_step: Any, decay_steps: Any, initial_variance: Any = 1.0,
-    variance_decay: Any = 0.55, num_periods: Any = 0.5, alpha: Any = 0.0, beta: Any = 0.001,
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    initial_variance: Any = 1.0,
+    variance_decay: Any = 0.55,
+    num_periods: Any = 0.5,
+    alpha: Any = 0.0,
+    beta: Any = 0.001,
     name: str | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """`linear_cosine_decay` with normal noise on the linear part, of variance falling with the step."""
     with name_scope(name, "NoisyLinearCosineDecay", [learning_rate, global_step]) as scope:
         noise = initial_variance, variance_decay
@@ -216,9 +249,15 @@ def noisy_linear_cosine_decay(
 
 
 def _linear_cosine(
-    learning_rate: Any, global_step: Any, decay_steps: Any, num_periods: Any, alpha: Any, beta: Any,
-    noise: tuple[Any, Any] | None, scope: str,
-) -> Tensor:  # fmt: skip
+    learning_rate: Any,
+    global_step: Any,
+    decay_steps: Any,
+    num_periods: Any,
+    alpha: Any,
+    beta: Any,
+    noise: tuple[Any, Any] | None,
+    scope: str,
+) -> Tensor:
     rate = _rate(learning_rate, global_step)
     step, steps, periods, lift, floor = _numbers(
         rate.dtype, global_step, decay_steps, num_periods, alpha, beta

@@ -51,9 +51,13 @@ def create_global_step(graph: Graph | None = None) -> Any:
         raise misuse(ValueError, '"global_step" already exists: use get_or_create_global_step()')
     with graph.as_default(), graph.name_scope(None):
         return get_variable(
-            "global_step", [], int64, Zeros(), trainable=False,
+            "global_step",
+            [],
+            int64,
+            Zeros(),
+            trainable=False,
             collections=[GraphKeys.GLOBAL_VARIABLES, GraphKeys.GLOBAL_STEP],
-        )  # fmt: skip
+        )
 
 
 def get_or_create_global_step(graph: Graph | None = None) -> Any:

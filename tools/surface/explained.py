@@ -26,7 +26,6 @@ EXPLAINED = {  # by name, or by a pattern of names
     "keras.layers.*Conv*": "one number is for each axis: the default means the same",
     "keras.layers.*Pool*": "one number is for each axis: the default means the same",
     "keras.layers.CuDNN*": "options are taken by name",
-    "keras.layers.GRUCell": "what is not common to all cells is taken by name",
     "keras.layers.Wrapper.build": "a layer is always built for a shape",
     "keras.layers.*.call": "states and constants are given with the inputs",
     "keras.layers.StackedRNNCells.from_config": "classes of one's own are found by registering them",

@@ -223,21 +223,28 @@ class Dataset:
         ]
         return Dataset(
             batching.PaddedBatched(
-                structure=packed(self.node.structure, types), source=self.node, size=size,
-                shapes=tuple(shapes), padding=tuple(padding), drop_remainder=flag(drop_remainder),
+                structure=packed(self.node.structure, types),
+                source=self.node,
+                size=size,
+                shapes=tuple(shapes),
+                padding=tuple(padding),
+                drop_remainder=flag(drop_remainder),
             ),
             self._options,
-        )  # fmt: skip
+        )
 
     def window(self, size: Any, shift: Any = None, stride: Any = 1, drop_remainder: Any = False) -> Dataset:
         """Datasets of `size` elements, `stride` apart; each begins `shift` elements after the one before,
         `size` by default. In place of each component there is a dataset: use `flat_map` to work on them.
         """
         node = batching.Windowed(
-            structure=map_leaves(Nested, self.node.structure), source=self.node, size=number(size),
-            shift=number(size if shift is None else shift), stride=number(stride),
+            structure=map_leaves(Nested, self.node.structure),
+            source=self.node,
+            size=number(size),
+            shift=number(size if shift is None else shift),
+            stride=number(stride),
             drop_remainder=flag(drop_remainder),
-        )  # fmt: skip
+        )
         return Dataset(node, self._options)
 
     def unbatch(self) -> Dataset:
@@ -278,9 +285,12 @@ class Dataset:
         return self._mapped(mapping.FlatMapped, traced_dataset(map_func, self.node.structure))
 
     def interleave(
-        self, map_func: Callable[..., Any], cycle_length: Any = threads.AUTOTUNE, block_length: Any = 1,
+        self,
+        map_func: Callable[..., Any],
+        cycle_length: Any = threads.AUTOTUNE,
+        block_length: Any = 1,
         num_parallel_calls: Any = None,
-    ) -> Dataset:  # fmt: skip
+    ) -> Dataset:
         """The elements of the datasets that `map_func` returns: `block_length` of each in turn, of
         `cycle_length` at a time. `num_parallel_calls` changes nothing in their order.
         """
@@ -288,9 +298,12 @@ class Dataset:
         cycle = number(cycle_length)
         cycle = INTERLEAVED if isinstance(cycle, int) and cycle == threads.AUTOTUNE else cycle
         node = mapping.Interleaved(
-            structure=function.structure, source=self.node, function=function, cycle=cycle,
+            structure=function.structure,
+            source=self.node,
+            function=function,
+            cycle=cycle,
             block=number(block_length),
-        )  # fmt: skip
+        )
         return Dataset(node, self._options)
 
     def filter(self, predicate: Callable[..., Any]) -> Dataset:

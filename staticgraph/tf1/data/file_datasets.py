@@ -51,9 +51,12 @@ class TextLineDataset(_FileDataset):
     """
 
     def __init__(
-        self, filenames: Any, compression_type: Any = None, buffer_size: Any = None,
+        self,
+        filenames: Any,
+        compression_type: Any = None,
+        buffer_size: Any = None,
         num_parallel_reads: Any = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(Lines, filenames, compression_type)
 
 
@@ -64,9 +67,12 @@ class TFRecordDataset(_FileDataset):
     """
 
     def __init__(
-        self, filenames: Any, compression_type: Any = None, buffer_size: Any = None,
+        self,
+        filenames: Any,
+        compression_type: Any = None,
+        buffer_size: Any = None,
         num_parallel_reads: Any = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(Records, filenames, compression_type)
 
 
@@ -74,13 +80,23 @@ class FixedLengthRecordDataset(_FileDataset):
     """The records of `record_bytes` each in files, between a header and a footer, as strings."""
 
     def __init__(
-        self, filenames: Any, record_bytes: Any, header_bytes: Any = None, footer_bytes: Any = None,
-        buffer_size: Any = None, compression_type: Any = None, num_parallel_reads: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        filenames: Any,
+        record_bytes: Any,
+        header_bytes: Any = None,
+        footer_bytes: Any = None,
+        buffer_size: Any = None,
+        compression_type: Any = None,
+        num_parallel_reads: Any = None,
+    ) -> None:
         super().__init__(
-            FixedLength, filenames, compression_type, record_bytes=number(record_bytes),
-            header_bytes=number(header_bytes or 0), footer_bytes=number(footer_bytes or 0),
-        )  # fmt: skip
+            FixedLength,
+            filenames,
+            compression_type,
+            record_bytes=number(record_bytes),
+            header_bytes=number(header_bytes or 0),
+            footer_bytes=number(footer_bytes or 0),
+        )
 
 
 class CsvDataset(_FileDataset):
@@ -92,21 +108,35 @@ class CsvDataset(_FileDataset):
     """
 
     def __init__(
-        self, filenames: Any, record_defaults: Sequence[Any], compression_type: Any = None,
-        buffer_size: Any = None, header: bool = False, field_delim: str = ",", use_quote_delim: bool = True,
-        na_value: str = "", select_cols: Sequence[int] | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        filenames: Any,
+        record_defaults: Sequence[Any],
+        compression_type: Any = None,
+        buffer_size: Any = None,
+        header: bool = False,
+        field_delim: str = ",",
+        use_quote_delim: bool = True,
+        na_value: str = "",
+        select_cols: Sequence[int] | None = None,
+    ) -> None:
         fields = [_field(default) for default in record_defaults]
         if select_cols is not None and len(select_cols) != len(fields):
             text = f"select_cols has {len(select_cols)} columns, record_defaults {len(fields)}"
             raise ValueError(layout(text, user_frame()))
         types = tuple(dtype for dtype, _ in fields)
         super().__init__(
-            Rows, filenames, compression_type, structure=tuple(TensorType(dtype, ()) for dtype in types),
-            types=types, defaults=tuple(default for _, default in fields), header=header,
-            delimiter=field_delim, quotes=use_quote_delim, missing=na_value,
+            Rows,
+            filenames,
+            compression_type,
+            structure=tuple(TensorType(dtype, ()) for dtype in types),
+            types=types,
+            defaults=tuple(default for _, default in fields),
+            header=header,
+            delimiter=field_delim,
+            quotes=use_quote_delim,
+            missing=na_value,
             columns=None if select_cols is None else tuple(map(int, select_cols)),
-        )  # fmt: skip
+        )
 
 
 def _field(default: Any) -> tuple[DType, Any]:

@@ -150,9 +150,12 @@ def iterator_to_string_handle(*, iterator: Iterator) -> Any:
 
 
 @host(
-    tf="IteratorGetNext", type=lambda handle, types: types.types, stateful=True, vars={"handle": "string"},
+    tf="IteratorGetNext",
+    type=lambda handle, types: types.types,
+    stateful=True,
+    vars={"handle": "string"},
     name="handle_get_next",
-)  # fmt: skip
+)
 def handle_get_next(handle: Any, *, types: _Types) -> Any:
     """The next element of the iterator that a string names, which has these `types`."""
     found = resources().of(_HANDLES, _Handles).iterators.get(handle[()])
@@ -365,7 +368,12 @@ def output_shapes(structure: Any) -> Any:
 def output_classes(structure: Any) -> Any:
     """The classes of a structure's components: `Tensor` or `SparseTensor`."""
     return map_leaves(
-        lambda p: output_classes(p.structure) if isinstance(p, Nested)
-        else SparseTensor if isinstance(p, Sparse) else Tensor,
+        lambda p: (
+            output_classes(p.structure)
+            if isinstance(p, Nested)
+            else SparseTensor
+            if isinstance(p, Sparse)
+            else Tensor
+        ),
         structure,
-    )  # fmt: skip
+    )

@@ -14,46 +14,46 @@ from staticgraph.tf1.data.structure import Element, leaves
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Mapped(Node):
-    """The function's result for each element. An error is that element's alone: the next can be asked for."""
+class _Applied(Node):
+    """A function of the user's, applied to the elements of a source."""
 
     source: Node
     function: Function
+
+
+class Mapped(_Applied):
+    """The function's result for each element. An error is that element's alone: the next can be asked for."""
+
+    __slots__ = ()
 
     def iterate(self, run: Run) -> Iterator[Element]:
         return map(self.function.bind(run), self.source.iterate(run))
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Filtered(Node):
+class Filtered(_Applied):
     """The elements for which the function is true."""
 
-    source: Node
-    function: Function
+    __slots__ = ()
 
     def iterate(self, run: Run) -> Iterator[Element]:
         call = self.function.bind(run)
         return filter(lambda element: bool(call(element)[0]), self.source.iterate(run))
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class TakenWhile(Node):
+class TakenWhile(_Applied):
     """The elements before the first for which the function is false."""
 
-    source: Node
-    function: Function
+    __slots__ = ()
 
     def iterate(self, run: Run) -> Iterator[Element]:
         call = self.function.bind(run)
         return itertools.takewhile(lambda element: bool(call(element)[0]), self.source.iterate(run))
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class FlatMapped(Node):
+class FlatMapped(_Applied):
     """The elements of the datasets that the function returns, one dataset after the other."""
 
-    source: Node
-    function: Function
+    __slots__ = ()
 
     def iterate(self, run: Run) -> Iterator[Element]:
         call = self.function.bind_dataset(run)
@@ -61,11 +61,9 @@ class FlatMapped(Node):
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Interleaved(Node):
+class Interleaved(_Applied):
     """The elements of the datasets that the function returns: `block` of each in turn, of `cycle` of them."""
 
-    source: Node
-    function: Function
     cycle: Any
     block: Any
 
@@ -97,12 +95,10 @@ class Interleaved(Node):
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Scanned(Node):
+class Scanned(_Applied):
     """`function(state, element)` gives the next state and an element of the result."""
 
-    source: Node
     initial: Node
-    function: Function
 
     def iterate(self, run: Run) -> Iterator[Element]:
         call = self.function.bind(run)
@@ -114,12 +110,10 @@ class Scanned(Node):
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Reduced(Node):
+class Reduced(_Applied):
     """One element: the last state."""
 
-    source: Node
     initial: Node
-    function: Function
 
     def iterate(self, run: Run) -> Iterator[Element]:
         call = self.function.bind(run)

@@ -81,10 +81,15 @@ class Distribution:
     _arguments: dict[str, Any]
 
     def __init__(
-        self, dtype: Any, reparameterization_type: ReparameterizationType, validate_args: bool,
-        allow_nan_stats: bool, parameters: dict[str, Any] | None = None,
-        graph_parents: Sequence[sg.Tensor] | None = None, name: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        dtype: Any,
+        reparameterization_type: ReparameterizationType,
+        validate_args: bool,
+        allow_nan_stats: bool,
+        parameters: dict[str, Any] | None = None,
+        graph_parents: Sequence[sg.Tensor] | None = None,
+        name: str | None = None,
+    ) -> None:
         if not name or not name.endswith("/"):
             with sg.name_scope(name or type(self).__name__) as name:
                 pass

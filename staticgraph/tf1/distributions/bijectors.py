@@ -32,10 +32,15 @@ class Bijector:
     """
 
     def __init__(
-        self, graph_parents: Sequence[Any] | None = None, is_constant_jacobian: bool = False,
-        validate_args: bool = False, dtype: Any = None, forward_min_event_ndims: int | None = None,
-        inverse_min_event_ndims: int | None = None, name: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        graph_parents: Sequence[Any] | None = None,
+        is_constant_jacobian: bool = False,
+        validate_args: bool = False,
+        dtype: Any = None,
+        forward_min_event_ndims: int | None = None,
+        inverse_min_event_ndims: int | None = None,
+        name: str | None = None,
+    ) -> None:
         self._graph_parents = list(graph_parents or ())
         self._is_constant_jacobian = is_constant_jacobian
         self._validate_args = validate_args
@@ -235,9 +240,14 @@ class Affine(Bijector):
     """
 
     def __init__(
-        self, shift: Any = None, scale_identity_multiplier: Any = None, scale_diag: Any = None,
-        scale_tril: Any = None, validate_args: bool = False, name: str = "affine",
-    ) -> None:  # fmt: skip
+        self,
+        shift: Any = None,
+        scale_identity_multiplier: Any = None,
+        scale_diag: Any = None,
+        scale_tril: Any = None,
+        validate_args: bool = False,
+        name: str = "affine",
+    ) -> None:
         self._shift = None if shift is None else sg.convert_to_tensor(shift, name="shift")
         self._diagonal = None if scale_diag is None else sg.convert_to_tensor(scale_diag, name="scale_diag")
         if scale_identity_multiplier is not None:
@@ -287,9 +297,12 @@ class Invert(Bijector):
     def __init__(self, bijector: Bijector, validate_args: bool = False, name: str | None = None) -> None:
         self._bijector = bijector
         super().__init__(
-            bijector.graph_parents, bijector.is_constant_jacobian, validate_args,
-            forward_min_event_ndims=bijector.forward_min_event_ndims, name=name or f"invert_{bijector.name}",
-        )  # fmt: skip
+            bijector.graph_parents,
+            bijector.is_constant_jacobian,
+            validate_args,
+            forward_min_event_ndims=bijector.forward_min_event_ndims,
+            name=name or f"invert_{bijector.name}",
+        )
 
     bijector: Bijector = read_only("bijector")
 
@@ -307,17 +320,21 @@ class Chain(Bijector):
     """Several, the last one first: `Chain([f, g]).forward(x)` is `f(g(x))`."""
 
     def __init__(
-        self, bijectors: Sequence[Bijector] | None = None, validate_args: bool = False,
+        self,
+        bijectors: Sequence[Bijector] | None = None,
+        validate_args: bool = False,
         name: str | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._bijectors = list(bijectors or ())
         joined = "_of_".join(["chain", *(each.name for each in self._bijectors)])
         super().__init__(
             is_constant_jacobian=all(each.is_constant_jacobian for each in self._bijectors),
-            validate_args=validate_args, name=name or (joined if self._bijectors else "identity"),
-            forward_min_event_ndims=max((each.forward_min_event_ndims for each in self._bijectors),
-            default=0),
-        )  # fmt: skip
+            validate_args=validate_args,
+            name=name or (joined if self._bijectors else "identity"),
+            forward_min_event_ndims=max(
+                (each.forward_min_event_ndims for each in self._bijectors), default=0
+            ),
+        )
 
     bijectors: list[Bijector] = read_only("bijectors")
 
@@ -344,17 +361,26 @@ class Inline(Bijector):
     """One made of functions."""
 
     def __init__(
-        self, forward_fn: Callable[[Any], Any] | None = None, inverse_fn: Callable[[Any], Any] | None = None,
+        self,
+        forward_fn: Callable[[Any], Any] | None = None,
+        inverse_fn: Callable[[Any], Any] | None = None,
         inverse_log_det_jacobian_fn: Callable[[Any], Any] | None = None,
         forward_log_det_jacobian_fn: Callable[[Any], Any] | None = None,
-        is_constant_jacobian: bool = False, validate_args: bool = False,
-        forward_min_event_ndims: int | None = None, inverse_min_event_ndims: int | None = None,
+        is_constant_jacobian: bool = False,
+        validate_args: bool = False,
+        forward_min_event_ndims: int | None = None,
+        inverse_min_event_ndims: int | None = None,
         name: str = "inline",
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(
-            None, is_constant_jacobian, validate_args, None, forward_min_event_ndims, inverse_min_event_ndims,
+            None,
+            is_constant_jacobian,
+            validate_args,
+            None,
+            forward_min_event_ndims,
+            inverse_min_event_ndims,
             name,
-        )  # fmt: skip
+        )
         hooks = {
             "_forward": forward_fn,
             "_inverse": inverse_fn,

@@ -82,9 +82,12 @@ def _kl_gamma_gamma(p: Gamma, q: Gamma, name: str | None = None) -> Any:
     with sg.name_scope(name, "kl_gamma_gamma", [p.concentration, p.rate, q.concentration, q.rate]):
         a, b = p.concentration, q.concentration
         return (
-            (a - b) * sg.digamma(a) + sg.lgamma(b) - sg.lgamma(a)
-            + b * (sg.log(p.rate) - sg.log(q.rate)) + a * (q.rate / p.rate - 1.0)
-        )  # fmt: skip
+            (a - b) * sg.digamma(a)
+            + sg.lgamma(b)
+            - sg.lgamma(a)
+            + b * (sg.log(p.rate) - sg.log(q.rate))
+            + a * (q.rate / p.rate - 1.0)
+        )
 
 
 @constructed
@@ -228,11 +231,12 @@ class BetaWithSoftplusConcentration(Beta):
 def _kl_beta_beta(p: Beta, q: Beta, name: str | None = None) -> Any:
     with sg.name_scope(name, "kl_beta_beta", [p.total_concentration, q.total_concentration]):
         return (
-            q._log_normalization() - p._log_normalization()
+            q._log_normalization()
+            - p._log_normalization()
             + (p.concentration1 - q.concentration1) * sg.digamma(p.concentration1)
             + (p.concentration0 - q.concentration0) * sg.digamma(p.concentration0)
             - (p.total_concentration - q.total_concentration) * sg.digamma(p.total_concentration)
-        )  # fmt: skip
+        )
 
 
 class OfConcentration(OfVectors):

@@ -28,9 +28,14 @@ class Mixture(Distribution):
     """
 
     def __init__(
-        self, cat: Categorical, components: Any, validate_args: bool = False, allow_nan_stats: bool = True,
-        use_static_graph: bool = False, name: str = "Mixture",
-    ) -> None:  # fmt: skip
+        self,
+        cat: Categorical,
+        components: Any,
+        validate_args: bool = False,
+        allow_nan_stats: bool = True,
+        use_static_graph: bool = False,
+        name: str = "Mixture",
+    ) -> None:
         if not isinstance(cat, Categorical):
             raise TypeError(layout(f"cat must be a Categorical, not {cat!r}", user_frame()))
         if not isinstance(components, list | tuple):
@@ -51,9 +56,13 @@ class Mixture(Distribution):
         self._cat = cat
         self._components = list(components)
         super().__init__(
-            components[0].dtype, NOT_REPARAMETERIZED, validate_args, allow_nan_stats,
-            graph_parents=[cat.logits], name=name,
-        )  # fmt: skip
+            components[0].dtype,
+            NOT_REPARAMETERIZED,
+            validate_args,
+            allow_nan_stats,
+            graph_parents=[cat.logits],
+            name=name,
+        )
 
     cat: Categorical = read_only("cat")
     components: list[Distribution] = read_only("components")

@@ -24,9 +24,14 @@ class TransformedDistribution(Distribution):
     """
 
     def __init__(
-        self, distribution: Distribution, bijector: Bijector | None = None, batch_shape: Any = None,
-        event_shape: Any = None, validate_args: bool = False, name: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        distribution: Distribution,
+        bijector: Bijector | None = None,
+        batch_shape: Any = None,
+        event_shape: Any = None,
+        validate_args: bool = False,
+        name: str | None = None,
+    ) -> None:
         if batch_shape is not None or event_shape is not None:
             text = "TransformedDistribution takes its shapes from the distribution"
             raise NotImplementedError(layout(text, user_frame(), hint="give parameters of the wanted shape"))
@@ -34,10 +39,13 @@ class TransformedDistribution(Distribution):
         self._distribution = distribution
         prefix = "" if bijector is None else bijector.name
         super().__init__(
-            distribution.dtype, distribution.reparameterization_type, validate_args,
-            distribution.allow_nan_stats, graph_parents=distribution._graph_parents,
+            distribution.dtype,
+            distribution.reparameterization_type,
+            validate_args,
+            distribution.allow_nan_stats,
+            graph_parents=distribution._graph_parents,
             name=name or prefix + distribution.name.rstrip("/").rpartition("/")[2],
-        )  # fmt: skip
+        )
 
     distribution: Distribution = read_only("distribution")
     bijector: Bijector = read_only("bijector")

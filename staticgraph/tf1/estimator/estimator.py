@@ -61,9 +61,13 @@ class Estimator:
     """
 
     def __init__(
-        self, model_fn: Callable[..., Any], model_dir: Any = None, config: Any = None, params: Any = None,
+        self,
+        model_fn: Callable[..., Any],
+        model_dir: Any = None,
+        config: Any = None,
+        params: Any = None,
         warm_start_from: Any = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._config = _with_folder(config, model_dir)
         log.info("Using config: %s", vars(self._config))
         if model_fn is None:
@@ -98,9 +102,13 @@ class Estimator:
         return model_fn
 
     def train(
-        self, input_fn: Callable[..., Any], hooks: Any = None, steps: int | None = None,
-        max_steps: int | None = None, saving_listeners: Any = None,
-    ) -> Estimator:  # fmt: skip
+        self,
+        input_fn: Callable[..., Any],
+        hooks: Any = None,
+        steps: int | None = None,
+        max_steps: int | None = None,
+        saving_listeners: Any = None,
+    ) -> Estimator:
         """Train, from the latest checkpoint on, until the input ends.
 
         `steps`: at most so many now. `max_steps`: at most so many in all; where there are, nothing is done.
@@ -127,9 +135,13 @@ class Estimator:
         return self
 
     def evaluate(
-        self, input_fn: Callable[..., Any], steps: int | None = None, hooks: Any = None,
-        checkpoint_path: str | None = None, name: str | None = None,
-    ) -> dict[str, Any]:  # fmt: skip
+        self,
+        input_fn: Callable[..., Any],
+        steps: int | None = None,
+        hooks: Any = None,
+        checkpoint_path: str | None = None,
+        name: str | None = None,
+    ) -> dict[str, Any]:
         """The metrics over all batches of the input, or `steps` of them, and "loss" and "global_step".
 
         `checkpoint_path`: by default the latest checkpoint; without one, variables are initialised. The
@@ -155,9 +167,13 @@ class Estimator:
         return results
 
     def predict(
-        self, input_fn: Callable[..., Any], predict_keys: Any = None, hooks: Any = None,
-        checkpoint_path: str | None = None, yield_single_examples: bool = True,
-    ) -> Iterator[Any]:  # fmt: skip
+        self,
+        input_fn: Callable[..., Any],
+        predict_keys: Any = None,
+        hooks: Any = None,
+        checkpoint_path: str | None = None,
+        yield_single_examples: bool = True,
+    ) -> Iterator[Any]:
         """The predictions for each example of the input, one after the other, computed as they are asked for.
 
         `predict_keys`: only these of the predictions. Without `yield_single_examples` whole batches are
@@ -184,10 +200,14 @@ class Estimator:
                 yield from _examples(batch) if yield_single_examples else [batch]
 
     def export_saved_model(
-        self, export_dir_base: str, serving_input_receiver_fn: Callable[[], Any] | None,
-        assets_extra: Any = None, as_text: bool = False, checkpoint_path: str | None = None,
+        self,
+        export_dir_base: str,
+        serving_input_receiver_fn: Callable[[], Any] | None,
+        assets_extra: Any = None,
+        as_text: bool = False,
+        checkpoint_path: str | None = None,
         experimental_mode: str = ModeKeys.PREDICT,
-    ) -> bytes:  # fmt: skip
+    ) -> bytes:
         """Write the model with the variables of a checkpoint into a new folder below `export_dir_base`.
 
         `serving_input_receiver_fn`: a function from `estimator.export` that makes the placeholders.
@@ -207,10 +227,14 @@ class Estimator:
             return exporting.export(export_dir_base, receiver, spec, checkpoint, assets_extra, self._config)
 
     def export_savedmodel(
-        self, export_dir_base: str, serving_input_receiver_fn: Callable[[], Any] | None,
-        assets_extra: Any = None, as_text: bool = False, checkpoint_path: str | None = None,
+        self,
+        export_dir_base: str,
+        serving_input_receiver_fn: Callable[[], Any] | None,
+        assets_extra: Any = None,
+        as_text: bool = False,
+        checkpoint_path: str | None = None,
         strip_default_attrs: bool = False,
-    ) -> bytes:  # fmt: skip
+    ) -> bytes:
         """`export_saved_model` under its older name."""
         return self.export_saved_model(
             export_dir_base, serving_input_receiver_fn, assets_extra, as_text, checkpoint_path
@@ -261,16 +285,24 @@ class Estimator:
         hooks += spec.training_hooks
         if not (spec.scaffold.saver or get_collection(GraphKeys.SAVERS)):
             saver = train.Saver(
-                sharded=True, max_to_keep=config.keep_checkpoint_max, defer_build=True,
-                save_relative_paths=True, keep_checkpoint_every_n_hours=config.keep_checkpoint_every_n_hours,
-            )  # fmt: skip
+                sharded=True,
+                max_to_keep=config.keep_checkpoint_max,
+                defer_build=True,
+                save_relative_paths=True,
+                keep_checkpoint_every_n_hours=config.keep_checkpoint_every_n_hours,
+            )
             add_to_collection(GraphKeys.SAVERS, saver)
         chief_hooks = [*self._saving(spec, hooks, listeners), *spec.training_chief_hooks]
         session = train.MonitoredTrainingSession(
-            checkpoint_dir=self.model_dir, scaffold=spec.scaffold, hooks=hooks, chief_only_hooks=chief_hooks,
-            save_checkpoint_secs=0, save_summaries_steps=config.save_summary_steps,
-            config=config.session_config, log_step_count_steps=config.log_step_count_steps,
-        )  # fmt: skip
+            checkpoint_dir=self.model_dir,
+            scaffold=spec.scaffold,
+            hooks=hooks,
+            chief_only_hooks=chief_hooks,
+            save_checkpoint_secs=0,
+            save_summaries_steps=config.save_summary_steps,
+            config=config.session_config,
+            log_step_count_steps=config.log_step_count_steps,
+        )
         loss = None
         with session as running:
             while not running.should_stop():

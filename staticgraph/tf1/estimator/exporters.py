@@ -92,9 +92,13 @@ class LatestExporter(_SavedModels):
     """Exports after each evaluation, and keeps the newest `exports_to_keep`."""
 
     def __init__(
-        self, name: str, serving_input_receiver_fn: Any, assets_extra: Any = None, as_text: bool = False,
+        self,
+        name: str,
+        serving_input_receiver_fn: Any,
+        assets_extra: Any = None,
+        as_text: bool = False,
         exports_to_keep: int | None = 5,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(name, serving_input_receiver_fn, assets_extra, as_text, exports_to_keep)
 
     def _is_due(self, estimator: Any, export_path: str, eval_result: Any, is_final: bool) -> bool:
@@ -130,11 +134,15 @@ class BestExporter(_SavedModels):
     """
 
     def __init__(
-        self, name: str = "best_exporter", serving_input_receiver_fn: Any = None,
+        self,
+        name: str = "best_exporter",
+        serving_input_receiver_fn: Any = None,
         event_file_pattern: str | None = "eval/*.tfevents.*",
-        compare_fn: Callable[..., bool] = _loss_smaller, assets_extra: Any = None, as_text: bool = False,
+        compare_fn: Callable[..., bool] = _loss_smaller,
+        assets_extra: Any = None,
+        as_text: bool = False,
         exports_to_keep: int | None = 5,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(name, serving_input_receiver_fn, assets_extra, as_text, exports_to_keep)
         if compare_fn is None:
             raise ValueError(layout("`compare_fn` must not be None.", user_frame()))

@@ -14,9 +14,12 @@ __all__ = ["classifier_parse_example_spec", "regressor_parse_example_spec"]
 
 
 def classifier_parse_example_spec(
-    feature_columns: Any, label_key: str, label_dtype: Any = int64, label_default: Any = None,
+    feature_columns: Any,
+    label_key: str,
+    label_dtype: Any = int64,
+    label_default: Any = None,
     weight_column: Any = None,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Return the features that `sg.io.parse_example` must read for a classifier.
 
     Raises:
@@ -32,9 +35,13 @@ def classifier_parse_example_spec(
 
 
 def regressor_parse_example_spec(
-    feature_columns: Any, label_key: str, label_dtype: Any = float32, label_default: Any = None,
-    label_dimension: int = 1, weight_column: Any = None,
-) -> dict[str, Any]:  # fmt: skip
+    feature_columns: Any,
+    label_key: str,
+    label_dtype: Any = float32,
+    label_default: Any = None,
+    label_dimension: int = 1,
+    weight_column: Any = None,
+) -> dict[str, Any]:
     """Return the features that `sg.io.parse_example` must read for a regressor.
 
     Raises:

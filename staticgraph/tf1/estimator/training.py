@@ -76,9 +76,15 @@ class EvalSpec(_Eval):
     __slots__ = ()
 
     def __new__(
-        cls, input_fn: Callable[..., Any], steps: int | None = 100, name: str | None = None,
-        hooks: Any = None, exporters: Any = None, start_delay_secs: float = 120, throttle_secs: float = 600,
-    ) -> EvalSpec:  # fmt: skip
+        cls,
+        input_fn: Callable[..., Any],
+        steps: int | None = 100,
+        name: str | None = None,
+        hooks: Any = None,
+        exporters: Any = None,
+        start_delay_secs: float = 120,
+        throttle_secs: float = 600,
+    ) -> EvalSpec:
         _check_input_fn(input_fn)
         if steps is not None and steps <= 0:
             raise ValueError(layout(f"Must specify steps > 0, given: {steps}", user_frame()))
@@ -87,9 +93,15 @@ class EvalSpec(_Eval):
                 raise ValueError(layout(f"Must specify {what} >= 0, given: {seconds}", user_frame()))
         listed = [exporters] if isinstance(exporters, Exporter) else exporters
         return super().__new__(
-            cls, input_fn, steps, name, _checked(hooks, train.SessionRunHook, "hooks"),
-            _checked(listed, Exporter, "exporters"), start_delay_secs, throttle_secs,
-        )  # fmt: skip
+            cls,
+            input_fn,
+            steps,
+            name,
+            _checked(hooks, train.SessionRunHook, "hooks"),
+            _checked(listed, Exporter, "exporters"),
+            start_delay_secs,
+            throttle_secs,
+        )
 
 
 class _Evaluator(train.CheckpointSaverListener):
@@ -133,11 +145,14 @@ class _Evaluator(train.CheckpointSaverListener):
         folder = os.path.join(self._estimator.model_dir, "export")
         self.exported = [
             exporter.export(
-                estimator=self._estimator, export_path=os.path.join(folder, exporter.name),
-                checkpoint_path=checkpoint, eval_result=self.metrics, is_the_final_export=is_final,
+                estimator=self._estimator,
+                export_path=os.path.join(folder, exporter.name),
+                checkpoint_path=checkpoint,
+                eval_result=self.metrics,
+                is_the_final_export=is_final,
             )
             for exporter in spec.exporters
-        ]  # fmt: skip
+        ]
         return is_final
 
 

@@ -59,9 +59,14 @@ def check_model_fn(model_fn: Any, has_params: bool) -> None:
 
 
 def call_model_fn(
-    model_fn: Callable[..., Any], features: Any, labels: Any, mode: str, params: Any, config: Any,
+    model_fn: Callable[..., Any],
+    features: Any,
+    labels: Any,
+    mode: str,
+    params: Any,
+    config: Any,
     *kinds: type[Any],
-) -> Any:  # fmt: skip
+) -> Any:
     """Call a model function and return its result: an `EstimatorSpec`, or one of other `kinds`.
 
     Raises:

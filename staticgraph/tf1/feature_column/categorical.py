@@ -259,9 +259,13 @@ def categorical_column_with_vocabulary_list(
 
 
 def categorical_column_with_vocabulary_file(
-    key: str, vocabulary_file: str, vocabulary_size: int | None = None, num_oov_buckets: int = 0,
-    default_value: int | None = None, dtype: Any = string,
-) -> VocabularyFileCategoricalColumn:  # fmt: skip
+    key: str,
+    vocabulary_file: str,
+    vocabulary_size: int | None = None,
+    num_oov_buckets: int = 0,
+    default_value: int | None = None,
+    dtype: Any = string,
+) -> VocabularyFileCategoricalColumn:
     """The strings or integers of the feature `key`, each numbered by its line in a file.
 
     `vocabulary_size`: how many lines count, by default all. For entries that the file has not, see

@@ -149,10 +149,15 @@ def indicator_column(categorical_column: CategoricalColumn) -> IndicatorColumn:
 
 
 def embedding_column(
-    categorical_column: CategoricalColumn, dimension: int, combiner: str = "mean", initializer: Any = None,
-    ckpt_to_load_from: str | None = None, tensor_name_in_ckpt: str | None = None,
-    max_norm: float | None = None, trainable: bool = True,
-) -> EmbeddingColumn:  # fmt: skip
+    categorical_column: CategoricalColumn,
+    dimension: int,
+    combiner: str = "mean",
+    initializer: Any = None,
+    ckpt_to_load_from: str | None = None,
+    tensor_name_in_ckpt: str | None = None,
+    max_norm: float | None = None,
+    trainable: bool = True,
+) -> EmbeddingColumn:
     """For each example the learned rows of its categories, combined: shape [batch, dimension].
 
     `combiner`: "mean", "sqrtn" or "sum", and `max_norm`, see `nn.embedding_lookup_sparse`. `initializer` of
@@ -183,11 +188,16 @@ def embedding_column(
 
 
 def shared_embedding_columns(
-    categorical_columns: Sequence[CategoricalColumn], dimension: int, combiner: str = "mean",
-    initializer: Any = None, shared_embedding_collection_name: str | None = None,
-    ckpt_to_load_from: str | None = None, tensor_name_in_ckpt: str | None = None,
-    max_norm: float | None = None, trainable: bool = True,
-) -> list[SharedEmbeddingColumn]:  # fmt: skip
+    categorical_columns: Sequence[CategoricalColumn],
+    dimension: int,
+    combiner: str = "mean",
+    initializer: Any = None,
+    shared_embedding_collection_name: str | None = None,
+    ckpt_to_load_from: str | None = None,
+    tensor_name_in_ckpt: str | None = None,
+    max_norm: float | None = None,
+    trainable: bool = True,
+) -> list[SharedEmbeddingColumn]:
     """An `embedding_column` for each column, with one table for all of them.
 
     `shared_embedding_collection_name`: of the collection that the table is in, and of its variable scope; by

@@ -30,10 +30,13 @@ __all__ = ["input_layer", "linear_model", "make_parse_example_spec"]
 
 
 def input_layer(
-    features: Mapping[str, Any], feature_columns: Any, weight_collections: Sequence[str] | None = None,
-    trainable: bool = True, cols_to_vars: dict[Any, Any] | None = None,
+    features: Mapping[str, Any],
+    feature_columns: Any,
+    weight_collections: Sequence[str] | None = None,
+    trainable: bool = True,
+    cols_to_vars: dict[Any, Any] | None = None,
     cols_to_output_tensors: dict[Any, Any] | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The dense columns of a batch side by side: float32 [batch, sum of their sizes], in the order of names.
 
     `features`: tensors by name, dense of shape [batch, ...] or sparse. `weight_collections`: further
@@ -61,10 +64,13 @@ def input_layer(
 
 
 def dense_layer(
-    features: Mapping[str, Any], columns: Any, weight_collections: Sequence[str] | None = None,
-    trainable: bool = True, cols_to_vars: dict[Any, Any] | None = None,
+    features: Mapping[str, Any],
+    columns: Any,
+    weight_collections: Sequence[str] | None = None,
+    trainable: bool = True,
+    cols_to_vars: dict[Any, Any] | None = None,
     cols_to_output_tensors: dict[Any, Any] | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """`input_layer` in the open variable scope."""
     made, batch = [], Features(features)
     variable = _maker(weight_collections, trainable)
@@ -82,10 +88,14 @@ def dense_layer(
 
 
 def linear_model(
-    features: Mapping[str, Any], feature_columns: Any, units: int = 1, sparse_combiner: str = "sum",
-    weight_collections: Sequence[str] | None = None, trainable: bool = True,
+    features: Mapping[str, Any],
+    feature_columns: Any,
+    units: int = 1,
+    sparse_combiner: str = "sum",
+    weight_collections: Sequence[str] | None = None,
+    trainable: bool = True,
     cols_to_vars: dict[Any, Any] | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """A weighted sum of dense columns and categories, and a bias: float32 [batch, units].
 
     A category has a weight for each unit. `sparse_combiner`: how the categories of one example are combined,
@@ -154,9 +164,13 @@ def _maker(weight_collections: Sequence[str] | None, trainable: bool) -> Callabl
 
     def variable(name: str, shape: Any, initializer: Any, is_trainable: bool) -> Any:
         return get_variable(
-            name, shape, float32, initializer, trainable=trainable and is_trainable,
+            name,
+            shape,
+            float32,
+            initializer,
+            trainable=trainable and is_trainable,
             collections=[*added, *_COLLECTIONS],
-        )  # fmt: skip
+        )
 
     return variable
 

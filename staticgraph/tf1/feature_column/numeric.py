@@ -113,9 +113,12 @@ class BucketizedColumn(DenseColumn, CategoricalColumn):
 
 
 def numeric_column(
-    key: str, shape: Any = (1,), default_value: Any = None, dtype: Any = float32,
+    key: str,
+    shape: Any = (1,),
+    default_value: Any = None,
+    dtype: Any = float32,
     normalizer_fn: Callable[[Any], Any] | None = None,
-) -> NumericColumn:  # fmt: skip
+) -> NumericColumn:
     """The numbers of the feature `key`, as float32.
 
     `shape`: of the feature for one example. `default_value`: stands for a missing feature when examples are

@@ -23,9 +23,13 @@ from staticgraph.tf1.io.tf_record import TFRecordOptions, tf_record_iterator
 from staticgraph.tf1.queue.base import QueueBase
 
 __all__ = [
-    "FixedLengthRecordReader", "IdentityReader", "ReaderBase", "TFRecordReader", "TextLineReader",
+    "FixedLengthRecordReader",
+    "IdentityReader",
+    "ReaderBase",
+    "TFRecordReader",
+    "TextLineReader",
     "WholeFileReader",
-]  # fmt: skip
+]
 
 Record = tuple[bytes, bytes]  # key and value
 
@@ -219,9 +223,14 @@ class FixedLengthRecordReader(ReaderBase):
     TYPE = "FixedLengthRecordReaderV2"
 
     def __init__(
-        self, record_bytes: int, header_bytes: int | None = None, footer_bytes: int | None = None,
-        hop_bytes: int | None = None, name: str | None = None, encoding: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        record_bytes: int,
+        header_bytes: int | None = None,
+        footer_bytes: int | None = None,
+        hop_bytes: int | None = None,
+        name: str | None = None,
+        encoding: str | None = None,
+    ) -> None:
         self._layout = int(record_bytes), int(header_bytes or 0), int(footer_bytes or 0), int(hop_bytes or 0)
         self._encoding = encoding or ""
         super().__init__(name)
@@ -250,9 +259,12 @@ def reader_read(*, reader: ReaderBase, queue: QueueBase) -> Any:
 
 
 @host(
-    tf="ReaderReadUpToV2", type=lambda num_records, reader, queue: (_STRINGS, _STRINGS), stateful=True,
-    operands={"num_records": "num_records"}, partial=("num_records",),
-)  # fmt: skip
+    tf="ReaderReadUpToV2",
+    type=lambda num_records, reader, queue: (_STRINGS, _STRINGS),
+    stateful=True,
+    operands={"num_records": "num_records"},
+    partial=("num_records",),
+)
 def reader_read_up_to(*, num_records: Any, reader: ReaderBase, queue: QueueBase) -> Any:
     """At most `num_records` of the next records of a reader; elements of `queue` name its files."""
     if num_records < 1:

@@ -40,9 +40,12 @@ def _write_file(filename: Any, contents: Any) -> Any:
 
 
 @kinds.host(
-    tf="MatchingFiles", type=lambda pattern: TensorType(string, (None,)), stateful=True, dtypes=_STRING,
+    tf="MatchingFiles",
+    type=lambda pattern: TensorType(string, (None,)),
+    stateful=True,
+    dtypes=_STRING,
     name="matching_files",
-)  # fmt: skip
+)
 def _matching_files(pattern: Any) -> Any:
     """The names of files."""
     return matching(p.decode(errors="surrogateescape") for p in pattern.flat)

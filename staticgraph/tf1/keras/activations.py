@@ -108,12 +108,11 @@ def linear(x: Any) -> Any:
     return x
 
 
-_TABLE = {
-    made.__name__: made
-    for made in (
-        elu, exponential, hard_sigmoid, linear, relu, selu, sigmoid, softmax, softplus, softsign, tanh,
-    )
-} | {"relu6": nn.relu6, "swish": nn.swish}  # fmt: skip
+_OTHERS = {"deserialize", "get", "serialize"}
+_TABLE: dict[str, Any] = {name: globals()[name] for name in __all__ if name not in _OTHERS} | {
+    "relu6": nn.relu6,
+    "swish": nn.swish,
+}
 
 
 def serialize(activation: Any) -> Any:

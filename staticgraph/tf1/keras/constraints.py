@@ -118,8 +118,10 @@ class RadialConstraint(Constraint):
         far = [
             [max(abs(2 * r - size + 1), abs(2 * c - size + 1)) // 2 for c in range(size)] for r in range(size)
         ]
-        rows = [reshape(w[middle, middle + d if odd else middle + 1 + d], [1, 1, *w.shape.as_list()[2:]])
-                for d in range(middle + 1)]  # fmt: skip
+        rows = [
+            reshape(w[middle, middle + d if odd else middle + 1 + d], [1, 1, *w.shape.as_list()[2:]])
+            for d in range(middle + 1)
+        ]
         out = 0
         for distance, row in enumerate(rows):
             ring = [[[[float(d == distance)]] for d in line] for line in far]

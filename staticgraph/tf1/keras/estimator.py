@@ -21,9 +21,13 @@ __all__ = ["model_to_estimator"]
 
 
 def model_to_estimator(
-    keras_model: Any = None, keras_model_path: Any = None, custom_objects: Any = None, model_dir: Any = None,
-    config: Any = None, checkpoint_format: str = "saver",
-) -> Estimator:  # fmt: skip
+    keras_model: Any = None,
+    keras_model_path: Any = None,
+    custom_objects: Any = None,
+    model_dir: Any = None,
+    config: Any = None,
+    checkpoint_format: str = "saver",
+) -> Estimator:
     """An estimator that trains copies of a compiled model, which begin with the weights that it has now.
 
     `keras_model`, or `keras_model_path` of a saved one with its `custom_objects`. Features are a tensor, or a

@@ -96,18 +96,13 @@ truncated_normal = TruncatedNormal
 uniform = random_uniform = RandomUniform
 zeros = Zeros
 
-_TABLE: dict[str, Any] = {
-    made.__name__: made
-    for made in (
-        Constant, GlorotNormal, GlorotUniform, Identity, Ones, Orthogonal, RandomNormal, RandomUniform,
-        TruncatedNormal, VarianceScaling, Zeros, he_normal, he_uniform, lecun_normal, lecun_uniform,
-    )
-} | {
-    "constant": Constant, "glorot_normal": GlorotNormal, "glorot_uniform": GlorotUniform,
-    "identity": Identity, "normal": RandomNormal, "one": Ones, "ones": Ones, "orthogonal": Orthogonal,
-    "random_normal": RandomNormal, "random_uniform": RandomUniform, "truncated_normal": TruncatedNormal,
-    "uniform": RandomUniform, "zero": Zeros, "zeros": Zeros,
-}  # fmt: skip
+_OTHERS = {"Initializer", "deserialize", "get", "serialize"}
+_TABLE: dict[str, Any] = {name: globals()[name] for name in __all__ if name not in _OTHERS} | {
+    "GlorotNormal": GlorotNormal,
+    "GlorotUniform": GlorotUniform,
+    "one": Ones,
+    "zero": Zeros,
+}
 _FUNCTIONS = ("he_normal", "he_uniform", "lecun_normal", "lecun_uniform")
 
 

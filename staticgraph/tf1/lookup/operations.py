@@ -104,11 +104,13 @@ def table_size(*, table: Table) -> Any:
 
 
 @host(
-    tf="LookupTableExportV2", stateful=True,
+    tf="LookupTableExportV2",
+    stateful=True,
     type=lambda table: (
-        TensorType(table.key_dtype, (None,)), TensorType(table.value_dtype, (None, *table.value_shape))
+        TensorType(table.key_dtype, (None,)),
+        TensorType(table.value_dtype, (None, *table.value_shape)),
     ),
-)  # fmt: skip
+)
 def table_export(*, table: Table) -> Any:
     """The keys and values of a table."""
     entries = _entries(table).known()

@@ -79,9 +79,16 @@ class TextFileInitializer(_Initializer):
     """
 
     def __init__(
-        self, filename: Any, key_dtype: Any, key_index: int, value_dtype: Any, value_index: int,
-        vocab_size: int | None = None, delimiter: str = "\t", name: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        filename: Any,
+        key_dtype: Any,
+        key_index: int,
+        value_dtype: Any,
+        value_index: int,
+        vocab_size: int | None = None,
+        delimiter: str = "\t",
+        name: str | None = None,
+    ) -> None:
         super().__init__(key_dtype, value_dtype)
         for what, index, dtype in (("key", key_index, key_dtype), ("value", value_index, value_dtype)):
             if index == TextFileIndex.LINE_NUMBER and as_dtype(dtype) is not int64:
@@ -106,9 +113,11 @@ class TextFileInitializer(_Initializer):
 
 
 @host(
-    tf="InitializeTableFromTextFileV2", stateful=True, dtypes=frozenset({string}),
+    tf="InitializeTableFromTextFileV2",
+    stateful=True,
+    dtypes=frozenset({string}),
     type=lambda f, columns, size, delimiter: tuple(TensorType(dtype, (size,)) for _, dtype in columns),
-)  # fmt: skip
+)
 def entries_of_file(filename: Any, *, columns: Any, size: int | None, delimiter: bytes) -> Any:
     """The keys and values in the lines of a file: what is in these `columns`, between `delimiter`s.
 

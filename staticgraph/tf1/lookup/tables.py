@@ -26,9 +26,13 @@ from staticgraph.tf1.lookup import operations
 from staticgraph.tf1.lookup.sources import _Initializer
 
 __all__ = [
-    "DenseHashTable", "HashTable", "MutableHashTable", "StaticHashTable", "StaticVocabularyTable",
+    "DenseHashTable",
+    "HashTable",
+    "MutableHashTable",
+    "StaticHashTable",
+    "StaticVocabularyTable",
     "tables_initializer",
-]  # fmt: skip
+]
 
 
 def _of_dtype(keys: Any, dtype: DType) -> Tensor:
@@ -113,9 +117,12 @@ class HashTable(StaticHashTable):
     """`StaticHashTable` with the arguments of `tf.contrib.lookup`."""
 
     def __init__(
-        self, initializer: _Initializer, default_value: Any, shared_name: str | None = None,
+        self,
+        initializer: _Initializer,
+        default_value: Any,
+        shared_name: str | None = None,
         name: str | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(initializer, default_value, name)
 
 
@@ -125,9 +132,13 @@ class MutableHashTable(_Table):
     begins_empty = True
 
     def __init__(
-        self, key_dtype: Any, value_dtype: Any, default_value: Any, name: str = "MutableHashTable",
+        self,
+        key_dtype: Any,
+        value_dtype: Any,
+        default_value: Any,
+        name: str = "MutableHashTable",
         checkpoint: bool = True,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(as_dtype(key_dtype), as_dtype(value_dtype), default_value, name)
         self.value_shape = tuple(self._default.shape.as_list())
 
@@ -161,9 +172,16 @@ class DenseHashTable(MutableHashTable):
     """
 
     def __init__(
-        self, key_dtype: Any, value_dtype: Any, default_value: Any, empty_key: Any, deleted_key: Any,
-        initial_num_buckets: int | None = None, name: str = "MutableDenseHashTable", checkpoint: bool = True,
-    ) -> None:  # fmt: skip
+        self,
+        key_dtype: Any,
+        value_dtype: Any,
+        default_value: Any,
+        empty_key: Any,
+        deleted_key: Any,
+        initial_num_buckets: int | None = None,
+        name: str = "MutableDenseHashTable",
+        checkpoint: bool = True,
+    ) -> None:
         super().__init__(key_dtype, value_dtype, default_value, name, checkpoint)
         given = {"empty_key": empty_key, "deleted_key": deleted_key}
         self.reserved = {label: _known(key, self.key_dtype) for label, key in given.items()}
@@ -188,9 +206,12 @@ class StaticVocabularyTable:
     """
 
     def __init__(
-        self, initializer: _Initializer | None, num_oov_buckets: int, lookup_key_dtype: Any = None,
+        self,
+        initializer: _Initializer | None,
+        num_oov_buckets: int,
+        lookup_key_dtype: Any = None,
         name: str | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if num_oov_buckets <= 0:
             text = f"num_oov_buckets must be > 0, it is {num_oov_buckets}"
             raise ValueError(layout(text, user_frame(), hint="StaticHashTable has no such buckets"))

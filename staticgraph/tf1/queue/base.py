@@ -281,9 +281,12 @@ def queue_dequeue_many(*, n: Any, queue: QueueBase) -> Any:
 
 
 @host(
-    tf="QueueDequeueUpToV2", type=lambda n, queue: queue.types((None,)), stateful=True, operands={"n": "n"},
+    tf="QueueDequeueUpToV2",
+    type=lambda n, queue: queue.types((None,)),
+    stateful=True,
+    operands={"n": "n"},
     partial=("n",),
-)  # fmt: skip
+)
 def queue_dequeue_up_to(*, n: Any, queue: QueueBase) -> Any:
     """The next `n` elements of a queue, stacked; when it is closed, perhaps fewer."""
     queue.require_shapes()

@@ -121,9 +121,14 @@ class Server:
     _here: ClassVar[set[str]] = set()  # the addresses of all that were made
 
     def __init__(
-        self, server_or_cluster_def: Any, job_name: str | None = None, task_index: int | None = None,
-        protocol: str | None = None, config: Any = None, start: bool = True,
-    ) -> None:  # fmt: skip
+        self,
+        server_or_cluster_def: Any,
+        job_name: str | None = None,
+        task_index: int | None = None,
+        protocol: str | None = None,
+        config: Any = None,
+        start: bool = True,
+    ) -> None:
         cluster = ClusterSpec(server_or_cluster_def)
         self._cluster = cluster
         self._job_name = _only("job_name", cluster.jobs) if job_name is None else job_name
@@ -140,8 +145,10 @@ class Server:
     def server_def(self) -> dict[str, Any]:
         """The cluster, the name of the job and the task index that the server was made of."""
         return {
-            "cluster": self._cluster.as_dict(), "job_name": self._job_name, "task_index": self._task_index,
-        }  # fmt: skip
+            "cluster": self._cluster.as_dict(),
+            "job_name": self._job_name,
+            "task_index": self._task_index,
+        }
 
     @property
     def target(self) -> str:
@@ -171,9 +178,14 @@ def _only(name: str, choices: Sequence[Any]) -> Any:
 
 
 def replica_device_setter(
-    ps_tasks: int = 0, ps_device: str = "/job:ps", worker_device: str = "/job:worker",
-    merge_devices: bool = True, cluster: Any = None, ps_ops: Any = None, ps_strategy: Any = None,
-) -> Callable[[Any], str] | None:  # fmt: skip
+    ps_tasks: int = 0,
+    ps_device: str = "/job:ps",
+    worker_device: str = "/job:worker",
+    merge_devices: bool = True,
+    cluster: Any = None,
+    ps_ops: Any = None,
+    ps_strategy: Any = None,
+) -> Callable[[Any], str] | None:
     """Return a function for `device()` that puts variables on parameter servers, None without servers.
 
     Every operation runs in this process, so the function asks for `worker_device` in all cases.

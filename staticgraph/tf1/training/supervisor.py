@@ -108,9 +108,13 @@ class Supervisor:
         self._summary_writer = summary_writer if is_chief else None
         self._is_graph_written = False
         self._session_manager = session_manager or SessionManager(
-            self._local_init_op, self._ready_op, self._ready_for_local_init_op, graph, recovery_wait_secs,
+            self._local_init_op,
+            self._ready_op,
+            self._ready_for_local_init_op,
+            graph,
+            recovery_wait_secs,
             local_init_run_options,
-        )  # fmt: skip
+        )
         graph.finalize()
 
     is_chief: bool = read_only("is_chief")

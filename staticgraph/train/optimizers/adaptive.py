@@ -31,9 +31,12 @@ class AdagradOptimizer(RuleOptimizer):
     slots: Mapping[str, str] = {"total": "accumulator"}
 
     def __init__(
-        self, learning_rate: Any, initial_accumulator_value: float = 0.1, use_locking: bool = False,
+        self,
+        learning_rate: Any,
+        initial_accumulator_value: float = 0.1,
+        use_locking: bool = False,
         name: str = "Adagrad",
-    ) -> None:  # fmt: skip
+    ) -> None:
         if initial_accumulator_value <= 0.0:
             raise misuse(
                 ValueError, f"initial_accumulator_value must be positive, not {initial_accumulator_value}"
@@ -54,9 +57,13 @@ class AdadeltaOptimizer(RuleOptimizer):
     slots: Mapping[str, str] = {"squares": "accum", "steps": "accum_update"}
 
     def __init__(
-        self, learning_rate: Any = 0.001, rho: Any = 0.95, epsilon: Any = 1e-8, use_locking: bool = False,
+        self,
+        learning_rate: Any = 0.001,
+        rho: Any = 0.95,
+        epsilon: Any = 1e-8,
+        use_locking: bool = False,
         name: str = "Adadelta",
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(use_locking, name, {"lr": learning_rate, "rho": rho, "epsilon": epsilon})
 
     def _numbers(self, like: Any) -> dict[str, Any]:
@@ -82,9 +89,15 @@ class RMSPropOptimizer(RuleOptimizer):
     rule = rules.rmsprop
 
     def __init__(
-        self, learning_rate: Any, decay: Any = 0.9, momentum: Any = 0.0, epsilon: Any = 1e-10,
-        use_locking: bool = False, centered: bool = False, name: str = "RMSProp",
-    ) -> None:  # fmt: skip
+        self,
+        learning_rate: Any,
+        decay: Any = 0.9,
+        momentum: Any = 0.0,
+        epsilon: Any = 1e-10,
+        use_locking: bool = False,
+        centered: bool = False,
+        name: str = "RMSProp",
+    ) -> None:
         numbers = {"learning_rate": learning_rate, "decay": decay, "momentum": momentum, "epsilon": epsilon}
         super().__init__(use_locking, name, numbers)
         self.slots = {"rms": "rms", **({"mean": "mg"} if centered else {}), "total": "momentum"}

@@ -46,8 +46,12 @@ class MomentumOptimizer(RuleOptimizer):
     slots: Mapping[str, str] = {"total": "momentum"}
 
     def __init__(
-        self, learning_rate: Any, momentum: Any, use_locking: bool = False, name: str = "Momentum",
+        self,
+        learning_rate: Any,
+        momentum: Any,
+        use_locking: bool = False,
+        name: str = "Momentum",
         use_nesterov: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         hyperparameters = {"learning_rate": learning_rate, "momentum": momentum}
         super().__init__(use_locking, name, hyperparameters, nesterov=use_nesterov)

@@ -57,10 +57,16 @@ class Optimizer:
         return self._name
 
     def minimize(
-        self, loss: Tensor, global_step: Any = None, var_list: Any = None, gate_gradients: int = GATE_OP,
-        aggregation_method: int | None = None, colocate_gradients_with_ops: bool = False,
-        name: str | None = None, grad_loss: Any = None,
-    ) -> Operation:  # fmt: skip
+        self,
+        loss: Tensor,
+        global_step: Any = None,
+        var_list: Any = None,
+        gate_gradients: int = GATE_OP,
+        aggregation_method: int | None = None,
+        colocate_gradients_with_ops: bool = False,
+        name: str | None = None,
+        grad_loss: Any = None,
+    ) -> Operation:
         """An operation that changes `var_list`, the trainable variables by default, so that `loss` falls.
 
         It adds one to `global_step`, and runs the updates in the collection UPDATE_OPS that belong to the
@@ -81,10 +87,14 @@ class Optimizer:
         return self.apply_gradients(grads_and_vars, global_step, name)
 
     def compute_gradients(
-        self, loss: Any, var_list: Any = None, gate_gradients: int = GATE_OP,
-        aggregation_method: int | None = None, colocate_gradients_with_ops: bool = False,
+        self,
+        loss: Any,
+        var_list: Any = None,
+        gate_gradients: int = GATE_OP,
+        aggregation_method: int | None = None,
+        colocate_gradients_with_ops: bool = False,
         grad_loss: Any = None,
-    ) -> list[tuple[Any, Variable]]:  # fmt: skip
+    ) -> list[tuple[Any, Variable]]:
         """Return the gradient of `loss` by each variable, as pairs (gradient, variable).
 
         The gradient is None for a variable that `loss` does not depend on, and for one of integers.

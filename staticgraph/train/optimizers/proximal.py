@@ -28,10 +28,13 @@ class ProximalGradientDescentOptimizer(RuleOptimizer):
     rule = rules.proximal_descent
 
     def __init__(
-        self, learning_rate: Any, l1_regularization_strength: float = 0.0,
-        l2_regularization_strength: float = 0.0, use_locking: bool = False,
+        self,
+        learning_rate: Any,
+        l1_regularization_strength: float = 0.0,
+        l2_regularization_strength: float = 0.0,
+        use_locking: bool = False,
         name: str = "ProximalGradientDescent",
-    ) -> None:  # fmt: skip
+    ) -> None:
         penalties = {"l1": l1_regularization_strength, "l2": l2_regularization_strength}
         super().__init__(use_locking, name, {"learning_rate": learning_rate}, **penalties)
 
@@ -45,10 +48,14 @@ class ProximalAdagradOptimizer(AdagradOptimizer):
     rule = rules.proximal_adagrad
 
     def __init__(
-        self, learning_rate: Any, initial_accumulator_value: float = 0.1,
-        l1_regularization_strength: float = 0.0, l2_regularization_strength: float = 0.0,
-        use_locking: bool = False, name: str = "ProximalAdagrad",
-    ) -> None:  # fmt: skip
+        self,
+        learning_rate: Any,
+        initial_accumulator_value: float = 0.1,
+        l1_regularization_strength: float = 0.0,
+        l2_regularization_strength: float = 0.0,
+        use_locking: bool = False,
+        name: str = "ProximalAdagrad",
+    ) -> None:
         super().__init__(learning_rate, initial_accumulator_value, use_locking, name)
         self._options = {"l1": l1_regularization_strength, "l2": l2_regularization_strength}
 
@@ -64,10 +71,15 @@ class AdagradDAOptimizer(RuleOptimizer):
     slots: Mapping[str, str] = {"sums": "gradient_accumulator", "squares": "gradient_squared_accumulator"}
 
     def __init__(
-        self, learning_rate: Any, global_step: Any, initial_gradient_squared_accumulator_value: float = 0.1,
-        l1_regularization_strength: float = 0.0, l2_regularization_strength: float = 0.0,
-        use_locking: bool = False, name: str = "AdagradDA",
-    ) -> None:  # fmt: skip
+        self,
+        learning_rate: Any,
+        global_step: Any,
+        initial_gradient_squared_accumulator_value: float = 0.1,
+        l1_regularization_strength: float = 0.0,
+        l2_regularization_strength: float = 0.0,
+        use_locking: bool = False,
+        name: str = "AdagradDA",
+    ) -> None:
         if initial_gradient_squared_accumulator_value <= 0.0:
             given = initial_gradient_squared_accumulator_value
             raise misuse(
@@ -100,11 +112,18 @@ class FtrlOptimizer(RuleOptimizer):
     slots: Mapping[str, str] = {"squares": "accum", "linear": "linear"}
 
     def __init__(
-        self, learning_rate: Any, learning_rate_power: float = -0.5, initial_accumulator_value: float = 0.1,
-        l1_regularization_strength: float = 0.0, l2_regularization_strength: float = 0.0,
-        use_locking: bool = False, name: str = "Ftrl", accum_name: str | None = None,
-        linear_name: str | None = None, l2_shrinkage_regularization_strength: float = 0.0,
-    ) -> None:  # fmt: skip
+        self,
+        learning_rate: Any,
+        learning_rate_power: float = -0.5,
+        initial_accumulator_value: float = 0.1,
+        l1_regularization_strength: float = 0.0,
+        l2_regularization_strength: float = 0.0,
+        use_locking: bool = False,
+        name: str = "Ftrl",
+        accum_name: str | None = None,
+        linear_name: str | None = None,
+        l2_shrinkage_regularization_strength: float = 0.0,
+    ) -> None:
         not_negative = {
             "initial_accumulator_value": initial_accumulator_value,
             "l1_regularization_strength": l1_regularization_strength,

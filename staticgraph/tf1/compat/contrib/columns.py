@@ -52,9 +52,12 @@ weighted_sparse_column = adapted(
 
 
 def real_valued_column(
-    column_name: str, dimension: int = 1, default_value: Any = None, dtype: Any = sg.float32,
+    column_name: str,
+    dimension: int = 1,
+    default_value: Any = None,
+    dtype: Any = sg.float32,
     normalizer: Callable[[Any], Any] | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """`feature_column.numeric_column` of a vector."""
     return fc.numeric_column(column_name, (dimension,), default_value, dtype, normalizer)
 
@@ -72,9 +75,14 @@ def sparse_column_with_keys(
 
 
 def sparse_column_with_vocabulary_file(
-    column_name: str, vocabulary_file: str, num_oov_buckets: int = 0, vocab_size: int | None = None,
-    default_value: int = -1, combiner: str = "sum", dtype: Any = sg.string,
-) -> Any:  # fmt: skip
+    column_name: str,
+    vocabulary_file: str,
+    num_oov_buckets: int = 0,
+    vocab_size: int | None = None,
+    default_value: int = -1,
+    combiner: str = "sum",
+    dtype: Any = sg.string,
+) -> Any:
     """`feature_column.categorical_column_with_vocabulary_file`."""
     _check_combiner(combiner)
     default = None if num_oov_buckets else default_value
@@ -107,20 +115,30 @@ def sparse_column_with_integerized_feature(
 
 
 def crossed_column(
-    columns: Sequence[Any], hash_bucket_size: int, combiner: str = "sum", ckpt_to_load_from: Any = None,
-    tensor_name_in_ckpt: Any = None, hash_key: int | None = None,
-) -> Any:  # fmt: skip
+    columns: Sequence[Any],
+    hash_bucket_size: int,
+    combiner: str = "sum",
+    ckpt_to_load_from: Any = None,
+    tensor_name_in_ckpt: Any = None,
+    hash_key: int | None = None,
+) -> Any:
     """`feature_column.crossed_column`; a hashed column counts as the name of its feature."""
     _check_combiner(combiner)
-    keys = [column.key if hasattr(column, "hash_bucket_size") and hasattr(column, "key") else column
-            for column in columns]  # fmt: skip
+    keys = [
+        column.key if hasattr(column, "hash_bucket_size") and hasattr(column, "key") else column
+        for column in columns
+    ]
     return fc.crossed_column(keys, hash_bucket_size, hash_key)
 
 
 def input_from_feature_columns(
-    columns_to_tensors: Mapping[str, Any], feature_columns: Any, weight_collections: Any = None,
-    trainable: bool = True, scope: str | None = None, cols_to_outs: dict[Any, Any] | None = None,
-) -> Any:  # fmt: skip
+    columns_to_tensors: Mapping[str, Any],
+    feature_columns: Any,
+    weight_collections: Any = None,
+    trainable: bool = True,
+    scope: str | None = None,
+    cols_to_outs: dict[Any, Any] | None = None,
+) -> Any:
     """`feature_column.input_layer` in a scope `input_from_feature_columns`."""
     with sg.variable_scope(scope, "input_from_feature_columns"):
         return fc.input_layer(
@@ -133,18 +151,26 @@ def input_from_feature_columns(
 
 
 def weighted_sum_from_feature_columns(
-    columns_to_tensors: Mapping[str, Any], feature_columns: Any, num_outputs: int,
-    weight_collections: Any = None, trainable: bool = True, scope: str | None = None,
-) -> tuple[Any, dict[Any, Any], Any]:  # fmt: skip
+    columns_to_tensors: Mapping[str, Any],
+    feature_columns: Any,
+    num_outputs: int,
+    weight_collections: Any = None,
+    trainable: bool = True,
+    scope: str | None = None,
+) -> tuple[Any, dict[Any, Any], Any]:
     """`feature_column.linear_model` in a scope of its own; returns the sum, the variables by column, the
     bias.
     """
     variables: dict[Any, Any] = {}
     with sg.variable_scope(scope, "weighted_sum_from_feature_columns"):
         logits = fc.linear_model(
-            columns_to_tensors, feature_columns, num_outputs, weight_collections=weight_collections,
-            trainable=trainable, cols_to_vars=variables,
-        )  # fmt: skip
+            columns_to_tensors,
+            feature_columns,
+            num_outputs,
+            weight_collections=weight_collections,
+            trainable=trainable,
+            cols_to_vars=variables,
+        )
     [bias] = variables.pop("bias")
     return logits, variables, bias
 

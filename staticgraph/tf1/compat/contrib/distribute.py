@@ -39,9 +39,14 @@ class MirroredStrategy(sg.distribute.MirroredStrategy):
     """`sg.distribute.MirroredStrategy`, also by a number of GPUs."""
 
     def __init__(
-        self, devices: Any = None, num_gpus: int | None = None, num_gpus_per_worker: int | None = None,
-        cross_device_ops: Any = None, auto_shard_dataset: bool = False, cross_tower_ops: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        devices: Any = None,
+        num_gpus: int | None = None,
+        num_gpus_per_worker: int | None = None,
+        cross_device_ops: Any = None,
+        auto_shard_dataset: bool = False,
+        cross_tower_ops: Any = None,
+    ) -> None:
         super().__init__(devices, cross_device_ops)
         _warn(num_gpus or num_gpus_per_worker or 0)
 

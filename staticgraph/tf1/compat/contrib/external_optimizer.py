@@ -31,9 +31,14 @@ class ExternalOptimizerInterface:
     """
 
     def __init__(
-        self, loss: Any, var_list: Any = None, equalities: Any = None, inequalities: Any = None,
-        var_to_bounds: Mapping[Any, Any] | None = None, **optimizer_kwargs: Any,
-    ) -> None:  # fmt: skip
+        self,
+        loss: Any,
+        var_list: Any = None,
+        equalities: Any = None,
+        inequalities: Any = None,
+        var_to_bounds: Mapping[Any, Any] | None = None,
+        **optimizer_kwargs: Any,
+    ) -> None:
         self.optimizer_kwargs = optimizer_kwargs
         self._loss = loss
         self._equalities = list(equalities or ())
@@ -57,9 +62,14 @@ class ExternalOptimizerInterface:
         ]
 
     def minimize(
-        self, session: Any = None, feed_dict: Mapping[Any, Any] | None = None, fetches: Any = None,
-        step_callback: Any = None, loss_callback: Any = None, **run_kwargs: Any,
-    ) -> None:  # fmt: skip
+        self,
+        session: Any = None,
+        feed_dict: Mapping[Any, Any] | None = None,
+        fetches: Any = None,
+        step_callback: Any = None,
+        loss_callback: Any = None,
+        **run_kwargs: Any,
+    ) -> None:
         """Run the optimizer, and set the variables to what it found.
 
         `step_callback` is called with the vector after each step of the optimizer. `loss_callback` is called
@@ -94,11 +104,17 @@ class ExternalOptimizerInterface:
         session.run(self._var_updates, feed_dict=new_values, **run_kwargs)
 
     def _minimize(
-        self, initial_val: np.ndarray, loss_grad_func: Evaluation, equality_funcs: list[Evaluation],
-        equality_grad_funcs: list[Evaluation], inequality_funcs: list[Evaluation],
-        inequality_grad_funcs: list[Evaluation], packed_bounds: list[tuple[Any, Any]] | None,
-        step_callback: Callable[[np.ndarray], None], optimizer_kwargs: dict[str, Any],
-    ) -> np.ndarray:  # fmt: skip
+        self,
+        initial_val: np.ndarray,
+        loss_grad_func: Evaluation,
+        equality_funcs: list[Evaluation],
+        equality_grad_funcs: list[Evaluation],
+        inequality_funcs: list[Evaluation],
+        inequality_grad_funcs: list[Evaluation],
+        packed_bounds: list[tuple[Any, Any]] | None,
+        step_callback: Callable[[np.ndarray], None],
+        optimizer_kwargs: dict[str, Any],
+    ) -> np.ndarray:
         """The best vector. The functions take a vector and give lists: `[loss, gradient]`, or one value."""
         raise misuse(NotImplementedError, f"{type(self).__name__} does not define _minimize()")
 
@@ -156,11 +172,17 @@ class ScipyOptimizerInterface(ExternalOptimizerInterface):
     _DEFAULT_METHOD = "L-BFGS-B"
 
     def _minimize(
-        self, initial_val: np.ndarray, loss_grad_func: Evaluation, equality_funcs: list[Evaluation],
-        equality_grad_funcs: list[Evaluation], inequality_funcs: list[Evaluation],
-        inequality_grad_funcs: list[Evaluation], packed_bounds: list[tuple[Any, Any]] | None,
-        step_callback: Callable[[np.ndarray], None], optimizer_kwargs: dict[str, Any],
-    ) -> np.ndarray:  # fmt: skip
+        self,
+        initial_val: np.ndarray,
+        loss_grad_func: Evaluation,
+        equality_funcs: list[Evaluation],
+        equality_grad_funcs: list[Evaluation],
+        inequality_funcs: list[Evaluation],
+        inequality_grad_funcs: list[Evaluation],
+        packed_bounds: list[tuple[Any, Any]] | None,
+        step_callback: Callable[[np.ndarray], None],
+        optimizer_kwargs: dict[str, Any],
+    ) -> np.ndarray:
         def loss_and_gradient(vector: np.ndarray) -> tuple[float, np.ndarray]:
             loss, gradient = loss_grad_func(vector)
             return float(np.asarray(loss).item()), gradient.astype(np.float64)
@@ -180,8 +202,11 @@ class ScipyOptimizerInterface(ExternalOptimizerInterface):
             raise ValueError(layout(f"{name!r} is not an argument for SciPy here", user_frame(), hint=hint))
         start = np.asarray(initial_val, np.float64)
         result = _scipy_optimize().minimize(loss_and_gradient, start, **arguments | optimizer_kwargs)
-        lines = ["Optimization terminated with:", f"  Message: {_text(result.message)}",
-                 f"  Objective function value: {result.fun:f}"]  # fmt: skip
+        lines = [
+            "Optimization terminated with:",
+            f"  Message: {_text(result.message)}",
+            f"  Objective function value: {result.fun:f}",
+        ]
         lines += [f"  Number of iterations: {result.nit}"] if "nit" in result else []
         lines += [f"  Number of functions evaluations: {result.nfev}"] if "nfev" in result else []
         logging.info("\n".join(lines))

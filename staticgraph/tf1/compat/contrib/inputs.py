@@ -11,9 +11,14 @@ __all__ = ["numpy_input_fn"]
 
 
 def numpy_input_fn(
-    x: Any, y: Any = None, batch_size: int = 128, num_epochs: int | None = 1, shuffle: bool = True,
-    queue_capacity: int = 1000, num_threads: int = 1,
-) -> Callable[[], Any]:  # fmt: skip
+    x: Any,
+    y: Any = None,
+    batch_size: int = 128,
+    num_epochs: int | None = 1,
+    shuffle: bool = True,
+    queue_capacity: int = 1000,
+    num_threads: int = 1,
+) -> Callable[[], Any]:
     """`estimator.inputs.numpy_input_fn`, which asks whether to shuffle."""
     return sg.estimator.inputs.numpy_input_fn(
         x, y, batch_size, num_epochs, shuffle, queue_capacity, num_threads

@@ -163,26 +163,33 @@ def _channels(data_format: str | None) -> str:
     return "channels_first" if data_format == "NCHW" else "channels_last"
 
 
-@add_arg_scope
-def max_pool2d(
-    inputs: Any, kernel_size: Any, stride: Any = 2, padding: str = "VALID", data_format: str = "NHWC",
-    outputs_collections: Any = None, scope: Any = None,
-) -> Any:  # fmt: skip
-    """The largest element of each window of images."""
-    with sg.name_scope(scope, "MaxPool2D", [inputs]):
-        outputs = sg.layers.max_pooling2d(inputs, kernel_size, stride, padding, _channels(data_format))
-    return _collected(outputs, outputs_collections)
+def _pooling(name: str, default: str, doc: str, pool: Callable[..., Any]) -> Callable[..., Any]:
+    """The layer that applies `pool` to images in a scope."""
+
+    def pool2d(
+        inputs: Any,
+        kernel_size: Any,
+        stride: Any = 2,
+        padding: str = "VALID",
+        data_format: str = "NHWC",
+        outputs_collections: Any = None,
+        scope: Any = None,
+    ) -> Any:
+        with sg.name_scope(scope, default, [inputs]):
+            outputs = pool(inputs, kernel_size, stride, padding, _channels(data_format))
+        return _collected(outputs, outputs_collections)
+
+    pool2d.__name__ = pool2d.__qualname__ = name
+    pool2d.__doc__ = doc
+    return add_arg_scope(pool2d)
 
 
-@add_arg_scope
-def avg_pool2d(
-    inputs: Any, kernel_size: Any, stride: Any = 2, padding: str = "VALID", data_format: str = "NHWC",
-    outputs_collections: Any = None, scope: Any = None,
-) -> Any:  # fmt: skip
-    """The mean of each window of images."""
-    with sg.name_scope(scope, "AvgPool2D", [inputs]):
-        outputs = sg.layers.average_pooling2d(inputs, kernel_size, stride, padding, _channels(data_format))
-    return _collected(outputs, outputs_collections)
+max_pool2d = _pooling(
+    "max_pool2d", "MaxPool2D", "The largest element of each window of images.", sg.layers.max_pooling2d
+)
+avg_pool2d = _pooling(
+    "avg_pool2d", "AvgPool2D", "The mean of each window of images.", sg.layers.average_pooling2d
+)
 
 
 @add_arg_scope

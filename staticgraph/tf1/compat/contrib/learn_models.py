@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import staticgraph as sg
+from staticgraph.building.signatures import made_of
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.tf1.compat.contrib import layers as contrib_layers
@@ -34,17 +35,20 @@ _METRICS = {
 class _Model(BaseEstimator):
     """Logits of columns, a head and an optimizer."""
 
-    def __init__(
-        self, head: Head, feature_columns: Any, model_dir: Any, config: Any, optimizer: Any,
-        learning_rate: float, gradient_clip_norm: float | None, feature_engineering_fn: Any,
-    ) -> None:  # fmt: skip
+    _OPTIMIZER: ClassVar[str]
+
+    def __init__(self, head: Head, feature_columns: Any, learning_rate: float, given: dict[str, Any]) -> None:
+        unknown = given.get("enable_centered_bias") or given.get("embedding_lr_multipliers")
+        if unknown:
+            text = "enable_centered_bias and embedding_lr_multipliers are not supported"
+            raise NotImplementedError(layout(text, user_frame()))
         self._head = head
         self._columns = list(feature_columns)
-        self._optimizer = optimizer
+        self._optimizer = given["optimizer"] or self._OPTIMIZER
         self._learning_rate = learning_rate
-        self._clip = gradient_clip_norm
-        self._engineer = feature_engineering_fn
-        super().__init__(model_dir, config)
+        self._clip = given["gradient_clip_norm"]
+        self._engineer = given["feature_engineering_fn"]
+        super().__init__(given["model_dir"], given["config"])
 
     def _logits(self, features: Any, mode: str) -> Any:
         raise NotImplementedError
@@ -81,19 +85,52 @@ class _Model(BaseEstimator):
 
 
 class _Linear(_Model):
+    _OPTIMIZER = "Ftrl"
+
+    def __init__(
+        self,
+        head: Head,
+        feature_columns: Any,
+        model_dir: Any = None,
+        optimizer: Any = None,
+        gradient_clip_norm: float | None = None,
+        enable_centered_bias: bool = False,
+        _joint_weight: bool = False,
+        _joint_weights: bool = False,
+        config: Any = None,
+        feature_engineering_fn: Any = None,
+    ) -> None:
+        rate = float(min(_MOST_LINEAR_LEARNING_RATE, len(list(feature_columns)) ** -0.5))
+        super().__init__(head, feature_columns, rate, locals())
+
     def _logits(self, features: Any, mode: str) -> Any:
         with sg.variable_scope("linear"):
             return sg.feature_column.linear_model(features, self._columns, self._head.logits_dimension)
 
 
 class _Deep(_Model):
+    _OPTIMIZER = "Adagrad"
+
     def __init__(
-        self, hidden_units: Sequence[int], activation_fn: Any, dropout: float | None, *others: Any
+        self,
+        head: Head,
+        hidden_units: Sequence[int],
+        feature_columns: Any,
+        model_dir: Any = None,
+        optimizer: Any = None,
+        activation_fn: Any = sg.nn.relu,
+        dropout: float | None = None,
+        gradient_clip_norm: float | None = None,
+        enable_centered_bias: bool = False,
+        config: Any = None,
+        feature_engineering_fn: Any = None,
+        embedding_lr_multipliers: Any = None,
+        input_layer_min_slice_size: int | None = None,
     ) -> None:
         self._units = list(hidden_units)
         self._activation = activation_fn
         self._dropout = dropout
-        super().__init__(*others)
+        super().__init__(head, feature_columns, _DNN_LEARNING_RATE, locals())
 
     def _logits(self, features: Any, mode: str) -> Any:
         with sg.variable_scope("dnn"):
@@ -160,93 +197,66 @@ class _Scores(_OneOf):
         return _one(self, "scores", x, input_fn, batch_size, as_iterable)
 
 
+def _classes(n_classes: int = 2, weight_column_name: str | None = None, label_keys: Any = None) -> Head:
+    return classifier_head(n_classes, weight_column_name, label_keys, _BATCH_MEAN)
+
+
+def _numbers(label_dimension: int = 1, weight_column_name: str | None = None) -> Head:
+    return RegressionHead(label_dimension, weight_column_name, _BATCH_MEAN)
+
+
+_TRAINING = "optimizer {}gradient_clip_norm enable_centered_bias"
+_DEEP = _TRAINING.format("activation_fn dropout ") + " config feature_engineering_fn"
+
+
 class DNNClassifier(_Classes, _Deep):
     """A classifier with hidden layers of `hidden_units` units, see `sg.estimator.DNNClassifier`.
 
     `gradient_clip_norm`: the greatest global norm of the gradients.
     """
 
-    def __init__(
-        self, hidden_units: Sequence[int], feature_columns: Any, model_dir: Any = None, n_classes: int = 2,
-        weight_column_name: str | None = None, optimizer: Any = None, activation_fn: Any = sg.nn.relu,
-        dropout: float | None = None, gradient_clip_norm: float | None = None,
-        enable_centered_bias: bool = False, config: Any = None, feature_engineering_fn: Any = None,
-        embedding_lr_multipliers: Any = None, input_layer_min_slice_size: int | None = None,
-        label_keys: Any = None,
-    ) -> None:  # fmt: skip
-        _refuse_settings(enable_centered_bias, embedding_lr_multipliers)
-        super().__init__(
-            hidden_units, activation_fn, dropout,
-            classifier_head(n_classes, weight_column_name, label_keys, _BATCH_MEAN), feature_columns,
-            model_dir, config, optimizer or "Adagrad", _DNN_LEARNING_RATE, gradient_clip_norm,
-            feature_engineering_fn,
-        )  # fmt: skip
+    __init__ = made_of(
+        _Deep,
+        f"hidden_units feature_columns model_dir n_classes weight_column_name {_DEEP} "
+        "embedding_lr_multipliers input_layer_min_slice_size label_keys",
+        head=_classes,
+    )
 
 
 class DNNRegressor(_Scores, _Deep):
     """A model of numbers with hidden layers of `hidden_units` units, see `DNNClassifier`."""
 
-    def __init__(
-        self, hidden_units: Sequence[int], feature_columns: Any, model_dir: Any = None,
-        weight_column_name: str | None = None, optimizer: Any = None, activation_fn: Any = sg.nn.relu,
-        dropout: float | None = None, gradient_clip_norm: float | None = None,
-        enable_centered_bias: bool = False, config: Any = None, feature_engineering_fn: Any = None,
-        label_dimension: int = 1, embedding_lr_multipliers: Any = None,
-        input_layer_min_slice_size: int | None = None,
-    ) -> None:  # fmt: skip
-        _refuse_settings(enable_centered_bias, embedding_lr_multipliers)
-        super().__init__(
-            hidden_units, activation_fn, dropout,
-            RegressionHead(label_dimension, weight_column_name, _BATCH_MEAN), feature_columns, model_dir,
-            config, optimizer or "Adagrad", _DNN_LEARNING_RATE, gradient_clip_norm, feature_engineering_fn,
-        )  # fmt: skip
+    __init__ = made_of(
+        _Deep,
+        f"hidden_units feature_columns model_dir weight_column_name {_DEEP} label_dimension "
+        "embedding_lr_multipliers input_layer_min_slice_size",
+        head=_numbers,
+    )
 
 
 class LinearClassifier(_Classes, _Linear):
     """A classifier whose logits are weighted sums of columns, see `sg.estimator.LinearClassifier`."""
 
-    def __init__(
-        self, feature_columns: Any, model_dir: Any = None, n_classes: int = 2,
-        weight_column_name: str | None = None, optimizer: Any = None, gradient_clip_norm: float | None = None,
-        enable_centered_bias: bool = False, _joint_weight: bool = False, config: Any = None,
-        feature_engineering_fn: Any = None, label_keys: Any = None,
-    ) -> None:  # fmt: skip
-        _refuse_settings(enable_centered_bias)
-        super().__init__(
-            classifier_head(n_classes, weight_column_name, label_keys, _BATCH_MEAN), feature_columns,
-            model_dir, config, optimizer or "Ftrl", _linear_rate(feature_columns), gradient_clip_norm,
-            feature_engineering_fn,
-        )  # fmt: skip
+    __init__ = made_of(
+        _Linear,
+        f"feature_columns model_dir n_classes weight_column_name {_TRAINING.format('')} _joint_weight "
+        "config feature_engineering_fn label_keys",
+        head=_classes,
+    )
 
 
 class LinearRegressor(_Scores, _Linear):
     """A model whose predictions are weighted sums of columns, see `sg.estimator.LinearRegressor`."""
 
-    def __init__(
-        self, feature_columns: Any, model_dir: Any = None, weight_column_name: str | None = None,
-        optimizer: Any = None, gradient_clip_norm: float | None = None, enable_centered_bias: bool = False,
-        label_dimension: int = 1, _joint_weights: bool = False, config: Any = None,
-        feature_engineering_fn: Any = None,
-    ) -> None:  # fmt: skip
-        _refuse_settings(enable_centered_bias)
-        super().__init__(
-            RegressionHead(label_dimension, weight_column_name, _BATCH_MEAN), feature_columns, model_dir,
-            config, optimizer or "Ftrl", _linear_rate(feature_columns), gradient_clip_norm,
-            feature_engineering_fn,
-        )  # fmt: skip
-
-
-def _linear_rate(feature_columns: Any) -> float:
-    return float(min(_MOST_LINEAR_LEARNING_RATE, len(list(feature_columns)) ** -0.5))
+    __init__ = made_of(
+        _Linear,
+        f"feature_columns model_dir weight_column_name {_TRAINING.format('')} label_dimension "
+        "_joint_weights config feature_engineering_fn",
+        head=_numbers,
+    )
 
 
 def _one(model: Any, key: str, x: Any, input_fn: Any, batch_size: int | None, as_iterable: bool) -> Any:
     """One of the predictions, without its name."""
     found = BaseEstimator.predict(model, x, input_fn, batch_size, [key], as_iterable)
     return (example[key] for example in found) if as_iterable else found[key]
-
-
-def _refuse_settings(*settings: Any) -> None:
-    if any(settings):
-        text = "enable_centered_bias and embedding_lr_multipliers are not supported"
-        raise NotImplementedError(layout(text, user_frame()))

@@ -13,9 +13,12 @@ __all__ = ["run"]
 
 
 def run(
-    experiment_fn: Callable[..., Experiment], output_dir: str | None = None, schedule: str | None = None,
-    run_config: Any = None, hparams: Any = None,
-) -> Any:  # fmt: skip
+    experiment_fn: Callable[..., Experiment],
+    output_dir: str | None = None,
+    schedule: str | None = None,
+    run_config: Any = None,
+    hparams: Any = None,
+) -> Any:
     """The result of a method of the experiment, by default `train_and_evaluate`.
 
     `experiment_fn(output_dir)` or `experiment_fn(run_config, hparams)` makes the experiment. ValueError for

@@ -37,11 +37,17 @@ class DecoupledWeightDecayExtension(Optimizer):
         self._decay_var_list: Sequence[Any] = ()
 
     def minimize(
-        self, loss: sg.Tensor, global_step: Any = None, var_list: Any = None,
-        gate_gradients: int = Optimizer.GATE_OP, aggregation_method: int | None = None,
-        colocate_gradients_with_ops: bool = False, name: str | None = None, grad_loss: Any = None,
+        self,
+        loss: sg.Tensor,
+        global_step: Any = None,
+        var_list: Any = None,
+        gate_gradients: int = Optimizer.GATE_OP,
+        aggregation_method: int | None = None,
+        colocate_gradients_with_ops: bool = False,
+        name: str | None = None,
+        grad_loss: Any = None,
         decay_var_list: Sequence[Any] | None = None,
-    ) -> sg.Operation:  # fmt: skip
+    ) -> sg.Operation:
         """`Optimizer.minimize`, which decays only `decay_var_list`, if that is given."""
         pairs = self.compute_gradients(
             loss, var_list, gate_gradients, aggregation_method, colocate_gradients_with_ops, grad_loss
@@ -49,9 +55,12 @@ class DecoupledWeightDecayExtension(Optimizer):
         return self.apply_gradients(pairs, global_step, name, decay_var_list)
 
     def apply_gradients(
-        self, grads_and_vars: Pairs, global_step: Any = None, name: str | None = None,
+        self,
+        grads_and_vars: Pairs,
+        global_step: Any = None,
+        name: str | None = None,
         decay_var_list: Sequence[Any] | None = None,
-    ) -> sg.Operation:  # fmt: skip
+    ) -> sg.Operation:
         """`Optimizer.apply_gradients`, which decays only `decay_var_list`, if that is given."""
         self._decay_var_list = list(decay_var_list or ())
         return super().apply_gradients(grads_and_vars, global_step, name)
@@ -90,9 +99,15 @@ class AdamWOptimizer(DecoupledWeightDecayExtension, AdamOptimizer):
     """Adam with decoupled weight decay."""
 
     def __init__(
-        self, weight_decay: Any, learning_rate: Any = 0.001, beta1: Any = 0.9, beta2: Any = 0.999,
-        epsilon: Any = 1e-8, use_locking: bool = False, name: str = "AdamW",
-    ) -> None:  # fmt: skip
+        self,
+        weight_decay: Any,
+        learning_rate: Any = 0.001,
+        beta1: Any = 0.9,
+        beta2: Any = 0.999,
+        epsilon: Any = 1e-8,
+        use_locking: bool = False,
+        name: str = "AdamW",
+    ) -> None:
         super().__init__(weight_decay, learning_rate, beta1, beta2, epsilon, use_locking, name)
 
 
@@ -100,9 +115,14 @@ class MomentumWOptimizer(DecoupledWeightDecayExtension, MomentumOptimizer):
     """Momentum with decoupled weight decay."""
 
     def __init__(
-        self, weight_decay: Any, learning_rate: Any, momentum: Any, use_locking: bool = False,
-        name: str = "MomentumW", use_nesterov: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        weight_decay: Any,
+        learning_rate: Any,
+        momentum: Any,
+        use_locking: bool = False,
+        name: str = "MomentumW",
+        use_nesterov: bool = False,
+    ) -> None:
         super().__init__(weight_decay, learning_rate, momentum, use_locking, name, use_nesterov)
 
 
@@ -138,9 +158,12 @@ class MovingAverageOptimizer(WrappedOptimizer):
     """
 
     def __init__(
-        self, opt: Optimizer, average_decay: Any = 0.9999, num_updates: Any = None,
+        self,
+        opt: Optimizer,
+        average_decay: Any = 0.9999,
+        num_updates: Any = None,
         sequential_update: bool = True,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(opt, "MovingAverage")
         self._average = sg.train.ExponentialMovingAverage(average_decay, num_updates)
         self._other: dict[str, str] = {}
@@ -183,9 +206,14 @@ class VariableClippingOptimizer(WrappedOptimizer):
     """
 
     def __init__(
-        self, opt: Optimizer, vars_to_clip_dims: Mapping[Any, Sequence[int]], max_norm: Any,
-        use_locking: bool = False, colocate_clip_ops_with_vars: bool = False, name: str = "VariableClipping",
-    ) -> None:  # fmt: skip
+        self,
+        opt: Optimizer,
+        vars_to_clip_dims: Mapping[Any, Sequence[int]],
+        max_norm: Any,
+        use_locking: bool = False,
+        colocate_clip_ops_with_vars: bool = False,
+        name: str = "VariableClipping",
+    ) -> None:
         super().__init__(opt, name)
         self._axes = {var: list(axes) for var, axes in vars_to_clip_dims.items()}
         self._max_norm = max_norm

@@ -44,9 +44,14 @@ class AdaMaxOptimizer(AdamOptimizer):
     powers = ("beta1",)
 
     def __init__(
-        self, learning_rate: Any = 0.001, beta1: Any = 0.9, beta2: Any = 0.999, epsilon: Any = 1e-8,
-        use_locking: bool = False, name: str = "AdaMax",
-    ) -> None:  # fmt: skip
+        self,
+        learning_rate: Any = 0.001,
+        beta1: Any = 0.9,
+        beta2: Any = 0.999,
+        epsilon: Any = 1e-8,
+        use_locking: bool = False,
+        name: str = "AdaMax",
+    ) -> None:
         super().__init__(learning_rate, beta1, beta2, epsilon, use_locking, name)
 
 
@@ -60,9 +65,14 @@ class _SignOptimizer(RuleOptimizer):
     slots: Mapping[str, str] = {"m": "m"}
 
     def __init__(
-        self, learning_rate: Any, beta: Any, sign_decay_fn: Callable[[Any], Any] | None, use_locking: bool,
-        name: str, factor: Callable[[Any], Any],
-    ) -> None:  # fmt: skip
+        self,
+        learning_rate: Any,
+        beta: Any,
+        sign_decay_fn: Callable[[Any], Any] | None,
+        use_locking: bool,
+        name: str,
+        factor: Callable[[Any], Any],
+    ) -> None:
         numbers = {"learning_rate": learning_rate, "beta": beta, "sign_decay": 1.0}
         super().__init__(use_locking, name, numbers, factor=factor)
         self._sign_decay_fn = sign_decay_fn
@@ -83,10 +93,14 @@ class AddSignOptimizer(_SignOptimizer):
     """
 
     def __init__(
-        self, learning_rate: Any = 0.1, alpha: float = 1.0, beta: Any = 0.9,
-        sign_decay_fn: Callable[[Any], Any] | None = None, use_locking: bool = False,
+        self,
+        learning_rate: Any = 0.1,
+        alpha: float = 1.0,
+        beta: Any = 0.9,
+        sign_decay_fn: Callable[[Any], Any] | None = None,
+        use_locking: bool = False,
         name: str = "AddSignOptimizer",
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(
             learning_rate, beta, sign_decay_fn, use_locking, name, lambda agreement: alpha + agreement
         )
@@ -98,14 +112,22 @@ class PowerSignOptimizer(_SignOptimizer):
     """
 
     def __init__(
-        self, learning_rate: Any = 0.1, base: float = math.e, beta: Any = 0.9,
-        sign_decay_fn: Callable[[Any], Any] | None = None, use_locking: bool = False,
+        self,
+        learning_rate: Any = 0.1,
+        base: float = math.e,
+        beta: Any = 0.9,
+        sign_decay_fn: Callable[[Any], Any] | None = None,
+        use_locking: bool = False,
         name: str = "PowerSignOptimizer",
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(
-            learning_rate, beta, sign_decay_fn, use_locking, name,
+            learning_rate,
+            beta,
+            sign_decay_fn,
+            use_locking,
+            name,
             lambda agreement: sg.exp(math.log(base) * agreement),
-        )  # fmt: skip
+        )
 
 
 class LARSOptimizer(RuleOptimizer):
@@ -119,10 +141,16 @@ class LARSOptimizer(RuleOptimizer):
     slots: Mapping[str, str] = {"total": "momentum"}
 
     def __init__(
-        self, learning_rate: Any, momentum: Any = 0.9, weight_decay: float = 0.0001, eeta: float = 0.001,
-        epsilon: float = 0.0, name: str = "LARSOptimizer", skip_list: Sequence[str] | None = None,
+        self,
+        learning_rate: Any,
+        momentum: Any = 0.9,
+        weight_decay: float = 0.0001,
+        eeta: float = 0.001,
+        epsilon: float = 0.0,
+        name: str = "LARSOptimizer",
+        skip_list: Sequence[str] | None = None,
         use_nesterov: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if momentum < 0.0 or weight_decay < 0.0:
             raise misuse(
                 ValueError, f"momentum={momentum} and weight_decay={weight_decay} must not be negative"

@@ -27,9 +27,13 @@ class RunConfig(sg.estimator.RunConfig):
     """
 
     def __init__(
-        self, tpu_config: TPUConfig | None = None, evaluation_master: str | None = None,
-        master: str | None = None, cluster: Any = None, **kwargs: Any,
-    ) -> None:  # fmt: skip
+        self,
+        tpu_config: TPUConfig | None = None,
+        evaluation_master: str | None = None,
+        master: str | None = None,
+        cluster: Any = None,
+        **kwargs: Any,
+    ) -> None:
         if cluster is not None and master is not None:
             raise ValueError(layout("You cannot provide both cluster and master.", user_frame()))
         super().__init__(**kwargs)
@@ -61,13 +65,17 @@ class TPUEstimatorSpec(NamedTuple):
         """The same as an `EstimatorSpec`."""
         beside = [] if self.host_call is None else [_Beside(_applied(self.host_call))]
         return EstimatorSpec(
-            self.mode, self.predictions, self.loss, self.train_op,
-            None if self.eval_metrics is None else _applied(self.eval_metrics), self.export_outputs,
+            self.mode,
+            self.predictions,
+            self.loss,
+            self.train_op,
+            None if self.eval_metrics is None else _applied(self.eval_metrics),
+            self.export_outputs,
             scaffold=None if self.scaffold_fn is None else self.scaffold_fn(),
             training_hooks=[*(self.training_hooks or ()), *beside],
             evaluation_hooks=[*(self.evaluation_hooks or ()), *beside],
             prediction_hooks=[*(self.prediction_hooks or ()), *beside],
-        )  # fmt: skip
+        )
 
 
 class TPUEstimator(sg.estimator.Estimator):
@@ -82,12 +90,23 @@ class TPUEstimator(sg.estimator.Estimator):
     """
 
     def __init__(
-        self, model_fn: Callable[..., Any], model_dir: Any = None, config: Any = None, params: Any = None,
-        use_tpu: bool = True, train_batch_size: int | None = None, eval_batch_size: int | None = None,
-        predict_batch_size: int | None = None, batch_axis: Any = None, eval_on_tpu: bool = True,
-        export_to_tpu: bool = True, export_to_cpu: bool = True, warm_start_from: Any = None,
-        embedding_config_spec: Any = None, export_saved_model_api_version: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        model_fn: Callable[..., Any],
+        model_dir: Any = None,
+        config: Any = None,
+        params: Any = None,
+        use_tpu: bool = True,
+        train_batch_size: int | None = None,
+        eval_batch_size: int | None = None,
+        predict_batch_size: int | None = None,
+        batch_axis: Any = None,
+        eval_on_tpu: bool = True,
+        export_to_tpu: bool = True,
+        export_to_cpu: bool = True,
+        warm_start_from: Any = None,
+        embedding_config_spec: Any = None,
+        export_saved_model_api_version: Any = None,
+    ) -> None:
         if not isinstance(config, RunConfig):
             raise ValueError(
                 layout("`config` must be provided with type `tpu_config.RunConfig`", user_frame())
@@ -98,8 +117,10 @@ class TPUEstimator(sg.estimator.Estimator):
             )
         modes = sg.estimator.ModeKeys
         self._sizes = {
-            modes.TRAIN: train_batch_size, modes.EVAL: eval_batch_size, modes.PREDICT: predict_batch_size,
-        }  # fmt: skip
+            modes.TRAIN: train_batch_size,
+            modes.EVAL: eval_batch_size,
+            modes.PREDICT: predict_batch_size,
+        }
         self._uses_tpu = use_tpu
         self._log_every = config.log_step_count_steps  # by a hook that counts examples too
         quiet = config.replace(log_step_count_steps=None)
@@ -141,9 +162,13 @@ class TPUEstimator(sg.estimator.Estimator):
         return found._replace(training_hooks=(*found.training_hooks, counter))
 
     def predict(
-        self, input_fn: Callable[..., Any], predict_keys: Any = None, hooks: Any = None,
-        checkpoint_path: str | None = None, yield_single_examples: bool = True,
-    ) -> Iterator[Any]:  # fmt: skip
+        self,
+        input_fn: Callable[..., Any],
+        predict_keys: Any = None,
+        hooks: Any = None,
+        checkpoint_path: str | None = None,
+        yield_single_examples: bool = True,
+    ) -> Iterator[Any]:
         """See `Estimator.predict`; `predict_batch_size` must have been given."""
         if self._sizes[sg.estimator.ModeKeys.PREDICT] is None:
             text = "TPUEstimator.predict needs a predict_batch_size"

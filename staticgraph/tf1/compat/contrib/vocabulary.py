@@ -107,9 +107,12 @@ class VocabularyProcessor:
     """
 
     def __init__(
-        self, max_document_length: int, min_frequency: int = 0, vocabulary: Any = None,
+        self,
+        max_document_length: int,
+        min_frequency: int = 0,
+        vocabulary: Any = None,
         tokenizer_fn: Callable[[Iterable[str]], Iterable[list[str]]] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.max_document_length = max_document_length
         self.min_frequency = min_frequency
         self.vocabulary_ = vocabulary or CategoricalVocabulary()

@@ -64,9 +64,12 @@ class CrossShardOptimizer(WrappedOptimizer):
     """
 
     def __init__(
-        self, opt: sg.train.Optimizer, reduction: str = sg.losses.Reduction.MEAN,
-        name: str = "CrossShardOptimizer", group_assignment: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        opt: sg.train.Optimizer,
+        reduction: str = sg.losses.Reduction.MEAN,
+        name: str = "CrossShardOptimizer",
+        group_assignment: Any = None,
+    ) -> None:
         if reduction not in (sg.losses.Reduction.MEAN, sg.losses.Reduction.SUM):
             raise ValueError(layout(f"reduction={reduction!r} is not MEAN or SUM", user_frame()))
         super().__init__(opt, name)

@@ -28,9 +28,11 @@ def smart_constant_value(pred: Any) -> bool | None:
 
 
 def smart_cond(
-    pred: Any, true_fn: Callable[[], Any] | None = None, false_fn: Callable[[], Any] | None = None,
+    pred: Any,
+    true_fn: Callable[[], Any] | None = None,
+    false_fn: Callable[[], Any] | None = None,
     name: str | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """`tf.cond`, or only the one function where the condition is known.
 
     >>> smart_cond(True, lambda: "one", lambda: "other")

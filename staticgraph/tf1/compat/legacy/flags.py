@@ -37,8 +37,13 @@ __all__ = [
 ]
 
 _BOOLEANS = {"true": True, "t": True, "1": True, "yes": True, "y": True, "on": True} | {
-    "false": False, "f": False, "0": False, "no": False, "n": False, "off": False
-}  # fmt: skip
+    "false": False,
+    "f": False,
+    "0": False,
+    "no": False,
+    "n": False,
+    "off": False,
+}
 
 
 class Error(Exception):
@@ -265,18 +270,26 @@ def DEFINE_string(name: str, default: Any, help: str | None, flag_values: FlagVa
 
 
 def DEFINE_integer(
-    name: str, default: Any, help: str | None, lower_bound: int | None = None,
-    upper_bound: int | None = None, flag_values: FlagValues = FLAGS,
-) -> None:  # fmt: skip
+    name: str,
+    default: Any,
+    help: str | None,
+    lower_bound: int | None = None,
+    upper_bound: int | None = None,
+    flag_values: FlagValues = FLAGS,
+) -> None:
     """Declare a flag with a whole number as its value."""
     DEFINE(_integer, name, default, help, flag_values)
     _bound(flag_values[name], lower_bound, upper_bound)
 
 
 def DEFINE_float(
-    name: str, default: Any, help: str | None, lower_bound: float | None = None,
-    upper_bound: float | None = None, flag_values: FlagValues = FLAGS,
-) -> None:  # fmt: skip
+    name: str,
+    default: Any,
+    help: str | None,
+    lower_bound: float | None = None,
+    upper_bound: float | None = None,
+    flag_values: FlagValues = FLAGS,
+) -> None:
     """Declare a flag with a number as its value."""
     DEFINE(float, name, default, help, flag_values)
     _bound(flag_values[name], lower_bound, upper_bound)
@@ -334,9 +347,11 @@ DEFINE_multi_float = _define_multi(float)
 
 
 def register_validator(
-    flag_name: str, checker: Callable[[Any], bool], message: str = "not a valid value",
+    flag_name: str,
+    checker: Callable[[Any], bool],
+    message: str = "not a valid value",
     flag_values: FlagValues = FLAGS,
-) -> None:  # fmt: skip
+) -> None:
     """Refuse values of a flag for which `checker` returns False."""
     flag_values[flag_name].checks.append((checker, message))
 

@@ -12,11 +12,13 @@ __all__ = ["function"]
 
 
 def function(
-    func: Callable[..., Any] | None = None, input_signature: Sequence[Any] | None = None,
+    func: Callable[..., Any] | None = None,
+    input_signature: Sequence[Any] | None = None,
     autograph: bool = True,
-    experimental_autograph_options: Any = None, experimental_relax_shapes: bool = False,
+    experimental_autograph_options: Any = None,
+    experimental_relax_shapes: bool = False,
     experimental_compile: bool | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """A function of tensors, or a decorator that makes one: each call adds its operations to the graph.
 
     Positional arguments become tensors where `input_signature` is given. A program is compiled as a whole in

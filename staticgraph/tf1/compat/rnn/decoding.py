@@ -54,10 +54,15 @@ class Decoder:
 
 
 def dynamic_decode(
-    decoder: Decoder, output_time_major: bool = False, impute_finished: bool = False,
-    maximum_iterations: Any = None, parallel_iterations: int = 32, swap_memory: bool = False,
-    scope: Any = None, **kwargs: Any,
-) -> tuple[Any, Any, Any]:  # fmt: skip
+    decoder: Decoder,
+    output_time_major: bool = False,
+    impute_finished: bool = False,
+    maximum_iterations: Any = None,
+    parallel_iterations: int = 32,
+    swap_memory: bool = False,
+    scope: Any = None,
+    **kwargs: Any,
+) -> tuple[Any, Any, Any]:
     """Outputs [batch, time, ...], or [time, batch, ...] if `output_time_major`; the last state; and the
     number of steps of each sequence.
 

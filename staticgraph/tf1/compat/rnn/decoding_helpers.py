@@ -54,9 +54,13 @@ class CustomHelper(Helper):
     """A helper made of functions."""
 
     def __init__(
-        self, initialize_fn: Callable[..., Any], sample_fn: Callable[..., Any],
-        next_inputs_fn: Callable[..., Any], sample_ids_shape: Any = None, sample_ids_dtype: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        initialize_fn: Callable[..., Any],
+        sample_fn: Callable[..., Any],
+        next_inputs_fn: Callable[..., Any],
+        sample_ids_shape: Any = None,
+        sample_ids_dtype: Any = None,
+    ) -> None:
         self._initialize_fn, self._sample_fn, self._next_inputs_fn = initialize_fn, sample_fn, next_inputs_fn
         self.sample_ids_shape = sg.TensorShape(sample_ids_shape or [])
         self.sample_ids_dtype = sample_ids_dtype or sg.int32
@@ -146,10 +150,16 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
     """A `TrainingHelper` that replaces some inputs by the rows of symbols drawn from the outputs."""
 
     def __init__(
-        self, inputs: Any, sequence_length: Any, embedding: Any, sampling_probability: Any,
-        time_major: bool = False, seed: int | None = None, scheduling_seed: int | None = None,
+        self,
+        inputs: Any,
+        sequence_length: Any,
+        embedding: Any,
+        sampling_probability: Any,
+        time_major: bool = False,
+        seed: int | None = None,
+        scheduling_seed: int | None = None,
         name: str | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._embedding_fn = _embedding(embedding)
         self._probability = _probability(sampling_probability)
         self._seed, self._scheduling_seed = seed, scheduling_seed
@@ -175,10 +185,16 @@ class ScheduledOutputTrainingHelper(TrainingHelper):
     """
 
     def __init__(
-        self, inputs: Any, sequence_length: Any, sampling_probability: Any, time_major: bool = False,
-        seed: int | None = None, next_inputs_fn: Callable[..., Any] | None = None,
-        auxiliary_inputs: Any = None, name: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        inputs: Any,
+        sequence_length: Any,
+        sampling_probability: Any,
+        time_major: bool = False,
+        seed: int | None = None,
+        next_inputs_fn: Callable[..., Any] | None = None,
+        auxiliary_inputs: Any = None,
+        name: str | None = None,
+    ) -> None:
         self._probability, self._seed = _probability(sampling_probability), seed
         self._next_inputs_fn = next_inputs_fn or (lambda outputs: outputs)
         self._auxiliary = None
@@ -246,9 +262,13 @@ class SampleEmbeddingHelper(GreedyEmbeddingHelper):
     """
 
     def __init__(
-        self, embedding: Any, start_tokens: Any, end_token: Any, softmax_temperature: Any = None,
+        self,
+        embedding: Any,
+        start_tokens: Any,
+        end_token: Any,
+        softmax_temperature: Any = None,
         seed: int | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(embedding, start_tokens, end_token)
         self._softmax_temperature, self._seed = softmax_temperature, seed
 
@@ -263,9 +283,14 @@ class InferenceHelper(Helper):
     """Feeds back what `sample_fn(outputs)` gives, or `next_inputs_fn` of it, until `end_fn` of it is True."""
 
     def __init__(
-        self, sample_fn: Callable[..., Any], sample_shape: Any, sample_dtype: Any, start_inputs: Any,
-        end_fn: Callable[..., Any], next_inputs_fn: Callable[..., Any] | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        sample_fn: Callable[..., Any],
+        sample_shape: Any,
+        sample_dtype: Any,
+        start_inputs: Any,
+        end_fn: Callable[..., Any],
+        next_inputs_fn: Callable[..., Any] | None = None,
+    ) -> None:
         self._sample_fn, self._end_fn = sample_fn, end_fn
         self._next_inputs_fn = next_inputs_fn or (lambda sample_ids: sample_ids)
         self.sample_ids_shape, self.sample_ids_dtype = sg.TensorShape(sample_shape), sample_dtype

@@ -29,9 +29,16 @@ class FusedRNNCell:
     """Outputs and last state for inputs, a tensor [time, batch, features] or a list of steps."""
 
     def __call__(
-        self, inputs: Any, initial_state: Any = None, dtype: Any = None, sequence_length: Any = None,
+        self,
+        inputs: Any,
+        initial_state: Any = None,
+        dtype: Any = None,
+        sequence_length: Any = None,
         scope: Any = None,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
+        return self._run(inputs, initial_state, dtype, sequence_length, scope)
+
+    def _run(self, inputs: Any, initial_state: Any, dtype: Any, sequence_length: Any, scope: Any) -> Any:
         raise misuse(NotImplementedError, f"{type(self).__name__} does not say what it does")
 
 
@@ -41,16 +48,13 @@ class FusedRNNCellAdaptor(FusedRNNCell):
     def __init__(self, cell: Any, use_dynamic_rnn: bool = False) -> None:
         self._cell, self._dynamic = cell, use_dynamic_rnn
 
-    def __call__(
-        self, inputs: Any, initial_state: Any = None, dtype: Any = None, sequence_length: Any = None,
-        scope: Any = None,
-    ) -> Any:  # fmt: skip
+    def _run(self, inputs: Any, initial_state: Any, dtype: Any, sequence_length: Any, scope: Any) -> Any:
         listed = isinstance(inputs, list)
         if self._dynamic:
+            steps, how = sg.stack(inputs) if listed else inputs, {"time_major": True, "scope": scope}
             outputs, state = sg.nn.dynamic_rnn(
-                self._cell, sg.stack(inputs) if listed else inputs, sequence_length, initial_state, dtype,
-                time_major=True, scope=scope,
-            )  # fmt: skip
+                self._cell, steps, sequence_length, initial_state, dtype, **how
+            )
             return sg.unstack(outputs) if listed else outputs, state
         steps = inputs if listed else sg.unstack(inputs)
         outputs, state = sg.nn.static_rnn(self._cell, steps, initial_state, dtype, sequence_length, scope)
@@ -78,10 +82,7 @@ class LSTMBlockFusedCell(FusedRNNCell):
 
     variables = trainable_weights = trainable_variables = weights
 
-    def __call__(
-        self, inputs: Any, initial_state: Any = None, dtype: Any = None, sequence_length: Any = None,
-        scope: Any = None,
-    ) -> Any:  # fmt: skip
+    def _run(self, inputs: Any, initial_state: Any, dtype: Any, sequence_length: Any, scope: Any) -> Any:
         if initial_state is not None:
             initial_state = LSTMStateTuple(*initial_state)
         run = FusedRNNCellAdaptor(self._cell, use_dynamic_rnn=True)
@@ -94,14 +95,10 @@ class TimeReversedFusedRNN(FusedRNNCell):
     def __init__(self, cell: Any) -> None:
         self._cell = cell
 
-    def __call__(
-        self, inputs: Any, initial_state: Any = None, dtype: Any = None, sequence_length: Any = None,
-        scope: Any = None,
-    ) -> Any:  # fmt: skip
-        outputs, state = self._cell(
-            _reversed(inputs, sequence_length), initial_state=initial_state, dtype=dtype,
-            sequence_length=sequence_length, scope=scope,
-        )  # fmt: skip
+    def _run(self, inputs: Any, initial_state: Any, dtype: Any, sequence_length: Any, scope: Any) -> Any:
+        how = {"dtype": dtype, "sequence_length": sequence_length, "scope": scope}
+        steps = _reversed(inputs, sequence_length)
+        outputs, state = self._cell(steps, initial_state=initial_state, **how)
         return _reversed(outputs, sequence_length), state
 
 

@@ -13,10 +13,13 @@ __all__ = ["sequence_loss", "sequence_loss_by_example"]
 
 
 def sequence_loss_by_example(
-    logits: Sequence[Any], targets: Sequence[Any], weights: Sequence[Any],
-    average_across_timesteps: bool = True, softmax_loss_function: Callable[..., Any] | None = None,
+    logits: Sequence[Any],
+    targets: Sequence[Any],
+    weights: Sequence[Any],
+    average_across_timesteps: bool = True,
+    softmax_loss_function: Callable[..., Any] | None = None,
     name: str | None = None,
-) -> sg.Tensor:  # fmt: skip
+) -> sg.Tensor:
     """The weighted cross entropy of each sequence: per step, logits [batch, classes], targets and weights
     [batch].
 
@@ -42,10 +45,14 @@ def sequence_loss_by_example(
 
 
 def sequence_loss(
-    logits: Sequence[Any], targets: Sequence[Any], weights: Sequence[Any],
-    average_across_timesteps: bool = True, average_across_batch: bool = True,
-    softmax_loss_function: Callable[..., Any] | None = None, name: str | None = None,
-) -> sg.Tensor:  # fmt: skip
+    logits: Sequence[Any],
+    targets: Sequence[Any],
+    weights: Sequence[Any],
+    average_across_timesteps: bool = True,
+    average_across_batch: bool = True,
+    softmax_loss_function: Callable[..., Any] | None = None,
+    name: str | None = None,
+) -> sg.Tensor:
     """The sum of `sequence_loss_by_example`, or its average over the batch."""
     with sg.name_scope(name, "sequence_loss", [*logits, *targets, *weights]):
         losses = sequence_loss_by_example(

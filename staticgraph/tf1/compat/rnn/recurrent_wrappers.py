@@ -48,9 +48,13 @@ class InputProjectionWrapper(_Around):
     """Inputs are multiplied by a matrix, to `num_proj` features. `input_size` is not used."""
 
     def __init__(
-        self, cell: Any, num_proj: int, activation: Callable[..., Any] | None = None, input_size: Any = None,
+        self,
+        cell: Any,
+        num_proj: int,
+        activation: Callable[..., Any] | None = None,
+        input_size: Any = None,
         reuse: Any = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(cell, reuse)
         self._num_proj, self._activation = num_proj, activation
 
@@ -85,9 +89,13 @@ class EmbeddingWrapper(_Around):
     """Inputs are numbers of symbols, of which `cell` gets rows of a table."""
 
     def __init__(
-        self, cell: Any, embedding_classes: int, embedding_size: int, initializer: Any = None,
+        self,
+        cell: Any,
+        embedding_classes: int,
+        embedding_size: int,
+        initializer: Any = None,
         reuse: Any = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(cell, reuse)
         if embedding_classes <= 0 or embedding_size <= 0:
             text = f"EmbeddingWrapper: a table of {embedding_classes} x {embedding_size} numbers is empty"
@@ -136,9 +144,15 @@ class AttentionCellWrapper(_Around):
     """
 
     def __init__(
-        self, cell: Any, attn_length: int, attn_size: int | None = None, attn_vec_size: int | None = None,
-        input_size: int | None = None, state_is_tuple: bool = True, reuse: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        cell: Any,
+        attn_length: int,
+        attn_size: int | None = None,
+        attn_vec_size: int | None = None,
+        input_size: int | None = None,
+        state_is_tuple: bool = True,
+        reuse: Any = None,
+    ) -> None:
         super().__init__(cell, reuse)
         if nest.is_nested(cell.state_size) and not state_is_tuple:
             text = "AttentionCellWrapper(state_is_tuple=False): the state of the cell is a tuple"

@@ -13,10 +13,16 @@ __all__ = ["SequenceLoss", "sequence_loss"]
 
 
 def sequence_loss(
-    logits: Any, targets: Any, weights: Any, average_across_timesteps: bool = True,
-    average_across_batch: bool = True, sum_over_timesteps: bool = False, sum_over_batch: bool = False,
-    softmax_loss_function: Callable[..., Any] | None = None, name: str | None = None,
-) -> sg.Tensor:  # fmt: skip
+    logits: Any,
+    targets: Any,
+    weights: Any,
+    average_across_timesteps: bool = True,
+    average_across_batch: bool = True,
+    sum_over_timesteps: bool = False,
+    sum_over_batch: bool = False,
+    softmax_loss_function: Callable[..., Any] | None = None,
+    name: str | None = None,
+) -> sg.Tensor:
     """The cross entropy of `logits` [batch, time, classes] with the classes `targets` [batch, time].
 
     `weights` [batch, time] are 0 where a sequence has ended. An average over an axis divides by the sum of
@@ -68,10 +74,14 @@ class SequenceLoss:
     """`sequence_loss` as an object that takes targets first."""
 
     def __init__(
-        self, average_across_timesteps: bool = False, average_across_batch: bool = False,
-        sum_over_timesteps: bool = True, sum_over_batch: bool = True,
-        softmax_loss_function: Callable[..., Any] | None = None, name: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        average_across_timesteps: bool = False,
+        average_across_batch: bool = False,
+        sum_over_timesteps: bool = True,
+        sum_over_batch: bool = True,
+        softmax_loss_function: Callable[..., Any] | None = None,
+        name: str | None = None,
+    ) -> None:
         self.name = name
         self._options: dict[str, Any] = {
             "average_across_timesteps": average_across_timesteps,

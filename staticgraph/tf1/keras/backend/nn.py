@@ -221,33 +221,50 @@ def _convolved(x: Any, kernel: Any, strides: Any, padding: str, data_format: Any
 
 
 def conv1d(
-    x: Any, kernel: Any, strides: Any = 1, padding: str = "valid", data_format: Any = None,
+    x: Any,
+    kernel: Any,
+    strides: Any = 1,
+    padding: str = "valid",
+    data_format: Any = None,
     dilation_rate: Any = 1,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """A convolution over one axis."""
     return _convolved(x, kernel, strides, padding, data_format, dilation_rate)
 
 
 def conv2d(
-    x: Any, kernel: Any, strides: Any = (1, 1), padding: str = "valid", data_format: Any = None,
+    x: Any,
+    kernel: Any,
+    strides: Any = (1, 1),
+    padding: str = "valid",
+    data_format: Any = None,
     dilation_rate: Any = (1, 1),
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """A convolution over two axes."""
     return _convolved(x, kernel, strides, padding, data_format, dilation_rate)
 
 
 def conv3d(
-    x: Any, kernel: Any, strides: Any = (1, 1, 1), padding: str = "valid", data_format: Any = None,
+    x: Any,
+    kernel: Any,
+    strides: Any = (1, 1, 1),
+    padding: str = "valid",
+    data_format: Any = None,
     dilation_rate: Any = (1, 1, 1),
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """A convolution over three axes."""
     return _convolved(x, kernel, strides, padding, data_format, dilation_rate)
 
 
 def conv2d_transpose(
-    x: Any, kernel: Any, output_shape: Any, strides: Any = (1, 1), padding: str = "valid",
-    data_format: Any = None, dilation_rate: Any = (1, 1),
-) -> Tensor:  # fmt: skip
+    x: Any,
+    kernel: Any,
+    output_shape: Any,
+    strides: Any = (1, 1),
+    padding: str = "valid",
+    data_format: Any = None,
+    dilation_rate: Any = (1, 1),
+) -> Tensor:
     """The transpose of a convolution over two axes."""
     sizes = convert_to_tensor(list(output_shape))
     return spatial.convolve_transposed(
@@ -256,9 +273,14 @@ def conv2d_transpose(
 
 
 def separable_conv2d(
-    x: Any, depthwise_kernel: Any, pointwise_kernel: Any, strides: Any = (1, 1), padding: str = "valid",
-    data_format: Any = None, dilation_rate: Any = (1, 1),
-) -> Tensor:  # fmt: skip
+    x: Any,
+    depthwise_kernel: Any,
+    pointwise_kernel: Any,
+    strides: Any = (1, 1),
+    padding: str = "valid",
+    data_format: Any = None,
+    dilation_rate: Any = (1, 1),
+) -> Tensor:
     """A convolution of each channel by itself, then one over all channels."""
     return spatial.convolve_separably(
         x, depthwise_kernel, pointwise_kernel, strides, padding, checked_format(data_format), dilation_rate
@@ -266,16 +288,24 @@ def separable_conv2d(
 
 
 def pool2d(
-    x: Any, pool_size: Any, strides: Any = (1, 1), padding: str = "valid", data_format: Any = None,
+    x: Any,
+    pool_size: Any,
+    strides: Any = (1, 1),
+    padding: str = "valid",
+    data_format: Any = None,
     pool_mode: str = "max",
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Pooling over two axes."""
     return spatial.pool(x, pool_size, strides, padding, checked_format(data_format), pool_mode)
 
 
 def pool3d(
-    x: Any, pool_size: Any, strides: Any = (1, 1, 1), padding: str = "valid", data_format: Any = None,
+    x: Any,
+    pool_size: Any,
+    strides: Any = (1, 1, 1),
+    padding: str = "valid",
+    data_format: Any = None,
     pool_mode: str = "max",
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Pooling over three axes."""
     return spatial.pool(x, pool_size, strides, padding, checked_format(data_format), pool_mode)

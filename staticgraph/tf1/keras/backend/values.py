@@ -104,9 +104,13 @@ def constant(value: Any, dtype: Any = None, shape: Any = None, name: str | None 
 
 
 def placeholder(
-    shape: Any = None, ndim: int | None = None, dtype: Any = None, sparse: bool = False,
-    name: str | None = None, ragged: bool = False,
-) -> Tensor:  # fmt: skip
+    shape: Any = None,
+    ndim: int | None = None,
+    dtype: Any = None,
+    sparse: bool = False,
+    name: str | None = None,
+    ragged: bool = False,
+) -> Tensor:
     """A tensor whose value is fed; `ndim` alone leaves all its sizes open."""
     if sparse or ragged:
         raise misuse(NotImplementedError, "placeholder(): sparse and ragged tensors are not offered")

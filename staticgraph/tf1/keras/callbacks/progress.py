@@ -29,10 +29,11 @@ class ProgbarLogger(Callback):
         unit = "steps" if self.use_steps else "samples"
         names = self.params.get("metrics", [])
         self.progbar = Progbar(
-            self.params.get(unit), verbose=self.params.get("verbose", 1),
+            self.params.get(unit),
+            verbose=self.params.get("verbose", 1),
             stateful_metrics=[n for n in names if n not in ("loss", "val_loss") or n.startswith("val_")],
             unit_name=unit.removesuffix("s"),
-        )  # fmt: skip
+        )
         self._held: dict[str, Any] = {}
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:

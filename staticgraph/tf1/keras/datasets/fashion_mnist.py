@@ -11,9 +11,11 @@ __all__ = ["load_data"]
 
 _ORIGIN = "https://storage.googleapis.com/tensorflow/tf-keras-datasets/"
 _FILES = (
-    "train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz", "t10k-images-idx3-ubyte.gz",
+    "train-images-idx3-ubyte.gz",
+    "train-labels-idx1-ubyte.gz",
+    "t10k-images-idx3-ubyte.gz",
     "t10k-labels-idx1-ubyte.gz",
-)  # fmt: skip
+)
 
 
 def load_data() -> Split:

@@ -77,8 +77,10 @@ def network_from_config(cls: Any, config: dict[str, Any], custom_objects: Any = 
             raise misuse(
                 ValueError, f"the config of model {config.get('name')} is no graph from inputs to outputs"
             )
-    ends = [[_tensor(layers, place) for place in _places(config[key])]
-            for key in ("input_layers", "output_layers")]  # fmt: skip
+    ends = [
+        [_tensor(layers, place) for place in _places(config[key])]
+        for key in ("input_layers", "output_layers")
+    ]
     return cls(inputs=single(ends[0]), outputs=single(ends[1]), name=config.get("name"))
 
 

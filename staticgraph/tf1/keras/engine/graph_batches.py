@@ -47,9 +47,13 @@ class GraphBatches:
     """
 
     def __init__(
-        self, source: Any, steps: int | None, convert: Callable[[Any], list[Any]], name: str,
+        self,
+        source: Any,
+        steps: int | None,
+        convert: Callable[[Any], list[Any]],
+        name: str,
         begin_anew: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.steps, self.samples = steps, steps
         self.by_steps, self.batch_size = True, None
         self.ended = False

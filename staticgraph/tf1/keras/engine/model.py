@@ -47,10 +47,17 @@ class Model(loops.Loops, Network):
     # Compiling
 
     def compile(
-        self, optimizer: Any = "rmsprop", loss: Any = None, metrics: Any = None, loss_weights: Any = None,
-        sample_weight_mode: Any = None, weighted_metrics: Any = None, target_tensors: Any = None,
-        distribute: Any = None, **kwargs: Any,
-    ) -> None:  # fmt: skip
+        self,
+        optimizer: Any = "rmsprop",
+        loss: Any = None,
+        metrics: Any = None,
+        loss_weights: Any = None,
+        sample_weight_mode: Any = None,
+        weighted_metrics: Any = None,
+        target_tensors: Any = None,
+        distribute: Any = None,
+        **kwargs: Any,
+    ) -> None:
         """Say how to train.
 
         `loss`, `loss_weights` and `metrics` are for all outputs, or lists or dicts with one entry per output.
@@ -244,9 +251,13 @@ class Model(loops.Loops, Network):
     # Single batches
 
     def train_on_batch(
-        self, x: Any, y: Any = None, sample_weight: Any = None, class_weight: Any = None,
+        self,
+        x: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        class_weight: Any = None,
         reset_metrics: bool = True,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         """One training step; gives the loss, and the metrics where there are some."""
         return self._on_batch("train", x, y, sample_weight, class_weight, reset_metrics)
 
@@ -279,9 +290,13 @@ class Model(loops.Loops, Network):
     # Files
 
     def save(
-        self, filepath: Any, overwrite: bool = True, include_optimizer: bool = True, save_format: Any = None,
+        self,
+        filepath: Any,
+        overwrite: bool = True,
+        include_optimizer: bool = True,
+        save_format: Any = None,
         signatures: Any = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Write the architecture, the weights and how it is trained: see `keras.models.load_model`."""
         files.save_model(self, filepath, overwrite, include_optimizer, save_format, signatures)
 

@@ -91,10 +91,13 @@ def make_outputs(
     outputs = [
         Output(name, tensor, loss_of(each), 1.0 if weight is None else float(weight))
         for name, tensor, each, weight in zip(
-            names, model.outputs, per_output(loss, names, "loss"),
-            per_output(weights, names, "loss_weights"), strict=True,
+            names,
+            model.outputs,
+            per_output(loss, names, "loss"),
+            per_output(weights, names, "loss_weights"),
+            strict=True,
         )
-    ]  # fmt: skip
+    ]
     given = per_output(targets, names, "target_tensors")
     several = len(outputs) > 1
     taken: dict[str, int] = {}

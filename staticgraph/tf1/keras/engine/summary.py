@@ -7,9 +7,11 @@ from typing import Any
 
 
 def print_summary(
-    model: Any, line_length: int | None = None, positions: Sequence[float] | None = None,
+    model: Any,
+    line_length: int | None = None,
+    positions: Sequence[float] | None = None,
     print_fn: Callable[[str], Any] | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """Print the layers, their output shapes, weights, and, where they branch, what they are connected to."""
     show = print_fn or print
     branched = not _is_sequence(model)

@@ -116,8 +116,9 @@ class Dropout(core.Dropout, Layer):
         shape = self._noise_shape(inputs)
         return K.in_train_phase(
             lambda: nn.dropout(inputs, rate=self.rate, noise_shape=shape, seed=self.seed),
-            lambda: identity(inputs), training,
-        )  # fmt: skip
+            lambda: identity(inputs),
+            training,
+        )
 
 
 class _SpatialDropout(Dropout):

@@ -137,8 +137,11 @@ class Concatenate(_Merge):
         shapes = [s.as_list() for s in input_shape if s.ndims is not None]
         axis = self.axis % len(shapes[0]) if shapes else 0
         others = [[n for d, n in enumerate(s) if d != axis] for s in shapes]
-        fits = all(len(o) == len(others[0]) and all(a in (b, None) or b is None for a, b in
-                   zip(o, others[0], strict=True)) for o in others)  # fmt: skip
+        fits = all(
+            len(o) == len(others[0])
+            and all(a in (b, None) or b is None for a, b in zip(o, others[0], strict=True))
+            for o in others
+        )
         if not fits:
             text = (
                 f"layer {self.name} joins along axis {self.axis}: all other sizes must be equal, not {shapes}"
@@ -153,10 +156,11 @@ class Concatenate(_Merge):
         if all(m is None for m in masks):
             return None
         whole = [
-            ops.ones_like(cast(t, bool_)) if m is None
+            ops.ones_like(cast(t, bool_))
+            if m is None
             else (array_ops.expand_dims(m, -1) if (m.shape.ndims or 0) < (t.shape.ndims or 0) else m)
             for t, m in zip(tensors, masks, strict=True)
-        ]  # fmt: skip
+        ]
         spread = [
             ops.logical_and(m, ops.ones_like(cast(t, bool_))) for t, m in zip(tensors, whole, strict=True)
         ]

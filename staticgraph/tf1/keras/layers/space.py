@@ -88,9 +88,12 @@ class UpSampling2D(_UpSampling):
     rank = 2
 
     def __init__(
-        self, size: Any = (2, 2), data_format: str | None = None, interpolation: str = "nearest",
+        self,
+        size: Any = (2, 2),
+        data_format: str | None = None,
+        interpolation: str = "nearest",
         **kwargs: Any,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(sizes_of(size, 2, "size"), data_format, **kwargs)
         if interpolation not in ("nearest", "bilinear"):
             raise misuse(ValueError, f"interpolation={interpolation!r} is not nearest or bilinear")

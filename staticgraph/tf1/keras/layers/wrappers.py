@@ -76,9 +76,13 @@ class Bidirectional(Wrapper):
     """A recurrent layer in both directions of time. `merge_mode`: "concat", "sum", "mul", "ave" or None."""
 
     def __init__(
-        self, layer: Any, merge_mode: str | None = "concat", weights: Any = None, backward_layer: Any = None,
+        self,
+        layer: Any,
+        merge_mode: str | None = "concat",
+        weights: Any = None,
+        backward_layer: Any = None,
         **kwargs: Any,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if merge_mode not in ("concat", "sum", "mul", "ave", None):
             raise misuse(ValueError, f"merge_mode={merge_mode!r} is not concat, sum, mul, ave or None")
         super().__init__(layer, **kwargs)

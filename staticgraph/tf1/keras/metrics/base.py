@@ -65,9 +65,14 @@ class Metric(Layer):
         return made
 
     def add_weight(  # type: ignore[override]
-        self, name: str, shape: Any = (), aggregation: Any = None, synchronization: Any = None,
-        initializer: Any = None, dtype: Any = None,
-    ) -> Any:  # fmt: skip
+        self,
+        name: str,
+        shape: Any = (),
+        aggregation: Any = None,
+        synchronization: Any = None,
+        initializer: Any = None,
+        dtype: Any = None,
+    ) -> Any:
         """A variable of the metric, zeros by default."""
         return super().add_weight(
             name, shape, dtype, initializer or "zeros", trainable=False, aggregation=aggregation
@@ -88,9 +93,11 @@ def _as_operation(update_state: Callable[..., Any]) -> Callable[..., Any]:
         with name_scope("update_state"):
             update_state(self, *args, **kwargs)
             written = [
-                op for op in graph.get_operations()[begin:] if op.definition.effect is Effect.WRITE
+                op
+                for op in graph.get_operations()[begin:]
+                if op.definition.effect is Effect.WRITE
                 and any(op.tensors[0] is v.handle for v in self.variables)
-            ]  # fmt: skip
+            ]
             return group(*written)
 
     update.__doc__ = update_state.__doc__

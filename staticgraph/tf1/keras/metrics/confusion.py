@@ -134,9 +134,13 @@ class _Share(_Cells):
     """Hits / (hits + elements of another cell)."""
 
     def __init__(
-        self, thresholds: Any = None, top_k: int | None = None, class_id: int | None = None,
-        name: str | None = None, dtype: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        thresholds: Any = None,
+        top_k: int | None = None,
+        class_id: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__(name or type(self).__name__.lower(), dtype)
         self.init_thresholds, self.top_k, self.class_id = thresholds, top_k, class_id
         self._count_at(
@@ -230,9 +234,14 @@ class AUC(_Cells):
     """
 
     def __init__(
-        self, num_thresholds: int = 200, curve: str = "ROC", summation_method: str = "interpolation",
-        name: str | None = None, dtype: Any = None, thresholds: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        num_thresholds: int = 200,
+        curve: str = "ROC",
+        summation_method: str = "interpolation",
+        name: str | None = None,
+        dtype: Any = None,
+        thresholds: Any = None,
+    ) -> None:
         super().__init__(name, dtype)
         if curve not in ("ROC", "PR"):
             raise misuse(ValueError, f"curve={curve!r} is not ROC or PR")

@@ -7,6 +7,7 @@ from typing import Any
 
 from staticgraph.arrays.casts import cast
 from staticgraph.building.framework import get_default_graph
+from staticgraph.building.signatures import like, with_defaults
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.mathematics.math_ops import pow as power
@@ -30,9 +31,13 @@ class SGD(Optimizer):
     momentum = Hyper()
 
     def __init__(
-        self, learning_rate: Any = 0.01, momentum: float = 0.0, nesterov: bool = False, name: str = "SGD",
+        self,
+        learning_rate: Any = 0.01,
+        momentum: float = 0.0,
+        nesterov: bool = False,
+        name: str = "SGD",
         **kwargs: Any,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if not 0 <= momentum <= 1:
             raise misuse(ValueError, f"momentum={momentum} must be between 0 and 1")
         super().__init__(name, learning_rate, kwargs, momentum=momentum)
@@ -72,6 +77,17 @@ class _WithDecayRates(_WithEpsilon):
     numbers: Mapping[str, str] = {"beta1": "beta_1", "beta2": "beta_2"}
     powers: tuple[str, ...] = ("beta1", "beta2")  # decay rates of which the rule needs the power of the step
 
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-7,
+        name: str = "",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(name, learning_rate, kwargs, epsilon, beta_1=beta_1, beta_2=beta_2)
+
     def _numbers(self, like: Any) -> dict[str, Any]:
         numbers, step = super()._numbers(like), self._step(like)
         return numbers | {f"{rate}_power": power(numbers[rate], step) for rate in self.powers}
@@ -82,11 +98,9 @@ class Adam(_WithDecayRates):
 
     rule = rules.adam
 
-    def __init__(
-        self, learning_rate: Any = 0.001, beta_1: float = 0.9, beta_2: float = 0.999, epsilon: float = 1e-7,
-        amsgrad: bool = False, name: str = "Adam", **kwargs: Any,
-    ) -> None:  # fmt: skip
-        super().__init__(name, learning_rate, kwargs, epsilon, beta_1=beta_1, beta_2=beta_2)
+    @like(_WithDecayRates, after={"amsgrad": "epsilon"}, amsgrad=False, name="Adam")
+    def __init__(self, amsgrad: bool, **given: Any) -> None:
+        super().__init__(**given)
         self.amsgrad = amsgrad
         if amsgrad:
             self.slots = {**self.slots, "largest": "vhat"}
@@ -101,11 +115,7 @@ class Adamax(_WithDecayRates):
     rule = rules.adamax
     powers = ("beta1",)
 
-    def __init__(
-        self, learning_rate: Any = 0.001, beta_1: float = 0.9, beta_2: float = 0.999, epsilon: float = 1e-7,
-        name: str = "Adamax", **kwargs: Any,
-    ) -> None:  # fmt: skip
-        super().__init__(name, learning_rate, kwargs, epsilon, beta_1=beta_1, beta_2=beta_2)
+    __init__ = with_defaults(_WithDecayRates, name="Adamax")
 
 
 class Nadam(_WithDecayRates):
@@ -114,12 +124,10 @@ class Nadam(_WithDecayRates):
     rule = rules.nadam
     powers = ("beta2",)
 
-    def __init__(
-        self, learning_rate: Any = 0.001, beta_1: float = 0.9, beta_2: float = 0.999, epsilon: float = 1e-7,
-        name: str = "Nadam", **kwargs: Any,
-    ) -> None:  # fmt: skip
-        self._schedule_decay = kwargs.pop("schedule_decay", kwargs.pop("decay", 0.004))
-        super().__init__(name, learning_rate, kwargs, epsilon, beta_1=beta_1, beta_2=beta_2)
+    @like(_WithDecayRates, name="Nadam")
+    def __init__(self, **given: Any) -> None:
+        self._schedule_decay = given.pop("schedule_decay", given.pop("decay", 0.004))
+        super().__init__(**given)
         self._product: Any = None  # of the momenta of all steps
 
     def _prepare(self, variables: Any) -> None:
@@ -158,9 +166,15 @@ class RMSprop(_WithEpsilon):
     rho, momentum = Hyper(), Hyper()
 
     def __init__(
-        self, learning_rate: Any = 0.001, rho: float = 0.9, momentum: float = 0.0, epsilon: float = 1e-7,
-        centered: bool = False, name: str = "RMSprop", **kwargs: Any,
-    ) -> None:  # fmt: skip
+        self,
+        learning_rate: Any = 0.001,
+        rho: float = 0.9,
+        momentum: float = 0.0,
+        epsilon: float = 1e-7,
+        centered: bool = False,
+        name: str = "RMSprop",
+        **kwargs: Any,
+    ) -> None:
         super().__init__(name, learning_rate, kwargs, epsilon, rho=rho, momentum=momentum)
         self.centered = centered
         self.rule = rules.rmsprop if momentum else rules.decaying_rmsprop
@@ -181,9 +195,13 @@ class Adadelta(_WithEpsilon):
     numbers: Mapping[str, str] = {"rho": "rho"}
 
     def __init__(
-        self, learning_rate: Any = 0.001, rho: float = 0.95, epsilon: float = 1e-7, name: str = "Adadelta",
+        self,
+        learning_rate: Any = 0.001,
+        rho: float = 0.95,
+        epsilon: float = 1e-7,
+        name: str = "Adadelta",
         **kwargs: Any,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(name, learning_rate, kwargs, epsilon, rho=rho)
 
 
@@ -194,9 +212,13 @@ class Adagrad(_WithEpsilon):
     slots: Mapping[str, str] = {"total": "accumulator"}
 
     def __init__(
-        self, learning_rate: Any = 0.001, initial_accumulator_value: float = 0.1, epsilon: float = 1e-7,
-        name: str = "Adagrad", **kwargs: Any,
-    ) -> None:  # fmt: skip
+        self,
+        learning_rate: Any = 0.001,
+        initial_accumulator_value: float = 0.1,
+        epsilon: float = 1e-7,
+        name: str = "Adagrad",
+        **kwargs: Any,
+    ) -> None:
         if initial_accumulator_value < 0:
             raise misuse(
                 ValueError, f"initial_accumulator_value={initial_accumulator_value} must not be negative"
@@ -225,16 +247,24 @@ class Ftrl(Optimizer):
     }
 
     def __init__(
-        self, learning_rate: Any = 0.001, learning_rate_power: float = -0.5,
-        initial_accumulator_value: float = 0.1, l1_regularization_strength: float = 0.0,
-        l2_regularization_strength: float = 0.0, name: str = "Ftrl",
-        l2_shrinkage_regularization_strength: float = 0.0, **kwargs: Any,
-    ) -> None:  # fmt: skip
+        self,
+        learning_rate: Any = 0.001,
+        learning_rate_power: float = -0.5,
+        initial_accumulator_value: float = 0.1,
+        l1_regularization_strength: float = 0.0,
+        l2_regularization_strength: float = 0.0,
+        name: str = "Ftrl",
+        l2_shrinkage_regularization_strength: float = 0.0,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(
-            name, learning_rate, kwargs, learning_rate_power=learning_rate_power,
+            name,
+            learning_rate,
+            kwargs,
+            learning_rate_power=learning_rate_power,
             l1_regularization_strength=l1_regularization_strength,
             l2_regularization_strength=l2_regularization_strength,
-        )  # fmt: skip
+        )
         self._first, self._shrinkage = initial_accumulator_value, l2_shrinkage_regularization_strength
 
     def _initial(self, slot_name: str) -> Any:

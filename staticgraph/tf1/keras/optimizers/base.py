@@ -76,8 +76,10 @@ class Optimizer:
                 setattr(self, limit, options[limit])
         self._name = name
         self._hyper: dict[str, Any] = {
-            "learning_rate": options.get("lr", learning_rate), "decay": options.get("decay", 0.0), **hyper,
-        }  # fmt: skip
+            "learning_rate": options.get("lr", learning_rate),
+            "decay": options.get("decay", 0.0),
+            **hyper,
+        }
         self._hyper_variables: dict[str, Any] = {}
         self._iterations: Variable | None = None
         self._slots: dict[tuple[Variable, str], Variable] = {}
@@ -215,9 +217,10 @@ class Optimizer:
             make = initializers.get(self._initial(slot_name) or initializer)
             with get_default_graph().control_dependencies(None), name_scope(None):
                 made = Variable(
-                    lambda: make(var.shape.as_list(), dtype=var.dtype), trainable=False,
+                    lambda: make(var.shape.as_list(), dtype=var.dtype),
+                    trainable=False,
                     name=f"{self._name}/{var.op.name}/{slot_name}",
-                )  # fmt: skip
+                )
             state.track(made)
             self._slots[var, slot_name] = made
             self._weights.append(made)
@@ -234,9 +237,15 @@ class Optimizer:
         return list(self.slots.values())
 
     def add_weight(
-        self, name: str, shape: Any, dtype: Any = None, initializer: Any = "zeros", trainable: Any = None,
-        synchronization: Any = None, aggregation: Any = None,
-    ) -> Variable:  # fmt: skip
+        self,
+        name: str,
+        shape: Any,
+        dtype: Any = None,
+        initializer: Any = "zeros",
+        trainable: Any = None,
+        synchronization: Any = None,
+        aggregation: Any = None,
+    ) -> Variable:
         """A variable of the optimizer that belongs to none in particular."""
         make = initializers.get(initializer)
         with get_default_graph().control_dependencies(None), name_scope(None):

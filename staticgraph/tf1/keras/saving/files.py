@@ -173,9 +173,13 @@ def _assign(model: Any, found: Mapping[str, list[np.ndarray]], by_name: bool, pa
 
 
 def save_model(
-    model: Any, filepath: Any, overwrite: bool = True, include_optimizer: bool = True,
-    save_format: Any = None, signatures: Any = None,
-) -> None:  # fmt: skip
+    model: Any,
+    filepath: Any,
+    overwrite: bool = True,
+    include_optimizer: bool = True,
+    save_format: Any = None,
+    signatures: Any = None,
+) -> None:
     """Write a model: what `load_model` needs to go on with it, the state of the optimizer included."""
     path = os.fspath(filepath)
     _refuse_overwriting(path, overwrite)
@@ -204,9 +208,11 @@ def _training_config(model: Any) -> Any:
     try:
         made = {
             "optimizer": serialize_keras_object(model.optimizer),
-            "loss": _named(loss), "loss_weights": loss_weights,
-            "metrics": _named(chosen), "weighted_metrics": _named(weighted),
-        }  # fmt: skip
+            "loss": _named(loss),
+            "loss_weights": loss_weights,
+            "metrics": _named(chosen),
+            "weighted_metrics": _named(weighted),
+        }
     except NotImplementedError:
         return None
     return json.loads(json.dumps(made, default=_plain))
@@ -246,9 +252,11 @@ def load_model(filepath: Any, custom_objects: Any = None, compile: bool = True) 
 def _compile(model: Any, config: Mapping[str, Any], custom_objects: Mapping[str, Any]) -> None:
     model.compile(
         optimizers.deserialize(config["optimizer"], custom_objects),
-        _found(config["loss"], losses, custom_objects), _found(config["metrics"], metrics, custom_objects),
-        config["loss_weights"], weighted_metrics=_found(config["weighted_metrics"], metrics, custom_objects),
-    )  # fmt: skip
+        _found(config["loss"], losses, custom_objects),
+        _found(config["metrics"], metrics, custom_objects),
+        config["loss_weights"],
+        weighted_metrics=_found(config["weighted_metrics"], metrics, custom_objects),
+    )
 
 
 def _found(value: Any, module: Any, custom_objects: Mapping[str, Any]) -> Any:

@@ -11,9 +11,14 @@ __all__ = ["model_to_dot", "plot_model"]
 
 
 def model_to_dot(
-    model: Any, show_shapes: bool = False, show_layer_names: bool = True, rankdir: str = "TB",
-    expand_nested: bool = False, dpi: int = 96, subgraph: bool = False,
-) -> graphviz.Digraph:  # fmt: skip
+    model: Any,
+    show_shapes: bool = False,
+    show_layer_names: bool = True,
+    rankdir: str = "TB",
+    expand_nested: bool = False,
+    dpi: int = 96,
+    subgraph: bool = False,
+) -> graphviz.Digraph:
     """The layers of a model and how they are connected, as a Graphviz graph.
 
     >>> import staticgraph as sg
@@ -48,9 +53,14 @@ def _label(layer: Any, shapes: bool, names: bool) -> str:
 
 
 def plot_model(
-    model: Any, to_file: Any = "model.png", show_shapes: bool = False, show_layer_names: bool = True,
-    rankdir: str = "TB", expand_nested: bool = False, dpi: int = 96,
-) -> None:  # fmt: skip
+    model: Any,
+    to_file: Any = "model.png",
+    show_shapes: bool = False,
+    show_layer_names: bool = True,
+    rankdir: str = "TB",
+    expand_nested: bool = False,
+    dpi: int = 96,
+) -> None:
     """Draw the layers of a model into a file; its suffix says the format."""
     dot = model_to_dot(model, show_shapes, show_layer_names, rankdir, expand_nested, dpi)
     _, suffix = os.path.splitext(os.fspath(to_file))

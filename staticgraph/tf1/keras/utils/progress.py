@@ -25,9 +25,14 @@ class Progbar:
     """
 
     def __init__(
-        self, target: int | None, width: int = 30, verbose: int = 1, interval: float = 0.05,
-        stateful_metrics: Any = None, unit_name: str = "step",
-    ) -> None:  # fmt: skip
+        self,
+        target: int | None,
+        width: int = 30,
+        verbose: int = 1,
+        interval: float = 0.05,
+        stateful_metrics: Any = None,
+        unit_name: str = "step",
+    ) -> None:
         self.target, self.width, self.verbose, self.interval = target, width, verbose, interval
         self.stateful_metrics, self.unit_name = set(stateful_metrics or ()), unit_name
         self.seen = 0

@@ -65,9 +65,14 @@ class SessionManager:
         have no value after all that.
         """
         session, is_restored = self._restored(
-            master, saver, checkpoint_dir, checkpoint_filename_with_path, wait_for_checkpoint, max_wait_secs,
+            master,
+            saver,
+            checkpoint_dir,
+            checkpoint_filename_with_path,
+            wait_for_checkpoint,
+            max_wait_secs,
             config,
-        )  # fmt: skip
+        )
         if not is_restored:
             if init_op is None and init_fn is None and self._local_init_op is None:
                 message = "Model is not initialized and no init_op or init_fn or local_init_op was given"
@@ -101,9 +106,14 @@ class SessionManager:
         `prepare_session`.
         """
         session, is_restored = self._restored(
-            master, saver, checkpoint_dir, checkpoint_filename_with_path, wait_for_checkpoint, max_wait_secs,
+            master,
+            saver,
+            checkpoint_dir,
+            checkpoint_filename_with_path,
+            wait_for_checkpoint,
+            max_wait_secs,
             config,
-        )  # fmt: skip
+        )
         missing = self._initialise_local(session)
         if not is_restored:
             return session, False
