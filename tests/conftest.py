@@ -72,7 +72,7 @@ def _same_random_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def _nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every program is compiled: tests change the compiler, and look at what it does."""
-    monkeypatch.setattr(remembered, "key_of", lambda step, settings: None)
+    monkeypatch.setattr(remembered, "key_of", lambda *_: None)
 
 
 @pytest.fixture(autouse=True)
