@@ -31,12 +31,16 @@ from staticgraph.runtime.disk import object_cache
 from staticgraph.runtime.gpu.graphs.recorder import arguments
 from staticgraph.runtime.switches.table import Settings
 
+_FORMAT = 1  # of an entry, and part of every key
+
 
 def key_of(step: Step, settings: Settings, target: GpuTarget) -> str | None:
     """The name of its program on the disk; None where it is to be compiled, whatever is there."""
     refused = target.refused
     of_library = None if refused is None else sorted(convolution.name for convolution in refused)
-    return disk_cache.key_of(step, settings, ("gpu", target.precision.value, of_library, target.machine))
+    return disk_cache.key_of(
+        step, settings, ("gpu", _FORMAT, target.precision.value, of_library, target.machine)
+    )
 
 
 def remember(key: str, step: Step, compiled: GpuCompiled) -> None:
