@@ -121,7 +121,7 @@ def _objects_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> None:
 def _nothing_remembered() -> Iterator[None]:
     """Every program is compiled: tests change the compiler, and look at what it does."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(remembered, "key_of", lambda step, settings: None)
+        patch.setattr(remembered, "key_of", lambda *_: None)
         yield
 
 

@@ -50,6 +50,7 @@ SLOW: dict[str, str] = {
     "gpu/test_columns.py": "test_sums_of_all_shapes",
     "gpu/test_compiles.py": "test_every_function_compiles_and_keeps_its_numbers_in_registers",
     "gpu/test_convolutions.py": "test_a_residual_block_trains_as_on_the_processor",
+    "gpu/test_disk_programs.py": "test_what_was_compiled_once_is_only_loaded",
     "gpu/test_gpu_check.py": "test_a_stage_that_hangs_is_ended_with_what_it_started_and_keeps_what_it_found",
     "gpu/test_gpu_check_kernels.py": "test_tasks_are_shared_out_and_what_breaks_a_process_is_told",
     "gpu/test_overlap.py": "test_a_step_of_adam_is_no_chain",

@@ -32,8 +32,11 @@ if TYPE_CHECKING:
 _FORMAT = 2  # of an entry, and part of every key
 
 
-def key_of(step: Step, settings: Settings) -> str | None:
-    """The name of its program on the disk; None where it is to be compiled, whatever is there."""
+def key_of(step: Step, settings: Settings, target: object = None) -> str | None:
+    """The name of its program on the disk; None where it is to be compiled, whatever is there.
+
+    `target` is what else than this processor runs it, with a `repr` that tells all that decides.
+    """
     shows = settings.dump is not None or settings.trace or observation() is not None
     if object_cache.folder() is None or shows or settings.check_nan:
         return None
@@ -46,7 +49,7 @@ def key_of(step: Step, settings: Settings) -> str | None:
         return None
     options = (settings.math, settings.memory_limit, sorted(settings.left_out), settings.tune)
     # It is NumPy that folds constants.
-    parts = (_FORMAT, version, np.__version__, digest, cpu_jit.host(), options)
+    parts = (_FORMAT, version, np.__version__, digest, target or cpu_jit.host(), options)
     return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
 
 from staticgraph.compiler.capture.feed_checks import beforehand
 from staticgraph.compiler.capture.step import Step
-from staticgraph.compiler.compile_gpu import compile_gpu
+from staticgraph.compiler.compile_gpu import GpuCompiled, compile_gpu
 from staticgraph.compiler.graph.errors import OpError, ResourceExhaustedError
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Precision
@@ -20,6 +21,7 @@ from staticgraph.runtime.cpu.compile import compiled as compiled_for_host
 from staticgraph.runtime.cpu.executable import CpuExecutable
 from staticgraph.runtime.executable import Checks
 from staticgraph.runtime.fetches import Fetches
+from staticgraph.runtime.gpu import disk_cache
 from staticgraph.runtime.gpu.cuda.failure import with_line, with_plan
 from staticgraph.runtime.gpu.cuda.source import source
 from staticgraph.runtime.gpu.device import Device
@@ -67,20 +69,30 @@ class GpuBackend:
             step = early.rest
         settings, device = self._settings, self.device
         limit, without = settings.memory_limit, settings.left_out
-        watching = Watching(settings, fetches.text, step)
         refused = device.refused if settings.cudnn else None
         target = GpuTarget(Precision(settings.matmul_precision), refused, device.machine)
-        compiled = compile_gpu(step, watching.observers, limit, without, watching.trace, target)
-        try:
-            if device.refuses(compiled.convolutions):  # which functions of our own do then
-                target = replace(target, refused=device.refused)
-                compiled = compile_gpu(step, (), limit, without, None, target)
-            watching.finish(compiled, "cu", lambda: source(compiled.functions))
-            return GpuExecutable(compiled, device, static, checks, settings.overlap, feed_checks)
-        except ResourceExhaustedError as error:
-            raise with_plan(error, compiled.memory) from None
-        except OpError as error:
-            raise with_line(error) from None
+
+        def sound(made: GpuCompiled) -> GpuCompiled:
+            """The same without convolutions that the library refuses: functions of our own do these."""
+            with _told(made):
+                refuses = device.refuses(made.convolutions)
+            less = replace(target, refused=device.refused)
+            return compile_gpu(step, (), limit, without, None, less) if refuses else made
+
+        def whole() -> GpuCompiled:
+            watching = Watching(settings, fetches.text, step)
+            made = sound(compile_gpu(step, watching.observers, limit, without, watching.trace, target))
+            watching.finish(made, "cu", lambda: source(made.functions))
+            return made
+
+        key = disk_cache.key_of(step, settings, target)
+        found = disk_cache.recall(key, step) if key is not None else None
+        again = None if found is None or sound(found) is not found else whole
+        compiled = whole() if found is None or again is None else found
+        if key is not None and again is None:
+            disk_cache.remember(key, step, compiled)
+        with _told(compiled):
+            return GpuExecutable(compiled, device, static, checks, settings.overlap, feed_checks, again)
 
     compile_open = None
 
@@ -90,3 +102,14 @@ class GpuBackend:
 
     def meter(self) -> GpuMeter:
         return GpuMeter(self.device)
+
+
+@contextmanager
+def _told(compiled: GpuCompiled) -> Iterator[None]:
+    """Context in which errors tell what the step needs, or the user's line."""
+    try:
+        yield
+    except ResourceExhaustedError as error:
+        raise with_plan(error, compiled.memory) from None
+    except OpError as error:
+        raise with_line(error) from None

@@ -9,6 +9,7 @@ moved there when nothing can fail any more. Runs that fetch nothing are not wait
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import NoReturn
 from weakref import finalize
 
@@ -45,27 +46,29 @@ class GpuExecutable:
 
     def __init__(
         self,
-        compiled: GpuCompiled,
+        prepared: GpuCompiled,
         device: Device,
         static: Iterable[tuple[int, bytes]] = (),
         checks: Checks | None = None,
         overlap: bool = True,
         feed_checks: FeedChecks | None = None,
+        again: Callable[[], GpuCompiled] | None = None,
     ) -> None:
-        self.prepared = self.compiled = compiled
+        self.prepared = prepared  # what a run needs of the compiled step
+        self._again = again
         self._overlap = overlap
         self.checks = checks
         self._feed_checks = feed_checks
         self.static = dict(static)
-        self.needed = tuple(compiled.step.needed)
+        self.needed = tuple(prepared.step.needed)
         self._device, self._driver = device, device.driver
         self._owned: list[int] = []
         finalize(self, device.release, self._owned).atexit = False  # then it goes with the process
         before = device.functions
-        prepare(device, compiled)
+        prepare(device, prepared)
         loaded = device.functions - before
-        self.origins: Origins = (loaded, len(compiled.functions) - loaded, 0)
-        program, step = compiled.program, compiled.step
+        self.origins: Origins = (loaded, len(prepared.functions) - loaded, 0)
+        program, step = prepared.program, prepared.step
         self._fed, self._read = len(step.feeds), len(step.reads)
         given = (*program.arguments[: self._fed], *program.arguments[self._fed + self._read :])
         self._homes = {r: op for r, op in enumerate(step.writes, step.fetches) if self._stays(r, op)}
@@ -81,14 +84,19 @@ class GpuExecutable:
         self._owned.append(self._pool)
         send_constants(self._driver, program.constants, self._pool)
 
+    @cached_property
+    def compiled(self) -> GpuCompiled:
+        """All that is known of the step: `again` compiles it, if this is only what a run needs."""
+        return self.prepared if self._again is None else self._again()
+
     def step(
         self, feeds: Sequence[np.ndarray], store: VariableStore, recyclers: Sequence[BufferPool] = ()
     ) -> tuple[list[np.ndarray], PendingWrites]:
         assert isinstance(store, DeviceStore)
-        states = [store.random_state(op) for op in self.compiled.step.counters]
+        states = [store.random_state(op) for op in self.prepared.step.counters]
         slot = self._ran(feeds, states, store)
         arrays = self._fetched(slot, recyclers)
-        step, others = self.compiled.step, [view.copy() for view in slot.made.views[len(arrays) :]]
+        step, others = self.prepared.step, [view.copy() for view in slot.made.views[len(arrays) :]]
         writes = [op for r, op in enumerate(step.writes, step.fetches) if r not in self._homes]
         return arrays, changes(step, writes, others)
 
@@ -96,7 +104,7 @@ class GpuExecutable:
         self, feeds: Sequence[np.ndarray], store: DeviceStore, recyclers: Sequence[BufferPool]
     ) -> list[np.ndarray]:
         """Replay the captured run, change the store, and return the fetches. Only valid if `is_captured`."""
-        step = self.compiled.step
+        step = self.prepared.step
         states = [store.random_state(op) for op in step.counters]
         slot = self._ran(feeds, states, store)
         for state, advance in zip(states, step.advances, strict=True):
@@ -106,7 +114,7 @@ class GpuExecutable:
     @property
     def is_captured(self) -> bool:
         """True if a run is only a replay: the host has nothing else to do but advance the random ops."""
-        step = self.compiled.step
+        step = self.prepared.step
         plain = not step.checked and not step.draws and len(self._homes) == len(step.writes)
         return plain and self._captured[0] == self._captured[1] == self._device.moved
 
@@ -155,6 +163,7 @@ class GpuExecutable:
     def time(self, timing: Untimed) -> None:
         """From now on, have runs take their times, or not."""
         self._timing = timing
+        self.prepared = self.compiled  # whose launches know the graph
         for slot in self._slots:
             slot.given.ahead = timing is UNTIMED  # what is sent ahead is in no graph, where times are taken
         self._captured = [-1] * SLOTS
@@ -163,10 +172,10 @@ class GpuExecutable:
 
     def _ask(self, turn: int, slot: Slot, store: DeviceStore) -> None:
         """Run the step now; from the second run on, as what is captured for the runs to come."""
-        program = self.compiled.program
-        arena = self._device.arena(padded(program.arena + 1) + self.compiled.scratch)
+        program = self.prepared.program
+        arena = self._device.arena(padded(program.arena + 1) + self.prepared.scratch)
         scratch = arena + padded(program.arena + 1)
-        recorder = GraphRecorder(self._device, self.compiled, scratch, self._timing, self._overlap)
+        recorder = GraphRecorder(self._device, self.prepared, scratch, self._timing, self._overlap)
         table = self._table(arena, slot, store)
         store.refresh()
 
@@ -195,7 +204,7 @@ class GpuExecutable:
 
     def _table(self, arena: int, slot: Slot, store: DeviceStore) -> list[int]:
         """The addresses of the program's slots."""
-        program, step = self.compiled.program, self.compiled.step
+        program, step = self.prepared.program, self.prepared.step
         table = [0] * program.slots
         table[ARENA], table[CONSTANTS] = arena, self._pool
         given, made = slot.given.addresses, iter(slot.made.addresses)
@@ -213,7 +222,7 @@ class GpuExecutable:
     def _move(self, store: DeviceStore, copy: Callable[[int, int, int], None]) -> None:
         """Ask for new values to be brought where their variables are."""
         for r, source in self._beside.items():
-            type = self.compiled.program.results[r]
+            type = self.prepared.program.results[r]
             if type.size:
                 copy(store.room(self._homes[r], type), source, bytes_of(type))
 
@@ -225,8 +234,8 @@ class GpuExecutable:
     def _fail(self, feeds: Sequence[np.ndarray], store: DeviceStore) -> NoReturn:
         """Raise the error that says which check of the step failed."""
         assert self.checks is not None
-        types = self.compiled.program.arguments[self._fed :]
-        self.checks.fail([*feeds, *state_arguments(self.compiled.step, types, store)])
+        types = self.prepared.program.arguments[self._fed :]
+        self.checks.fail([*feeds, *state_arguments(self.prepared.step, types, store)])
 
     # Where results go
 
@@ -236,7 +245,7 @@ class GpuExecutable:
         It does not stay if later stages decide what becomes of it, or if its variable gets another shape
         while the old value is read.
         """
-        step, program = self.compiled.step, self.compiled.program
+        step, program = self.prepared.step, self.prepared.program
         old = {op: program.arguments[self._fed + i] for i, op in enumerate(step.reads)}
         reshaped = op in old and old[op] != program.results[r]
         last = step.may_overwrite if self.checks is None else self.checks.last
@@ -248,7 +257,7 @@ class GpuExecutable:
         That is the case if the step reads the old value, or if the run may fail. Updates in place are not
         moved.
         """
-        step, program = self.compiled.step, self.compiled.program
+        step, program = self.prepared.step, self.prepared.program
         if step.updates.get(r, -1) in program.in_place:
             return False
         return self._homes[r] in step.reads or decides(program)
@@ -256,11 +265,11 @@ class GpuExecutable:
     def _fetched(self, slot: Slot, recyclers: Sequence[BufferPool]) -> list[np.ndarray]:
         """Copies of what the packet holds, which the next run but one overwrites."""
         arrays = []
-        for number, view in enumerate(slot.made.views[: self.compiled.step.fetches]):
+        for number, view in enumerate(slot.made.views[: self.prepared.step.fetches]):
             if view.nbytes < LARGE or number >= len(recyclers):
                 arrays.append(view.copy())
             else:
-                arrays.append(recyclers[number].array(self.compiled.program.results[number]))
+                arrays.append(recyclers[number].array(self.prepared.program.results[number]))
                 copying.copy(arrays[-1], view)
         return arrays
 

@@ -33,8 +33,9 @@ def _printed(schedule: Callable[P, GpuSchedule | None]) -> Callable[P, KernelWor
 
 emit, emit_kernel = _printed(schedules.schedule), _printed(schedules.schedule_kernel)
 statements = _printed(partial(loops.statements, machine=H200))
-tile, own, by_tiles = map(_printed, (contraction.tile, contraction.own, contraction.by_tiles))
+own, by_tiles = map(_printed, (contraction.own, contraction.by_tiles))
 library = _printed(libraries.library)
+tile = _printed(lambda product, *how: contraction.by_library(product, *how) or contraction.own(product, *how))
 
 
 def pointwise(nests: list[Nest], buffers: dict[str, Buffer]) -> list[FunctionCall]:

@@ -13,16 +13,13 @@ from staticgraph.compiler.codegen.cuda.elements.statements import statements
 from staticgraph.compiler.codegen.cuda.elements.transposed import transposed
 from staticgraph.compiler.codegen.cuda.function import FunctionCall, KernelWork
 from staticgraph.compiler.codegen.cuda.products.direct import direct
-from staticgraph.compiler.codegen.cuda.products.pointers import pointers
-from staticgraph.compiler.codegen.cuda.products.results import results
+from staticgraph.compiler.codegen.cuda.products.results import pointers, results
 from staticgraph.compiler.codegen.cuda.products.tiles import tiles
 from staticgraph.compiler.codegen.cuda.rows.rows import rows
-from staticgraph.compiler.codegen.cuda.scans.across import across
-from staticgraph.compiler.codegen.cuda.scans.along import by_block, by_warp, totals
 from staticgraph.compiler.codegen.cuda.scans.radix import radix
+from staticgraph.compiler.codegen.cuda.scans.scan import scan
 from staticgraph.compiler.codegen.cuda.scans.sort import sort
-from staticgraph.compiler.codegen.cuda.sums.columns import columns
-from staticgraph.compiler.codegen.cuda.sums.full import full
+from staticgraph.compiler.codegen.cuda.sums import sums
 from staticgraph.compiler.kernel.schedule_gpu.attention.attention import OnlineAttention, WholeAttention
 from staticgraph.compiler.kernel.schedule_gpu.elements.loops import LoopSchedule
 from staticgraph.compiler.kernel.schedule_gpu.elements.pointwise import PointwiseSchedule
@@ -35,22 +32,9 @@ from staticgraph.compiler.kernel.schedule_gpu.products.results import ResultSche
 from staticgraph.compiler.kernel.schedule_gpu.products.tiles import TileSchedule
 from staticgraph.compiler.kernel.schedule_gpu.rows.by_row import RowSchedule
 from staticgraph.compiler.kernel.schedule_gpu.scans.radix import RadixSchedule
-from staticgraph.compiler.kernel.schedule_gpu.scans.scan import ScanSchedule, Team
+from staticgraph.compiler.kernel.schedule_gpu.scans.scan import ScanSchedule
 from staticgraph.compiler.kernel.schedule_gpu.scans.sort import SortSchedule
-from staticgraph.compiler.kernel.schedule_gpu.sums.schedule import SumSchedule
-
-
-def scan(made: ScanSchedule) -> FunctionCall:
-    """The function of a scan, by its team."""
-    if made.team is Team.BLOCK and made.totals:
-        return totals(made)
-    return {Team.THREAD: across, Team.WARP: by_warp, Team.BLOCK: by_block}[made.team](made)
-
-
-def sums(made: SumSchedule) -> FunctionCall:
-    """The function of sums, by how they lie in memory."""
-    return full(made) if made.along else columns(made)
-
+from staticgraph.compiler.kernel.schedule_gpu.sums import SumSchedule
 
 PRINTERS: Mapping[type, Callable[[Any], FunctionCall]] = {
     DirectSchedule: direct,

@@ -23,8 +23,7 @@ from staticgraph.compiler.kernel.schedule_gpu.rows.by_row import by_row
 from staticgraph.compiler.kernel.schedule_gpu.rows.inlined import Inlined
 from staticgraph.compiler.kernel.schedule_gpu.rows.separate import merged, separate
 from staticgraph.compiler.kernel.schedule_gpu.scans.forms import by_form
-from staticgraph.compiler.kernel.schedule_gpu.sums.schedule import schedule as in_parts
-from staticgraph.compiler.kernel.schedule_gpu.sums.sums import Sums, sums_of
+from staticgraph.compiler.kernel.schedule_gpu.sums import Sums, schedule_sums, sums_of
 from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Store, expressions
 from staticgraph.compiler.machine import GpuMachine
@@ -101,7 +100,7 @@ def _sums(sums: Sums, nest: Nest, machine: GpuMachine) -> GpuSchedule:
     few = sums.count < machine.few_blocks and sums.height >= _LONG
     if sums.is_along and not few and (found := by_row([nest], sums.buffers, (), (), machine)):
         return found[0]
-    return in_parts(sums, machine)
+    return schedule_sums(sums, machine)
 
 
 def _in_stages(nest: Nest, buffers: Buffers, target: GpuTarget) -> GpuSchedule | None:

@@ -60,7 +60,7 @@ class Replays:
         if self._never or self._known.static or not isinstance(program, GpuExecutable):
             return
         if program.is_captured:
-            shapes = [type.static_shape for type in program.compiled.program.arguments]
+            shapes = [type.static_shape for type in program.prepared.program.arguments]
             known = {*self._known.known}
             self._programs = {key: p for key, p in self._programs.items() if p in known}
             self._programs[tuple(shapes[i] for i in self._order)] = program

@@ -1,12 +1,14 @@
-"""Functions that run after the sums of a contraction: they add slices in order, and compute the results."""
+"""Functions before and after products: addresses of matrices; sums of slices in order, and results."""
 
 from __future__ import annotations
 
-from staticgraph.compiler.codegen.cuda.function import FunctionCall
+from staticgraph.compiler.codegen.cuda.function import FunctionCall, Parameter, call_of
 from staticgraph.compiler.codegen.cuda.places import split_count
 from staticgraph.compiler.codegen.cuda.prelude import combiner, register_type
 from staticgraph.compiler.codegen.cuda.products.epilogue import epilogue, indented, product_call
+from staticgraph.compiler.graph.dtypes import uint64
 from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS, WARP
+from staticgraph.compiler.kernel.schedule_gpu.products.library import PointerSchedule
 from staticgraph.compiler.kernel.schedule_gpu.products.results import ResultSchedule
 
 
@@ -56,3 +58,23 @@ def _by_warp(made: ResultSchedule, sums: str) -> list[str]:
         f"  sum += {sums}[result + int64_t(slice) * {made.outputs.extent}];",
         f"sum = warp_reduce<{combiner('add', dtype)}>(sum);",
     ]
+
+
+def pointers(made: PointerSchedule) -> FunctionCall:
+    """The function of a schedule."""
+    product, axis = made.product, made.points
+    lines = [
+        f"const uint32_t point = blockIdx.x * {THREADS} + threadIdx.x;",
+        f"if (point >= {axis.extent}u) return;",
+        *split_count(axis, "point"),
+    ]
+    for number, matrix in enumerate((product.a, product.b, product.out)):
+        steps = zip(axis.values.values(), (*matrix.steps, matrix.batch_stride), strict=True)
+        terms = [f"int64_t({value}) * {step}" for value, step in steps if step]
+        at = " + ".join([matrix.buffer, *([str(matrix.offset)] if matrix.offset else []), *terms])
+        place = f"point + {number * axis.extent}" if number else "point"
+        lines.append(f"{product.pointers}[{place}] = reinterpret_cast<uint64_t>({at});")
+    operands = dict.fromkeys((product.a.buffer, product.b.buffer, product.out.buffer))
+    arguments = [Parameter(name, product.dtype) for name in operands]
+    arguments.append(Parameter(product.pointers, uint64, written=True))
+    return call_of(made, arguments, "\n".join(lines))

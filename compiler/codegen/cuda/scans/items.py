@@ -1,42 +1,12 @@
-"""Common parts of functions for scans and sorted rows: how items are combined, read and stored."""
+"""Rows to be brought in order: text that reads keys, and stores items."""
 
 from __future__ import annotations
 
-from staticgraph.compiler.codegen.cuda.expr import CudaWriter, counter
-from staticgraph.compiler.codegen.cuda.function import FunctionCall, call_of, parameters
-from staticgraph.compiler.codegen.cuda.prelude import register_type
+from staticgraph.compiler.codegen.cuda.expr import CudaWriter
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.scalar import cast
-from staticgraph.compiler.kernel.schedule_gpu.scans.line import Line
 from staticgraph.compiler.kernel.schedule_gpu.scans.ranking import Ranking
-from staticgraph.compiler.kernel.schedule_gpu.scans.scan import ScanSchedule
-
-
-def begun(line: Line) -> CudaWriter:
-    """Return a writer that begins with how two items are combined: `Combine::of(left, right)`."""
-    number = register_type(line.dtype)
-    inside = CudaWriter({})
-    inside.bind(line.scan.left, "left")
-    inside.bind(line.scan.right, "right")
-    result = inside.wide(line.scan.combine)
-    writer = CudaWriter(line.all_buffers)
-    writer.line("struct Combine {")
-    writer.line(f"  typedef {number} R;")
-    writer.line("  static SG_MEMBER R of(R left, R right) {")
-    writer.line("\n".join(f"    {text}" for text in [*inside.text.splitlines(), f"return {result};"]))
-    writer.line("  }\n};")
-    return writer
-
-
-def beyond(line: Line, more: int) -> str:
-    """The type of the number of an item, or of one so far beyond the last."""
-    return counter(line.scan.length + more)
-
-
-def ended(made: ScanSchedule, writer: CudaWriter) -> FunctionCall:
-    """The call of the function that was written."""
-    return call_of(made, parameters(writer.buffers, {made.written}, writer.text), writer.text)
 
 
 def key(writer: CudaWriter, ranking: Ranking, column: str) -> str:

@@ -31,13 +31,6 @@ _THIN, _TINY = 4, 64  # rows or columns, results: fewer do not fill a tile
 _COUNTED = 2**30  # rows, columns, or products of a sum, of which tiles count fewer
 
 
-def tile(
-    product: Contraction, precision: Precision = Precision.FLOAT32, machine: GpuMachine = H200
-) -> GpuSchedule:
-    """The schedule of a contraction. Where not all bits of float32 are needed, tensor cores multiply them."""
-    return by_library(product, precision) or own(product, precision, machine)
-
-
 def by_library(product: Contraction, precision: Precision = Precision.FLOAT32) -> GpuSchedule | None:
     """The schedule of a contraction by the library; None where that cannot do it, or would take longer."""
     return library(product, axes(product), outputs_of(product), precision)

@@ -1,6 +1,7 @@
-"""Functions for sums of columns: neighbours in memory are of different results, and a thread has a few.
+"""Functions for sums: of columns, or of numbers that lie along memory.
 
-Threads add up their rows, and then meet in shared memory.
+Neighbours in memory are of different columns: a thread has a few of them, threads add up their rows, and then
+meet in shared memory. Neighbours are of the same sum: a block adds up a column, or a part of one.
 """
 
 from __future__ import annotations
@@ -12,9 +13,14 @@ from staticgraph.compiler.codegen.cuda.scalar import constant
 from staticgraph.compiler.codegen.cuda.vectors import write_columns
 from staticgraph.compiler.kernel.expr import Index, Local, identity
 from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS, WARP
-from staticgraph.compiler.kernel.schedule_gpu.sums.schedule import SumSchedule
+from staticgraph.compiler.kernel.schedule_gpu.sums import SumSchedule
 
 _WARPS = THREADS // WARP
+
+
+def sums(made: SumSchedule) -> FunctionCall:
+    """The function of sums, by how they lie in memory."""
+    return full(made) if made.along else columns(made)
 
 
 def columns(made: SumSchedule) -> FunctionCall:
@@ -104,3 +110,30 @@ class _Columns:
         writer.bind_index(column, "column")
         writer.bind_index(Index("part", self.parts), "int(blockIdx.y)")
         writer.store_all(stores)  # an update in place reads what another one of them writes
+
+
+def full(made: SumSchedule) -> FunctionCall:
+    """The call of a function with a block for each result, or for each part of it."""
+    sums, parts = made.sums, made.parts
+    vectors, lane, body = sums.along(made.width)
+    writer = CudaWriter(sums.flat)
+    column, stores = sums.results()
+    writer.bind_index(column, "int(blockIdx.x)")
+    for local, reduce in sums.reduces.items():
+        writer.define(local, identity(reduce.combine, local.dtype))
+    kind = counter(vectors.extent + parts * THREADS)
+    first = f"{kind}(blockIdx.y) * {THREADS} + int(threadIdx.x)"
+    writer.line("#pragma unroll 4")
+    with writer.block(f"for ({kind} q = {first}; q < {vectors.extent}; q += {parts * THREADS})"):
+        writer.bind_index(vectors, "q")
+        write_columns(writer, body, lane)
+    for local, reduce in sums.reduces.items():
+        name, pool, how = writer.value(local), writer.name("warps"), combiner(reduce.combine, local.dtype)
+        writer.line(f"SG_SHARED({register_type(local.dtype)}, {pool}, {THREADS // WARP});")
+        writer.line(f"{name} = block_reduce<{how}, {THREADS}>({name}, {pool});")
+    writer.forget(sums.reduces)
+    with writer.block("if (threadIdx.x == 0)"):
+        writer.bind_index(Index("part", parts), "int(blockIdx.y)")
+        writer.store_all(stores)  # an update in place reads what another one of them writes
+    arguments = parameters(sums.buffers, {s.buffer for s in stores}, writer.text)
+    return call_of(made, arguments, writer.text)

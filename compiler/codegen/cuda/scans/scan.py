@@ -1,22 +1,57 @@
-"""Scans along memory: by warps, each thread of which takes every 32nd item.
+"""Functions for scans: along memory, by warps, each thread of which takes every 32nd item, or across it.
 
     items 0..31, 32..63, ... of a warp:  each 32 of them in five steps of shuffles,
                                          then each after the total of those before it
 
 The totals of the warps of a block go through shared memory, those of the parts of a row through another
-function, which has run before.
+function, which has run before. Where neighbours in memory belong to others, a thread does a part of a row.
 """
 
 from __future__ import annotations
 
-from staticgraph.compiler.codegen.cuda.expr import CudaWriter, index_type
-from staticgraph.compiler.codegen.cuda.function import FunctionCall
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from staticgraph.compiler.codegen.cuda.expr import CudaWriter, counter, index_type
+from staticgraph.compiler.codegen.cuda.function import FunctionCall, call_of, parameters
 from staticgraph.compiler.codegen.cuda.prelude import register_type
 from staticgraph.compiler.codegen.cuda.scalar import constant, loaded, stored
-from staticgraph.compiler.codegen.cuda.scans.items import begun, beyond, ended
 from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS, WARP
 from staticgraph.compiler.kernel.schedule_gpu.scans.line import PARTIAL, Line
-from staticgraph.compiler.kernel.schedule_gpu.scans.scan import ITEMS, STRIP, TILE, WARPS, ScanSchedule
+from staticgraph.compiler.kernel.schedule_gpu.scans.scan import ITEMS, STRIP, TILE, WARPS, ScanSchedule, Team
+
+
+def scan(made: ScanSchedule) -> FunctionCall:
+    """The function of a scan, by its team."""
+    if made.team is Team.BLOCK and made.totals:
+        return totals(made)
+    return {Team.THREAD: across, Team.WARP: by_warp, Team.BLOCK: by_block}[made.team](made)
+
+
+def begun(line: Line) -> CudaWriter:
+    """Return a writer that begins with how two items are combined: `Combine::of(left, right)`."""
+    number = register_type(line.dtype)
+    inside = CudaWriter({})
+    inside.bind(line.scan.left, "left")
+    inside.bind(line.scan.right, "right")
+    result = inside.wide(line.scan.combine)
+    writer = CudaWriter(line.all_buffers)
+    writer.line("struct Combine {")
+    writer.line(f"  typedef {number} R;")
+    writer.line("  static SG_MEMBER R of(R left, R right) {")
+    writer.line("\n".join(f"    {text}" for text in [*inside.text.splitlines(), f"return {result};"]))
+    writer.line("  }\n};")
+    return writer
+
+
+def beyond(line: Line, more: int) -> str:
+    """The type of the number of an item, or of one so far beyond the last."""
+    return counter(line.scan.length + more)
+
+
+def ended(made: ScanSchedule, writer: CudaWriter) -> FunctionCall:
+    """The call of the function that was written."""
+    return call_of(made, parameters(writer.buffers, {made.written}, writer.text), writer.text)
 
 
 def by_warp(made: ScanSchedule) -> FunctionCall:
@@ -181,3 +216,52 @@ def _shuffle(writer: CudaWriter, line: Line) -> None:
 def _from_lane(line: Line, value: str, lane: str) -> str:
     number = register_type(line.dtype)
     return f"{number}(__shfl_sync(SG_FULL, Shuffled<{number}>::type({value}), {lane}))"
+
+
+def across(made: ScanSchedule) -> FunctionCall:
+    """The totals of all items of a part, or that of the part."""
+    line = made.line
+    writer, number = begun(line), register_type(line.dtype)
+    _thread(writer, line, made.parts)
+    writer.line(f"{number} total = {constant(0, line.dtype)};\nbool begun = false;")
+    if line.parts > 1 and not made.totals:
+        partial = loaded(line.dtype, f"{PARTIAL}[p * {line.scan.rows} + row]")
+        writer.line("#pragma unroll 8")
+        with writer.block("for (int p = 0; p < part; ++p)"):
+            writer.line(f"const {number} before = {partial};")
+            writer.line("total = begun ? Combine::of(total, before) : before;\nbegun = true;")
+    with _items(writer, line):
+        value = writer.wide(line.item())
+        writer.line(f"total = begun ? Combine::of(total, {value}) : {value};\nbegun = true;")
+        if not made.totals:
+            place = writer.place(line.scan.target, line.result())
+            writer.line(f"{line.scan.target}[{place}] = {stored(line.dtype, 'total')};")
+    if made.totals:
+        writer.line(f"{PARTIAL}[part * {line.scan.rows} + row] = {stored(line.dtype, 'total')};")
+    return ended(made, writer)
+
+
+def _thread(writer: CudaWriter, line: Line, parts: int) -> None:
+    """The row and the part of a thread."""
+    rows, kind = line.scan.rows, counter(line.scan.rows * parts + THREADS)
+    writer.line(f"const {kind} thread = {kind}(blockIdx.x) * {THREADS} + threadIdx.x;")
+    writer.line(f"if (thread >= {rows * parts}) return;")
+    writer.line(f"const int part = thread / {rows};")
+    writer.line(f"const {index_type(line.row)} row = thread - {index_type(line.row)}(part) * {rows};")
+    writer.bind_index(line.row, "row")
+
+
+@contextmanager
+def _items(writer: CudaWriter, line: Line) -> Iterator[None]:
+    """For each item of the thread's part."""
+    count = line.scan.length
+    kind = beyond(line, line.length)
+    first, end = "0", str(count)
+    if line.parts > 1:
+        writer.line(f"const {kind} first = {kind}(part) * {line.length};")
+        writer.line(f"const {kind} end = min({kind}({count}), {kind}(first + {line.length}));")
+        first, end = "first", "end"
+    writer.line("#pragma unroll 8")
+    with writer.block(f"for ({kind} k = {first}; k < {end}; ++k)"):
+        writer.bind_index(line.k, "k")
+        yield

@@ -1,1 +1,0 @@
-"""Sums over what rows do not take: of columns, and of all there is."""
