@@ -107,10 +107,10 @@ def open_chunk_count(cost: float) -> int:
     There may be fewer, so chunks are longer. A power of two, for then a share is found without a division.
 
     >>> [open_chunk_count(cost) for cost in (2e3, 2e4, 1e5, 1e6, 1e8)]
-    [4, 4, 8, 32, 32]
+    [4, 4, 4, 32, 32]
     """
     fewest, most = _OPEN
-    usual = int(cost / CPU.chunk_ns)
+    usual = int(cost / (2 * CPU.chunk_ns))
     return min(most, max(fewest, 1 << usual.bit_length() - 1 if usual else 1))
 
 
