@@ -27,15 +27,30 @@ class BatchNormalization(Layer):
     """
 
     def __init__(
-        self, axis: Any = -1, momentum: float = 0.99, epsilon: float = 1e-3, center: bool = True,
-        scale: bool = True, beta_initializer: Any = Zeros, gamma_initializer: Any = Ones,
-        moving_mean_initializer: Any = Zeros, moving_variance_initializer: Any = Ones,
-        beta_regularizer: Any = None, gamma_regularizer: Any = None, beta_constraint: Any = None,
-        gamma_constraint: Any = None, renorm: bool = False, renorm_clipping: Any = None,
-        renorm_momentum: float = 0.99, fused: bool | None = None, trainable: bool = True,
-        virtual_batch_size: int | None = None, adjustment: Any = None, name: str | None = None,
+        self,
+        axis: Any = -1,
+        momentum: float = 0.99,
+        epsilon: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = Zeros,
+        gamma_initializer: Any = Ones,
+        moving_mean_initializer: Any = Zeros,
+        moving_variance_initializer: Any = Ones,
+        beta_regularizer: Any = None,
+        gamma_regularizer: Any = None,
+        beta_constraint: Any = None,
+        gamma_constraint: Any = None,
+        renorm: bool = False,
+        renorm_clipping: Any = None,
+        renorm_momentum: float = 0.99,
+        fused: bool | None = None,
+        trainable: bool = True,
+        virtual_batch_size: int | None = None,
+        adjustment: Any = None,
+        name: str | None = None,
         **options: Any,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(trainable, name, **options)
         if renorm or virtual_batch_size is not None or adjustment is not None:
             raise misuse(
@@ -133,14 +148,31 @@ class BatchNormalization(Layer):
 
 
 def batch_normalization(
-    inputs: Any, axis: Any = -1, momentum: float = 0.99, epsilon: float = 1e-3, center: bool = True,
-    scale: bool = True, beta_initializer: Any = Zeros, gamma_initializer: Any = Ones,
-    moving_mean_initializer: Any = Zeros, moving_variance_initializer: Any = Ones,
-    beta_regularizer: Any = None, gamma_regularizer: Any = None, beta_constraint: Any = None,
-    gamma_constraint: Any = None, training: Any = False, trainable: bool = True, name: str | None = None,
-    reuse: Any = None, renorm: bool = False, renorm_clipping: Any = None, renorm_momentum: float = 0.99,
-    fused: bool | None = None, virtual_batch_size: int | None = None, adjustment: Any = None,
-) -> Tensor:  # fmt: skip
+    inputs: Any,
+    axis: Any = -1,
+    momentum: float = 0.99,
+    epsilon: float = 1e-3,
+    center: bool = True,
+    scale: bool = True,
+    beta_initializer: Any = Zeros,
+    gamma_initializer: Any = Ones,
+    moving_mean_initializer: Any = Zeros,
+    moving_variance_initializer: Any = Ones,
+    beta_regularizer: Any = None,
+    gamma_regularizer: Any = None,
+    beta_constraint: Any = None,
+    gamma_constraint: Any = None,
+    training: Any = False,
+    trainable: bool = True,
+    name: str | None = None,
+    reuse: Any = None,
+    renorm: bool = False,
+    renorm_clipping: Any = None,
+    renorm_momentum: float = 0.99,
+    fused: bool | None = None,
+    virtual_batch_size: int | None = None,
+    adjustment: Any = None,
+) -> Tensor:
     """A new `BatchNormalization` layer applied to `inputs`; `training` is a bool or a bool tensor.
 
     >>> import staticgraph as sg

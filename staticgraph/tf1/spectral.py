@@ -18,6 +18,18 @@ from staticgraph.signal.transforms import (
 )
 
 __all__ = [
-    "dct", "fft", "fft2d", "fft3d", "idct", "ifft", "ifft2d", "ifft3d", "irfft", "irfft2d", "irfft3d", "rfft",
-    "rfft2d", "rfft3d",
-]  # fmt: skip
+    "dct",
+    "fft",
+    "fft2d",
+    "fft3d",
+    "idct",
+    "ifft",
+    "ifft2d",
+    "ifft3d",
+    "irfft",
+    "irfft2d",
+    "irfft3d",
+    "rfft",
+    "rfft2d",
+    "rfft3d",
+]

@@ -34,9 +34,14 @@ class BasicRNNCell(OfUnits, LayerRNNCell):
     """
 
     def __init__(
-        self, num_units: int, activation: Any = None, reuse: Any = None, name: str | None = None,
-        dtype: Any = None, **kwargs: Any,
-    ) -> None:  # fmt: skip
+        self,
+        num_units: int,
+        activation: Any = None,
+        reuse: Any = None,
+        name: str | None = None,
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
         self._num_units = num_units
         self._activation = activation_of(activation) or tanh
@@ -77,9 +82,16 @@ class GRUCell(OfUnits, LayerRNNCell):
     _candidate_names = ("candidate/kernel", "candidate/bias")
 
     def __init__(
-        self, num_units: int, activation: Any = None, reuse: Any = None, kernel_initializer: Any = None,
-        bias_initializer: Any = None, name: str | None = None, dtype: Any = None, **kwargs: Any,
-    ) -> None:  # fmt: skip
+        self,
+        num_units: int,
+        activation: Any = None,
+        reuse: Any = None,
+        kernel_initializer: Any = None,
+        bias_initializer: Any = None,
+        name: str | None = None,
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
         self._num_units = num_units
         self._activation = activation_of(activation) or tanh

@@ -55,12 +55,23 @@ class LSTMCell(LayerRNNCell):
     _peepholes = "fio"  # the gates in the order in which their peepholes are made
 
     def __init__(
-        self, num_units: int, use_peepholes: bool = False, cell_clip: float | None = None,
-        initializer: Any = None, num_proj: int | None = None, proj_clip: float | None = None,
-        num_unit_shards: int | None = None, num_proj_shards: int | None = None, forget_bias: Any = 1.0,
-        state_is_tuple: bool = True, activation: Any = None, reuse: Any = None, name: str | None = None,
-        dtype: Any = None, **kwargs: Any,
-    ) -> None:  # fmt: skip
+        self,
+        num_units: int,
+        use_peepholes: bool = False,
+        cell_clip: float | None = None,
+        initializer: Any = None,
+        num_proj: int | None = None,
+        proj_clip: float | None = None,
+        num_unit_shards: int | None = None,
+        num_proj_shards: int | None = None,
+        forget_bias: Any = 1.0,
+        state_is_tuple: bool = True,
+        activation: Any = None,
+        reuse: Any = None,
+        name: str | None = None,
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
         self._num_units = num_units
         self._use_peepholes = use_peepholes
@@ -150,10 +161,23 @@ class BasicLSTMCell(LSTMCell):
     """
 
     def __init__(
-        self, num_units: int, forget_bias: Any = 1.0, state_is_tuple: bool = True, activation: Any = None,
-        reuse: Any = None, name: str | None = None, dtype: Any = None, **kwargs: Any,
-    ) -> None:  # fmt: skip
+        self,
+        num_units: int,
+        forget_bias: Any = 1.0,
+        state_is_tuple: bool = True,
+        activation: Any = None,
+        reuse: Any = None,
+        name: str | None = None,
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(
-            num_units, forget_bias=forget_bias, state_is_tuple=state_is_tuple, activation=activation,
-            reuse=reuse, name=name, dtype=dtype, **kwargs,
-        )  # fmt: skip
+            num_units,
+            forget_bias=forget_bias,
+            state_is_tuple=state_is_tuple,
+            activation=activation,
+            reuse=reuse,
+            name=name,
+            dtype=dtype,
+            **kwargs,
+        )

@@ -92,11 +92,18 @@ class DropoutWrapper(_Wrapper):
     """
 
     def __init__(
-        self, cell: Any, input_keep_prob: Any = 1.0, output_keep_prob: Any = 1.0, state_keep_prob: Any = 1.0,
-        variational_recurrent: bool = False, input_size: Any = None, dtype: Any = None,
-        seed: int | None = None, dropout_state_filter_visitor: Callable[[Any], Any] | None = None,
+        self,
+        cell: Any,
+        input_keep_prob: Any = 1.0,
+        output_keep_prob: Any = 1.0,
+        state_keep_prob: Any = 1.0,
+        variational_recurrent: bool = False,
+        input_size: Any = None,
+        dtype: Any = None,
+        seed: int | None = None,
+        dropout_state_filter_visitor: Callable[[Any], Any] | None = None,
         **kwargs: Any,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(cell, dtype=dtype, **kwargs)
         if dropout_state_filter_visitor is not None and not callable(dropout_state_filter_visitor):
             raise misuse(TypeError, "DropoutWrapper(dropout_state_filter_visitor): a function is needed")

@@ -27,14 +27,27 @@ _TYPES = (int32, int64, float32, float64, string)  # each takes more than the on
 
 
 def make_csv_dataset(
-    file_pattern: Any, batch_size: int, column_names: Sequence[str] | None = None,
-    column_defaults: Sequence[Any] | None = None, label_name: str | None = None,
-    select_columns: Sequence[Any] | None = None, field_delim: str = ",", use_quote_delim: bool = True,
-    na_value: str = "", header: bool = True, num_epochs: int | None = None, shuffle: bool = True,
-    shuffle_buffer_size: int = 10000, shuffle_seed: Any = None, prefetch_buffer_size: Any = None,
-    num_parallel_reads: int | None = None, sloppy: bool = False, num_rows_for_inference: int | None = 100,
-    compression_type: str | None = None, ignore_errors: bool = False,
-) -> Dataset:  # fmt: skip
+    file_pattern: Any,
+    batch_size: int,
+    column_names: Sequence[str] | None = None,
+    column_defaults: Sequence[Any] | None = None,
+    label_name: str | None = None,
+    select_columns: Sequence[Any] | None = None,
+    field_delim: str = ",",
+    use_quote_delim: bool = True,
+    na_value: str = "",
+    header: bool = True,
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    shuffle_buffer_size: int = 10000,
+    shuffle_seed: Any = None,
+    prefetch_buffer_size: Any = None,
+    num_parallel_reads: int | None = None,
+    sloppy: bool = False,
+    num_rows_for_inference: int | None = 100,
+    compression_type: str | None = None,
+    ignore_errors: bool = False,
+) -> Dataset:
     """Batches of rows of the CSV files that match `file_pattern`, a pattern or several: dicts of columns by
     name; tuples (dict, labels) where `label_name` is a column.
 
@@ -70,9 +83,15 @@ def make_csv_dataset(
 
     def rows(name: Any) -> Dataset:
         read = CsvDataset(
-            name, column_defaults, compression_type, header=header, field_delim=field_delim,
-            use_quote_delim=use_quote_delim, na_value=na_value, select_cols=chosen,
-        )  # fmt: skip
+            name,
+            column_defaults,
+            compression_type,
+            header=header,
+            field_delim=field_delim,
+            use_quote_delim=use_quote_delim,
+            na_value=na_value,
+            select_cols=chosen,
+        )
         return Dataset(Unfailing(structure=read.node.structure, source=read.node)) if ignore_errors else read
 
     def named(*columns: Any) -> Any:
@@ -88,10 +107,14 @@ def make_csv_dataset(
     if shuffle:
         dataset = Dataset(
             selecting.Shuffled(
-                structure=dataset.node.structure, source=dataset.node, size=shuffle_buffer_size,
-                seeds=seeds_of(shuffle_seed), again=False, count=epochs,
+                structure=dataset.node.structure,
+                source=dataset.node,
+                size=shuffle_buffer_size,
+                seeds=seeds_of(shuffle_seed),
+                again=False,
+                count=epochs,
             )
-        )  # fmt: skip
+        )
     else:
         dataset = dataset.repeat(epochs)
     dataset = dataset.batch(batch_size, drop_remainder=num_epochs is None).map(named)

@@ -28,12 +28,29 @@ from staticgraph.tf1.data.structure import Nested, map_leaves, relaxed
 from staticgraph.tf1.data.threads import AUTOTUNE
 
 __all__ = [
-    "AUTOTUNE", "Counter", "CsvDataset", "DistributeOptions", "OptimizationOptions", "ThreadingOptions",
-    "bucket_by_sequence_length", "choose_from_datasets", "enumerate_dataset", "get_single_element",
-    "group_by_window", "ignore_errors", "make_csv_dataset", "map_and_batch",
-    "map_and_batch_with_legacy_function", "parallel_interleave", "prefetch_to_device", "sample_from_datasets",
-    "scan", "shuffle_and_repeat", "take_while", "unbatch",
-]  # fmt: skip
+    "AUTOTUNE",
+    "Counter",
+    "CsvDataset",
+    "DistributeOptions",
+    "OptimizationOptions",
+    "ThreadingOptions",
+    "bucket_by_sequence_length",
+    "choose_from_datasets",
+    "enumerate_dataset",
+    "get_single_element",
+    "group_by_window",
+    "ignore_errors",
+    "make_csv_dataset",
+    "map_and_batch",
+    "map_and_batch_with_legacy_function",
+    "parallel_interleave",
+    "prefetch_to_device",
+    "sample_from_datasets",
+    "scan",
+    "shuffle_and_repeat",
+    "take_while",
+    "unbatch",
+]
 
 Transformation = Callable[[Dataset], Dataset]
 
@@ -56,9 +73,12 @@ def get_single_element(dataset: Dataset) -> Any:
 
 
 def map_and_batch(
-    map_func: Callable[..., Any], batch_size: Any, num_parallel_batches: Any = None,
-    drop_remainder: Any = False, num_parallel_calls: Any = None,
-) -> Transformation:  # fmt: skip
+    map_func: Callable[..., Any],
+    batch_size: Any,
+    num_parallel_batches: Any = None,
+    drop_remainder: Any = False,
+    num_parallel_calls: Any = None,
+) -> Transformation:
     """`map`, then `batch`. ValueError where both numbers of parallel work are given."""
     if num_parallel_batches is not None and num_parallel_calls is not None:
         text = "The `num_parallel_batches` and `num_parallel_calls` arguments are mutually exclusive."
@@ -78,18 +98,26 @@ def shuffle_and_repeat(buffer_size: Any, count: Any = None, seed: Any = None) ->
     def transform(dataset: Dataset) -> Dataset:
         return Dataset(
             selecting.Shuffled(
-                structure=dataset.node.structure, source=dataset.node, size=number(buffer_size),
-                seeds=seeds_of(seed), again=False, count=number(-1 if count is None else count),
+                structure=dataset.node.structure,
+                source=dataset.node,
+                size=number(buffer_size),
+                seeds=seeds_of(seed),
+                again=False,
+                count=number(-1 if count is None else count),
             )
-        )  # fmt: skip
+        )
 
     return transform
 
 
 def parallel_interleave(
-    map_func: Callable[..., Any], cycle_length: Any, block_length: Any = 1, sloppy: Any = False,
-    buffer_output_elements: Any = None, prefetch_input_elements: Any = None,
-) -> Transformation:  # fmt: skip
+    map_func: Callable[..., Any],
+    cycle_length: Any,
+    block_length: Any = 1,
+    sloppy: Any = False,
+    buffer_output_elements: Any = None,
+    prefetch_input_elements: Any = None,
+) -> Transformation:
     """`interleave`. The order is always the same, also where `sloppy` allows others."""
     return lambda dataset: dataset.interleave(map_func, cycle_length, block_length)
 
@@ -156,9 +184,11 @@ def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Transformation:
 
 
 def group_by_window(
-    key_func: Callable[..., Any], reduce_func: Callable[..., Dataset], window_size: Any = None,
+    key_func: Callable[..., Any],
+    reduce_func: Callable[..., Dataset],
+    window_size: Any = None,
     window_size_func: Callable[..., Any] | None = None,
-) -> Transformation:  # fmt: skip
+) -> Transformation:
     """Windows of elements with equal keys, each made into elements of the result by a function.
 
     `key_func(element)` is an int64 scalar; `reduce_func(key, window)` gets a dataset of up to `window_size`
@@ -187,10 +217,15 @@ def group_by_window(
 
 
 def bucket_by_sequence_length(
-    element_length_func: Callable[..., Any], bucket_boundaries: Sequence[int],
-    bucket_batch_sizes: Sequence[int], padded_shapes: Any = None, padding_values: Any = None,
-    pad_to_bucket_boundary: bool = False, no_padding: bool = False, drop_remainder: bool = False,
-) -> Transformation:  # fmt: skip
+    element_length_func: Callable[..., Any],
+    bucket_boundaries: Sequence[int],
+    bucket_batch_sizes: Sequence[int],
+    padded_shapes: Any = None,
+    padding_values: Any = None,
+    pad_to_bucket_boundary: bool = False,
+    no_padding: bool = False,
+    drop_remainder: bool = False,
+) -> Transformation:
     """Padded batches of elements of like length: one whose length is at least `bucket_boundaries[i - 1]` and
     below `bucket_boundaries[i]` goes into batches of `bucket_batch_sizes[i]`.
 

@@ -28,11 +28,23 @@ class OptimizationOptions(_Settings):
     """Rewrites of a pipeline that TensorFlow may apply."""
 
     NAMES = (
-        "apply_default_optimizations", "autotune", "autotune_algorithm", "autotune_buffers",
-        "autotune_cpu_budget", "filter_fusion", "filter_with_random_uniform_fusion", "hoist_random_uniform",
-        "map_and_batch_fusion", "map_and_filter_fusion", "map_fusion", "map_parallelization",
-        "map_vectorization", "noop_elimination", "parallel_batch", "shuffle_and_repeat_fusion",
-    )  # fmt: skip
+        "apply_default_optimizations",
+        "autotune",
+        "autotune_algorithm",
+        "autotune_buffers",
+        "autotune_cpu_budget",
+        "filter_fusion",
+        "filter_with_random_uniform_fusion",
+        "hoist_random_uniform",
+        "map_and_batch_fusion",
+        "map_and_filter_fusion",
+        "map_fusion",
+        "map_parallelization",
+        "map_vectorization",
+        "noop_elimination",
+        "parallel_batch",
+        "shuffle_and_repeat_fusion",
+    )
 
 
 class ThreadingOptions(_Settings):
@@ -58,10 +70,15 @@ class Options(_Settings):
     """
 
     NAMES = (
-        "experimental_deterministic", "experimental_distribute", "experimental_external_state_policy",
-        "experimental_optimization", "experimental_slack", "experimental_stateful_whitelist",
-        "experimental_stats", "experimental_threading",
-    )  # fmt: skip
+        "experimental_deterministic",
+        "experimental_distribute",
+        "experimental_external_state_policy",
+        "experimental_optimization",
+        "experimental_slack",
+        "experimental_stateful_whitelist",
+        "experimental_stats",
+        "experimental_threading",
+    )
 
     def __init__(self) -> None:
         super().__init__()

@@ -34,12 +34,23 @@ class DNNLinearCombinedEstimator(Estimator):
     """A wide and deep model with a head, see `DNNLinearCombinedClassifier`."""
 
     def __init__(
-        self, head: Head, model_dir: Any = None, linear_feature_columns: Any = None,
-        linear_optimizer: Any = "Ftrl", dnn_feature_columns: Any = None, dnn_optimizer: Any = "Adagrad",
-        dnn_hidden_units: Sequence[int] | None = None, dnn_activation_fn: Any = nn.relu,
-        dnn_dropout: float | None = None, input_layer_partitioner: Any = None, config: Any = None,
-        linear_sparse_combiner: str = "sum", *, warm_start_from: Any = None, batch_norm: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        head: Head,
+        model_dir: Any = None,
+        linear_feature_columns: Any = None,
+        linear_optimizer: Any = "Ftrl",
+        dnn_feature_columns: Any = None,
+        dnn_optimizer: Any = "Adagrad",
+        dnn_hidden_units: Sequence[int] | None = None,
+        dnn_activation_fn: Any = nn.relu,
+        dnn_dropout: float | None = None,
+        input_layer_partitioner: Any = None,
+        config: Any = None,
+        linear_sparse_combiner: str = "sum",
+        *,
+        warm_start_from: Any = None,
+        batch_norm: bool = False,
+    ) -> None:
         linear = list(linear_feature_columns or ())
         deep = list(dnn_feature_columns or ())
         if not linear and not deep:
@@ -54,9 +65,15 @@ class DNNLinearCombinedEstimator(Estimator):
                 with variable_scope("dnn") as scope:
                     units = head.logits_dimension
                     network = dnn_logits(
-                        features, mode, units, dnn_hidden_units or (), deep, dnn_activation_fn, dnn_dropout,
+                        features,
+                        mode,
+                        units,
+                        dnn_hidden_units or (),
+                        deep,
+                        dnn_activation_fn,
+                        dnn_dropout,
                         batch_norm,
-                    )  # fmt: skip
+                    )
                 parts.append(network)
                 trained.append((as_optimizer(dnn_optimizer, _DNN_LEARNING_RATE), scope))
             if linear:

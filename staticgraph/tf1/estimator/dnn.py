@@ -29,19 +29,33 @@ class DNNEstimator(Estimator):
     """A network of dense layers with a head, see `DNNClassifier` and `DNNRegressor`."""
 
     def __init__(
-        self, head: Head, hidden_units: Sequence[int], feature_columns: Any, model_dir: Any = None,
-        optimizer: Any = "Adagrad", activation_fn: Any = nn.relu, dropout: float | None = None,
-        input_layer_partitioner: Any = None, config: Any = None, warm_start_from: Any = None,
+        self,
+        head: Head,
+        hidden_units: Sequence[int],
+        feature_columns: Any,
+        model_dir: Any = None,
+        optimizer: Any = "Adagrad",
+        activation_fn: Any = nn.relu,
+        dropout: float | None = None,
+        input_layer_partitioner: Any = None,
+        config: Any = None,
+        warm_start_from: Any = None,
         batch_norm: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         def model_fn(features: Any, labels: Any, mode: str, config: Any) -> EstimatorSpec:
             chosen = as_optimizer(optimizer, _LEARNING_RATE)
             check_features(features)
             with variable_scope("dnn"):
                 logits = dnn_logits(
-                    features, mode, head.logits_dimension, hidden_units, feature_columns, activation_fn,
-                    dropout, batch_norm,
-                )  # fmt: skip
+                    features,
+                    mode,
+                    head.logits_dimension,
+                    hidden_units,
+                    feature_columns,
+                    activation_fn,
+                    dropout,
+                    batch_norm,
+                )
                 return head.create_estimator_spec(features, mode, logits, labels, chosen)
 
         super().__init__(model_fn, model_dir, config, warm_start_from=warm_start_from)
@@ -69,9 +83,15 @@ class DNNRegressor(DNNEstimator):
 
 
 def dnn_logits(
-    features: Any, mode: str, units: int, hidden_units: Sequence[int], feature_columns: Any,
-    activation_fn: Any, dropout: float | None, batch_norm: bool,
-) -> Any:  # fmt: skip
+    features: Any,
+    mode: str,
+    units: int,
+    hidden_units: Sequence[int],
+    feature_columns: Any,
+    activation_fn: Any,
+    dropout: float | None,
+    batch_norm: bool,
+) -> Any:
     """The outputs of a network of dense layers, with summaries of the activations."""
     is_training = mode == ModeKeys.TRAIN
     with variable_scope("input_from_feature_columns"):

@@ -112,10 +112,17 @@ class Head(ABC):
         return Losses(total, each, weights, numbers)
 
     def create_estimator_spec(
-        self, features: Any, mode: str, logits: Any, labels: Any = None, optimizer: Any = None,
-        trainable_variables: Any = None, train_op_fn: Callable[[Any], Any] | None = None,
-        update_ops: Any = None, regularization_losses: Sequence[Any] | None = None,
-    ) -> EstimatorSpec:  # fmt: skip
+        self,
+        features: Any,
+        mode: str,
+        logits: Any,
+        labels: Any = None,
+        optimizer: Any = None,
+        trainable_variables: Any = None,
+        train_op_fn: Callable[[Any], Any] | None = None,
+        update_ops: Any = None,
+        regularization_losses: Sequence[Any] | None = None,
+    ) -> EstimatorSpec:
         """The specification of a model with these logits.
 
         Training needs an `optimizer`, or a function from the loss to a training step. ValueError for
@@ -165,10 +172,14 @@ class BinaryClassHead(Head):
     logits_dimension = 1
 
     def __init__(
-        self, weight_column: Any = None, thresholds: Sequence[float] | None = None,
-        label_vocabulary: Sequence[str] | None = None, loss_reduction: str = _BATCH_MEAN, loss_fn: Any = None,
+        self,
+        weight_column: Any = None,
+        thresholds: Sequence[float] | None = None,
+        label_vocabulary: Sequence[str] | None = None,
+        loss_reduction: str = _BATCH_MEAN,
+        loss_fn: Any = None,
         name: str | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(weight_column, loss_reduction, loss_fn, name)
         self._thresholds = tuple(thresholds or ())
         self._vocabulary = _checked_vocabulary(label_vocabulary, 2)
@@ -226,9 +237,14 @@ class MultiClassHead(Head):
     """`n_classes` classes, by a logit for each: of labels from 0 on, or of those in `label_vocabulary`."""
 
     def __init__(
-        self, n_classes: int, weight_column: Any = None, label_vocabulary: Sequence[str] | None = None,
-        loss_reduction: str = _BATCH_MEAN, loss_fn: Any = None, name: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        n_classes: int,
+        weight_column: Any = None,
+        label_vocabulary: Sequence[str] | None = None,
+        loss_reduction: str = _BATCH_MEAN,
+        loss_fn: Any = None,
+        name: str | None = None,
+    ) -> None:
         super().__init__(weight_column, loss_reduction, loss_fn, name)
         if n_classes is None or n_classes <= 2:
             _refuse(f"n_classes must be > 2: {n_classes}.", "use a binary head for two classes")
@@ -270,9 +286,14 @@ class RegressionHead(Head):
     """`label_dimension` numbers, which the logits are, or what `inverse_link_fn` makes of them."""
 
     def __init__(
-        self, label_dimension: int = 1, weight_column: Any = None, loss_reduction: str = _BATCH_MEAN,
-        loss_fn: Any = None, inverse_link_fn: Callable[[Any], Any] | None = None, name: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        label_dimension: int = 1,
+        weight_column: Any = None,
+        loss_reduction: str = _BATCH_MEAN,
+        loss_fn: Any = None,
+        inverse_link_fn: Callable[[Any], Any] | None = None,
+        name: str | None = None,
+    ) -> None:
         super().__init__(weight_column, loss_reduction, loss_fn, name)
         if label_dimension < 1:
             _refuse(f"Invalid label_dimension {label_dimension}.")

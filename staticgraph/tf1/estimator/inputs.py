@@ -20,9 +20,14 @@ Arrays = dict[str, np.ndarray]
 
 
 def numpy_input_fn(
-    x: Any, y: Any = None, batch_size: int = 128, num_epochs: int | None = 1, shuffle: bool | None = None,
-    queue_capacity: int = 1000, num_threads: int = 1,
-) -> Callable[[], Any]:  # fmt: skip
+    x: Any,
+    y: Any = None,
+    batch_size: int = 128,
+    num_epochs: int | None = 1,
+    shuffle: bool | None = None,
+    queue_capacity: int = 1000,
+    num_threads: int = 1,
+) -> Callable[[], Any]:
     """A function that gives batches of arrays: features, or (features, labels) where there are labels.
 
     `x`: an array, or a dict of arrays. `y`: None, an array, or a dict of arrays. All have one element for
@@ -55,9 +60,15 @@ def numpy_input_fn(
 
 
 def pandas_input_fn(
-    x: Any, y: Any = None, batch_size: int = 128, num_epochs: int | None = 1, shuffle: bool | None = None,
-    queue_capacity: int = 1000, num_threads: int = 1, target_column: str = "target",
-) -> Callable[[], Any]:  # fmt: skip
+    x: Any,
+    y: Any = None,
+    batch_size: int = 128,
+    num_epochs: int | None = 1,
+    shuffle: bool | None = None,
+    queue_capacity: int = 1000,
+    num_threads: int = 1,
+    target_column: str = "target",
+) -> Callable[[], Any]:
     """`numpy_input_fn` for a pandas DataFrame of features and a Series or DataFrame of labels.
 
     The features have the names of the columns. A DataFrame of labels is a dict, too. ValueError also where

@@ -29,10 +29,17 @@ class LinearEstimator(Estimator):
     """A linear model with a head, see `LinearClassifier` and `LinearRegressor`."""
 
     def __init__(
-        self, head: Head, feature_columns: Any, model_dir: Any = None, optimizer: Any = "Ftrl",
-        config: Any = None, partitioner: Any = None, sparse_combiner: str = "sum", *,
+        self,
+        head: Head,
+        feature_columns: Any,
+        model_dir: Any = None,
+        optimizer: Any = "Ftrl",
+        config: Any = None,
+        partitioner: Any = None,
+        sparse_combiner: str = "sum",
+        *,
         warm_start_from: Any = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         def model_fn(features: Any, labels: Any, mode: str, config: Any) -> EstimatorSpec:
             check_features(features)
             with variable_scope("linear"):

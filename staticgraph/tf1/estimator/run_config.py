@@ -66,14 +66,24 @@ class RunConfig:
     service = None
 
     def __init__(
-        self, model_dir: str | None = None, tf_random_seed: int | None = None,
-        save_summary_steps: int | None = 100, save_checkpoints_steps: Any = _DEFAULT,
-        save_checkpoints_secs: Any = _DEFAULT, session_config: Any = None, keep_checkpoint_max: int = 5,
-        keep_checkpoint_every_n_hours: float = 10000, log_step_count_steps: int | None = 100,
-        train_distribute: Any = None, device_fn: Any = None, protocol: str | None = None,
-        eval_distribute: Any = None, experimental_distribute: Any = None,
-        experimental_max_worker_delay_secs: float | None = None, session_creation_timeout_secs: float = 7200,
-    ) -> None:  # fmt: skip
+        self,
+        model_dir: str | None = None,
+        tf_random_seed: int | None = None,
+        save_summary_steps: int | None = 100,
+        save_checkpoints_steps: Any = _DEFAULT,
+        save_checkpoints_secs: Any = _DEFAULT,
+        session_config: Any = None,
+        keep_checkpoint_max: int = 5,
+        keep_checkpoint_every_n_hours: float = 10000,
+        log_step_count_steps: int | None = 100,
+        train_distribute: Any = None,
+        device_fn: Any = None,
+        protocol: str | None = None,
+        eval_distribute: Any = None,
+        experimental_distribute: Any = None,
+        experimental_max_worker_delay_secs: float | None = None,
+        session_creation_timeout_secs: float = 7200,
+    ) -> None:
         if save_checkpoints_steps is _DEFAULT and save_checkpoints_secs is _DEFAULT:
             save_checkpoints_secs = _EVERY_SECS
         settings = {name: value for name, value in locals().items() if name not in ("self", "__class__")}

@@ -62,12 +62,19 @@ class EstimatorSpec(_Fields):
     __slots__ = ()
 
     def __new__(
-        cls, mode: str, predictions: Any = None, loss: Any = None, train_op: Any = None,
+        cls,
+        mode: str,
+        predictions: Any = None,
+        loss: Any = None,
+        train_op: Any = None,
         eval_metric_ops: Mapping[str, Any] | None = None,
-        export_outputs: Mapping[str, ExportOutput] | None = None, training_chief_hooks: Any = None,
-        training_hooks: Any = None, scaffold: Any = None, evaluation_hooks: Any = None,
+        export_outputs: Mapping[str, ExportOutput] | None = None,
+        training_chief_hooks: Any = None,
+        training_hooks: Any = None,
+        scaffold: Any = None,
+        evaluation_hooks: Any = None,
         prediction_hooks: Any = None,
-    ) -> EstimatorSpec:  # fmt: skip
+    ) -> EstimatorSpec:
         if mode == ModeKeys.TRAIN:
             _require(train_op is not None, "Missing train_op.")
         if mode in (ModeKeys.TRAIN, ModeKeys.EVAL):
@@ -82,11 +89,19 @@ class EstimatorSpec(_Fields):
         if not isinstance(scaffold, train.Scaffold | None):
             _mistaken(f"scaffold must be tf.train.Scaffold. Given: {scaffold!r}")
         return super().__new__(
-            cls, mode, predictions, None if loss is None else _scalar(loss), train_op,
-            _metrics(eval_metric_ops), _signatures(export_outputs), _hooks(training_chief_hooks),
-            _hooks(training_hooks), scaffold or train.Scaffold(), _hooks(evaluation_hooks),
+            cls,
+            mode,
+            predictions,
+            None if loss is None else _scalar(loss),
+            train_op,
+            _metrics(eval_metric_ops),
+            _signatures(export_outputs),
+            _hooks(training_chief_hooks),
+            _hooks(training_hooks),
+            scaffold or train.Scaffold(),
+            _hooks(evaluation_hooks),
             _hooks(prediction_hooks),
-        )  # fmt: skip
+        )
 
     def _replace(self, **changes: Any) -> EstimatorSpec:
         """A specification with other values in some fields, but of the same mode."""

@@ -31,9 +31,14 @@ class FIFOQueue(QueueBase):
     """
 
     def __init__(
-        self, capacity: int, dtypes: Any, shapes: Any = None, names: Any = None,
-        shared_name: str | None = None, name: str = "fifo_queue",
-    ) -> None:  # fmt: skip
+        self,
+        capacity: int,
+        dtypes: Any,
+        shapes: Any = None,
+        names: Any = None,
+        shared_name: str | None = None,
+        name: str = "fifo_queue",
+    ) -> None:
         super().__init__(dtypes, shapes, names, shared_name, name, capacity)
 
 
@@ -46,9 +51,14 @@ class PaddingFIFOQueue(QueueBase):
     join = staticmethod(padded)
 
     def __init__(
-        self, capacity: int, dtypes: Any, shapes: Any, names: Any = None, shared_name: str | None = None,
+        self,
+        capacity: int,
+        dtypes: Any,
+        shapes: Any,
+        names: Any = None,
+        shared_name: str | None = None,
         name: str = "padding_fifo_queue",
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(dtypes, shapes, names, shared_name, name, capacity)
         if None in self._shapes:
             text = "When providing partial shapes, a list of shapes must be provided."
@@ -65,9 +75,16 @@ class RandomShuffleQueue(QueueBase):
     TYPE = "RandomShuffleQueue"
 
     def __init__(
-        self, capacity: int, min_after_dequeue: int, dtypes: Any, shapes: Any = None, names: Any = None,
-        seed: int | None = None, shared_name: str | None = None, name: str = "random_shuffle_queue",
-    ) -> None:  # fmt: skip
+        self,
+        capacity: int,
+        min_after_dequeue: int,
+        dtypes: Any,
+        shapes: Any = None,
+        names: Any = None,
+        seed: int | None = None,
+        shared_name: str | None = None,
+        name: str = "random_shuffle_queue",
+    ) -> None:
         self._seeds = seeds_of(seed)
         self._least = int(min_after_dequeue)
         super().__init__(dtypes, shapes, names, shared_name, name, capacity)
@@ -82,9 +99,14 @@ class PriorityQueue(QueueBase):
     TYPE = "PriorityQueue"
 
     def __init__(
-        self, capacity: int, types: Any, shapes: Any = None, names: Any = None,
-        shared_name: str | None = None, name: str = "priority_queue",
-    ) -> None:  # fmt: skip
+        self,
+        capacity: int,
+        types: Any,
+        shapes: Any = None,
+        names: Any = None,
+        shared_name: str | None = None,
+        name: str = "priority_queue",
+    ) -> None:
         listed = list(types) if isinstance(types, list | tuple) else [types]
         shapes = [(), *listed_shapes(shapes)] if shapes is not None else None
         super().__init__([int64, *map(as_dtype, listed)], shapes, names, shared_name, name, capacity)

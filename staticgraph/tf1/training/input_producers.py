@@ -25,18 +25,25 @@ from staticgraph.tf1.queue import FIFOQueue
 from staticgraph.tf1.training.queue_runner import QueueRunner, add_queue_runner
 
 __all__ = [
-    "input_producer", "limit_epochs", "match_filenames_once", "range_input_producer",
-    "slice_input_producer", "string_input_producer",
-]  # fmt: skip
+    "input_producer",
+    "limit_epochs",
+    "match_filenames_once",
+    "range_input_producer",
+    "slice_input_producer",
+    "string_input_producer",
+]
 
 
 def match_filenames_once(pattern: Any, name: str | None = None) -> Variable:
     """A local variable with the names of the files that match, found when it is initialised."""
     with name_scope(name, "matching_filenames", [pattern]) as scope:
         return Variable(
-            matching_files(pattern), trainable=False, validate_shape=False, name=scope,
+            matching_files(pattern),
+            trainable=False,
+            validate_shape=False,
+            name=scope,
             collections=[GraphKeys.LOCAL_VARIABLES],
-        )  # fmt: skip
+        )
 
 
 def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = None) -> Tensor:
@@ -56,10 +63,17 @@ def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = 
 
 
 def input_producer(
-    input_tensor: Any, element_shape: Any = None, num_epochs: int | None = None, shuffle: bool = True,
-    seed: int | None = None, capacity: int = 32, shared_name: str | None = None,
-    summary_name: str | None = None, name: str | None = None, cancel_op: Any = None,
-) -> FIFOQueue:  # fmt: skip
+    input_tensor: Any,
+    element_shape: Any = None,
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    seed: int | None = None,
+    capacity: int = 32,
+    shared_name: str | None = None,
+    summary_name: str | None = None,
+    name: str | None = None,
+    cancel_op: Any = None,
+) -> FIFOQueue:
     """A queue of the rows of `input_tensor`, `num_epochs` times or without end; shuffled anew each time.
 
     A queue runner fills it: `start_queue_runners` starts it. ValueError where a row's shape is unknown.
@@ -95,9 +109,15 @@ def _some_names(names: Any) -> Any:
 
 
 def string_input_producer(
-    string_tensor: Any, num_epochs: int | None = None, shuffle: bool = True, seed: int | None = None,
-    capacity: int = 32, shared_name: str | None = None, name: str | None = None, cancel_op: Any = None,
-) -> FIFOQueue:  # fmt: skip
+    string_tensor: Any,
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    seed: int | None = None,
+    capacity: int = 32,
+    shared_name: str | None = None,
+    name: str | None = None,
+    cancel_op: Any = None,
+) -> FIFOQueue:
     """A queue of strings, such as the names of files; see `input_producer`. ValueError where there are none.
 
     >>> import staticgraph as sg
@@ -119,27 +139,52 @@ def string_input_producer(
     with name_scope(name, "input_producer", [string_tensor]) as scope:
         strings = _some_names(convert_to_tensor(string_tensor, dtype=string))
         return input_producer(
-            strings, (), num_epochs, shuffle, seed, capacity, shared_name,
-            f"fraction_of_{capacity}_full", scope, cancel_op,
-        )  # fmt: skip
+            strings,
+            (),
+            num_epochs,
+            shuffle,
+            seed,
+            capacity,
+            shared_name,
+            f"fraction_of_{capacity}_full",
+            scope,
+            cancel_op,
+        )
 
 
 def range_input_producer(
-    limit: Any, num_epochs: int | None = None, shuffle: bool = True, seed: int | None = None,
-    capacity: int = 32, shared_name: str | None = None, name: str | None = None,
-) -> FIFOQueue:  # fmt: skip
+    limit: Any,
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    seed: int | None = None,
+    capacity: int = 32,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> FIFOQueue:
     """A queue of the numbers from 0 to below `limit`; see `input_producer`."""
     with name_scope(name, "input_producer", [limit]) as scope:
         return input_producer(
-            number_range(limit), (), num_epochs, shuffle, seed, capacity, shared_name,
-            f"fraction_of_{capacity}_full", scope,
-        )  # fmt: skip
+            number_range(limit),
+            (),
+            num_epochs,
+            shuffle,
+            seed,
+            capacity,
+            shared_name,
+            f"fraction_of_{capacity}_full",
+            scope,
+        )
 
 
 def slice_input_producer(
-    tensor_list: Any, num_epochs: int | None = None, shuffle: bool = True, seed: int | None = None,
-    capacity: int = 32, shared_name: str | None = None, name: str | None = None,
-) -> list[Tensor]:  # fmt: skip
+    tensor_list: Any,
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    seed: int | None = None,
+    capacity: int = 32,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> list[Tensor]:
     """The rows of tensors, one of each in a run: all tensors have as many. See `input_producer`."""
     with name_scope(name, "input_producer", tensor_list):
         tensors = [convert_to_tensor(t) for t in tensor_list]

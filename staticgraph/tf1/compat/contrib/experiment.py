@@ -45,14 +45,26 @@ class Experiment:
     """
 
     def __init__(
-        self, estimator: Any, train_input_fn: Callable[[], Any], eval_input_fn: Callable[[], Any],
-        eval_metrics: Any = None, train_steps: int | None = None, eval_steps: int | None = 100,
-        train_monitors: Any = None, eval_hooks: Any = None, local_eval_frequency: int | None = None,
-        eval_delay_secs: float = 120, continuous_eval_throttle_secs: float = 60,
-        min_eval_frequency: int | None = None, delay_workers_by_global_step: bool = False,
-        export_strategies: Any = None, train_steps_per_iteration: int | None = None,
-        checkpoint_and_export: bool = False, saving_listeners: Any = None, check_interval_secs: float = 5,
-    ) -> None:  # fmt: skip
+        self,
+        estimator: Any,
+        train_input_fn: Callable[[], Any],
+        eval_input_fn: Callable[[], Any],
+        eval_metrics: Any = None,
+        train_steps: int | None = None,
+        eval_steps: int | None = 100,
+        train_monitors: Any = None,
+        eval_hooks: Any = None,
+        local_eval_frequency: int | None = None,
+        eval_delay_secs: float = 120,
+        continuous_eval_throttle_secs: float = 60,
+        min_eval_frequency: int | None = None,
+        delay_workers_by_global_step: bool = False,
+        export_strategies: Any = None,
+        train_steps_per_iteration: int | None = None,
+        checkpoint_and_export: bool = False,
+        saving_listeners: Any = None,
+        check_interval_secs: float = 5,
+    ) -> None:
         if export_strategies:
             text = "Experiment: export_strategies are not supported"
             hint = "use estimator.train_and_evaluate with exporters in its EvalSpec"

@@ -56,9 +56,12 @@ def xavier_initializer(uniform: bool = True, seed: int | None = None, dtype: Any
 
 
 def variance_scaling_initializer(
-    factor: float = 2.0, mode: str = "FAN_IN", uniform: bool = False, seed: int | None = None,
+    factor: float = 2.0,
+    mode: str = "FAN_IN",
+    uniform: bool = False,
+    seed: int | None = None,
     dtype: Any = sg.float32,
-) -> Initializer:  # fmt: skip
+) -> Initializer:
     """Random numbers of variance `factor` / n; n is the inputs, the outputs or their mean, by `mode`."""
     distribution = "uniform" if uniform else "truncated_normal"
     return VarianceScaling(factor, mode.lower(), distribution, seed=seed, dtype=dtype)
@@ -90,12 +93,22 @@ def _opened(
 
 
 def _weighted(
-    layer: Callable[..., Any], default: str, inputs: Any, activation_fn: Any, normalizer_fn: Any = None,
-    normalizer_params: Any = None, weights_initializer: Any = GlorotUniform, weights_regularizer: Any = None,
-    biases_initializer: Any = Zeros, biases_regularizer: Any = None, reuse: Any = None,
-    variables_collections: Any = None, outputs_collections: Any = None, trainable: bool = True,
+    layer: Callable[..., Any],
+    default: str,
+    inputs: Any,
+    activation_fn: Any,
+    normalizer_fn: Any = None,
+    normalizer_params: Any = None,
+    weights_initializer: Any = GlorotUniform,
+    weights_regularizer: Any = None,
+    biases_initializer: Any = Zeros,
+    biases_regularizer: Any = None,
+    reuse: Any = None,
+    variables_collections: Any = None,
+    outputs_collections: Any = None,
+    trainable: bool = True,
     scope: Any = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """Apply `layer`, then the normalizer if there is one, then the activation if there is one.
 
     All layers with weights are built like this. With a normalizer, the layer has no biases.
@@ -104,10 +117,15 @@ def _weighted(
     with _opened(scope, default, inputs, reuse, variables_collections) as opened:
         made = layer(
             use_bias=normalizer_fn is None and biases_initializer is not None,
-            kernel_initializer=weights_initializer, bias_initializer=biases_initializer,
-            kernel_regularizer=weights_regularizer, bias_regularizer=biases_regularizer,
-            trainable=trainable, dtype=inputs.dtype, _scope=opened, _reuse=reuse,
-        )  # fmt: skip
+            kernel_initializer=weights_initializer,
+            bias_initializer=biases_initializer,
+            kernel_regularizer=weights_regularizer,
+            bias_regularizer=biases_regularizer,
+            trainable=trainable,
+            dtype=inputs.dtype,
+            _scope=opened,
+            _reuse=reuse,
+        )
         outputs = made(inputs)
         if normalizer_fn is not None:
             outputs = normalizer_fn(outputs, **(normalizer_params or {}))
@@ -139,9 +157,16 @@ linear = partial(fully_connected, activation_fn=None)
 
 @add_arg_scope
 def conv2d(
-    inputs: Any, num_outputs: int, kernel_size: Any, stride: Any = 1, padding: str = "SAME",
-    data_format: str | None = None, rate: Any = 1, activation_fn: Any = sg.nn.relu, **options: Any,
-) -> Any:  # fmt: skip
+    inputs: Any,
+    num_outputs: int,
+    kernel_size: Any,
+    stride: Any = 1,
+    padding: str = "SAME",
+    data_format: str | None = None,
+    rate: Any = 1,
+    activation_fn: Any = sg.nn.relu,
+    **options: Any,
+) -> Any:
     """Convolution of images [batch, height, width, channels], with biases and an activation."""
     order = _channels(data_format)
     layer = partial(sg.layers.Conv2D, num_outputs, kernel_size, stride, padding, order, rate)
@@ -150,9 +175,15 @@ def conv2d(
 
 @add_arg_scope
 def conv2d_transpose(
-    inputs: Any, num_outputs: int, kernel_size: Any, stride: Any = 1, padding: str = "SAME",
-    data_format: str | None = "NHWC", activation_fn: Any = sg.nn.relu, **options: Any,
-) -> Any:  # fmt: skip
+    inputs: Any,
+    num_outputs: int,
+    kernel_size: Any,
+    stride: Any = 1,
+    padding: str = "SAME",
+    data_format: str | None = "NHWC",
+    activation_fn: Any = sg.nn.relu,
+    **options: Any,
+) -> Any:
     """The transpose of a convolution: images enlarged by `stride`, with biases and an activation."""
     order = _channels(data_format)
     layer = partial(sg.layers.Conv2DTranspose, num_outputs, kernel_size, stride, padding, order)
@@ -194,14 +225,30 @@ avg_pool2d = _pooling(
 
 @add_arg_scope
 def batch_norm(
-    inputs: Any, decay: float = 0.999, center: bool = True, scale: bool = False, epsilon: float = 0.001,
-    activation_fn: Any = None, param_initializers: Any = None, param_regularizers: Any = None,
-    updates_collections: Any = sg.GraphKeys.UPDATE_OPS, is_training: Any = True, reuse: Any = None,
-    variables_collections: Any = None, outputs_collections: Any = None, trainable: bool = True,
-    batch_weights: Any = None, fused: bool | None = None, data_format: str = "NHWC",
-    zero_debias_moving_mean: bool = False, scope: Any = None, renorm: bool = False,
-    renorm_clipping: Any = None, renorm_decay: float = 0.99, adjustment: Any = None,
-) -> Any:  # fmt: skip
+    inputs: Any,
+    decay: float = 0.999,
+    center: bool = True,
+    scale: bool = False,
+    epsilon: float = 0.001,
+    activation_fn: Any = None,
+    param_initializers: Any = None,
+    param_regularizers: Any = None,
+    updates_collections: Any = sg.GraphKeys.UPDATE_OPS,
+    is_training: Any = True,
+    reuse: Any = None,
+    variables_collections: Any = None,
+    outputs_collections: Any = None,
+    trainable: bool = True,
+    batch_weights: Any = None,
+    fused: bool | None = None,
+    data_format: str = "NHWC",
+    zero_debias_moving_mean: bool = False,
+    scope: Any = None,
+    renorm: bool = False,
+    renorm_clipping: Any = None,
+    renorm_decay: float = 0.99,
+    adjustment: Any = None,
+) -> Any:
     """Inputs with mean 0 and variance 1 over the batch, then shifted by `beta` and scaled by `gamma`.
 
     With `updates_collections=None` the moving averages are updated by computing the outputs.
@@ -216,12 +263,26 @@ def batch_norm(
     regular = param_regularizers or {}
     with _opened(scope, "BatchNorm", inputs, reuse, variables_collections) as opened:
         layer = BatchNormalization(
-            1 if data_format == "NCHW" else -1, decay, epsilon, center, scale, initial["beta"],
-            initial["gamma"], initial["moving_mean"], initial["moving_variance"], regular.get("beta"),
-            regular.get("gamma"), renorm=renorm, renorm_clipping=renorm_clipping,
-            renorm_momentum=renorm_decay, fused=fused, trainable=trainable, adjustment=adjustment,
-            _scope=opened, _reuse=reuse,
-        )  # fmt: skip
+            1 if data_format == "NCHW" else -1,
+            decay,
+            epsilon,
+            center,
+            scale,
+            initial["beta"],
+            initial["gamma"],
+            initial["moving_mean"],
+            initial["moving_variance"],
+            regular.get("beta"),
+            regular.get("gamma"),
+            renorm=renorm,
+            renorm_clipping=renorm_clipping,
+            renorm_momentum=renorm_decay,
+            fused=fused,
+            trainable=trainable,
+            adjustment=adjustment,
+            _scope=opened,
+            _reuse=reuse,
+        )
         # A matrix is normalized as pictures of one pixel are, whose moving variance is that of a sample.
         as_pictures = fused is not False and inputs.shape.ndims == 2 and not renorm and adjustment is None
         outputs = layer(_one_pixel(inputs, data_format) if as_pictures else inputs, training=is_training)
@@ -253,10 +314,18 @@ def _move_updates(updates: list[Any], collections: Any, outputs: Any) -> Any:
 
 @add_arg_scope
 def layer_norm(
-    inputs: Any, center: bool = True, scale: bool = True, activation_fn: Any = None, reuse: Any = None,
-    variables_collections: Any = None, outputs_collections: Any = None, trainable: bool = True,
-    begin_norm_axis: int = 1, begin_params_axis: int = -1, scope: Any = None,
-) -> Any:  # fmt: skip
+    inputs: Any,
+    center: bool = True,
+    scale: bool = True,
+    activation_fn: Any = None,
+    reuse: Any = None,
+    variables_collections: Any = None,
+    outputs_collections: Any = None,
+    trainable: bool = True,
+    begin_norm_axis: int = 1,
+    begin_params_axis: int = -1,
+    scope: Any = None,
+) -> Any:
     """Inputs with mean 0 and variance 1 over the axes from `begin_norm_axis` on, then shifted and scaled."""
     inputs = sg.convert_to_tensor(inputs)
     with _opened(scope, "LayerNorm", inputs, reuse, variables_collections):
@@ -274,9 +343,14 @@ def layer_norm(
 
 @add_arg_scope
 def dropout(
-    inputs: Any, keep_prob: Any = 0.5, noise_shape: Any = None, is_training: Any = True,
-    outputs_collections: Any = None, scope: Any = None, seed: int | None = None,
-) -> Any:  # fmt: skip
+    inputs: Any,
+    keep_prob: Any = 0.5,
+    noise_shape: Any = None,
+    is_training: Any = True,
+    outputs_collections: Any = None,
+    scope: Any = None,
+    seed: int | None = None,
+) -> Any:
     """In training, elements kept with probability `keep_prob` and scaled by its inverse; else the inputs."""
     with sg.variable_scope(scope, "Dropout", [inputs]):
         outputs = sg.layers.dropout(inputs, 1 - keep_prob, noise_shape, seed, is_training)
@@ -292,10 +366,17 @@ def flatten(inputs: Any, outputs_collections: Any = None, scope: str | None = No
 
 @add_arg_scope
 def bias_add(
-    inputs: Any, activation_fn: Any = None, initializer: Any = Zeros, regularizer: Any = None,
-    reuse: Any = None, variables_collections: Any = None, outputs_collections: Any = None,
-    trainable: bool = True, data_format: str | None = "NHWC", scope: Any = None,
-) -> Any:  # fmt: skip
+    inputs: Any,
+    activation_fn: Any = None,
+    initializer: Any = Zeros,
+    regularizer: Any = None,
+    reuse: Any = None,
+    variables_collections: Any = None,
+    outputs_collections: Any = None,
+    trainable: bool = True,
+    data_format: str | None = "NHWC",
+    scope: Any = None,
+) -> Any:
     """`inputs` and a variable `biases` with one element per channel."""
     inputs = sg.convert_to_tensor(inputs)
     with _opened(scope, "BiasAdd", inputs, reuse, variables_collections):
@@ -309,9 +390,13 @@ def bias_add(
 
 @add_arg_scope
 def one_hot_encoding(
-    labels: Any, num_classes: int, on_value: float = 1.0, off_value: float = 0.0,
-    outputs_collections: Any = None, scope: str | None = None,
-) -> Any:  # fmt: skip
+    labels: Any,
+    num_classes: int,
+    on_value: float = 1.0,
+    off_value: float = 0.0,
+    outputs_collections: Any = None,
+    scope: str | None = None,
+) -> Any:
     """One row per label, `on_value` at its place."""
     with sg.name_scope(scope, "OneHotEncoding", [labels]):
         outputs = sg.one_hot(labels, num_classes, on_value, off_value)
@@ -333,9 +418,16 @@ def unit_norm(inputs: Any, dim: int, epsilon: float = 1e-7, scope: Any = None) -
 
 
 def embed_sequence(
-    ids: Any, vocab_size: int, embed_dim: int, unique: bool = False, initializer: Any = None,
-    regularizer: Any = None, trainable: bool = True, scope: Any = None, reuse: Any = None,
-) -> Any:  # fmt: skip
+    ids: Any,
+    vocab_size: int,
+    embed_dim: int,
+    unique: bool = False,
+    initializer: Any = None,
+    regularizer: Any = None,
+    trainable: bool = True,
+    scope: Any = None,
+    reuse: Any = None,
+) -> Any:
     """The rows of a variable `embeddings` of shape [vocab_size, embed_dim] that `ids` name."""
     with _opened(scope, "EmbedSequence", ids, reuse, None):
         shape = [vocab_size, embed_dim]

@@ -66,10 +66,15 @@ class ModelFnOps(NamedTuple):
     def estimator_spec(self, default_serving_output_alternative_key: str | None = None) -> EstimatorSpec:
         """The same for `sg.estimator`."""
         return EstimatorSpec(
-            self.mode, self.predictions, self.loss, self.train_op, self.eval_metric_ops,
-            training_chief_hooks=self.training_chief_hooks, training_hooks=self.training_hooks,
+            self.mode,
+            self.predictions,
+            self.loss,
+            self.train_op,
+            self.eval_metric_ops,
+            training_chief_hooks=self.training_chief_hooks,
+            training_hooks=self.training_hooks,
             scaffold=self.scaffold,
-        )  # fmt: skip
+        )
 
 
 class MetricSpec:
@@ -78,9 +83,12 @@ class MetricSpec:
     """
 
     def __init__(
-        self, metric_fn: Callable[..., Any], prediction_key: str | None = None, label_key: str | None = None,
+        self,
+        metric_fn: Callable[..., Any],
+        prediction_key: str | None = None,
+        label_key: str | None = None,
         weight_key: str | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.metric_fn = metric_fn
         self.prediction_key = prediction_key
         self.label_key = label_key
@@ -102,20 +110,39 @@ class RunConfig(sg.estimator.RunConfig):
     """`sg.estimator.RunConfig` with settings of one machine's hardware, which are kept and change nothing."""
 
     def __init__(
-        self, master: str | None = None, num_cores: int = 0, log_device_placement: bool = False,
-        gpu_memory_fraction: float = 1, tf_random_seed: int | None = None, save_summary_steps: int = 100,
-        save_checkpoints_secs: Any = 0, save_checkpoints_steps: int | None = None,
-        keep_checkpoint_max: int = 5, keep_checkpoint_every_n_hours: float = 10000,
-        log_step_count_steps: int = 100, protocol: str | None = None, evaluation_master: str = "",
-        model_dir: str | None = None, session_config: Any = None, session_creation_timeout_secs: float = 7200,
-    ) -> None:  # fmt: skip
+        self,
+        master: str | None = None,
+        num_cores: int = 0,
+        log_device_placement: bool = False,
+        gpu_memory_fraction: float = 1,
+        tf_random_seed: int | None = None,
+        save_summary_steps: int = 100,
+        save_checkpoints_secs: Any = 0,
+        save_checkpoints_steps: int | None = None,
+        keep_checkpoint_max: int = 5,
+        keep_checkpoint_every_n_hours: float = 10000,
+        log_step_count_steps: int = 100,
+        protocol: str | None = None,
+        evaluation_master: str = "",
+        model_dir: str | None = None,
+        session_config: Any = None,
+        session_creation_timeout_secs: float = 7200,
+    ) -> None:
         if save_checkpoints_secs == 0:  # nothing is said
             save_checkpoints_secs = None if save_checkpoints_steps else _DEFAULT_SECS
         super().__init__(
-            model_dir, tf_random_seed, save_summary_steps, save_checkpoints_steps, save_checkpoints_secs,
-            session_config, keep_checkpoint_max, keep_checkpoint_every_n_hours, log_step_count_steps,
-            protocol=protocol, session_creation_timeout_secs=session_creation_timeout_secs,
-        )  # fmt: skip
+            model_dir,
+            tf_random_seed,
+            save_summary_steps,
+            save_checkpoints_steps,
+            save_checkpoints_secs,
+            session_config,
+            keep_checkpoint_max,
+            keep_checkpoint_every_n_hours,
+            log_step_count_steps,
+            protocol=protocol,
+            session_creation_timeout_secs=session_creation_timeout_secs,
+        )
         vars(self).update(
             num_cores=num_cores,
             log_device_placement=log_device_placement,
@@ -144,9 +171,15 @@ class BaseEstimator:
         return self._estimator.config
 
     def fit(
-        self, x: Any = None, y: Any = None, input_fn: Any = None, steps: int | None = None,
-        batch_size: int | None = None, monitors: Any = None, max_steps: int | None = None,
-    ) -> BaseEstimator:  # fmt: skip
+        self,
+        x: Any = None,
+        y: Any = None,
+        input_fn: Any = None,
+        steps: int | None = None,
+        batch_size: int | None = None,
+        monitors: Any = None,
+        max_steps: int | None = None,
+    ) -> BaseEstimator:
         """Train with arrays, in an order drawn anew for each epoch, or with what `input_fn` gives.
 
         `batch_size`: of arrays, by default all at once. `steps` and `max_steps`: see `Estimator.train` of
@@ -157,17 +190,31 @@ class BaseEstimator:
         return self
 
     def partial_fit(
-        self, x: Any = None, y: Any = None, input_fn: Any = None, steps: int = 1,
-        batch_size: int | None = None, monitors: Any = None,
-    ) -> BaseEstimator:  # fmt: skip
+        self,
+        x: Any = None,
+        y: Any = None,
+        input_fn: Any = None,
+        steps: int = 1,
+        batch_size: int | None = None,
+        monitors: Any = None,
+    ) -> BaseEstimator:
         """`fit` for one step, or a few."""
         return self.fit(x, y, input_fn, steps, batch_size, monitors)
 
     def evaluate(
-        self, x: Any = None, y: Any = None, input_fn: Any = None, feed_fn: Any = None,
-        batch_size: int | None = None, steps: int | None = None, metrics: Any = None, name: str | None = None,
-        checkpoint_path: str | None = None, hooks: Any = None, log_progress: bool = True,
-    ) -> dict[str, Any]:  # fmt: skip
+        self,
+        x: Any = None,
+        y: Any = None,
+        input_fn: Any = None,
+        feed_fn: Any = None,
+        batch_size: int | None = None,
+        steps: int | None = None,
+        metrics: Any = None,
+        name: str | None = None,
+        checkpoint_path: str | None = None,
+        hooks: Any = None,
+        log_progress: bool = True,
+    ) -> dict[str, Any]:
         """The metrics over all batches, or `steps` of them.
 
         `metrics`: further ones by name: a `MetricSpec`, or a function of predictions and labels.
@@ -177,9 +224,14 @@ class BaseEstimator:
         return self._estimator.evaluate(data, steps, hooks, checkpoint_path, name)
 
     def predict(
-        self, x: Any = None, input_fn: Any = None, batch_size: int | None = None, outputs: Any = None,
-        as_iterable: bool = True, iterate_batches: bool = False,
-    ) -> Any:  # fmt: skip
+        self,
+        x: Any = None,
+        input_fn: Any = None,
+        batch_size: int | None = None,
+        outputs: Any = None,
+        as_iterable: bool = True,
+        iterate_batches: bool = False,
+    ) -> Any:
         """The predictions for each example, one after the other; as arrays without `as_iterable`.
 
         `outputs`: only these of the predictions.
@@ -220,9 +272,13 @@ class Estimator(BaseEstimator):
     """
 
     def __init__(
-        self, model_fn: Callable[..., Any], model_dir: Any = None, config: Any = None, params: Any = None,
+        self,
+        model_fn: Callable[..., Any],
+        model_dir: Any = None,
+        config: Any = None,
+        params: Any = None,
         feature_engineering_fn: Callable[..., Any] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if not callable(model_fn):
             raise ValueError(layout(f"model_fn must be a function, and not {model_fn!r}", user_frame()))
         self._user_model_fn = model_fn
@@ -234,9 +290,13 @@ class Estimator(BaseEstimator):
         if self._engineer is not None:
             features, labels = self._engineer(features, labels)
         given = {
-            "labels": labels, "targets": labels, "mode": mode, "params": self.params, "config": self.config,
+            "labels": labels,
+            "targets": labels,
+            "mode": mode,
+            "params": self.params,
+            "config": self.config,
             "model_dir": self.model_dir,
-        }  # fmt: skip
+        }
         names = parameters(self._user_model_fn)
         _, *first = names_in_order(self._user_model_fn)
         if not {"labels", "targets"} & names and first:  # by position, whatever it is called
@@ -262,9 +322,14 @@ class SKCompat:
         self._estimator = estimator
 
     def fit(
-        self, x: Any, y: Any, batch_size: int = 128, steps: int | None = None, max_steps: int | None = None,
+        self,
+        x: Any,
+        y: Any,
+        batch_size: int = 128,
+        steps: int | None = None,
+        max_steps: int | None = None,
         monitors: Any = None,
-    ) -> SKCompat:  # fmt: skip
+    ) -> SKCompat:
         """`BaseEstimator.fit`."""
         self._estimator.fit(x, y, None, steps, batch_size, monitors, max_steps)
         return self
@@ -274,9 +339,14 @@ class SKCompat:
         return self._estimator.predict(x, None, batch_size, outputs, as_iterable=False)
 
     def score(
-        self, x: Any, y: Any, batch_size: int = 128, steps: int | None = None, metrics: Any = None,
+        self,
+        x: Any,
+        y: Any,
+        batch_size: int = 128,
+        steps: int | None = None,
+        metrics: Any = None,
         name: str | None = None,
-    ) -> dict[str, Any]:  # fmt: skip
+    ) -> dict[str, Any]:
         """`BaseEstimator.evaluate`."""
         found: dict[str, Any] = self._estimator.evaluate(
             x, y, batch_size=batch_size, steps=steps, metrics=metrics, name=name

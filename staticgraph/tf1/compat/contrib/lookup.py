@@ -17,13 +17,25 @@ from staticgraph.tf1.lookup.sources import KeyValueTensorInitializer, TextFileIn
 from staticgraph.tf1.lookup.tables import DenseHashTable, HashTable, MutableHashTable, StaticVocabularyTable
 
 __all__ = [
-    "FastHashSpec", "HashTable", "HasherSpec", "KeyValueTensorInitializer", "MutableDenseHashTable",
-    "MutableHashTable", "TextFileIdTableInitializer", "TextFileIndex", "TextFileInitializer",
+    "FastHashSpec",
+    "HashTable",
+    "HasherSpec",
+    "KeyValueTensorInitializer",
+    "MutableDenseHashTable",
+    "MutableHashTable",
+    "TextFileIdTableInitializer",
+    "TextFileIndex",
+    "TextFileInitializer",
     "TextFileStringTableInitializer",
-    "index_table_from_file", "index_table_from_tensor", "index_to_string", "index_to_string_table_from_file",
-    "index_to_string_table_from_tensor", "string_to_index", "string_to_index_table_from_file",
+    "index_table_from_file",
+    "index_table_from_tensor",
+    "index_to_string",
+    "index_to_string_table_from_file",
+    "index_to_string_table_from_tensor",
+    "string_to_index",
+    "string_to_index_table_from_file",
     "string_to_index_table_from_tensor",
-]  # fmt: skip
+]
 
 
 class HasherSpec(NamedTuple):
@@ -44,10 +56,15 @@ class TextFileIdTableInitializer(TextFileInitializer):
     """Words in the lines of a file, and as their values the numbers of the lines."""
 
     def __init__(
-        self, filename: Any, key_column_index: int = TextFileIndex.WHOLE_LINE,
-        value_column_index: int = TextFileIndex.LINE_NUMBER, vocab_size: int | None = None,
-        delimiter: str = "\t", name: str | None = "text_file_id_table_init", key_dtype: Any = string,
-    ) -> None:  # fmt: skip
+        self,
+        filename: Any,
+        key_column_index: int = TextFileIndex.WHOLE_LINE,
+        value_column_index: int = TextFileIndex.LINE_NUMBER,
+        vocab_size: int | None = None,
+        delimiter: str = "\t",
+        name: str | None = "text_file_id_table_init",
+        key_dtype: Any = string,
+    ) -> None:
         super().__init__(
             filename, key_dtype, key_column_index, int64, value_column_index, vocab_size, delimiter, name
         )
@@ -57,19 +74,27 @@ class TextFileStringTableInitializer(TextFileInitializer):
     """The numbers of the lines of a file, and as their values the words there."""
 
     def __init__(
-        self, filename: Any, key_column_index: int = TextFileIndex.LINE_NUMBER,
-        value_column_index: int = TextFileIndex.WHOLE_LINE, vocab_size: int | None = None,
-        delimiter: str = "\t", name: str | None = "text_file_string_table_init",
-    ) -> None:  # fmt: skip
+        self,
+        filename: Any,
+        key_column_index: int = TextFileIndex.LINE_NUMBER,
+        value_column_index: int = TextFileIndex.WHOLE_LINE,
+        vocab_size: int | None = None,
+        delimiter: str = "\t",
+        name: str | None = "text_file_string_table_init",
+    ) -> None:
         super().__init__(
             filename, int64, key_column_index, string, value_column_index, vocab_size, delimiter, name
         )
 
 
 def _table(
-    entries: Any, num_oov_buckets: int, default_value: int, hasher_spec: HasherSpec, name: str | None,
+    entries: Any,
+    num_oov_buckets: int,
+    default_value: int,
+    hasher_spec: HasherSpec,
+    name: str | None,
     key_dtype: Any,
-) -> Table:  # fmt: skip
+) -> Table:
     """A table of numbers of words, with buckets for others or with one value for all of these."""
     if num_oov_buckets < 0:
         text = f"num_oov_buckets must be greater or equal than 0, got {num_oov_buckets}."
@@ -82,9 +107,13 @@ def _table(
 
 
 def index_table_from_tensor(
-    mapping: Any, num_oov_buckets: int = 0, default_value: int = -1, hasher_spec: HasherSpec = FastHashSpec,
-    dtype: Any = string, name: str | None = None,
-) -> Table:  # fmt: skip
+    mapping: Any,
+    num_oov_buckets: int = 0,
+    default_value: int = -1,
+    hasher_spec: HasherSpec = FastHashSpec,
+    dtype: Any = string,
+    name: str | None = None,
+) -> Table:
     """A table of the places of words in the vector `mapping`.
 
     >>> import staticgraph as sg
@@ -104,18 +133,28 @@ def index_table_from_tensor(
 
 
 def index_table_from_file(
-    vocabulary_file: Any = None, num_oov_buckets: int = 0, vocab_size: int | None = None,
-    default_value: int = -1, hasher_spec: HasherSpec = FastHashSpec, key_dtype: Any = string,
-    name: str | None = None, key_column_index: int = TextFileIndex.WHOLE_LINE,
-    value_column_index: int = TextFileIndex.LINE_NUMBER, delimiter: str = "\t",
-) -> Table:  # fmt: skip
+    vocabulary_file: Any = None,
+    num_oov_buckets: int = 0,
+    vocab_size: int | None = None,
+    default_value: int = -1,
+    hasher_spec: HasherSpec = FastHashSpec,
+    key_dtype: Any = string,
+    name: str | None = None,
+    key_column_index: int = TextFileIndex.WHOLE_LINE,
+    value_column_index: int = TextFileIndex.LINE_NUMBER,
+    delimiter: str = "\t",
+) -> Table:
     """A table of the numbers of the lines that words are in."""
     if vocabulary_file is None or (isinstance(vocabulary_file, str) and not vocabulary_file):
         raise ValueError(layout("vocabulary_file must be specified and must not be empty.", user_frame()))
     entries = TextFileIdTableInitializer(
-        vocabulary_file, key_column_index, value_column_index, vocab_size, delimiter,
+        vocabulary_file,
+        key_column_index,
+        value_column_index,
+        vocab_size,
+        delimiter,
         key_dtype=int64 if as_dtype(key_dtype).is_integer else key_dtype,
-    )  # fmt: skip
+    )
     return _table(entries, num_oov_buckets, default_value, hasher_spec, name, None)
 
 
@@ -131,10 +170,14 @@ def index_to_string_table_from_tensor(
 
 
 def index_to_string_table_from_file(
-    vocabulary_file: Any, vocab_size: int | None = None, default_value: Any = "UNK", name: str | None = None,
-    key_column_index: int = TextFileIndex.LINE_NUMBER, value_column_index: int = TextFileIndex.WHOLE_LINE,
+    vocabulary_file: Any,
+    vocab_size: int | None = None,
+    default_value: Any = "UNK",
+    name: str | None = None,
+    key_column_index: int = TextFileIndex.LINE_NUMBER,
+    value_column_index: int = TextFileIndex.WHOLE_LINE,
     delimiter: str = "\t",
-) -> HashTable:  # fmt: skip
+) -> HashTable:
     """A table of the words in the lines of a file, by the numbers of the lines."""
     entries = TextFileStringTableInitializer(
         vocabulary_file, key_column_index, value_column_index, vocab_size, delimiter

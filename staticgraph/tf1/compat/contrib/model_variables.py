@@ -29,16 +29,31 @@ __all__ = [
 
 @add_arg_scope
 def variable(
-    name: str, shape: Any = None, dtype: Any = None, initializer: Any = None, regularizer: Any = None,
-    trainable: bool = True, collections: Any = None, caching_device: Any = None, device: Any = None,
-    partitioner: Any = None, custom_getter: Any = None, use_resource: Any = None,
-) -> Any:  # fmt: skip
+    name: str,
+    shape: Any = None,
+    dtype: Any = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    trainable: bool = True,
+    collections: Any = None,
+    caching_device: Any = None,
+    device: Any = None,
+    partitioner: Any = None,
+    custom_getter: Any = None,
+    use_resource: Any = None,
+) -> Any:
     """`get_variable`, whose collections are these and GLOBAL_VARIABLES."""
     wanted = list(dict.fromkeys([*(collections or ()), sg.GraphKeys.GLOBAL_VARIABLES]))
     return sg.get_variable(
-        name, shape, dtype or sg.float32, initializer, regularizer, trainable, wanted,
+        name,
+        shape,
+        dtype or sg.float32,
+        initializer,
+        regularizer,
+        trainable,
+        wanted,
         custom_getter=custom_getter,
-    )  # fmt: skip
+    )
 
 
 @add_arg_scope
@@ -51,9 +66,12 @@ def model_variable(name: str, shape: Any = None, *args: Any, collections: Any = 
 def local_variable(initial_value: Any, validate_shape: bool = True, name: str | None = None) -> Any:
     """A variable that is no part of a checkpoint and is not trained."""
     return sg.Variable(
-        initial_value, trainable=False, collections=[sg.GraphKeys.LOCAL_VARIABLES],
-        validate_shape=validate_shape, name=name,
-    )  # fmt: skip
+        initial_value,
+        trainable=False,
+        collections=[sg.GraphKeys.LOCAL_VARIABLES],
+        validate_shape=validate_shape,
+        name=name,
+    )
 
 
 def collections_of(variables_collections: Any, name: str) -> list[str] | None:

@@ -26,12 +26,21 @@ Pairs = list[tuple[Any, Any]]
 
 
 def optimize_loss(
-    loss: Any, global_step: Any, learning_rate: Any, optimizer: Any, gradient_noise_scale: float | None =
-    None, gradient_multipliers: Any = None, clip_gradients: Any = None, learning_rate_decay_fn: Any = None,
-    update_ops: Sequence[Any] | None = None, variables: Sequence[Any] | None = None, name: str | None = None,
-    summaries: Sequence[str] | None = None, colocate_gradients_with_ops: bool = False, increment_global_step:
-    bool = True,
-) -> sg.Tensor:  # fmt: skip
+    loss: Any,
+    global_step: Any,
+    learning_rate: Any,
+    optimizer: Any,
+    gradient_noise_scale: float | None = None,
+    gradient_multipliers: Any = None,
+    clip_gradients: Any = None,
+    learning_rate_decay_fn: Any = None,
+    update_ops: Sequence[Any] | None = None,
+    variables: Sequence[Any] | None = None,
+    name: str | None = None,
+    summaries: Sequence[str] | None = None,
+    colocate_gradients_with_ops: bool = False,
+    increment_global_step: bool = True,
+) -> sg.Tensor:
     """The loss as a tensor that takes a training step whenever it is computed.
 
     `optimizer` is a name in OPTIMIZER_CLS_NAMES, an optimizer, its class, or a function of the learning rate.

@@ -14,19 +14,32 @@ class Benchmark:
     """The base of classes whose methods measure operations."""
 
     def report_benchmark(
-        self, iters: int | None = None, cpu_time: float | None = None, wall_time: float | None = None,
-        throughput: float | None = None, extras: dict[str, Any] | None = None, name: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        iters: int | None = None,
+        cpu_time: float | None = None,
+        wall_time: float | None = None,
+        throughput: float | None = None,
+        extras: dict[str, Any] | None = None,
+        name: str | None = None,
+    ) -> None:
         """Print what was measured; times are in seconds."""
         facts = {"iters": iters, "cpu_time": cpu_time, "wall_time": wall_time, "throughput": throughput}
         known = {key: value for key, value in (facts | (extras or {})).items() if value is not None}
         print(name or type(self).__name__, *(f"{key}={value}" for key, value in known.items()))
 
     def run_op_benchmark(
-        self, sess: Any, op_or_tensor: Any, feed_dict: Any = None, burn_iters: int = 2, min_iters: int = 10,
-        store_trace: bool = False, store_memory_usage: bool = True, name: str | None = None,
-        extras: dict[str, Any] | None = None, mbs: float = 0,
-    ) -> dict[str, Any]:  # fmt: skip
+        self,
+        sess: Any,
+        op_or_tensor: Any,
+        feed_dict: Any = None,
+        burn_iters: int = 2,
+        min_iters: int = 10,
+        store_trace: bool = False,
+        store_memory_usage: bool = True,
+        name: str | None = None,
+        extras: dict[str, Any] | None = None,
+        mbs: float = 0,
+    ) -> dict[str, Any]:
         """Run an operation `min_iters` times, after `burn_iters` that do not count; report the median.
 
         Times are in seconds. `mbs` is how many megabytes a run moves. Nothing is traced.
@@ -40,8 +53,11 @@ class Benchmark:
             times.append(time.perf_counter() - start)
         middle = float(np.median(times))
         result: dict[str, Any] = {
-            "extras": extras or {}, "iters": min_iters, "name": name, "wall_time": middle,
+            "extras": extras or {},
+            "iters": min_iters,
+            "name": name,
+            "wall_time": middle,
             "throughput": mbs / middle if middle else 0.0,
-        }  # fmt: skip
+        }
         self.report_benchmark(**result)
         return result

@@ -18,9 +18,15 @@ Jacobians = tuple[np.ndarray, np.ndarray]
 
 
 def compute_gradient(
-    x: Any, x_shape: Any, y: Any, y_shape: Any, x_init_value: Any = None, delta: float = 1e-3,
-    init_targets: Sequence[Any] | None = None, extra_feed_dict: Mapping[Any, Any] | None = None,
-) -> Jacobians | list[Jacobians]:  # fmt: skip
+    x: Any,
+    x_shape: Any,
+    y: Any,
+    y_shape: Any,
+    x_init_value: Any = None,
+    delta: float = 1e-3,
+    init_targets: Sequence[Any] | None = None,
+    extra_feed_dict: Mapping[Any, Any] | None = None,
+) -> Jacobians | list[Jacobians]:
     """Two Jacobian matrices [size of x, size of y], by gradients and by differences of 2 `delta`.
 
     `x` is fed `x_init_value`, or random numbers; a complex number counts as two real ones. For a list of
@@ -47,9 +53,15 @@ def compute_gradient(
 
 
 def compute_gradient_error(
-    x: Any, x_shape: Any, y: Any, y_shape: Any, x_init_value: Any = None, delta: float = 1e-3,
-    init_targets: Sequence[Any] | None = None, extra_feed_dict: Mapping[Any, Any] | None = None,
-) -> float:  # fmt: skip
+    x: Any,
+    x_shape: Any,
+    y: Any,
+    y_shape: Any,
+    x_init_value: Any = None,
+    delta: float = 1e-3,
+    init_targets: Sequence[Any] | None = None,
+    extra_feed_dict: Mapping[Any, Any] | None = None,
+) -> float:
     """The greatest difference between the matrices of `compute_gradient`; 0 for matrices without elements."""
     found = compute_gradient(x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict)
     pairs = found if isinstance(found, list) else [found]

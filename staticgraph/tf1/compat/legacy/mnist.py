@@ -38,9 +38,15 @@ class DataSet:
     """
 
     def __init__(
-        self, images: Any, labels: Any, fake_data: bool = False, one_hot: bool = False,
-        dtype: Any = float32, reshape: bool = True, seed: int | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        images: Any,
+        labels: Any,
+        fake_data: bool = False,
+        one_hot: bool = False,
+        dtype: Any = float32,
+        reshape: bool = True,
+        seed: int | None = None,
+    ) -> None:
         if len(images) != len(labels):
             raise misuse(ValueError, f"DataSet: {len(images)} images and {len(labels)} labels")
         if reshape:
@@ -100,9 +106,15 @@ def dense_to_one_hot(labels_dense: Any, num_classes: int = 10) -> Any:
 
 
 def read_data_sets(
-    train_dir: Any, fake_data: bool = False, one_hot: bool = False, dtype: Any = float32,
-    reshape: bool = True, validation_size: int = 5000, seed: int | None = None, source_url: str | None = None,
-) -> Datasets:  # fmt: skip
+    train_dir: Any,
+    fake_data: bool = False,
+    one_hot: bool = False,
+    dtype: Any = float32,
+    reshape: bool = True,
+    validation_size: int = 5000,
+    seed: int | None = None,
+    source_url: str | None = None,
+) -> Datasets:
     """The digits in a folder: `train` without its first `validation_size` images, which are `validation`.
 
     `one_hot`: labels as rows of 10. `reshape`: images as rows of 784. `source_url` is not read.

@@ -161,10 +161,19 @@ class TestCase(unittest.TestCase):
             return False
 
     def assertAllCloseAccordingToType(
-        self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, float_rtol: float = 1e-6,
-        float_atol: float = 1e-6, half_rtol: float = 1e-3, half_atol: float = 1e-3,
-        bfloat16_rtol: float = 1e-2, bfloat16_atol: float = 1e-2, msg: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        a: Any,
+        b: Any,
+        rtol: float = 1e-6,
+        atol: float = 1e-6,
+        float_rtol: float = 1e-6,
+        float_atol: float = 1e-6,
+        half_rtol: float = 1e-3,
+        half_atol: float = 1e-3,
+        bfloat16_rtol: float = 1e-2,
+        bfloat16_atol: float = 1e-2,
+        msg: str | None = None,
+    ) -> None:
         a, b = self._array(a), self._array(b)
         kinds = {a.dtype, b.dtype}
         if kinds & {np.dtype(np.float32), np.dtype(np.complex64)}:
@@ -202,9 +211,13 @@ class TestCase(unittest.TestCase):
         self.assertTrue(actual.startswith(expected_start), msg or f"{actual!r} begins otherwise")
 
     def assertAllInRange(
-        self, target: Any, lower_bound: float, upper_bound: float, open_lower_bound: bool = False,
+        self,
+        target: Any,
+        lower_bound: float,
+        upper_bound: float,
+        open_lower_bound: bool = False,
         open_upper_bound: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """All elements are from one bound to the other, or between those that are open."""
         values = self._array(target)
         above = values > lower_bound if open_lower_bound else values >= lower_bound

@@ -26,10 +26,16 @@ class AttentionMechanism:
     """Weights for the steps of a memory [batch, time, ...]: `alignments, state = mechanism(query, state)`."""
 
     def __init__(
-        self, name: str, num_units: int, memory: Any, memory_sequence_length: Any,
-        probability_fn: Callable[..., Any] | None, score_mask_value: Any, dtype: Any,
+        self,
+        name: str,
+        num_units: int,
+        memory: Any,
+        memory_sequence_length: Any,
+        probability_fn: Callable[..., Any] | None,
+        score_mask_value: Any,
+        dtype: Any,
         custom_key_value_fn: Callable[..., Any] | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.num_units, self.dtype = num_units, sg.as_dtype(dtype or sg.float32)
         self._probability_fn = probability_fn or sg.nn.softmax
         self._mask_value = -math.inf if score_mask_value is None else score_mask_value
@@ -89,15 +95,28 @@ class LuongAttention(AttentionMechanism):
     """Scores are products of queries and keys, times a variable if `scale`."""
 
     def __init__(
-        self, num_units: int, memory: Any, memory_sequence_length: Any = None, scale: bool = False,
-        probability_fn: Callable[..., Any] | None = None, score_mask_value: Any = None, dtype: Any = None,
-        custom_key_value_fn: Callable[..., Any] | None = None, name: str = "LuongAttention",
-    ) -> None:  # fmt: skip
+        self,
+        num_units: int,
+        memory: Any,
+        memory_sequence_length: Any = None,
+        scale: bool = False,
+        probability_fn: Callable[..., Any] | None = None,
+        score_mask_value: Any = None,
+        dtype: Any = None,
+        custom_key_value_fn: Callable[..., Any] | None = None,
+        name: str = "LuongAttention",
+    ) -> None:
         self._scale = scale
         super().__init__(
-            name, num_units, memory, memory_sequence_length, probability_fn, score_mask_value, dtype,
+            name,
+            num_units,
+            memory,
+            memory_sequence_length,
+            probability_fn,
+            score_mask_value,
+            dtype,
             custom_key_value_fn,
-        )  # fmt: skip
+        )
 
     def _scores(self, query: sg.Tensor) -> sg.Tensor:
         with sg.variable_scope(None, "luong_attention"):
@@ -117,15 +136,28 @@ class BahdanauAttention(AttentionMechanism):
     """
 
     def __init__(
-        self, num_units: int, memory: Any, memory_sequence_length: Any = None, normalize: bool = False,
-        probability_fn: Callable[..., Any] | None = None, score_mask_value: Any = None, dtype: Any = None,
-        custom_key_value_fn: Callable[..., Any] | None = None, name: str = "BahdanauAttention",
-    ) -> None:  # fmt: skip
+        self,
+        num_units: int,
+        memory: Any,
+        memory_sequence_length: Any = None,
+        normalize: bool = False,
+        probability_fn: Callable[..., Any] | None = None,
+        score_mask_value: Any = None,
+        dtype: Any = None,
+        custom_key_value_fn: Callable[..., Any] | None = None,
+        name: str = "BahdanauAttention",
+    ) -> None:
         self._normalize = normalize
         super().__init__(
-            name, num_units, memory, memory_sequence_length, probability_fn, score_mask_value, dtype,
+            name,
+            num_units,
+            memory,
+            memory_sequence_length,
+            probability_fn,
+            score_mask_value,
+            dtype,
             custom_key_value_fn,
-        )  # fmt: skip
+        )
         self.query_layer = self._layer("query_layer")
 
     def _scores(self, query: sg.Tensor) -> sg.Tensor:

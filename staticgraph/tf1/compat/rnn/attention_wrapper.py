@@ -65,11 +65,19 @@ class AttentionWrapper(RNNCell):
     """
 
     def __init__(
-        self, cell: Any, attention_mechanism: Any, attention_layer_size: Any = None,
-        alignment_history: bool = False, cell_input_fn: Callable[..., Any] | None = None,
-        output_attention: bool = True, initial_cell_state: Any = None, name: str | None = None,
-        attention_layer: Any = None, attention_fn: Callable[..., Any] | None = None, dtype: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        cell: Any,
+        attention_mechanism: Any,
+        attention_layer_size: Any = None,
+        alignment_history: bool = False,
+        cell_input_fn: Callable[..., Any] | None = None,
+        output_attention: bool = True,
+        initial_cell_state: Any = None,
+        name: str | None = None,
+        attention_layer: Any = None,
+        attention_fn: Callable[..., Any] | None = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__(name=name, dtype=dtype)
         check_cell(cell, "AttentionWrapper(cell)")
         self._is_multi = isinstance(attention_mechanism, list | tuple)

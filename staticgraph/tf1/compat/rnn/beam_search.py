@@ -58,10 +58,18 @@ class BeamSearchDecoder(Decoder):
     """
 
     def __init__(
-        self, cell: Any, embedding: Any, start_tokens: Any, end_token: Any, initial_state: Any,
-        beam_width: int, output_layer: Any = None, length_penalty_weight: Any = 0.0,
-        coverage_penalty_weight: float = 0.0, reorder_tensor_arrays: bool = True,
-    ) -> None:  # fmt: skip
+        self,
+        cell: Any,
+        embedding: Any,
+        start_tokens: Any,
+        end_token: Any,
+        initial_state: Any,
+        beam_width: int,
+        output_layer: Any = None,
+        length_penalty_weight: Any = 0.0,
+        coverage_penalty_weight: float = 0.0,
+        reorder_tensor_arrays: bool = True,
+    ) -> None:
         check_cell(cell, "BeamSearchDecoder(cell)")
         if output_layer is not None and not callable(output_layer):
             text = f"BeamSearchDecoder(output_layer): {output_layer!r} is not a layer"

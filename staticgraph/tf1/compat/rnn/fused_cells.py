@@ -65,9 +65,15 @@ class LSTMBlockFusedCell(FusedRNNCell):
     """An LSTM over a whole sequence."""
 
     def __init__(
-        self, num_units: int, forget_bias: Any = 1.0, cell_clip: float | None = None,
-        use_peephole: bool = False, reuse: Any = None, dtype: Any = None, name: str = "lstm_fused_cell",
-    ) -> None:  # fmt: skip
+        self,
+        num_units: int,
+        forget_bias: Any = 1.0,
+        cell_clip: float | None = None,
+        use_peephole: bool = False,
+        reuse: Any = None,
+        dtype: Any = None,
+        name: str = "lstm_fused_cell",
+    ) -> None:
         self._cell = LSTMBlockCell(num_units, forget_bias, cell_clip, use_peephole, dtype, reuse, name)
 
     @property
@@ -122,9 +128,15 @@ def _layers(cells_fw: Any, cells_bw: Any, states_fw: Any, states_bw: Any) -> lis
 
 
 def stack_bidirectional_rnn(
-    cells_fw: Sequence[Any], cells_bw: Sequence[Any], inputs: Any, initial_states_fw: Any = None,
-    initial_states_bw: Any = None, dtype: Any = None, sequence_length: Any = None, scope: Any = None,
-) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:  # fmt: skip
+    cells_fw: Sequence[Any],
+    cells_bw: Sequence[Any],
+    inputs: Any,
+    initial_states_fw: Any = None,
+    initial_states_bw: Any = None,
+    dtype: Any = None,
+    sequence_length: Any = None,
+    scope: Any = None,
+) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
     """`static_bidirectional_rnn` in several layers: the last outputs, and the last states of all layers."""
     states: list[tuple[Any, Any]] = []
     layers = _layers(cells_fw, cells_bw, initial_states_fw, initial_states_bw)
@@ -139,11 +151,18 @@ def stack_bidirectional_rnn(
 
 
 def stack_bidirectional_dynamic_rnn(
-    cells_fw: Sequence[Any], cells_bw: Sequence[Any], inputs: Any, initial_states_fw: Any = None,
-    initial_states_bw: Any = None, dtype: Any = None, sequence_length: Any = None,
-    parallel_iterations: int | None = None, time_major: bool = False, scope: Any = None,
+    cells_fw: Sequence[Any],
+    cells_bw: Sequence[Any],
+    inputs: Any,
+    initial_states_fw: Any = None,
+    initial_states_bw: Any = None,
+    dtype: Any = None,
+    sequence_length: Any = None,
+    parallel_iterations: int | None = None,
+    time_major: bool = False,
+    scope: Any = None,
     swap_memory: bool = False,
-) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:  # fmt: skip
+) -> tuple[Any, tuple[Any, ...], tuple[Any, ...]]:
     """`bidirectional_dynamic_rnn` in several layers: the last outputs, and the last states of all layers."""
     states: list[tuple[Any, Any]] = []
     layers = _layers(cells_fw, cells_bw, initial_states_fw, initial_states_bw)

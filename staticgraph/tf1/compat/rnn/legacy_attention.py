@@ -51,10 +51,17 @@ class _Heads:
 
 
 def attention_decoder(
-    decoder_inputs: Sequence[Any], initial_state: Any, attention_states: Any, cell: Any,
-    output_size: int | None = None, num_heads: int = 1, loop_function: Loop | None = None,
-    dtype: Any = None, scope: Any = None, initial_state_attention: bool = False,
-) -> Decoded:  # fmt: skip
+    decoder_inputs: Sequence[Any],
+    initial_state: Any,
+    attention_states: Any,
+    cell: Any,
+    output_size: int | None = None,
+    num_heads: int = 1,
+    loop_function: Loop | None = None,
+    dtype: Any = None,
+    scope: Any = None,
+    initial_state_attention: bool = False,
+) -> Decoded:
     """`rnn_decoder` with attention to `attention_states` [batch, length, size]: each input, and each output,
     is combined with weighted means of them.
 
@@ -90,11 +97,21 @@ def attention_decoder(
 
 
 def embedding_attention_decoder(
-    decoder_inputs: Sequence[Any], initial_state: Any, attention_states: Any, cell: Any, num_symbols: int,
-    embedding_size: int, num_heads: int = 1, output_size: int | None = None, output_projection: Any = None,
-    feed_previous: bool = False, update_embedding_for_previous: bool = True, dtype: Any = None,
-    scope: Any = None, initial_state_attention: bool = False,
-) -> Decoded:  # fmt: skip
+    decoder_inputs: Sequence[Any],
+    initial_state: Any,
+    attention_states: Any,
+    cell: Any,
+    num_symbols: int,
+    embedding_size: int,
+    num_heads: int = 1,
+    output_size: int | None = None,
+    output_projection: Any = None,
+    feed_previous: bool = False,
+    update_embedding_for_previous: bool = True,
+    dtype: Any = None,
+    scope: Any = None,
+    initial_state_attention: bool = False,
+) -> Decoded:
     """`attention_decoder` for numbers of symbols, whose rows in a table are the inputs."""
     check_projection(output_projection, num_symbols)
     with sg.variable_scope(scope or "embedding_attention_decoder", dtype=dtype):
@@ -102,17 +119,30 @@ def embedding_attention_decoder(
         update = update_embedding_for_previous
         return attention_decoder(
             [sg.nn.embedding_lookup(embedding, symbols) for symbols in decoder_inputs],
-            initial_state, attention_states, cell, output_size, num_heads,
+            initial_state,
+            attention_states,
+            cell,
+            output_size,
+            num_heads,
             greedy(embedding, output_projection, update) if feed_previous else None,
             initial_state_attention=initial_state_attention,
-        )  # fmt: skip
+        )
 
 
 def embedding_attention_seq2seq(
-    encoder_inputs: Sequence[Any], decoder_inputs: Sequence[Any], cell: Any, num_encoder_symbols: int,
-    num_decoder_symbols: int, embedding_size: int, num_heads: int = 1, output_projection: Any = None,
-    feed_previous: Any = False, dtype: Any = None, scope: Any = None, initial_state_attention: bool = False,
-) -> Decoded:  # fmt: skip
+    encoder_inputs: Sequence[Any],
+    decoder_inputs: Sequence[Any],
+    cell: Any,
+    num_encoder_symbols: int,
+    num_decoder_symbols: int,
+    embedding_size: int,
+    num_heads: int = 1,
+    output_projection: Any = None,
+    feed_previous: Any = False,
+    dtype: Any = None,
+    scope: Any = None,
+    initial_state_attention: bool = False,
+) -> Decoded:
     """An encoder, and an `embedding_attention_decoder` that looks at its outputs. `feed_previous` may be a
     tensor.
     """
@@ -123,7 +153,20 @@ def embedding_attention_seq2seq(
         size = None
         if output_projection is None:
             cell, size = OutputProjectionWrapper(cell, num_decoder_symbols), num_decoder_symbols
-        return fed_previous(feed_previous, lambda feed, update: embedding_attention_decoder(
-            decoder_inputs, state, attention_states, cell, num_decoder_symbols, embedding_size, num_heads,
-            size, output_projection, feed, update, initial_state_attention=initial_state_attention,
-        ))  # fmt: skip
+        return fed_previous(
+            feed_previous,
+            lambda feed, update: embedding_attention_decoder(
+                decoder_inputs,
+                state,
+                attention_states,
+                cell,
+                num_decoder_symbols,
+                embedding_size,
+                num_heads,
+                size,
+                output_projection,
+                feed,
+                update,
+                initial_state_attention=initial_state_attention,
+            ),
+        )

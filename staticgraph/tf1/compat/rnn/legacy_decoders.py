@@ -29,9 +29,12 @@ Decoded = tuple[list[Any], Any]
 
 
 def rnn_decoder(
-    decoder_inputs: Iterable[Any], initial_state: Any, cell: Any, loop_function: Loop | None = None,
+    decoder_inputs: Iterable[Any],
+    initial_state: Any,
+    cell: Any,
+    loop_function: Loop | None = None,
     scope: Any = None,
-) -> Decoded:  # fmt: skip
+) -> Decoded:
     """The outputs of `cell` for each input, and the last state.
 
     With `loop_function(output, step)`, all inputs but the first are what it makes of the output before.
@@ -51,9 +54,12 @@ def rnn_decoder(
 
 
 def basic_rnn_seq2seq(
-    encoder_inputs: Sequence[Any], decoder_inputs: Sequence[Any], cell: Any, dtype: Any = sg.float32,
+    encoder_inputs: Sequence[Any],
+    decoder_inputs: Sequence[Any],
+    cell: Any,
+    dtype: Any = sg.float32,
     scope: Any = None,
-) -> Decoded:  # fmt: skip
+) -> Decoded:
     """A decoder that begins with the last state of an encoder; both are cells like `cell`."""
     with sg.variable_scope(scope or "basic_rnn_seq2seq"):
         _, state = sg.nn.static_rnn(copy.deepcopy(cell), encoder_inputs, dtype=dtype)
@@ -61,9 +67,13 @@ def basic_rnn_seq2seq(
 
 
 def tied_rnn_seq2seq(
-    encoder_inputs: Sequence[Any], decoder_inputs: Sequence[Any], cell: Any,
-    loop_function: Loop | None = None, dtype: Any = sg.float32, scope: Any = None,
-) -> Decoded:  # fmt: skip
+    encoder_inputs: Sequence[Any],
+    decoder_inputs: Sequence[Any],
+    cell: Any,
+    loop_function: Loop | None = None,
+    dtype: Any = sg.float32,
+    scope: Any = None,
+) -> Decoded:
     """A decoder that begins with the last state of an encoder; both have the same variables."""
     with sg.variable_scope("combined_tied_rnn_seq2seq"):
         scope = scope or "tied_rnn_seq2seq"
@@ -113,10 +123,16 @@ def fed_previous(feed_previous: Any, decode: Callable[[bool, bool], Decoded]) ->
 
 
 def embedding_rnn_decoder(
-    decoder_inputs: Sequence[Any], initial_state: Any, cell: Any, num_symbols: int, embedding_size: int,
-    output_projection: Any = None, feed_previous: bool = False, update_embedding_for_previous: bool = True,
+    decoder_inputs: Sequence[Any],
+    initial_state: Any,
+    cell: Any,
+    num_symbols: int,
+    embedding_size: int,
+    output_projection: Any = None,
+    feed_previous: bool = False,
+    update_embedding_for_previous: bool = True,
     scope: Any = None,
-) -> Decoded:  # fmt: skip
+) -> Decoded:
     """`rnn_decoder` for numbers of symbols, whose rows in a table are the inputs of `cell`.
 
     With `feed_previous`, all inputs but the first are the symbols with the greatest output.
@@ -131,26 +147,50 @@ def embedding_rnn_decoder(
 
 
 def embedding_rnn_seq2seq(
-    encoder_inputs: Sequence[Any], decoder_inputs: Sequence[Any], cell: Any, num_encoder_symbols: int,
-    num_decoder_symbols: int, embedding_size: int, output_projection: Any = None,
-    feed_previous: Any = False, dtype: Any = None, scope: Any = None,
-) -> Decoded:  # fmt: skip
+    encoder_inputs: Sequence[Any],
+    decoder_inputs: Sequence[Any],
+    cell: Any,
+    num_encoder_symbols: int,
+    num_decoder_symbols: int,
+    embedding_size: int,
+    output_projection: Any = None,
+    feed_previous: Any = False,
+    dtype: Any = None,
+    scope: Any = None,
+) -> Decoded:
     """An encoder and an `embedding_rnn_decoder`, for numbers of symbols. `feed_previous` may be a tensor."""
     with sg.variable_scope(scope or "embedding_rnn_seq2seq", dtype=dtype) as opened:
         encoder = EmbeddingWrapper(copy.deepcopy(cell), num_encoder_symbols, embedding_size)
         _, state = sg.nn.static_rnn(encoder, encoder_inputs, dtype=opened.dtype)
         if output_projection is None:
             cell = OutputProjectionWrapper(cell, num_decoder_symbols)
-        return fed_previous(feed_previous, lambda feed, update: embedding_rnn_decoder(
-            decoder_inputs, state, cell, num_decoder_symbols, embedding_size, output_projection, feed, update
-        ))  # fmt: skip
+        return fed_previous(
+            feed_previous,
+            lambda feed, update: embedding_rnn_decoder(
+                decoder_inputs,
+                state,
+                cell,
+                num_decoder_symbols,
+                embedding_size,
+                output_projection,
+                feed,
+                update,
+            ),
+        )
 
 
 def embedding_tied_rnn_seq2seq(
-    encoder_inputs: Sequence[Any], decoder_inputs: Sequence[Any], cell: Any, num_symbols: int,
-    embedding_size: int, num_decoder_symbols: int | None = None, output_projection: Any = None,
-    feed_previous: Any = False, dtype: Any = None, scope: Any = None,
-) -> Decoded:  # fmt: skip
+    encoder_inputs: Sequence[Any],
+    decoder_inputs: Sequence[Any],
+    cell: Any,
+    num_symbols: int,
+    embedding_size: int,
+    num_decoder_symbols: int | None = None,
+    output_projection: Any = None,
+    feed_previous: Any = False,
+    dtype: Any = None,
+    scope: Any = None,
+) -> Decoded:
     """`tied_rnn_seq2seq` for numbers of symbols, with one table for both sides."""
     with sg.variable_scope(scope or "embedding_tied_rnn_seq2seq", dtype=dtype) as opened:
         check_projection(output_projection, num_symbols)
@@ -161,17 +201,30 @@ def embedding_tied_rnn_seq2seq(
         )
         if output_projection is None:
             cell = OutputProjectionWrapper(cell, num_decoder_symbols or num_symbols)
-        return fed_previous(feed_previous, lambda feed, update: tied_rnn_seq2seq(
-            encoder_rows, decoder_rows, cell, greedy(embedding, output_projection, update) if feed else None,
-            opened.dtype,
-        ))  # fmt: skip
+        return fed_previous(
+            feed_previous,
+            lambda feed, update: tied_rnn_seq2seq(
+                encoder_rows,
+                decoder_rows,
+                cell,
+                greedy(embedding, output_projection, update) if feed else None,
+                opened.dtype,
+            ),
+        )
 
 
 def one2many_rnn_seq2seq(
-    encoder_inputs: Sequence[Any], decoder_inputs_dict: dict[str, Sequence[Any]], enc_cell: Any,
-    dec_cells_dict: dict[str, Any], num_encoder_symbols: int, num_decoder_symbols_dict: dict[str, int],
-    embedding_size: int, feed_previous: Any = False, dtype: Any = None, scope: Any = None,
-) -> tuple[dict[str, list[Any]], dict[str, Any]]:  # fmt: skip
+    encoder_inputs: Sequence[Any],
+    decoder_inputs_dict: dict[str, Sequence[Any]],
+    enc_cell: Any,
+    dec_cells_dict: dict[str, Any],
+    num_encoder_symbols: int,
+    num_decoder_symbols_dict: dict[str, int],
+    embedding_size: int,
+    feed_previous: Any = False,
+    dtype: Any = None,
+    scope: Any = None,
+) -> tuple[dict[str, list[Any]], dict[str, Any]]:
     """One encoder and several decoders, by name: their outputs and their last states. ValueError for other
     names of cells than of inputs.
     """
@@ -196,11 +249,16 @@ def one2many_rnn_seq2seq(
 
 
 def model_with_buckets(
-    encoder_inputs: Sequence[Any], decoder_inputs: Sequence[Any], targets: Sequence[Any],
-    weights: Sequence[Any], buckets: Sequence[tuple[int, int]], seq2seq: Callable[..., Decoded],
-    softmax_loss_function: Callable[..., Any] | None = None, per_example_loss: bool = False,
+    encoder_inputs: Sequence[Any],
+    decoder_inputs: Sequence[Any],
+    targets: Sequence[Any],
+    weights: Sequence[Any],
+    buckets: Sequence[tuple[int, int]],
+    seq2seq: Callable[..., Decoded],
+    softmax_loss_function: Callable[..., Any] | None = None,
+    per_example_loss: bool = False,
     name: str | None = None,
-) -> tuple[list[list[Any]], list[Any]]:  # fmt: skip
+) -> tuple[list[list[Any]], list[Any]]:
     """`seq2seq(encoder_inputs, decoder_inputs)` for several pairs of lengths, shorter ones first, with shared
     variables: the outputs and the losses of each. ValueError for lists shorter than the last pair.
     """

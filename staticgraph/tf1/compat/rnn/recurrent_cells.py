@@ -40,9 +40,15 @@ class LSTMBlockCell(LSTMCell):
     _peepholes = "ifo"
 
     def __init__(
-        self, num_units: int, forget_bias: Any = 1.0, cell_clip: float | None = None,
-        use_peephole: bool = False, dtype: Any = None, reuse: Any = None, name: str | None = "lstm_cell",
-    ) -> None:  # fmt: skip
+        self,
+        num_units: int,
+        forget_bias: Any = 1.0,
+        cell_clip: float | None = None,
+        use_peephole: bool = False,
+        dtype: Any = None,
+        reuse: Any = None,
+        name: str | None = "lstm_cell",
+    ) -> None:
         super().__init__(
             num_units, use_peephole, cell_clip, forget_bias=forget_bias, reuse=reuse, name=name, dtype=dtype
         )
@@ -55,9 +61,12 @@ class GRUBlockCell(GRUCell):
     _candidate_names = ("w_c", "b_c")
 
     def __init__(
-        self, num_units: int | None = None, cell_size: int | None = None, reuse: Any = None,
+        self,
+        num_units: int | None = None,
+        cell_size: int | None = None,
+        reuse: Any = None,
         name: str | None = "gru_cell",
-    ) -> None:  # fmt: skip
+    ) -> None:
         if (num_units is None) == (cell_size is None):
             raise ValueError(layout("give either num_units or, by its old name, cell_size", user_frame()))
         super().__init__(num_units or cell_size or 0, reuse=reuse, name=name)
@@ -76,10 +85,18 @@ class LayerNormBasicLSTMCell(_Sized):
     """
 
     def __init__(
-        self, num_units: int, forget_bias: Any = 1.0, input_size: Any = None, activation: Any = sg.tanh,
-        layer_norm: bool = True, norm_gain: float = 1.0, norm_shift: float = 0.0,
-        dropout_keep_prob: Any = 1.0, dropout_prob_seed: int | None = None, reuse: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        num_units: int,
+        forget_bias: Any = 1.0,
+        input_size: Any = None,
+        activation: Any = sg.tanh,
+        layer_norm: bool = True,
+        norm_gain: float = 1.0,
+        norm_shift: float = 0.0,
+        dropout_keep_prob: Any = 1.0,
+        dropout_prob_seed: int | None = None,
+        reuse: Any = None,
+    ) -> None:
         super().__init__(num_units, None, forget_bias, reuse)
         self._activation = activation
         self._layer_norm, self._norm = layer_norm, (norm_gain, norm_shift)
@@ -114,12 +131,22 @@ class CoupledInputForgetGateLSTMCell(_Sized):
     """A long short-term memory whose input gate is 1 minus the forget gate. Shards are not used."""
 
     def __init__(
-        self, num_units: int, use_peepholes: bool = False, initializer: Any = None,
-        num_proj: int | None = None, proj_clip: float | None = None, num_unit_shards: int = 1,
-        num_proj_shards: int = 1, forget_bias: Any = 1.0, state_is_tuple: bool = True,
-        activation: Any = sg.tanh, reuse: Any = None, layer_norm: bool = False, norm_gain: float = 1.0,
+        self,
+        num_units: int,
+        use_peepholes: bool = False,
+        initializer: Any = None,
+        num_proj: int | None = None,
+        proj_clip: float | None = None,
+        num_unit_shards: int = 1,
+        num_proj_shards: int = 1,
+        forget_bias: Any = 1.0,
+        state_is_tuple: bool = True,
+        activation: Any = sg.tanh,
+        reuse: Any = None,
+        layer_norm: bool = False,
+        norm_gain: float = 1.0,
         norm_shift: float = 0.0,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(num_units, initializer, forget_bias, reuse)
         self._use_peepholes, self._activation = use_peepholes, activation
         self._num_proj, self._proj_clip = num_proj, proj_clip
@@ -164,9 +191,13 @@ class UGRNNCell(_Sized):
     """An update gate between the old state and a new one."""
 
     def __init__(
-        self, num_units: int, initializer: Any = None, forget_bias: Any = 1.0, activation: Any = sg.tanh,
+        self,
+        num_units: int,
+        initializer: Any = None,
+        forget_bias: Any = 1.0,
+        activation: Any = sg.tanh,
         reuse: Any = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(num_units, initializer, forget_bias, reuse)
         self._activation = activation
 
@@ -186,9 +217,14 @@ class IntersectionRNNCell(_Sized):
     """
 
     def __init__(
-        self, num_units: int, num_in_proj: int | None = None, initializer: Any = None,
-        forget_bias: Any = 1.0, y_activation: Any = sg.nn.relu, reuse: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        num_units: int,
+        num_in_proj: int | None = None,
+        initializer: Any = None,
+        forget_bias: Any = 1.0,
+        y_activation: Any = sg.nn.relu,
+        reuse: Any = None,
+    ) -> None:
         super().__init__(num_units, initializer, forget_bias, reuse)
         self._num_in_proj, self._y_activation = num_in_proj, y_activation
 
@@ -211,9 +247,13 @@ class NASCell(LayerRNNCell):
     """A cell that was found by search: eight sums and products of inputs and output, combined in a tree."""
 
     def __init__(
-        self, num_units: int, num_proj: int | None = None, use_bias: bool = False, reuse: Any = None,
+        self,
+        num_units: int,
+        num_proj: int | None = None,
+        use_bias: bool = False,
+        reuse: Any = None,
         **kwargs: Any,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(_reuse=reuse, **kwargs)
         self._num_units, self._num_proj, self._use_bias = num_units, num_proj, use_bias
 

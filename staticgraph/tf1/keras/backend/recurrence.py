@@ -21,10 +21,17 @@ Step = Callable[[Any, list[Any]], tuple[Any, list[Any]]]
 
 
 def rnn(
-    step_function: Step, inputs: Any, initial_states: Sequence[Any], go_backwards: bool = False,
-    mask: Any = None, constants: Sequence[Any] | None = None, unroll: bool = False,
-    input_length: Any = None, time_major: bool = False, zero_output_for_mask: bool = False,
-) -> tuple[Tensor, Tensor, list[Tensor]]:  # fmt: skip
+    step_function: Step,
+    inputs: Any,
+    initial_states: Sequence[Any],
+    go_backwards: bool = False,
+    mask: Any = None,
+    constants: Sequence[Any] | None = None,
+    unroll: bool = False,
+    input_length: Any = None,
+    time_major: bool = False,
+    zero_output_for_mask: bool = False,
+) -> tuple[Tensor, Tensor, list[Tensor]]:
     """The last output, all outputs, and the last states of `step_function(input, states)` over time.
 
     `inputs` has shape [batch, time, ...], or [time, batch, ...] if `time_major`. Where `mask` is false the

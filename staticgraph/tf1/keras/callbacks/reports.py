@@ -20,14 +20,24 @@ class LambdaCallback(Callback):
     """A callback of functions that are given as arguments, such as `on_epoch_end=lambda epoch, logs: ...`."""
 
     def __init__(
-        self, on_epoch_begin: Any = None, on_epoch_end: Any = None, on_batch_begin: Any = None,
-        on_batch_end: Any = None, on_train_begin: Any = None, on_train_end: Any = None, **kwargs: Any,
-    ) -> None:  # fmt: skip
+        self,
+        on_epoch_begin: Any = None,
+        on_epoch_end: Any = None,
+        on_batch_begin: Any = None,
+        on_batch_end: Any = None,
+        on_train_begin: Any = None,
+        on_train_end: Any = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__()
         given = {
-            "on_epoch_begin": on_epoch_begin, "on_epoch_end": on_epoch_end, "on_batch_begin": on_batch_begin,
-            "on_batch_end": on_batch_end, "on_train_begin": on_train_begin, "on_train_end": on_train_end,
-        }  # fmt: skip
+            "on_epoch_begin": on_epoch_begin,
+            "on_epoch_end": on_epoch_end,
+            "on_batch_begin": on_batch_begin,
+            "on_batch_end": on_batch_end,
+            "on_train_begin": on_train_begin,
+            "on_train_end": on_train_end,
+        }
         vars(self).update({name: made for name, made in (given | kwargs).items() if made is not None})
 
 
@@ -64,9 +74,13 @@ class RemoteMonitor(Callback):
     """Posts the metrics of each epoch to a server; where it cannot be reached, training goes on."""
 
     def __init__(
-        self, root: str = "http://localhost:9000", path: str = "/publish/epoch/end/", field: str = "data",
-        headers: Any = None, send_as_json: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        root: str = "http://localhost:9000",
+        path: str = "/publish/epoch/end/",
+        field: str = "data",
+        headers: Any = None,
+        send_as_json: bool = False,
+    ) -> None:
         super().__init__()
         self.root, self.path, self.field = root, path, field
         self.headers, self.send_as_json = headers, send_as_json
@@ -93,12 +107,20 @@ class TensorBoard(Callback):
     """
 
     def __init__(
-        self, log_dir: Any = "./logs", histogram_freq: int = 0, batch_size: int = 32,
-        write_graph: bool = True, write_grads: bool = False, write_images: bool = False,
+        self,
+        log_dir: Any = "./logs",
+        histogram_freq: int = 0,
+        batch_size: int = 32,
+        write_graph: bool = True,
+        write_grads: bool = False,
+        write_images: bool = False,
         embeddings_freq: int = 0,
-        embeddings_layer_names: Any = None, embeddings_metadata: Any = None, embeddings_data: Any = None,
-        update_freq: Any = "epoch", profile_batch: int = 2,
-    ) -> None:  # fmt: skip
+        embeddings_layer_names: Any = None,
+        embeddings_metadata: Any = None,
+        embeddings_data: Any = None,
+        update_freq: Any = "epoch",
+        profile_batch: int = 2,
+    ) -> None:
         super().__init__()
         self.log_dir, self.write_graph = os.fspath(log_dir), write_graph
         self.update_freq = 1 if update_freq == "batch" else update_freq

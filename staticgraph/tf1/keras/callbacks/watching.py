@@ -50,9 +50,15 @@ class EarlyStopping(Callback):
     """
 
     def __init__(
-        self, monitor: str = "val_loss", min_delta: float = 0, patience: int = 0, verbose: int = 0,
-        mode: str = "auto", baseline: float | None = None, restore_best_weights: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        monitor: str = "val_loss",
+        min_delta: float = 0,
+        patience: int = 0,
+        verbose: int = 0,
+        mode: str = "auto",
+        baseline: float | None = None,
+        restore_best_weights: bool = False,
+    ) -> None:
         super().__init__()
         self.monitor, self.min_delta, self.patience, self.verbose = monitor, min_delta, patience, verbose
         self.mode, self.baseline, self.restore_best_weights = mode, baseline, restore_best_weights
@@ -96,9 +102,17 @@ class ReduceLROnPlateau(Callback):
     """Multiplies the learning rate by `factor` where a metric has not improved for `patience` epochs."""
 
     def __init__(
-        self, monitor: str = "val_loss", factor: float = 0.1, patience: int = 10, verbose: int = 0,
-        mode: str = "auto", min_delta: float = 1e-4, cooldown: int = 0, min_lr: float = 0, **kwargs: Any,
-    ) -> None:  # fmt: skip
+        self,
+        monitor: str = "val_loss",
+        factor: float = 0.1,
+        patience: int = 10,
+        verbose: int = 0,
+        mode: str = "auto",
+        min_delta: float = 1e-4,
+        cooldown: int = 0,
+        min_lr: float = 0,
+        **kwargs: Any,
+    ) -> None:
         super().__init__()
         if factor >= 1.0:
             raise misuse(ValueError, f"factor={factor} must be below 1")
@@ -179,9 +193,16 @@ class ModelCheckpoint(Callback):
     """
 
     def __init__(
-        self, filepath: Any, monitor: str = "val_loss", verbose: int = 0, save_best_only: bool = False,
-        save_weights_only: bool = False, mode: str = "auto", save_freq: Any = "epoch", **kwargs: Any,
-    ) -> None:  # fmt: skip
+        self,
+        filepath: Any,
+        monitor: str = "val_loss",
+        verbose: int = 0,
+        save_best_only: bool = False,
+        save_weights_only: bool = False,
+        mode: str = "auto",
+        save_freq: Any = "epoch",
+        **kwargs: Any,
+    ) -> None:
         super().__init__()
         self.filepath, self.monitor, self.verbose = os.fspath(filepath), monitor, verbose
         self.save_best_only, self.save_weights_only = save_best_only, save_weights_only

@@ -20,9 +20,16 @@ _FOLDER = "https://storage.googleapis.com/tensorflow/tf-keras-datasets/"
 
 
 def load_data(
-    path: str = "imdb.npz", num_words: int | None = None, skip_top: int = 0, maxlen: int | None = None,
-    seed: int = 113, start_char: int = 1, oov_char: int = 2, index_from: int = 3, **kwargs: Any,
-) -> Any:  # fmt: skip
+    path: str = "imdb.npz",
+    num_words: int | None = None,
+    skip_top: int = 0,
+    maxlen: int | None = None,
+    seed: int = 113,
+    start_char: int = 1,
+    oov_char: int = 2,
+    index_from: int = 3,
+    **kwargs: Any,
+) -> Any:
     """(reviews, favourable or not) for training and for testing; a review is a list of numbers of words.
 
     Words are numbered by how frequent they are. Those beyond `num_words`, and the `skip_top` most frequent,

@@ -19,10 +19,16 @@ class InputLayer(Layer):
     """A layer without inputs whose output is a placeholder, or `input_tensor`."""
 
     def __init__(
-        self, input_shape: Any = None, batch_size: int | None = None, dtype: Any = None,
-        input_tensor: Any = None, sparse: bool = False, name: str | None = None, ragged: bool = False,
+        self,
+        input_shape: Any = None,
+        batch_size: int | None = None,
+        dtype: Any = None,
+        input_tensor: Any = None,
+        sparse: bool = False,
+        name: str | None = None,
+        ragged: bool = False,
         **kwargs: Any,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if sparse or ragged:
             raise misuse(NotImplementedError, "Input(): sparse and ragged tensors are not offered")
         if "batch_input_shape" in kwargs:
@@ -60,9 +66,15 @@ class InputLayer(Layer):
 
 
 def Input(
-    shape: Any = None, batch_size: int | None = None, name: str | None = None, dtype: Any = None,
-    sparse: bool = False, tensor: Any = None, ragged: bool = False, **kwargs: Any,
-) -> Tensor:  # fmt: skip
+    shape: Any = None,
+    batch_size: int | None = None,
+    name: str | None = None,
+    dtype: Any = None,
+    sparse: bool = False,
+    tensor: Any = None,
+    ragged: bool = False,
+    **kwargs: Any,
+) -> Tensor:
     """A tensor at which a model begins: `shape` is that of one element of the batch.
 
     >>> import staticgraph as sg

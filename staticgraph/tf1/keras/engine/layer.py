@@ -29,9 +29,14 @@ from staticgraph.tf1.keras.settings import dtype_name, floatx
 __all__ = ["Layer"]
 
 _OPTIONS = {
-    "activity_regularizer", "autocast", "batch_input_shape", "batch_size", "input_dtype", "input_shape",
+    "activity_regularizer",
+    "autocast",
+    "batch_input_shape",
+    "batch_size",
+    "input_dtype",
+    "input_shape",
     "weights",
-}  # fmt: skip
+}
 _calls: list[Any] = []  # the `training` argument of each layer that is being called
 
 
@@ -59,9 +64,13 @@ class Layer(Connections, base.Layer):
     config_names: tuple[str, ...] = ()  # attributes that get_config() writes besides those of the base class
 
     def __init__(
-        self, trainable: bool = True, name: str | None = None, dtype: Any = None, dynamic: bool = False,
+        self,
+        trainable: bool = True,
+        name: str | None = None,
+        dtype: Any = None,
+        dynamic: bool = False,
         **kwargs: Any,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if unknown := set(kwargs) - _OPTIONS:
             raise misuse(TypeError, f"{type(self).__name__}() got an unknown argument {sorted(unknown)[0]!r}")
         super().__init__(
@@ -108,11 +117,20 @@ class Layer(Connections, base.Layer):
         return mapped(lambda t: t.shape, made)
 
     def add_weight(  # type: ignore[override]
-        self, name: str | None = None, shape: Any = None, dtype: Any = None, initializer: Any = None,
-        regularizer: Any = None, trainable: bool | None = None, constraint: Any = None,
-        partitioner: Any = None, use_resource: bool | None = None, synchronization: Any = None,
-        aggregation: Any = None, **kwargs: Any,
-    ) -> Any:  # fmt: skip
+        self,
+        name: str | None = None,
+        shape: Any = None,
+        dtype: Any = None,
+        initializer: Any = None,
+        regularizer: Any = None,
+        trainable: bool | None = None,
+        constraint: Any = None,
+        partitioner: Any = None,
+        use_resource: bool | None = None,
+        synchronization: Any = None,
+        aggregation: Any = None,
+        **kwargs: Any,
+    ) -> Any:
         """A variable of the layer. `regularizer(variable)` is added to the losses.
 
         By default it is a number in the dtype of the layer, begins with `glorot_uniform` (zeros for integers
@@ -123,9 +141,12 @@ class Layer(Connections, base.Layer):
         make = initializers.get(initializer if initializer is not None else default)
         sizes = [] if shape is None else TensorShape(shape).as_list()
         variable = Variable(
-            lambda: make(sizes, dtype=wanted), trainable is not False, name=name or "weight", dtype=wanted,
+            lambda: make(sizes, dtype=wanted),
+            trainable is not False,
+            name=name or "weight",
+            dtype=wanted,
             constraint=constraint,
-        )  # fmt: skip
+        )
         state.track(variable)
         self._weights.append(variable)
         if regularizer is not None:

@@ -34,12 +34,27 @@ class Loops:
     history: Any
 
     def fit(
-        self, x: Any = None, y: Any = None, batch_size: int | None = None, epochs: int = 1, verbose: int = 1,
-        callbacks: Any = None, validation_split: float = 0.0, validation_data: Any = None,
-        shuffle: Any = True, class_weight: Any = None, sample_weight: Any = None, initial_epoch: int = 0,
-        steps_per_epoch: int | None = None, validation_steps: int | None = None, validation_freq: Any = 1,
-        max_queue_size: int = 10, workers: int = 1, use_multiprocessing: bool = False, **kwargs: Any,
-    ) -> History:  # fmt: skip
+        self,
+        x: Any = None,
+        y: Any = None,
+        batch_size: int | None = None,
+        epochs: int = 1,
+        verbose: int = 1,
+        callbacks: Any = None,
+        validation_split: float = 0.0,
+        validation_data: Any = None,
+        shuffle: Any = True,
+        class_weight: Any = None,
+        sample_weight: Any = None,
+        initial_epoch: int = 0,
+        steps_per_epoch: int | None = None,
+        validation_steps: int | None = None,
+        validation_freq: Any = 1,
+        max_queue_size: int = 10,
+        workers: int = 1,
+        use_multiprocessing: bool = False,
+        **kwargs: Any,
+    ) -> History:
         """Train for `epochs` times over the data, and give the history of the loss and the metrics.
 
         `x` and `y` are arrays, lists or dicts of them, in batches of `batch_size` (32). Or `x` is a
@@ -77,20 +92,33 @@ class Loops:
         )
 
     def _fit(
-        self, batches: Batches, ranks: Sequence[int | None], checked: Any, callbacks: Any, verbose: int,
-        epochs: range, last: int, validation_freq: Any,
-    ) -> History:  # fmt: skip
+        self,
+        batches: Batches,
+        ranks: Sequence[int | None],
+        checked: Any,
+        callbacks: Any,
+        verbose: int,
+        epochs: range,
+        last: int,
+        validation_freq: Any,
+    ) -> History:
         step = self._function("train", ranks)
         self.history = History()
         names = self.metrics_names
         shown = [*names, *(f"val_{n}" for n in names)] if checked is not None else names
         bars = [ProgbarLogger("steps" if batches.by_steps else "samples")] if verbose else []
         every = CallbackList([*listed(callbacks), self.history, *bars], self)
-        every.set_params({
-            "batch_size": batches.batch_size, "epochs": last, "steps": batches.steps,
-            "samples": batches.samples, "verbose": verbose, "do_validation": checked is not None,
-            "metrics": shown,
-        })  # fmt: skip
+        every.set_params(
+            {
+                "batch_size": batches.batch_size,
+                "epochs": last,
+                "steps": batches.steps,
+                "samples": batches.samples,
+                "verbose": verbose,
+                "do_validation": checked is not None,
+                "metrics": shown,
+            }
+        )
         self.stop_training = False
         every.on_train_begin()
         for epoch in epochs:
@@ -156,10 +184,18 @@ class Loops:
         return _Validation(ArrayBatches(arrays, batch_size, False, steps), ranks)
 
     def evaluate(
-        self, x: Any = None, y: Any = None, batch_size: int | None = None, verbose: int = 1,
-        sample_weight: Any = None, steps: int | None = None, callbacks: Any = None, max_queue_size: int = 10,
-        workers: int = 1, use_multiprocessing: bool = False,
-    ) -> Any:  # fmt: skip
+        self,
+        x: Any = None,
+        y: Any = None,
+        batch_size: int | None = None,
+        verbose: int = 1,
+        sample_weight: Any = None,
+        steps: int | None = None,
+        callbacks: Any = None,
+        max_queue_size: int = 10,
+        workers: int = 1,
+        use_multiprocessing: bool = False,
+    ) -> Any:
         """The loss and the metrics over all samples: a number, or a list in the order of `metrics_names`."""
         batches: Batches
         if is_of_graph(x):
@@ -173,9 +209,16 @@ class Loops:
         return single(_Validation(batches, ranks)(self, every))
 
     def predict(
-        self, x: Any, batch_size: int | None = None, verbose: int = 0, steps: int | None = None,
-        callbacks: Any = None, max_queue_size: int = 10, workers: int = 1, use_multiprocessing: bool = False,
-    ) -> Any:  # fmt: skip
+        self,
+        x: Any,
+        batch_size: int | None = None,
+        verbose: int = 0,
+        steps: int | None = None,
+        callbacks: Any = None,
+        max_queue_size: int = 10,
+        workers: int = 1,
+        use_multiprocessing: bool = False,
+    ) -> Any:
         """The outputs for all samples: an array, or a list of them where the model has several outputs."""
         batches: Batches
         if is_of_graph(x):
@@ -204,39 +247,76 @@ class Loops:
     def _with_bar(self, callbacks: Any, batches: Batches, verbose: int, names: Sequence[str]) -> CallbackList:
         bars = [ProgbarLogger("steps" if batches.by_steps else "samples")] if verbose == 1 else []
         every = CallbackList([*listed(callbacks), *bars], self)
-        every.set_params({
-            "batch_size": batches.batch_size, "epochs": 1, "steps": batches.steps,
-            "samples": batches.samples, "verbose": verbose, "do_validation": False, "metrics": list(names),
-        })  # fmt: skip
+        every.set_params(
+            {
+                "batch_size": batches.batch_size,
+                "epochs": 1,
+                "steps": batches.steps,
+                "samples": batches.samples,
+                "verbose": verbose,
+                "do_validation": False,
+                "metrics": list(names),
+            }
+        )
         return every
 
     # The same under the names for generators
 
     def fit_generator(
-        self, generator: Any, steps_per_epoch: int | None = None, epochs: int = 1, verbose: int = 1,
-        callbacks: Any = None, validation_data: Any = None, validation_steps: int | None = None,
-        validation_freq: Any = 1, class_weight: Any = None, max_queue_size: int = 10, workers: int = 1,
-        use_multiprocessing: bool = False, shuffle: bool = True, initial_epoch: int = 0,
-    ) -> History:  # fmt: skip
+        self,
+        generator: Any,
+        steps_per_epoch: int | None = None,
+        epochs: int = 1,
+        verbose: int = 1,
+        callbacks: Any = None,
+        validation_data: Any = None,
+        validation_steps: int | None = None,
+        validation_freq: Any = 1,
+        class_weight: Any = None,
+        max_queue_size: int = 10,
+        workers: int = 1,
+        use_multiprocessing: bool = False,
+        shuffle: bool = True,
+        initial_epoch: int = 0,
+    ) -> History:
         """`fit` on a generator or a `Sequence`."""
         return self.fit(
-            generator, epochs=epochs, verbose=verbose, callbacks=callbacks, validation_data=validation_data,
-            shuffle=shuffle, class_weight=class_weight, initial_epoch=initial_epoch,
-            steps_per_epoch=steps_per_epoch, validation_steps=validation_steps,
+            generator,
+            epochs=epochs,
+            verbose=verbose,
+            callbacks=callbacks,
+            validation_data=validation_data,
+            shuffle=shuffle,
+            class_weight=class_weight,
+            initial_epoch=initial_epoch,
+            steps_per_epoch=steps_per_epoch,
+            validation_steps=validation_steps,
             validation_freq=validation_freq,
-        )  # fmt: skip
+        )
 
     def evaluate_generator(
-        self, generator: Any, steps: int | None = None, callbacks: Any = None, max_queue_size: int = 10,
-        workers: int = 1, use_multiprocessing: bool = False, verbose: int = 0,
-    ) -> Any:  # fmt: skip
+        self,
+        generator: Any,
+        steps: int | None = None,
+        callbacks: Any = None,
+        max_queue_size: int = 10,
+        workers: int = 1,
+        use_multiprocessing: bool = False,
+        verbose: int = 0,
+    ) -> Any:
         """`evaluate` on a generator or a `Sequence`."""
         return self.evaluate(generator, steps=steps, callbacks=callbacks, verbose=verbose)
 
     def predict_generator(
-        self, generator: Any, steps: int | None = None, callbacks: Any = None, max_queue_size: int = 10,
-        workers: int = 1, use_multiprocessing: bool = False, verbose: int = 0,
-    ) -> Any:  # fmt: skip
+        self,
+        generator: Any,
+        steps: int | None = None,
+        callbacks: Any = None,
+        max_queue_size: int = 10,
+        workers: int = 1,
+        use_multiprocessing: bool = False,
+        verbose: int = 0,
+    ) -> Any:
         """`predict` on a generator or a `Sequence`."""
         return self.predict(generator, steps=steps, callbacks=callbacks, verbose=verbose)
 
@@ -265,9 +345,13 @@ class _Validation:
 
 
 def _epoch(
-    step: Callable[[list[Any]], Sequence[Any]], batches: Batches, names: Sequence[str], every: CallbackList,
-    kind: str, model: Any,
-) -> list[float]:  # fmt: skip
+    step: Callable[[list[Any]], Sequence[Any]],
+    batches: Batches,
+    names: Sequence[str],
+    every: CallbackList,
+    kind: str,
+    model: Any,
+) -> list[float]:
     """Run all batches; the mean loss and the metrics at the end.
 
     Metrics accumulate by themselves. The loss of a batch counts with the number of its samples, or, where

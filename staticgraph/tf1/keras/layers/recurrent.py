@@ -47,10 +47,16 @@ class RNN(Layer):
     """
 
     def __init__(
-        self, cell: Any, return_sequences: bool = False, return_state: bool = False,
-        go_backwards: bool = False, stateful: bool = False, unroll: bool = False, time_major: bool = False,
+        self,
+        cell: Any,
+        return_sequences: bool = False,
+        return_state: bool = False,
+        go_backwards: bool = False,
+        stateful: bool = False,
+        unroll: bool = False,
+        time_major: bool = False,
         **kwargs: Any,
-    ) -> None:  # fmt: skip
+    ) -> None:
         cell = StackedRNNCells(cell) if isinstance(cell, list | tuple) else cell
         if not hasattr(cell, "call") or not hasattr(cell, "state_size"):
             raise misuse(
@@ -101,9 +107,13 @@ class RNN(Layer):
         return super().__call__(inputs, *args, **kwargs)
 
     def call(
-        self, inputs: Any, mask: Any = None, training: Any = None, initial_state: Any = None,
+        self,
+        inputs: Any,
+        mask: Any = None,
+        training: Any = None,
+        initial_state: Any = None,
         constants: Any = None,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         given = listed(inputs)
         mask = listed(mask)[0] if mask is not None else None
         count = getattr(self, "_constant_count", 0)
@@ -128,9 +138,17 @@ class RNN(Layer):
             return output, listed(after)
 
         last, outputs, after = K.rnn(
-            step, x, states, self.go_backwards, mask, constants, self.unroll, None, self.time_major,
+            step,
+            x,
+            states,
+            self.go_backwards,
+            mask,
+            constants,
+            self.unroll,
+            None,
+            self.time_major,
             self.zero_output_for_mask,
-        )  # fmt: skip
+        )
         if self.stateful:
             self.add_update([old.assign(new) for old, new in zip(self.states, after, strict=True)])
         made = outputs if self.return_sequences else last

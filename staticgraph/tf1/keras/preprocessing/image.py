@@ -37,10 +37,20 @@ def apply_channel_shift(x: np.ndarray, intensity: float, channel_axis: int = 0) 
 
 
 def apply_affine_transform(
-    x: np.ndarray, theta: float = 0, tx: float = 0, ty: float = 0, shear: float = 0, zx: float = 1,
-    zy: float = 1, row_axis: int = 0, col_axis: int = 1, channel_axis: int = 2, fill_mode: str = "nearest",
-    cval: float = 0.0, order: int = 1,
-) -> np.ndarray:  # fmt: skip
+    x: np.ndarray,
+    theta: float = 0,
+    tx: float = 0,
+    ty: float = 0,
+    shear: float = 0,
+    zx: float = 1,
+    zy: float = 1,
+    row_axis: int = 0,
+    col_axis: int = 1,
+    channel_axis: int = 2,
+    fill_mode: str = "nearest",
+    cval: float = 0.0,
+    order: int = 1,
+) -> np.ndarray:
     """An image turned by `theta` degrees, moved by `tx` rows and `ty` columns,
     sheared by `shear` degrees and zoomed by `zx` and `zy`, around its middle.
 
@@ -110,16 +120,30 @@ class ImageDataGenerator:
     """
 
     def __init__(
-        self, featurewise_center: bool = False, samplewise_center: bool = False,
-        featurewise_std_normalization: bool = False, samplewise_std_normalization: bool = False,
-        zca_whitening: bool = False, zca_epsilon: float = 1e-6, rotation_range: float = 0,
-        width_shift_range: float = 0.0, height_shift_range: float = 0.0, brightness_range: Any = None,
-        shear_range: float = 0.0, zoom_range: Any = 0.0, channel_shift_range: float = 0.0,
-        fill_mode: str = "nearest", cval: float = 0.0, horizontal_flip: bool = False,
-        vertical_flip: bool = False, rescale: float | None = None,
-        preprocessing_function: Callable[[Any], Any] | None = None, data_format: str | None = None,
-        validation_split: float = 0.0, dtype: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        featurewise_center: bool = False,
+        samplewise_center: bool = False,
+        featurewise_std_normalization: bool = False,
+        samplewise_std_normalization: bool = False,
+        zca_whitening: bool = False,
+        zca_epsilon: float = 1e-6,
+        rotation_range: float = 0,
+        width_shift_range: float = 0.0,
+        height_shift_range: float = 0.0,
+        brightness_range: Any = None,
+        shear_range: float = 0.0,
+        zoom_range: Any = 0.0,
+        channel_shift_range: float = 0.0,
+        fill_mode: str = "nearest",
+        cval: float = 0.0,
+        horizontal_flip: bool = False,
+        vertical_flip: bool = False,
+        rescale: float | None = None,
+        preprocessing_function: Callable[[Any], Any] | None = None,
+        data_format: str | None = None,
+        validation_split: float = 0.0,
+        dtype: Any = None,
+    ) -> None:
         if zca_whitening or brightness_range is not None:
             raise misuse(
                 NotImplementedError, "ImageDataGenerator: zca_whitening and brightness_range are not offered"
@@ -182,9 +206,14 @@ class ImageDataGenerator:
         shift = how.pop("channel_shift_intensity", None)
         if any(value != (1 if name in ("zx", "zy") else 0) for name, value in how.items()):
             x = apply_affine_transform(
-                x, **how, row_axis=self.row_axis, col_axis=self.col_axis, channel_axis=self.channel_axis,
-                fill_mode=self.fill_mode, cval=self.cval,
-            )  # fmt: skip
+                x,
+                **how,
+                row_axis=self.row_axis,
+                col_axis=self.col_axis,
+                channel_axis=self.channel_axis,
+                fill_mode=self.fill_mode,
+                cval=self.cval,
+            )
         x = apply_channel_shift(x, shift, self.channel_axis) if shift is not None else x
         x = np.flip(x, self.col_axis) if horizontal else x
         return np.flip(x, self.row_axis) if vertical else x
@@ -207,10 +236,18 @@ class ImageDataGenerator:
         return x / (self.std + 1e-6) if self.featurewise_std_normalization else x
 
     def flow(
-        self, x: Any, y: Any = None, batch_size: int = 32, shuffle: bool = True, sample_weight: Any = None,
-        seed: int | None = None, save_to_dir: Any = None, save_prefix: str = "", save_format: str = "png",
+        self,
+        x: Any,
+        y: Any = None,
+        batch_size: int = 32,
+        shuffle: bool = True,
+        sample_weight: Any = None,
+        seed: int | None = None,
+        save_to_dir: Any = None,
+        save_prefix: str = "",
+        save_format: str = "png",
         subset: str | None = None,
-    ) -> NumpyArrayIterator:  # fmt: skip
+    ) -> NumpyArrayIterator:
         """Batches of arrays that are in memory, without end: for `fit`, or to be iterated."""
         if save_to_dir is not None:
             raise misuse(NotImplementedError, "flow(): save_to_dir is not offered")
@@ -266,9 +303,15 @@ class NumpyArrayIterator(Iterator):
     """Batches of images that are in memory, changed by an `ImageDataGenerator`."""
 
     def __init__(
-        self, x: Any, y: Any, weights: Any, generator: ImageDataGenerator, batch_size: int, shuffle: bool,
+        self,
+        x: Any,
+        y: Any,
+        weights: Any,
+        generator: ImageDataGenerator,
+        batch_size: int,
+        shuffle: bool,
         seed: int | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if x.ndim != 4:
             raise misuse(
                 ValueError, f"images come in arrays of four axes, this has the shape {list(x.shape)}"

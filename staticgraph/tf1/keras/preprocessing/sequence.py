@@ -16,9 +16,13 @@ __all__ = ["TimeseriesGenerator", "make_sampling_table", "pad_sequences", "skipg
 
 
 def pad_sequences(
-    sequences: Any, maxlen: int | None = None, dtype: Any = "int32", padding: str = "pre",
-    truncating: str = "pre", value: Any = 0.0,
-) -> np.ndarray:  # fmt: skip
+    sequences: Any,
+    maxlen: int | None = None,
+    dtype: Any = "int32",
+    padding: str = "pre",
+    truncating: str = "pre",
+    value: Any = 0.0,
+) -> np.ndarray:
     """Sequences of different lengths as the rows of one array.
 
     Short ones are filled with `value` before ("pre") or after ("post") them, of those longer than `maxlen`
@@ -61,9 +65,15 @@ def make_sampling_table(size: int, sampling_factor: float = 1e-5) -> np.ndarray:
 
 
 def skipgrams(
-    sequence: Listed[int], vocabulary_size: int, window_size: int = 4, negative_samples: float = 1.0,
-    shuffle: bool = True, categorical: bool = False, sampling_table: Any = None, seed: int | None = None,
-) -> tuple[list[list[int]], list[Any]]:  # fmt: skip
+    sequence: Listed[int],
+    vocabulary_size: int,
+    window_size: int = 4,
+    negative_samples: float = 1.0,
+    shuffle: bool = True,
+    categorical: bool = False,
+    sampling_table: Any = None,
+    seed: int | None = None,
+) -> tuple[list[list[int]], list[Any]]:
     """Pairs of words, and whether the second one is near the first (1) or drawn at random (0)."""
     pairs: list[list[int]] = []
     labels: list[Any] = []
@@ -96,10 +106,18 @@ class TimeseriesGenerator(Sequence):
     """
 
     def __init__(
-        self, data: Any, targets: Any, length: int, sampling_rate: int = 1, stride: int = 1,
-        start_index: int = 0, end_index: int | None = None, shuffle: bool = False, reverse: bool = False,
+        self,
+        data: Any,
+        targets: Any,
+        length: int,
+        sampling_rate: int = 1,
+        stride: int = 1,
+        start_index: int = 0,
+        end_index: int | None = None,
+        shuffle: bool = False,
+        reverse: bool = False,
         batch_size: int = 128,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if len(data) != len(targets):
             raise misuse(ValueError, f"there are {len(data)} rows of data and {len(targets)} targets")
         self.data, self.targets, self.length = data, targets, length

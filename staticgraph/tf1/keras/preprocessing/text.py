@@ -69,9 +69,16 @@ class Tokenizer:
     """
 
     def __init__(
-        self, num_words: int | None = None, filters: str = _FILTERS, lower: bool = True, split: str = " ",
-        char_level: bool = False, oov_token: str | None = None, document_count: int = 0, **kwargs: Any,
-    ) -> None:  # fmt: skip
+        self,
+        num_words: int | None = None,
+        filters: str = _FILTERS,
+        lower: bool = True,
+        split: str = " ",
+        char_level: bool = False,
+        oov_token: str | None = None,
+        document_count: int = 0,
+        **kwargs: Any,
+    ) -> None:
         if kwargs:
             raise misuse(TypeError, f"Tokenizer() got an unknown argument {sorted(kwargs)[0]!r}")
         self.num_words, self.filters, self.lower, self.split = num_words, filters, lower, split

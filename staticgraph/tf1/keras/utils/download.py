@@ -22,10 +22,17 @@ _CHUNK = 1 << 20
 
 
 def get_file(
-    fname: str, origin: str, untar: bool = False, md5_hash: str | None = None, file_hash: str | None = None,
-    cache_subdir: str = "datasets", hash_algorithm: str = "auto", extract: bool = False,
-    archive_format: Any = "auto", cache_dir: Any = None,
-) -> str:  # fmt: skip
+    fname: str,
+    origin: str,
+    untar: bool = False,
+    md5_hash: str | None = None,
+    file_hash: str | None = None,
+    cache_subdir: str = "datasets",
+    hash_algorithm: str = "auto",
+    extract: bool = False,
+    archive_format: Any = "auto",
+    cache_dir: Any = None,
+) -> str:
     """The path of a file that is downloaded from `origin` when it is not there yet, to ~/.keras/datasets.
 
     A file whose checksum (`file_hash`: SHA-256, or MD5 with 32 digits) is another one is downloaded again,
