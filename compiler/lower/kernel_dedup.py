@@ -46,7 +46,7 @@ class _Known:
 
 
 @dataclass(slots=True)
-class _Alike:
+class _Variants:
     """Groups of one structure: the numbers that they have, and if these may be parameters."""
 
     numbers: set[tuple[Hashable, ...]] = field(default_factory=set)
@@ -64,7 +64,7 @@ class KernelTable:
         self._parameters = parameters
         self._known: dict[Group, _Known] = {}
         self._structures: dict[Hashable, int] = {}
-        self._alike: dict[int, _Alike] = {}  # by structure
+        self._variants: dict[int, _Variants] = {}  # by structure
         self._built: dict[Hashable, tuple[Loops | Kernel, tuple[int, ...]]] = {}
 
     def expect(self, groups: Iterable[Group]) -> None:
@@ -73,18 +73,18 @@ class KernelTable:
             for group in groups:
                 if group.is_loops or group.in_pieces:
                     known = self._look(group)
-                    self._alike.setdefault(known.structure, _Alike()).numbers.add(known.numbers)
+                    self._variants.setdefault(known.structure, _Variants()).numbers.add(known.numbers)
 
     def of(self, group: Group, in_place: Mapping[Value, Value] = _NOTHING) -> GroupKernel:
         """The kernel of `group`. `in_place`: for a stored value, the value whose buffer it overwrites."""
         known = self._look(group)
-        alike = self._alike.get(known.structure)
-        if alike is None or len(alike.numbers) < _MANY:
+        variants = self._variants.get(known.structure)
+        if variants is None or len(variants.numbers) < _MANY:
             return self._kernel(group, known, in_place, known.numbers)
-        if alike.product is None:
-            alike.product = _is_product(self._kernel(group, known, in_place, known.numbers).work)
+        if variants.product is None:
+            variants.product = _is_product(self._kernel(group, known, in_place, known.numbers).work)
         # A product is computed in tiles, by code of another kind that has no parameters.
-        numbers = tuple(n for n in known.numbers if isinstance(n, str)) if alike.product else ()
+        numbers = tuple(n for n in known.numbers if isinstance(n, str)) if variants.product else ()
         return self._kernel(group, known, in_place, numbers, shared=True)
 
     def _look(self, group: Group) -> _Known:

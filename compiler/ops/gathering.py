@@ -97,9 +97,7 @@ def _gather_static(types: list[TensorType], values: list[Any], axis: int = 0, ba
     strings=True,
     differentiable=(0,),
     requires=index_in(
-        "gather",
-        "indices",
-        1,
+        "gather", "indices", 1,
         lambda params, indices, axis=0, batch_dims=0: params.shape[normalize_axis(axis, params.rank)],
     ),
     samples=[

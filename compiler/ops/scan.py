@@ -22,7 +22,9 @@ from staticgraph.compiler.ops.samples import Sample, real
 from staticgraph.compiler.ops.scatter import counters, nested
 
 
-def _type(x: TensorType, axis: int | None = 0, exclusive: bool = False, reverse: bool = False) -> TensorType:
+def _type(
+    x: TensorType, axis: int | None = 0, exclusive: bool = False, reverse: bool = False
+) -> TensorType:
     if x.shape is not None and axis is not None:
         normalize_axis(axis, len(x.shape), kind=OperandError)
     return x

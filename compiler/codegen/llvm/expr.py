@@ -11,7 +11,7 @@ import functools
 from collections.abc import Callable, Hashable, Iterable
 from typing import NamedTuple
 
-from staticgraph.compiler.codegen.llvm.functions import each_lane
+from staticgraph.compiler.codegen.llvm.functions import each_lane_in_turn
 from staticgraph.compiler.codegen.llvm.lookup import look_up
 from staticgraph.compiler.codegen.llvm.scalar import apply, convert
 from staticgraph.compiler.codegen.llvm.site import Site, constant
@@ -247,7 +247,8 @@ class ExprPrinter:
         name = f"far.{node.op}.{suffix(register_type(node.dtype))}"
         for need in _far_function(name, node.op, node.dtype):
             self.emitter.need(need)
-        return each_lane(site, name, value.text if site.lanes == 1 else self.spread(value, node.dtype))
+        text = value.text if site.lanes == 1 else self.spread(value, node.dtype)
+        return each_lane_in_turn(site, name, text)
 
     def _is_lane_number(self, node: Scalar) -> bool:
         return node.op == "cast" and node.args[0] is self._lane_index and node.dtype.is_integer

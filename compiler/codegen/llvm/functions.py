@@ -8,6 +8,7 @@ from __future__ import annotations
 from staticgraph.compiler.codegen.llvm.site import Site, constant
 from staticgraph.compiler.codegen.llvm.text import register_type, suffix
 from staticgraph.compiler.graph.dtypes import DType, float64
+from staticgraph.compiler.kernel.stmt import ALIGNMENT
 
 
 def each_lane(site: Site, name: str, *operands: str) -> str:
@@ -29,6 +30,34 @@ def each_lane(site: Site, name: str, *operands: str) -> str:
     head = f"define internal {site.type} @{helper}({parameters}) nounwind"
     emitter.need(f"{head} {{\n{lines}\n  ret {site.type} {result}\n}}\n")
     return site.value(f"call {site.type} @{helper}({', '.join(f'{site.type} {x}' for x in operands)})")
+
+
+def each_lane_in_turn(site: Site, name: str, operand: str) -> str:
+    """The same for a function that is rarely called: a loop over the lanes, which LLVM compiles sooner."""
+    element, lanes = register_type(site.dtype), site.lanes
+    if lanes == 1:
+        return site.value(f"call {element} @{name}({element} {operand})")
+    helper = f"{name}.v{lanes}"
+    site.emitter.need(f"""define internal {site.type} @{helper}({site.type} %x) nounwind {{
+entry:
+  %lanes = alloca {site.type}, align {ALIGNMENT}
+  store {site.type} %x, ptr %lanes, align {ALIGNMENT}
+  br label %lane
+lane:
+  %n = phi i64 [ 0, %entry ], [ %next, %lane ]
+  %place = getelementptr {element}, ptr %lanes, i64 %n
+  %before = load {element}, ptr %place
+  %after = call {element} @{name}({element} %before)
+  store {element} %after, ptr %place
+  %next = add nuw nsw i64 %n, 1
+  %again = icmp ult i64 %next, {lanes}
+  br i1 %again, label %lane, label %done
+done:
+  %all = load {site.type}, ptr %lanes, align {ALIGNMENT}
+  ret {site.type} %all
+}}
+""")
+    return site.value(f"call {site.type} @{helper}({site.type} {operand})")
 
 
 def integer_power(site: Site, a: str, b: str) -> str:
