@@ -11,7 +11,7 @@ from staticgraph.compiler.autodiff.cotangents import Cotangents, Unbounded, Vjp
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.function import Function, Node, Value, substitute
 from staticgraph.compiler.graph.opdef import OPS
-from staticgraph.compiler.graph.sizes import same
+from staticgraph.compiler.graph.sizes import several
 
 
 def branch_cotangents(
@@ -60,7 +60,7 @@ def _renamed(function: Function, params: Sequence[Value]) -> Function:
 
 def zeros(build: Builder, like: Value) -> Value:
     """Return zeros, the cotangent of a value that no cotangent reaches."""
-    if not same(like.size, 1):
+    if several(like.size):
         zero: Value = ops.fill(build.constant(0, like.dtype), dims=like.shape)
         return zero
     return build.constant(np.zeros(like.shape), like.dtype)

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from staticgraph.compiler.fusion.inline_element import TEMPLATE_LIMIT, Position, Template, template
 from staticgraph.compiler.graph.function import Function, Node, Value
-from staticgraph.compiler.graph.sizes import estimate, same
+from staticgraph.compiler.graph.sizes import estimate, same, several
 from staticgraph.compiler.kernel.cost import operation_cost
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce, Scalar, free_indices
 
@@ -56,7 +56,7 @@ def cheap_nodes(function: Function) -> frozenset[Node]:
 
 def _is_large(value: Value, beside: Value) -> bool:
     """Return True if reading `value` takes about as long as reading `beside`: its elements repeat little."""
-    return not same(value.size, 1) and 8 * estimate(value.size) > estimate(beside.size)
+    return several(value.size) and 8 * estimate(value.size) > estimate(beside.size)
 
 
 def work(at: Position, domain: tuple[Index, ...]) -> int:
@@ -102,7 +102,7 @@ def goes_down(at: Position, axes: tuple[Index, ...]) -> bool:
 
 def worth_rows(shape: tuple[int, ...], rows: int) -> bool:
     """Return True if the first `rows` axes are several rows, each long enough for loops of its own."""
-    return not same(math.prod(shape[:rows]), 1) and estimate(math.prod(shape[rows:])) >= LEAST_ROW
+    return several(math.prod(shape[:rows])) and estimate(math.prod(shape[rows:])) >= LEAST_ROW
 
 
 def _is_index(e: Expr) -> bool:

@@ -38,7 +38,7 @@ from staticgraph.compiler.fusion.group import MEMBER_LIMIT, Demand, Demands, Gro
 from staticgraph.compiler.fusion.inline_element import Position, template
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.opdef import Kind
-from staticgraph.compiler.graph.sizes import Size, estimate, same, same_shape
+from staticgraph.compiler.graph.sizes import Size, estimate, same, same_shape, several
 from staticgraph.compiler.kernel.expr import Index, Reduce
 from staticgraph.compiler.machine import CPU
 
@@ -258,7 +258,7 @@ def _same_rows(group: Group, rows: tuple[Index, ...]) -> bool:
     """Return True if all reductions of `group` begin with axes like `rows`, and these are several rows."""
     extents = [i.extent for i in rows]
     firsts = ([a.extent for a in axes[: len(rows)]] for axes in group.summed)
-    return not same(math.prod(extents), 1) and all(same_shape(first, extents) for first in firsts)
+    return several(math.prod(extents)) and all(same_shape(first, extents) for first in firsts)
 
 
 def _in_rows(group: Group, at: Iterable[Demand]) -> bool:

@@ -300,6 +300,11 @@ def same(a: AnySize, b: AnySize) -> bool:
     return isinstance(apart, int) and apart == 0
 
 
+def several(size: AnySize) -> bool:
+    """Return True if a size is more than one. One that is open counts as such."""
+    return isinstance(size, Size) or size > 1
+
+
 def same_shape(a: Sequence[AnySize], b: Sequence[AnySize]) -> bool:
     """Return True if two shapes are equal whatever the symbols are."""
     return len(a) == len(b) and all(map(same, a, b))

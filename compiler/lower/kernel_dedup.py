@@ -21,6 +21,7 @@ from staticgraph.compiler.graph.builder import number
 from staticgraph.compiler.graph.dtypes import float32, float64
 from staticgraph.compiler.graph.function import Node, Value
 from staticgraph.compiler.graph.opdef import Kind
+from staticgraph.compiler.graph.sizes import is_open
 from staticgraph.compiler.kernel.contraction import analyse
 from staticgraph.compiler.kernel.expr import Index, Load, walk
 from staticgraph.compiler.kernel.index import affine, simplify_index
@@ -136,9 +137,11 @@ def _is_product(work: Loops | Kernel) -> bool:
 
 def _window(node: Node, inside: Container[Node]) -> tuple[Template, Window] | None:
     """Return the formula of a node over some rows of its input, if these are not all rows."""
-    if node.op.kind is not Kind.MOVEMENT or len(node.inputs) != 1 or not node.outputs[0].size:
+    if node.op.kind is not Kind.MOVEMENT or len(node.inputs) != 1:
         return None
     (value,) = node.inputs
+    if is_open((*value.shape, *node.outputs[0].shape)) or not node.outputs[0].size:
+        return None
     if not value.rank or value.node in inside or number(value) is not None:
         return None
     formula = template(node)
