@@ -1,17 +1,22 @@
 """How long a saved net takes from its file to the first result, in fresh processes.
 
-    python tools/file_speed.py [digits | resnet50] [--rounds 3]
+    python tools/file_speed.py [digits | resnet50 | graphs] [--rounds 3] [--peer PYTHON]
 
 `cold`: nothing is known of the net, and no cache of compiled code is used. `kernels`: the file has machine
 code for this processor, and is trusted. `mapped`: the same, and the weights stay in the file. Times are those
 of the best round, in milliseconds: to write the file, for `import staticgraph`, for the modules that the
 first load and run import besides, to load, and for the first call after that.
+
+`graphs`: CPU seconds to write and read graphs of 5,000 variables and of 50,000 nodes as messages and files,
+and how they grow: the exponent between a quarter of that size and the whole. `--peer` is a Python that has
+TensorFlow 1.15, to compare with.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import subprocess
 import sys
@@ -114,12 +119,45 @@ def read(net: Net, folder: Path, options: dict[str, bool]) -> np.ndarray:
     return np.array(json.loads(run.stdout))
 
 
+SIZES = (5_000, 50_000)  # variables, and nodes
+
+
+def graph_times(python: str, library: str, sizes: tuple[int, ...]) -> dict[str, float]:
+    """Return the CPU seconds of a fresh process for each way to write or read a graph."""
+    program = ROOT / "tools" / "benchmarks" / "graph_files.py"
+    command = [python, str(program), library, *map(str, sizes)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT) if library == "staticgraph" else ""}
+    run = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(run.stdout)
+
+
+def graphs(rounds: int, peer: str | None) -> None:
+    """Print a row for each way to write or read a graph: our seconds, the exponent, the peer's seconds."""
+
+    def best(python: str, library: str, share: int) -> dict[str, float]:
+        found = [graph_times(python, library, tuple(n // share for n in SIZES)) for _ in range(rounds)]
+        return {name: min(times[name] for times in found) for name in found[0]}
+
+    quarter, whole = (best(sys.executable, "staticgraph", share) for share in (4, 1))
+    theirs = best(peer, "tensorflow", 1) if peer else {}
+    print(f"{SIZES[0]} variables, {SIZES[1]} nodes{'':4}CPU s  exponent  TensorFlow")
+    for name, seconds in whole.items():
+        exponent = math.log(seconds / quarter[name], 4)
+        print(f"{name:29}{seconds:10.3f}{exponent:10.2f}{theirs.get(name, math.nan):12.3f}")
+
+
 def main() -> None:
     """Measure, and print a table."""
     parser = argparse.ArgumentParser(description="Time from a file to the first result.")
-    parser.add_argument("nets", nargs="*", choices=[[], *NETS], help="which nets (default: all)")
+    parser.add_argument("nets", nargs="*", choices=[[], *NETS, "graphs"], help="which nets (default: all)")
     parser.add_argument("--rounds", type=int, default=3, help="fresh processes, of which the best counts")
+    parser.add_argument("--peer", help="a Python that has TensorFlow 1.15, for `graphs`")
     options = parser.parse_args()
+    if "graphs" in options.nets:
+        options.nets.remove("graphs")
+        graphs(options.rounds, options.peer)
+        if not options.nets:
+            return
     print(f"{'':16}{'write':>9}{'import':>9}{'+ more':>9}{'load':>9}{'first':>9}{'load+first':>12}  ms")
     for name in options.nets or NETS:
         net = NETS[name]

@@ -15,7 +15,6 @@ from staticgraph.formats.tf.graph_def.nodes import GraphDefError
 from staticgraph.formats.tf.graph_def.ordering import edge, nodes_by_name
 from staticgraph.formats.tf.graph_def.saver_nodes import saved_names
 from staticgraph.formats.tf.messages import text_format
-from staticgraph.formats.tf.messages.graph import GraphDef
 from staticgraph.formats.tf.messages.meta_graph import MetaGraphDef
 from staticgraph.formats.tf.messages.wire import DecodeError
 from staticgraph.formats.tf.meta_graph.collections import read_collections
@@ -45,7 +44,10 @@ def import_meta_graph(
     array([1., 2.], dtype=float32)
     """
     given = meta_graph_or_file
-    meta = given if isinstance(given, MetaGraphDef) else read_meta_graph_file(given)
+    if isinstance(given, MetaGraphDef):
+        meta = MetaGraphDef.FromString(given.SerializeToString())  # what is read here may be changed
+    else:
+        meta = read_meta_graph_file(given)
     saved, _ = _import_scoped(meta, clear_devices, import_scope, **kwargs)
     told = meta.saver_def if meta.HasField("saver_def") else None
     if not saved and not get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES):
@@ -84,7 +86,7 @@ def _import_scoped(
 
     The variables that its saver saves, by their names in checkpoints, and what `return_elements` asks for.
     """
-    graph_def = GraphDef.FromString(meta.graph_def.SerializeToString())
+    graph_def = meta.graph_def
     if clear_devices:
         for node in graph_def.node:
             node.device = ""

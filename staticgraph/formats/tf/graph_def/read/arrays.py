@@ -31,7 +31,7 @@ def _const(node: Node) -> Any:
     if shape is None or None in shape:
         raise GraphDefError("its value has no fixed shape")
     size = math.prod(n or 0 for n in shape)
-    if size > max(_LARGE, 16 * proto.ByteSize()):
+    if size > _LARGE and size > 16 * proto.ByteSize():
         proto = type(proto).FromString(proto.SerializeToString())
         proto.ClearField("tensor_shape")
         return ops.fill(_value(proto), dims=constant(shape, int32), name=node.out)
