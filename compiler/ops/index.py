@@ -10,7 +10,7 @@ OPS_OF = {
     "arrays": "tensor_array tensor_array_write tensor_array_scatter tensor_array_grow",
     "assembly": "concat stack pad pad_v2 interior_pad interleave mirror_pad",
     "bitwise": "bitwise_and bitwise_or bitwise_xor invert left_shift right_shift",
-    "broadcasting": "broadcast_to broadcast_args",
+    "broadcasting": "broadcast_to broadcast_args broadcast_gradient_args",
     "casting": "cast bitcast",
     "comparison": "equal not_equal less less_equal greater greater_equal is_nan is_inf is_finite",
     "complex_numbers": "complex conj real imag angle complex_abs",
@@ -102,7 +102,7 @@ OPS_OF = {
     "structural": (
         "constant parameter placeholder placeholder_with_default variable read_variable read_value "
         "initialized_value report_uninitialized identity stop_gradient stationary vanishing no_op watch "
-        "reads_of override symbolic_gradients shape_of size_of rank_of"
+        "reads_of override seed symbolic_gradients shape_of size_of rank_of"
     ),
     "summation": "einsum",
     "trigonometric": "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh atan2",

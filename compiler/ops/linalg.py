@@ -11,7 +11,7 @@ from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import method, ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, broadcast, shape_text
 from staticgraph.compiler.kernel.expr import Expr, Index, Reduce
-from staticgraph.compiler.ops.kinds import View, composite, contraction
+from staticgraph.compiler.ops.kinds import View, composite, contraction, sizes
 from staticgraph.compiler.ops.samples import Sample, real
 
 PRODUCTS = FLOATING | COMPLEX | {int32, int64}
@@ -84,7 +84,7 @@ def _matmul_grad(g: Any, y: Any, a: Any, b: Any, transpose_a: bool, transpose_b:
 def _batch_grad(g: Any, y: Any, a: Any, b: Any, adj_x: bool, adj_y: bool) -> tuple[Any, Any]:
     by_a = batch_matmul(b, g, adj_y, True) if adj_x else batch_matmul(g, b, False, not adj_y)
     by_b = batch_matmul(g, a, True, adj_x) if adj_y else batch_matmul(a, g, not adj_x, False)
-    return _summed_to(by_a, a.shape), _summed_to(by_b, b.shape)
+    return _summed_to(by_a, a, b), _summed_to(by_b, b, a)
 
 
 def conjugate(x: Any) -> Any:
@@ -92,15 +92,20 @@ def conjugate(x: Any) -> Any:
     return ops.conj(x) if x.dtype.is_complex else x
 
 
-def _summed_to(x: Any, shape: tuple[int, ...]) -> Any:
-    """`x` summed over the axes along which something of `shape` was repeated."""
-    extra = x.rank - len(shape)
-    repeated = [d for d in range(x.rank) if d < extra or shape[d - extra] < x.shape[d]]
-    return ops.reshape(ops.reduce_sum(x, axis=tuple(repeated)), shape=shape) if repeated else x
+def _summed_to(g: Any, x: Any, other: Any) -> Any:
+    """`g`, a derivative by `x`, summed over the axes along which `x` is repeated beside `other`."""
+    mine, theirs = x.type.shape[:-2], other.type.shape[:-2]
+    if None not in (*mine, *theirs):
+        extra = max(0, len(theirs) - len(mine))
+        whole = broadcast(mine, theirs)
+        repeated: Any = [d for d, n in enumerate(whole or ()) if d < extra or mine[d - extra] != n]
+        return ops.reshape(ops.reduce_sum(g, axis=tuple(repeated)), shape=sizes(x)) if repeated else g
+    repeated, _ = ops.broadcast_gradient_args(s0=ops.shape_of(x)[:-2], s1=ops.shape_of(other)[:-2])
+    return ops.reshape(ops.reduce_sum(g, axis=repeated), shape=ops.shape_of(x))
 
 
 @contraction(
-    tf="MatMul", type=_matmul_type, dtypes=PRODUCTS, grad=_matmul_grad,
+    tf="MatMul", type=_matmul_type, dtypes=PRODUCTS, grad=_matmul_grad, grad_takes=(),
     numpy=lambda a, b, transpose_a, transpose_b: _product(a, b, transpose_a, transpose_b),
     samples=[
         Sample(real(3, 4), real(4, 2)),
@@ -121,7 +126,7 @@ def matmul(
 
 
 @contraction(
-    tf="BatchMatMulV2", type=_batch_type, dtypes=PRODUCTS, grad=_batch_grad,
+    tf="BatchMatMulV2", type=_batch_type, dtypes=PRODUCTS, grad=_batch_grad, grad_takes=(),
     numpy=lambda x, y, adj_x, adj_y: _product(x, y, adj_x, adj_y, conjugate=True),
     samples=[
         Sample(real(2, 3, 4), real(2, 4, 2)),
@@ -176,8 +181,9 @@ def _along_channels(bias: Any, rank: int, data_format: str) -> tuple[int, ...]:
 
 
 def _bias_grad(g: Any, y: Any, value: Any, bias: Any, data_format: str) -> tuple[Any, Any]:
-    channel = _channel_axis(g.rank, data_format)
-    return g, ops.reduce_sum(g, axis=tuple(d for d in range(g.rank) if d != channel))
+    rank = value.type.rank
+    channel = _channel_axis(rank, data_format)
+    return g, ops.reduce_sum(g, axis=tuple(d for d in range(rank) if d != channel))
 
 
 @composite(
@@ -185,6 +191,7 @@ def _bias_grad(g: Any, y: Any, value: Any, bias: Any, data_format: str) -> tuple
     type=_bias_type,
     dtypes=NUMERIC,
     grad=_bias_grad,
+    grad_takes=(),
     numpy=lambda value, bias, data_format: (
         value + bias.reshape(_along_channels(bias, value.ndim, data_format))
     ),

@@ -62,7 +62,7 @@ def below_max(x: Any, axis: int) -> Any:
 
 @composite(
     tf="Softmax", wide=True, type=_softmax_type, numpy=_numpy_softmax, dtypes=FLOATING,
-    samples=_SOFTMAX_SAMPLES, grad=_softmax_grad,
+    samples=_SOFTMAX_SAMPLES, grad=_softmax_grad, grad_takes=(),
 )  # fmt: skip
 def softmax(logits: Any, *, axis: int = -1) -> Any:
     """exp(logits) / sum(exp(logits)) along `axis`."""
@@ -72,7 +72,7 @@ def softmax(logits: Any, *, axis: int = -1) -> Any:
 
 @composite(
     tf="LogSoftmax", wide=True, type=_softmax_type, numpy=_numpy_log_softmax, dtypes=FLOATING,
-    samples=_SOFTMAX_SAMPLES, grad=_log_softmax_grad,
+    samples=_SOFTMAX_SAMPLES, grad=_log_softmax_grad, grad_takes=(),
 )  # fmt: skip
 def log_softmax(logits: Any, *, axis: int = -1) -> Any:
     """logits - log(sum(exp(logits))) along `axis`."""
@@ -194,8 +194,13 @@ class _Channels:
 
     def __init__(self, x: Any, data_format: str) -> None:
         self.axes = (0, 1, 2) if data_format == "NHWC" else (0, 2, 3)
-        self.shape = tuple(1 if d in self.axes else n for d, n in enumerate(x.shape))
-        self.count = math.prod(x.shape[d] for d in self.axes)
+        shape = x.type.shape
+        self.shape = tuple(1 if d in self.axes else -1 if n is None else n for d, n in enumerate(shape))
+        if all(shape[d] is not None for d in self.axes):
+            self.count: Any = math.prod(shape[d] for d in self.axes)
+        else:
+            count = ops.reduce_prod(ops.gather(ops.shape_of(x), list(self.axes)))
+            self.count = ops.cast(count, dtype=x.dtype)
 
     def beside(self, vector: Any) -> Any:
         """A vector of channels in a shape that broadcasts against the images."""
@@ -220,9 +225,9 @@ def _batch_norm_grad(
     g: Any, y: Any, x: Any, scale: Any, offset: Any, mean: Any, variance: Any,
     epsilon: float, data_format: str, is_training: bool,
 ) -> tuple[Any, ...]:  # fmt: skip
-    over = _Channels(x, data_format)
     wide, narrow = scale.dtype, x.dtype
     x = ops.cast(x, dtype=wide)
+    over = _Channels(x, data_format)
     center, spread = over.moments(x) if is_training else (over.beside(mean), over.beside(variance))
     inverse = ops.rsqrt(spread + epsilon)
     centered, weight = x - center, over.beside(scale)
@@ -239,7 +244,9 @@ def _batch_norm_grad(
     if g[1] is not None:
         dx = dx + over.beside(g[1]) / over.count
     if g[2] is not None:
-        dx = dx + over.beside(g[2]) * centered * (2 / max(over.count - 1, 1))
+        others = over.count - 1
+        others = max(others, 1) if isinstance(others, int) else ops.maximum(others, 1)
+        dx = dx + over.beside(g[2]) * centered * (2 / others)
     return ops.cast(dx, dtype=narrow), d_scale, d_offset, None, None
 
 
@@ -251,6 +258,7 @@ def _used(count: int, is_training: bool, **_: Any) -> range:
 @composite(
     tf="FusedBatchNormV3", wide=True,
     differentiable=_used, type=_batch_norm_type, numpy=_numpy_batch_norm, grad=_batch_norm_grad,
+    grad_takes=(),
     vars={"scale": "U", "offset": "U", "mean": "U", "variance": "U"}, dtypes={"T": FLOATING, "U": FLOATING},
     samples=[
         Sample(real(2, 3, 4, 2), real(2), real(2), real(0), real(0)),

@@ -17,7 +17,7 @@ from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.shapes import TensorType, merge, operand_shape
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
-from staticgraph.compiler.ops.kinds import View, composite, windowed
+from staticgraph.compiler.ops.kinds import View, composite, sizes, windowed
 from staticgraph.compiler.ops.max_pool_gradient import max_pool_gradient, max_pool_number, numpy_number
 from staticgraph.compiler.ops.pooling_windows import (
     Ints,
@@ -136,7 +136,7 @@ def _avg_pool(rank: int, name: str, tf: str, default: str) -> tuple[OpDef, OpDef
 
     @windowed(
         name=name, tf=tf, type=_pooled_type, numpy=_numpy_mean, dtypes=FLOATING, samples=_samples(real, rank),
-        grad=lambda g, y, x, **attrs: (back(g, orig_input_shape=x.shape, **attrs),),
+        grad=lambda g, y, x, **attrs: (back(g, orig_input_shape=sizes(x), **attrs),), grad_takes=(),
     )  # fmt: skip
     def pool(
         at: tuple[Expr, ...],
@@ -178,6 +178,7 @@ def _avg_pool(rank: int, name: str, tf: str, default: str) -> tuple[OpDef, OpDef
             for s in _samples(real, rank)
         ],
         grad=lambda h, y, g, orig_input_shape, **attrs: (pool(h, **attrs),),
+        grad_takes=(),
     )
     def back(
         at: tuple[Expr, ...], grad: View, *, orig_input_shape: Any, ksize: Ints, strides: Ints, padding: str,

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import ANY, int64
+from staticgraph.compiler.graph.dtypes import ANY, int32, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, check_parts, normalize_axis, shape_text
 from staticgraph.compiler.kernel.expr import Const, Expr
 from staticgraph.compiler.ops.assembly import spread_apart
-from staticgraph.compiler.ops.kinds import View, composite, movement
+from staticgraph.compiler.ops.kinds import View, composite, movement, sizes
 from staticgraph.compiler.ops.samples import Sample, real
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -57,7 +57,12 @@ def _slice(input_: np.ndarray, begin: Any, size: Any) -> np.ndarray:
 
 
 def _slice_grad(g: Any, y: Any, input_: Any, begin: Any, size: Any) -> tuple[Any]:
-    around = tuple((b, n - b - m) for b, n, m in zip(begin, input_.shape, y.shape, strict=True))
+    whole, part = sizes(input_), sizes(y)
+    if all(isinstance(each, tuple) for each in (begin, whole, part)):
+        around: Any = tuple((b, n - b - m) for b, n, m in zip(begin, whole, part, strict=True))
+    else:
+        before = ops.cast(begin, dtype=int32)
+        around = ops.stack([before, ops.shape_of(input_) - before - ops.shape_of(y)], axis=1)
     return (ops.pad(g, paddings=around),)
 
 
@@ -71,6 +76,7 @@ def _slice_grad(g: Any, y: Any, input_: Any, begin: Any, size: Any) -> tuple[Any
     strings=True,
     static=_slice_static,
     grad=_slice_grad,
+    grad_takes=(),
     name="slice",
     samples=[
         Sample(real(3, 4), begin=(1, 0), size=(2, 3)),
@@ -345,6 +351,7 @@ def _numpy_parts(value: np.ndarray, axis: int, sizes: Sequence[int]) -> Any:
     dtypes=ANY,
     strings=True,
     grad=_split_grad,
+    grad_takes=("axis",),
     numpy=lambda value, axis, num_split: _numpy_parts(
         value, axis, [value.shape[axis] // num_split] * num_split
     ),
@@ -390,6 +397,7 @@ def _numpy_split_v(value: np.ndarray, size_splits: Any, axis: int, num_split: in
 @composite(
     tf="SplitV", type=_split_v_type, operands={"size_splits": "size_splits", "axis": "split_dim"},
     partial=("size_splits", "axis"), dtypes=ANY, strings=True, grad=_split_grad, numpy=_numpy_split_v,
+    grad_takes=("axis",),
     samples=[Sample(real(5, 2), size_splits=(2, 3), axis=0, num_split=2),
              Sample(real(2, 6), size_splits=(1, -1, 2), axis=-1, num_split=3),
              Sample(real(3), size_splits=(0, 3), axis=0, num_split=2)],
@@ -438,6 +446,7 @@ def _unstack_grad(g: Any, y: Any, value: Any, num: int, axis: int = 0) -> tuple[
     strings=True,
     static=_unstack_static,
     grad=_unstack_grad,
+    grad_takes=(),
     samples=[
         Sample(real(2, 3), num=2),
         Sample(real(2, 3), num=3, axis=-1),

@@ -19,8 +19,8 @@ from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.errors import DtypeError, GradientError, layout, misuse
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.compiler.graph.static_value import static_value
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.differentiation import backward
 from staticgraph.differentiation.pull_back import pull_back
 from staticgraph.differentiation.reachability import Uses, differentiable_inputs, path, source
 
@@ -75,13 +75,16 @@ def gradients(
     targets = [convert_to_tensor(y) for y in _listed(ys)]
     wanted = [_by(convert_to_tensor(x)) for x in _listed(xs)]
     stops = [convert_to_tensor(t) for t in _listed(stop_gradients)] if stop_gradients is not None else []
+    zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
     with name_scope(name, "gradients", [*targets, *wanted]) as scope:
+        if backward.IN_GRAPH:
+            walk = backward.Backward(targets, _weights(targets, grad_ys), wanted, stops, gate_gradients)
+            return [_received(x, walk, zero) for x in wanted]
         seeds = _seeds(targets, grad_ys)
         way = pull_back(targets, seeds, wanted, stops)
         plans = [_plan(x, way.uses) if way.uses.reaches(x) else [] for x in wanted]
         at = [t for plan in plans for t in plan]
         derivatives = way.derivatives(at, scope) if at else []
-        zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
         results = []
         for x, plan in zip(wanted, plans, strict=True):
             mine, derivatives = derivatives[: len(plan)], derivatives[len(plan) :]
@@ -115,6 +118,28 @@ def _seeds(ys: Sequence[Tensor], grad_ys: Any) -> list[Tensor]:
     return seeds
 
 
+def _weights(ys: Sequence[Tensor], grad_ys: Any) -> list[Tensor]:
+    """Return the cotangent of each y."""
+    given = _seeds(ys, grad_ys) or [
+        convert_to_tensor(1, y.dtype, name=f"grad_ys_{i}") if y.dtype.is_differentiable else ops.ones_like(y)
+        for i, y in enumerate(ys)
+    ]
+    return [ops.seed(y, g, name="Fill") for y, g in zip(ys, given, strict=True)]
+
+
+def _received(x: Tensor, walk: backward.Backward, zero: bool) -> Any:
+    """Return the derivative by `x`: IndexedSlices if nothing but rows of `x` received any."""
+    found = walk.by(x)
+    if found is None:
+        return ops.zeros_like(x) if zero else None
+    if found.tensors or not x.shape.ndims:
+        return found.total(walk.spread)
+    order = [op for op, _ in walk.uses.of(x) or ()]
+    gathers = sorted(found.gathers, key=lambda pair: order.index(pair[0]))
+    rows = [(g, op.tensors[1]) for op, g in gathers]
+    return _slices(x, [*rows, *((each.values, each.indices) for each in found.slices)])
+
+
 def _plan(x: Tensor, uses: Uses) -> list[Tensor]:
     """Return the tensors to differentiate by for `x`.
 
@@ -122,16 +147,9 @@ def _plan(x: Tensor, uses: Uses) -> list[Tensor]:
     a gather comes from one row of `x`. Otherwise it is `x` itself.
     """
     found = uses.of(x)
-    if found and x.shape.ndims and all(_gathers_rows(op, p) for op, p in found):
+    if found and x.shape.ndims and all(backward.gathers_rows(op, p) for op, p in found):
         return [op.outputs[0] for op, _ in found]
     return [x]
-
-
-def _gathers_rows(op: Operation, position: int) -> bool:
-    if op.definition.name != "gather" or position != 0 or op.attrs.get("batch_dims", 0) != 0:
-        return False
-    axis = op.attrs.get("axis") if "axis" not in op.operands else static_value(op.operands["axis"])
-    return axis == 0
 
 
 def _result(
@@ -142,11 +160,15 @@ def _result(
         return ops.zeros_like(x) if zero else None
     if plan and plan[0] is x:
         return sum((each.to_tensor() for each in rows), derivatives[0])
+    found = [(d, t.op.tensors[1]) for d, t in zip(derivatives, plan, strict=True)]
+    return _slices(x, [*found, *((each.values, each.indices) for each in rows)])
+
+
+def _slices(x: Tensor, rows: Sequence[tuple[Tensor, Tensor]]) -> IndexedSlices:
+    """Return the derivative by `x` that consists of rows: values, each with the indices of the rows."""
     row = [n if n is not None else -1 for n in x.shape.as_list()[1:]]
-    values = [*derivatives, *(each.values for each in rows)]
-    indices = [*(t.op.tensors[1] for t in plan), *(each.indices for each in rows)]
-    slices = [ops.reshape(d, shape=[-1, *row]) for d in values]
-    numbers = [ops.reshape(t, shape=[-1]) for t in indices]
+    slices = [ops.reshape(values, shape=[-1, *row]) for values, _ in rows]
+    numbers = [ops.reshape(indices, shape=[-1]) for _, indices in rows]
     if len({n.dtype for n in numbers}) > 1:
         numbers = [ops.cast(n, dtype=int64) for n in numbers]
     return IndexedSlices(_joined(slices), _joined(numbers), ops.shape_of(x))

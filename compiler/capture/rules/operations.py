@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 from staticgraph.compiler import ops
@@ -30,6 +31,11 @@ def capture_select(walk: Walk, op: Operation) -> Made:
         if known.constant is not None and first.type == second.type:
             return first if known.constant else second
     return applied(walk, op, inputs)
+
+
+def capture_sum(walk: Walk, op: Operation) -> Made:
+    """Return a sum of many as additions of two, which rules know."""
+    return reduce(ops.add, (walk.value(t) for t in op.tensors))
 
 
 def applied(walk: Walk, op: Operation, inputs: Sequence[Value]) -> Any:

@@ -11,11 +11,10 @@ from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32
-from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.formats.tf.graph_def.nodes import GraphDefError, Node, constant, reads
 
-__all__ = ["UnbroadcastAxes"]
+__all__: list[str] = []
 
 _SELU_SCALE, _SELU_SCALED_ALPHA = 1.0507009873554804934193349852946, 1.7580993408473768599402175208123
 
@@ -160,64 +159,3 @@ def _batch_norm_grad(node: Node) -> Any:
 
 def _normalizing(node: Node) -> dict[str, Any]:
     return {key: node.attrs[key] for key in ("epsilon", "data_format", "is_training")}
-
-
-class UnbroadcastAxes:
-    """The axes that a derivative is summed over, where these depend on what is fed: those along which an
-    input of the shape `shape` was repeated.
-    """
-
-    def __init__(self, shape: Tensor, sizes: tuple[int | None, ...]) -> None:
-        self.shape = shape
-        self.sizes = sizes  # as far as they are known
-
-    def __str__(self) -> str:
-        return f"the axes along which {self.shape.name} is repeated"
-
-    def sum(self, x: Tensor, name: str) -> Tensor:
-        """`x` in as many elements as the shape has: a size n that may stand for 1 or n is taken apart."""
-        parts: list[Any] = []
-        axes: list[int] = []
-        given, wanted = ops.shape_of(x), ops.cast(self.shape, dtype=int32)
-        if x.type.rank is None:
-            raise GraphDefError(f"the number of axes of {x.name} must be known")
-        for axis in range(x.type.rank):
-            size = ops.strided_slice(given, [axis], [axis + 1])
-            if axis >= len(self.sizes):  # of a product of matrices, whose own axes are never repeated
-                parts.append(size)
-                continue
-            one = ops.strided_slice(wanted, [axis], [axis + 1])
-            axes.append(len(parts))
-            parts += [ops.floor_div(size, one), one]
-        return ops.reduce_sum(ops.reshape(x, ops.concat(parts, axis=0)), axis=axes, name=name)
-
-
-@reads("BroadcastGradientArgs")
-def _broadcast_axes(node: Node) -> Any:
-    shapes = node.tensors
-    lengths = [shape.type.shape[0] if shape.type.shape else None for shape in shapes]
-    if None in lengths:
-        raise GraphDefError("the number of axes of what is broadcast must be known")
-    rank = max(length for length in lengths if length is not None)
-    return tuple(
-        _repeated(shape, rank, f"{node.name}/{which}/") for shape, which in zip(shapes, "xy", strict=True)
-    )
-
-
-def _repeated(shape: Tensor, rank: int, name: str) -> Any:
-    sizes = static_value(shape, partial=True)
-    missing = rank - len(sizes)
-    sizes = (1,) * missing + tuple(sizes)
-    if None not in sizes:
-        axes = [axis for axis, size in enumerate(sizes) if size == 1]
-        return constant(axes, shape.dtype, name)
-    whole = ops.concat([constant([1] * missing, shape.dtype), shape], axis=0) if missing else shape
-    return UnbroadcastAxes(whole, sizes)
-
-
-@reads("Sum")
-def _sum(node: Node) -> Any:
-    x, axes = node.inputs
-    if isinstance(axes, UnbroadcastAxes):
-        return axes.sum(x, node.out)
-    return ops.reduce_sum(x, axis=axes, keepdims=node.attrs["keep_dims"], name=node.out)
