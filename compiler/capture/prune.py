@@ -57,15 +57,15 @@ def gradient_parts(
 def is_of_one_operation(op: Operation) -> bool:
     """Return True if a gradients operation stands for the derivatives of one operation alone.
 
-    Then all inputs of the operation that gradients flow to are stops.
+    Then it stops at the inputs of the operation that gradients flow to, and nowhere else.
     """
     ys, _, _, stops = gradient_parts(op)
     made = {y.op for y in ys}
     if len(made) > 1:
         return False
-    known = {variable_of(t, through_writes=True) or t for t in stops}
     inputs = [each.tensors[place] for each in made for place in gradient_places(each)]
-    return all((variable_of(t, True) or t) in known for t in inputs if t.dtype.is_differentiable)
+    known = {variable_of(t, through_writes=True) or t for t in stops}
+    return known == {variable_of(t, True) or t for t in inputs if t.dtype.is_differentiable}
 
 
 def gradient_places(op: Operation) -> Sequence[int]:
