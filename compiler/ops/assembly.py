@@ -367,7 +367,8 @@ def interleave(*parts: View, strides: Any) -> list[Piece]:
     ]
 
 
-def _mirror_type(tensor: TensorType, paddings: Any, mode: str) -> TensorType:
+def mirror_type(tensor: TensorType, paddings: Any, mode: str) -> TensorType:
+    """Type rule of `mirror_pad`."""
     made = _padded(tensor, paddings)
     require(mode in ("REFLECT", "SYMMETRIC"), f"mode {mode!r} is neither 'REFLECT' nor 'SYMMETRIC'")
     if tensor.shape is not None and paddings is not None:
@@ -380,11 +381,13 @@ def _mirror_type(tensor: TensorType, paddings: Any, mode: str) -> TensorType:
     return made
 
 
-def _mirror_grad(g: Any, y: Any, tensor: Any, paddings: Pairs, mode: str) -> tuple[Any]:
-    """Each mirrored strip is turned around and added where it came from, one axis after the other."""
+def mirror_cotangent(g: Any, paddings: Pairs, mode: str) -> Any:
+    """Return the cotangent of what `mirror_pad` pads: each mirrored strip is turned around and added where it
+    came from, one axis after the other.
+    """
     edge = 1 if mode == "REFLECT" else 0
     for axis, (a, b) in enumerate(paddings):
-        n = tensor.shape[axis]
+        n = g.shape[axis] - a - b
         total = _strip(g, axis, a, n)
         for start, count, place in ((0, a, edge), (a + n, b, n - edge - b)):
             if count:
@@ -394,7 +397,7 @@ def _mirror_grad(g: Any, y: Any, tensor: Any, paddings: Pairs, mode: str) -> tup
                 )
                 total = total + pad(turned, paddings=around)
         g = total
-    return (g,)
+    return g
 
 
 def _strip(g: Any, axis: int, start: int, count: int) -> Any:
@@ -409,12 +412,12 @@ def _mirror(tensor: np.ndarray, paddings: Pairs, mode: str) -> np.ndarray:
 
 @movement(
     tf="MirrorPad",
-    type=_mirror_type,
+    type=mirror_type,
     numpy=_mirror,
     operands=("paddings",),
     partial=("paddings",),
     dtypes=ANY,
-    grad=_mirror_grad,
+    grad=lambda g, y, tensor, paddings, mode: (mirror_cotangent(g, paddings, mode),),
     samples=[
         Sample(real(3, 4), paddings=((1, 2), (0, 3)), mode="REFLECT"),
         Sample(real(3, 4), paddings=((3, 2), (0, 4)), mode="SYMMETRIC"),

@@ -33,6 +33,11 @@ OPS_OF = {
     "exponential": "reciprocal sqrt rsqrt exp expm1 log log1p pow xlogy xdivy",
     "fourier": "fft fft2d fft3d ifft ifft2d ifft3d rfft rfft2d rfft3d irfft irfft2d irfft3d",
     "gathering": "gather gather_nd one_hot",
+    "gradient_nodes": (
+        "relu_grad relu6_grad elu_grad selu_grad softsign_grad leaky_relu_grad sigmoid_grad "
+        "tanh_grad sqrt_grad rsqrt_grad reciprocal_grad bias_add_grad"
+    ),
+    "gradients_by_place": "max_pool_backprop max_pool3d_backprop lrn_grad strided_slice_grad mirror_pad_grad",
     "host": "py_func py_func_stateless",
     "identities": "identity_n ensure_shape",
     "incomplete": "zeta polygamma igamma_grad_a igamma igammac betainc bessel_i0e bessel_i1e nextafter",

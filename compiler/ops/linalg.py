@@ -84,7 +84,7 @@ def _matmul_grad(g: Any, y: Any, a: Any, b: Any, transpose_a: bool, transpose_b:
 def _batch_grad(g: Any, y: Any, a: Any, b: Any, adj_x: bool, adj_y: bool) -> tuple[Any, Any]:
     by_a = batch_matmul(b, g, adj_y, True) if adj_x else batch_matmul(g, b, False, not adj_y)
     by_b = batch_matmul(g, a, True, adj_x) if adj_y else batch_matmul(a, g, not adj_x, False)
-    return _summed_to(by_a, a, b), _summed_to(by_b, b, a)
+    return _summed_to(by_a, by_b, a, b)
 
 
 def conjugate(x: Any) -> Any:
@@ -92,16 +92,25 @@ def conjugate(x: Any) -> Any:
     return ops.conj(x) if x.dtype.is_complex else x
 
 
-def _summed_to(g: Any, x: Any, other: Any) -> Any:
-    """`g`, a derivative by `x`, summed over the axes along which `x` is repeated beside `other`."""
-    mine, theirs = x.type.shape[:-2], other.type.shape[:-2]
-    if None not in (*mine, *theirs):
-        extra = max(0, len(theirs) - len(mine))
-        whole = broadcast(mine, theirs)
-        repeated: Any = [d for d, n in enumerate(whole or ()) if d < extra or mine[d - extra] != n]
-        return ops.reshape(ops.reduce_sum(g, axis=tuple(repeated)), shape=sizes(x)) if repeated else g
-    repeated, _ = ops.broadcast_gradient_args(s0=ops.shape_of(x)[:-2], s1=ops.shape_of(other)[:-2])
-    return ops.reshape(ops.reduce_sum(g, axis=repeated), shape=ops.shape_of(x))
+def _summed_to(by_a: Any, by_b: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    """Return derivatives by `a` and `b`, summed over the axes along which each is repeated."""
+    batches = a.type.shape[:-2], b.type.shape[:-2]
+    if None not in (*batches[0], *batches[1]):
+        whole = broadcast(*batches)
+        assert whole is not None
+        axes: Any = [
+            tuple(d for d, n in enumerate(whole) if d < len(whole) - len(s) or s[d - len(whole)] != n)
+            for s in batches
+        ]
+        shapes: list[Any] = [sizes(x) if repeated else None for x, repeated in zip((a, b), axes, strict=True)]
+    else:
+        whole_a, whole_b = shapes = [ops.shape_of(x) for x in (a, b)]
+        axes = ops.broadcast_gradient_args(s0=whole_a[:-2], s1=whole_b[:-2])
+    first, second = (
+        g if shape is None else ops.reshape(ops.reduce_sum(g, axis=repeated), shape=shape)
+        for g, repeated, shape in zip((by_a, by_b), axes, shapes, strict=True)
+    )
+    return first, second
 
 
 @contraction(

@@ -155,7 +155,8 @@ def _transposed(a: TensorType, perm: Any = None) -> TensorType:
     dtypes=ANY,
     strings=True,
     grad=lambda g, y, a, perm=None: (
-        ops.transpose(g, perm=tuple(int(p) for p in np.argsort(_permutation(perm, a.type.rank)))),
+        ops.transpose(g, perm=tuple(int(p) for p in np.argsort(_permutation(perm, a.type.rank))),
+                      name="transpose"),
     ),
     grad_takes=("perm",),
     samples=[

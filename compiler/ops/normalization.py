@@ -116,6 +116,16 @@ def _numpy_lrn(x: np.ndarray, depth_radius: int, bias: float, alpha: float, beta
     return (wide / (bias + alpha * _numpy_band_sum(wide**2, depth_radius)) ** beta).astype(x.dtype)
 
 
+def numpy_lrn_grad(
+    g: np.ndarray, x: np.ndarray, depth_radius: int, bias: float, alpha: float, beta: float
+) -> np.ndarray:
+    """The meaning of the derivative of `local_response_normalization`."""
+    g64, x64 = g.astype(np.float64), x.astype(np.float64)
+    norm = bias + alpha * _numpy_band_sum(x64**2, depth_radius)
+    spread = _numpy_band_sum(g64 * x64 * norm ** (-beta - 1), depth_radius)
+    return (g64 * norm**-beta - 2 * alpha * beta * x64 * spread).astype(x.dtype)
+
+
 def _lrn_grad(
     g: Any, y: Any, x: Any, depth_radius: int, bias: float, alpha: float, beta: float
 ) -> tuple[Any]:
@@ -124,13 +134,14 @@ def _lrn_grad(
     return (g * norm ** (-beta) - x * spread * (2 * alpha * beta),)
 
 
-def _lrn_type(input: TensorType, depth_radius: int, **_: Any) -> TensorType:
+def lrn_type(input: TensorType, depth_radius: int, **_: Any) -> TensorType:
+    """Type rule of `local_response_normalization`."""
     require(input.rank in (None, 4), f"input has rank {input.rank}, 4 is needed")
     return _band_type(input, depth_radius)
 
 
 @composite(
-    tf="LRN", wide=True, type=_lrn_type, numpy=_numpy_lrn, dtypes=FLOATING, grad=_lrn_grad,
+    tf="LRN", wide=True, type=lrn_type, numpy=_numpy_lrn, dtypes=FLOATING, grad=_lrn_grad,
     samples=[
         Sample(real(1, 2, 2, 7), depth_radius=2),
         Sample(real(2, 1, 1, 4), depth_radius=5, bias=2.0, alpha=0.3, beta=0.75),

@@ -49,6 +49,8 @@ def _kept_sizes(x: Any, axis: Axis) -> Any:
     shape = reduced_shape(x.type.shape, axis, keepdims=True) if known else None
     if shape is not None and None not in shape:
         return shape
+    if shape is not None and shape.count(None) == 1 and 0 not in shape:
+        return tuple(-1 if n is None else n for n in shape)
     order = range(x.type.rank)
     if known:
         gone: Any = np.array([int(d in normalize_axes(axis, len(order))) for d in order], np.int32)
@@ -60,7 +62,7 @@ def _kept_sizes(x: Any, axis: Axis) -> Any:
 
 def spread(y: Any, x: Any, axis: Axis) -> Any:
     """`y`, which is `x` reduced along `axis`, repeated to the shape of `x`."""
-    return ops.broadcast_to(kept(y, x, axis), shape=sizes(x))
+    return ops.broadcast_to(kept(y, x, axis), shape=sizes(x), name="Tile")  # what TensorFlow repeats by
 
 
 def count_along(shape: Sequence[int], axis: Axis) -> int:

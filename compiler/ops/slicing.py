@@ -180,7 +180,8 @@ def _span(axis: int, size: int | None, low: Any, high: Any, step: int | None) ->
     return SliceSpan(start, len(range(start, stop, step)), step)
 
 
-def _strided_type(input_: TensorType, begin: Any, end: Any, strides: Any = None, **masks: int) -> TensorType:
+def strided_type(input_: TensorType, begin: Any, end: Any, strides: Any = None, **masks: int) -> TensorType:
+    """Type rule of `strided_slice`."""
     if input_.shape is None or begin is None or end is None:
         return TensorType(input_.dtype, None)
     return TensorType(input_.dtype, resolve(input_.shape, begin, end, strides, **masks).shape)
@@ -221,23 +222,31 @@ def _strided_static(types: list[TensorType], values: list[Any], begin: Any, end:
 def _strided_grad(
     g: Any, y: Any, input_: Any, begin: Any, end: Any, strides: Any = None, **masks: int
 ) -> tuple[Any]:
-    """The cotangents go back to where the elements came
+    return (strided_cotangent(g, input_.shape, resolve(input_.shape, begin, end, strides, **masks).spans),)
+
+
+def strided_cotangent(g: Any, shape: tuple[int, ...], spans: Sequence[SliceSpan]) -> Any:
+    """Return the cotangent of what a strided slice is taken of: cotangents go back to where the elements came
     from, in the input's order and with zeros around them.
+
+    Args:
+        g: The cotangent of the slice.
+        shape: The shape of the input.
+        spans: The elements that are taken along each axis of the input.
     """
-    spans = resolve(input_.shape, begin, end, strides, **masks).spans
     counts = [s.count or 0 for s in spans]
     if math.prod(counts) == 0:
-        return (ops.zeros_like(input_),)
+        return ops.fill(ops.cast(0, dtype=g.dtype), dims=shape)
     g = ops.reshape(g, shape=counts)
     backwards = tuple(d for d, s in enumerate(spans) if s.step < 0)
     if backwards:
         g = ops.reverse(g, axis=backwards)
     low = [s.start if s.step > 0 else s.start + (n - 1) * s.step for s, n in zip(spans, counts, strict=True)]
     gaps = [abs(s.step) - 1 if n > 1 else 0 for s, n in zip(spans, counts, strict=True)]
-    high = [m - a - n - (n - 1) * gap for m, a, n, gap in zip(input_.shape, low, counts, gaps, strict=True)]
+    high = [m - a - n - (n - 1) * gap for m, a, n, gap in zip(shape, low, counts, gaps, strict=True)]
     if not any(gaps):
-        return (ops.pad(g, paddings=tuple(zip(low, high, strict=True))),)
-    return (spread_apart(g, low, high, gaps),)
+        return ops.pad(g, paddings=tuple(zip(low, high, strict=True)))
+    return spread_apart(g, low, high, gaps)
 
 
 _MASKS = {"begin_mask": 0, "end_mask": 0, "ellipsis_mask": 0, "new_axis_mask": 0, "shrink_axis_mask": 0}
@@ -245,7 +254,7 @@ _MASKS = {"begin_mask": 0, "end_mask": 0, "ellipsis_mask": 0, "new_axis_mask": 0
 
 @movement(
     tf="StridedSlice",
-    type=_strided_type,
+    type=strided_type,
     numpy=_strided,
     operands=("begin", "end", "strides"),
     partial=("begin", "end", "strides"),
@@ -333,9 +342,8 @@ def _parts(value: Any, axis: int, sizes: Sequence[int]) -> tuple[Any, ...]:
 
 def _split_grad(g: Any, y: Any, value: Any, axis: int, **_: Any) -> tuple[Any]:
     gs, ys = (g, y) if isinstance(g, tuple) else ((g,), (y,))
-    return (
-        ops.concat([ops.zeros_like(b) if a is None else a for a, b in zip(gs, ys, strict=True)], axis=axis),
-    )
+    parts = [ops.zeros_like(b) if a is None else a for a, b in zip(gs, ys, strict=True)]
+    return (ops.concat(parts, axis=axis, name="concat"),)
 
 
 def _numpy_parts(value: np.ndarray, axis: int, sizes: Sequence[int]) -> Any:
@@ -433,9 +441,8 @@ def _numpy_unstack(value: np.ndarray, num: int, axis: int = 0) -> Any:
 
 def _unstack_grad(g: Any, y: Any, value: Any, num: int, axis: int = 0) -> tuple[Any]:
     gs, ys = (g, y) if isinstance(g, tuple) else ((g,), (y,))
-    return (
-        ops.stack([ops.zeros_like(b) if a is None else a for a, b in zip(gs, ys, strict=True)], axis=axis),
-    )
+    parts = [ops.zeros_like(b) if a is None else a for a, b in zip(gs, ys, strict=True)]
+    return (ops.stack(parts, axis=axis, name="stack"),)
 
 
 @composite(

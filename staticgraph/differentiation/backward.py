@@ -6,25 +6,28 @@ At each operation between them, the cotangents of its outputs become those of it
 
 * a gradient function that a script gave to the operation is called (`gradient_functions.py`);
 * a gather of rows passes its cotangent on as rows;
-* the op's own formula adds operations, if it needs no size that is open (`formulas.py`);
+* the op's own formula adds operations, if it needs no size that is open, or the one operation that TensorFlow
+  has for the derivative (`formulas.py`);
 * all else, loops and branches among them, has one `Gradients` operation, which the compiler expands.
 
 The compiler gets the same Function whichever of the last two it is, but for the order of its nodes. A
 derivative by a variable is the sum of what its operands and its reads receive. A second derivative walks
 through backward operations as through all others, so that of a linear function is None, as in TensorFlow.
 
-`IN_GRAPH` turns this on. Without it, one `Gradients` operation stands for all of them (`pull_back.py`).
+Without `IN_GRAPH`, one `Gradients` operation stands for all of them (`pull_back.py`). Tests compare the two,
+and it tells a witness that differentiates by itself what is differentiated by what.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from staticgraph.arrays.indexed_slices import IndexedSlices
 from staticgraph.building.inputs import tuple
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.originals import note
 from staticgraph.compiler.graph.provenance import made_for
+from staticgraph.compiler.graph.snapshot import uncounted
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor, may_use
 from staticgraph.differentiation.formulas import by_compiler, by_formula, has_formula, last_writes
@@ -35,7 +38,7 @@ from staticgraph.differentiation.received import Received
 
 __all__: list[str] = []
 
-IN_GRAPH = False
+IN_GRAPH = True
 
 ONE_NODE = ("fused_batch_norm",)  # of many formulas, whose derivative is one node in TensorFlow
 
@@ -50,7 +53,7 @@ class Backward:
     def __init__(
         self,
         ys: Sequence[Tensor],
-        seeds: Sequence[Tensor],
+        seeds: Callable[[], Sequence[Tensor]],
         xs: Sequence[Tensor],
         stops: Sequence[Tensor],
         gate: bool,
@@ -58,10 +61,12 @@ class Backward:
         self.uses = Uses(ys, stops)
         if found := self.uses.lacking(xs):
             raise lacking_error(*found)
+        if not any(map(self.uses.reaches, xs)):
+            return
         self._gate = gate  # if no cotangent of an operation is used before all of them are there
         self._stopped = {source(t) for t in stops}
         self._received: dict[Tensor, Received] = {}
-        for y, seed in zip(ys, seeds, strict=True):
+        for y, seed in zip(ys, seeds(), strict=True):
             if y.dtype.is_differentiable:
                 self._of(y).add(seed)
         between = sorted(self.uses.between(xs), key=lambda op: op.id, reverse=True)
@@ -91,7 +96,10 @@ class Backward:
 
     def _cotangent(self, y: Tensor) -> Tensor | None:
         received = self._received.get(y)
-        return None if received is None or y in self._stopped else received.total(self.spread)
+        if received is None or y in self._stopped:
+            return None
+        with uncounted(y.graph):
+            return received.total(self.spread)
 
     def _pass(self, op: Operation) -> None:
         """Pass the cotangents of the outputs of `op` on to its inputs."""
@@ -120,14 +128,15 @@ class Backward:
     ) -> Sequence[Tensor | IndexedSlices | None]:
         function = gradient_function(op) if may_use(op.graph.region, op.region) else None
         if function is not None:
-            given = [
-                ops.zeros_like(y) if g is None and y.dtype.is_differentiable else g
-                for y, g in zip(op.outputs, gs, strict=True)
-            ]
+            with uncounted(op.graph):
+                given = [
+                    ops.zeros_like(y) if g is None and y.dtype.is_differentiable else g
+                    for y, g in zip(op.outputs, gs, strict=True)
+                ]
             parts = call(op, function, given)
-            with op.graph.name_scope(f"{op.name}_grad"):
+            with op.graph.name_scope(f"{op.name}_grad"), uncounted(op.graph):
                 return self._gated(parts)
-        with op.graph.name_scope(f"{op.name}_grad"):
+        with op.graph.name_scope(f"{op.name}_grad"), uncounted(op.graph):
             first = op.graph.version
             made = made_for(op.where, lambda: self._gated(self._made(op, gs, wanted)))
             note(op.graph.recorded[first:], op)

@@ -18,11 +18,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import reduce
+from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.opdef import Effect, Kind
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.ops.gradient_nodes import NODES
 from staticgraph.compiler.ops.kinds import sizes
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.differentiation.reachability import differentiable_inputs, source
@@ -48,7 +50,10 @@ def has_formula(op: Operation, writes: Mapping[Operation, int] = _NO_WRITES) -> 
         op: An operation.
         writes: The number of the last operation that assigns to a variable, by variable.
     """
-    takes = op.definition.grad_takes
+    if op.definition.name in NODES:
+        takes: Sequence[str] | None = ()
+    else:
+        takes = op.definition.grad_takes
     if takes is None or not _ranks_known(op):
         return False
     if any(n in op.operands and static_value(op.operands[n]) is None for n in takes):
@@ -59,7 +64,7 @@ def has_formula(op: Operation, writes: Mapping[Operation, int] = _NO_WRITES) -> 
 
 def _ranks_known(op: Operation) -> bool:
     alone = op.definition.kind is Kind.ELEMENTWISE and len(op.tensors) == 1
-    if alone or op.definition.name in _ANY_RANK:
+    if alone or op.definition.name in NODES or op.definition.name in _ANY_RANK:
         return True
     needed = (*op.tensors, *op.outputs) if repeats(op) else op.tensors
     return all(t.type.rank is not None for t in needed)
@@ -101,7 +106,8 @@ def by_formula(
         known = static_value(operand)
         attrs[name] = stand_in(operand) if known is None else known
     one = len(outputs) == 1
-    made = definition.grad(gs[0] if one else tuple(gs), outputs[0] if one else outputs, *inputs, **attrs)
+    formula: Callable[..., Any] = NODES.get(definition.name, definition.grad)
+    made = formula(gs[0] if one else tuple(gs), outputs[0] if one else outputs, *inputs, **attrs)
     parts = list(made) if isinstance(made, tuple | list) else [made]
     return fitted(op, parts, inputs, outputs[-1]) if repeats(op) else parts
 
@@ -153,6 +159,8 @@ def _gradient_args(shapes: Sequence[Tensor]) -> Sequence[Tensor]:
 
 def _repeated_axes(op: Operation, place: int) -> tuple[int, ...] | None:
     """Return the axes of the output along which an input is repeated, None if open sizes leave that open."""
+    if op.definition.kind is Kind.ELEMENTWISE and len(set(op.tensors)) == 1:  # x * x
+        return ()
     y, x = op.outputs[-1].type.shape, op.tensors[place].type.shape
     assert y is not None and x is not None
     others = [t.type.shape or () for n, t in enumerate(op.tensors) if n != place]

@@ -1,8 +1,7 @@
 """`gradients`: derivatives as tensors of the graph.
 
-The graph gets one operation per call, and a compile expands it once all shapes are known; there are more of
-them if gradient functions of the script lie on the way (`pull_back`). What is decided here is which
-derivatives exist, and which of them only touch some rows.
+A walk from ys to xs adds the operations (`backward.py`). What is decided here is what it begins with, and
+which derivatives only touch some rows.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.errors import DtypeError, GradientError, layout, misuse
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.snapshot import uncounted
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.differentiation import backward
 from staticgraph.differentiation.pull_back import pull_back
@@ -70,7 +70,7 @@ def gradients(
     >>> import staticgraph as sg
     >>> x = sg.placeholder(sg.float32, [3], name="x")
     >>> sg.gradients(sg.reduce_sum(x * x), [x])
-    [<sg.Tensor 'gradients:0' shape=(3,) dtype=float32>]
+    [<sg.Tensor 'gradients/AddN:0' shape=(3,) dtype=float32>]
     """
     targets = [convert_to_tensor(y) for y in _listed(ys)]
     wanted = [_by(convert_to_tensor(x)) for x in _listed(xs)]
@@ -78,7 +78,10 @@ def gradients(
     zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
     with name_scope(name, "gradients", [*targets, *wanted]) as scope:
         if backward.IN_GRAPH:
-            walk = backward.Backward(targets, _weights(targets, grad_ys), wanted, stops, gate_gradients)
+            given = _seeds(targets, grad_ys)
+            walk = backward.Backward(
+                targets, lambda: _cotangents(targets, given), wanted, stops, gate_gradients
+            )
             return [_received(x, walk, zero) for x in wanted]
         seeds = _seeds(targets, grad_ys)
         way = pull_back(targets, seeds, wanted, stops)
@@ -118,13 +121,18 @@ def _seeds(ys: Sequence[Tensor], grad_ys: Any) -> list[Tensor]:
     return seeds
 
 
-def _weights(ys: Sequence[Tensor], grad_ys: Any) -> list[Tensor]:
-    """Return the cotangent of each y."""
-    given = _seeds(ys, grad_ys) or [
-        convert_to_tensor(1, y.dtype, name=f"grad_ys_{i}") if y.dtype.is_differentiable else ops.ones_like(y)
-        for i, y in enumerate(ys)
-    ]
-    return [ops.seed(y, g, name="Fill") for y, g in zip(ys, given, strict=True)]
+def _cotangents(ys: Sequence[Tensor], given: Sequence[Tensor]) -> list[Tensor]:
+    """Return the cotangent of each y: what is given for it, or ones."""
+    first, *more = ys
+    with uncounted(first.graph):
+        weights = given or [_ones(y, f"grad_ys_{i}") for i, y in enumerate(ys)]
+    found = [ops.seed(first, weights[0], name="Fill")]
+    with uncounted(first.graph):
+        return found + [ops.seed(y, g, name="Fill") for y, g in zip(more, weights[1:], strict=True)]
+
+
+def _ones(y: Tensor, name: str) -> Tensor:
+    return convert_to_tensor(1, y.dtype, name=name) if y.dtype.is_differentiable else ops.ones_like(y)
 
 
 def _received(x: Tensor, walk: backward.Backward, zero: bool) -> Any:
@@ -133,7 +141,8 @@ def _received(x: Tensor, walk: backward.Backward, zero: bool) -> Any:
     if found is None:
         return ops.zeros_like(x) if zero else None
     if found.tensors or not x.shape.ndims:
-        return found.total(walk.spread)
+        with uncounted(x.graph):
+            return found.total(walk.spread)
     order = [op for op, _ in walk.uses.of(x) or ()]
     gathers = sorted(found.gathers, key=lambda pair: order.index(pair[0]))
     rows = [(g, op.tensors[1]) for op, g in gathers]

@@ -118,6 +118,39 @@ class TestInGraph:
         [g] = sg.gradients(x * 2.0, [x])
         assert sg.gradients(g, [x]) == [None]
 
+    def test_default_seeds_are_those_of_one_operation(self, in_graph):
+        """Random streams do not tell in which way derivatives are made."""
+
+        def seed(on: bool) -> tuple:
+            in_graph(on)
+            with sg.Graph().as_default():
+                sg.set_random_seed(3)
+                x = sg.placeholder(sg.float32, [None, 5])
+                w = sg.get_variable("w", [10, 2])
+                hidden = sg.nn.dropout(sg.layers.dense(x, 4, sg.nn.relu), rate=0.5)
+                loss = sg.reduce_mean(sg.square(hidden)) + sg.reduce_sum(sg.gather(w, [1, 2]))
+                sg.train.AdamOptimizer().minimize(loss)
+                sg.gradients([loss, hidden], [x, w], grad_ys=[None, hidden])
+                assert sg.gradients(sg.floor(x), x) == [None]
+                return sg.get_seed(None)
+
+        assert seed(True) == seed(False)
+
+    def test_what_is_not_reached_adds_nothing(self):
+        x, y = sg.placeholder(sg.float32, [3]), sg.placeholder(sg.float32, [3])
+        before = x.graph.version
+        assert sg.gradients(x * 1.0, [y]) == [None]
+        assert x.graph.version == before + 2  # the product and its constant
+
+    def test_a_broadcast_of_open_sizes_is_summed_again(self):
+        """What only a run tells: which of two open sizes is one."""
+        x, b = sg.placeholder(sg.float32, [None, 3]), sg.placeholder(sg.float32, [None, 3])
+        [g] = sg.gradients(x * b, [b])
+        feeds = {x: np.ones((4, 3)), b: np.ones((1, 3))}
+        with sg.Session() as session:
+            assert session.run(g, feeds).tolist() == [[4.0] * 3]
+            assert session.run(g, {**feeds, b: np.ones((4, 3))}).tolist() == [[1.0] * 3] * 4
+
     def test_a_file_holds_them(self, tmp_path):
         x = sg.placeholder(sg.float32, [None, 4], name="x")
         mean, variance = sg.nn.moments(x, [0])

@@ -31,7 +31,7 @@ from tests.saving.test_regions import PROGRAMS as REGIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 # In all tests of samples; a call of Python, which no file holds; in tests/derivatives/test_backward.py.
-ELSEWHERE = {"cotangent", "placeholder", "py_func_stateless", "seed", "vanishing"}
+ELSEWHERE = {"cotangent", "placeholder", "py_func_stateless", "vanishing"}
 WORDS = ["one", "Two three", "", "vier"]
 
 

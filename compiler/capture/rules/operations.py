@@ -46,7 +46,8 @@ def applied(walk: Walk, op: Operation, inputs: Sequence[Value]) -> Any:
         return attrs
     if definition.effect is Effect.RANDOM:
         attrs |= {"seed": 0, "seed2": 0}  # they are in the state: equal shapes are then equal kernels
-    if definition.kind is Kind.COMPOSITE and definition.grad is None and definition.name not in DECISIONS:
+    made_of_others = definition.inline or (definition.kind is Kind.COMPOSITE and definition.grad is None)
+    if made_of_others and definition.name not in DECISIONS:
         assert definition.expand is not None
         walk.build.types(definition, inputs, attrs)  # there is no node that would be checked
         _require(walk, definition, inputs, attrs)

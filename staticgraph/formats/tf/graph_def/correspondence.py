@@ -40,7 +40,8 @@ _READ_AS = {
     "ZerosLike": "zeros_like",
 }  # fmt: skip
 _ALIASES = {
-    "AddV2": "Add", "BatchMatMul": "BatchMatMulV2", "Inv": "Reciprocal", "Mod": "TruncateMod",
+    "AddV2": "Add", "BatchMatMul": "BatchMatMulV2", "Inv": "Reciprocal", "InvGrad": "ReciprocalGrad",
+    "Mod": "TruncateMod",
     "PlaceholderV2": "Placeholder", "RefIdentity": "Identity", "Variable": "VariableV2",
     "PreventGradient": "StopGradient", "Snapshot": "Identity", "GuaranteeConst": "Identity",
 }  # fmt: skip

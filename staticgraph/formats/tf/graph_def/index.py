@@ -21,11 +21,9 @@ READERS_OF = {
         "ParallelDynamicStitch Print PrintV2 Assert"
     ),
     "formats.tf.graph_def.read.gradients": (
-        "SigmoidGrad TanhGrad SqrtGrad RsqrtGrad InvGrad ReciprocalGrad ReluGrad Relu6Grad EluGrad "
-        "SeluGrad SoftplusGrad SoftsignGrad LeakyReluGrad BiasAddGrad MaxPoolGrad MaxPool3DGrad LRNGrad "
-        "StridedSliceGrad MirrorPadGrad ResizeBilinearGrad ResizeBicubicGrad ResizeNearestNeighborGrad "
-        "CropAndResizeGradImage CropAndResizeGradBoxes FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3 "
-        "FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3"
+        "SoftplusGrad ResizeBilinearGrad ResizeBicubicGrad ResizeNearestNeighborGrad CropAndResizeGradImage "
+        "CropAndResizeGradBoxes FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3 FusedBatchNormGrad "
+        "FusedBatchNormGradV2 FusedBatchNormGradV3"
     ),
     "formats.tf.graph_def.read.optimizers": (
         "ApplyGradientDescent ApplyMomentum ApplyAdam ApplyAdaMax ApplyAdagrad ApplyAdagradDA "

@@ -1,53 +1,22 @@
-"""Nodes that TensorFlow's gradients are made of, in terms of our ops.
-
-Where a derivative has a short formula, this is it. The others are the derivative of the op itself, taken
-anew: equal parts of a graph are computed once.
+"""Nodes that TensorFlow's gradients are made of and that are no ops here: the derivative of the op itself,
+taken anew. Equal parts of a graph are computed once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.formats.tf.graph_def.nodes import GraphDefError, Node, constant, reads
+from staticgraph.formats.tf.graph_def.nodes import Node, constant, reads
 
 __all__: list[str] = []
 
-_SELU_SCALE, _SELU_SCALED_ALPHA = 1.0507009873554804934193349852946, 1.7580993408473768599402175208123
 
-# The derivative from the op's result, or from its input, and from that by the result.
-_FORMULAS: dict[str, Callable[[Any, Any], Any]] = {
-    "SigmoidGrad": lambda y, dy: dy * (y * (1.0 - y)),
-    "TanhGrad": lambda y, dy: dy * (1.0 - ops.square(y)),
-    "SqrtGrad": lambda y, dy: dy * 0.5 / y,
-    "RsqrtGrad": lambda y, dy: dy * (-0.5 * y * ops.square(y)),
-    "InvGrad": lambda y, dy: -dy * ops.square(y),
-    "ReciprocalGrad": lambda y, dy: -dy * ops.square(y),
-    "ReluGrad": lambda dy, x: _where(x > 0.0, dy),
-    "Relu6Grad": lambda dy, x: _where(ops.logical_and(x > 0.0, x < 6.0), dy),
-    "EluGrad": lambda dy, y: dy * _where(y < 0.0, y + 1.0, 1.0),
-    "SeluGrad": lambda dy, y: dy * _where(y < 0.0, y + _SELU_SCALED_ALPHA, _SELU_SCALE),
-    "SoftplusGrad": lambda dy, x: dy * ops.sigmoid(x),
-    "SoftsignGrad": lambda dy, x: dy / ops.square(1.0 + ops.abs(x)),
-}
-
-
-def _where(condition: Any, x: Any, y: float = 0.0) -> Any:
-    return ops.select(condition, x, y)
-
-
-@reads(*_FORMULAS)
-def _formula(node: Node) -> Any:
-    return ops.identity(_FORMULAS[node.type](*node.tensors), name=node.out)
-
-
-@reads("LeakyReluGrad")
-def _leaky_relu(node: Node) -> Any:
+@reads("SoftplusGrad")
+def _softplus(node: Node) -> Any:
     dy, x = node.tensors
-    return ops.select(x > 0.0, dy, dy * node.attrs["alpha"], name=node.out)
+    return ops.multiply(dy, ops.sigmoid(x), name=node.out)
 
 
 def derivative(node: Node, y: Tensor, dy: Tensor, *xs: Tensor) -> Any:
@@ -55,48 +24,6 @@ def derivative(node: Node, y: Tensor, dy: Tensor, *xs: Tensor) -> Any:
     operation that stands for a node.
     """
     return ops.symbolic_gradients([y, dy, *xs, *xs], ys=1, seeds=1, xs=len(xs), name=node.out)
-
-
-@reads("BiasAddGrad")
-def _bias_add(node: Node) -> Any:
-    [dy] = node.tensors
-    rank = dy.type.rank
-    if rank is None:
-        raise GraphDefError("the number of axes of its input must be known")
-    channel = 1 if node.attrs["data_format"] == "NCHW" else rank - 1
-    axes = [axis for axis in range(rank) if axis != channel]
-    return ops.reduce_sum(dy, axis=axes, name=node.out)
-
-
-@reads("MaxPoolGrad", "MaxPool3DGrad")
-def _max_pool(node: Node) -> Any:
-    x, _, dy = node.tensors
-    pool = ops.max_pool if node.type == "MaxPoolGrad" else ops.max_pool3d
-    told = {key: node.attrs[key] for key in ("ksize", "strides", "padding", "data_format")}
-    return derivative(node, pool(x, **told), dy, x)
-
-
-@reads("LRNGrad")
-def _lrn(node: Node) -> Any:
-    dy, x, _ = node.tensors
-    told = {key: node.attrs[key] for key in ("depth_radius", "bias", "alpha", "beta")}
-    return derivative(node, ops.local_response_normalization(x, **told), dy, x)
-
-
-@reads("StridedSliceGrad")
-def _strided_slice(node: Node) -> Any:
-    shape, begin, end, strides, dy = node.tensors
-    masks = {key: value for key, value in node.attrs.items() if key.endswith("_mask")}
-    x = ops.fill(constant(0, dy.dtype), dims=shape)
-    return derivative(node, ops.strided_slice(x, begin, end, strides, **masks), dy, x)
-
-
-@reads("MirrorPadGrad")
-def _mirror_pad(node: Node) -> Any:
-    dy, paddings = node.tensors
-    around = ops.reduce_sum(paddings, axis=1)
-    x = ops.fill(constant(0, dy.dtype), dims=ops.shape_of(dy) - ops.cast(around, dtype=int32))
-    return derivative(node, ops.mirror_pad(x, paddings, mode=node.attrs["mode"]), dy, x)
 
 
 @reads("ResizeBilinearGrad", "ResizeBicubicGrad")

@@ -118,22 +118,6 @@ def _rule(*names: str) -> Callable[[Rule], Rule]:
 # Shapes
 
 
-@_rule("strided_slice")
-def _strided_slice(at: Given, g: Tensor) -> Sequence[Any]:
-    [x] = at.inputs
-    begin, end = (ops.cast(at.operand(name), dtype=int32) for name in ("begin", "end"))
-    steps = at.operand("strides")
-    strides = ops.ones_like(begin) if steps is None else ops.cast(steps, dtype=int32)
-    [made] = at.node("StridedSliceGrad", [ops.shape_of(x), begin, end, strides, g], x, Index=int32)
-    return [made]
-
-
-@_rule("mirror_pad")
-def _mirror_pad(at: Given, g: Tensor) -> Sequence[Any]:
-    paddings = ops.cast(at.operand("paddings"), dtype=int32)
-    return at.node("MirrorPadGrad", [g, paddings], at.inputs[0], Tpaddings=int32)
-
-
 @_rule("gather")
 def _gather(at: Given, g: Tensor) -> Sequence[Any]:
     if at.known("axis") or at.attrs.get("batch_dims"):
@@ -201,18 +185,6 @@ def _einsum(at: Given, g: Tensor) -> Sequence[Any]:
 
 
 # Layers
-
-
-@_rule("max_pool")
-def _max_pool(at: Given, g: Tensor) -> Sequence[Any]:
-    [x] = at.inputs
-    return at.node("MaxPoolGrad", [x, at.output(), g], x)
-
-
-@_rule("local_response_normalization")
-def _lrn(at: Given, g: Tensor) -> Sequence[Any]:
-    [x] = at.inputs
-    return at.node("LRNGrad", [g, x, at.output()], x)
 
 
 @_rule("resize_bilinear")
