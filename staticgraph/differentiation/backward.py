@@ -30,7 +30,7 @@ from staticgraph.compiler.graph.provenance import made_for
 from staticgraph.compiler.graph.snapshot import uncounted
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor, may_use
-from staticgraph.differentiation.formulas import by_compiler, by_formula, has_formula, last_writes
+from staticgraph.differentiation.formulas import before_writes, by_compiler, has_formula, last_writes
 from staticgraph.differentiation.gradient_functions import call, gradient_function, overridden_inputs
 from staticgraph.differentiation.pull_back import lacking_error
 from staticgraph.differentiation.reachability import Uses, differentiable_inputs, source
@@ -143,9 +143,10 @@ class Backward:
             return made
 
     def _made(self, op: Operation, gs: list[Tensor | None], wanted: list[int]) -> Sequence[Tensor | None]:
-        if op.definition.name not in ONE_NODE and has_formula(op, self._writes):
-            return by_formula(op, gs)
-        return by_compiler(op, gs, wanted)
+        made = None
+        if op.definition.name not in ONE_NODE and has_formula(op):
+            made = before_writes(op, gs, self._writes)
+        return by_compiler(op, gs, wanted) if made is None else made
 
     def _gated(
         self, parts: Sequence[Tensor | IndexedSlices | None]

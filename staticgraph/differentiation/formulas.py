@@ -10,7 +10,7 @@ sizes that are 1 tell these axes; if both operands have open sizes, BroadcastGra
 
 Every other operation has one `Gradients` operation, whose ys are its outputs and which stops at its inputs:
 the compiler takes the derivative once sizes are known. So has an operation that took a variable which is
-assigned to since, because a formula would read the new value.
+assigned to since, if its formula would read the new value.
 """
 
 from __future__ import annotations
@@ -38,28 +38,19 @@ _ANY_RANK = (
 )  # fmt: skip
 # Ops whose operands broadcast, besides those that work element by element.
 _REPEATING = ("broadcast_to", "seed", "softmax_cross_entropy")
-_NO_WRITES: Mapping[Operation, int] = {}
 
 Cotangents = Sequence[Tensor | None]
 
 
-def has_formula(op: Operation, writes: Mapping[Operation, int] = _NO_WRITES) -> bool:
-    """Return True if the formula of an op makes the cotangents of `op` as operations of the graph.
-
-    Args:
-        op: An operation.
-        writes: The number of the last operation that assigns to a variable, by variable.
-    """
+def has_formula(op: Operation) -> bool:
+    """Return True if the formula of an op makes the cotangents of `op` as operations of the graph."""
     if op.definition.name in NODES:
         takes: Sequence[str] | None = ()
     else:
         takes = op.definition.grad_takes
     if takes is None or not _ranks_known(op):
         return False
-    if any(n in op.operands and static_value(op.operands[n]) is None for n in takes):
-        return False
-    owners = (variable_of(t) for t in op.tensors)
-    return not any(writes.get(owner, -1) > op.id for owner in owners if owner is not None)
+    return not any(n in op.operands and static_value(op.operands[n]) is None for n in takes)
 
 
 def _ranks_known(op: Operation) -> bool:
@@ -110,6 +101,30 @@ def by_formula(
     made = formula(gs[0] if one else tuple(gs), outputs[0] if one else outputs, *inputs, **attrs)
     parts = list(made) if isinstance(made, tuple | list) else [made]
     return fitted(op, parts, inputs, outputs[-1]) if repeats(op) else parts
+
+
+def before_writes(
+    op: Operation, gs: Cotangents, writes: Mapping[Operation, int]
+) -> list[Tensor | None] | None:
+    """Return what `by_formula` makes; None if that reads a variable which is assigned to since `op` took it.
+
+    Args:
+        op: An operation that has a formula.
+        gs: The cotangents of its outputs.
+        writes: The number of the last operation that assigns to a variable, by variable.
+    """
+    owners = {variable_of(t) for t in op.all_inputs} - {None}
+    late = {owner for owner in owners if writes.get(owner, -1) > op.id}
+    if not late:
+        return by_formula(op, gs)
+    with op.graph.attempt() as forget:
+        first = op.graph.version
+        made = by_formula(op, gs)
+        taken = [t for each in op.graph.recorded[first:] for t in each.all_inputs]
+        if any(variable_of(t) in late for t in (*taken, *made) if t is not None):
+            forget()
+            return None
+        return made
 
 
 def by_compiler(op: Operation, gs: Cotangents, places: Collection[int]) -> list[Tensor | None]:
