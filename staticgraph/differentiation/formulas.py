@@ -37,7 +37,10 @@ _ANY_RANK = (
     "read_value", "reshape", "squeeze", "stationary", "vanishing",
 )  # fmt: skip
 # Ops whose operands broadcast, besides those that work element by element.
-_REPEATING = ("broadcast_to", "seed", "softmax_cross_entropy")
+_REPEATING = (
+    "betainc", "broadcast_to", "complex", "igamma_grad_a", "nextafter", "polygamma",
+    "seed", "softmax_cross_entropy", "zeta",
+)  # fmt: skip
 
 Cotangents = Sequence[Tensor | None]
 

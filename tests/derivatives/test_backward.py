@@ -38,8 +38,9 @@ def told(operations) -> list[str]:
 @pytest.mark.parametrize("open_sizes", [False, True], ids=["known sizes", "open sizes"])
 @pytest.mark.parametrize("op", [pytest.param(op, id=op.name) for op in FORMULAS])
 def test_of_an_op(op: OpDef, open_sizes: bool, in_graph):
-    for use in uses(op, next(dtype_choices(op))):
-        compare(use, open_sizes, in_graph)
+    with sg.options(check_bounds=False):  # samples have indices out of range too
+        for use in uses(op, next(dtype_choices(op))):
+            compare(use, open_sizes, in_graph)
 
 
 def compare(use: Use, open_sizes: bool, in_graph) -> None:
@@ -49,7 +50,8 @@ def compare(use: Use, open_sizes: bool, in_graph) -> None:
         inputs = [sg.placeholder(d, s) for d, s in zip(use.dtypes, shapes, strict=True)]
         feeds = dict(zip(inputs, use.arrays, strict=True))
         ys = [y for y in use.call(inputs) if y.dtype.is_differentiable]
-        xs = [x for x in inputs if x.dtype.is_differentiable]
+        lacking = use.op.lacking_inputs(len(inputs))
+        xs = [x for n, x in enumerate(inputs) if x.dtype.is_differentiable and n not in lacking]
         if not ys or not xs or any(y.shape.ndims is None for y in ys):
             return
         values = session.run(ys, feeds)
@@ -57,12 +59,12 @@ def compare(use: Use, open_sizes: bool, in_graph) -> None:
         feeds |= {w: rng.normal(size=v.shape).astype(v.dtype) for w, v in zip(weights, values, strict=True)}
         in_graph(False)
         wanted = derivatives(ys, xs, weights)
-        before = graph.version
         in_graph(True)
-        made = derivatives(ys, xs, weights)
-        names = told(graph.get_operations()[before:])
+        before = graph.version
+        sg.gradients(ys, xs, weights)
         if use.op.name not in backward.ONE_NODE:
-            assert all("/gradients" in name for name in names), "first derivatives are plain operations"
+            assert not told(graph.get_operations()[before:]), "first derivatives are plain operations"
+        made = derivatives(ys, xs, weights)
         [first, second], [expected, more] = session.run(made, feeds), session.run(wanted, feeds)
         for one, other in zip(first, expected, strict=True):
             np.testing.assert_array_equal(one, other, err_msg=str(use), strict=True)

@@ -133,17 +133,6 @@ def _pick(at: Given, g: Tensor) -> Sequence[Any]:
     return [Rows(ops.select(index < 0, index + count, index), g), None]
 
 
-@_rule("gather_nd")
-def _gather_nd(at: Given, g: Tensor) -> Sequence[Any]:
-    x, indices = at.inputs
-    return [ops.scatter_nd(indices, g, shape=ops.shape_of(x)), None]
-
-
-@_rule("unsorted_segment_sum")
-def _segment_sum(at: Given, g: Tensor) -> Sequence[Any]:
-    return [ops.gather(g, at.inputs[1], axis=0), None]
-
-
 # Tensor arrays
 
 
