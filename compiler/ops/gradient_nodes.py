@@ -115,18 +115,33 @@ def _function(of: str, numpy: Callable[..., Any], grad: Callable[..., Parts] | N
             Sample(real(3, 4, low=0.25), real(3, 4)), Sample(real(low=0.5), real()),
             Sample(real(0, 2), real(0, 2)),
         ],
-        grad=grad, grad_takes=None if grad is None else (),
+        grad=None if grad is None else lambda h, out, y, dy: grad(h, _conjugate(y), _conjugate(dy)),
+        grad_takes=None if grad is None else (),
     )  # fmt: skip
     def node(y: Any, dy: Any) -> Any:
         """The cotangent of the input, given the result and its cotangent."""
-        return formula_of(of)(dy, ops.conj(y) if y.dtype.is_complex else y, None)[0]
+        return formula_of(of)(dy, _conjugate(y), None)[0]
 
     NODES[of] = lambda g, y, x: (node(y, g),) if g.dtype.is_floating else formula_of(of)(g, y, x)
     return node
 
 
-sigmoid_grad = _function("sigmoid", lambda y, g: g * y * (1 - y))
-tanh_grad = _function("tanh", lambda y, g: g * (1 - y * y))
+def _conjugate(x: Any) -> Any:
+    return ops.conj(x) if x.dtype.is_complex else x
+
+
+def _sigmoid_grad_grad(h: Any, y: Any, g: Any) -> Parts:
+    by_product = h * (1.0 - y)
+    return by_product * g - h * (g * y), by_product * y
+
+
+def _tanh_grad_grad(h: Any, y: Any, g: Any) -> Parts:
+    half = -(h * g) * y
+    return half + half, ops.tanh_grad(y, h)
+
+
+sigmoid_grad = _function("sigmoid", lambda y, g: g * y * (1 - y), _sigmoid_grad_grad)
+tanh_grad = _function("tanh", lambda y, g: g * (1 - y * y), _tanh_grad_grad)
 sqrt_grad = _function("sqrt", lambda y, g: g * g.dtype.type(0.5) / y)
 rsqrt_grad = _function("rsqrt", lambda y, g: g * g.dtype.type(-0.5) * y**3)
 reciprocal_grad = _function("reciprocal", lambda y, g: -g * y * y)

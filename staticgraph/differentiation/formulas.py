@@ -116,8 +116,8 @@ def before_writes(
         gs: The cotangents of its outputs.
         writes: The number of the last operation that assigns to a variable, by variable.
     """
-    owners = {variable_of(t) for t in op.all_inputs} - {None}
-    late = {owner for owner in owners if writes.get(owner, -1) > op.id}
+    owners = (variable_of(t) for t in op.all_inputs)
+    late = {owner for owner in owners if owner is not None and writes.get(owner, -1) > op.id}
     if not late:
         return by_formula(op, gs)
     with op.graph.attempt() as forget:
