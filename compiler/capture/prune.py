@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from staticgraph.compiler.capture.segments import is_host, is_replayed
 from staticgraph.compiler.graph.errors import FeedError, UnimplementedError, layout
@@ -52,6 +52,33 @@ def gradient_parts(
     a, b, c = op.attrs["ys"], op.attrs["seeds"], op.attrs["xs"]
     inputs = op.tensors
     return inputs[:a], inputs[a : a + b], inputs[a + b : a + b + c], inputs[a + b + c :]
+
+
+def is_of_one_operation(op: Operation) -> bool:
+    """Return True if a gradients operation stands for the derivatives of one operation alone.
+
+    Then it stops at the inputs of the operation that gradients flow to, and nowhere else.
+    """
+    ys, _, _, stops = gradient_parts(op)
+    made = {y.op for y in ys}
+    if len(made) > 1:
+        return False
+    inputs = [each.tensors[place] for each in made for place in gradient_places(each)]
+    known = {variable_of(t, through_writes=True) or t for t in stops}
+    return known == {variable_of(t, True) or t for t in inputs if t.dtype.is_differentiable}
+
+
+def gradient_places(op: Operation) -> Sequence[int]:
+    """Return the positions of the inputs that gradients flow to, as far as the op says.
+
+    The ys of a gradients operation that is of one operation have no part in a second derivative: the compiler
+    takes it by the inputs of that operation, which are the stops.
+    """
+    count = len(op.tensors)
+    if not is_gradients(op) or not is_of_one_operation(op):
+        return op.definition.gradient_inputs(count, op.attrs)
+    ys, seeds, xs = op.attrs["ys"], op.attrs["seeds"], op.attrs["xs"]
+    return [*range(ys, ys + seeds), *range(ys + seeds + xs, count)]
 
 
 def _fed_between(gradients: Operation, fed: Collection[Tensor]) -> list[Tensor]:

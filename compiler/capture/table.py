@@ -10,6 +10,7 @@ from staticgraph.compiler.capture.rules.branches import capture_branch, conditio
 from staticgraph.compiler.capture.rules.derivatives import (
     capture_custom_gradient,
     capture_gradients,
+    capture_seed,
     custom_results,
     gradient_inputs,
 )
@@ -20,7 +21,7 @@ from staticgraph.compiler.capture.rules.effects import (
 )
 from staticgraph.compiler.capture.rules.host import capture_host
 from staticgraph.compiler.capture.rules.loops import capture_while, initial_values
-from staticgraph.compiler.capture.rules.operations import capture_operation, capture_select
+from staticgraph.compiler.capture.rules.operations import capture_operation, capture_select, capture_sum
 from staticgraph.compiler.capture.rules.random_states import capture_random
 from staticgraph.compiler.capture.rules.variables import (
     capture_assign,
@@ -61,8 +62,10 @@ BY_NAME = {
     "branch_region": CaptureRule(capture_branch, condition),
     "select": CaptureRule(capture_select),
     "select_rows": CaptureRule(capture_select),
+    "add_n": CaptureRule(capture_sum),
     # derivatives
     "symbolic_gradients": CaptureRule(capture_gradients, gradient_inputs),
+    "seed": CaptureRule(capture_seed),
     "custom_gradient": CaptureRule(capture_custom_gradient, custom_results),
     # effects with a condition
     "assert_true": CaptureRule(capture_assertion),

@@ -106,6 +106,10 @@ class OpDef:
     statements: Callable[..., Any] | None = None  # routine: (outs, *views, **attrs) -> kernel statements
     expand: Callable[..., Any] | None = None  # composite: (*values, **attrs) -> value(s)
     grad: Callable[..., Any] | None = None  # (g, y, *inputs, **attrs) -> cotangents, None where there is none
+    # Operands whose values `grad` takes, if it needs ranks but no sizes: then it differentiates operations of
+    # a user's graph, too. None if it needs all sizes.
+    grad_takes: tuple[str, ...] | None = None
+    inline: bool = False  # composite: a Function has what it is made of, although it has a formula of its own
     # If a derivative by the inputs exists: for all or none of them, or for those at these positions, which a
     # function makes of the number of inputs and the attributes. By nature there is none by the others.
     differentiable: bool | tuple[int, ...] | Callable[..., Sequence[int]] = True

@@ -92,10 +92,11 @@ class Provenance:
         return out
 
 
-def made_for(where: Provenance, make: Callable[[], T]) -> T:
+def made_for(where: Provenance | None, make: Callable[[], T]) -> T:
     """Return the result of `make`, with `where` as the user's line.
 
-    The line is one of a description, and takes the place of a line of the program.
+    The line takes the place of the line that is being carried out: one of a description, or that of an
+    operation of which `make` makes the derivative.
     """
     return make()
 
@@ -117,7 +118,7 @@ def user_frame() -> Provenance | None:
     while frame is not None:
         code = frame.f_code
         if code is _MADE_FOR:
-            found: Provenance = frame.f_locals["where"]
+            found: Provenance | None = frame.f_locals["where"]
             return found
         if not is_ours(code):
             return Provenance(code.co_filename, code.co_name, code, frame.f_lasti)

@@ -7,6 +7,7 @@ depend on feeds.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,21 @@ def _value(tensor: Tensor, memo: dict[Tensor, Any], depth: int) -> Any:
     return memo[tensor]
 
 
+class _Values(Sequence[Any]):
+    """The values of an operation's inputs. A value is computed when it is first asked for: most rules of
+    shapes look at types alone, and whole nets may lie before their inputs.
+    """
+
+    def __init__(self, tensors: Sequence[Tensor], memo: dict[Tensor, Any], depth: int) -> None:
+        self._tensors, self._memo, self._depth = tensors, memo, depth
+
+    def __getitem__(self, index: Any) -> Any:
+        return _value(self._tensors[index], self._memo, self._depth)
+
+    def __len__(self) -> int:
+        return len(self._tensors)
+
+
 def _is_carried_out(definition: OpDef) -> bool:
     """Return True if an op may be computed while the graph is built. Host calls may not: they can be slow."""
     pure = definition.effect is Effect.PURE and definition.kind is not Kind.HOST
@@ -63,21 +79,20 @@ def _computed(op: Operation, index: int, memo: dict[Tensor, Any], depth: int) ->
             return None
         attrs[param] = plain(value)
     attrs = {p.name: attrs[p.name] for p in definition.params if p.name in attrs}
-    values = [_value(t, memo, depth) for t in op.tensors]
     if definition.static is not None:
-        found = definition.static([t.type for t in op.tensors], values, **attrs)
+        found = definition.static([t.type for t in op.tensors], _Values(op.tensors, memo, depth), **attrs)
         if found is not None:
             return found[index] if len(op.outputs) > 1 else found
-    operands = [attrs[name] for name in op.operands]
-    if any(v is None or (isinstance(v, tuple) and None in v) for v in [*values, *operands]):
-        return None
     type = op.outputs[index].type
-    if (
-        definition.reference is None
-        or not type.is_static
-        or not may_fold(definition, type, LARGEST)
-        or any(n > LARGEST for n in map(np.size, values))
-    ):
+    if definition.reference is None or not type.is_static or not may_fold(definition, type, LARGEST):
+        return None
+    values = []
+    for each in (*(_value(t, memo, depth) for t in op.tensors), *(attrs[name] for name in op.operands)):
+        if each is None or (isinstance(each, tuple) and None in each):
+            return None
+        values.append(each)
+    del values[len(op.tensors) :]
+    if any(n > LARGEST for n in map(np.size, values)):
         return None
     try:
         with np.errstate(all="ignore"):

@@ -47,9 +47,14 @@ def subtract(x: Any, y: Any) -> Any:
     return x - y
 
 
+def _product(a: Any, b: Any) -> Any:
+    """Return a product with the name that TensorFlow's derivatives give it."""
+    return ops.multiply(a, b, name="Mul")
+
+
 @elementwise(
     tf="Mul", numpy=np.multiply, dtypes=NUMERIC, primitive="mul", commutes=True, samples=reals(),
-    grad=holomorphic(lambda g, y, a, b: (g * b, g * a)),
+    grad=holomorphic(lambda g, y, a, b: (_product(g, b), _product(g, a))),
 )  # fmt: skip
 def multiply(x: Any, y: Any) -> Any:
     """x * y, element by element.
@@ -132,7 +137,7 @@ def sign(x: Any) -> Any:
 
 @elementwise(
     tf="Square", numpy=np.square, dtypes=NUMERIC, samples=reals(),
-    grad=holomorphic(lambda g, y, x: (g * x * 2,)),
+    grad=holomorphic(lambda g, y, x: (_product(_product(g, x), 2),)),
 )  # fmt: skip
 def square(x: Any) -> Any:
     """x * x, element by element.

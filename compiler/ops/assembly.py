@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import ANY, float32, int64
+from staticgraph.compiler.graph.dtypes import ANY, float32, int32, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import method, ops
 from staticgraph.compiler.graph.shapes import TensorType, merge, normalize_axis, operand_shape, shape_text
 from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
-from staticgraph.compiler.ops.kinds import Piece, View, assembly, movement
+from staticgraph.compiler.ops.kinds import Piece, View, assembly, movement, sizes
 from staticgraph.compiler.ops.samples import Sample, real
 
 MOST_GAPS = 64  # elements between two of an operand
@@ -59,7 +59,11 @@ def _concat_static(types: list[TensorType], values: list[Any], axis: int) -> Any
 
 
 def _concat_grad(g: Any, y: Any, *values: Any, axis: int) -> Any:
-    made = ops.split_v(g, size_splits=tuple(v.shape[axis] for v in values), axis=axis, num_split=len(values))
+    axis = normalize_axis(axis, values[0].type.rank)
+    parts = tuple(v.type.shape[axis] for v in values)
+    if None in parts:
+        parts = ops.stack([ops.shape_of(v)[axis] for v in values])
+    made = ops.split_v(g, size_splits=parts, axis=axis, num_split=len(values))
     return made if isinstance(made, tuple) else (made,)
 
 
@@ -73,6 +77,7 @@ def _concat_grad(g: Any, y: Any, *values: Any, axis: int) -> Any:
     strings=True,
     static=_concat_static,
     grad=_concat_grad,
+    grad_takes=("axis",),
     samples=[
         Sample(real(2, 3), real(2, 4), axis=1),
         Sample(real(2), real(3), real(1), axis=0),
@@ -120,7 +125,7 @@ def _stack_grad(g: Any, y: Any, *values: Any, axis: int = 0) -> Any:
 @assembly(
     tf="Pack", type=_stack_type, numpy=lambda *values, axis=0: np.stack(values, axis), dtypes=ANY,
     strings=True,
-    static=_stack_static, grad=_stack_grad,
+    static=_stack_static, grad=_stack_grad, grad_takes=(),
     samples=[Sample(real(2, 3), real(2, 3)), Sample(real(2, 3), real(2, 3), real(2, 3), axis=1),
              Sample(real(), real()), Sample(real(2), real(2), axis=-1), Sample(real(0), real(0))],
 )  # fmt: skip
@@ -195,8 +200,10 @@ def _padded(tensor: TensorType, paddings: Any) -> TensorType:
     return TensorType(tensor.dtype, tuple(None if n is None else n + a + b for n, (a, b) in sizes))
 
 
-def _unpadded(g: Any, tensor: Any, paddings: Pairs) -> Any:
-    return ops.slice(g, begin=tuple(a for a, _ in paddings), size=tensor.shape)
+def _unpadded(g: Any, tensor: Any, paddings: Any) -> Any:
+    pairs = isinstance(paddings, tuple)
+    begin = tuple(a for a, _ in paddings) if pairs else ops.cast(paddings, dtype=int32)[:, 0]
+    return ops.slice(g, begin=begin, size=sizes(tensor))
 
 
 def _pad_v2_grad(g: Any, y: Any, tensor: Any, constant_values: Any, paddings: Pairs) -> tuple[Any, Any]:
@@ -214,7 +221,7 @@ _PADDINGS = [
 @assembly(
     tf="Pad", type=_padded, operands=("paddings",), partial=("paddings",), dtypes=ANY, samples=_PADDINGS,
     numpy=lambda tensor, paddings: np.pad(tensor, paddings) if paddings else np.array(tensor),
-    grad=lambda g, y, tensor, paddings: (_unpadded(g, tensor, paddings),),
+    grad=lambda g, y, tensor, paddings: (_unpadded(g, tensor, paddings),), grad_takes=(),
 )  # fmt: skip
 def pad(tensor: View, *, paddings: Any) -> list[Piece]:
     """The tensor with paddings[i] = (before, after) zeros along axis i."""
@@ -232,6 +239,7 @@ def _pad_v2(tensor: np.ndarray, constant_values: np.ndarray, paddings: Pairs) ->
     type=lambda tensor, value, paddings: _padded(tensor, paddings),
     numpy=_pad_v2,
     grad=_pad_v2_grad,
+    grad_takes=(),
     operands=("paddings",),
     partial=("paddings",),
     dtypes=ANY,
@@ -365,7 +373,8 @@ def interleave(*parts: View, strides: Any) -> list[Piece]:
     ]
 
 
-def _mirror_type(tensor: TensorType, paddings: Any, mode: str) -> TensorType:
+def mirror_type(tensor: TensorType, paddings: Any, mode: str) -> TensorType:
+    """Type rule of `mirror_pad`."""
     made = _padded(tensor, paddings)
     require(mode in ("REFLECT", "SYMMETRIC"), f"mode {mode!r} is neither 'REFLECT' nor 'SYMMETRIC'")
     if tensor.shape is not None and paddings is not None:
@@ -378,11 +387,13 @@ def _mirror_type(tensor: TensorType, paddings: Any, mode: str) -> TensorType:
     return made
 
 
-def _mirror_grad(g: Any, y: Any, tensor: Any, paddings: Pairs, mode: str) -> tuple[Any]:
-    """Each mirrored strip is turned around and added where it came from, one axis after the other."""
+def mirror_cotangent(g: Any, paddings: Pairs, mode: str) -> Any:
+    """Return the cotangent of what `mirror_pad` pads: each mirrored strip is turned around and added where it
+    came from, one axis after the other.
+    """
     edge = 1 if mode == "REFLECT" else 0
     for axis, (a, b) in enumerate(paddings):
-        n = tensor.shape[axis]
+        n = g.shape[axis] - a - b
         total = _strip(g, axis, a, n)
         for start, count, place in ((0, a, edge), (a + n, b, n - edge - b)):
             if count:
@@ -392,7 +403,7 @@ def _mirror_grad(g: Any, y: Any, tensor: Any, paddings: Pairs, mode: str) -> tup
                 )
                 total = total + pad(turned, paddings=around)
         g = total
-    return (g,)
+    return g
 
 
 def _strip(g: Any, axis: int, start: int, count: int) -> Any:
@@ -407,12 +418,12 @@ def _mirror(tensor: np.ndarray, paddings: Pairs, mode: str) -> np.ndarray:
 
 @movement(
     tf="MirrorPad",
-    type=_mirror_type,
+    type=mirror_type,
     numpy=_mirror,
     operands=("paddings",),
     partial=("paddings",),
     dtypes=ANY,
-    grad=_mirror_grad,
+    grad=lambda g, y, tensor, paddings, mode: (mirror_cotangent(g, paddings, mode),),
     samples=[
         Sample(real(3, 4), paddings=((1, 2), (0, 3)), mode="REFLECT"),
         Sample(real(3, 4), paddings=((3, 2), (0, 4)), mode="SYMMETRIC"),

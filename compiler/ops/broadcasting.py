@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import ANY
+from staticgraph.compiler.graph.dtypes import ANY, int32
 from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.opdef import recorder_of
 from staticgraph.compiler.graph.shapes import MOST_AXES, TensorType, broadcast, shape_text
 from staticgraph.compiler.kernel.expr import Expr
-from staticgraph.compiler.ops.kinds import View, movement, on_host
+from staticgraph.compiler.ops.kinds import View, composite, movement, on_host
 from staticgraph.compiler.ops.movement import INDEX
 from staticgraph.compiler.ops.samples import Draw, Sample, real
 
@@ -32,6 +33,7 @@ def _broadcast_type(input: TensorType, shape: Any) -> TensorType:
 @movement(
     tf="BroadcastTo", type=_broadcast_type, numpy=lambda input, shape: np.broadcast_to(input, shape).copy(),
     operands=("shape",), partial=("shape",), dtypes=ANY, strings=True, grad=lambda g, y, input, shape: (g,),
+    grad_takes=(),
     samples=[Sample(real(3), shape=(2, 3)), Sample(real(2, 1), shape=(4, 2, 3)), Sample(real(), shape=(2, 2)),
              Sample(real(1), shape=(0,))],
 )  # fmt: skip
@@ -75,3 +77,48 @@ def _broadcast_args(s0: np.ndarray, s1: np.ndarray) -> np.ndarray:
 )
 def broadcast_args(s0: Any, s1: Any) -> Any:
     """The shape that broadcasting tensors of shapes `s0` and `s1` gives."""
+
+
+def _known(s: Any) -> tuple[int, ...] | None:
+    return None if s is None or None in s else tuple(int(n) for n in s)
+
+
+def _repeated(s0: Any, s1: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the axes along which tensors of these shapes are repeated when they broadcast to each other."""
+    both = broadcast(tuple(s0), tuple(s1))
+    assert both is not None
+
+    def repeated(s: Any) -> tuple[int, ...]:
+        extra = len(both) - len(s)
+        return tuple(d for d, n in enumerate(both) if d < extra or s[d - extra] != n)
+
+    return repeated(s0), repeated(s1)
+
+
+def _gradient_args_type(s0: Any, s1: Any) -> tuple[TensorType, TensorType]:
+    first, second = _known(s0), _known(s1)
+    if first is None or second is None:
+        return TensorType(int32, (None,)), TensorType(int32, (None,))
+    axes = _repeated(first, second)
+    return TensorType(int32, (len(axes[0]),)), TensorType(int32, (len(axes[1]),))
+
+
+@composite(
+    tf="BroadcastGradientArgs",
+    type=_gradient_args_type,
+    numpy=lambda s0, s1: tuple(np.array(axes, np.int32) for axes in _repeated(s0, s1)),
+    operands=("s0", "s1"),
+    partial=("s0", "s1"),
+    differentiable=False,
+    samples=[
+        Sample(s0=(2, 1), s1=(3,)),
+        Sample(s0=(), s1=(2, 3)),
+        Sample(s0=(4, 3), s1=(4, 3)),
+    ],
+)
+def broadcast_gradient_args(*, s0: Any, s1: Any) -> Any:
+    """The axes that the derivatives by two tensors of shapes `s0` and `s1` are summed over: those along which
+    each tensor is repeated when both broadcast.
+    """
+    build: Any = recorder_of(())
+    return tuple(build.constant(np.array(axes, np.int32)) for axes in _repeated(s0, s1))

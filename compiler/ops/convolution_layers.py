@@ -18,7 +18,7 @@ from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import OpDef, ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, merge, operand_shape, shape_text
 from staticgraph.compiler.ops.convolution import conv_filter, conv_transposed, conv_windows
-from staticgraph.compiler.ops.kinds import composite
+from staticgraph.compiler.ops.kinds import composite, sizes
 from staticgraph.compiler.ops.samples import Sample, real
 from staticgraph.compiler.ops.windows import Window, check_padding, positions, window
 from staticgraph.compiler.support.dataclass import dataclass
@@ -357,9 +357,10 @@ def _family(
         dtypes=FLOATING,
         samples=samples("forward"),
         grad=lambda g, y, x, w, **attrs: (
-            by_input(w, g, input_sizes=x.shape, **attrs),
-            by_filter(x, g, filter_sizes=w.shape, **attrs),
+            by_input(w, g, input_sizes=sizes(x), **attrs),
+            by_filter(x, g, filter_sizes=sizes(w), **attrs),
         ),
+        grad_takes=(),
     )
     def forward(
         input: Any, filter: Any, *, strides: Ints, padding: str, explicit_paddings: Ints = (),
@@ -374,8 +375,9 @@ def _family(
         name=names[1], tf=tf[1], type=sized(size["by_input"]), numpy=reference.by_input, dtypes=FLOATING,
         operands=("input_sizes",), partial=("input_sizes",), samples=samples("by_input"),
         grad=lambda g, y, w, dy, input_sizes, **attrs: (
-            by_filter(g, dy, filter_sizes=w.shape, **attrs), forward(g, w, **attrs)
+            by_filter(g, dy, filter_sizes=sizes(w), **attrs), forward(g, w, **attrs)
         ),
+        grad_takes=(),
     )  # fmt: skip
     def by_input(
         filter: Any,
@@ -396,8 +398,9 @@ def _family(
         name=names[2], tf=tf[2], type=sized(size["by_filter"]), numpy=reference.by_filter, dtypes=FLOATING,
         operands=("filter_sizes",), partial=("filter_sizes",), samples=samples("by_filter"),
         grad=lambda g, y, x, dy, filter_sizes, **attrs: (
-            by_input(g, dy, input_sizes=x.shape, **attrs), forward(x, g, **attrs)
+            by_input(g, dy, input_sizes=sizes(x), **attrs), forward(x, g, **attrs)
         ),
+        grad_takes=(),
     )  # fmt: skip
     def by_filter(
         input: Any,

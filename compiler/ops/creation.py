@@ -37,6 +37,7 @@ def _fill_type(value: TensorType, dims: Any) -> TensorType:
     dtypes=ANY,
     strings=True,
     grad=lambda g, y, value, dims: (ops.reduce_sum(g),),
+    grad_takes=(),
     samples=[
         Sample(real(), dims=(2, 3)),
         Sample(real(), dims=()),

@@ -29,6 +29,7 @@ def _diag_type(diagonal: TensorType) -> TensorType:
     type=_diag_type,
     dtypes=ANY,
     grad=lambda g, y, diagonal: (ops.diag_part(g),),
+    grad_takes=(),
     numpy=lambda d: np.diag(d.reshape(-1)).reshape(d.shape * 2),
     samples=[Sample(real(3)), Sample(real(2, 3)), Sample(real(0))],
 )
@@ -59,7 +60,7 @@ def _diag_part(x: np.ndarray) -> np.ndarray:
 
 @movement(
     tf="DiagPart", type=_diag_part_type, dtypes=ANY, numpy=_diag_part,
-    grad=lambda g, y, input: (ops.diag(g),),
+    grad=lambda g, y, input: (ops.diag(g),), grad_takes=(),
     samples=[Sample(real(3, 3)), Sample(real(2, 3, 2, 3)), Sample(real(1, 1))],
 )  # fmt: skip
 def diag_part(at: tuple[Expr, ...], input: View) -> Expr:
@@ -87,7 +88,7 @@ def _matrix_diag_type(diagonal: TensorType) -> TensorType:
 
 @movement(
     tf="MatrixDiag", type=_matrix_diag_type, dtypes=ANY,
-    grad=lambda g, y, diagonal: (ops.matrix_diag_part(g),),
+    grad=lambda g, y, diagonal: (ops.matrix_diag_part(g),), grad_takes=(),
     numpy=lambda d: np.where(np.eye(d.shape[-1], dtype=bool), d[..., None], np.zeros((), d.dtype)),
     samples=[Sample(real(3)), Sample(real(2, 4)), Sample(real(2, 0))],
 )  # fmt: skip

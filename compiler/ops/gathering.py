@@ -19,7 +19,7 @@ from staticgraph.compiler.graph.shapes import TensorType, compatible, merge, nor
 from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
-from staticgraph.compiler.ops.kinds import View, movement
+from staticgraph.compiler.ops.kinds import View, movement, sizes
 from staticgraph.compiler.ops.movement import INDEX
 from staticgraph.compiler.ops.requirements import coordinates_in, index_in
 from staticgraph.compiler.ops.samples import Sample, indices, real
@@ -175,7 +175,8 @@ def coordinates(at: Sequence[Expr], indices: View, sizes: Sequence[int]) -> tupl
     dtypes={"T": ANY, "I": INDEX},
     strings=True,
     differentiable=(0,),
-    grad=lambda g, y, params, indices: (ops.scatter_nd(indices, g, shape=params.shape), None),
+    grad=lambda g, y, params, indices: (ops.scatter_nd(indices, g, shape=sizes(params)), None),
+    grad_takes=(),
     requires=coordinates_in("gather_nd", "indices", 1, lambda params, indices: params.shape),
     samples=[
         Sample(real(3, 4), indices(5, 2, below=3)),

@@ -10,7 +10,7 @@ OPS_OF = {
     "arrays": "tensor_array tensor_array_write tensor_array_scatter tensor_array_grow",
     "assembly": "concat stack pad pad_v2 interior_pad interleave mirror_pad",
     "bitwise": "bitwise_and bitwise_or bitwise_xor invert left_shift right_shift",
-    "broadcasting": "broadcast_to broadcast_args",
+    "broadcasting": "broadcast_to broadcast_args broadcast_gradient_args",
     "casting": "cast bitcast",
     "comparison": "equal not_equal less less_equal greater greater_equal is_nan is_inf is_finite",
     "complex_numbers": "complex conj real imag angle complex_abs",
@@ -33,6 +33,11 @@ OPS_OF = {
     "exponential": "reciprocal sqrt rsqrt exp expm1 log log1p pow xlogy xdivy",
     "fourier": "fft fft2d fft3d ifft ifft2d ifft3d rfft rfft2d rfft3d irfft irfft2d irfft3d",
     "gathering": "gather gather_nd one_hot",
+    "gradient_nodes": (
+        "relu_grad relu6_grad elu_grad selu_grad softsign_grad leaky_relu_grad sigmoid_grad "
+        "tanh_grad sqrt_grad rsqrt_grad reciprocal_grad bias_add_grad"
+    ),
+    "gradients_by_place": "max_pool_backprop max_pool3d_backprop lrn_grad strided_slice_grad mirror_pad_grad",
     "host": "py_func py_func_stateless",
     "identities": "identity_n ensure_shape",
     "incomplete": "zeta polygamma igamma_grad_a igamma igammac betainc bessel_i0e bessel_i1e nextafter",
@@ -102,7 +107,7 @@ OPS_OF = {
     "structural": (
         "constant parameter placeholder placeholder_with_default variable read_variable read_value "
         "initialized_value report_uninitialized identity stop_gradient stationary vanishing no_op watch "
-        "reads_of override symbolic_gradients shape_of size_of rank_of"
+        "reads_of override seed symbolic_gradients shape_of size_of rank_of"
     ),
     "summation": "einsum",
     "trigonometric": "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh atan2",

@@ -195,6 +195,8 @@ def elementwise(
         def element(at: tuple[Expr, ...], *views: View, **attrs: Any) -> Expr:
             return body(*(v.broadcast(at) for v in views), **attrs)
 
+        if "grad" in fields:  # no formula for single elements looks at sizes
+            fields.setdefault("grad_takes", ())
         return _declare(
             Kind.ELEMENTWISE, body, tf=tf, type=type, reference=numpy, element=element, body=body,
             samples=samples,
@@ -381,6 +383,11 @@ def host(
         )  # fmt: skip
 
     return declare
+
+
+def sizes(x: Any) -> Any:
+    """Return the shape of a value, or of a tensor of a graph: a tensor itself if sizes are unknown there."""
+    return x.type.shape if x.type.is_static else ops.shape_of(x)
 
 
 def same_type(x: TensorType, *_: TensorType, **__: Any) -> TensorType:

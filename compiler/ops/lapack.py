@@ -93,6 +93,7 @@ def _inverse_grad(g: Any, y: Any, x: Any, adjoint: bool) -> tuple[Any]:
 
 @on_host(
     tf="MatrixInverse", type=_square_type, dtypes=FIELDS, samples=_SQUARE, grad=_inverse_grad,
+    grad_takes=(),
     numpy=telling(
         "Input is not invertible.",
         widened(lambda x, adjoint: _adjoint(np.linalg.inv(x)) if adjoint else np.linalg.inv(x)),
@@ -236,6 +237,7 @@ _SYSTEMS = [
     dtypes=FIELDS,
     samples=_SYSTEMS,
     grad=_solve_grad,
+    grad_takes=(),
     numpy=telling("Input matrix is not invertible.", _solve),
 )
 def matrix_solve(matrix: Any, rhs: Any, *, adjoint: bool = False) -> Any:

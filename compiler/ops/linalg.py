@@ -12,7 +12,7 @@ from staticgraph.compiler.graph.opdef import method, ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, broadcast, shape_text
 from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.kernel.expr import Expr, Index, Reduce
-from staticgraph.compiler.ops.kinds import View, composite, contraction
+from staticgraph.compiler.ops.kinds import View, composite, contraction, sizes
 from staticgraph.compiler.ops.samples import Sample, real
 
 PRODUCTS = FLOATING | COMPLEX | {int32, int64}
@@ -86,7 +86,7 @@ def _matmul_grad(g: Any, y: Any, a: Any, b: Any, transpose_a: bool, transpose_b:
 def _batch_grad(g: Any, y: Any, a: Any, b: Any, adj_x: bool, adj_y: bool) -> tuple[Any, Any]:
     by_a = batch_matmul(b, g, adj_y, True) if adj_x else batch_matmul(g, b, False, not adj_y)
     by_b = batch_matmul(g, a, True, adj_x) if adj_y else batch_matmul(a, g, not adj_x, False)
-    return _summed_to(by_a, a.shape), _summed_to(by_b, b.shape)
+    return _summed_to(by_a, by_b, a, b)
 
 
 def conjugate(x: Any) -> Any:
@@ -94,15 +94,29 @@ def conjugate(x: Any) -> Any:
     return ops.conj(x) if x.dtype.is_complex else x
 
 
-def _summed_to(x: Any, shape: tuple[int, ...]) -> Any:
-    """`x` summed over the axes along which something of `shape` was repeated."""
-    extra = x.rank - len(shape)
-    repeated = [d for d in range(x.rank) if d < extra or shape[d - extra] < x.shape[d]]
-    return ops.reshape(ops.reduce_sum(x, axis=tuple(repeated)), shape=shape) if repeated else x
+def _summed_to(by_a: Any, by_b: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    """Return derivatives by `a` and `b`, summed over the axes along which each is repeated."""
+    batches = a.type.shape[:-2], b.type.shape[:-2]
+    if None not in (*batches[0], *batches[1]):
+        whole = broadcast(*batches)
+        assert whole is not None
+        axes: Any = [
+            tuple(d for d, n in enumerate(whole) if d < len(whole) - len(s) or s[d - len(whole)] != n)
+            for s in batches
+        ]
+        shapes: list[Any] = [sizes(x) if repeated else None for x, repeated in zip((a, b), axes, strict=True)]
+    else:
+        whole_a, whole_b = shapes = [ops.shape_of(x) for x in (a, b)]
+        axes = ops.broadcast_gradient_args(s0=whole_a[:-2], s1=whole_b[:-2])
+    first, second = (
+        g if shape is None else ops.reshape(ops.reduce_sum(g, axis=repeated), shape=shape)
+        for g, repeated, shape in zip((by_a, by_b), axes, shapes, strict=True)
+    )
+    return first, second
 
 
 @contraction(
-    tf="MatMul", type=_matmul_type, dtypes=PRODUCTS, grad=_matmul_grad,
+    tf="MatMul", type=_matmul_type, dtypes=PRODUCTS, grad=_matmul_grad, grad_takes=(),
     numpy=lambda a, b, transpose_a, transpose_b: _product(a, b, transpose_a, transpose_b),
     samples=[
         Sample(real(3, 4), real(4, 2)),
@@ -123,7 +137,7 @@ def matmul(
 
 
 @contraction(
-    tf="BatchMatMulV2", type=_batch_type, dtypes=PRODUCTS, grad=_batch_grad,
+    tf="BatchMatMulV2", type=_batch_type, dtypes=PRODUCTS, grad=_batch_grad, grad_takes=(),
     numpy=lambda x, y, adj_x, adj_y: _product(x, y, adj_x, adj_y, conjugate=True),
     samples=[
         Sample(real(2, 3, 4), real(2, 4, 2)),
@@ -178,8 +192,9 @@ def _along_channels(bias: Any, rank: int, data_format: str) -> tuple[int, ...]:
 
 
 def _bias_grad(g: Any, y: Any, value: Any, bias: Any, data_format: str) -> tuple[Any, Any]:
-    channel = _channel_axis(g.rank, data_format)
-    return g, ops.reduce_sum(g, axis=tuple(d for d in range(g.rank) if d != channel))
+    rank = value.type.rank
+    channel = _channel_axis(rank, data_format)
+    return g, ops.reduce_sum(g, axis=tuple(d for d in range(rank) if d != channel))
 
 
 @composite(
@@ -187,6 +202,7 @@ def _bias_grad(g: Any, y: Any, value: Any, bias: Any, data_format: str) -> tuple
     type=_bias_type,
     dtypes=NUMERIC,
     grad=_bias_grad,
+    grad_takes=(),
     numpy=lambda value, bias, data_format: (
         value + bias.reshape(_along_channels(bias, value.ndim, data_format))
     ),

@@ -13,7 +13,7 @@ from staticgraph.compiler.graph.scopes.prefix import scope
 from staticgraph.compiler.graph.shapes import TensorType, merge, shape_text
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.ops.bitwise import bitwise_and, bitwise_or, bitwise_xor, invert
-from staticgraph.compiler.ops.kinds import composite, elementwise, predicate
+from staticgraph.compiler.ops.kinds import composite, elementwise, predicate, sizes
 from staticgraph.compiler.ops.samples import Sample, real, reals, truth
 
 
@@ -84,8 +84,14 @@ def _per_row(condition: Any, x: Any) -> tuple[int, ...]:
     return tuple(condition.shape) + (1,) * (len(x.shape) - len(condition.shape))
 
 
+def _open_per_row(condition: Any, x: Any) -> Any:
+    """`_per_row`, as a tensor if sizes are unknown."""
+    shape, more = sizes(condition), x.type.rank - condition.type.rank
+    return shape + (1,) * more if isinstance(shape, tuple) else ops.concat([shape, [1] * more], axis=0)
+
+
 def _select_rows_grad(g: Any, out: Any, condition: Any, x: Any, y: Any) -> tuple[Any, ...]:
-    condition = ops.reshape(condition, shape=_per_row(condition, x))
+    condition = ops.reshape(condition, shape=_open_per_row(condition, x))
     return None, select(condition, g, 0), select(condition, 0, g)
 
 
@@ -102,7 +108,7 @@ _ROW_SAMPLES = [
     tf="Select", type=_select_rows_type, vars={"condition": "bool"}, dtypes=ANY,
     strings=True, differentiable=(1, 2),
     numpy=lambda condition, x, y: np.where(condition.reshape(_per_row(condition, x)), x, y),
-    grad=_select_rows_grad, samples=_ROW_SAMPLES,
+    grad=_select_rows_grad, grad_takes=(), samples=_ROW_SAMPLES,
 )  # fmt: skip
 def select_rows(condition: Any, x: Any, y: Any) -> Any:
     """x where `condition` holds and y elsewhere.

@@ -225,7 +225,8 @@ def max_pool_number(
     return scalar.cast(scalar.select(scalar.eq(first, none), Const(0, dtype), first), int64)
 
 
-def _numpy_max_grad(x: np.ndarray, g: np.ndarray, ksize: Ints, strides: Ints, padding: str) -> np.ndarray:
+def numpy_max_grad(x: np.ndarray, g: np.ndarray, ksize: Ints, strides: Ints, padding: str) -> np.ndarray:
+    """The meaning of `max_pool_grad`."""
     first = _numpy_first(x, numpy_max(x, ksize, strides, padding, ""), ksize, strides, padding)
     return _numpy_unpool(first, g, x.shape, ksize, strides, padding)
 
@@ -241,7 +242,7 @@ def _tile(windows: list[Window]) -> bool:
 
 
 @routine(
-    type=_max_grad_type, numpy=_numpy_max_grad, dtypes=REAL,
+    type=_max_grad_type, numpy=numpy_max_grad, dtypes=REAL,
     differentiable=(1,), grad=_max_grad_grad,
     samples=[
         Sample(distinct(1, 4, 6, 2), real(1, 2, 3, 2), **_valid),

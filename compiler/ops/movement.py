@@ -24,7 +24,7 @@ from staticgraph.compiler.graph.shapes import (
 from staticgraph.compiler.graph.sizes import Size, same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
-from staticgraph.compiler.ops.kinds import View, movement
+from staticgraph.compiler.ops.kinds import View, movement, sizes
 from staticgraph.compiler.ops.requirements import index_in
 from staticgraph.compiler.ops.samples import Draw, Sample, real
 
@@ -109,7 +109,8 @@ def _reshape_static(types: list[TensorType], values: list[Any], shape: Any) -> A
     dtypes=ANY,
     strings=True,
     static=_reshape_static,
-    grad=lambda g, y, tensor, shape: (ops.reshape(g, shape=tensor.shape),),
+    grad=lambda g, y, tensor, shape: (ops.reshape(g, shape=sizes(tensor)),),
+    grad_takes=(),
     samples=[
         Sample(real(2, 6), shape=(3, 4)),
         Sample(real(2, 3, 4), shape=(-1, 8)),
@@ -158,8 +159,10 @@ def _transposed(a: TensorType, perm: Any = None) -> TensorType:
     dtypes=ANY,
     strings=True,
     grad=lambda g, y, a, perm=None: (
-        ops.transpose(g, perm=tuple(int(p) for p in np.argsort(_permutation(perm, len(a.shape))))),
+        ops.transpose(g, perm=tuple(int(p) for p in np.argsort(_permutation(perm, a.type.rank))),
+                      name="transpose"),
     ),
+    grad_takes=("perm",),
     samples=[
         Sample(real(2, 3)),
         Sample(real(2, 3, 4), perm=(1, 2, 0)),
@@ -197,7 +200,8 @@ def _expand_static(types: list[TensorType], values: list[Any], axis: Any) -> Any
     dtypes=ANY,
     strings=True,
     static=_expand_static,
-    grad=lambda g, y, input, axis: (ops.reshape(g, shape=input.shape),),
+    grad=lambda g, y, input, axis: (ops.reshape(g, shape=sizes(input)),),
+    grad_takes=(),
     samples=[
         Sample(real(2, 3), axis=0),
         Sample(real(2, 3), axis=-1),
@@ -236,7 +240,8 @@ def _squeezed(input: TensorType, axis: Any = None) -> TensorType:
     numpy=lambda input, axis=None: np.squeeze(input, _squeezed_axes(input.shape, axis)),
     dtypes=ANY,
     strings=True,
-    grad=lambda g, y, input, axis=None: (ops.reshape(g, shape=input.shape),),
+    grad=lambda g, y, input, axis=None: (ops.reshape(g, shape=sizes(input)),),
+    grad_takes=(),
     samples=[
         Sample(real(1, 3, 1)),
         Sample(real(1, 3, 1), axis=(0,)),
@@ -266,8 +271,12 @@ def _tiled(input: TensorType, multiples: Any) -> TensorType:
 
 
 def _tile_grad(g: Any, y: Any, input: Any, multiples: Any) -> tuple[Any]:
-    split = [n for pair in zip(multiples, input.shape, strict=True) for n in pair]
-    return (ops.reduce_sum(reshape(g, shape=split), axis=tuple(range(0, len(split), 2))),)
+    shape = sizes(input)
+    if isinstance(shape, tuple) and isinstance(multiples, tuple):
+        split: Any = [n for pair in zip(multiples, shape, strict=True) for n in pair]
+    else:
+        split = ops.reshape(ops.stack([ops.cast(multiples, dtype=int32), shape], axis=1), shape=[-1])
+    return (ops.reduce_sum(reshape(g, shape=split), axis=tuple(range(0, 2 * input.type.rank, 2))),)
 
 
 @movement(
@@ -279,6 +288,7 @@ def _tile_grad(g: Any, y: Any, input: Any, multiples: Any) -> tuple[Any]:
     dtypes=ANY,
     strings=True,
     grad=_tile_grad,
+    grad_takes=(),
     samples=[
         Sample(real(2, 3), multiples=(2, 1)),
         Sample(real(3), multiples=(4,)),
@@ -319,6 +329,7 @@ def _reverse_type(tensor: TensorType, axis: Any) -> TensorType:
     dtypes=ANY,
     strings=True,
     grad=lambda g, y, tensor, axis: (ops.reverse(g, axis=axis),),
+    grad_takes=("axis",),
     samples=[
         Sample(real(2, 3), axis=(0,)),
         Sample(real(2, 3, 4), axis=(-1, 0)),
@@ -359,6 +370,7 @@ def _roll_type(input: TensorType, shift: Any, axis: Any) -> TensorType:
     tf="Roll", type=_roll_type, numpy=lambda input, shift, axis: np.roll(input, shift, axis),
     operands=("shift", "axis"), partial=("shift", "axis"), dtypes=ANY,
     grad=lambda g, y, input, shift, axis: (ops.roll(g, shift=np.negative(shift), axis=axis),),
+    grad_takes=("shift", "axis"),
     samples=[Sample(real(5), shift=2, axis=0), Sample(real(3, 4), shift=(1, -2), axis=(0, 1)),
              Sample(real(3, 4), shift=(3, 3), axis=(1, 1)), Sample(real(0, 2), shift=1, axis=0)],
 )  # fmt: skip
@@ -404,6 +416,7 @@ def _reverse_sequence(
     grad=lambda g, y, x, lengths, seq_dim, batch_dim=0: (
         ops.reverse_sequence(g, lengths, seq_dim=seq_dim, batch_dim=batch_dim), None,
     ),
+    grad_takes=(),
     samples=[Sample(real(2, 5), Draw((2,), 1, 5, dtype="int32"), seq_dim=1),
              Sample(real(3, 4, 2), Draw((4,), 0, 3, dtype="int64"), seq_dim=0, batch_dim=1),
              Sample(real(1, 1), Draw((1,), 1, 1, dtype="int32"), seq_dim=1)],

@@ -63,7 +63,7 @@ def below_max(x: Any, axis: int) -> Any:
 
 @composite(
     tf="Softmax", wide=True, type=_softmax_type, numpy=_numpy_softmax, dtypes=FLOATING,
-    samples=_SOFTMAX_SAMPLES, grad=_softmax_grad,
+    samples=_SOFTMAX_SAMPLES, grad=_softmax_grad, grad_takes=(),
 )  # fmt: skip
 def softmax(logits: Any, *, axis: int = -1) -> Any:
     """exp(logits) / sum(exp(logits)) along `axis`."""
@@ -73,7 +73,7 @@ def softmax(logits: Any, *, axis: int = -1) -> Any:
 
 @composite(
     tf="LogSoftmax", wide=True, type=_softmax_type, numpy=_numpy_log_softmax, dtypes=FLOATING,
-    samples=_SOFTMAX_SAMPLES, grad=_log_softmax_grad,
+    samples=_SOFTMAX_SAMPLES, grad=_log_softmax_grad, grad_takes=(),
 )  # fmt: skip
 def log_softmax(logits: Any, *, axis: int = -1) -> Any:
     """logits - log(sum(exp(logits))) along `axis`."""
@@ -117,6 +117,16 @@ def _numpy_lrn(x: np.ndarray, depth_radius: int, bias: float, alpha: float, beta
     return (wide / (bias + alpha * _numpy_band_sum(wide**2, depth_radius)) ** beta).astype(x.dtype)
 
 
+def numpy_lrn_grad(
+    g: np.ndarray, x: np.ndarray, depth_radius: int, bias: float, alpha: float, beta: float
+) -> np.ndarray:
+    """The meaning of the derivative of `local_response_normalization`."""
+    g64, x64 = g.astype(np.float64), x.astype(np.float64)
+    norm = bias + alpha * _numpy_band_sum(x64**2, depth_radius)
+    spread = _numpy_band_sum(g64 * x64 * norm ** (-beta - 1), depth_radius)
+    return (g64 * norm**-beta - 2 * alpha * beta * x64 * spread).astype(x.dtype)
+
+
 def _lrn_grad(
     g: Any, y: Any, x: Any, depth_radius: int, bias: float, alpha: float, beta: float
 ) -> tuple[Any]:
@@ -125,13 +135,14 @@ def _lrn_grad(
     return (g * norm ** (-beta) - x * spread * (2 * alpha * beta),)
 
 
-def _lrn_type(input: TensorType, depth_radius: int, **_: Any) -> TensorType:
+def lrn_type(input: TensorType, depth_radius: int, **_: Any) -> TensorType:
+    """Type rule of `local_response_normalization`."""
     require(input.rank in (None, 4), f"input has rank {input.rank}, 4 is needed")
     return _band_type(input, depth_radius)
 
 
 @composite(
-    tf="LRN", wide=True, type=_lrn_type, numpy=_numpy_lrn, dtypes=FLOATING, grad=_lrn_grad,
+    tf="LRN", wide=True, type=lrn_type, numpy=_numpy_lrn, dtypes=FLOATING, grad=_lrn_grad,
     samples=[
         Sample(real(1, 2, 2, 7), depth_radius=2),
         Sample(real(2, 1, 1, 4), depth_radius=5, bias=2.0, alpha=0.3, beta=0.75),
@@ -195,8 +206,13 @@ class _Channels:
 
     def __init__(self, x: Any, data_format: str) -> None:
         self.axes = (0, 1, 2) if data_format == "NHWC" else (0, 2, 3)
-        self.shape = tuple(1 if d in self.axes else n for d, n in enumerate(x.shape))
-        self.count = math.prod(x.shape[d] for d in self.axes)
+        shape = x.type.shape
+        self.shape = tuple(1 if d in self.axes else -1 if n is None else n for d, n in enumerate(shape))
+        if all(shape[d] is not None for d in self.axes):
+            self.count: Any = math.prod(shape[d] for d in self.axes)
+        else:
+            count = ops.reduce_prod(ops.gather(ops.shape_of(x), list(self.axes)))
+            self.count = ops.cast(count, dtype=x.dtype)
 
     def beside(self, vector: Any) -> Any:
         """A vector of channels in a shape that broadcasts against the images."""
@@ -221,9 +237,9 @@ def _batch_norm_grad(
     g: Any, y: Any, x: Any, scale: Any, offset: Any, mean: Any, variance: Any,
     epsilon: float, data_format: str, is_training: bool,
 ) -> tuple[Any, ...]:  # fmt: skip
-    over = _Channels(x, data_format)
     wide, narrow = scale.dtype, x.dtype
     x = ops.cast(x, dtype=wide)
+    over = _Channels(x, data_format)
     center, spread = over.moments(x) if is_training else (over.beside(mean), over.beside(variance))
     inverse = ops.rsqrt(spread + epsilon)
     centered, weight = x - center, over.beside(scale)
@@ -240,7 +256,12 @@ def _batch_norm_grad(
     if g[1] is not None:
         dx = dx + over.beside(g[1]) / over.count
     if g[2] is not None:
-        dx = dx + over.beside(g[2]) * centered * _ratio(x, 2, positive(over.count - 1))
+        others = over.count - 1
+        if isinstance(others, AnySize):
+            share = _ratio(x, 2, positive(others))
+        else:  # in a graph that leaves sizes open
+            share = 2 / ops.maximum(others, 1)
+        dx = dx + over.beside(g[2]) * centered * share
     return ops.cast(dx, dtype=narrow), d_scale, d_offset, None, None
 
 
@@ -259,6 +280,7 @@ def _used(count: int, is_training: bool, **_: Any) -> range:
 @composite(
     tf="FusedBatchNormV3", wide=True,
     differentiable=_used, type=_batch_norm_type, numpy=_numpy_batch_norm, grad=_batch_norm_grad,
+    grad_takes=(),
     vars={"scale": "U", "offset": "U", "mean": "U", "variance": "U"}, dtypes={"T": FLOATING, "U": FLOATING},
     samples=[
         Sample(real(2, 3, 4, 2), real(2), real(2), real(0), real(0)),

@@ -17,7 +17,7 @@ from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.shapes import TensorType, merge, operand_shape
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
-from staticgraph.compiler.ops.kinds import View, composite, windowed
+from staticgraph.compiler.ops.kinds import View, composite, sizes, windowed
 from staticgraph.compiler.ops.max_pool_gradient import max_pool_gradient, max_pool_number, numpy_number
 from staticgraph.compiler.ops.pooling_windows import (
     Ints,
@@ -38,7 +38,8 @@ from staticgraph.compiler.ops.windows import pooled_shape
 FORMATS = ("NHWC", "NCHW", "NDHWC", "NCDHW")
 
 
-def _pooled_type(x: TensorType, ksize: Ints, strides: Ints, padding: str, data_format: str) -> TensorType:
+def pooled_type(x: TensorType, ksize: Ints, strides: Ints, padding: str, data_format: str) -> TensorType:
+    """Type rule of pooling."""
     require(data_format in FORMATS, f"data_format {data_format!r} is none of {', '.join(FORMATS)}")
     rank = len(data_format)
     require(x.rank in (None, rank), f"the input has rank {x.rank}, {rank} is needed for {data_format}")
@@ -103,7 +104,7 @@ def _max_pool(rank: int, name: str, tf: str, default: str) -> OpDef:
     @windowed(
         name=name,
         tf=tf,
-        type=_pooled_type,
+        type=pooled_type,
         numpy=numpy_max,
         dtypes=REAL,
         samples=_samples(distinct, rank),
@@ -131,12 +132,12 @@ def _max_pool(rank: int, name: str, tf: str, default: str) -> OpDef:
 def _avg_pool(rank: int, name: str, tf: str, default: str) -> tuple[OpDef, OpDef]:
     def back_type(g: TensorType, orig_input_shape: Any, **attrs: Any) -> TensorType:
         image = TensorType(g.dtype, operand_shape(orig_input_shape, "orig_input_shape"))
-        merge(_pooled_type(image, **attrs).shape, g.shape, "the result of pooling and grad,")
+        merge(pooled_type(image, **attrs).shape, g.shape, "the result of pooling and grad,")
         return image
 
     @windowed(
-        name=name, tf=tf, type=_pooled_type, numpy=_numpy_mean, dtypes=FLOATING, samples=_samples(real, rank),
-        grad=lambda g, y, x, **attrs: (back(g, orig_input_shape=x.shape, **attrs),),
+        name=name, tf=tf, type=pooled_type, numpy=_numpy_mean, dtypes=FLOATING, samples=_samples(real, rank),
+        grad=lambda g, y, x, **attrs: (back(g, orig_input_shape=sizes(x), **attrs),), grad_takes=(),
     )  # fmt: skip
     def pool(
         at: tuple[Expr, ...],
@@ -178,6 +179,7 @@ def _avg_pool(rank: int, name: str, tf: str, default: str) -> tuple[OpDef, OpDef
             for s in _samples(real, rank)
         ],
         grad=lambda h, y, g, orig_input_shape, **attrs: (pool(h, **attrs),),
+        grad_takes=(),
     )
     def back(
         at: tuple[Expr, ...], grad: View, *, orig_input_shape: Any, ksize: Ints, strides: Ints, padding: str,
@@ -205,7 +207,7 @@ avg_pool3d, avg_pool3d_grad = _avg_pool(5, "avg_pool3d", "AvgPool3D", "NDHWC")
 def _argmax_type(
     input: TensorType, ksize: Ints, strides: Ints, padding: str, include_batch_in_index: bool
 ) -> tuple[TensorType, TensorType]:
-    pooled = _pooled_type(input, ksize, strides, padding, "NHWC")
+    pooled = pooled_type(input, ksize, strides, padding, "NHWC")
     return pooled, TensorType(int64, pooled.shape)
 
 

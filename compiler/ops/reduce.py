@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import BOOLEAN, FLOATING, NUMERIC, REAL, bool_
+from staticgraph.compiler.graph.dtypes import BOOLEAN, FLOATING, NUMERIC, REAL, bool_, int32
 from staticgraph.compiler.graph.opdef import method, ops
 from staticgraph.compiler.graph.shapes import TensorType, normalize_axes
 from staticgraph.compiler.graph.sizes import positive
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.ops.kinds import composite, reduced_shape, reduction
+from staticgraph.compiler.ops.kinds import composite, reduced_shape, reduction, sizes
 from staticgraph.compiler.ops.samples import Sample, distinct, real, truth
 
 Axis = int | tuple[int, ...] | None
@@ -41,12 +41,29 @@ def accumulated(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def kept(y: Any, x: Any, axis: Axis) -> Any:
     """`y`, which is `x` reduced along `axis`, with the reduced axes in place as axes of size one."""
-    return ops.reshape(y, shape=reduced_shape(x.shape, axis, keepdims=True))
+    return ops.reshape(y, shape=_kept_sizes(x, axis))
+
+
+def _kept_sizes(x: Any, axis: Axis) -> Any:
+    """Return the shape of `x` with ones for the reduced axes. The axes may be a tensor."""
+    known = axis is None or isinstance(axis, int | tuple)
+    shape = reduced_shape(x.type.shape, axis, keepdims=True) if known else None
+    if shape is not None and None not in shape:
+        return shape
+    if shape is not None and shape.count(None) == 1 and 0 not in shape:
+        return tuple(-1 if n is None else n for n in shape)
+    order = range(x.type.rank)
+    if known:
+        gone: Any = np.array([int(d in normalize_axes(axis, len(order))) for d in order], np.int32)
+    else:
+        each = ops.reshape(axis, shape=[-1, 1]) % len(order)
+        gone = ops.reduce_sum(ops.cast(ops.equal(each, list(order)), dtype=int32), axis=0)
+    return ops.shape_of(x) * (1 - gone) + gone
 
 
 def spread(y: Any, x: Any, axis: Axis) -> Any:
     """`y`, which is `x` reduced along `axis`, repeated to the shape of `x`."""
-    return ops.broadcast_to(kept(y, x, axis), shape=x.shape)
+    return ops.broadcast_to(kept(y, x, axis), shape=sizes(x), name="Tile")  # what TensorFlow repeats by
 
 
 def count_along(shape: Sequence[int], axis: Axis) -> int:
@@ -78,7 +95,7 @@ def _extremum_grad(g: Any, y: Any, x: Any, axis: Axis, keepdims: bool) -> tuple[
 
 @reduction(
     tf="Sum", numpy=accumulated(np.sum), combine="add", dtypes=NUMERIC, samples=_samples(real),
-    grad=lambda g, y, x, axis, keepdims: (spread(g, x, axis),),
+    grad=lambda g, y, x, axis, keepdims: (spread(g, x, axis),), grad_takes=(),
 )  # fmt: skip
 def reduce_sum(total: Any, x: Any) -> Any:
     """Sum of the elements along `axis`; 0 where there are none."""
@@ -115,7 +132,7 @@ def _highest(x: np.ndarray) -> Any:
 
 @reduction(
     tf="Max", numpy=_extremum(np.max, _lowest), combine="maximum", dtypes=REAL, samples=_samples(distinct),
-    grad=_extremum_grad,
+    grad=_extremum_grad, grad_takes=("axis",),
 )  # fmt: skip
 def reduce_max(best: Any, x: Any) -> Any:
     """Largest element along `axis`; -inf, or the least integer, where there are none.
@@ -127,7 +144,7 @@ def reduce_max(best: Any, x: Any) -> Any:
 
 @reduction(
     tf="Min", numpy=_extremum(np.min, _highest), combine="minimum", dtypes=REAL, samples=_samples(distinct),
-    grad=_extremum_grad,
+    grad=_extremum_grad, grad_takes=("axis",),
 )  # fmt: skip
 def reduce_min(best: Any, x: Any) -> Any:
     """Smallest element along `axis`; inf, or the greatest integer, where there are none.
@@ -157,6 +174,15 @@ def _reduced_type(input_tensor: TensorType, axis: Axis, keepdims: bool) -> Tenso
     return TensorType(input_tensor.dtype, reduced_shape(input_tensor.shape, axis, keepdims))
 
 
+def _mean_grad(g: Any, y: Any, x: Any, axis: Axis, keepdims: bool) -> tuple[Any]:
+    shape = x.type.shape
+    axes = normalize_axes(axis, len(shape))
+    if all(shape[d] is not None for d in axes):
+        return (spread(g, x, axis) / positive(count_along(shape, axis)),)
+    count = ops.reduce_prod(ops.gather(ops.shape_of(x), list(axes)))
+    return (spread(g, x, axis) / ops.cast(ops.maximum(count, 1), dtype=g.dtype),)
+
+
 def _mean(x: np.ndarray, axis: Axis, keepdims: bool) -> np.ndarray:
     axes, count = normalize_axes(axis, x.ndim), count_along(x.shape, axis)
     if x.dtype.kind in "fc":
@@ -171,7 +197,7 @@ def _mean(x: np.ndarray, axis: Axis, keepdims: bool) -> np.ndarray:
 @composite(
     tf="Mean", wide=True, type=_reduced_type, numpy=_mean, dtypes=NUMERIC,
     operands={"axis": "reduction_indices"}, samples=_samples(real),
-    grad=lambda g, y, x, axis, keepdims: (spread(g, x, axis) / positive(count_along(x.shape, axis)),),
+    grad=_mean_grad, grad_takes=("axis",),
 )  # fmt: skip
 def reduce_mean(input_tensor: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Mean of the elements along `axis`: NaN where there are none.
@@ -198,6 +224,7 @@ def _norm(x: np.ndarray, axis: Axis, keepdims: bool) -> np.ndarray:
     operands={"axis": "reduction_indices"},
     samples=_samples(lambda *shape: real(*shape, low=0.5, high=2.0)),
     grad=lambda g, y, x, axis, keepdims: (x * kept(g / y, x, axis),),
+    grad_takes=("axis",),
 )
 def euclidean_norm(input: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Square root of the sum of squares along `axis`."""
@@ -208,7 +235,7 @@ def euclidean_norm(input: Any, *, axis: Any = None, keepdims: bool = False) -> A
     tf="L2Loss", wide=True, type=lambda t: TensorType(t.dtype, ()), dtypes=FLOATING,
     numpy=lambda t: np.asarray(np.sum(np.square(t.astype(np.float64))) / 2).astype(t.dtype),
     samples=[Sample(real(3, 4)), Sample(real()), Sample(real(0, 2))],
-    grad=lambda g, y, t: (g * t,),
+    grad=lambda g, y, t: (g * t,), grad_takes=(),
 )  # fmt: skip
 def l2_loss(t: Any) -> Any:
     """Half the sum of all squares, sum(t ** 2) / 2.

@@ -121,6 +121,7 @@ def _cumsum_grad(
     partial=("axis",),
     dtypes=NUMERIC,
     grad=_cumsum_grad,
+    grad_takes=("axis",),
     samples=_SAMPLES,
 )
 def cumsum(

@@ -229,6 +229,7 @@ def scatter_statements(
         np.zeros(shape, updates.dtype), indices, updates, np.add
     ),
     grad=lambda g, y, indices, updates, shape: (None, ops.gather_nd(g, indices)),
+    grad_takes=(),
     requires=coordinates_in("scatter_nd", "indices", 0, lambda indices, updates, shape: shape),
     samples=[
         Sample(indices(4, 1, below=3), real(4, 2), shape=(3, 2)),
@@ -274,6 +275,7 @@ _SAMPLES = [
     differentiable=(0, 2),
     requires=_within("tensor_scatter_add"),
     grad=lambda g, y, tensor, indices, updates: (g, None, ops.gather_nd(g, indices)),
+    grad_takes=(),
 )
 def tensor_scatter_add(
     outs: tuple[Out, ...], tensor: View, indices: View, updates: View
@@ -292,6 +294,7 @@ def tensor_scatter_add(
     differentiable=(0, 2),
     requires=_within("tensor_scatter_sub"),
     grad=lambda g, y, tensor, indices, updates: (g, None, -ops.gather_nd(g, indices)),
+    grad_takes=(),
 )
 def tensor_scatter_sub(
     outs: tuple[Out, ...], tensor: View, indices: View, updates: View

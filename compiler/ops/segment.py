@@ -117,6 +117,7 @@ def _unsorted(name: str) -> dict[str, Any]:
     tf="UnsortedSegmentSum",
     numpy=_sums,
     grad=lambda g, y, data, segment_ids, num_segments: (ops.gather(g, segment_ids), None),
+    grad_takes=(),
     dtypes={"T": NUMERIC, "I": INDEX},
     samples=_SAMPLES,
     **_unsorted("unsorted_segment_sum"),

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import ANY, int64
+from staticgraph.compiler.graph.dtypes import ANY, int32, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, check_parts, normalize_axis, shape_text
 from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.kernel.expr import Const, Expr
 from staticgraph.compiler.ops.assembly import spread_apart
-from staticgraph.compiler.ops.kinds import View, composite, movement
+from staticgraph.compiler.ops.kinds import View, composite, movement, sizes
 from staticgraph.compiler.ops.samples import Sample, real
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -57,7 +57,12 @@ def _slice(input_: np.ndarray, begin: Any, size: Any) -> np.ndarray:
 
 
 def _slice_grad(g: Any, y: Any, input_: Any, begin: Any, size: Any) -> tuple[Any]:
-    around = tuple((b, n - b - m) for b, n, m in zip(begin, input_.shape, y.shape, strict=True))
+    whole, part = sizes(input_), sizes(y)
+    if all(isinstance(each, tuple) for each in (begin, whole, part)):
+        around: Any = tuple((b, n - b - m) for b, n, m in zip(begin, whole, part, strict=True))
+    else:
+        before = ops.cast(begin, dtype=int32)
+        around = ops.stack([before, ops.shape_of(input_) - before - ops.shape_of(y)], axis=1)
     return (ops.pad(g, paddings=around),)
 
 
@@ -71,6 +76,7 @@ def _slice_grad(g: Any, y: Any, input_: Any, begin: Any, size: Any) -> tuple[Any
     strings=True,
     static=_slice_static,
     grad=_slice_grad,
+    grad_takes=(),
     name="slice",
     samples=[
         Sample(real(3, 4), begin=(1, 0), size=(2, 3)),
@@ -174,7 +180,8 @@ def _span(axis: int, size: int | None, low: Any, high: Any, step: int | None) ->
     return SliceSpan(start, len(range(start, stop, step)), step)
 
 
-def _strided_type(input_: TensorType, begin: Any, end: Any, strides: Any = None, **masks: int) -> TensorType:
+def strided_type(input_: TensorType, begin: Any, end: Any, strides: Any = None, **masks: int) -> TensorType:
+    """Type rule of `strided_slice`."""
     if input_.shape is None or begin is None or end is None:
         return TensorType(input_.dtype, None)
     return TensorType(input_.dtype, resolve(input_.shape, begin, end, strides, **masks).shape)
@@ -215,23 +222,31 @@ def _strided_static(types: list[TensorType], values: list[Any], begin: Any, end:
 def _strided_grad(
     g: Any, y: Any, input_: Any, begin: Any, end: Any, strides: Any = None, **masks: int
 ) -> tuple[Any]:
-    """The cotangents go back to where the elements came
+    return (strided_cotangent(g, input_.shape, resolve(input_.shape, begin, end, strides, **masks).spans),)
+
+
+def strided_cotangent(g: Any, shape: tuple[int, ...], spans: Sequence[SliceSpan]) -> Any:
+    """Return the cotangent of what a strided slice is taken of: cotangents go back to where the elements came
     from, in the input's order and with zeros around them.
+
+    Args:
+        g: The cotangent of the slice.
+        shape: The shape of the input.
+        spans: The elements that are taken along each axis of the input.
     """
-    spans = resolve(input_.shape, begin, end, strides, **masks).spans
     counts = [0 if s.count is None else s.count for s in spans]
     if any(same(n, 0) for n in counts):
-        return (ops.zeros_like(input_),)
+        return ops.fill(ops.cast(0, dtype=g.dtype), dims=shape)
     g = ops.reshape(g, shape=counts)
     backwards = tuple(d for d, s in enumerate(spans) if s.step < 0)
     if backwards:
         g = ops.reverse(g, axis=backwards)
     low = [s.start if s.step > 0 else s.start + (n - 1) * s.step for s, n in zip(spans, counts, strict=True)]
     gaps = [abs(s.step) - 1 if abs(s.step) > 1 and n > 1 else 0 for s, n in zip(spans, counts, strict=True)]
-    high = [m - a - n - (n - 1) * gap for m, a, n, gap in zip(input_.shape, low, counts, gaps, strict=True)]
+    high = [m - a - n - (n - 1) * gap for m, a, n, gap in zip(shape, low, counts, gaps, strict=True)]
     if not any(gaps):
-        return (ops.pad(g, paddings=tuple(zip(low, high, strict=True))),)
-    return (spread_apart(g, low, high, gaps),)
+        return ops.pad(g, paddings=tuple(zip(low, high, strict=True)))
+    return spread_apart(g, low, high, gaps)
 
 
 _MASKS = {"begin_mask": 0, "end_mask": 0, "ellipsis_mask": 0, "new_axis_mask": 0, "shrink_axis_mask": 0}
@@ -239,7 +254,7 @@ _MASKS = {"begin_mask": 0, "end_mask": 0, "ellipsis_mask": 0, "new_axis_mask": 0
 
 @movement(
     tf="StridedSlice",
-    type=_strided_type,
+    type=strided_type,
     numpy=_strided,
     operands=("begin", "end", "strides"),
     partial=("begin", "end", "strides"),
@@ -327,9 +342,8 @@ def _parts(value: Any, axis: int, sizes: Sequence[int]) -> tuple[Any, ...]:
 
 def _split_grad(g: Any, y: Any, value: Any, axis: int, **_: Any) -> tuple[Any]:
     gs, ys = (g, y) if isinstance(g, tuple) else ((g,), (y,))
-    return (
-        ops.concat([ops.zeros_like(b) if a is None else a for a, b in zip(gs, ys, strict=True)], axis=axis),
-    )
+    parts = [ops.zeros_like(b) if a is None else a for a, b in zip(gs, ys, strict=True)]
+    return (ops.concat(parts, axis=axis, name="concat"),)
 
 
 def _numpy_parts(value: np.ndarray, axis: int, sizes: Sequence[int]) -> Any:
@@ -345,6 +359,7 @@ def _numpy_parts(value: np.ndarray, axis: int, sizes: Sequence[int]) -> Any:
     dtypes=ANY,
     strings=True,
     grad=_split_grad,
+    grad_takes=("axis",),
     numpy=lambda value, axis, num_split: _numpy_parts(
         value, axis, [value.shape[axis] // num_split] * num_split
     ),
@@ -390,6 +405,7 @@ def _numpy_split_v(value: np.ndarray, size_splits: Any, axis: int, num_split: in
 @composite(
     tf="SplitV", type=_split_v_type, operands={"size_splits": "size_splits", "axis": "split_dim"},
     partial=("size_splits", "axis"), dtypes=ANY, strings=True, grad=_split_grad, numpy=_numpy_split_v,
+    grad_takes=("axis",),
     samples=[Sample(real(5, 2), size_splits=(2, 3), axis=0, num_split=2),
              Sample(real(2, 6), size_splits=(1, -1, 2), axis=-1, num_split=3),
              Sample(real(3), size_splits=(0, 3), axis=0, num_split=2)],
@@ -425,9 +441,8 @@ def _numpy_unstack(value: np.ndarray, num: int, axis: int = 0) -> Any:
 
 def _unstack_grad(g: Any, y: Any, value: Any, num: int, axis: int = 0) -> tuple[Any]:
     gs, ys = (g, y) if isinstance(g, tuple) else ((g,), (y,))
-    return (
-        ops.stack([ops.zeros_like(b) if a is None else a for a, b in zip(gs, ys, strict=True)], axis=axis),
-    )
+    parts = [ops.zeros_like(b) if a is None else a for a, b in zip(gs, ys, strict=True)]
+    return (ops.stack(parts, axis=axis, name="stack"),)
 
 
 @composite(
@@ -438,6 +453,7 @@ def _unstack_grad(g: Any, y: Any, value: Any, num: int, axis: int = 0) -> tuple[
     strings=True,
     static=_unstack_static,
     grad=_unstack_grad,
+    grad_takes=(),
     samples=[
         Sample(real(2, 3), num=2),
         Sample(real(2, 3), num=3, axis=-1),

@@ -82,6 +82,7 @@ def _to_space(x: np.ndarray, block_size: int, data_format: str = "NHWC") -> np.n
     grad=lambda g, y, x, block_size, data_format="NHWC": (
         ops.depth_to_space(g, block_size=block_size, data_format=data_format),
     ),
+    grad_takes=(),
     samples=[Sample(real(1, 4, 4, 1), block_size=2), Sample(real(2, 3, 6, 2), block_size=3),
              Sample(real(1, 3, 2, 4), block_size=2, data_format="NCHW")],
 )  # fmt: skip
@@ -98,6 +99,7 @@ def space_to_depth(input: Any, *, block_size: int, data_format: str = "NHWC") ->
     grad=lambda g, y, x, block_size, data_format="NHWC": (
         ops.space_to_depth(g, block_size=block_size, data_format=data_format),
     ),
+    grad_takes=(),
     samples=[Sample(real(1, 2, 2, 4), block_size=2), Sample(real(2, 1, 2, 18), block_size=3),
              Sample(real(1, 8, 1, 2), block_size=2, data_format="NCHW")],
 )  # fmt: skip

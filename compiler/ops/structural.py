@@ -44,6 +44,7 @@ def _default_type(input: TensorType, shape: Any) -> TensorType:
     effect=Effect.SOURCE,
     numpy=lambda input, shape: input,
     grad=lambda g, y, input, shape: (g,),
+    grad_takes=(),
     strings=True,
 )
 def placeholder_with_default(input: Any, *, shape: Any) -> Any:
@@ -62,7 +63,7 @@ def read_variable(input: Any) -> Any:
 
 @structural(
     tf="Identity", type=same_type, numpy=lambda input: input, grad=lambda g, y, x: (g,), effect=Effect.READ,
-    strings=True,
+    strings=True, grad_takes=(),
 )  # fmt: skip
 def read_value(input: Any) -> Any:
     """The value of a variable at the place of this op in the order of construction."""
@@ -89,7 +90,7 @@ def report_uninitialized(*variables: Any) -> Any:
 
 @structural(
     tf="Identity", type=same_type, numpy=lambda input: input, grad=lambda g, y, x: (g,),
-    static=lambda types, values: values[0], strings=True,
+    static=lambda types, values: values[0], strings=True, grad_takes=(),
 )  # fmt: skip
 def identity(input: Any) -> Any:
     """The input."""
@@ -101,7 +102,11 @@ def stop_gradient(input: Any) -> Any:
 
 
 @structural(
-    tf="StopGradient", type=same_type, numpy=lambda input: input, grad=lambda g, y, x: (ops.vanishing(g),)
+    tf="StopGradient",
+    type=same_type,
+    numpy=lambda input: input,
+    grad=lambda g, y, x: (ops.vanishing(g),),
+    grad_takes=(),
 )
 def stationary(input: Any) -> Any:
     """The input, where the user of the result does not change with it to first order: a mean in a variance.
@@ -110,7 +115,10 @@ def stationary(input: Any) -> Any:
     """
 
 
-@composite(type=same_type, numpy=np.zeros_like, samples=None, grad=lambda g, y, x: (g,))
+@composite(
+    tf="ZerosLike", type=same_type, numpy=np.zeros_like, samples=None, grad=lambda g, y, x: (g,),
+    grad_takes=(),
+)  # fmt: skip
 def vanishing(input: Any) -> Any:
     """Zeros, for an input that is known to be zero; the input may have derivatives that are not."""
     return ops.zeros_like(input)
@@ -145,6 +153,19 @@ def reads_of(*, variable: str, type: TensorType) -> Any:
 )
 def override(original: Any, fed: Any) -> Any:
     """`fed` in place of `original`; gradients flow into `original`, as in TF1 when an inner tensor is fed."""
+
+
+@structural(
+    tf="Fill",
+    type=lambda y, weight: TensorType(weight.dtype, y.shape),
+    numpy=lambda y, weight: np.broadcast_to(weight, np.shape(y)),
+    differentiable=(1,),
+    vars={"y": "*"},
+    grad=lambda g, out, y, weight: (None, g),
+    grad_takes=(),
+)
+def seed(y: Any, weight: Any) -> Any:
+    """The cotangent that the derivative of `y` begins with: `weight`, repeated to the shape of `y`."""
 
 
 def _gradients_type(*inputs: TensorType, ys: int, seeds: int, xs: int) -> tuple[TensorType, ...]:

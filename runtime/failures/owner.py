@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.originals import originals
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.tensor import Operation
 
@@ -15,6 +16,8 @@ def operation_at(graph: Graph, where: Provenance | None, name: str) -> Operation
         where: The line of the node.
         name: The name of the op. If not one operation of the line has it, the only one of the line counts.
     """
-    made = [op for op in graph.get_operations() if where is not None and op.where == where]
+    backward = originals(graph)
+    operations = graph.get_operations() if where is not None else ()
+    made = [op for op in operations if op.where == where and op not in backward]
     same = [op for op in made if op.definition.name == name]
     return next((few[0] for few in (same, made) if len(few) == 1), None)

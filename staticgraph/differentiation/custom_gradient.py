@@ -50,7 +50,7 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
     ...     return sg.log(1.0 + e), lambda dy: dy * (1.0 - 1.0 / (1.0 + e))
     >>> x = sg.placeholder(sg.float32, [], name="x")
     >>> sg.gradients(log1pexp(x), [x])
-    [<sg.Tensor 'gradients:0' shape=() dtype=float32>]
+    [<sg.Tensor 'gradients/CustomGradient_grad/mul:0' shape=() dtype=float32>]
     """
 
     @functools.wraps(f)

@@ -1,8 +1,7 @@
 """`gradients`: derivatives as tensors of the graph.
 
-The graph gets one operation per call, and a compile expands it once all shapes are known; there are more of
-them if gradient functions of the script lie on the way (`pull_back`). What is decided here is which
-derivatives exist, and which of them only touch some rows.
+A walk from ys to xs adds the operations (`backward.py`). What is decided here is what it begins with, and
+which derivatives only touch some rows.
 """
 
 from __future__ import annotations
@@ -19,8 +18,9 @@ from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.errors import DtypeError, GradientError, layout, misuse
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.compiler.graph.static_value import static_value
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.snapshot import uncounted
+from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.differentiation import backward
 from staticgraph.differentiation.pull_back import pull_back
 from staticgraph.differentiation.reachability import Uses, differentiable_inputs, path, source
 
@@ -70,18 +70,24 @@ def gradients(
     >>> import staticgraph as sg
     >>> x = sg.placeholder(sg.float32, [3], name="x")
     >>> sg.gradients(sg.reduce_sum(x * x), [x])
-    [<sg.Tensor 'gradients:0' shape=(3,) dtype=float32>]
+    [<sg.Tensor 'gradients/AddN:0' shape=(3,) dtype=float32>]
     """
     targets = [convert_to_tensor(y) for y in _listed(ys)]
     wanted = [_by(convert_to_tensor(x)) for x in _listed(xs)]
     stops = [convert_to_tensor(t) for t in _listed(stop_gradients)] if stop_gradients is not None else []
+    zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
     with name_scope(name, "gradients", [*targets, *wanted]) as scope:
+        if backward.IN_GRAPH:
+            given = _seeds(targets, grad_ys)
+            walk = backward.Backward(
+                targets, lambda: _cotangents(targets, given), wanted, stops, gate_gradients
+            )
+            return [_received(x, walk, zero) for x in wanted]
         seeds = _seeds(targets, grad_ys)
         way = pull_back(targets, seeds, wanted, stops)
         plans = [_plan(x, way.uses) if way.uses.reaches(x) else [] for x in wanted]
         at = [t for plan in plans for t in plan]
         derivatives = way.derivatives(at, scope) if at else []
-        zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
         results = []
         for x, plan in zip(wanted, plans, strict=True):
             mine, derivatives = derivatives[: len(plan)], derivatives[len(plan) :]
@@ -115,6 +121,34 @@ def _seeds(ys: Sequence[Tensor], grad_ys: Any) -> list[Tensor]:
     return seeds
 
 
+def _cotangents(ys: Sequence[Tensor], given: Sequence[Tensor]) -> list[Tensor]:
+    """Return the cotangent of each y: what is given for it, or ones."""
+    first, *more = ys
+    with uncounted(first.graph):
+        weights = given or [_ones(y, f"grad_ys_{i}") for i, y in enumerate(ys)]
+    found = [ops.seed(first, weights[0], name="Fill")]
+    with uncounted(first.graph):
+        return found + [ops.seed(y, g, name="Fill") for y, g in zip(more, weights[1:], strict=True)]
+
+
+def _ones(y: Tensor, name: str) -> Tensor:
+    return convert_to_tensor(1, y.dtype, name=name) if y.dtype.is_differentiable else ops.ones_like(y)
+
+
+def _received(x: Tensor, walk: backward.Backward, zero: bool) -> Any:
+    """Return the derivative by `x`: IndexedSlices if nothing but rows of `x` received any."""
+    found = walk.by(x)
+    if found is None:
+        return ops.zeros_like(x) if zero else None
+    if found.tensors or not x.shape.ndims:
+        with uncounted(x.graph):
+            return found.total(walk.spread)
+    order = [op for op, _ in walk.uses.of(x) or ()]
+    gathers = sorted(found.gathers, key=lambda pair: order.index(pair[0]))
+    rows = [(g, op.tensors[1]) for op, g in gathers]
+    return _slices(x, [*rows, *((each.values, each.indices) for each in found.slices)])
+
+
 def _plan(x: Tensor, uses: Uses) -> list[Tensor]:
     """Return the tensors to differentiate by for `x`.
 
@@ -122,16 +156,9 @@ def _plan(x: Tensor, uses: Uses) -> list[Tensor]:
     a gather comes from one row of `x`. Otherwise it is `x` itself.
     """
     found = uses.of(x)
-    if found and x.shape.ndims and all(_gathers_rows(op, p) for op, p in found):
+    if found and x.shape.ndims and all(backward.gathers_rows(op, p) for op, p in found):
         return [op.outputs[0] for op, _ in found]
     return [x]
-
-
-def _gathers_rows(op: Operation, position: int) -> bool:
-    if op.definition.name != "gather" or position != 0 or op.attrs.get("batch_dims", 0) != 0:
-        return False
-    axis = op.attrs.get("axis") if "axis" not in op.operands else static_value(op.operands["axis"])
-    return axis == 0
 
 
 def _result(
@@ -142,11 +169,15 @@ def _result(
         return ops.zeros_like(x) if zero else None
     if plan and plan[0] is x:
         return sum((each.to_tensor() for each in rows), derivatives[0])
+    found = [(d, t.op.tensors[1]) for d, t in zip(derivatives, plan, strict=True)]
+    return _slices(x, [*found, *((each.values, each.indices) for each in rows)])
+
+
+def _slices(x: Tensor, rows: Sequence[tuple[Tensor, Tensor]]) -> IndexedSlices:
+    """Return the derivative by `x` that consists of rows: values, each with the indices of the rows."""
     row = [n if n is not None else -1 for n in x.shape.as_list()[1:]]
-    values = [*derivatives, *(each.values for each in rows)]
-    indices = [*(t.op.tensors[1] for t in plan), *(each.indices for each in rows)]
-    slices = [ops.reshape(d, shape=[-1, *row]) for d in values]
-    numbers = [ops.reshape(t, shape=[-1]) for t in indices]
+    slices = [ops.reshape(values, shape=[-1, *row]) for values, _ in rows]
+    numbers = [ops.reshape(indices, shape=[-1]) for _, indices in rows]
     if len({n.dtype for n in numbers}) > 1:
         numbers = [ops.cast(n, dtype=int64) for n in numbers]
     return IndexedSlices(_joined(slices), _joined(numbers), ops.shape_of(x))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from staticgraph.compiler.capture.prune import gradient_places
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.differentiation.gradient_functions import overridden_inputs
@@ -22,7 +23,7 @@ def source(tensor: Tensor, through_writes: bool = True) -> Tensor:
 def differentiable_inputs(op: Operation) -> Iterator[int]:
     """Yield the positions of the inputs that gradients flow to, as far as op and dtypes say."""
     given = overridden_inputs(op)
-    positions = op.definition.gradient_inputs(len(op.tensors), op.attrs) if given is None else given
+    positions = gradient_places(op) if given is None else given
     for position in positions:
         if op.tensors[position].dtype.is_differentiable:
             yield position

@@ -1,7 +1,8 @@
 """The drawing of a graph as the user built it.
 
 What is there only to set the stage is drawn into the box that it serves: a variable's box holds its reads
-and its initialiser, and small constants become a line in the label of the operation that uses them.
+and its initialiser, and small constants become a line in the label of the operation that uses them. The
+backward operations of one call of `gradients` are one box, beside the model that they are made of.
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ class _Recorded:
         self.regions: dict[Path, Region] = {}
         self.home: dict[Operation, Operation] = {}  # folded operation -> the one into whose box it goes
         self.inlined: set[Operation] = set()
+        self.backward = backward(operations)
+        self.home.update((op, first) for op, first in self.backward.items() if op is not first)
         self._fold_loops()
         self._fold_variables()
         self._inline_constants()
@@ -70,6 +73,8 @@ class _Recorded:
     def _fold_loops(self) -> None:
         """Fold each operation that only passes on a value of a loop or branch into that loop or branch."""
         for op in self.operations:
+            if op in self.backward:
+                continue
             if (twin := frames.twin(op)) is not None:
                 self.home[op] = twin
             elif op not in self.fetched and self._is_used(op) and frames.passes_on(op):
@@ -105,12 +110,19 @@ class _Recorded:
         leaf = op.name.rpartition("/")[2]
         return Box(
             op.name, path, title, role, op.id, self._lines(op, role, title), _tooltip(op),
-            *place_of(op.where), f"{op.type} {stem(leaf)}", op in self.fetched, of=op,
+            *place_of(op.where), f"{op.type} {stem(leaf)}", self._is_fetched(op), of=op,
         )  # fmt: skip
+
+    def _is_fetched(self, op: Operation) -> bool:
+        if op in self.backward:
+            return any(each in self.fetched for each in (op, *self.folded.get(op, ())))
+        return op in self.fetched
 
     def _placed(self, op: Operation) -> tuple[Path, str]:
         """The scope of a box and its title in it."""
         parts = op.name.split("/")
+        if op in self.backward:
+            return self._inside(op, parts[:-2]), parts[-2]
         if op.name in self.variables:
             return self._placed_variable(op, parts)
         if op.name in self.scopes:
@@ -153,14 +165,25 @@ class _Recorded:
                 )
                 return (type_text(op.outputs[0].type), *from_constant)
             case Role.GRADIENTS:
-                ys = ", ".join(t.op.name for t in op.tensors[: op.attrs["ys"]])
-                return (shorten(f"of {ys}"), f"by {counted(op.attrs['xs'], 'tensor')}")
+                ys, count = self._differentiated(op)
+                return (shorten(f"of {', '.join(t.op.name for t in ys)}"), f"by {counted(count, 'tensor')}")
             case Role.CONTROL:
                 return ()
         parts = [] if stem(title).lower() == stem(op.type).lower() else [op.type]
         if role is Role.ASSIGN:
             parts.append(f"→ {shorten(op.tensors[0].op.name, 28)}")
         return lines_of([*parts, *self._constants(op), *attribute_lines(op.definition, op.attrs)])
+
+    def _differentiated(self, op: Operation) -> tuple[Sequence[Tensor], int]:
+        """Return what the box of `op` has the derivatives of, and how many derivatives it has."""
+        if op not in self.backward:
+            return op.tensors[: op.attrs["ys"]], op.attrs["xs"]
+        inside = [op, *self.folded.get(op, ())]
+        ys = [each.tensors[0] for each in inside if each.definition.name == "seed"]
+        given = {t for each in inside for t in each.outputs if each in self.fetched}
+        for user in {user for each in inside for user in self.users[each] if user not in self.backward}:
+            given.update(t for t in user.all_inputs if self.backward.get(t.op) is op)
+        return [y for y in ys if self.backward.get(y.op) is not op], len(given)
 
     def _constants(self, op: Operation) -> list[str]:
         found = [
@@ -186,7 +209,8 @@ class _Recorded:
                     out.append(self._link(tensor, to, flow, text))
         for position, tensor in enumerate(op.all_inputs):
             if tensor.op not in self.inlined and not frames.holds_regions(op):
-                out.append(self._link(tensor, target, _flow(op, position)))
+                plain = op not in self.backward or op.definition.name == "seed"
+                out.append(self._link(tensor, target, _flow(op, position) if plain else Flow.REFERENCE))
         for control in op.control_inputs:
             if control not in self.inlined:
                 source = self.home.get(control, control)
@@ -198,6 +222,32 @@ class _Recorded:
         source = self.home.get(tensor.op, tensor.op)
         text = text or (type_text(tensor.type) if flow is Flow.DATA else "")
         return Link(source.name, target.name, tensor.name, text, f"{tensor.name}: {tensor.type}", flow)
+
+
+def backward(operations: Sequence[Operation]) -> dict[Operation, Operation]:
+    """Return the backward operations among `operations`, each with the first one of its call of `gradients`.
+
+    A call begins with the cotangents of what it differentiates, and all of its operations are in one scope.
+    """
+    first: dict[str, Operation] = {}
+    found = {}
+    for op in operations:
+        if op.definition.name == "seed" and _call_of(op, first) is None and "/" in op.name:
+            first[op.name.rpartition("/")[0]] = op
+    for op in operations:
+        if op.region is None and not frames.holds_regions(op) and role_of(op) not in _STATE:
+            if (scope := _call_of(op, first)) is not None:
+                found[op] = first[scope]
+    return found
+
+
+_STATE = (Role.VARIABLE, Role.INPUT, Role.ASSIGN)
+
+
+def _call_of(op: Operation, calls: Collection[str]) -> str | None:
+    parts = op.name.split("/")
+    scopes = ("/".join(parts[:depth]) for depth in range(1, len(parts)))
+    return next((scope for scope in scopes if scope in calls), None)
 
 
 def _is_initializer(op: Operation) -> bool:
@@ -229,7 +279,7 @@ def role_of(op: Operation) -> Role:
             return Role.VARIABLE
         case "constant":
             return Role.CONSTANT
-        case "symbolic_gradients":
+        case "symbolic_gradients" | "seed":
             return Role.GRADIENTS
         case "region_parameter":
             return Role.CARRIED

@@ -13,12 +13,11 @@ def x():
 
 
 class TestReach:
-    def test_one_operation_for_all(self, x):
+    def test_one_sum_for_all_ys(self, x):
         y = sg.placeholder(sg.float32, [3])
         made = sg.gradients([x * y, x + y], [x, y])
-        assert [g.name for g in made] == ["gradients:0", "gradients:1"]
+        assert [g.name for g in made] == ["gradients/AddN:0", "gradients/AddN_1:0"]
         assert [g.shape.as_list() for g in made] == [[3], [3]]
-        assert made[0].op.attrs == {"ys": 2, "seeds": 0, "xs": 2}
 
     def test_unconnected(self, x):
         other = sg.placeholder(sg.float32, [3])
@@ -60,7 +59,8 @@ class TestReach:
 
     def test_a_weight_per_y(self, x):
         (g,) = sg.gradients([x, x], [x], grad_ys=[None, [1.0, 2.0, 3.0]])
-        assert g.op.attrs["seeds"] == 2
+        with sg.Session() as session:
+            assert session.run(g, {x: [0, 0, 0]}).tolist() == [2.0, 3.0, 4.0]
         with pytest.raises(ValueError, match="1 grad_ys for 2 ys"):
             sg.gradients([x, x], [x], grad_ys=[x])
         with pytest.raises(TypeError, match="is float64 and ys\\[0\\] is float32"):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
+from staticgraph.compiler import ops
 from staticgraph.compiler.capture.needs import NeedsFeeds, NeedsStage
 from staticgraph.compiler.graph.errors import FeedError, InvalidArgumentError
 from staticgraph.compiler.graph.verify import verify
@@ -238,11 +239,13 @@ def test_second_derivative_through_a_fed_tensor():
 def test_through_a_tensor_fed_in_another_shape():
     x = sg.placeholder(sg.float32, [None], name="x")
     h = sg.exp(x, name="h")
-    [g] = sg.gradients(h, [x])
+    [g] = sg.gradients(h, [x])  # made of what is fed, as in TensorFlow
+    np.testing.assert_array_equal(run([g], {x: [1, 2], h: [1, 2, 3]}), [[1, 2, 3]])
+    whole = ops.symbolic_gradients([h, x], ys=1, seeds=0, xs=1)
     with pytest.raises(
         InvalidArgumentError, match=r"h:0 is fed as float32\[3\] and computed as float32\[2\]"
     ):
-        run([g], {x: [1, 2], h: [1, 2, 3]})
+        run([whole], {x: [1, 2], h: [1, 2, 3]})
 
 
 def test_through_a_default():

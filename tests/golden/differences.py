@@ -27,9 +27,6 @@ DIFFERENCES = {
         "TensorFlow flattens logits to a matrix and ends in a Reshape; here one operation takes any rank."
     ),
     "names: repr": "The representation of a tensor names the library that it belongs to.",
-    "names: gradients": (
-        "TensorFlow adds operations for each derivative; here a call adds one, which a compile expands."
-    ),
     "errors: assign to a tensor": (
         "What takes a variable raises TypeError for a tensor; TensorFlow's AttributeError is an accident."
     ),

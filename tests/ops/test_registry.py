@@ -297,7 +297,7 @@ WITHOUT_SAMPLES = {
     "custom_vjp", "effect",
     "identity", "initialized_value", "is_variable_initialized", "loop", "no_op", "override",
     "parameter", "placeholder", "placeholder_with_default", "print_line", "print_values", "rank_of",
-    "read_value", "read_variable", "reads_of", "region_parameter", "report_uninitialized", "shape_of",
+    "read_value", "read_variable", "reads_of", "region_parameter", "report_uninitialized", "seed", "shape_of",
     "size_of", "stationary", "stop_gradient", "symbolic_gradients", "tensor_array", "undefined_gradient",
     "unset", "vanishing",
     "variable", "watch", "while_region",

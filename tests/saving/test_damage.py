@@ -210,7 +210,7 @@ GRAPHS = {
         "no operation 'nothing'",
     ),
     "a write to what is no variable": (
-        lambda g: g["operations"][-1]["inputs"].__setitem__(0, "gradients:0"),
+        lambda g: g["operations"][-1]["inputs"].__setitem__(0, g["operations"][-1]["inputs"][1]),
         "needs a variable",
     ),
     "a read of what is no variable": (
@@ -224,7 +224,7 @@ GRAPHS = {
         "cannot be|gives|the value of 'w'",
     ),
     "gradients of more than there is": (
-        lambda g: first(g, "symbolic_gradients")["attrs"].update(xs=9),
+        lambda g: first(g, "seed").update(op="symbolic_gradients", attrs={"ys": 1, "seeds": 1, "xs": 9}),
         "not possible",
     ),
     "two values": (

@@ -30,8 +30,8 @@ from tests.saving.test_damage import forge
 from tests.saving.test_regions import PROGRAMS as REGIONS
 
 ROOT = Path(__file__).resolve().parents[2]
-# The one is in all tests of samples, the other calls a function of Python's, which no file holds.
-ELSEWHERE = {"cotangent", "placeholder", "py_func_stateless"}
+# In all tests of samples; a call of Python, which no file holds; in tests/derivatives/test_backward.py.
+ELSEWHERE = {"cotangent", "placeholder", "py_func_stateless", "vanishing"}
 WORDS = ["one", "Two three", "", "vier"]
 
 

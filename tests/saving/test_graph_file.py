@@ -241,7 +241,7 @@ def test_it_introduces_itself(tmp_path):
         "  outputs    y: float32[?, 2], loss: float32[]\n"
         "  variables  2 with 3 elements\n"
         "  signatures predict, train\n"
-        "  operations 16>"
+        "  operations 41>"
     )
 
 

@@ -4,6 +4,7 @@ import numpy as np
 
 import staticgraph as sg
 from staticgraph.draw.model import Flow, Role
+from staticgraph.draw.recorded import recorded
 from tests.viz.graphs import arrows, by_title, drawn, layer, training
 
 
@@ -53,6 +54,22 @@ def test_a_training_step_shows_gradients_as_one_box_and_what_is_assigned():
     assert assigned == {"→ layer/W", "→ layer/b"}
     assert not any(link.flow is Flow.REFERENCE for link in drawing.links)  # the labels say it
     assert any(link.flow is Flow.CONTROL for link in drawing.links)
+
+
+def test_derivatives_of_a_file_and_of_derivatives_are_boxes(tmp_path):
+    x = sg.placeholder(sg.float32, [None, 3], name="x")
+    with sg.name_scope("penalty"):
+        [slope] = sg.gradients(sg.reduce_sum(sg.tanh(x), name="loss"), [x])
+    [again] = sg.gradients(slope * slope, [x])
+    sg.save(tmp_path / "net.sg", {"slope": slope, "again": again})
+    graph = sg.load(tmp_path / "net.sg").graph
+    outputs = [graph.get_operation_by_name(t.op.name) for t in (slope, again)]
+    for drawing in (drawn(slope, again), recorded(graph, outputs, outputs)):
+        gradients = [box for box in drawing.boxes if box.role is Role.GRADIENTS]
+        assert [(box.path, box.title, box.lines, box.fetched) for box in gradients] == [
+            (("penalty",), "gradients", ("of penalty/loss", "by 1 tensor"), True),
+            ((), "gradients", ("of mul", "by 1 tensor"), True),
+        ]
 
 
 def test_a_variable_that_is_only_assigned_is_linked_to_what_changes_it():

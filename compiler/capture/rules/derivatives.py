@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.autodiff.cotangents import Unbounded
-from staticgraph.compiler.autodiff.reverse import vjp
+from staticgraph.compiler.autodiff.reverse import fit, vjp
 from staticgraph.compiler.capture.needs import NeedsFeeds, NeedsStage, Stop, lacking_operations
-from staticgraph.compiler.capture.prune import gradient_parts
+from staticgraph.compiler.capture.prune import gradient_parts, is_of_one_operation
 from staticgraph.compiler.capture.regions import around, is_loop, with_inner
 from staticgraph.compiler.capture.rules.host import left_to_python
 from staticgraph.compiler.capture.rules.region_walk import perform_region
@@ -40,7 +40,7 @@ def capture_gradients(walk: Walk, op: Operation) -> Made:
     cotangents = vjp(walk.build, targets, weights, wanted, stopped)
     if isinstance(cotangents, Unbounded):
         return _trip_count_needed(walk, op, cotangents)
-    if op.region is walk.request.calls.region:
+    if op.region is walk.request.calls.region and not is_of_one_operation(op):
         walk.losses |= dict.fromkeys(targets)
     found = iter(cotangents)
     out = []
@@ -49,6 +49,18 @@ def capture_gradients(walk: Walk, op: Operation) -> Made:
         total = sum(parts[1:], parts[0]) if parts else ops.zeros_like(walk.value(x))
         out.append(total)
     return out
+
+
+def capture_seed(walk: Walk, op: Operation) -> Made:
+    """Return the cotangent that a derivative begins with. What is differentiated is a loss of the step."""
+    y, weight = (walk.value(t) for t in op.tensors)
+    if op.region is walk.request.calls.region:
+        walk.losses[y] = None
+    if weight.shape == y.shape:
+        return weight
+    if weight.constant is not None and weight.size == 1 and weight.constant.item() == 1:
+        return ops.ones_like(y)
+    return fit(weight, y.shape) if weight.rank else ops.broadcast_to(weight, shape=y.shape)
 
 
 def _places(walk: Walk, x: Tensor) -> list[Value]:

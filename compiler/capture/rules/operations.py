@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 from staticgraph.compiler import ops
@@ -32,6 +33,11 @@ def capture_select(walk: Walk, op: Operation) -> Made:
     return applied(walk, op, inputs)
 
 
+def capture_sum(walk: Walk, op: Operation) -> Made:
+    """Return a sum of many as additions of two, which rules know."""
+    return reduce(ops.add, (walk.value(t) for t in op.tensors))
+
+
 def applied(walk: Walk, op: Operation, inputs: Sequence[Value]) -> Any:
     """Return the value or values of the op of an operation for these inputs; or what is lacking."""
     definition = op.definition
@@ -40,7 +46,8 @@ def applied(walk: Walk, op: Operation, inputs: Sequence[Value]) -> Any:
         return attrs
     if definition.effect is Effect.RANDOM:
         attrs |= {"seed": 0, "seed2": 0}  # they are in the state: equal shapes are then equal kernels
-    if definition.kind is Kind.COMPOSITE and definition.grad is None and definition.name not in DECISIONS:
+    made_of_others = definition.inline or (definition.kind is Kind.COMPOSITE and definition.grad is None)
+    if made_of_others and definition.name not in DECISIONS:
         assert definition.expand is not None
         walk.build.types(definition, inputs, attrs)  # there is no node that would be checked
         _require(walk, definition, inputs, attrs)

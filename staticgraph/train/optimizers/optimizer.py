@@ -114,7 +114,12 @@ class Optimizer:
                 layout("there are no variables to optimize", user_frame(), hint="make a Variable first")
             )
         _check_floating([loss])
-        found = gradients(loss, listed, grad_ys=None if grad_loss is None else [grad_loss])
+        found = gradients(
+            loss,
+            listed,
+            grad_ys=None if grad_loss is None else [grad_loss],
+            gate_gradients=gate_gradients == Optimizer.GATE_OP,
+        )
         pairs = list(zip(found, listed, strict=True))
         _check_floating([variable for gradient, variable in pairs if gradient is not None])
         return pairs

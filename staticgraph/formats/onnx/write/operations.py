@@ -200,7 +200,8 @@ def _without_derivative(at: Operations, op: Operation) -> list[Held]:
 
 
 without({
-    "symbolic_gradients": "it is a derivative, and ONNX has none",
+    "max_pool_backprop max_pool3d_backprop seed symbolic_gradients":
+        "it is a part of a derivative, and ONNX has none",
     "report_uninitialized": "only a session knows which variables have a value",
     "assign assign_add assign_sub scatter_add scatter_div scatter_max scatter_min scatter_mul scatter_nd_add "
     "scatter_nd_sub scatter_nd_update scatter_sub scatter_update":

@@ -35,9 +35,13 @@ _IGNORED = """
 IGNORED = frozenset(_IGNORED.split())
 
 # Several of our ops are of the same type; this is the one that a node of the type is read as.
-_READ_AS = {"Identity": "identity", "Select": "select_rows", "SelectV2": "select"}
+_READ_AS = {
+    "Fill": "fill", "Identity": "identity", "Select": "select_rows", "SelectV2": "select",
+    "ZerosLike": "zeros_like",
+}  # fmt: skip
 _ALIASES = {
-    "AddV2": "Add", "BatchMatMul": "BatchMatMulV2", "Inv": "Reciprocal", "Mod": "TruncateMod",
+    "AddV2": "Add", "BatchMatMul": "BatchMatMulV2", "Inv": "Reciprocal", "InvGrad": "ReciprocalGrad",
+    "Mod": "TruncateMod",
     "PlaceholderV2": "Placeholder", "RefIdentity": "Identity", "Variable": "VariableV2",
     "PreventGradient": "StopGradient", "Snapshot": "Identity", "GuaranteeConst": "Identity",
 }  # fmt: skip

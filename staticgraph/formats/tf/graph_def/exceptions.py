@@ -65,6 +65,20 @@ def _pseudo_inverse(writer: Writer, op: Operation) -> bool:
     return True
 
 
+@_exception("seed")
+def _seed(writer: Writer, op: Operation) -> bool:
+    """A number in the shape of what is differentiated; a tensor is there already."""
+    y, weight = op.tensors
+    port = writer.port(weight, op)
+    if weight.type.rank != 0:
+        writer.node("Identity", op.name, [port], {"T": weight.dtype}, op)
+        return True
+    scope = op.name.rpartition("/")[0]
+    shape = writer.helper("Shape", f"{scope}/Shape", [writer.port(y, op)], {"T": y.dtype}, op)
+    writer.node("Fill", op.name, [shape, port], {"T": weight.dtype}, op)
+    return True
+
+
 @_exception("custom_gradient")
 def _custom_gradient(writer: Writer, op: Operation) -> bool:
     """TensorFlow's is an IdentityN, and its gradient function has a name in the program that made it."""

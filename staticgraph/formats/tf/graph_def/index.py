@@ -7,7 +7,7 @@ A module is imported when a graph needs it.
 EXCEPTIONS_OF = {
     "formats.tf.graph_def.exceptions": (
         "assert_true custom_gradient foreign foreign_handle initialized_value log_softmax pick print_line "
-        "print_values pseudo_inverse softmax softmax_cross_entropy sparse_softmax_cross_entropy"
+        "print_values pseudo_inverse seed softmax softmax_cross_entropy sparse_softmax_cross_entropy"
     ),
     "formats.tf.graph_def.write.tensor_arrays": (
         "gather tensor_array tensor_array_grow tensor_array_scatter tensor_array_write"
@@ -21,11 +21,9 @@ READERS_OF = {
         "ParallelDynamicStitch Print PrintV2 Assert"
     ),
     "formats.tf.graph_def.read.gradients": (
-        "SigmoidGrad TanhGrad SqrtGrad RsqrtGrad InvGrad ReciprocalGrad ReluGrad Relu6Grad EluGrad "
-        "SeluGrad SoftplusGrad SoftsignGrad LeakyReluGrad BiasAddGrad MaxPoolGrad MaxPool3DGrad LRNGrad "
-        "StridedSliceGrad MirrorPadGrad ResizeBilinearGrad ResizeBicubicGrad ResizeNearestNeighborGrad "
-        "CropAndResizeGradImage CropAndResizeGradBoxes FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3 "
-        "FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3 BroadcastGradientArgs Sum"
+        "SoftplusGrad ResizeBilinearGrad ResizeBicubicGrad ResizeNearestNeighborGrad CropAndResizeGradImage "
+        "CropAndResizeGradBoxes FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3 FusedBatchNormGrad "
+        "FusedBatchNormGradV2 FusedBatchNormGradV3"
     ),
     "formats.tf.graph_def.read.optimizers": (
         "ApplyGradientDescent ApplyMomentum ApplyAdam ApplyAdaMax ApplyAdagrad ApplyAdagradDA "

@@ -1,54 +1,22 @@
-"""Nodes that TensorFlow's gradients are made of, in terms of our ops.
-
-Where a derivative has a short formula, this is it. The others are the derivative of the op itself, taken
-anew: equal parts of a graph are computed once.
+"""Nodes that TensorFlow's gradients are made of and that are no ops here: the derivative of the op itself,
+taken anew. Equal parts of a graph are computed once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.dtypes import int32
-from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.formats.tf.graph_def.nodes import GraphDefError, Node, constant, reads
+from staticgraph.formats.tf.graph_def.nodes import Node, constant, reads
 
-__all__ = ["UnbroadcastAxes"]
-
-_SELU_SCALE, _SELU_SCALED_ALPHA = 1.0507009873554804934193349852946, 1.7580993408473768599402175208123
-
-# The derivative from the op's result, or from its input, and from that by the result.
-_FORMULAS: dict[str, Callable[[Any, Any], Any]] = {
-    "SigmoidGrad": lambda y, dy: dy * (y * (1.0 - y)),
-    "TanhGrad": lambda y, dy: dy * (1.0 - ops.square(y)),
-    "SqrtGrad": lambda y, dy: dy * 0.5 / y,
-    "RsqrtGrad": lambda y, dy: dy * (-0.5 * y * ops.square(y)),
-    "InvGrad": lambda y, dy: -dy * ops.square(y),
-    "ReciprocalGrad": lambda y, dy: -dy * ops.square(y),
-    "ReluGrad": lambda dy, x: _where(x > 0.0, dy),
-    "Relu6Grad": lambda dy, x: _where(ops.logical_and(x > 0.0, x < 6.0), dy),
-    "EluGrad": lambda dy, y: dy * _where(y < 0.0, y + 1.0, 1.0),
-    "SeluGrad": lambda dy, y: dy * _where(y < 0.0, y + _SELU_SCALED_ALPHA, _SELU_SCALE),
-    "SoftplusGrad": lambda dy, x: dy * ops.sigmoid(x),
-    "SoftsignGrad": lambda dy, x: dy / ops.square(1.0 + ops.abs(x)),
-}
+__all__: list[str] = []
 
 
-def _where(condition: Any, x: Any, y: float = 0.0) -> Any:
-    return ops.select(condition, x, y)
-
-
-@reads(*_FORMULAS)
-def _formula(node: Node) -> Any:
-    return ops.identity(_FORMULAS[node.type](*node.tensors), name=node.out)
-
-
-@reads("LeakyReluGrad")
-def _leaky_relu(node: Node) -> Any:
+@reads("SoftplusGrad")
+def _softplus(node: Node) -> Any:
     dy, x = node.tensors
-    return ops.select(x > 0.0, dy, dy * node.attrs["alpha"], name=node.out)
+    return ops.multiply(dy, ops.sigmoid(x), name=node.out)
 
 
 def derivative(node: Node, y: Tensor, dy: Tensor, *xs: Tensor) -> Any:
@@ -56,48 +24,6 @@ def derivative(node: Node, y: Tensor, dy: Tensor, *xs: Tensor) -> Any:
     operation that stands for a node.
     """
     return ops.symbolic_gradients([y, dy, *xs, *xs], ys=1, seeds=1, xs=len(xs), name=node.out)
-
-
-@reads("BiasAddGrad")
-def _bias_add(node: Node) -> Any:
-    [dy] = node.tensors
-    rank = dy.type.rank
-    if rank is None:
-        raise GraphDefError("the number of axes of its input must be known")
-    channel = 1 if node.attrs["data_format"] == "NCHW" else rank - 1
-    axes = [axis for axis in range(rank) if axis != channel]
-    return ops.reduce_sum(dy, axis=axes, name=node.out)
-
-
-@reads("MaxPoolGrad", "MaxPool3DGrad")
-def _max_pool(node: Node) -> Any:
-    x, _, dy = node.tensors
-    pool = ops.max_pool if node.type == "MaxPoolGrad" else ops.max_pool3d
-    told = {key: node.attrs[key] for key in ("ksize", "strides", "padding", "data_format")}
-    return derivative(node, pool(x, **told), dy, x)
-
-
-@reads("LRNGrad")
-def _lrn(node: Node) -> Any:
-    dy, x, _ = node.tensors
-    told = {key: node.attrs[key] for key in ("depth_radius", "bias", "alpha", "beta")}
-    return derivative(node, ops.local_response_normalization(x, **told), dy, x)
-
-
-@reads("StridedSliceGrad")
-def _strided_slice(node: Node) -> Any:
-    shape, begin, end, strides, dy = node.tensors
-    masks = {key: value for key, value in node.attrs.items() if key.endswith("_mask")}
-    x = ops.fill(constant(0, dy.dtype), dims=shape)
-    return derivative(node, ops.strided_slice(x, begin, end, strides, **masks), dy, x)
-
-
-@reads("MirrorPadGrad")
-def _mirror_pad(node: Node) -> Any:
-    dy, paddings = node.tensors
-    around = ops.reduce_sum(paddings, axis=1)
-    x = ops.fill(constant(0, dy.dtype), dims=ops.shape_of(dy) - ops.cast(around, dtype=int32))
-    return derivative(node, ops.mirror_pad(x, paddings, mode=node.attrs["mode"]), dy, x)
 
 
 @reads("ResizeBilinearGrad", "ResizeBicubicGrad")
@@ -160,64 +86,3 @@ def _batch_norm_grad(node: Node) -> Any:
 
 def _normalizing(node: Node) -> dict[str, Any]:
     return {key: node.attrs[key] for key in ("epsilon", "data_format", "is_training")}
-
-
-class UnbroadcastAxes:
-    """The axes that a derivative is summed over, where these depend on what is fed: those along which an
-    input of the shape `shape` was repeated.
-    """
-
-    def __init__(self, shape: Tensor, sizes: tuple[int | None, ...]) -> None:
-        self.shape = shape
-        self.sizes = sizes  # as far as they are known
-
-    def __str__(self) -> str:
-        return f"the axes along which {self.shape.name} is repeated"
-
-    def sum(self, x: Tensor, name: str) -> Tensor:
-        """`x` in as many elements as the shape has: a size n that may stand for 1 or n is taken apart."""
-        parts: list[Any] = []
-        axes: list[int] = []
-        given, wanted = ops.shape_of(x), ops.cast(self.shape, dtype=int32)
-        if x.type.rank is None:
-            raise GraphDefError(f"the number of axes of {x.name} must be known")
-        for axis in range(x.type.rank):
-            size = ops.strided_slice(given, [axis], [axis + 1])
-            if axis >= len(self.sizes):  # of a product of matrices, whose own axes are never repeated
-                parts.append(size)
-                continue
-            one = ops.strided_slice(wanted, [axis], [axis + 1])
-            axes.append(len(parts))
-            parts += [ops.floor_div(size, one), one]
-        return ops.reduce_sum(ops.reshape(x, ops.concat(parts, axis=0)), axis=axes, name=name)
-
-
-@reads("BroadcastGradientArgs")
-def _broadcast_axes(node: Node) -> Any:
-    shapes = node.tensors
-    lengths = [shape.type.shape[0] if shape.type.shape else None for shape in shapes]
-    if None in lengths:
-        raise GraphDefError("the number of axes of what is broadcast must be known")
-    rank = max(length for length in lengths if length is not None)
-    return tuple(
-        _repeated(shape, rank, f"{node.name}/{which}/") for shape, which in zip(shapes, "xy", strict=True)
-    )
-
-
-def _repeated(shape: Tensor, rank: int, name: str) -> Any:
-    sizes = static_value(shape, partial=True)
-    missing = rank - len(sizes)
-    sizes = (1,) * missing + tuple(sizes)
-    if None not in sizes:
-        axes = [axis for axis, size in enumerate(sizes) if size == 1]
-        return constant(axes, shape.dtype, name)
-    whole = ops.concat([constant([1] * missing, shape.dtype), shape], axis=0) if missing else shape
-    return UnbroadcastAxes(whole, sizes)
-
-
-@reads("Sum")
-def _sum(node: Node) -> Any:
-    x, axes = node.inputs
-    if isinstance(axes, UnbroadcastAxes):
-        return axes.sum(x, node.out)
-    return ops.reduce_sum(x, axis=axes, keepdims=node.attrs["keep_dims"], name=node.out)

@@ -20,6 +20,7 @@ from staticgraph.compiler.capture.regions import outermost, regions_of, with_inn
 from staticgraph.compiler.graph.errors import GraphError, headline
 from staticgraph.compiler.graph.opdef import Effect, Kind, OpDef
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.differentiation.formulas import by_formula, fitted, has_formula, repeats
 from staticgraph.differentiation.reachability import differentiable_inputs, source
 from staticgraph.formats.tf.graph_def.write.accumulated import Received, Rows
 from staticgraph.formats.tf.graph_def.write.gradient_graph import GradientGraph, Writing
@@ -130,8 +131,11 @@ class _Backward(GradientGraph):
         self._check_read(op)
         rule = RULES.get(definition.name)
         given = Given(self, op)
-        if rule is not None:
-            return rule(given, *gs)
+        made = None if rule is None else rule(given, *gs)
+        if made is not None:
+            return made
+        if has_formula(op):
+            return by_formula(op, gs, self.value)
         if regions_of(op):
             if not self.writer.has_arrays:
                 raise NoRule(f"{op.name} ({op.type}) is in a graph with loops or branches of our own type")
@@ -142,11 +146,12 @@ class _Backward(GradientGraph):
         if definition.kind is not Kind.ELEMENTWISE or gs[0] is None:
             text = "has no derivative among the nodes of TensorFlow that are written"
             raise NoRule(f"{op.name} ({op.type}) {text}")
-        xs = given.inputs
-        parts = self._elementwise(definition, gs[0], given.output(), xs, op.attrs)
-        if len(xs) == 1:
+        parts = self._elementwise(definition, gs[0], given.inputs, op.attrs)
+        if not repeats(op):
             return parts
-        return [None if g is None else given.fitted(g, x) for g, x in zip(parts, xs, strict=True)]
+        if lacking := next((t for t in (*op.tensors, *op.outputs) if t.type.rank is None), None):
+            raise NoRule(f"{lacking.name} has no known number of axes")
+        return fitted(op, parts, given.inputs, given.output())
 
     def _check_read(self, op: Operation) -> None:
         """Raise NoRule if `op` has read a variable that is assigned to before its derivative is computed.
@@ -162,11 +167,8 @@ class _Backward(GradientGraph):
                 raise NoRule(f"{write.name} assigns to a variable that {op.name} has read before")
 
     def _elementwise(
-        self, definition: OpDef, g: Tensor, y: Tensor, xs: Sequence[Tensor], attrs: Mapping[str, Any]
+        self, definition: OpDef, g: Tensor, xs: Sequence[Tensor], attrs: Mapping[str, Any]
     ) -> Sequence[Tensor | None]:
-        if definition.grad is not None:
-            parts = definition.grad(g, y, *xs, **attrs)
-            return parts if isinstance(parts, tuple | list) else (parts,)
         if definition.body is None:
             raise NoRule(f"{definition.name} has no derivative")
         kept = [ops.identity(x) for x in xs]

@@ -1,0 +1,162 @@
+"""Backward operations in the user's graph: one walk from ys to xs, the last operations first.
+
+    gradients(loss, [w])     ->     gradients/Fill, gradients/Mean_grad/..., gradients/MatMul_grad/MatMul_1
+
+At each operation between them, the cotangents of its outputs become those of its inputs, in this order:
+
+* a gradient function that a script gave to the operation is called (`gradient_functions.py`);
+* a gather of rows passes its cotangent on as rows;
+* the op's own formula adds operations, if it needs no size that is open, or the one operation that TensorFlow
+  has for the derivative (`formulas.py`);
+* all else, loops and branches among them, has one `Gradients` operation, which the compiler expands.
+
+The compiler gets the same Function whichever of the last two it is, but for the order of its nodes. A
+derivative by a variable is the sum of what its operands and its reads receive. A second derivative walks
+through backward operations as through all others, so that of a linear function is None, as in TensorFlow.
+
+Without `IN_GRAPH`, one `Gradients` operation stands for all of them (`pull_back.py`). Tests compare the two,
+and it tells a witness that differentiates by itself what is differentiated by what.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from staticgraph.arrays.indexed_slices import IndexedSlices
+from staticgraph.building.inputs import tuple
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.originals import note
+from staticgraph.compiler.graph.provenance import made_for
+from staticgraph.compiler.graph.snapshot import uncounted
+from staticgraph.compiler.graph.static_value import static_value
+from staticgraph.compiler.graph.tensor import Operation, Tensor, may_use
+from staticgraph.differentiation.formulas import before_writes, by_compiler, has_formula, last_writes
+from staticgraph.differentiation.gradient_functions import call, gradient_function, overridden_inputs
+from staticgraph.differentiation.pull_back import lacking_error
+from staticgraph.differentiation.reachability import Uses, differentiable_inputs, source
+from staticgraph.differentiation.received import Received
+
+__all__: list[str] = []
+
+IN_GRAPH = True
+
+ONE_NODE = ("fused_batch_norm",)  # of many formulas, whose derivative is one node in TensorFlow
+
+
+class Backward:
+    """One walk back from ys.
+
+    Attributes:
+        uses: The paths that derivatives flow along.
+    """
+
+    def __init__(
+        self,
+        ys: Sequence[Tensor],
+        seeds: Callable[[], Sequence[Tensor]],
+        xs: Sequence[Tensor],
+        stops: Sequence[Tensor],
+        gate: bool,
+    ) -> None:
+        self.uses = Uses(ys, stops)
+        if found := self.uses.lacking(xs):
+            raise lacking_error(*found)
+        if not any(map(self.uses.reaches, xs)):
+            return
+        self._gate = gate  # if no cotangent of an operation is used before all of them are there
+        self._stopped = {source(t) for t in stops}
+        self._received: dict[Tensor, Received] = {}
+        for y, seed in zip(ys, seeds(), strict=True):
+            if y.dtype.is_differentiable:
+                self._of(y).add(seed)
+        between = sorted(self.uses.between(xs), key=lambda op: op.id, reverse=True)
+        self._depends = {source(x) for x in xs}
+        self._depends.update(t for op in between for t in op.outputs if t not in self._stopped)
+        if between:
+            self._writes = last_writes(between[0].graph.recorded)
+        for op in between:
+            with op.graph.as_default():
+                self._pass(op)
+
+    def by(self, x: Tensor) -> Received | None:
+        """Return the accumulated gradient of `x`, None if no path leads to it."""
+        return self._received.get(source(x)) if self.uses.reaches(x) else None
+
+    def spread(self, op: Operation, g: Tensor) -> Tensor:
+        """Return the derivative by what `op` gathers rows from."""
+        with op.graph.as_default(), op.graph.name_scope(f"{op.name}_grad"):
+            first = op.graph.version
+            [found, *_] = made_for(op.where, lambda: by_compiler(op, [g], [0]))
+            note(op.graph.recorded[first:], op)
+        assert found is not None
+        return found
+
+    def _of(self, tensor: Tensor) -> Received:
+        return self._received.setdefault(source(tensor), Received())
+
+    def _cotangent(self, y: Tensor) -> Tensor | None:
+        received = self._received.get(y)
+        if received is None or y in self._stopped:
+            return None
+        with uncounted(y.graph):
+            return received.total(self.spread)
+
+    def _pass(self, op: Operation) -> None:
+        """Pass the cotangents of the outputs of `op` on to its inputs."""
+        [y, *_] = op.outputs
+        if op.definition.name == "read_value" and y in self._received and y not in self._stopped:
+            there, here = self._of(op.tensors[0]), self._received[y]
+            there.tensors += here.tensors
+            there.gathers += here.gathers
+            there.slices += here.slices
+            return
+        gs = [self._cotangent(y) for y in op.outputs]
+        if all(g is None for g in gs):
+            return
+        wanted = [n for n in differentiable_inputs(op) if source(op.tensors[n]) in self._depends]
+        if not wanted:  # they are there by a way that is stopped
+            return
+        if gathers_rows(op, 0) and overridden_inputs(op) is None and gs[0] is not None:
+            self._of(op.tensors[0]).gathers.append((op, gs[0]))
+            return
+        for place, part in enumerate(self._parts(op, gs, wanted)):
+            if part is not None and place in wanted:
+                self._of(op.tensors[place]).add(part)
+
+    def _parts(
+        self, op: Operation, gs: list[Tensor | None], wanted: list[int]
+    ) -> Sequence[Tensor | IndexedSlices | None]:
+        function = gradient_function(op) if may_use(op.graph.region, op.region) else None
+        if function is not None:
+            with uncounted(op.graph):
+                given = [
+                    ops.zeros_like(y) if g is None and y.dtype.is_differentiable else g
+                    for y, g in zip(op.outputs, gs, strict=True)
+                ]
+            parts = call(op, function, given)
+            with op.graph.name_scope(f"{op.name}_grad"), uncounted(op.graph):
+                return self._gated(parts)
+        with op.graph.name_scope(f"{op.name}_grad"), uncounted(op.graph):
+            first = op.graph.version
+            made = made_for(op.where, lambda: self._gated(self._made(op, gs, wanted)))
+            note(op.graph.recorded[first:], op)
+            return made
+
+    def _made(self, op: Operation, gs: list[Tensor | None], wanted: list[int]) -> Sequence[Tensor | None]:
+        made = None
+        if op.definition.name not in ONE_NODE and has_formula(op):
+            made = before_writes(op, gs, self._writes)
+        return by_compiler(op, gs, wanted) if made is None else made
+
+    def _gated(
+        self, parts: Sequence[Tensor | IndexedSlices | None]
+    ) -> Sequence[Tensor | IndexedSlices | None]:
+        return tuple(parts) if self._gate and sum(g is not None for g in parts) > 1 else parts
+
+
+def gathers_rows(op: Operation, position: int) -> bool:
+    """Return True if `op` gathers rows of its input at `position`."""
+    if op.definition.name != "gather" or position != 0 or op.attrs.get("batch_dims", 0) != 0:
+        return False
+    axis = op.attrs.get("axis") if "axis" not in op.operands else static_value(op.operands["axis"])
+    return axis == 0

@@ -1,0 +1,174 @@
+"""Derivatives as operations of the graph, and as one that the compiler expands: the same numbers."""
+
+import numpy as np
+import pytest
+
+import staticgraph as sg
+from staticgraph.compiler.graph.errors import GradientError
+from staticgraph.compiler.graph.opdef import Effect, OpDef
+from staticgraph.differentiation import backward
+from tests.ops.harness import TESTED, Use, dtype_choices, uses
+from tests.saving.nets import again
+
+FORMULAS = [op for op in TESTED if op.grad_takes is not None and op.effect is Effect.PURE]
+
+
+@pytest.fixture
+def in_graph(monkeypatch):
+    """Sets the way in which derivatives are made."""
+    return lambda on: monkeypatch.setattr(backward, "IN_GRAPH", on)
+
+
+def derivatives(ys, xs, weights):
+    """The first derivatives, and the second ones."""
+    first = [g for g in sg.gradients(ys, xs, weights) if g is not None]
+    known = [sg.convert_to_tensor(g) for g in first]
+    try:
+        sums = [sg.reduce_sum(sg.square(g)) for g in known]
+        second = sg.gradients(sums, [*xs, *weights], unconnected_gradients="zero") if known else []
+    except GradientError:
+        second = []
+    return first, second
+
+
+def told(operations) -> list[str]:
+    return [op.name for op in operations if op.definition.name == "symbolic_gradients"]
+
+
+@pytest.mark.parametrize("open_sizes", [False, True], ids=["known sizes", "open sizes"])
+@pytest.mark.parametrize("op", [pytest.param(op, id=op.name) for op in FORMULAS])
+def test_of_an_op(op: OpDef, open_sizes: bool, in_graph):
+    with sg.options(check_bounds=False):  # samples have indices out of range too
+        for use in uses(op, next(dtype_choices(op))):
+            compare(use, open_sizes, in_graph)
+
+
+def compare(use: Use, open_sizes: bool, in_graph) -> None:
+    rng = np.random.default_rng(0)
+    with sg.Graph().as_default() as graph, sg.Session() as session:
+        shapes = [[None] * a.ndim if open_sizes else a.shape for a in use.arrays]
+        inputs = [sg.placeholder(d, s) for d, s in zip(use.dtypes, shapes, strict=True)]
+        feeds = dict(zip(inputs, use.arrays, strict=True))
+        ys = [y for y in use.call(inputs) if y.dtype.is_differentiable]
+        lacking = use.op.lacking_inputs(len(inputs))
+        xs = [x for n, x in enumerate(inputs) if x.dtype.is_differentiable and n not in lacking]
+        if not ys or not xs or any(y.shape.ndims is None for y in ys):
+            return
+        values = session.run(ys, feeds)
+        weights = [sg.placeholder(y.dtype, y.shape) for y in ys]
+        feeds |= {w: rng.normal(size=v.shape).astype(v.dtype) for w, v in zip(weights, values, strict=True)}
+        in_graph(False)
+        wanted = derivatives(ys, xs, weights)
+        in_graph(True)
+        before = graph.version
+        sg.gradients(ys, xs, weights)
+        if use.op.name not in backward.ONE_NODE:
+            assert not told(graph.get_operations()[before:]), "first derivatives are plain operations"
+        made = derivatives(ys, xs, weights)
+        [first, second], [expected, more] = session.run(made, feeds), session.run(wanted, feeds)
+        for one, other in zip(first, expected, strict=True):
+            np.testing.assert_array_equal(one, other, err_msg=str(use), strict=True)
+        for one, other in zip(second, more, strict=True):  # products may be fused with another sum of two
+            np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6, err_msg=str(use))
+
+
+class TestInGraph:
+    @pytest.fixture(autouse=True)
+    def _in_graph(self, in_graph):
+        in_graph(True)
+
+    def test_names_are_those_of_tensorflow(self):
+        x = sg.placeholder(sg.float32, [None, 4])
+        w = sg.Variable(np.zeros((4, 3), np.float32))
+        loss = sg.reduce_sum(sg.matmul(x, w) - 1.0)
+        [g] = sg.gradients(loss, [w])
+        assert g.name == "gradients/MatMul_grad/MatMul_1:0"
+        made = [op.name for op in sg.get_default_graph().get_operations()]
+        names = {"grad_ys_0", "Fill", "Sum_grad/Reshape", "sub_grad/Neg", "MatMul_grad/MatMul"}
+        assert {f"gradients/{name}" for name in names} <= set(made)
+
+    def test_gates(self):
+        x, y = sg.placeholder(sg.float32, []), sg.placeholder(sg.float32, [])
+        made = sg.gradients(x * y, [x, y], gate_gradients=True)
+        names = ["control_dependency", "control_dependency_1"]
+        assert [g.op.name for g in made] == [f"gradients/mul_grad/tuple/{name}" for name in names]
+
+    def test_the_value_that_was_read_counts(self):
+        """A formula would read the variable after the assignment: the compiler takes that derivative."""
+        x, w = sg.placeholder(sg.float32, []), sg.Variable(3.0)
+        y = x * w
+        change = w.assign(5.0)
+        [g] = sg.gradients(y, [x])
+        assert told([g.op])
+        with sg.Session() as session:
+            session.run(sg.global_variables_initializer())
+            assert session.run([change, g], {x: 1.0}) == [5.0, 3.0]
+
+    def test_a_formula_that_reads_no_variable_is_plain_after_an_assignment(self):
+        x, b = sg.placeholder(sg.float32, [None, 2]), sg.Variable([1.0, 2.0])
+        y = sg.nn.bias_add(x, b)
+        b.assign([3.0, 4.0])
+        made = sg.gradients(y, [x, b])
+        assert not told(sg.get_default_graph().get_operations())
+        assert made[1].op.type == "BiasAddGrad"
+
+    def test_rows_stay_rows(self):
+        w = sg.Variable(np.ones((5, 2), np.float32))
+        rows = sg.gather(w, [1, 3])
+        [g] = sg.gradients(sg.reduce_sum(rows * rows), [w])
+        assert isinstance(g, sg.IndexedSlices)
+        [g] = sg.gradients(sg.reduce_sum(rows * rows) + sg.reduce_sum(w), [w])
+        assert isinstance(g, sg.Tensor)
+        with sg.Session() as session:
+            session.run(sg.global_variables_initializer())
+            assert session.run(g)[:, 0].tolist() == [1, 3, 1, 3, 1]
+
+    def test_a_second_derivative_of_a_line_does_not_exist(self):
+        x = sg.placeholder(sg.float32, [3])
+        [g] = sg.gradients(x * 2.0, [x])
+        assert sg.gradients(g, [x]) == [None]
+
+    def test_default_seeds_are_those_of_one_operation(self, in_graph):
+        """Random streams do not tell in which way derivatives are made."""
+
+        def seed(on: bool) -> tuple:
+            in_graph(on)
+            with sg.Graph().as_default():
+                sg.set_random_seed(3)
+                x = sg.placeholder(sg.float32, [None, 5])
+                w = sg.get_variable("w", [10, 2])
+                hidden = sg.nn.dropout(sg.layers.dense(x, 4, sg.nn.relu), rate=0.5)
+                loss = sg.reduce_mean(sg.square(hidden)) + sg.reduce_sum(sg.gather(w, [1, 2]))
+                sg.train.AdamOptimizer().minimize(loss)
+                sg.gradients([loss, hidden], [x, w], grad_ys=[None, hidden])
+                assert sg.gradients(sg.floor(x), x) == [None]
+                return sg.get_seed(None)
+
+        assert seed(True) == seed(False)
+
+    def test_what_is_not_reached_adds_nothing(self):
+        x, y = sg.placeholder(sg.float32, [3]), sg.placeholder(sg.float32, [3])
+        before = x.graph.version
+        assert sg.gradients(x * 1.0, [y]) == [None]
+        assert x.graph.version == before + 2  # the product and its constant
+
+    def test_a_broadcast_of_open_sizes_is_summed_again(self):
+        """What only a run tells: which of two open sizes is one."""
+        x, b = sg.placeholder(sg.float32, [None, 3]), sg.placeholder(sg.float32, [None, 3])
+        [g] = sg.gradients(x * b, [b])
+        feeds = {x: np.ones((4, 3)), b: np.ones((1, 3))}
+        with sg.Session() as session:
+            assert session.run(g, feeds).tolist() == [[4.0] * 3]
+            assert session.run(g, {**feeds, b: np.ones((4, 3))}).tolist() == [[1.0] * 3] * 4
+
+    def test_a_file_holds_them(self, tmp_path):
+        x = sg.placeholder(sg.float32, [None, 4], name="x")
+        mean, variance = sg.nn.moments(x, [0])
+        [g] = sg.gradients(sg.reduce_sum((x - mean) * sg.rsqrt(variance + 1.0) * x), [x])
+        feed = np.arange(12, dtype=np.float32).reshape(3, 4)
+        with sg.Session() as session:
+            expected = session.run(g, {x: feed})
+            sg.save(tmp_path / "net.sg", {"g": g}, session=session)
+        net, same = again(tmp_path / "net.sg")
+        assert same
+        np.testing.assert_array_equal(net(x=feed)["g"], expected)
