@@ -10,6 +10,7 @@ from staticgraph.compiler.graph.dtypes import ANY, int32
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import recorder_of
 from staticgraph.compiler.graph.shapes import MOST_AXES, TensorType, broadcast, shape_text
+from staticgraph.compiler.graph.sizes import Size, same
 from staticgraph.compiler.kernel.expr import Expr
 from staticgraph.compiler.ops.kinds import View, composite, movement, on_host
 from staticgraph.compiler.ops.movement import INDEX
@@ -53,8 +54,12 @@ def _broadcast_args_type(s0: TensorType, s1: TensorType) -> TensorType:
     return TensorType(s0.dtype, (None if None in lengths else max(n for n in lengths if n is not None),))
 
 
+def _plain(size: Any) -> Any:
+    return size if isinstance(size, Size | None) else int(size)
+
+
 def _broadcast_args_static(types: list[TensorType], values: list[Any]) -> Any:
-    known = [None if v is None else tuple(None if n is None else int(n) for n in v) for v in values]
+    known = [v if v is None else tuple(_plain(n) for n in v) for v in values]
     return None if None in known else broadcast(*known)
 
 
@@ -80,7 +85,7 @@ def broadcast_args(s0: Any, s1: Any) -> Any:
 
 
 def _known(s: Any) -> tuple[int, ...] | None:
-    return None if s is None or None in s else tuple(int(n) for n in s)
+    return None if s is None or None in s else tuple(map(_plain, s))
 
 
 def _repeated(s0: Any, s1: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -90,7 +95,7 @@ def _repeated(s0: Any, s1: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
     def repeated(s: Any) -> tuple[int, ...]:
         extra = len(both) - len(s)
-        return tuple(d for d, n in enumerate(both) if d < extra or s[d - extra] != n)
+        return tuple(d for d, n in enumerate(both) if d < extra or not same(s[d - extra], n))
 
     return repeated(s0), repeated(s1)
 
