@@ -24,7 +24,7 @@ from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.memory.aligned import from_storage, to_storage
 from staticgraph.runtime.memory.buffer_pool import BufferPool
-from staticgraph.runtime.recursion import with_room
+from staticgraph.runtime.memory.recursion import with_room
 from staticgraph.runtime.reports.recompile_reason import CallSignature, reason
 from staticgraph.runtime.step_compiler import Bind, StepCompiler
 from staticgraph.runtime.variables import PendingWrites, VariableStore

@@ -17,9 +17,9 @@ from staticgraph.compiler.support.cached_property import cached_property
 from staticgraph.compiler.support.gc_pause import collector_paused
 from staticgraph.runtime.feeds import RAGGED, feed_tensors, in_order
 from staticgraph.runtime.fetches import Fetches, fetch_key, flat, not_found
+from staticgraph.runtime.memory.recursion import with_room
 from staticgraph.runtime.placement import open_backend
 from staticgraph.runtime.profiling.growth import Growth
-from staticgraph.runtime.recursion import with_room
 from staticgraph.runtime.resources import time_limit
 from staticgraph.runtime.switches.table import settings
 
