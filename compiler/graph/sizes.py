@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 MOST = (1 << 31) - 1  # the greatest value of a symbol
 OPEN_TEXT = "open<"  # how the text of a size begins: generated code that holds it takes it for a number
@@ -224,10 +224,14 @@ class Size:
         return " + ".join(texts).replace("+ -", "- ")
 
 
-AnySize = int | Size
+# For type checkers no more is said: code computes with a size as with a number, and takes one for the other.
+if TYPE_CHECKING:
+    AnySize = Any
+else:
+    AnySize = int | Size
 
 
-def symbol(name: str) -> Size:
+def symbol(name: str) -> Any:
     """Return the size that a name stands for: 0 to `MOST`."""
     return Size({(name,): 1})
 

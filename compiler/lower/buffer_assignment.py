@@ -52,15 +52,15 @@ def plan_open(
     >>> rows = symbol("rows")
     >>> places, size = plan_open({"a": (64 * rows, 0, 1), "b": (128 * rows, 1, 2), "c": (4, 2, 3)})
     >>> places["b"].offset, places["c"], size
-    (64, 0, 192*rows + 64)
+    (64*rows + 64, 0, 192*rows + 64)
     """
     units: dict[AnySize, dict[Key, Lifetime]] = {1: {}}
     for key, (size, born, last) in lifetimes.items():
         unit, count = _in_units(size)
         units.setdefault(unit, {})[key] = count, born, last
     closed = units.pop(1)
-    places: dict[Key, int | OpenPlace]
-    places, end = plan_arena(closed)
+    known, end = plan_arena(closed)
+    places: dict[Key, int | OpenPlace] = {**known}
     base: AnySize = end
     for unit, lives in units.items():
         offsets, end = plan_arena(lives)

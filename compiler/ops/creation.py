@@ -11,7 +11,7 @@ from staticgraph.compiler.graph.dtypes import ANY, FLOATING, REAL, DType, float3
 from staticgraph.compiler.graph.errors import DtypeError, require
 from staticgraph.compiler.graph.opdef import OPS, Effect, ops
 from staticgraph.compiler.graph.shapes import TensorType, compatible, operand_shape, shape_text
-from staticgraph.compiler.graph.sizes import AnySize, Size
+from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Expr, number
 from staticgraph.compiler.ops.kinds import View, composite, movement, same_type, source, structural
@@ -53,14 +53,10 @@ def fill(at: tuple[Expr, ...], value: View, *, dims: Any) -> Expr:
 @source(
     type=lambda sizes, shape, dtype: TensorType(dtype, shape),
     numpy=lambda sizes, shape, dtype: np.array(sizes, dtype.numpy).reshape(shape),
-    samples=[
-        Sample(sizes=(3,), shape=(), dtype=int32),
-        Sample(sizes=(3, 4), shape=(2,), dtype=int64),
-        Sample(sizes=(3, 0, 1, 2), shape=(2, 2), dtype=int32),
-    ],
+    samples=None,  # the builder makes it, of sizes that are known when a step is captured
 )
 def extents(at: tuple[Expr, ...], *, sizes: Any, shape: Any, dtype: DType) -> Expr:
-    """Sizes of axes as an array. Some of them are open: known in a run, not before."""
+    """The `sizes` of axes as an array. Some of them are open: known in a run, not before."""
     position, found = raveled(at, shape), number(sizes[0], int64)
     for place, size in enumerate(sizes[1:], 1):
         found = scalar.select(scalar.read("eq", position, place), number(size, int64), found)
@@ -107,7 +103,7 @@ def range_length(start: Any, limit: Any, delta: Any) -> int:
     rising = delta > 0
     require(start <= limit if rising else start >= limit,
             f"from {start} to {limit} no steps of {delta} lead: the sign of delta must fit")  # fmt: skip
-    if all(isinstance(n, AnySize) for n in (start, limit, delta)):
+    if all(isinstance(n, int | Size) for n in (start, limit, delta)):
         return -((start - limit) // delta)
     return math.ceil(abs((limit - start) / delta))
 

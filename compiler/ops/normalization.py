@@ -11,7 +11,7 @@ from staticgraph.compiler.graph.dtypes import FLOATING, float32, int64
 from staticgraph.compiler.graph.errors import DtypeError, OperandError, require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, merge, normalize_axis
-from staticgraph.compiler.graph.sizes import AnySize, is_open, positive
+from staticgraph.compiler.graph.sizes import AnySize, Size, is_open, positive
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Reduce
 from staticgraph.compiler.ops.kinds import View, composite, windowed
@@ -257,7 +257,7 @@ def _batch_norm_grad(
         dx = dx + over.beside(g[1]) / over.count
     if g[2] is not None:
         others = over.count - 1
-        if isinstance(others, AnySize):
+        if isinstance(others, int | Size):
             share = _ratio(x, 2, positive(others))
         else:  # in a graph that leaves sizes open
             share = 2 / ops.maximum(others, 1)

@@ -116,8 +116,8 @@ def _unsorted(name: str) -> dict[str, Any]:
 @routine(
     tf="UnsortedSegmentSum",
     numpy=_sums,
+    # It is no formula for the graph: a `gather` there would refuse the negative ids, which are dropped here.
     grad=lambda g, y, data, segment_ids, num_segments: (ops.gather(g, segment_ids), None),
-    grad_takes=(),
     dtypes={"T": NUMERIC, "I": INDEX},
     samples=_SAMPLES,
     **_unsorted("unsorted_segment_sum"),

@@ -98,5 +98,5 @@ def prepared(
         of_data(layout["arena"]), Constants.of(constants), (), opens="sizes" in layout, stops=layout["stops"],
     )  # fmt: skip
     codes = [Code(name, "") for name in layout["codes"]]
-    rest = (layout[name] for name in ("shared", "private", "cost", "parallel"))
-    return LoadedProgram(step, program, codes[0], codes, *rest, sizes)
+    shared, private, cost, parallel = (layout[n] for n in ("shared", "private", "cost", "parallel"))
+    return LoadedProgram(step, program, codes[0], codes, shared, private, cost, parallel, sizes)

@@ -294,7 +294,7 @@ def recorded(operation: Operation) -> tuple[Any, ...]:
 # of loops and branches, of assertions and prints.
 WITHOUT_SAMPLES = {
     "assert_true", "branch", "branch_region", "check_numerics", "constant", "cotangent", "custom_gradient",
-    "custom_vjp", "effect",
+    "custom_vjp", "effect", "extents",
     "identity", "initialized_value", "is_variable_initialized", "loop", "no_op", "override",
     "parameter", "placeholder", "placeholder_with_default", "print_line", "print_values", "rank_of",
     "read_value", "read_variable", "reads_of", "region_parameter", "report_uninitialized", "seed", "shape_of",

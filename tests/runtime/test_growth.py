@@ -16,7 +16,7 @@ from staticgraph.compiler.capture.step_digest import step_digest
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.opdef import OPS
-from staticgraph.runtime import recursion
+from staticgraph.runtime.memory import recursion
 
 # Small enough for the suite, large enough that what is done once matters little.
 SIZES = {

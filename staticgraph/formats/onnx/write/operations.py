@@ -206,7 +206,7 @@ without({
     "assign assign_add assign_sub scatter_add scatter_div scatter_max scatter_min scatter_mul scatter_nd_add "
     "scatter_nd_sub scatter_nd_update scatter_sub scatter_update":
         "it changes a variable, and an ONNX model has none",
-    "branch cotangent effect loop parameter reads_of undefined_gradient unset":
+    "branch cotangent effect extents loop parameter reads_of undefined_gradient unset":
         "graphs do not have it: the compiler makes it",
 })  # fmt: skip
 
