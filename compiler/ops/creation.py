@@ -50,8 +50,18 @@ def fill(at: tuple[Expr, ...], value: View, *, dims: Any) -> Expr:
     return value[()]
 
 
+def _extents_type(sizes: Any, shape: Any, dtype: DType) -> TensorType:
+    require(dtype.is_integer, f"dtype is {dtype}, and must be an integer", kind=DtypeError)
+    whole = isinstance(sizes, tuple) and all(isinstance(n, int | Size) for n in sizes)
+    require(whole and sizes, "sizes are integers, one at least")
+    known = operand_shape(shape, "shape")
+    require(known is not None and None not in known and math.prod(known) == len(sizes),
+            f"{len(sizes)} sizes do not fill the shape {shape_text(known)}")  # fmt: skip
+    return TensorType(dtype, known)
+
+
 @source(
-    type=lambda sizes, shape, dtype: TensorType(dtype, shape),
+    type=_extents_type,
     numpy=lambda sizes, shape, dtype: np.array(sizes, dtype.numpy).reshape(shape),
     samples=None,  # the builder makes it, of sizes that are known when a step is captured
 )
