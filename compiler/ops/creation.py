@@ -55,8 +55,8 @@ def _extents_type(sizes: Any, shape: Any, dtype: DType) -> TensorType:
     whole = isinstance(sizes, tuple) and all(isinstance(n, int | Size) for n in sizes)
     require(whole and sizes, "sizes are integers, one at least")
     known = operand_shape(shape, "shape")
-    require(known is not None and None not in known and math.prod(known) == len(sizes),
-            f"{len(sizes)} sizes do not fill the shape {shape_text(known)}")  # fmt: skip
+    full = known is not None and None not in known and math.prod(n or 0 for n in known) == len(sizes)
+    require(full, f"{len(sizes)} sizes do not fill the shape {shape_text(known)}")
     return TensorType(dtype, known)
 
 
