@@ -14,8 +14,9 @@ from staticgraph.compiler.capture.needs import Needs, NeedsFeeds, NeedsSegments,
 from staticgraph.compiler.capture.open_shapes import OpenShapes, is_pair, open_shapes
 from staticgraph.compiler.capture.step import Step, uninitialized
 from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.result_types import addressable
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.sizes import AnySize, Undecided
+from staticgraph.compiler.graph.sizes import AnySize, Undecided, is_open
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.compiler.support.gc_pause import collector_paused
@@ -37,9 +38,13 @@ Capture = Callable[[Sequence[tuple[AnySize, ...]]], Step | Needs]  # for feeds o
 
 @dataclass(frozen=True, slots=True)
 class _OpenProgram:
-    """A program for all values of the open sizes in `shapes`, and what else it is good for."""
+    """A program for all values of the open sizes in `shapes`, and what else it is good for.
+
+    `blocks`: the bytes of each value that its step computes, if they are open.
+    """
 
     shapes: OpenShapes
+    blocks: tuple[AnySize, ...]
     statics: tuple[tuple[int, bytes], ...]
     types: tuple[TensorType | None, ...]
     bind: Bind
@@ -156,7 +161,8 @@ class ProgramCache:
         for each in self._open:
             if (each.statics, each.types) != (signature.statics, signature.types):
                 continue
-            if (values := each.shapes.values(signature.shapes)) is not None:
+            values = each.shapes.values(signature.shapes)
+            if values is not None and addressable(each.blocks, values):
                 program = each.bind(values, partial(capture, signature.shapes))
                 self._keep(signature, program)
                 return program
@@ -172,8 +178,13 @@ class ProgramCache:
                 step = capture(shapes.shapes)
                 if not isinstance(step, Step):
                     return False
+                values = shapes.values(signature.shapes)
+                computed = (v for node in step.function.nodes for v in node.outputs if is_open(v.shape))
+                blocks = tuple(dict.fromkeys(v.size * v.dtype.size for v in computed))
+                if values is None or not addressable(blocks, values):
+                    return False
                 bind = self.compiler.compile_open(step, signature.statics, self.fetches)
-                self._open.append(_OpenProgram(shapes, signature.statics, signature.types, bind))
+                self._open.append(_OpenProgram(shapes, blocks, signature.statics, signature.types, bind))
                 return True
             except Undecided as undecided:
                 if not is_pair(undecided):

@@ -69,7 +69,7 @@ def _cpu() -> float:
 
 
 def in_fresh_process(name: str, size: int, patience: float) -> dict[str, Any]:
-    """What `measure` returns in a process of its own; or why not."""
+    """Return the result of `measure` in a process of its own, or why there is none."""
     with tempfile.TemporaryDirectory(prefix="growth-", ignore_cleanup_errors=True) as folder:
         command = [sys.executable, __file__, "--here", f"{name}={size}"]
         variables = {**os.environ, "SG_CACHE_DIR": folder}

@@ -9,11 +9,9 @@ in which they differ.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import field
+from collections.abc import Sequence
 
 from staticgraph.compiler.graph.dtypes import string
-from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import MOST, AnySize, Size, Undecided, symbol
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.dataclass import dataclass
@@ -21,15 +19,9 @@ from staticgraph.compiler.support.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class OpenShapes:
-    """Shapes of the feeds of a run.
-
-    Attributes:
-        shapes: The shape of each feed, with symbols for open sizes.
-        equal: Another name for each symbol that has to be equal to one before it.
-    """
+    """Shapes of the feeds of a run, with symbols for open sizes."""
 
     shapes: tuple[tuple[AnySize, ...], ...]
-    equal: Mapping[str, str] = field(default_factory=dict)
 
     def values(self, shapes: Sequence[Sequence[int]]) -> dict[str, int] | None:
         """Return the values of the symbols in a run with feeds of these shapes; None if there are none."""
@@ -44,10 +36,6 @@ class OpenShapes:
                 elif n > MOST or values.setdefault(_name(size), n) != n:
                     return None
         return values
-
-    def types(self, feeds: Sequence[Tensor]) -> dict[Tensor, TensorType]:
-        """Return the types of the feeds."""
-        return {t: TensorType(t.dtype, shape) for t, shape in zip(feeds, self.shapes, strict=True)}
 
     def with_equal(self, undecided: Undecided, shapes: Sequence[Sequence[int]]) -> OpenShapes | None:
         """Return these shapes with two symbols that must be equal as one.
@@ -64,7 +52,7 @@ class OpenShapes:
             tuple(symbol(first) if isinstance(n, Size) and _name(n) == second else n for n in shape)
             for shape in self.shapes
         )
-        return OpenShapes(found, {**self.equal, second: first})
+        return OpenShapes(found)
 
 
 def open_shapes(

@@ -7,7 +7,7 @@ files and of users come through here, and so does every node of a Function, wher
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from staticgraph.compiler.graph.errors import (
 )
 from staticgraph.compiler.graph.opdef import OpDef, Param, Role
 from staticgraph.compiler.graph.shapes import MOST_AXES, TensorType, shape_text
-from staticgraph.compiler.graph.sizes import Size, is_open
+from staticgraph.compiler.graph.sizes import AnySize, Size, evaluate, is_open
 
 _ADDRESSES = 1 << 63  # bytes
 _SHOWN = (int, float, str, tuple, DType)  # attributes that mean something to a reader
@@ -67,12 +67,17 @@ def _check_sizes(type: TensorType) -> None:
     require(
         whole, f"a result would have the shape {list(type.shape)}", hint="sizes are whole numbers, 0 or more"
     )
-    if is_open(type.shape):  # a run looks at how much memory it needs
+    if is_open(type.shape):  # looked at when the values are known: see `addressable`
         return
     size = math.prod(n for n in type.shape if n) * type.dtype.size
     what = f"a result of shape {shape_text(type.shape)} needs more memory than there are addresses"
     require(size < _ADDRESSES, what, "it has too many elements for any computer", SizeError)
     require(len(type.shape) <= MOST_AXES, f"a result has {len(type.shape)} axes, and can have {MOST_AXES}")
+
+
+def addressable(sizes: Iterable[AnySize], values: Mapping[str, int]) -> bool:
+    """Return True if there are addresses for blocks of so many bytes each, for values of the open sizes."""
+    return all(evaluate(size, values) < _ADDRESSES for size in sizes)
 
 
 def is_known(param: Param, value: Any) -> bool:

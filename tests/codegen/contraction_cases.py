@@ -159,7 +159,7 @@ class Conv:
         return contraction(domain, (Store(target, domain, value),), buffers)
 
     def exact(self, target: str, arrays: Arrays) -> tuple[np.ndarray, int]:
-        """What the contraction of this name makes, in float64, and how many terms its sums have."""
+        """Return the result of the contraction of this name in float64, and how many terms its sums have."""
         x, w, y = (arrays[n].astype("d") if n in arrays and n != target else None for n in "xwy")
         if target == "x":
             letters = "npqc,uvc->npquvc" if self.depthwise else "npqo,uvco->npquvc"

@@ -153,7 +153,7 @@ class TestInGraph:
         assert x.graph.version == before + 2  # the product and its constant
 
     def test_a_broadcast_of_open_sizes_is_summed_again(self):
-        """What only a run tells: which of two open sizes is one."""
+        """Only a run tells which of two open sizes is one."""
         x, b = sg.placeholder(sg.float32, [None, 3]), sg.placeholder(sg.float32, [None, 3])
         [g] = sg.gradients(x * b, [b])
         feeds = {x: np.ones((4, 3)), b: np.ones((1, 3))}

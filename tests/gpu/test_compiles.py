@@ -195,8 +195,8 @@ BETWEEN = tuple(a for a in ARCHITECTURES if a not in WHOLE)
 
 
 def everything(architecture: str, whole: bool) -> dict[str, CudaFunction]:
-    """What all graphs need, by name; the many functions of scalars for one architecture alone. Otherwise than
-    `whole`, a part for each of the architectures between: all have some of each graph.
+    """Functions that all graphs need, by name; the many functions of scalars for one architecture alone.
+    Otherwise than `whole`, a part for each of the architectures between: all have some of each graph.
     """
     graphs = [name for name in GRAPHS if name != "scalars" or architecture == "sm_90"]
     found = {f.name: f for name in graphs for f in functions(name)}

@@ -64,7 +64,7 @@ def products() -> tuple[Any, dict[Any, Any]]:
 
 
 def results(build: Any, driver: Any = Simulator, **options: Any) -> list[Any]:
-    """What three runs fetch, and the variables after them."""
+    """Return the fetched values of three runs, and the variables after them."""
     with sg.Graph().as_default(), on(driver()), sg.Session(**options) as session:
         sg.set_random_seed(7)
         fetches, feeds = build()

@@ -1,4 +1,4 @@
-"""How each family of kernels is divided among blocks and threads: a stage of its own tells."""
+"""Each family of kernels is divided among blocks and threads by a stage of its own, which observers see."""
 
 from __future__ import annotations
 

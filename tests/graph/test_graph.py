@@ -206,7 +206,7 @@ def test_a_constant_beside_the_graph_stands_for_what_was_left_out():
 
 
 def test_a_shape_is_known_without_a_walk_through_the_net(monkeypatch):
-    """What a shape is made of is asked for, and not what the tensor is computed from."""
+    """Only the operands of a shape are asked for, not those of the tensor that has it."""
     looked_at = []
     value = static_values._value
     monkeypatch.setattr(static_values, "_value", lambda t, *rest: (looked_at.append(t), value(t, *rest))[1])

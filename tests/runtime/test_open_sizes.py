@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.graph.errors import InvalidArgumentError, NoCompileError
+from staticgraph.compiler.graph.errors import InvalidArgumentError, NoCompileError, ResourceExhaustedError
 
 SIZES = (3, 32, 0, 7, 1, 64, 33, 5, 17, 100, 2, 31)
 
@@ -159,6 +159,21 @@ def test_what_depends_on_a_size_is_compiled_for_it():
         assert len(session.compiles) == 2
         with pytest.raises(InvalidArgumentError, match="no elements"):
             session.run(part, {x: np.ones((2, 2))})
+
+
+@pytest.mark.parametrize("first", [2, 2**31 - 1])
+def test_more_elements_than_addresses_are_the_same_error(first):
+    """Feeds without elements may have any size; a tensor of their sizes may be too large for any computer."""
+    feeds = [sg.placeholder(sg.float32, [None, 0]) for _ in range(3)]
+    total = sg.reduce_sum(sg.ones([sg.shape(x)[0] for x in feeds]))
+    with sg.Session(open_sizes=True) as session:
+        for rows in (first, 2, 2**31 - 1, 3):
+            given = {x: np.zeros((rows, 0)) for x in feeds}
+            if rows > 3:
+                with pytest.raises(ResourceExhaustedError, match="more memory than there are addresses"):
+                    session.run(total, given)
+            else:
+                assert session.run(total, given) == rows**3
 
 
 def test_new_sizes_compile_nothing():

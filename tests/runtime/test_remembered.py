@@ -60,7 +60,7 @@ def answers() -> tuple[Any, dict]:
 
 
 def results(build: Callable[[], tuple[Any, dict]], **options: Any) -> Any:
-    """What three runs fetch, and the variables after them."""
+    """Return the fetched values of three runs, and the variables after them."""
     with sg.Graph().as_default(), sg.Session(**options) as session:
         sg.set_random_seed(7)
         fetches, feeds = build()
