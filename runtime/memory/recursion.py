@@ -10,10 +10,11 @@ from typing import TypeVar
 
 from staticgraph.compiler.graph.errors import UnimplementedError, layout
 from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.support import forks
 
 _Made = TypeVar("_Made")
 DEEP = 8000  # calls inside of each other: some 1,000 levels, and a few megabytes of a thread's stack
-_lock = threading.Lock()
+_lock = forks.brief(threading.RLock())
 _deep, _limit = 0, 0  # threads that need the room, and the limit without them
 
 

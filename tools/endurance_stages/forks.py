@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import os
 import random
 import signal
@@ -43,6 +44,7 @@ def _forked(work: Callable[[], Any], name: str) -> int:
     child = os.fork()
     if child == 0:
         code = 1
+        faulthandler.dump_traceback_later(LONGEST - 5)  # tells where a child hangs
         try:
             work()
             code = WORKED
