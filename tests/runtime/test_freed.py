@@ -81,7 +81,8 @@ def test_a_graph_is_freed(build: Callable[[], Any]):
 def test_a_loop_that_makes_graphs_does_not_fill_the_memory(monkeypatch):
     from staticgraph.compiler.support import gc_pause as collector
 
-    for name, value in {"_LEAST": 20_000, "_limit": 20_000, "_made": 0}.items():
+    often = 20_000  # objects: a graph and its step make about 3,000
+    for name, value in {"_LEAST": often, "_limit": often, "_made": 0}.items():
         monkeypatch.setattr(collector, name, value)
     gc.collect()
     refs = []
@@ -95,7 +96,7 @@ def test_a_loop_that_makes_graphs_does_not_fill_the_memory(monkeypatch):
         refs.append(weakref.ref(graph))
     del graph, session, y
     assert sum(ref() is not None for ref in refs) < 40
-    assert len(gc.get_objects()) < 2 * before
+    assert len(gc.get_objects()) < before + 2 * often  # what is frozen meanwhile is not counted
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="open files cannot be counted here")
