@@ -20,7 +20,7 @@ from staticgraph.compiler.emit_step import TimeTable, Written, walk, write
 from staticgraph.compiler.fusion.fuse import fuse
 from staticgraph.compiler.fusion.group import Fusion
 from staticgraph.compiler.graph.function import Function
-from staticgraph.compiler.graph.sizes import Size
+from staticgraph.compiler.graph.sizes import Size, answering
 from staticgraph.compiler.kernel.digest import digest
 from staticgraph.compiler.kernel.stmt import Kernel, structure
 from staticgraph.compiler.lower.closed import closed_program
@@ -214,7 +214,8 @@ def _coded(
     kept: KernelCache | None,
 ) -> Compiled:
     def code(launch: Launch) -> abi.KernelCode:
-        made = emit(launch.work, target, kept)
+        with answering(None):  # code is kept for other runs
+            made = emit(launch.work, target, kept)
         for phase in made.phases:
             written(phase.code)
         return made

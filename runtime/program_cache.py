@@ -11,12 +11,13 @@ import numpy as np
 
 from staticgraph.compiler.capture.calls import NO_CALLS, Calls
 from staticgraph.compiler.capture.needs import Needs, NeedsFeeds, NeedsSegments, NeedsTypes
-from staticgraph.compiler.capture.open_shapes import OpenShapes, is_pair, open_shapes
+from staticgraph.compiler.capture.open_shapes import OpenShapes, open_shapes
+from staticgraph.compiler.capture.specialization import Specializer
 from staticgraph.compiler.capture.step import Step, uninitialized
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.result_types import addressable
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.sizes import AnySize, Undecided, is_open
+from staticgraph.compiler.graph.sizes import AnySize, is_open
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.compiler.support.gc_pause import collector_paused
@@ -31,6 +32,7 @@ from staticgraph.runtime.step_compiler import Bind, StepCompiler
 from staticgraph.runtime.variables import PendingWrites, VariableStore
 
 PROGRAM_LIMIT = 128  # batches of ever new sizes must not fill the memory
+OPEN_LIMIT = 16  # programs with open sizes
 
 
 Capture = Callable[[Sequence[tuple[AnySize, ...]]], Step | Needs]  # for feeds of these shapes
@@ -81,7 +83,7 @@ class ProgramCache:
         self.recyclers = [BufferPool() for _ in fetches.tensors]
         self._programs: dict[CallSignature, Executable] = {}
         self._open: list[_OpenProgram] = []
-        self.undecided: Undecided | None = None  # why there is no program for all sizes, if that was tried
+        self.specializer = Specializer()
 
     @property
     def known(self) -> list[Executable]:
@@ -169,28 +171,29 @@ class ProgramCache:
         return None
 
     def _compile_open(self, signature: CallSignature, capture: Capture) -> bool:
-        """Compile a program for all sizes that the graph leaves open; return False if that cannot be."""
-        if self.undecided is not None or not self.compiler.may_be_open:
+        """Compile a program with open sizes, as many as can be; return False if there can be none."""
+        shapes = open_shapes(self.feeds, signature.shapes, self.static) if self.compiler.may_be_open else None
+        if shapes is None:
             return False
-        shapes = open_shapes(self.feeds, signature.shapes, self.static)
-        while shapes is not None:
-            try:
-                step = capture(shapes.shapes)
-                if not isinstance(step, Step):
-                    return False
-                values = shapes.values(signature.shapes)
-                computed = (v for node in step.function.nodes for v in node.outputs if is_open(v.shape))
-                blocks = tuple(dict.fromkeys(v.size * v.dtype.size for v in computed))
-                if values is None or not addressable(blocks, values):
-                    return False
-                bind = self.compiler.compile_open(step, signature.statics, self.fetches)
-                self._open.append(_OpenProgram(shapes, blocks, signature.statics, signature.types, bind))
-                return True
-            except Undecided as undecided:
-                if not is_pair(undecided):
-                    self.undecided = undecided  # it is no use to try other sizes
-                shapes = shapes.with_equal(undecided, signature.shapes)
-        return False
+
+        def make(shapes: OpenShapes) -> tuple[tuple[AnySize, ...], Bind] | None:
+            step = capture(shapes.shapes)
+            values = shapes.values(signature.shapes)
+            if not isinstance(step, Step) or values is None:
+                return None
+            computed = (v for node in step.function.nodes for v in node.outputs if is_open(v.shape))
+            blocks = tuple(dict.fromkeys(v.size * v.dtype.size for v in computed))
+            if not addressable(blocks, values):
+                return None
+            return blocks, self.compiler.compile_open(step, signature.statics, self.fetches)
+
+        found = self.specializer.search(shapes, signature.shapes, make)
+        if found is None:
+            return False
+        shapes, (blocks, bind) = found
+        self._open.append(_OpenProgram(shapes, blocks, signature.statics, signature.types, bind))
+        del self._open[:-OPEN_LIMIT]
+        return True
 
     def step(
         self,

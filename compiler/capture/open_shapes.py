@@ -3,25 +3,38 @@
     x = placeholder(float32, [None, 784]);  y = placeholder(float32, [None, 10])
 
 gives x the shape [n0, 784] and y the shape [n1, 10]. If an operation demands that n0 and n1 are equal, and in
-the run at hand they are, both are called n0 from then on. That is the guard of the program: it takes no run
-in which they differ.
+the run at hand they are, both are called n0 from then on. If it asks for the value of n1, it is given: y
+then has as many rows as in the run at hand. And if `n0 >= 3` is a guard, n0 + 3 takes the place of n0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from staticgraph.compiler.capture.guards import Guard, as_one, known_after, known_from
 from staticgraph.compiler.graph.dtypes import string
-from staticgraph.compiler.graph.sizes import MOST, AnySize, Size, Undecided, symbol
+from staticgraph.compiler.graph.sizes import MOST, AnySize, Size, Undecided, linear, replaced, symbol
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class OpenShapes:
-    """Shapes of the feeds of a run, with symbols for open sizes."""
+    """Shapes of the feeds of a run, with symbols for open sizes.
+
+    Attributes:
+        shapes: The shapes. Each open size is a symbol, or one and a number.
+        guards: What holds in a run besides.
+    """
 
     shapes: tuple[tuple[AnySize, ...], ...]
+    guards: tuple[Guard, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """Number of axes of open size."""
+        return sum(isinstance(n, Size) for shape in self.shapes for n in shape)
 
     def values(self, shapes: Sequence[Sequence[int]]) -> dict[str, int] | None:
         """Return the values of the symbols in a run with feeds of these shapes; None if there are none."""
@@ -33,26 +46,28 @@ class OpenShapes:
                 if not isinstance(size, Size):
                     if size != n:
                         return None
-                elif n > MOST or values.setdefault(_name(size), n) != n:
+                    continue
+                name, _, more = _parts(size)
+                if not 0 <= n - more <= MOST or values.setdefault(name, n - more) != n - more:
                     return None
-        return values
+        return values if all(guard.holds(values) for guard in self.guards) else None
 
-    def with_equal(self, undecided: Undecided, shapes: Sequence[Sequence[int]]) -> OpenShapes | None:
-        """Return these shapes with two symbols that must be equal as one.
+    def after(self, undecided: Undecided, shapes: Sequence[Sequence[int]]) -> OpenShapes:
+        """Return these shapes with what is known of a run with feeds of `shapes` after an open question.
 
-        None if something else was asked, or if they differ in a run with feeds of these shapes.
+        Two sizes that were asked to be equal become one. Otherwise it may be enough to put in what the guards
+        tell. If not, the sizes that the question is about are known from here on.
         """
         values = self.values(shapes)
-        if values is None or undecided.equal is None or not is_pair(undecided):
-            return None
-        first, second = sorted(map(_name, undecided.equal), key=lambda name: int(name[1:]))
-        if values[first] != values[second]:
-            return None
-        found = tuple(
-            tuple(symbol(first) if isinstance(n, Size) and _name(n) == second else n for n in shape)
-            for shape in self.shapes
-        )
-        return OpenShapes(found)
+        assert values is not None, (self, shapes)
+        known = as_one(undecided, values) or known_from(self.guards) or known_after(undecided, values)
+        found = tuple(tuple(replaced(n, known) for n in shape) for shape in self.shapes)
+        guards = (guard.replaced(known) for guard in self.guards)
+        return OpenShapes(found, tuple(g for g in dict.fromkeys(guards) if g is not None))
+
+    def guarded(self, guards: Sequence[Guard]) -> OpenShapes:
+        """Return these shapes with more guards."""
+        return replace(self, guards=tuple(dict.fromkeys((*self.guards, *guards))))
 
 
 def open_shapes(
@@ -81,19 +96,7 @@ def open_shapes(
     return made if count and made.values(shapes) is not None else None
 
 
-def is_pair(undecided: Undecided) -> bool:
-    """Return True if it was asked whether two symbols are equal, which they are in some runs."""
-    return undecided.equal is not None and all(map(_is_symbol, undecided.equal))
-
-
-def _is_symbol(size: AnySize) -> bool:
-    if not isinstance(size, Size) or len(size.terms) != 1:
-        return False
-    ((monomial, factor),) = size.terms.items()
-    return factor == 1 and len(monomial) == 1 and isinstance(monomial[0], str)
-
-
-def _name(size: Size) -> str:
-    ((monomial, _),) = size.terms.items()
-    assert isinstance(monomial[0], str), size
-    return monomial[0]
+def _parts(size: Size) -> tuple[str, int, int]:
+    found = linear(size)
+    assert found is not None and found[1] == 1, size
+    return found

@@ -21,7 +21,7 @@ from staticgraph.compiler.graph.dtypes import bfloat16, float16, float32
 from staticgraph.compiler.graph.function import Node, Value
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.sizes import estimate, same
+from staticgraph.compiler.graph.sizes import Answer, answering, current_answer, estimate, is_open, same
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, Reduce, Scalar, rebuild, walk
 from staticgraph.compiler.kernel.index import affine, simplify_index
 from staticgraph.compiler.kernel.scalar import cast
@@ -54,9 +54,16 @@ def template(node: Node) -> Template:
     found = node.formula
     if found is None:
         inputs, attrs = tuple(v.type for v in node.inputs), tuple(node.attrs.items())
-        found = node.formula = _template(node.op, inputs, node.outputs[0].type, attrs)
+        output = node.outputs[0].type
+        found = node.formula = _template(node.op, inputs, output, attrs, _answers(*inputs, output))
     made: Template = found
     return made
+
+
+def _answers(*types: TensorType) -> Answer | None:
+    """What answers comparisons of open sizes: formulas that are kept belong to one run's answers."""
+    answer = current_answer()
+    return answer if answer is not None and any(is_open(t.static_shape) for t in types) else None
 
 
 def _views(types: tuple[TensorType, ...]) -> list[View]:
@@ -68,11 +75,16 @@ def _views(types: tuple[TensorType, ...]) -> list[View]:
 
 @lru_cache(TEMPLATE_LIMIT)
 def _template(
-    op: OpDef, inputs: tuple[TensorType, ...], output: TensorType, attrs: tuple[tuple[str, Any], ...]
+    op: OpDef,
+    inputs: tuple[TensorType, ...],
+    output: TensorType,
+    attrs: tuple[tuple[str, Any], ...],
+    answers: Answer | None,
 ) -> Template:
     assert op.element is not None, op
     at = tuple(Index(f"@{d}", n) for d, n in enumerate(output.static_shape))
-    value = widened(simplify_index(op.element(at, *_views(inputs), **dict(attrs))))
+    with answering(answers):
+        value = widened(simplify_index(op.element(at, *_views(inputs), **dict(attrs))))
     return Template(at, value, tuple(walk(value)))
 
 
@@ -94,21 +106,24 @@ def widened(value: Expr) -> Expr:
 
 @lru_cache(TEMPLATE_LIMIT)
 def _pieces(
-    op: OpDef, inputs: tuple[TensorType, ...], attrs: tuple[tuple[str, Any], ...]
+    op: OpDef, inputs: tuple[TensorType, ...], attrs: tuple[tuple[str, Any], ...], answers: Answer | None
 ) -> tuple[tuple[Piece, Template], ...]:
     assert op.pieces is not None, op
     out = []
-    for piece in op.pieces(*_views(inputs), **dict(attrs)):
-        if not any(same(n, 0) for n in piece.shape):
-            at = tuple(Index(f"@{d}", n) for d, n in enumerate(piece.shape))
-            value = widened(simplify_index(piece.element(at)))
-            out.append((piece, Template(at, value, tuple(walk(value)))))
+    with answering(answers):
+        for piece in op.pieces(*_views(inputs), **dict(attrs)):
+            if not any(same(n, 0) for n in piece.shape):
+                at = tuple(Index(f"@{d}", n) for d, n in enumerate(piece.shape))
+                value = widened(simplify_index(piece.element(at)))
+                out.append((piece, Template(at, value, tuple(walk(value)))))
     return tuple(out)
 
 
 def pieces(node: Node) -> tuple[tuple[Piece, Template], ...]:
     """The pieces of an assembly, each with the template of its elements."""
-    return _pieces(node.op, tuple(v.type for v in node.inputs), tuple(node.attrs.items()))
+    inputs = tuple(v.type for v in node.inputs)
+    answers = _answers(*inputs, *(v.type for v in node.outputs))
+    return _pieces(node.op, inputs, tuple(node.attrs.items()), answers)
 
 
 def streams(node: Node) -> tuple[tuple[Position, ...], ...]:
@@ -117,7 +132,7 @@ def streams(node: Node) -> tuple[tuple[Position, ...], ...]:
     Such an input need not be a buffer: the routine may compute each element where it needs it.
     """
     inputs, outputs = (tuple(v.type for v in values) for values in (node.inputs, node.outputs))
-    return _streams(node.op, inputs, outputs, tuple(node.attrs.items()))
+    return _streams(node.op, inputs, outputs, tuple(node.attrs.items()), _answers(*inputs, *outputs))
 
 
 @lru_cache(TEMPLATE_LIMIT)
@@ -126,13 +141,15 @@ def _streams(
     inputs: tuple[TensorType, ...],
     outputs: tuple[TensorType, ...],
     attrs: tuple[tuple[str, Any], ...],
+    answers: Answer | None,
 ) -> tuple[tuple[Position, ...], ...]:
     assert op.statements is not None, op
     outs = tuple(Out(f"!{n}", t.static_shape, t.dtype) for n, t in enumerate(outputs))
     reads: dict[str, list[tuple[Position, float]]] = {}
-    body, _ = described(op.statements(outs, *_views(inputs), **dict(attrs)))
-    for load, times in _loads(body, 1):
-        reads.setdefault(load.buffer, []).append((load.at, times))
+    with answering(answers):
+        body, _ = described(op.statements(outs, *_views(inputs), **dict(attrs)))
+        for load, times in _loads(body, 1):
+            reads.setdefault(load.buffer, []).append((load.at, times))
     found = []
     for n, type in enumerate(inputs):
         sites = reads.get(f"?{n}", [])

@@ -6,13 +6,15 @@ tuples, made when a user asks a tensor for its shape.
 
 from __future__ import annotations
 
+import itertools
 import math
+import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.errors import DtypeError, RuleError, ShapeError, misuse, require, shown
-from staticgraph.compiler.graph.sizes import AnySize, Size, Undecided, evaluate, is_open
+from staticgraph.compiler.graph.sizes import AnySize, Size, evaluate, is_open, proven
 from staticgraph.compiler.support.dataclass import dataclass
 
 Shape = tuple[int | None, ...]
@@ -31,10 +33,9 @@ class TensorType:
         """Return True if two types are equal whatever open sizes are."""
         if not isinstance(other, TensorType) or self.dtype is not other.dtype:
             return False
-        try:
-            return self.shape == other.shape
-        except Undecided:
-            return False
+        if self.shape is None or other.shape is None:
+            return self.shape is other.shape
+        return proven(operator.eq, self.shape, other.shape)
 
     def __hash__(self) -> int:
         return hash((self.dtype, self.shape))
@@ -100,9 +101,11 @@ def broadcast(*shapes: Shape | None) -> Shape | None:
 
 def _check_closed(sizes: Iterable[AnySize]) -> None:
     """Raise Undecided for different sizes that may be equal in a run, or 1, since one of them is open."""
-    first, second, *_ = sorted(sizes, key=str)
-    if any(isinstance(n, Size) for n in sizes):
-        raise Undecided(f"{first!r} broadcasts with {second!r}", (first, second))
+    ordered = sorted(sizes, key=str)
+    if any(isinstance(n, Size) for n in ordered):
+        for pair in itertools.combinations(ordered, 2):
+            assert operator.ne(*pair), pair  # equal ones are never told, but raise
+        assert 1 not in ordered, ordered
 
 
 def operand_shape(dims: Sequence[int | None] | None, name: str) -> Shape | None:

@@ -7,14 +7,17 @@ whole coefficients, or an `int` if no symbol is left:
     rows * 784 // 784 is rows,  rows - rows == 0
 
 A comparison is answered if the answer is the same for all values of the symbols. Otherwise it raises
-`Undecided`, and so does every use as a plain number. Then a step is compiled for the sizes at hand: code that
-knows nothing of open sizes is never wrong about them.
+`Undecided`, and so does every use as a plain number. Then a step is compiled with some sizes known: code that
+knows nothing of open sizes is never wrong about them. Inside of `answering`, a comparison is answered by what
+is given there instead, such as by the sizes at hand (`capture/guards.py`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 MOST = (1 << 31) - 1  # the greatest value of a symbol
@@ -29,11 +32,28 @@ class Undecided(Exception):
     Attributes:
         about: The comparison or conversion, as text.
         equal: The two sizes, if the question was whether they are equal.
+        sizes: The sizes that the question is about; empty if it may be all.
     """
 
-    def __init__(self, about: str, equal: tuple[Any, Any] | None = None) -> None:
+    def __init__(self, about: str, equal: tuple[Any, Any] | None = None, sizes: tuple[Any, ...] = ()) -> None:
         super().__init__(about)
-        self.about, self.equal = about, equal
+        self.about, self.equal, self.sizes = about, equal, equal or sizes
+
+
+# Answers what is open: the question, a size, and "==" or "<" for how it is compared with 0.
+Answer = Callable[["Undecided", "Size", str], bool]
+_ANSWER: ContextVar[Answer | None] = ContextVar("answer", default=None)
+current_answer = _ANSWER.get
+
+
+@contextmanager
+def answering(answer: Answer | None) -> Iterator[None]:
+    """Let comparisons inside the `with` be answered by `answer`; by nothing if it is None."""
+    token = _ANSWER.set(answer)
+    try:
+        yield
+    finally:
+        _ANSWER.reset(token)
 
 
 class Quotient:
@@ -148,7 +168,7 @@ class Size:
         if not isinstance(other, int):
             return NotImplemented
         if other < 1:
-            raise Undecided(f"{self!r} // {other!r}")
+            raise Undecided(f"{self!r} // {other!r}", sizes=(self,))
         whole = _made({m: f // other for m, f in self.terms.items() if f % other == 0 or not m})
         rest = _made({m: f for m, f in self.terms.items() if f % other and m})
         constant = self.terms.get((), 0) % other
@@ -159,7 +179,7 @@ class Size:
     def __rfloordiv__(self, other: Any) -> Any:
         if other == 0 and bounds(self)[0] > 0:
             return 0
-        raise Undecided(f"{other!r} // {self!r}")
+        raise Undecided(f"{other!r} // {self!r}", sizes=(self,))
 
     def __mod__(self, other: Any) -> Any:
         return self - self // other * other
@@ -182,7 +202,7 @@ class Size:
             return False
         if apart.terms.get((), 0) % math.gcd(*(factor for m, factor in apart.terms.items() if m)):
             return False
-        raise Undecided(f"{self!r} == {other!r}", (self, other))
+        return _answered(Undecided(f"{self!r} == {other!r}", (self, other)), apart, "==")
 
     def __hash__(self) -> int:
         return self._hash
@@ -205,13 +225,13 @@ class Size:
     # As a number
 
     def __index__(self) -> int:
-        raise Undecided(f"the value of {self!r}")
+        raise Undecided(f"the value of {self!r}", sizes=(self,))
 
     def __int__(self) -> int:
-        raise Undecided(f"the value of {self!r}")
+        raise Undecided(f"the value of {self!r}", sizes=(self,))
 
     def __float__(self) -> float:
-        raise Undecided(f"the value of {self!r}")
+        raise Undecided(f"the value of {self!r}", sizes=(self,))
 
     def __format__(self, form: str) -> str:
         return f"{OPEN_TEXT}{self!r}>"
@@ -284,6 +304,27 @@ def at_most(size: AnySize, most: int) -> AnySize:
     return size if bounds(size)[1] <= most else Size({(AtMost(size, most),): 1})
 
 
+def replaced(size: AnySize, by: Mapping[str, AnySize]) -> AnySize:
+    """Return a size with other sizes in place of symbols."""
+    total: Any = 0
+    for monomial, factor in _terms(size).items():
+        part: Any = factor
+        for atom in monomial:
+            part = part * _atom_replaced(atom, by)
+        total = total + part
+    return total
+
+
+def linear(size: AnySize) -> tuple[str, int, int] | None:
+    """Return the symbol, the factor and the constant of a size such as `4*n0 + 3`; None if it is no such."""
+    if not isinstance(size, Size) or len(size.terms) - (() in size.terms) != 1:
+        return None
+    (monomial, factor), *_ = size.terms.items()
+    if len(monomial) != 1 or not isinstance(monomial[0], str):
+        return None
+    return monomial[0], factor, size.terms.get((), 0)
+
+
 class _Same(dict[str, int]):
     def __init__(self, value: int) -> None:
         super().__init__()
@@ -317,7 +358,10 @@ def same_shape(a: Sequence[AnySize], b: Sequence[AnySize]) -> bool:
 def proven(compare: Callable[[Any, Any], bool], a: AnySize, b: AnySize) -> bool:
     """Return True if a comparison, such as `operator.le`, holds for all values of the symbols."""
     try:
-        return compare(a, b)
+        if _ANSWER.get() is None:
+            return compare(a, b)
+        with answering(None):
+            return compare(a, b)
     except Undecided:
         return False
 
@@ -406,6 +450,17 @@ def _atom_value(atom: Atom, values: Mapping[str, int]) -> int:
     return values[atom]
 
 
+def _atom_replaced(atom: Atom, by: Mapping[str, AnySize]) -> AnySize:
+    match atom:
+        case Quotient():
+            return replaced(atom.dividend, by) // atom.divisor
+        case AtLeastOne():
+            return positive(replaced(atom.size, by))
+        case AtMost():
+            return at_most(replaced(atom.size, by), atom.most)
+    return by.get(atom, Size({(atom,): 1}))
+
+
 def _atom_bounds(atom: Atom) -> tuple[int, int]:
     if isinstance(atom, str):
         return 0, MOST
@@ -424,7 +479,14 @@ def _less(a: AnySize, b: AnySize) -> bool:
         return True
     if most <= 0:
         return False
-    raise Undecided(f"{a!r} < {b!r}")
+    return not _answered(Undecided(f"{a!r} < {b!r}", sizes=(apart,)), apart - 1, "<")
+
+
+def _answered(undecided: Undecided, apart: Size, relation: str) -> bool:
+    answer = _ANSWER.get()
+    if answer is None:
+        raise undecided
+    return answer(undecided, apart, relation)
 
 
 def _quotient(size: Size, divisor: Size) -> AnySize:
@@ -446,4 +508,4 @@ def _quotient(size: Size, divisor: Size) -> AnySize:
         whole, left = whole + part, left - divisor * part
     if isinstance(left, int) and left == 0:
         return whole
-    raise Undecided(f"{size!r} // {divisor!r}")
+    raise Undecided(f"{size!r} // {divisor!r}", sizes=(size, divisor))

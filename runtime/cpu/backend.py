@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from staticgraph.compiler.capture.guards import asking
 from staticgraph.compiler.graph.sizes import Undecided
 from staticgraph.runtime.switches.table import Settings
 from staticgraph.runtime.variables import VariableStore
@@ -88,14 +89,15 @@ class CpuBackend:
             with suppress(MissingCode):
                 load(found.codes)
                 return found, whole
-        try:
-            made = whole()
-        except Undecided as undecided:
-            if key is not None:
-                disk_cache.remember_undecided(key, undecided)
-            raise
+        with asking() as guards:
+            try:
+                made = whole()
+            except Undecided as undecided:
+                if key is not None:
+                    disk_cache.remember_undecided(key, undecided, guards())
+                raise
         if key is not None:
-            disk_cache.remember(key, step, made)
+            disk_cache.remember(key, step, made, guards())
         return made, None
 
     def fast_path(self, programs: Programs, order: Sequence[int], store: VariableStore) -> InlineCache:

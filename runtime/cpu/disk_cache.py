@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from staticgraph.compiler.capture.open_shapes import is_pair
+from staticgraph.compiler.capture.guards import Answers, Guard, guard_of_data
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.capture.step_digest import MOST_DATA, NoDigest, step_digest
-from staticgraph.compiler.graph.sizes import Undecided
+from staticgraph.compiler.graph.sizes import Undecided, current_answer, of_data, to_data
 from staticgraph.compiler.lower.interpret_initializers import by_meaning, runs_once
 from staticgraph.compiler.stages import observation
 from staticgraph.runtime.cpu import jit as cpu_jit
@@ -29,7 +30,8 @@ from staticgraph.runtime.switches.table import Settings
 if TYPE_CHECKING:
     from staticgraph.compiler.compile import Compiled
 
-_FORMAT = 2  # of an entry, and part of every key
+_MOST_ENTRIES = 8  # of one step, for runs with other guards
+_FORMAT = 3  # of an entry, and part of every key
 
 
 def key_of(step: Step, settings: Settings, target: object = None) -> str | None:
@@ -58,13 +60,13 @@ def recall(key: str, step: Step) -> LoadedProgram | None:
 
     Raises Undecided if the disk tells that the step cannot be compiled without knowing a size.
     """
-    entry = object_cache.read(key)
+    entry = _entry(key)
     if entry is None:
         return None
-    head, _, constants = entry.partition(b"\n")
-    told, function = json.loads(head), step.function
+    told, constants = entry
+    function = step.function
     if "undecided" in told:
-        raise Undecided(told["undecided"])
+        raise Undecided(told["undecided"], sizes=tuple(map(of_data, told["sizes"])))
     same = {f.name: getattr(step, f.name) for f in fields(Step) if f.name != "function"}
     alone = LoadedStep(NO_FUNCTION, **same, needed=[step.reads[i] for i in told["needed"]])
     found = prepared(
@@ -73,14 +75,47 @@ def recall(key: str, step: Step) -> LoadedProgram | None:
     return replace(found, program=by_meaning(function, step.checked)) if runs_once(step) else found
 
 
-def remember_undecided(key: str, undecided: Undecided) -> None:
-    """Keep that a step cannot be compiled without knowing a size, unless other sizes may do."""
-    if not is_pair(undecided):
-        object_cache.write(key, json.dumps({"undecided": undecided.about}).encode())
+def remember_undecided(key: str, undecided: Undecided, guards: Sequence[Guard]) -> None:
+    """Keep that a step cannot be compiled without knowing a size in runs with these guards."""
+    if undecided.equal is None:  # else other sizes may do
+        told = {"undecided": undecided.about, "sizes": [*map(to_data, undecided.sizes)]}
+        _write(key, told, guards)
 
 
-def remember(key: str, step: Step, compiled: Compiled) -> None:
-    """Keep the program that `step` was compiled to, where it is of that kind."""
+def _entry(key: str) -> tuple[dict[str, Any], bytes] | None:
+    """Return what is told for runs such as the one at hand, if there is such an entry, and its constants."""
+    for number in range(_MOST_ENTRIES):
+        entry = object_cache.read(_numbered(key, number))
+        if entry is None:
+            return None
+        head, _, constants = entry.partition(b"\n")
+        told = json.loads(head)
+        guards = [guard_of_data(each) for each in told["guards"]]
+        answers = current_answer()
+        if not guards:
+            return told, constants
+        if isinstance(answers, Answers) and all(guard.holds(answers.values) for guard in guards):
+            answers.keep(guards)
+            return told, constants
+    return None
+
+
+def _write(key: str, told: dict[str, Any], guards: Sequence[Guard], constants: bytes = b"") -> None:
+    """Write an entry for runs with these guards, after the entries for others."""
+    head = json.dumps({**told, "guards": [guard.to_data() for guard in guards]})
+    for number in range(_MOST_ENTRIES):
+        name = _numbered(key, number)
+        if not guards or object_cache.read(name) is None:
+            object_cache.write(name, head.encode() + b"\n" + constants)
+            return
+
+
+def _numbered(key: str, number: int) -> str:
+    return hashlib.blake2b(f"{key} {number}".encode(), digest_size=16).hexdigest() if number else key
+
+
+def remember(key: str, step: Step, compiled: Compiled, guards: Sequence[Guard] = ()) -> None:
+    """Keep the program that `step` was compiled to in runs with these guards, where it is of that kind."""
     program, function = compiled.program, step.function
     types = (*(p.type for p in function.params), *(r.type for r in function.results))
     calls_python = program.host_calls and not runs_once(step)
@@ -89,5 +124,4 @@ def remember(key: str, step: Step, compiled: Compiled) -> None:
         return
     numbers = {op: number for number, op in enumerate(step.reads)}
     needed = [numbers[op] for op in compiled.step.needed]
-    head = json.dumps({"needed": needed, **layout_of(compiled)})
-    object_cache.write(key, head.encode() + b"\n" + bytes(program.constants))
+    _write(key, {"needed": needed, **layout_of(compiled)}, guards, bytes(program.constants))

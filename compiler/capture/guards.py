@@ -1,0 +1,198 @@
+"""Answers to comparisons of open sizes by the sizes at hand, and guards that keep them.
+
+    x = placeholder(float32, [None, 784]);  y = slice(x, [0, 0], [3, -1])
+
+asks if x has three rows. If it has 64 in the run at hand, the answer is yes, and the program takes every run
+in which that is so: its guard is `n0 >= 3`. A run with two rows needs another program.
+
+Answers depend on the graph and on the sizes of the run alone, and a run gets a program only if it would give
+all answers that the program was made with. So the program of a run does not depend on the runs before it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from staticgraph.compiler.graph.sizes import (
+    MOST,
+    AnySize,
+    Size,
+    Undecided,
+    answering,
+    bounds,
+    current_answer,
+    evaluate,
+    linear,
+    of_data,
+    replaced,
+    symbol,
+    symbols,
+    to_data,
+)
+from staticgraph.compiler.support.dataclass import dataclass
+
+_HOLDS = {
+    "==": lambda n: n == 0,
+    "!=": lambda n: n != 0,
+    "<": lambda n: n < 0,
+    ">=": lambda n: n >= 0,
+}
+_OPPOSITE = {"==": "!=", "<": ">="}
+_TURNED = {"==": "==", "!=": "!=", "<": ">", ">=": "<="}
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """Condition on the sizes of a run: `size` compared with 0."""
+
+    size: Size
+    relation: str
+
+    def holds(self, values: Mapping[str, int]) -> bool:
+        """Return True for the values of the symbols in a run."""
+        return bool(_HOLDS[self.relation](evaluate(self.size, values)))
+
+    def replaced(self, by: Mapping[str, AnySize]) -> Guard | None:
+        """Return the guard with other sizes in place of symbols; None if it then always holds."""
+        size = replaced(self.size, by)
+        if not isinstance(size, Size):
+            assert _HOLDS[self.relation](size), self
+            return None
+        least, most = bounds(size)
+        always = {"==": False, "!=": least > 0 or most < 0, "<": most < 0, ">=": least >= 0}
+        return None if always[self.relation] else Guard(size, self.relation)
+
+    def __str__(self) -> str:
+        left: Any = sum(Size({m: f}) if m else f for m, f in self.size.terms.items() if f > 0)
+        right, relation = left - self.size, self.relation
+        if not isinstance(left, Size):
+            left, right, relation = right, left, _TURNED[relation]
+        return f"{left!r} {relation} {right!r}"
+
+    def to_data(self) -> Any:
+        """Return the guard as plain numbers, lists and strings, for a file."""
+        return [to_data(self.size), self.relation]
+
+
+def guard_of_data(data: Any) -> Guard:
+    """Return the guard that `to_data` told of. Raises ValueError if it is none."""
+    if isinstance(data, list) and len(data) == 2 and data[1] in _HOLDS:
+        size = of_data(data[0])
+        if isinstance(size, Size):
+            return Guard(size, data[1])
+    raise ValueError("a guard is a size that is compared with 0")
+
+
+class Answers:
+    """Answers to comparisons by the values of the symbols at hand.
+
+    Args:
+        values: The values of the symbols.
+
+    Attributes:
+        guards: What holds if the answers are to be the same in another run, in the order of the questions.
+    """
+
+    def __init__(self, values: Mapping[str, int]) -> None:
+        self.values = dict(values)
+        self._guards: dict[Guard, None] = {}
+
+    @property
+    def guards(self) -> tuple[Guard, ...]:
+        return tuple(self._guards)
+
+    def keep(self, guards: Iterable[Guard]) -> None:
+        """Add guards, of which each holds."""
+        self._guards.update(dict.fromkeys(guards))
+
+    def __call__(self, undecided: Undecided, apart: Size, relation: str) -> bool:
+        """Answer a comparison of a size with 0.
+
+        Raises:
+            Undecided: If they are equal. The program is then made with what that tells of symbols.
+        """
+        answer = bool(_HOLDS[relation](evaluate(apart, self.values)))
+        self._guards[Guard(apart, relation if answer else _OPPOSITE[relation])] = None
+        if answer and relation == "==":
+            raise undecided
+        return answer
+
+    def ask_again(self, undecided: Undecided) -> None:
+        """Keep if two sizes are equal, if that was asked where it was not to be answered."""
+        if undecided.equal is not None and isinstance(apart := undecided.equal[0] - undecided.equal[1], Size):
+            equal = evaluate(apart, self.values) == 0
+            self._guards[Guard(apart, "==" if equal else "!=")] = None
+
+
+@contextmanager
+def asking() -> Iterator[Callable[[], tuple[Guard, ...]]]:
+    """Give a function that returns the guards of what is asked inside the `with`, asked before or not."""
+    outer = current_answer()
+    if not isinstance(outer, Answers):
+        yield tuple
+        return
+    inner = Answers(outer.values)
+    try:
+        with answering(inner):
+            yield lambda: inner.guards
+    finally:
+        outer.keep(inner.guards)
+
+
+def known_from(guards: Iterable[Guard]) -> dict[str, AnySize]:
+    """Return what guards tell of symbols: `n0 + 3` for one of at least 3, 2 for one that can only be 2."""
+    least: dict[str, int] = defaultdict(int)
+    most: dict[str, int] = defaultdict(lambda: MOST)
+    excluded: set[tuple[str, int]] = set()
+    for guard in guards:
+        found = linear(guard.size)
+        if found is None:
+            continue
+        name, factor, constant = found
+        if guard.relation == "!=":
+            excluded |= {(name, -constant // factor)} if constant % factor == 0 else set()
+            continue
+        if guard.relation == "<":
+            factor, constant = -factor, -constant - 1  # >= 0
+        if factor > 0:
+            least[name] = max(least[name], -(constant // factor))
+        else:
+            most[name] = min(most[name], constant // -factor)
+    known: dict[str, AnySize] = {}
+    for name in {*least, *most, *(name for name, _ in excluded)}:
+        low, high = least[name], most[name]
+        while (name, low) in excluded:
+            low += 1
+        if low == high:
+            known[name] = low
+        elif low > 0:
+            known[name] = symbol(name) + low
+    return known
+
+
+def as_one(undecided: Undecided, values: Mapping[str, int]) -> dict[str, AnySize]:
+    """Return what is put in place of a symbol that was asked to be equal to another one but for a number.
+
+    Empty if they differ, or if something else was asked.
+    """
+    pair = _pair(*undecided.equal) if undecided.equal is not None else []
+    if len({name for name, _ in pair}) != 2:
+        return {}
+    # The size `first + more` is equal to `second + than`.
+    (first, more), (second, than) = sorted(pair, key=lambda each: (-each[1], each[0]))
+    return {second: symbol(first) + (more - than)} if values[first] + more == values[second] + than else {}
+
+
+def known_after(undecided: Undecided, values: Mapping[str, int]) -> dict[str, AnySize]:
+    """Return the values of the symbols that a question is about; of all if it does not say."""
+    names: frozenset[str] = frozenset().union(*map(symbols, undecided.sizes))
+    return {name: values[name] for name in names or values}
+
+
+def _pair(*sizes: AnySize) -> list[tuple[str, int]]:
+    """The symbol and the constant of each size, if all are symbols but for a number."""
+    found = [linear(size) for size in sizes]
+    return [(f[0], f[2]) for f in found if f and f[1] == 1] if all(f and f[1] == 1 for f in found) else []

@@ -1,0 +1,104 @@
+"""Search for the program of a run with as many sizes open as can be.
+
+A step is captured and compiled with open sizes. If that asks for the value of a size, it begins again with
+this size known: what is compiled in the end depends on the graph and the sizes of the run alone.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from staticgraph.compiler.capture.guards import Answers, Guard
+from staticgraph.compiler.capture.open_shapes import OpenShapes
+from staticgraph.compiler.graph.sizes import Undecided, answering, proven
+from staticgraph.compiler.support.dataclass import dataclass
+
+_Made = TypeVar("_Made")
+_MOST_QUESTIONS = 256  # that are remembered
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """Open question at which a search ended for these shapes, and the guards of the runs that meet it.
+
+    `undecided`: None if it ended for another reason, such as an error of the user's.
+    """
+
+    at: OpenShapes
+    guards: tuple[Guard, ...]
+    undecided: Undecided | None
+
+
+class Specializer:
+    """Searches for programs of one step, and remembers which questions led nowhere.
+
+    Attributes:
+        closing: Why sizes are known in programs, as text, in the order in which it was found.
+    """
+
+    def __init__(self) -> None:
+        self._questions: list[_Question] = []
+        self.closing: dict[str, None] = {}
+
+    def search(
+        self,
+        start: OpenShapes,
+        shapes: Sequence[Sequence[int]],
+        make: Callable[[OpenShapes], _Made | None],
+    ) -> tuple[OpenShapes, _Made] | None:
+        """Return what `make` gives for a run with feeds of `shapes`, and the open shapes that it is good for.
+
+        Args:
+            start: The shapes with all sizes open that may be.
+            shapes: The shapes of the run.
+            make: Compiles for open shapes; None if that cannot be.
+
+        Returns:
+            None if no size can be open: then the step is to be compiled for `shapes`.
+        """
+        at = start
+        while at.count:
+            question, made = self._known(at, shapes), None
+            if question is None:
+                question, made = self._tried(at, shapes, make)
+            at = at.guarded(question.guards)
+            if made is not None:
+                return at, made
+            if question.undecided is None:
+                return None
+            before, at = at, at.after(question.undecided, shapes)
+            if before.count > at.count:
+                self.closing[question.undecided.about] = None
+        return None
+
+    def _known(self, at: OpenShapes, shapes: Sequence[Sequence[int]]) -> _Question | None:
+        """The question that a run is known to meet with these open shapes, if there is one."""
+        values = at.values(shapes)
+        assert values is not None, at
+        for each in self._questions:
+            if proven(operator.eq, each.at, at) and all(guard.holds(values) for guard in each.guards):
+                return each
+        return None
+
+    def _tried(
+        self, at: OpenShapes, shapes: Sequence[Sequence[int]], make: Callable[[OpenShapes], _Made | None]
+    ) -> tuple[_Question, _Made | None]:
+        values = at.values(shapes)
+        assert values is not None, at
+        answers = Answers(values)
+        undecided = None
+        try:
+            with answering(answers):
+                made = make(at)
+            if made is not None:
+                return _Question(at, answers.guards, None), made
+        except Undecided as question:
+            undecided = question.with_traceback(None)
+            answers.ask_again(undecided)
+        except Exception as error:  # the step for the sizes at hand tells it, if it has it too
+            self.closing[f"{type(error).__name__}: {error}"] = None
+        question = _Question(at, answers.guards, undecided)
+        self._questions = [*self._questions, question][-_MOST_QUESTIONS:]
+        return question, None

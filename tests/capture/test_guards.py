@@ -1,0 +1,203 @@
+"""Guards of programs with open sizes: which questions are answered, and which runs a program takes."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from operator import ge
+
+import numpy as np
+import pytest
+
+import staticgraph as sg
+from staticgraph.compiler.capture.guards import Answers, Guard, asking, guard_of_data, known_from
+from staticgraph.compiler.capture.open_shapes import OpenShapes
+from staticgraph.compiler.capture.specialization import Specializer
+from staticgraph.compiler.graph.sizes import (
+    MOST,
+    Undecided,
+    answering,
+    bounds,
+    evaluate,
+    proven,
+    replaced,
+    symbol,
+)
+
+N, M = symbol("n0"), symbol("n1")
+
+
+def texts(answers: Answers) -> list[str]:
+    return [*map(str, answers.guards)]
+
+
+def test_comparisons_are_answered_by_the_sizes_at_hand():
+    answers = Answers({"n0": 5, "n1": 7})
+    with answering(answers):
+        assert N > 3 and not N >= 6 and N != 4 and N < M and 2 * N > M
+    assert texts(answers) == ["n0 >= 4", "n0 <= 5", "n0 != 4", "n1 >= n0 + 1", "2*n0 >= n1 + 1"]
+    for n, m in itertools.product(range(12), repeat=2):
+        kept = all(guard.holds({"n0": n, "n1": m}) for guard in answers.guards)
+        assert kept == (n == 5 and n < m < 2 * n), (n, m)
+
+
+def test_what_is_the_same_for_all_sizes_needs_no_guard():
+    answers = Answers({"n0": 5})
+    with answering(answers):
+        assert N >= 0 and N + 1 > 0 and N == N * 1 and 2 * N != 3
+        assert not proven(lambda a, b: a < b, N, 8)  # not for all sizes, whatever the one at hand
+    assert answers.guards == ()
+
+
+@pytest.mark.parametrize("ask", [lambda: N == 5, lambda: N == M, lambda: N * M == 25, lambda: 5 in (1, N)])
+def test_that_sizes_are_equal_is_not_told_but_known_from_then_on(ask):
+    answers = Answers({"n0": 5, "n1": 5})
+    with answering(answers), pytest.raises(Undecided):
+        ask()
+    assert len(answers.guards) == 1 and answers.guards[0].relation == "=="
+
+
+@pytest.mark.parametrize(
+    "guards, known",
+    [
+        ([(N - 3, ">=")], N + 3),
+        ([(2 * N - 3, ">=")], N + 2),
+        ([(3 - N, "<")], N + 4),
+        ([(N, "!=")], N + 1),
+        ([(N, "!="), (N - 1, "!=")], N + 2),
+        ([(N - 2, "!=")], None),
+        ([(N - 3, ">="), (N - 4, "<")], 3),
+        ([(N - 1, "<")], 0),
+        ([(N - 9, "<")], None),
+        ([(5 - 2 * N, ">="), (N, "!="), (N - 1, "!=")], 2),
+        ([(N - M, ">=")], None),
+    ],
+)
+def test_guards_tell_of_symbols(guards, known):
+    made = [Guard(size, relation) for size, relation in guards]
+    assert known_from(made).get("n0") == known
+    for n in range(20):
+        if all(guard.holds({"n0": n, "n1": 0}) for guard in made) and known is not None:
+            least, most = bounds(known)
+            assert least <= n <= most
+
+
+@pytest.mark.parametrize("size", [N, 4 * N + 3, N * M - 2, (3 * N + 1) // 2, (N * M) // 4 * 4 + M])
+def test_other_sizes_take_the_place_of_symbols(size):
+    by = {"n0": M * 2 + 1}
+    for m in range(7):
+        assert evaluate(replaced(size, by), {"n1": m}) == evaluate(size, {"n0": 2 * m + 1, "n1": m})
+    assert replaced(size, {"n0": 3, "n1": 4}) == evaluate(size, {"n0": 3, "n1": 4})
+
+
+def test_a_guard_is_kept_in_files():
+    guard = Guard(N * 4 - (M + 1) // 2, "<")
+    assert guard_of_data(json.loads(json.dumps(guard.to_data()))) == guard
+    for wrong in (None, [], [5, "<"], [guard.to_data()[0], ">"], [["n0"], "<"], [[[["n0"], "1"]], "<"]):
+        with pytest.raises(ValueError):
+            guard_of_data(wrong)
+
+
+def test_guards_of_a_part_are_those_of_the_whole_too():
+    answers = Answers({"n0": 5})
+    with answering(answers):
+        assert N > 3
+        with asking() as guards:
+            assert N > 3 and N > 1
+        assert [*map(str, guards())] == ["n0 >= 4", "n0 >= 2"]
+    assert texts(answers) == ["n0 >= 4", "n0 >= 2"]
+    with asking() as guards:
+        assert guards() == ()
+
+
+# Searches
+
+
+def searched(specializer: Specializer, ask, *sizes: int) -> tuple[OpenShapes | None, int]:
+    """Return the shapes that a program takes which asks so much, and how often it was tried."""
+    tries = 0
+
+    def make(shapes: OpenShapes) -> str:
+        nonlocal tries
+        tries += 1
+        ask(*(shape[0] for shape in shapes.shapes))
+        return "a program"
+
+    start = OpenShapes(((N,), (M,))[: len(sizes)])
+    found = specializer.search(start, [(n,) for n in sizes], make)
+    return found and found[0], tries
+
+
+def index(size):
+    return [10, 20, 30, 40][size]
+
+
+@pytest.mark.parametrize(
+    "ask, sizes, shapes, guards",
+    [
+        (lambda n, m: n == m, (5, 5), ((N,), (N,)), []),
+        (lambda n, m: n == m, (5, 6), ((N,), (M,)), ["n0 != n1"]),
+        (lambda n, m: n + 2 == m, (5, 7), ((N,), (N + 2,)), []),
+        (lambda n, m: n == m + 2, (7, 5), ((M + 2,), (M,)), []),
+        (lambda n, m: index(n), (2, 6), ((2,), (M,)), []),
+        (lambda n, m: n == 3, (3, 6), ((3,), (M,)), []),
+        (lambda n, m: n == 3, (4, 6), ((N,), (M,)), ["n0 != 3"]),
+        (lambda n, m: n >= 3, (4, 6), ((N,), (M,)), ["n0 > 2"]),
+        (
+            lambda n, m: (n >= 3 and proven(lambda a, b: a >= b, n, 3)) or index(n),
+            (4, 6),
+            ((N + 3,), (M,)),
+            [],
+        ),
+        (lambda n, m: n < 1 and index(n), (0, 6), ((0,), (M,)), []),
+        (lambda n, m: float(n * m), (4, 6), None, []),
+        (lambda n, m: 1 / 0, (4, 6), None, []),
+    ],
+)
+def test_a_size_is_open_unless_its_value_is_asked(ask, sizes, shapes, guards):
+    found, _ = searched(Specializer(), ask, *sizes)
+    assert (found and found.shapes) == shapes
+    assert found is None or [*map(str, found.guards)] == guards
+
+
+def test_a_question_is_met_once():
+    specializer = Specializer()
+    assert [searched(specializer, index, n)[1] for n in (1, 2, 3, 0)] == [1, 0, 0, 0]
+
+
+def test_the_program_of_a_run_does_not_depend_on_the_runs_before():
+    def ask(n, m):
+        if n < 3 and m > 2:
+            index(n)
+        if n == m or m == 4:
+            return
+        assert n != 5 or proven(ge, m, 2) or index(m)
+
+    pairs = [*itertools.product((0, 1, 2, 3, 4, 5, 8), repeat=2)]
+    alone = [searched(Specializer(), ask, *pair)[0] for pair in pairs]
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        specializer = Specializer()
+        for i in rng.permutation(len(pairs)):
+            assert repr(searched(specializer, ask, *pairs[i])[0]) == repr(alone[i])
+    for given, shapes in zip(pairs, alone, strict=True):  # a run that fits a program would get the same one
+        for other, its in zip(pairs, alone, strict=True):
+            if shapes is not None and shapes.values([(n,) for n in other]) is not None:
+                assert repr(its) == repr(shapes), (given, other)
+
+
+def test_no_symbol_is_greater_than_can_be():
+    assert OpenShapes(((N,),)).values([(MOST,)]) == {"n0": MOST}
+    assert OpenShapes(((N,),)).values([(MOST + 1,)]) is None
+    assert OpenShapes(((N + 3,),)).values([(2,)]) is None
+
+
+def test_a_session_compiles_once_for_runs_with_the_same_answers():
+    x = sg.placeholder(sg.float32, [None, 2])
+    part = sg.reduce_sum(sg.slice(x, [0, 0], [3, 2])) + sg.reduce_sum(x)
+    with sg.Session(open_sizes=True) as session:
+        for rows in (4, 3, 9, 100):
+            assert session.run(part, {x: np.ones((rows, 2))}) == 6 + 2 * rows
+        with pytest.raises(sg.errors.InvalidArgumentError, match="no elements 0 to 2"):
+            session.run(part, {x: np.ones((2, 2))})
+        assert len(session.compiles) == 1
