@@ -61,7 +61,7 @@ def template(node: Node) -> Template:
 
 
 def _answers(*types: TensorType) -> Answer | None:
-    """What answers comparisons of open sizes: formulas that are kept belong to one run's answers."""
+    """The answers to comparisons of open sizes that a formula may depend on: it is kept for them alone."""
     answer = current_answer()
     return answer if answer is not None and any(is_open(t.static_shape) for t in types) else None
 
