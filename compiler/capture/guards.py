@@ -108,23 +108,25 @@ class Answers:
         """Add guards, of which each holds."""
         self._guards.update(dict.fromkeys(guards))
 
-    def __call__(self, undecided: Undecided, apart: Size, relation: str) -> bool:
+    def __call__(self, comparison: Undecided) -> bool:
         """Answer a comparison of a size with 0.
 
         Raises:
             Undecided: If they are equal. The program is then made with what that tells of symbols.
         """
-        answer = bool(_HOLDS[relation](evaluate(apart, self.values)))
-        self._guards[Guard(apart, relation if answer else _OPPOSITE[relation])] = None
-        if answer and relation == "==":
-            raise undecided
+        answer = self.ask(comparison)
+        if answer and comparison.equal is not None:
+            raise comparison
         return answer
 
-    def ask_again(self, undecided: Undecided) -> None:
-        """Keep if two sizes are equal, if that was asked where it was not to be answered."""
-        if undecided.equal is not None and isinstance(apart := undecided.equal[0] - undecided.equal[1], Size):
-            equal = evaluate(apart, self.values) == 0
-            self._guards[Guard(apart, "==" if equal else "!=")] = None
+    def ask(self, question: Undecided) -> bool:
+        """Return the answer to a comparison, and keep it as a guard; False if it is none."""
+        if question.comparison is None:
+            return False
+        apart, relation = question.comparison
+        answer = bool(_HOLDS[relation](evaluate(apart, self.values)))
+        self._guards[Guard(apart, relation if answer else _OPPOSITE[relation])] = None
+        return answer
 
 
 @contextmanager

@@ -96,7 +96,7 @@ class Specializer:
                 return _Question(at, answers.guards, None), made
         except Undecided as question:
             undecided = question.with_traceback(None)
-            answers.ask_again(undecided)
+            answers.ask(undecided)
         except Exception as error:  # the step for the sizes at hand tells it, if it has it too
             self.closing[f"{type(error).__name__}: {error}"] = None
         question = _Question(at, answers.guards, undecided)

@@ -33,15 +33,21 @@ class Undecided(Exception):
         about: The comparison or conversion, as text.
         equal: The two sizes, if the question was whether they are equal.
         sizes: The sizes that the question is about; empty if it may be all.
+        comparison: If it was a comparison, a size, and "==" or "<" for how it is compared with 0.
     """
 
-    def __init__(self, about: str, equal: tuple[Any, Any] | None = None, sizes: tuple[Any, ...] = ()) -> None:
+    def __init__(
+        self,
+        about: str,
+        equal: tuple[Any, Any] | None = None,
+        sizes: tuple[Any, ...] = (),
+        comparison: tuple[Size, str] | None = None,
+    ) -> None:
         super().__init__(about)
-        self.about, self.equal, self.sizes = about, equal, equal or sizes
+        self.about, self.equal, self.sizes, self.comparison = about, equal, equal or sizes, comparison
 
 
-# Answers what is open: the question, a size, and "==" or "<" for how it is compared with 0.
-Answer = Callable[["Undecided", "Size", str], bool]
+Answer = Callable[[Undecided], bool]  # answers a comparison
 _ANSWER: ContextVar[Answer | None] = ContextVar("answer", default=None)
 current_answer = _ANSWER.get
 
@@ -202,7 +208,7 @@ class Size:
             return False
         if apart.terms.get((), 0) % math.gcd(*(factor for m, factor in apart.terms.items() if m)):
             return False
-        return _answered(Undecided(f"{self!r} == {other!r}", (self, other)), apart, "==")
+        return _answered(Undecided(f"{self!r} == {other!r}", (self, other), (), (apart, "==")))
 
     def __hash__(self) -> int:
         return self._hash
@@ -479,14 +485,14 @@ def _less(a: AnySize, b: AnySize) -> bool:
         return True
     if most <= 0:
         return False
-    return not _answered(Undecided(f"{a!r} < {b!r}", sizes=(apart,)), apart - 1, "<")
+    return not _answered(Undecided(f"{a!r} < {b!r}", None, (apart,), (apart - 1, "<")))
 
 
-def _answered(undecided: Undecided, apart: Size, relation: str) -> bool:
+def _answered(comparison: Undecided) -> bool:
     answer = _ANSWER.get()
     if answer is None:
-        raise undecided
-    return answer(undecided, apart, relation)
+        raise comparison
+    return answer(comparison)
 
 
 def _quotient(size: Size, divisor: Size) -> AnySize:

@@ -26,7 +26,7 @@ from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.sizes import AnySize, Size, Undecided, same
 from staticgraph.compiler.graph.sizes import bounds as size_bounds
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Expr, Load, Local, Reduce, Scalar, rebuild, walk
+from staticgraph.compiler.kernel.expr import Expr, Extent, Load, Local, Reduce, Scalar, rebuild, walk
 from staticgraph.compiler.kernel.index import (
     UNKNOWN,
     Affine,
@@ -278,8 +278,10 @@ class _Prover:
                 f"axis {axis} of {name} has the positions 0..{extent - 1}, "
                 f"but {expression_text(place)} runs from {found[0]} to {found[1]}"
             )
-        if isinstance(extent, Size):  # an axis that may be empty has no element to read instead
-            raise Undecided(f"the position {expression_text(place)} in 0..{extent - 1!r}")
+        if (
+            isinstance(extent, Size) and extent > 0
+        ):  # an axis that may be empty has no element to read instead
+            return scalar.minimum(scalar.maximum(place, 0), Extent(extent - 1))
         return scalar.minimum(scalar.maximum(place, 0), max(extent - 1, 0))
 
 

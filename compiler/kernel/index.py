@@ -239,12 +239,30 @@ def _extremes(node: Expr, ends: Sequence[Extremes]) -> Extremes:
         case Scalar("floordiv", (_, Const(int(n)))) if n > 0:
             low, high = ends[0]
             return None if low is None else low // n, None if high is None else high // n
+        case Scalar("minimum", _):
+            return _lesser(*ends)
+        case Scalar("maximum", _):
+            return _negative(_lesser(*map(_negative, ends)))
         case Scalar("floormod", (dividend, Extent(size))) if any(
             isinstance(e, Index) and proven(_divides, size, e.extent) for e in walk(dividend)
         ):
             return 0, size - 1  # which is not negative, as a loop runs whose extent is a multiple
     least, most = bounds(node)
     return None if least == -math.inf else int(least), None if most == math.inf else int(most)
+
+
+def _lesser(a: Extremes, b: Extremes) -> Extremes:
+    """The extremes of the lesser one of two values."""
+    low = None
+    if a[0] is not None and b[0] is not None:
+        low = a[0] if proven(operator.le, a[0], b[0]) else b[0] if proven(operator.le, b[0], a[0]) else None
+    highs = [high for high in (a[1], b[1]) if high is not None]  # it is greater than none of them
+    return low, next((n for n in highs if isinstance(n, Size)), min(highs, default=None))
+
+
+def _negative(ends: Extremes) -> Extremes:
+    low, high = ends
+    return None if high is None else -high, None if low is None else -low
 
 
 def _divides(divisor: AnySize, size: AnySize) -> bool:
