@@ -15,7 +15,7 @@ from staticgraph.compiler.codegen.llvm.clock import PORTABLE, Clock
 from staticgraph.compiler.codegen.llvm.step import OpenNumbers, step
 from staticgraph.compiler.codegen.llvm.stop import LOOK, STOPPABLE
 from staticgraph.compiler.codegen.llvm.text import Code
-from staticgraph.compiler.graph.sizes import AnySize, Size, estimate, is_open
+from staticgraph.compiler.graph.sizes import AnySize, Size, estimate, evaluate, is_open
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, padded
 from staticgraph.compiler.lower import parallel_schedule as phases
 from staticgraph.compiler.lower.program import (
@@ -84,6 +84,12 @@ class Written:
         """True if several threads can work on the program."""
         mine = any(isinstance(s, abi.RegionSegment) and s.parallel for s in self.segments)
         return mine or any(each.parallel for each in self.inner)
+
+    def parallel_at(self, values: Mapping[str, int]) -> bool:
+        """Return True if several threads work on the program with these values of the open sizes."""
+        regions = (s for s in self.segments if isinstance(s, abi.RegionSegment) and s.parallel)
+        mine = any(s.time is None or evaluate(s.time, values) >= CPU.region_ns for s in regions)
+        return mine or any(each.parallel_at(values) for each in self.inner)
 
     @property
     def watched(self) -> bool:

@@ -248,7 +248,7 @@ class Session:
         from staticgraph.runtime.profiling.profile import Profile
 
         compiler = self._compiler
-        return Profile(compiler.programs, compiler.observers, self.variables, self.backend.meter())
+        return Profile(compiler.programs, compiler.program_observers, self.variables, self.backend.meter())
 
     @property
     def compiles(self) -> CompileLog:

@@ -36,6 +36,8 @@ class StepCompiler:
         settings: The switches of the session.
         no_compile: True if compiling is an error.
         observers: Called with each compile.
+        program_observers: Called with each program, and the text of what it fetches. A compile with open sizes
+            gives one for each size that is run.
         host_observers: Called with each op that is called in Python.
         programs: The programs so far, and what they fetch.
     """
@@ -45,6 +47,7 @@ class StepCompiler:
         self.settings = Settings() if settings is None else settings
         self.no_compile = self.settings.no_compile
         self.observers: list[Callable[[CompileEvent], None]] = []
+        self.program_observers: list[Callable[[Executable, str], None]] = []
         self.host_observers: list[HostObserver] = []
         self.programs: WeakKeyDictionary[Executable, str] = WeakKeyDictionary()
 
@@ -79,6 +82,7 @@ class StepCompiler:
             step = checked(step)
         checks = CheckedStep(fetches.graph, lambda: step, last, finite) if step.checked else None
         made = self.backend.compile(step, static, checks, fetches)
+        self._made(made, fetches)
         self.tell(made, fetches, reason, started)
         return made
 
@@ -106,14 +110,18 @@ class StepCompiler:
 
             checks = CheckedStep(fetches.graph, closed, step.may_overwrite) if step.checked else None
             program = bound(values, static, checks)
-            self.programs[program] = fetches.text
+            self._made(program, fetches)
             return program
 
         return bind
 
     def tell(self, made: Executable, fetches: Fetches, reason: Reason, started: float) -> None:
         """Tell observers of a compile."""
-        self.programs[made] = fetches.text
         event = CompileEvent(made, fetches.text, reason, time.perf_counter() - started)
         for observe in self.observers:
             observe(event)
+
+    def _made(self, program: Executable, fetches: Fetches) -> None:
+        self.programs[program] = fetches.text
+        for observe in self.program_observers:
+            observe(program, fetches.text)

@@ -74,7 +74,7 @@ class CpuExecutable:
     ) -> None:
         self.prepared = prepared  # what a run needs of the compiled step
         self._again = again
-        self._values = values
+        self.values = values
         self.checks = checks  # of a checked step: says what is wrong where results are not finite
         self.static = dict(static)  # feeds by number, and the values that the program is good for
         program = prepared.program
@@ -110,7 +110,7 @@ class CpuExecutable:
     def compiled(self) -> Compiled | LoadedProgram:
         """All that is known of the step: `again` compiles it, where this is only what a run needs."""
         made = self.prepared if self._again is None else self._again()
-        return made.closed(self._values) if self._values else made
+        return made.closed(self.values) if self.values else made
 
     def enter(self, entry: int) -> None:
         """Run the function at this address from now on, which does the same as the one before."""

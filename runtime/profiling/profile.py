@@ -14,7 +14,6 @@ from staticgraph.runtime.profiling.step_times import StepTimes, step_times
 from staticgraph.runtime.profiling.times import Meter, Timed
 
 if TYPE_CHECKING:
-    from staticgraph.runtime.reports.compile_log import CompileEvent
     from staticgraph.runtime.variables import VariableStore
 
 
@@ -30,7 +29,7 @@ class Profile:
     def __init__(
         self,
         programs: Mapping[Executable, str],
-        observers: list[Callable[[CompileEvent], None]],
+        observers: list[Callable[[Executable, str], None]],
         store: VariableStore,
         meter: Meter,
     ) -> None:
@@ -58,9 +57,9 @@ class Profile:
             self.steps = tuple(self._read())
             self._timed.clear()
 
-    def __call__(self, event: CompileEvent) -> None:
-        """Take the time of a program that was just compiled, too."""
-        self._add(event.program, event.what)
+    def __call__(self, program: Executable, what: str) -> None:
+        """Take the time of a program that was just made, too."""
+        self._add(program, what)
 
     def _read(self) -> Iterator[StepTimes]:
         for program, (what, timed) in self._timed.items():
