@@ -155,9 +155,7 @@ class TensorArray:
         with name_scope(name, "TensorArrayUnstack", [value]) as scope:
             value = convert_to_tensor(value, dtype=self._dtype, name="value")
             if value.type.shape == ():
-                raise ShapeError(
-                    layout("TensorArray.unstack: the value is a number, it has no rows", user_frame())
-                )
+                raise misuse(ShapeError, "TensorArray.unstack: the value is a number, it has no rows")
             self._merge(None if value.type.shape is None else value.type.shape[1:], "unstack")
             return self.with_flow(identity(value, name=scope))
 
@@ -181,7 +179,7 @@ class TensorArray:
             known = static_value(parts)
             if known is not None and len(set(known)) > 1:
                 text = f"TensorArray.split: rows have one shape, and the lengths are {list(known)}"
-                raise ShapeError(layout(text, user_frame(), hint="pad them to the same length"))
+                raise misuse(ShapeError, text, "pad them to the same length")
             count = shape(parts)[:1]
             rest = shape(value)[1:]
             rows = reshape(value, concat([count, [-1], rest], 0), name=scope)

@@ -90,15 +90,15 @@ class Variable(Symbolic):
             self._join(variable_def, import_scope)
             return
         if initial_value is None:
-            raise ValueError(layout("a variable needs an initial_value", user_frame()))
+            raise misuse(ValueError, "a variable needs an initial_value")
         if constraint is not None and not callable(constraint):
-            raise ValueError(layout(f"constraint={constraint!r} is not a function", user_frame()))
+            raise misuse(ValueError, f"constraint={constraint!r} is not a function")
         self.where: Provenance | None = user_frame()
         self._constraint = constraint
         on_read = synchronization is VariableSynchronization.ON_READ
         if trainable and on_read:
             text = "a variable with synchronization ON_READ is not trained: trainable=True must not be given"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, text)
         self._trainable = trainable is not False and not on_read
         self._validate_shape = validate_shape
         wanted = as_dtype(dtype) if dtype is not None else None
@@ -121,7 +121,7 @@ class Variable(Symbolic):
         read = graph.get_tensor_by_name(prefix + told.snapshot_name)
         if self.op.definition.name != "variable" or self._initializer.definition.name != "assign":
             text = f"{told.variable_name!r} with the initializer {told.initializer_name!r} is no variable"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, text)
         with graph.as_default(), graph.inside(None):
             is_operand = variable_of(read) is self.op
             self._read = read if is_operand else ops.read_variable(self._handle, name="read")
@@ -337,9 +337,7 @@ class Variable(Symbolic):
 
     def _scatter(self, op: Any, delta: Any, name: str | None) -> Tensor:
         if not isinstance(delta, IndexedSlices):
-            raise TypeError(
-                layout(f"{op.name}: sparse_delta must be IndexedSlices, not {delta!r}", user_frame())
-            )
+            raise misuse(TypeError, f"{op.name}: sparse_delta must be IndexedSlices, not {delta!r}")
         return op(self._handle, delta.indices, delta.values, name=name)
 
     def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Tensor:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Protocol
 
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.divergence import RegisterKL
 from staticgraph.tf1.distributions.parametric import OfVectors, constructed
@@ -159,7 +158,7 @@ class MultivariateNormalDiag(MultivariateNormal):
         self, loc: Any = None, scale_diag: Any = None, scale_identity_multiplier: Any = None
     ) -> list[sg.Tensor]:
         if loc is None and scale_diag is None:
-            raise ValueError(layout("give loc or scale_diag: the size must be known", user_frame()))
+            raise misuse(ValueError, "give loc or scale_diag: the size must be known")
         diagonal = sg.ones_like(loc) if scale_diag is None else sg.convert_to_tensor(scale_diag)
         if scale_identity_multiplier is not None:
             more = sg.convert_to_tensor(scale_identity_multiplier, dtype=diagonal.dtype)[..., None]
@@ -192,7 +191,7 @@ class MultivariateNormalTriL(MultivariateNormal):
 
     def _build(self, loc: Any = None, scale_tril: Any = None) -> list[sg.Tensor]:
         if loc is None and scale_tril is None:
-            raise ValueError(layout("give loc or scale_tril: the size must be known", user_frame()))
+            raise misuse(ValueError, "give loc or scale_tril: the size must be known")
         if scale_tril is None:
             return super()._build(loc, DiagonalScale(sg.ones_like(loc)))
         return super()._build(

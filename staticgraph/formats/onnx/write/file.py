@@ -15,8 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from staticgraph.compiler.graph.dtypes import string
-from staticgraph.compiler.graph.errors import SaveError, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import SaveError, misuse
 from staticgraph.formats.onnx.proto import ModelProto, StringStringEntryProto, TensorProto
 from staticgraph.formats.onnx.tensors import NUMBERS
 from staticgraph.formats.onnx.write.nodes import Constant
@@ -39,7 +38,7 @@ def finish(
     apart = size > _LARGEST if external is None else external
     if apart and path is None:
         text = f"the values of a model, {size} bytes, are to be in a file, and there is no path"
-        raise SaveError(layout(text, user_frame(), hint='export(fetches, "net.onnx")'))
+        raise misuse(SaveError, text, 'export(fetches, "net.onnx")')
     tensors = {name: constant.proto(name) for name, constant in constants.items()}
     if not apart:
         for name, tensor in _numbers(tensors):

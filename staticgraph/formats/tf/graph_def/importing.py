@@ -347,7 +347,7 @@ class _Import:
 
     def _element(self, name: str) -> Any:
         if not isinstance(name, str):
-            raise TypeError(layout("return_elements must be a list of strings.", user_frame()))
+            raise misuse(TypeError, "return_elements must be a list of strings.")
         each = edge(name)
         if ":" in name:
             outputs = self.outputs.get(each.node, ())
@@ -377,7 +377,7 @@ def _names_the(step: Loop | Branch) -> Iterator[None]:
 def _key(key: Any) -> Edge:
     text = key if isinstance(key, str) else getattr(key, "name", None)
     if not isinstance(text, str):
-        raise TypeError(layout("input_map must be a dictionary mapping strings to tensors", user_frame()))
+        raise misuse(TypeError, "input_map must be a dictionary mapping strings to tensors")
     return edge(text)
 
 

@@ -15,8 +15,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DType, bool_, string
-from staticgraph.compiler.graph.errors import InvalidFileError, headline, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import InvalidFileError, headline, misuse
 from staticgraph.compiler.graph.shapes import MOST_AXES, TensorType
 from staticgraph.formats.tf.messages import wire
 from staticgraph.formats.tf.messages.tensor_bundle import BundleEntryProto, BundleHeaderProto
@@ -176,7 +175,7 @@ class Bundle(Mapping[str, Stored]):
 
     def _damaged(self, what: str) -> InvalidFileError:
         text = f"{checkpoint_file(self._prefix)} is not a usable checkpoint of TensorFlow's: {what}"
-        return InvalidFileError(layout(text, user_frame(), hint="copy it again from where it came"))
+        return misuse(InvalidFileError, text, "copy it again from where it came")
 
 
 def write_bundle(prefix: str, tensors: Mapping[str, Stored]) -> None:

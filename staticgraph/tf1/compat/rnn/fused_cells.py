@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import staticgraph as sg
-from staticgraph.compiler.graph.errors import layout, misuse
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.nn.rnn_cell import LSTMStateTuple
 from staticgraph.nn.rnn_step import swapped
 from staticgraph.tf1.compat.rnn.recurrent_cells import LSTMBlockCell
@@ -118,11 +117,11 @@ def _layers(cells_fw: Any, cells_bw: Any, states_fw: Any, states_bw: Any) -> lis
     """Cells and first states, layer by layer. ValueError where the lists do not fit together."""
     for name, cells in (("cells_fw", cells_fw), ("cells_bw", cells_bw)):
         if not isinstance(cells, list) or not cells:
-            raise ValueError(layout(f"{name} must be a list of cells, one per layer", user_frame()))
+            raise misuse(ValueError, f"{name} must be a list of cells, one per layer")
     named = {"cells_bw": cells_bw, "initial_states_fw": states_fw, "initial_states_bw": states_bw}
     for name, each in named.items():
         if each is not None and (not isinstance(each, list) or len(each) != len(cells_fw)):
-            raise ValueError(layout(f"{name} must be a list of {len(cells_fw)}, one per layer", user_frame()))
+            raise misuse(ValueError, f"{name} must be a list of {len(cells_fw)}, one per layer")
     nothing = [None] * len(cells_fw)
     return list(zip(cells_fw, cells_bw, states_fw or nothing, states_bw or nothing, strict=True))
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import staticgraph as sg
 from staticgraph.building import nest
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.nn.rnn_cell import RNNCell
 from staticgraph.nn.rnn_step import check_cell
 from staticgraph.tf1.compat.rnn.recurrent_linear import linear
@@ -71,8 +70,7 @@ class OutputProjectionWrapper(_Around):
     ) -> None:
         super().__init__(cell, reuse)
         if output_size < 1:
-            text = f"OutputProjectionWrapper(output_size): {output_size} is too small"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, f"OutputProjectionWrapper(output_size): {output_size} is too small")
         self._size, self._activation = output_size, activation
 
     @property
@@ -99,7 +97,7 @@ class EmbeddingWrapper(_Around):
         super().__init__(cell, reuse)
         if embedding_classes <= 0 or embedding_size <= 0:
             text = f"EmbeddingWrapper: a table of {embedding_classes} x {embedding_size} numbers is empty"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, text)
         self._shape, self._initializer = [embedding_classes, embedding_size], initializer
 
     def call(self, inputs: sg.Tensor, state: Any) -> Any:
@@ -156,10 +154,9 @@ class AttentionCellWrapper(_Around):
         super().__init__(cell, reuse)
         if nest.is_nested(cell.state_size) and not state_is_tuple:
             text = "AttentionCellWrapper(state_is_tuple=False): the state of the cell is a tuple"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, text)
         if attn_length <= 0:
-            text = f"AttentionCellWrapper(attn_length): {attn_length} is too small"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, f"AttentionCellWrapper(attn_length): {attn_length} is too small")
         self._length, self._size = attn_length, attn_size or cell.output_size
         self._vec_size, self._input_size = attn_vec_size or self._size, input_size
         self._state_is_tuple = state_is_tuple

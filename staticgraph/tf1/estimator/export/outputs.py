@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from staticgraph.compiler.graph.dtypes import string
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.sparse.tensor import SparseTensor
 
@@ -72,4 +71,4 @@ class PredictOutput(ExportOutput):
 
 
 def _refuse(text: str) -> NoReturn:
-    raise ValueError(layout(text, user_frame()))
+    raise misuse(ValueError, text)
