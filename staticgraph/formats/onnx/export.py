@@ -33,8 +33,6 @@ from staticgraph.formats.onnx.write.rules import WITHOUT
 from staticgraph.formats.onnx.write.value import Held
 from staticgraph.runtime.session import default_session
 
-__all__ = ["OPSETS", "export"]
-
 # The tables that these fill are looked up by name.
 _FAMILIES = (
     write_arrays, write_linalg, write_math, write_nn, write_random, write_reduce,

@@ -27,8 +27,6 @@ from staticgraph.formats.onnx.tensors import dtype_of, literal_of
 from staticgraph.formats.tf.messages.wire import DecodeError
 from staticgraph.state.variables import Variable
 
-__all__ = ["OnnxModel", "load", "read_model"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OnnxModel:

@@ -21,8 +21,6 @@ from staticgraph.formats.onnx.tensors import NUMBERS
 from staticgraph.formats.onnx.write.nodes import Constant
 from staticgraph.runtime.disk.atomic import write_file
 
-__all__ = ["finish"]
-
 _LARGEST = 1_900_000_000  # bytes of constants in a model
 _ALIGNMENT = 4096  # of tensors in a file beside the model, so that they can be mapped into memory
 

@@ -36,17 +36,6 @@ from staticgraph.runtime.files.regions import RegionWriter
 if TYPE_CHECKING:
     from staticgraph.formats.tf.graph_def.write.kept_rows import KeptRows
 
-__all__ = [
-    "EXCEPTIONS",
-    "Writer",
-    "as_graph_def",
-    "bound_attrs",
-    "default_operand",
-    "given_tensors",
-    "node_def",
-    "own_nodes",
-]
-
 _PRODUCER = 134  # the number of TensorFlow 1.15's form of graphs
 
 # How the operations that are no single node of TensorFlow's are written, by the names of their ops. False:

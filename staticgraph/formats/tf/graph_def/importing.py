@@ -44,8 +44,6 @@ from staticgraph.formats.tf.graph_def.signatures import signature
 from staticgraph.formats.tf.graph_def.stacks import KEEPING
 from staticgraph.formats.tf.messages.graph import GraphDef, NameAttrList, NodeDef
 
-__all__ = ["SAVER_TYPES", "import_graph_def", "supported_types"]
-
 _DEEPEST = 30  # functions that call one another
 
 # The nodes with which TensorFlow saves variables. A Saver is an object here: they and what needs them are

@@ -15,8 +15,6 @@ from staticgraph.formats.tf.messages.variable import VariableDef
 from staticgraph.formats.tf.messages.wire import DecodeError
 from staticgraph.state.variables import Variable
 
-__all__ = ["fill_collections", "read_collections"]
-
 _VARIABLES = {
     GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES,
     GraphKeys.MODEL_VARIABLES, GraphKeys.TRAINABLE_VARIABLES, GraphKeys.MOVING_AVERAGE_VARIABLES,

@@ -29,8 +29,6 @@ from staticgraph.runtime.files.arrays.safetensors import Stored
 from staticgraph.runtime.files.checkpoint import checkpoint_file
 from staticgraph.runtime.memory.aligned import storage_dtype
 
-__all__ = ["Bundle", "is_bundle", "write_bundle"]
-
 _MOST_SHARDS = 1 << 16
 
 

@@ -21,8 +21,6 @@ from staticgraph.formats.tf.tensor_bundle.slices import Box, box, box_shape, joi
 from staticgraph.formats.tf.tensor_bundle.table import is_table, read_table
 from staticgraph.runtime.files.arrays.safetensors import Stored
 
-__all__ = ["SliceFiles", "is_slice_file"]
-
 
 def is_slice_file(prefix: str) -> bool:
     """Return True if the checkpoint of this name is in the first format. The name may be a glob pattern."""
