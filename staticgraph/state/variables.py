@@ -9,6 +9,7 @@ from typing import Any
 from staticgraph.arrays.indexed_slices import IndexedSlices
 from staticgraph.building.framework import GraphKeys, checked, get_default_graph, graph_of, name_scope
 from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.read_only import read_only
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, as_dtype
 from staticgraph.compiler.graph.errors import ShapeError, layout, misuse
@@ -169,33 +170,13 @@ class Variable(Symbolic):
         """The output of the variable's operation: what operations that assign take as their first input."""
         return self._handle
 
-    @property
-    def op(self) -> Operation:
-        return self._handle.op
-
-    @property
-    def graph(self) -> Graph:
-        return self._handle.graph
-
-    @property
-    def recorder(self) -> Graph:
-        return self._handle.graph
-
-    @property
-    def name(self) -> str:
-        return self._handle.name
-
-    @property
-    def dtype(self) -> DType:
-        return self._handle.dtype
-
-    @property
-    def type(self) -> TensorType:
-        return self._handle.type
-
-    @property
-    def shape(self) -> TensorShape:
-        return self._handle.shape
+    op: Operation = read_only("handle.op")
+    graph: Graph = read_only("handle.graph")
+    recorder: Graph = read_only("handle.graph")
+    name: str = read_only("handle.name")
+    dtype: DType = read_only("handle.dtype")
+    type: TensorType = read_only("handle.type")
+    shape: TensorShape = read_only("handle.shape")
 
     def get_shape(self) -> TensorShape:
         return self.shape
@@ -205,9 +186,7 @@ class Variable(Symbolic):
         self._handle.set_shape(shape)
         self._read.set_shape(shape)
 
-    @property
-    def device(self) -> str:
-        return self._handle.device
+    device: str = read_only("handle.device")
 
     @property
     def trainable(self) -> bool:
@@ -219,14 +198,8 @@ class Variable(Symbolic):
         """The projection that optimizers apply after each update."""
         return self._constraint
 
-    @property
-    def initializer(self) -> Operation:
-        """The operation that assigns the initial value."""
-        return self._initializer
-
-    @property
-    def initial_value(self) -> Tensor:
-        return self._initial_value
+    initializer: Operation = read_only("initializer", "The operation that assigns the initial value.")
+    initial_value: Tensor = read_only("initial_value")
 
     # Its value
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Protocol
 
+from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.divergence import RegisterKL
@@ -93,15 +94,8 @@ class MultivariateNormal(OfVectors):
         self._loc = None if loc is None else sg.convert_to_tensor(loc, dtype=rows.dtype, name="loc")
         return [rows] if self._loc is None else [self._loc, rows]
 
-    @property
-    def loc(self) -> sg.Tensor | None:
-        """The mean as it was given; None stands for zeros."""
-        return self._loc
-
-    @property
-    def scale(self) -> Scale:
-        """The matrix that scales; `scale.dense()` is a tensor."""
-        return self._scale
+    loc: sg.Tensor | None = read_only("loc", "The mean as it was given; None stands for zeros.")
+    scale: Scale = read_only("scale", "The matrix that scales; `scale.dense()` is a tensor.")
 
     def _event_shape(self) -> Any:
         shape = self._scale.rows().shape

@@ -13,6 +13,7 @@ from staticgraph import train
 from staticgraph.building import framework
 from staticgraph.building.framework import Graph, GraphKeys, add_to_collection, get_collection
 from staticgraph.building.inputs import group
+from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.formats.tf.log import log
 from staticgraph.random_numbers.random_ops import set_random_seed
@@ -76,9 +77,7 @@ class Estimator:
         self._params = copy.deepcopy(params or {})
         self._warm_start = as_settings(warm_start_from)
 
-    @property
-    def config(self) -> Any:
-        return self._config
+    config: Any = read_only("config")
 
     @property
     def params(self) -> Any:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.formats.tf.log import log
 from staticgraph.tf1 import summary
@@ -56,9 +57,7 @@ class _SavedModels(Exporter):
         self._as_text = as_text
         self._keep = keep
 
-    @property
-    def name(self) -> str:
-        return self._name
+    name: str = read_only("name")
 
     @abstractmethod
     def _is_due(self, estimator: Any, export_path: str, eval_result: Any, is_final: bool) -> bool:

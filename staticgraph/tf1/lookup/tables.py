@@ -12,6 +12,7 @@ from staticgraph.arrays.casts import cast
 from staticgraph.arrays.indexing import where
 from staticgraph.building.framework import GraphKeys, get_collection, name_scope
 from staticgraph.building.inputs import convert_to_tensor, group
+from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, int64, string
 from staticgraph.compiler.graph.errors import layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
@@ -60,9 +61,7 @@ class _Table:
         self.resource_handle = handle
         self.name = handle.op.name.rpartition("/")[2]
 
-    @property
-    def default_value(self) -> Tensor:
-        return self._default
+    default_value: Tensor = read_only("default")
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
         """The values of `keys`, and the default value for those that are not in the table.
@@ -105,10 +104,7 @@ class StaticHashTable(_Table):
         super().__init__(initializer.key_dtype, initializer.value_dtype, default_value, name or "hash_table")
         self._initializer = initializer.initialize(self)
 
-    @property
-    def initializer(self) -> Operation:
-        """The operation that gives the table its entries."""
-        return self._initializer
+    initializer: Operation = read_only("initializer", "The operation that gives the table its entries.")
 
     init = initializer
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, bool_, int32, string
 from staticgraph.compiler.graph.errors import InvalidArgumentError, RuleError, ShapeError, layout, misuse
 from staticgraph.compiler.graph.graph import get_default_graph
@@ -84,18 +85,13 @@ class QueueBase:
             raise misuse(ValueError, text)
         return listed
 
-    @property
-    def queue_ref(self) -> Tensor:
-        """A string tensor that stands for the queue in the graph."""
-        return self._ref
+    queue_ref: Tensor = read_only("ref", "A string tensor that stands for the queue in the graph.")
 
     @property
     def name(self) -> str:
         return self._ref.op.name
 
-    @property
-    def dtypes(self) -> list[DType]:
-        return self._dtypes
+    dtypes: list[DType] = read_only("dtypes")
 
     @property
     def shapes(self) -> list[TensorShape]:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
+from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import OutOfRangeError, misuse
 from staticgraph.compiler.support.forks import brief
 from staticgraph.formats.tf.log import log
@@ -52,10 +53,7 @@ class Coordinator:
         self._joined = False
         self._threads: set[threading.Thread] = set()
 
-    @property
-    def joined(self) -> bool:
-        """True if `join` has ended."""
-        return self._joined
+    joined: bool = read_only("joined", "True if `join` has ended.")
 
     def request_stop(self, ex: BaseException | ExcInfo | None = None) -> None:
         """Ask all threads to stop. `join` will raise `ex`, an exception or `sys.exc_info()`, if it is given.

@@ -63,9 +63,7 @@ class QueueRunner:
     close_op: Any = read_only("close_op")
     cancel_op: Any = read_only("cancel_op")
 
-    @property
-    def queue_closed_exception_types(self) -> tuple[type[OpError], ...]:
-        return self._ends
+    queue_closed_exception_types: tuple[type[OpError], ...] = read_only("ends")
 
     @property
     def exceptions_raised(self) -> list[Exception]:

@@ -130,10 +130,7 @@ class Supervisor:
     saver: Any = read_only("saver")
     save_model_secs: float | None = read_only("save_model_secs")
 
-    @property
-    def save_path(self) -> str | None:
-        """The prefix of checkpoints, without the step."""
-        return self._save_path
+    save_path: str | None = read_only("save_path", "The prefix of checkpoints, without the step.")
 
     def start_standard_services(self, sess: Any) -> list[LooperThread] | None:
         """Start the threads that save checkpoints and write summaries; None where there is no `logdir`.

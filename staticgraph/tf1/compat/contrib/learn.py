@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import staticgraph as sg
+from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.estimator.spec import EstimatorSpec
 from staticgraph.tf1.estimator.user_functions import parameters
@@ -160,14 +161,8 @@ class BaseEstimator:
     def _model_fn(self, features: Any, labels: Any, mode: str) -> ModelFnOps:
         raise NotImplementedError
 
-    @property
-    def model_dir(self) -> str:
-        """The folder of the checkpoints."""
-        return self._estimator.model_dir
-
-    @property
-    def config(self) -> Any:
-        return self._estimator.config
+    model_dir: str = read_only("estimator.model_dir", "The folder of the checkpoints.")
+    config: Any = read_only("estimator.config")
 
     def fit(
         self,

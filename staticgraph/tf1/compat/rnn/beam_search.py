@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import staticgraph as sg
 from staticgraph.building import nest
+from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.nn.rnn_step import check_cell
 from staticgraph.tf1.compat.rnn.attention_wrapper import AttentionWrapperState
@@ -90,9 +91,7 @@ class BeamSearchDecoder(Decoder):
     def tracks_own_finished(self) -> bool:
         return True
 
-    @property
-    def batch_size(self) -> Any:
-        return self._batch
+    batch_size: Any = read_only("batch")
 
     @property
     def output_size(self) -> BeamSearchDecoderOutput:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import staticgraph as sg
 from staticgraph.building import nest
+from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.nn.rnn_rounds import again, count_rounds, with_rows
 from staticgraph.nn.rnn_step import check_cell, swapped, where_rows
@@ -152,9 +153,7 @@ class BasicDecoder(Decoder):
         self._cell, self._helper = cell, helper
         self._initial_state, self._output_layer = initial_state, output_layer
 
-    @property
-    def batch_size(self) -> Any:
-        return self._helper.batch_size
+    batch_size: Any = read_only("helper.batch_size")
 
     @property
     def output_size(self) -> BasicDecoderOutput:

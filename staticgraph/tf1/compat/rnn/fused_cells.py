@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import staticgraph as sg
+from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.nn.rnn_cell import LSTMStateTuple
 from staticgraph.nn.rnn_step import swapped
@@ -75,15 +76,8 @@ class LSTMBlockFusedCell(FusedRNNCell):
     ) -> None:
         self._cell = LSTMBlockCell(num_units, forget_bias, cell_clip, use_peephole, dtype, reuse, name)
 
-    @property
-    def num_units(self) -> int:
-        """The number of outputs."""
-        return self._cell.output_size
-
-    @property
-    def weights(self) -> list[sg.Variable]:
-        """All variables."""
-        return self._cell.weights
+    num_units: int = read_only("cell.output_size", "The number of outputs.")
+    weights: list[sg.Variable] = read_only("cell.weights", "All variables.")
 
     variables = trainable_weights = trainable_variables = weights
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import staticgraph as sg
 from staticgraph.building import nest
+from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.nn.rnn_cell import RNNCell
 from staticgraph.nn.rnn_step import check_cell
@@ -30,13 +31,8 @@ class _Around(RNNCell):
         check_cell(cell, f"{type(self).__name__}(cell)")
         self._cell = cell
 
-    @property
-    def state_size(self) -> Any:
-        return self._cell.state_size
-
-    @property
-    def output_size(self) -> Any:
-        return self._cell.output_size
+    state_size: Any = read_only("cell.state_size")
+    output_size: Any = read_only("cell.output_size")
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
         with sg.name_scope(f"{type(self).__name__}ZeroState"):
@@ -73,9 +69,7 @@ class OutputProjectionWrapper(_Around):
             raise misuse(ValueError, f"OutputProjectionWrapper(output_size): {output_size} is too small")
         self._size, self._activation = output_size, activation
 
-    @property
-    def output_size(self) -> int:
-        return self._size
+    output_size: int = read_only("size")
 
     def call(self, inputs: sg.Tensor, state: Any) -> Any:
         output, state = self._cell(inputs, state)
@@ -166,9 +160,7 @@ class AttentionCellWrapper(_Around):
         sizes = (self._cell.state_size, self._size, self._size * self._length)
         return sizes if self._state_is_tuple else sum(sizes)
 
-    @property
-    def output_size(self) -> int:
-        return self._size
+    output_size: int = read_only("size")
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
         return RNNCell.zero_state(self, batch_size, dtype)

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from staticgraph.building.framework import GraphKeys, get_collection, get_default_graph
+from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import OutOfRangeError, misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.tf1.training.coordinator import Coordinator
@@ -32,10 +33,7 @@ class StepContext:
         self._session = session
         self._run_with_hooks_fn = run_with_hooks_fn
 
-    @property
-    def session(self) -> Any:
-        """The session itself, whose `run` calls no hooks."""
-        return self._session
+    session: Any = read_only("session", "The session itself, whose `run` calls no hooks.")
 
     def run_with_hooks(self, *args: Any, **kwargs: Any) -> Any:
         """`run` of the monitored session, with its hooks."""
