@@ -20,11 +20,10 @@ from staticgraph.compiler.graph.errors import (
     ResourceExhaustedError,
     headline,
     hint,
-    layout,
     misuse,
     shown,
 )
-from staticgraph.compiler.graph.provenance import Provenance, user_frame
+from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.runtime.backend import FastPath
 from staticgraph.runtime.executable import Executable
@@ -90,7 +89,7 @@ class CachedRun:
             self._segment()
         if not may_run:
             text = "operations in Python come before the program: the shapes of feeds are not enough"
-            raise FeedError(layout(text, user_frame(), hint="give values, in feed_dict"))
+            raise misuse(FeedError, text, "give values, in feed_dict")
         assert self.segmented is not None
         return self.segmented.planned(arrays)
 

@@ -23,12 +23,10 @@ def feed_tensors(graph: Graph, feed_dict: Mapping[Any, Any] | None) -> dict[Tens
     if feed_dict is None:
         return out
     if not isinstance(feed_dict, Mapping):
-        raise FeedError(
-            layout(
-                f"feed_dict is a {type(feed_dict).__name__}",
-                user_frame(),
-                hint="it must be a dict of tensors and values: feed_dict={x: value}",
-            )
+        raise misuse(
+            FeedError,
+            f"feed_dict is a {type(feed_dict).__name__}",
+            "it must be a dict of tensors and values: feed_dict={x: value}",
         )
     for key, value in feed_dict.items():
         out.update((_tensor(graph, part), each) for part, each in _parts(key, value))

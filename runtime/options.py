@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.runtime.cpu.threads import get_num_threads, set_num_threads
 from staticgraph.runtime.switches.table import SWITCHES, checked, choose
 
@@ -30,8 +29,7 @@ def options(**switches: Any) -> AbstractContextManager[None]:
 
             close = get_close_matches(name, SWITCHES, 1)
             hint = f"did you mean {close[0]}? All of them are" if close else "all of them are"
-            text = f"there is no switch {name!r}"
-            raise TypeError(layout(text, user_frame(), hint=f"{hint} in docs/switches.md"))
+            raise misuse(TypeError, f"there is no switch {name!r}", f"{hint} in docs/switches.md")
     return _in_force({name: checked(name, value) for name, value in switches.items()})
 
 

@@ -15,8 +15,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
-from staticgraph.compiler.graph.errors import AbortedError, CancelledError, DeadlineExceededError, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import AbortedError, CancelledError, DeadlineExceededError, misuse
 from staticgraph.compiler.support.forks import brief, in_child
 
 _MOMENT = 0.1  # seconds
@@ -157,7 +156,7 @@ def left_behind(what: str) -> AbortedError:
     """Return the error for what threads of the process that this one was forked from would have to do."""
     text = f"this process was forked, and its parent has {what}"
     hint = "fork before they start, or start them again in this process"
-    return AbortedError(layout(text, user_frame(), hint=hint))
+    return misuse(AbortedError, text, hint)
 
 
 _forked = False

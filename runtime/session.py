@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.errors import EmptyGraphError, layout, misuse, shown
+from staticgraph.compiler.graph.errors import EmptyGraphError, misuse, shown
 from staticgraph.compiler.graph.graph import Graph, get_default_graph, session_stack
 from staticgraph.compiler.graph.opdef import recorders
-from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.cached_property import cached_property
 from staticgraph.compiler.support.gc_pause import collector_paused
@@ -369,7 +368,7 @@ class Session:
         if not self.graph.get_operations():
             text = "the session's graph has no operations"
             hint = "a session takes the graph that is the default one when it is made: see Graph.as_default"
-            raise EmptyGraphError(layout(text, user_frame(), hint=hint))
+            raise misuse(EmptyGraphError, text, hint)
 
     # Life time
 

@@ -9,8 +9,7 @@ from weakref import WeakKeyDictionary
 
 from staticgraph.compiler.capture.needs import Needs
 from staticgraph.compiler.capture.step import Step
-from staticgraph.compiler.graph.errors import NoCompileError, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import NoCompileError, misuse
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.runtime.backend import Backend
 from staticgraph.runtime.executable import Executable
@@ -56,7 +55,7 @@ class StepCompiler:
         if self.no_compile:
             text = f"this session may not compile, and {fetches.text} would have to be: {reason.text}"
             hint = "run it so once before you set no_compile, or feed what it was compiled for"
-            raise NoCompileError(layout(text, user_frame(), hint=hint))
+            raise misuse(NoCompileError, text, hint)
 
     def compile(
         self,

@@ -23,9 +23,8 @@ from staticgraph.compiler.graph.errors import (
     ClosedSessionError,
     DeadlineExceededError,
     OpError,
-    layout,
+    misuse,
 )
-from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.support.dataclass import dataclass
@@ -68,14 +67,14 @@ class _Places:
 
 
 def _closed() -> ClosedSessionError:
-    return ClosedSessionError(layout("the session is closed", user_frame(), hint="open a new Session"))
+    return misuse(ClosedSessionError, "the session is closed", "open a new Session")
 
 
 def _torn() -> AbortedError:
     used = "this process was forked while another thread of its parent used the session"
     text = f"{used}: the values of variables may be half changed"
     hint = "open a new Session here, or fork while no other thread runs the session"
-    return AbortedError(layout(text, user_frame(), hint=hint))
+    return misuse(AbortedError, text, hint)
 
 
 class VariableStore:
@@ -112,7 +111,7 @@ class VariableStore:
         left = remaining()
         if not self._lock.acquire(timeout=-1 if left is None else left):
             text = "the time that the run was given is over; runs of other threads were not"
-            raise DeadlineExceededError(layout(text, user_frame()))
+            raise misuse(DeadlineExceededError, text)
         try:
             self.__enter__()
         finally:

@@ -1,7 +1,5 @@
 """Operations on the bits of integers: the namespace `bitwise`."""
 
-from __future__ import annotations
-
 from staticgraph.compiler import ops
 
 __all__ = ["bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift"]

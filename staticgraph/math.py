@@ -1,7 +1,5 @@
 """The namespace `math`: `math_ops`, `reductions`, order and running totals, and some activation functions."""
 
-from __future__ import annotations
-
 from staticgraph.arrays.indexing import invert_permutation
 from staticgraph.arrays.sorting import argmax, argmin, cumprod, cumsum, cumulative_logsumexp, in_top_k, top_k
 from staticgraph.linalg import l2_normalize

@@ -1,7 +1,5 @@
 """The namespace `random`: `random_ops` under the later names, the candidate samplers, and the seed."""
 
-from __future__ import annotations
-
 from staticgraph.building.framework import get_seed, set_random_seed
 from staticgraph.gamma_sampling import random_gamma as gamma
 from staticgraph.nn.sampling import (

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import as_dtype
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.runtime.files.arrays import weights as files
@@ -102,9 +101,9 @@ def _named(given: Any) -> Mapping[str, Any]:
     named: dict[str, Any] = {}
     for variable in global_variables() if given is None else given:
         if named.setdefault(_operation(variable).name, variable) is not variable:
-            raise ValueError(layout(f"two variables have the name {_operation(variable).name}", user_frame()))
+            raise misuse(ValueError, f"two variables have the name {_operation(variable).name}")
     if not named:
-        raise ValueError(layout("there are no variables: make them before, or pass them", user_frame()))
+        raise misuse(ValueError, "there are no variables: make them before, or pass them")
     return named
 
 
@@ -112,7 +111,7 @@ def _operation(variable: Any) -> Operation:
     handle = getattr(variable, "handle", variable)
     op = variable_of(handle) if isinstance(handle, Tensor) else None
     if op is None:
-        raise TypeError(layout(f"weights are variables, not {variable!r}", user_frame()))
+        raise misuse(TypeError, f"weights are variables, not {variable!r}")
     return op
 
 
@@ -121,4 +120,4 @@ def _session(given: Any) -> Session:
     if isinstance(session, Session):
         return session
     text = "the values of variables are in a session, and none is open"
-    raise ValueError(layout(text, user_frame(), hint="pass session=, or open one: `with sg.Session():`"))
+    raise misuse(ValueError, text, "pass session=, or open one: `with sg.Session():`")

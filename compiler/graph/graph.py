@@ -170,12 +170,10 @@ class Graph:
 
     def _check_open(self) -> None:
         if self.finalized:
-            raise FinalizedError(
-                layout(
-                    "the graph is finalized and cannot be changed",
-                    user_frame(),
-                    hint="build all operations before finalize() (a MonitoredSession finalizes its graph)",
-                )
+            raise misuse(
+                FinalizedError,
+                "the graph is finalized and cannot be changed",
+                "build all operations before finalize() (a MonitoredSession finalizes its graph)",
             )
 
     # What is in it

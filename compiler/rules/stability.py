@@ -1,7 +1,5 @@
 """Formulas that lose digits or overflow, in a form that does not."""
 
-from __future__ import annotations
-
 from staticgraph.compiler import ops
 from staticgraph.compiler.rewrite.pattern import variables
 from staticgraph.compiler.rewrite.rule import IMPROVES, RuleSet, rule

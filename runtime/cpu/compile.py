@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from staticgraph.runtime.reports.dump import Dump
     from staticgraph.runtime.reports.stage_log import StageLog
 
-__all__ = ["Watching", "compiled"]
-
 _MUCH = 1 << 14  # elements that a step is given: with fewer it is hardly worth several threads
 
 

@@ -13,10 +13,9 @@ import numpy as np
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.native.dispatch_layout import UNSOUND
 from staticgraph.compiler.codegen.native.dispatch_layout import Binding as Word
-from staticgraph.compiler.graph.errors import DeadlineExceededError, ResourceExhaustedError, layout
+from staticgraph.compiler.graph.errors import DeadlineExceededError, ResourceExhaustedError, misuse
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.interpret import failure
-from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import evaluate as value_of
 from staticgraph.compiler.lower.program import ARGUMENTS, Ref
@@ -146,7 +145,7 @@ class CpuExecutable:
             raise error
         if stopped and stopped != UNSOUND:
             text = "the time that the run was given is over; all variables are as they were before it"
-            raise DeadlineExceededError(layout(text, user_frame()))
+            raise misuse(DeadlineExceededError, text)
         return not stopped
 
     def step(

@@ -14,8 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from staticgraph.compiler.graph.errors import SaveError, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import SaveError, misuse
 from staticgraph.runtime.disk import temporary
 
 
@@ -92,4 +91,4 @@ def _refusal(path: Path, error: OSError) -> SaveError:
                 error.strerror or str(error),
                 "what was there before is untouched; save to another place",
             )
-    return SaveError(layout(f"cannot save to {path}: {what}", user_frame(), hint=hint))
+    return misuse(SaveError, f"cannot save to {path}: {what}", hint)

@@ -11,9 +11,8 @@ import numpy as np
 
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.dtypes import bool_
-from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
+from staticgraph.compiler.graph.errors import InvalidArgumentError, misuse
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.memory.aligned import empty, from_storage
@@ -55,5 +54,5 @@ class CheckedStep:
         if error is None:
             text = "the run had an index or the like out of range, which it has not if NumPy performs the ops"
             hint = "it is computed of numbers that kernels round a little differently"
-            error = InvalidArgumentError(layout(text, user_frame(), hint=hint))
+            error = misuse(InvalidArgumentError, text, hint)
         raise error from None

@@ -8,9 +8,8 @@ import numpy as np
 
 from staticgraph.compiler.capture.segments import is_host
 from staticgraph.compiler.capture.step import Step
-from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
+from staticgraph.compiler.graph.errors import InvalidArgumentError, layout, misuse
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.passes.pipeline import PIPELINE
 from staticgraph.compiler.support.dataclass import dataclass
@@ -58,7 +57,7 @@ class _Told:
         if found is None:
             text = "the run made numbers that are not finite, which its ops do not if NumPy performs them"
             hint = "fused kernels round a little differently: some number is at the limit of its dtype"
-            return InvalidArgumentError(layout(text, user_frame(), hint=hint))
+            return misuse(InvalidArgumentError, text, hint)
         match found.node.op.name:
             case "parameter":
                 op, what, hint = self._given(found)

@@ -19,11 +19,10 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import string
-from staticgraph.compiler.graph.errors import InvalidFileError, SaveError, layout, misuse
+from staticgraph.compiler.graph.errors import InvalidFileError, SaveError, misuse
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.graph import Graph, session_stack
 from staticgraph.compiler.graph.opdef import Effect
-from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType, compatible
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
@@ -156,9 +155,7 @@ def session_of(signatures: Mapping[str, BoundFunction]) -> Session | None:
     if variables:
         names = ", ".join(op.name for op in variables[:3]) + (", ..." if len(variables) > 3 else "")
         hint = "pass session=, or save inside `with sg.Session():`"
-        raise SaveError(
-            layout(f"the values of {names} are in a session, and none is open", user_frame(), hint=hint)
-        )
+        raise misuse(SaveError, f"the values of {names} are in a session, and none is open", hint)
     return None
 
 

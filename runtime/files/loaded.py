@@ -15,6 +15,7 @@ from staticgraph.compiler.graph.errors import (
     NotFoundError,
     UninitializedError,
     layout,
+    misuse,
 )
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
@@ -75,7 +76,7 @@ class LoadedFunction:
         for name in values:
             if name not in known:
                 text = f"{self._label} has no input {name!r}; it takes {takes}"
-                raise FeedError(layout(text, user_frame(), hint=_did_you_mean(name, known)))
+                raise misuse(FeedError, text, _did_you_mean(name, known))
         for name in self._required:
             if name not in values:
                 tensor = known[name]
@@ -148,8 +149,7 @@ class LoadedGraph:
         """Run the training step that was saved, once; returns the outputs of the same run."""
         if not self.trains:
             hint = "save it with one: sg.save(path, outputs, step=train_op)"
-            text = f"{self.path.name} has no training step"
-            raise InvalidArgumentError(layout(text, user_frame(), hint=hint))
+            raise misuse(InvalidArgumentError, f"{self.path.name} has no training step", hint)
         return self._functions[TRAIN](values, **inputs)
 
     def save(
@@ -223,9 +223,7 @@ class Variables(MutableMapping[str, np.ndarray]):
     def _op(self, name: str) -> Operation:
         known = self._session.graph.variables
         if name not in known:
-            raise NotFoundError(
-                layout(f"there is no variable {name!r}", user_frame(), hint=_did_you_mean(name, known))
-            )
+            raise misuse(NotFoundError, f"there is no variable {name!r}", _did_you_mean(name, known))
         return known[name].op
 
     def __repr__(self) -> str:

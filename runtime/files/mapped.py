@@ -10,8 +10,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TypeVar
 
-from staticgraph.compiler.graph.errors import DataLossError, InvalidFileError, NotFoundError, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import DataLossError, InvalidFileError, NotFoundError, misuse
 
 _Made = TypeVar("_Made")
 
@@ -38,7 +37,7 @@ def read_mapped(
         what = str(error)
     # Outside of the `except` block, so that the new error does not keep the old one's frames and their views.
     hint = "copy it again from where it came, or save it again"
-    raise InvalidFileError(layout(f"{path} is not a usable {kind} file: {what}", user_frame(), hint=hint))
+    raise misuse(InvalidFileError, f"{path} is not a usable {kind} file: {what}", hint)
 
 
 def _mapped(path: Path, access: int) -> memoryview:
@@ -49,9 +48,7 @@ def _mapped(path: Path, access: int) -> memoryview:
             if file is not None and status.st_size:
                 return memoryview(mmap.mmap(file.fileno(), 0, access=access))
     except FileNotFoundError:
-        raise NotFoundError(
-            layout(f"there is no file {path}", user_frame(), hint=_neighbours(path))
-        ) from None
+        raise misuse(NotFoundError, f"there is no file {path}", _neighbours(path)) from None
     except (OSError, ValueError) as error:
         raise InvalidFileError(f"it cannot be read: {getattr(error, 'strerror', None) or error}") from None
     raise InvalidFileError("it is a folder or a device" if file is None else "it is empty")
@@ -69,7 +66,7 @@ def cut_short(view: memoryview) -> Callable[[], DataLossError | None]:
             sizes = f"from {len(found):,} to {found.size():,} bytes"
             text = f"the file that the weights lie in was cut short, {sizes}"
             hint = "copy the file again from where it came, and load it again"
-            return DataLossError(layout(text, user_frame(), hint=hint))
+            return misuse(DataLossError, text, hint)
         return None
 
     return look

@@ -10,7 +10,7 @@ from typing import Any
 
 from staticgraph.compiler.capture.regions import whole
 from staticgraph.compiler.graph.dependencies import ancestors
-from staticgraph.compiler.graph.errors import SaveError, headline, layout
+from staticgraph.compiler.graph.errors import SaveError, headline, layout, misuse
 from staticgraph.compiler.graph.graph import Graph, get_default_graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -101,12 +101,8 @@ def bind(asked: Mapping[str, Signature], session: Any = None) -> dict[str, Bound
 
 def _bound(graph: Graph, name: str, asked: Signature) -> BoundFunction:
     if asked.outputs is None and asked.step is None:
-        raise SaveError(
-            layout(
-                f"the signature {name!r} has neither outputs nor a step",
-                user_frame(),
-                hint='outputs={"loss": loss}',
-            )
+        raise misuse(
+            SaveError, f"the signature {name!r} has neither outputs nor a step", 'outputs={"loss": loss}'
         )
     structure, outputs = ("none", {}) if asked.outputs is None else _named(graph, asked.outputs, "output")
     step = None if asked.step is None else _element(graph, asked.step, "step")
@@ -153,17 +149,15 @@ def _named(graph: Graph, given: Any, kind: str) -> tuple[str, dict[str, Tensor]]
         structure = "list" if _is_list(given) else "one"
         if len(named) < len(listed):
             hint = f"name them: {kind}s={{name: tensor}}"
-            raise SaveError(layout(f"one {kind} is given twice", user_frame(), hint=hint))
+            raise misuse(SaveError, f"one {kind} is given twice", hint)
     if not named and kind == "output":
-        raise SaveError(layout("a saved graph needs an output", user_frame(), hint='outputs={"loss": loss}'))
+        raise misuse(SaveError, "a saved graph needs an output", 'outputs={"loss": loss}')
     return structure, named
 
 
 def _name(name: Any, what: str) -> str:
     if not isinstance(name, str) or not name.isprintable() or not name:
-        raise SaveError(
-            layout(f"{name!r} is not a name for {what}: names are strings of letters", user_frame())
-        )
+        raise misuse(SaveError, f"{name!r} is not a name for {what}: names are strings of letters")
     return name
 
 
@@ -171,7 +165,7 @@ def _tensor(graph: Graph, value: Any, kind: str) -> Tensor:
     found = _element(graph, value, kind)
     if isinstance(found, Operation):
         hint = "outputs are tensors; an operation that trains is given as step="
-        raise SaveError(layout(f"the {kind} {found.name} is an operation", user_frame(), hint=hint))
+        raise misuse(SaveError, f"the {kind} {found.name} is an operation", hint)
     tensor: Tensor = found
     if tensor.op.region is not None:
         text = f"the {kind} {tensor.name} is part of a loop or branch"
@@ -185,7 +179,7 @@ def _element(graph: Graph, value: Any, kind: str) -> Any:
         return graph.as_graph_element(value)
     except (KeyError, TypeError, ValueError) as error:
         text = headline(error)
-        raise SaveError(layout(f"the {kind} {value!r} cannot be saved: {text}", user_frame())) from None
+        raise misuse(SaveError, f"the {kind} {value!r} cannot be saved: {text}") from None
 
 
 def _check_given(roots: list[Operation], inputs: dict[str, Tensor]) -> None:

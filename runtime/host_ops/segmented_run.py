@@ -17,9 +17,8 @@ from staticgraph.compiler.capture.needs import NeedsHost, NeedsStage
 from staticgraph.compiler.capture.regions import outermost, regions_of
 from staticgraph.compiler.capture.segments import is_host, reaches, stages
 from staticgraph.compiler.graph.dtypes import string
-from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
+from staticgraph.compiler.graph.errors import InvalidArgumentError, misuse
 from staticgraph.compiler.graph.opdef import Effect
-from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.backend import FastPath
@@ -140,7 +139,7 @@ class SegmentedRun:
         main = self._main(turn)
         if main.is_empty:
             text = "nothing in these fetches is compiled: they are computed in Python"
-            raise InvalidArgumentError(layout(text, user_frame()))
+            raise misuse(InvalidArgumentError, text)
         programs, _, program = self._prepared(main, turn, runs=False)
         return programs, program
 

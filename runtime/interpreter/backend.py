@@ -11,8 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from staticgraph.compiler.capture.step import Step
-from staticgraph.compiler.graph.errors import UnimplementedError, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import UnimplementedError, misuse
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.lower.constants import Constants
@@ -129,7 +128,7 @@ class NoMeter:
         return None
 
     def limits(self) -> NoReturn:
-        raise UnimplementedError(layout("the interpreter has no peak rates", user_frame()))
+        raise misuse(UnimplementedError, "the interpreter has no peak rates")
 
 
 def _stored(array: np.ndarray, type: TensorType) -> np.ndarray:

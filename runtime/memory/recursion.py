@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from staticgraph.compiler.graph.errors import UnimplementedError, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import UnimplementedError, misuse
 from staticgraph.compiler.support import forks
 
 _Made = TypeVar("_Made")
@@ -37,7 +36,7 @@ def with_room(work: Callable[[], _Made]) -> _Made:
     except RecursionError:
         text = "loops and branches lie too deep in each other to be compiled"
         hint = "some 500 levels are possible: carry a list of values through one loop instead"
-        raise UnimplementedError(layout(text, user_frame(), hint=hint)) from None
+        raise misuse(UnimplementedError, text, hint) from None
 
 
 @contextmanager

@@ -6,8 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from staticgraph.compiler.graph.errors import FailedPreconditionError, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import FailedPreconditionError, misuse
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.profiling.limits import Limits
 from staticgraph.runtime.profiling.step_times import StepTimes, step_times
@@ -43,7 +42,7 @@ class Profile:
         with self._store:
             if any(isinstance(observer, Profile) for observer in self._observers):
                 text = "a profile of this session is being taken already"
-                raise FailedPreconditionError(layout(text, user_frame(), hint="end it first"))
+                raise misuse(FailedPreconditionError, text, "end it first")
             for program, name in list(self._programs.items()):
                 self._add(program, name)
             self._observers.append(self)

@@ -9,7 +9,7 @@ import numpy as np
 
 from staticgraph.compiler.capture.segments import reaches
 from staticgraph.compiler.graph.dtypes import string
-from staticgraph.compiler.graph.errors import FeedError, layout
+from staticgraph.compiler.graph.errors import FeedError, layout, misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import as_shape, compatible
@@ -26,7 +26,7 @@ class ShapeOnly(np.ndarray):
     def tobytes(self, order: Any = None) -> bytes:
         name = self.tensor.op.name
         text = f"shapes depend on the value of {name}, of which only the shape is known here"
-        raise FeedError(layout(text, user_frame(), hint=f"feed it: plan(..., feed_dict={{{name}: value}})"))
+        raise misuse(FeedError, text, f"feed it: plan(..., feed_dict={{{name}: value}})")
 
 
 def planned_feeds(

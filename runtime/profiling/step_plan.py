@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from staticgraph.compiler.compile import CompiledStep
 from staticgraph.compiler.fusion.neighbours import neighbours
-from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import InvalidArgumentError, misuse
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.lower.memory_use import MemoryUse, size_text
 from staticgraph.compiler.support.dataclass import dataclass
@@ -118,7 +117,7 @@ def step_plan(
     compiled = program.compiled
     if not isinstance(compiled, CompiledStep):
         text = f"{what} came as machine code from a file: nobody knows what its kernels are"
-        raise InvalidArgumentError(layout(text, user_frame(), hint="load the file without trusted=True"))
+        raise misuse(InvalidArgumentError, text, "load the file without trusted=True")
     kernels = kernels_of(compiled)
     names = {kernel.nodes: kernel.name for kernel in reversed(kernels)}
     apart = []

@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from staticgraph.compiler.compile import CompiledStep
-from staticgraph.compiler.graph.errors import SaveError, layout
+from staticgraph.compiler.graph.errors import SaveError, misuse
 from staticgraph.compiler.graph.function import Node
 from staticgraph.compiler.graph.printer import function_text
-from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.kernel.printer import kernel_text
 from staticgraph.compiler.kernel.schedule_cpu.row_schedule import place_rows
 from staticgraph.compiler.kernel.stmt import Kernel
@@ -50,7 +49,7 @@ class Dump:
                 old.unlink()
         except OSError as error:
             text = f"cannot dump to {folder}: {error.strerror}"
-            raise SaveError(layout(text, user_frame(), hint="dump, or SG_DUMP, names a folder")) from None
+            raise misuse(SaveError, text, "dump, or SG_DUMP, names a folder") from None
 
     def after_stage(self, name: str, before: Any, after: Any) -> None:
         """Write what a stage made."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from staticgraph.building.read_only import read_only
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.errors import misuse
@@ -31,47 +32,17 @@ class IndexedSlices(Operators):
         self._indices = indices
         self._dense_shape = dense_shape
 
-    @property
-    def values(self) -> Tensor:
-        return self._values
+    values: Tensor = read_only("values")
+    indices: Tensor = read_only("indices")
 
-    @property
-    def indices(self) -> Tensor:
-        return self._indices
-
-    @property
-    def dense_shape(self) -> Tensor | None:
-        """The shape of the whole, as a tensor, where it is known."""
-        return self._dense_shape
-
-    @property
-    def name(self) -> str:
-        return self.values.name
-
-    @property
-    def op(self) -> Operation:
-        return self.values.op
-
-    @property
-    def control_op(self) -> Operation:
-        """The operation that a control dependency on these slices waits for."""
-        return self.values.op
-
-    @property
-    def dtype(self) -> DType:
-        return self.values.dtype
-
-    @property
-    def device(self) -> str:
-        return self.values.device
-
-    @property
-    def graph(self) -> Graph:
-        return self.values.graph
-
-    @property
-    def recorder(self) -> Graph:
-        return self.values.graph
+    dense_shape: Tensor | None = read_only("dense_shape", "The shape of the whole, if it is known.")
+    name: str = read_only("values.name")
+    op: Operation = read_only("values.op")
+    control_op: Operation = read_only("values.op", "The operation that control dependencies wait for.")
+    dtype: DType = read_only("values.dtype")
+    device: str = read_only("values.device")
+    graph: Graph = read_only("values.graph")
+    recorder: Graph = read_only("values.graph")
 
     def consumers(self) -> list[Operation]:
         """The operations that have the values as an input."""

@@ -7,7 +7,8 @@ from typing import Any
 
 
 def read_only(name: str, doc: str = "") -> Any:
-    """Property that shows the attribute of this name with an underscore before it.
+    """Property that shows the attribute of this name with an underscore before it, or what a path such as
+    `handle.dtype` leads to.
 
     >>> from staticgraph.building.read_only import read_only
     >>> class Named:

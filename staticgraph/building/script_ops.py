@@ -7,8 +7,7 @@ from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype
-from staticgraph.compiler.graph.errors import DtypeError, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import DtypeError, misuse
 
 __all__ = ["numpy_function", "py_func"]
 
@@ -39,10 +38,9 @@ def py_func(
     5
     """
     if not callable(func):
-        raise ValueError(layout(f"func is {func!r}, it must be callable", user_frame()))
+        raise misuse(ValueError, f"func is {func!r}, it must be callable")
     if not isinstance(inp, list | tuple):
-        text = f"inp is {inp!r}, it must be a list of tensors"
-        raise DtypeError(layout(text, user_frame(), hint="inp=[x]"))
+        raise misuse(DtypeError, f"inp is {inp!r}, it must be a list of tensors", "inp=[x]")
     several = isinstance(Tout, list | tuple)
     dtypes = tuple(as_dtype(dtype) for dtype in (Tout if several else (Tout,)))
     op = ops.py_func if stateful else ops.py_func_stateless

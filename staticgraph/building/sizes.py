@@ -9,8 +9,6 @@ from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 
-__all__ = ["Size", "is_known", "larger", "size_of", "sizes_of", "smaller", "whole"]
-
 Size = Any  # an int, or an int32 tensor that stands for one
 
 

@@ -110,7 +110,7 @@ def switch_case(
     with graph_of([branch_index]).as_default() as graph, name_scope(name, "switch_case"):
         index = convert_to_tensor(branch_index, name="branch_index")
         if index.dtype is not int32:
-            raise DtypeError(layout(f"branch_index must be int32, not {index.type}", user_frame()))
+            raise misuse(DtypeError, f"branch_index must be int32, not {index.type}")
         functions = [by_number[n] for n in sorted(by_number)]
         if default is not None:
             functions.append(default)

@@ -195,7 +195,7 @@ class _Rows:
         self._structure = elems
         self.tensors = [convert_to_tensor(t, name="elem") for t in nest.flatten(elems)]
         if not self.tensors:
-            raise ValueError(layout("elems: there is nothing to go through", user_frame()))
+            raise misuse(ValueError, "elems: there is nothing to go through")
         for tensor in self.tensors:
             if tensor.shape.ndims == 0:
                 text = f"elems: {tensor.name} is a number, it has no rows"

@@ -66,7 +66,7 @@ def while_loop(
     if not nest.is_nested(loop_vars):
         loop_vars = [loop_vars]
     if not nest.flatten(loop_vars):
-        raise ValueError(layout("while_loop(loop_vars): there is nothing to carry", user_frame()))
+        raise misuse(ValueError, "while_loop(loop_vars): there is nothing to carry")
     with graph_of(nest.flatten(loop_vars)).as_default() as graph, name_scope(name, "while"):
         if maximum_iterations is None:
             packed = _Loop(graph, cond, body, loop_vars, shape_invariants, back_prop).build()
@@ -87,7 +87,7 @@ class _Limited:
         self._limit = convert_to_tensor(limit, name="maximum_iterations")
         if self._limit.shape.ndims not in (None, 0):
             text = f"maximum_iterations must be one number, not of shape {self._limit.shape}"
-            raise ShapeError(layout(text, user_frame()))
+            raise misuse(ShapeError, text)
 
     def build(self, graph: Graph, loop_vars: Any, invariants: Any, back_prop: bool) -> Any:
         zero = convert_to_tensor(0, dtype=self._limit.dtype, name="iteration_counter")

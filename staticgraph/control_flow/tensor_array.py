@@ -11,6 +11,7 @@ from typing import Any
 from staticgraph.arrays.array_ops import concat, reshape, shape
 from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor, identity, no_op
+from staticgraph.building.read_only import read_only
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, as_dtype
 from staticgraph.compiler.graph.errors import ShapeError, UnlikeDtypeError, layout, misuse
@@ -88,28 +89,16 @@ class TensorArray:
         made._counting = True
         return made
 
-    @property
-    def dtype(self) -> DType:
-        """The dtype of its rows."""
-        return self._dtype
-
-    @property
-    def flow(self) -> Tensor:
-        """The tensor that stands for it in the graph."""
-        return self._flow
-
-    @property
-    def handle(self) -> Tensor:
-        return self._flow
+    dtype: DType = read_only("dtype", "The dtype of its rows.")
+    flow: Tensor = read_only("flow", "The tensor that stands for it in the graph.")
+    handle: Tensor = read_only("flow")
 
     @property
     def number(self) -> int:
         """The number in the graph, shared with the arrays that it was made from and those made from it."""
         return self._rows.number
 
-    @property
-    def dynamic_size(self) -> bool:
-        return self._dynamic
+    dynamic_size: bool = read_only("dynamic")
 
     @property
     def element_shape(self) -> TensorShape:
@@ -155,9 +144,7 @@ class TensorArray:
         with name_scope(name, "TensorArrayUnstack", [value]) as scope:
             value = convert_to_tensor(value, dtype=self._dtype, name="value")
             if value.type.shape == ():
-                raise ShapeError(
-                    layout("TensorArray.unstack: the value is a number, it has no rows", user_frame())
-                )
+                raise misuse(ShapeError, "TensorArray.unstack: the value is a number, it has no rows")
             self._merge(None if value.type.shape is None else value.type.shape[1:], "unstack")
             return self.with_flow(identity(value, name=scope))
 
@@ -181,7 +168,7 @@ class TensorArray:
             known = static_value(parts)
             if known is not None and len(set(known)) > 1:
                 text = f"TensorArray.split: rows have one shape, and the lengths are {list(known)}"
-                raise ShapeError(layout(text, user_frame(), hint="pad them to the same length"))
+                raise misuse(ShapeError, text, "pad them to the same length")
             count = shape(parts)[:1]
             rest = shape(value)[1:]
             rows = reshape(value, concat([count, [-1], rest], 0), name=scope)

@@ -11,8 +11,7 @@ from staticgraph.building.framework import graph_of, name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import string
-from staticgraph.compiler.graph.errors import DtypeError, InvalidArgumentError, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import DtypeError, InvalidArgumentError, misuse
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.summaries import first_elements
 from staticgraph.tensor_queries import get_static_value
@@ -50,7 +49,7 @@ def listed(what: str, data: Any) -> Sequence[Any]:
     """`data` of the function `what`; TypeError unless it is a list or the like."""
     if not isinstance(data, Sequence) or isinstance(data, str | bytes):
         text = f"{what}(data): a list of texts and tensors is needed, not {data!r}"
-        raise DtypeError(layout(text, user_frame(), hint="data=[x]"))
+        raise misuse(DtypeError, text, "data=[x]")
     return data
 
 
@@ -87,7 +86,7 @@ def check(
     """An assertion that fails now if `known`, what is known of the condition already, is False."""
     parts = [message, *data] if message else list(data)
     if known is not None and not np.all(known):
-        raise InvalidArgumentError(layout("\n".join(map(_known_text, parts)), user_frame()))
+        raise misuse(InvalidArgumentError, "\n".join(map(_known_text, parts)))
     return Assert(condition, parts, summarize=summarize)
 
 

@@ -7,7 +7,7 @@ constants, the error comes at once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,98 +57,6 @@ def assert_equal(
     return _compare("assert_equal", "==", ops.equal, x, y, data, summarize, message, name)
 
 
-def assert_none_equal(
-    x: Any, y: Any, data: Data = None, summarize: int | None = None, message: str | None = None,
-    name: str | None = None,
-) -> Operation:  # fmt: skip
-    """An operation that fails unless `x != y` for all elements."""
-    return _compare("assert_none_equal", "!=", ops.not_equal, x, y, data, summarize, message, name)
-
-
-def assert_less(
-    x: Any, y: Any, data: Data = None, summarize: int | None = None, message: str | None = None,
-    name: str | None = None,
-) -> Operation:  # fmt: skip
-    """An operation that fails unless `x < y` for all elements."""
-    return _compare("assert_less", "<", ops.less, x, y, data, summarize, message, name)
-
-
-def assert_less_equal(
-    x: Any, y: Any, data: Data = None, summarize: int | None = None, message: str | None = None,
-    name: str | None = None,
-) -> Operation:  # fmt: skip
-    """An operation that fails unless `x <= y` for all elements."""
-    return _compare("assert_less_equal", "<=", ops.less_equal, x, y, data, summarize, message, name)
-
-
-def assert_greater(
-    x: Any, y: Any, data: Data = None, summarize: int | None = None, message: str | None = None,
-    name: str | None = None,
-) -> Operation:  # fmt: skip
-    """An operation that fails unless `x > y` for all elements."""
-    return _compare("assert_greater", ">", ops.greater, x, y, data, summarize, message, name)
-
-
-def assert_greater_equal(
-    x: Any, y: Any, data: Data = None, summarize: int | None = None, message: str | None = None,
-    name: str | None = None,
-) -> Operation:  # fmt: skip
-    """An operation that fails unless `x >= y` for all elements."""
-    return _compare("assert_greater_equal", ">=", ops.greater_equal, x, y, data, summarize, message, name)
-
-
-def assert_negative(
-    x: Any,
-    data: Data = None,
-    summarize: int | None = None,
-    message: str | None = None,
-    name: str | None = None,
-) -> Operation:
-    """An operation that fails unless all elements are `< 0`."""
-    return _compare("assert_negative", "<", ops.less, x, None, data, summarize, message, name)
-
-
-def assert_positive(
-    x: Any,
-    data: Data = None,
-    summarize: int | None = None,
-    message: str | None = None,
-    name: str | None = None,
-) -> Operation:
-    """An operation that fails unless all elements are `> 0`.
-
-    >>> sg.assert_positive(sg.constant([1, -1]), message="sizes")
-    Traceback (most recent call last):
-    ...
-    staticgraph.compiler.graph.errors.InvalidArgumentError: sizes
-    Condition x > 0 did not hold element-wise:
-    ...
-    """
-    return _compare("assert_positive", ">", ops.greater, x, None, data, summarize, message, name)
-
-
-def assert_non_negative(
-    x: Any,
-    data: Data = None,
-    summarize: int | None = None,
-    message: str | None = None,
-    name: str | None = None,
-) -> Operation:
-    """An operation that fails unless all elements are `>= 0`."""
-    return _compare("assert_non_negative", ">=", ops.greater_equal, x, None, data, summarize, message, name)
-
-
-def assert_non_positive(
-    x: Any,
-    data: Data = None,
-    summarize: int | None = None,
-    message: str | None = None,
-    name: str | None = None,
-) -> Operation:
-    """An operation that fails unless all elements are `<= 0`."""
-    return _compare("assert_non_positive", "<=", ops.less_equal, x, None, data, summarize, message, name)
-
-
 def _compare(
     what: str, sign: str, holds: OpDef, x: Any, y: Any, data: Data, summarize: int | None,
     message: str | None, name: str | None,
@@ -172,6 +80,55 @@ def _compare(
 
 def _shown(**tensors: Tensor) -> list[Any]:
     return [part for name, tensor in tensors.items() for part in (f"{name} ({tensor.name}) = ", tensor)]
+
+
+def _of_two(name: str, sign: str, holds: OpDef) -> Callable[..., Operation]:
+    """The assertion of this name about two tensors."""
+
+    def compare(
+        x: Any, y: Any, data: Data = None, summarize: int | None = None, message: str | None = None,
+        name: str | None = None,
+    ) -> Operation:  # fmt: skip
+        return _compare(compare.__name__, sign, holds, x, y, data, summarize, message, name)
+
+    compare.__name__ = compare.__qualname__ = name
+    compare.__doc__ = f"An operation that fails unless `x {sign} y` for all elements."
+    return compare
+
+
+assert_none_equal = _of_two("assert_none_equal", "!=", ops.not_equal)
+assert_less = _of_two("assert_less", "<", ops.less)
+assert_less_equal = _of_two("assert_less_equal", "<=", ops.less_equal)
+assert_greater = _of_two("assert_greater", ">", ops.greater)
+assert_greater_equal = _of_two("assert_greater_equal", ">=", ops.greater_equal)
+
+
+def _of_signs(name: str, sign: str, holds: OpDef) -> Callable[..., Operation]:
+    """The assertion of this name that compares a tensor with zero."""
+
+    def compare(
+        x: Any, data: Data = None, summarize: int | None = None, message: str | None = None,
+        name: str | None = None,
+    ) -> Operation:  # fmt: skip
+        return _compare(compare.__name__, sign, holds, x, None, data, summarize, message, name)
+
+    compare.__name__ = compare.__qualname__ = name
+    compare.__doc__ = f"""An operation that fails unless all elements are `{sign} 0`.
+
+    >>> sg.{name}(sg.constant([1, 0, -1]), message="sizes")
+    Traceback (most recent call last):
+    ...
+    staticgraph.compiler.graph.errors.InvalidArgumentError: sizes
+    Condition x {sign} 0 did not hold element-wise:
+    ...
+    """
+    return compare
+
+
+assert_negative = _of_signs("assert_negative", "<", ops.less)
+assert_positive = _of_signs("assert_positive", ">", ops.greater)
+assert_non_negative = _of_signs("assert_non_negative", ">=", ops.greater_equal)
+assert_non_positive = _of_signs("assert_non_positive", "<=", ops.less_equal)
 
 
 def assert_near(

@@ -13,8 +13,7 @@ from staticgraph.building.framework import graph_of
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import string
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.effects import Countdown
 from staticgraph.compiler.ops.summaries import both_ends
@@ -112,9 +111,7 @@ def _stream(given: Any) -> str | Callable[[str], Any]:
     if callable(given):
         return given
     text = f"print(output_stream): {given!r} is no stream"
-    raise ValueError(
-        layout(text, user_frame(), hint="sys.stdout, sys.stderr, 'file://' and a path, or a function")
-    )
+    raise misuse(ValueError, text, "sys.stdout, sys.stderr, 'file://' and a path, or a function")
 
 
 def _template(item: Any, summarize: int) -> tuple[list[str | None], list[Tensor]]:

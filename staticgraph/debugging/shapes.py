@@ -11,7 +11,7 @@ from staticgraph.building.framework import control_dependencies, graph_of, name_
 from staticgraph.building.inputs import convert_to_tensor, group, no_op
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32
-from staticgraph.compiler.graph.errors import ShapeError, layout
+from staticgraph.compiler.graph.errors import ShapeError, layout, misuse
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.recording.snapshot import snapshot
@@ -71,7 +71,7 @@ def _check_rank(
         for each in wanted:
             assert_type(each, int32)
             if each.shape.ndims not in (None, 0):
-                raise ShapeError(layout(f"{what}: a rank is one number, not {each.type}", user_frame()))
+                raise misuse(ShapeError, f"{what}: a rank is one number, not {each.type}")
         known = [get_static_value(r) for r in wanted]
         found = x.shape.ndims
         if found is not None and all(k is not None for k in known):

@@ -10,7 +10,7 @@ import numpy as np
 from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor, no_op
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, float32
-from staticgraph.compiler.graph.errors import DtypeError, layout
+from staticgraph.compiler.graph.errors import DtypeError, layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.sparse.tensor import SparseTensor
@@ -64,7 +64,7 @@ def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:
             raise ValueError(layout(text, user_frame(), [(tensor.name, getattr(tensor.op, "where", None))]))
     found = found or float32
     if not found.is_floating:
-        raise ValueError(layout(f"the dtype is {found.name}, a floating one is expected", user_frame()))
+        raise misuse(ValueError, f"the dtype is {found.name}, a floating one is expected")
     return found
 
 
@@ -74,6 +74,6 @@ def assert_proper_iterable(values: Any) -> None:
     """
     if isinstance(values, Tensor | SparseTensor | np.ndarray | str | bytes):
         text = f"a list or tuple of values is expected, not {values!r}"
-        raise DtypeError(layout(text, user_frame(), hint="put it into a list"))
+        raise misuse(DtypeError, text, "put it into a list")
     if not isinstance(values, Iterable):
-        raise DtypeError(layout(f"{values!r} is nothing to go through", user_frame()))
+        raise misuse(DtypeError, f"{values!r} is nothing to go through")

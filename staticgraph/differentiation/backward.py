@@ -36,8 +36,6 @@ from staticgraph.differentiation.pull_back import lacking_error
 from staticgraph.differentiation.reachability import Uses, differentiable_inputs, source
 from staticgraph.differentiation.received import Received
 
-__all__: list[str] = []
-
 IN_GRAPH = True
 
 ONE_NODE = ("fused_batch_norm",)  # of many formulas, whose derivative is one node in TensorFlow

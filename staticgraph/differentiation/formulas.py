@@ -29,8 +29,6 @@ from staticgraph.compiler.ops.kinds import sizes
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.differentiation.reachability import differentiable_inputs, source
 
-__all__: list[str] = []
-
 # Formulas that ask for no rank either.
 _ANY_RANK = (
     "check_numerics", "ensure_shape", "expand_dims", "identity", "placeholder_with_default", "print_values",

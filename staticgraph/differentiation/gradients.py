@@ -108,7 +108,7 @@ def _seeds(ys: Sequence[Tensor], grad_ys: Any) -> list[Tensor]:
     """One weight per y, or none at all where all of them are ones."""
     given = [None] * len(ys) if grad_ys is None else _listed(grad_ys)
     if len(given) != len(ys):
-        raise ValueError(layout(f"gradients(): {len(given)} grad_ys for {len(ys)} ys", user_frame()))
+        raise misuse(ValueError, f"gradients(): {len(given)} grad_ys for {len(ys)} ys")
     if all(g is None for g in given):
         return []
     seeds = []
@@ -230,7 +230,7 @@ def no_gradients_error(loss: Tensor, variables: Sequence[Any]) -> GradientError:
     names = ", ".join(v.op.name for v in variables[:5]) + (", ..." if len(variables) > 5 else "")
     why = why_no_gradient(loss, variables[0])
     text = f"no gradients provided for any variable: {loss.name} has none by {names}\n{why}"
-    return GradientError(layout(text, user_frame(), hint="check the way from the variables to the loss"))
+    return misuse(GradientError, text, "check the way from the variables to the loss")
 
 
 def hessians(
@@ -257,12 +257,10 @@ def _hessian(ys: Any, x: Tensor, name: str) -> Tensor:
     with name_scope(name, "hessians", [x]):
         size = x.shape.num_elements()
         if size is None:
-            raise GradientError(
-                layout(f"hessians(): {x.name} has shape {x.shape}, not fully known", user_frame())
-            )
+            raise misuse(GradientError, f"hessians(): {x.name} has shape {x.shape}, not fully known")
         (first,) = gradients(ys, [x])
         if first is None:
-            raise GradientError(layout(f"hessians(): {why_no_gradient(ys, x)}", user_frame()))
+            raise misuse(GradientError, f"hessians(): {why_no_gradient(ys, x)}")
         flat = ops.reshape(convert_to_tensor(first), shape=[-1])
         rows = [gradients(flat[i], [x], unconnected_gradients="zero")[0] for i in range(size)]
         return ops.reshape(

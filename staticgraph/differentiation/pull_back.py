@@ -21,8 +21,6 @@ from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.differentiation.gradient_functions import GradientFunction, call, gradient_function
 from staticgraph.differentiation.reachability import Uses, source
 
-__all__: list[str] = []
-
 
 @dataclass
 class Way:

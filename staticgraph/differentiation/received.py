@@ -14,8 +14,6 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 
-__all__: list[str] = []
-
 
 @dataclass(slots=True)
 class Received:

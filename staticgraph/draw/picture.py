@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from staticgraph.compiler.graph.errors import SaveError, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import SaveError, misuse
 from staticgraph.draw.render import FORMATS, RendererMissingError, render
 from staticgraph.draw.svg import clean
 from staticgraph.runtime.disk.atomic import replace
@@ -42,7 +41,7 @@ class Picture:
         if format not in FORMATS:
             endings = ", ".join(f".{f}" for f in FORMATS)
             text = f"visualize: {target.name!r} does not end with a format that can be drawn"
-            raise ValueError(layout(text, user_frame(), hint=f"use one of {endings}"))
+            raise misuse(ValueError, text, f"use one of {endings}")
         try:
             data = self.svg.encode() if format == "svg" else render(self.dot, format)
         except RendererMissingError as error:
@@ -61,5 +60,4 @@ def write(caller: str, path: Path, data: bytes) -> None:
     try:
         replace(path, [data])
     except OSError as error:
-        text = f"{caller}: {path} cannot be written: {error.strerror}"
-        raise SaveError(layout(text, user_frame())) from None
+        raise misuse(SaveError, f"{caller}: {path} cannot be written: {error.strerror}") from None

@@ -17,7 +17,7 @@ from staticgraph.compiler.capture.segments import is_host, stages
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.dependencies import ancestors
 from staticgraph.compiler.graph.dtypes import string
-from staticgraph.compiler.graph.errors import FeedError, FetchError, layout
+from staticgraph.compiler.graph.errors import FeedError, FetchError, layout, misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import Shape, TensorShape, TensorType, as_shape, compatible, shape_text
@@ -37,9 +37,7 @@ def sample_step(
     that of their value in `session`.
     """
     if not fetches.tensors and not fetches.targets:
-        raise FetchError(
-            layout("visualize: nothing to draw", user_frame(), hint="pass tensors or operations")
-        )
+        raise misuse(FetchError, "visualize: nothing to draw", "pass tensors or operations")
     types: dict[Tensor, TensorType] = {}
     values: dict[Tensor, np.ndarray] = {}
     for tensor, given in feed_tensors(graph, feeds).items():

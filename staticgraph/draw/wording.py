@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.opdef import REQUIRED, OpDef
-from staticgraph.compiler.graph.provenance import Provenance, user_frame
+from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import TensorShape, TensorType
 
 SMALL = 6  # elements: larger constants have a box of their own
@@ -132,4 +132,4 @@ def counted(number: int, what: str) -> str:
 
 def refused(what: str, hint: str) -> ValueError:
     """Return the error of a drawing that cannot be made as asked."""
-    return ValueError(layout(f"visualize: {what}", user_frame(), hint=hint))
+    return misuse(ValueError, f"visualize: {what}", hint)

@@ -13,8 +13,7 @@ from staticgraph.building.framework import control_dependencies, name_scope
 from staticgraph.building.inputs import constant, convert_to_tensor, identity
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.control_flow.loops import while_loop
 from staticgraph.control_flow.tensor_array import TensorArray
@@ -52,14 +51,14 @@ def ctc_loss(
     2.1972
     """
     if not isinstance(labels, SparseTensor):
-        raise TypeError(layout(f"ctc_loss(labels): a SparseTensor is needed, not {labels!r}", user_frame()))
+        raise misuse(TypeError, f"ctc_loss(labels): a SparseTensor is needed, not {labels!r}")
     if (inputs is None) == (logits is None):
-        raise ValueError(layout("ctc_loss: give either inputs or logits", user_frame()))
+        raise misuse(ValueError, "ctc_loss: give either inputs or logits")
     with name_scope(None, "CTCLoss"):
         scores = convert_to_tensor(inputs if logits is None else logits)
         if scores.shape.ndims not in (None, 3):
             text = f"ctc_loss(inputs): logits must have the shape [time, batch, classes], not {scores.shape}"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, text)
         scores = scores if time_major else transpose(scores, [1, 0, 2])
         steps = ops.cast(convert_to_tensor(sequence_length), dtype=int32)
         demands, dense = _classes(labels, shape(scores)[2])

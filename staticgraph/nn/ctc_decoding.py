@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.sparse.tensor import SparseTensor
 
@@ -45,8 +44,7 @@ def ctc_beam_search_decoder(
     [0, 0]
     """
     if not 0 < top_paths <= beam_width:
-        text = f"ctc_beam_search_decoder: {top_paths} paths of a beam of {beam_width}"
-        raise ValueError(layout(text, user_frame()))
+        raise misuse(ValueError, f"ctc_beam_search_decoder: {top_paths} paths of a beam of {beam_width}")
     *parts, scores = ops.ctc_beam_search_decoder(
         inputs, sequence_length, beam_width=beam_width, top_paths=top_paths, merge_repeated=merge_repeated
     )

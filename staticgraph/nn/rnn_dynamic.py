@@ -8,7 +8,7 @@ from staticgraph.arrays.array_ops import reverse, reverse_sequence, shape
 from staticgraph.building import nest
 from staticgraph.building.inputs import constant, convert_to_tensor
 from staticgraph.compiler.graph.dtypes import int32
-from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.errors import layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import as_shape
 from staticgraph.compiler.graph.tensor import Tensor
@@ -73,8 +73,7 @@ class _Steps:
             _check_input(x)
         times = {x.type.shape[0] for x in flat} - {None}
         if len(times) > 1:
-            text = f"the inputs have different numbers of time steps: {sorted(times)}"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, f"the inputs have different numbers of time steps: {sorted(times)}")
         self.time = times.pop() if times else None
         self.count = shape(flat[0])[0] if self.time is None else self.time
         self.batch = flat[0].type.shape[1]

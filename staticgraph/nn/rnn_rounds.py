@@ -14,9 +14,8 @@ from staticgraph.building import nest
 from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import constant
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.errors import UnimplementedError, layout
+from staticgraph.compiler.graph.errors import UnimplementedError, misuse
 from staticgraph.compiler.graph.opdef import Effect
-from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.control_flow.loops import while_loop
@@ -38,8 +37,7 @@ def count_rounds(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: 
     count, _ = while_loop(lambda _, values: cond(*values), counting, (start, loop_vars), name="count")
     loop = count.op.tensors[0].op
     if _draws(loop.attrs["cond"], loop.attrs["body"]):
-        text = "when this loop ends depends on random numbers"
-        raise UnimplementedError(layout(text, user_frame(), hint=hint))
+        raise misuse(UnimplementedError, "when this loop ends depends on random numbers", hint)
     return count
 
 

@@ -9,8 +9,7 @@ from staticgraph.arrays.array_ops import concat, reverse_sequence, stack, unstac
 from staticgraph.building import nest
 from staticgraph.building.framework import control_dependencies
 from staticgraph.building.inputs import convert_to_tensor, identity
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.nn.rnn_step import batch_size_of, check_cell, first_state, lengths_of, limited_step
 from staticgraph.state.scopes import variable_scope
@@ -56,9 +55,9 @@ def _check_steps(inputs: Any) -> None:
     if not nest.is_nested(inputs):
         hint = "unstack(inputs, axis=1) makes one, dynamic_rnn takes the tensor itself"
         text = "the inputs must be a list with a tensor for each time step"
-        raise TypeError(layout(f"{text}, not {inputs!r}", user_frame(), hint=hint))
+        raise misuse(TypeError, f"{text}, not {inputs!r}", hint)
     if not inputs:
-        raise ValueError(layout("the inputs are an empty list", user_frame()))
+        raise misuse(ValueError, "the inputs are an empty list")
 
 
 def static_state_saving_rnn(
@@ -74,7 +73,7 @@ def static_state_saving_rnn(
     names = nest.flatten(state_name)
     if nest.is_nested(sizes) != nest.is_nested(state_name) or len(nest.flatten(sizes)) != len(names):
         text = f"static_state_saving_rnn: state_name {state_name!r} does not fit a state of sizes {sizes!r}"
-        raise ValueError(layout(text, user_frame()))
+        raise misuse(ValueError, text)
     first = nest.pack_sequence_as(sizes, [state_saver.state(name) for name in names])
     outputs, state = static_rnn(cell, inputs, first, sequence_length=sequence_length, scope=scope)
     parts = nest.flatten(state)

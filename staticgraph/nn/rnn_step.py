@@ -10,8 +10,7 @@ from staticgraph.building import nest
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, int32
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.control_flow.tensor_array import TensorArray
 
@@ -24,8 +23,7 @@ def check_cell(cell: Any, name: str) -> None:
     if not callable(cell):
         missing.append("__call__")
     if missing:
-        text = f"{name}: {cell!r} is not an RNNCell, it has no {', '.join(missing)}"
-        raise TypeError(layout(text, user_frame()))
+        raise misuse(TypeError, f"{name}: {cell!r} is not an RNNCell, it has no {', '.join(missing)}")
 
 
 def _has(cell: Any, name: str) -> bool:
@@ -41,7 +39,7 @@ def batch_size_of(inputs: Sequence[Tensor], axis: int) -> Any:
     shapes = [t.type.shape for t in inputs if t.type.shape is not None and len(t.type.shape) > axis]
     known = {n for n in (sizes[axis] for sizes in shapes) if n is not None}
     if len(known) > 1:
-        raise ValueError(layout(f"the inputs are batches of different sizes: {sorted(known)}", user_frame()))
+        raise misuse(ValueError, f"the inputs are batches of different sizes: {sorted(known)}")
     return known.pop() if known else shape(inputs[0])[axis]
 
 
@@ -50,7 +48,7 @@ def first_state(cell: Any, initial_state: Any, batch_size: Any, dtype: Any) -> A
     if initial_state is not None:
         return nest.map_structure(as_carried, initial_state)
     if dtype is None:
-        raise ValueError(layout("a dtype must be given where there is no initial state", user_frame()))
+        raise misuse(ValueError, "a dtype must be given where there is no initial state")
     if hasattr(cell, "get_initial_state"):
         return cell.get_initial_state(inputs=None, batch_size=batch_size, dtype=dtype)
     return cell.zero_state(batch_size, dtype)
@@ -68,7 +66,7 @@ def dtype_of(dtype: Any, state: Any) -> DType:
     found = {s.dtype for s in nest.flatten(state)}
     if len(found) != 1:
         text = f"the state has the dtypes {sorted(d.name for d in found)}: the dtype of outputs must be given"
-        raise ValueError(layout(text, user_frame()))
+        raise misuse(ValueError, text)
     single: DType = found.pop()
     return single
 
@@ -82,7 +80,7 @@ def lengths_of(sequence_length: Any, batch_size: Any) -> Tensor | None:
     if not lengths.shape.is_compatible_with([batch]):
         wanted = "?" if batch is None else batch
         text = f"sequence_length must be a vector with a number for each sequence, of shape ({wanted},)"
-        raise ValueError(layout(f"{text}, not {lengths.shape}", user_frame()))
+        raise misuse(ValueError, f"{text}, not {lengths.shape}")
     return lengths if lengths.dtype is int32 else ops.cast(lengths, dtype=int32)
 
 
@@ -118,5 +116,5 @@ def swapped(x: Tensor) -> Tensor:
     """`x` with its first two axes, batch and time, in the other order. A vector or a number stays."""
     rank = x.shape.ndims
     if rank is None:
-        raise ValueError(layout(f"the number of axes of {x.name} must be known", user_frame()))
+        raise misuse(ValueError, f"the number of axes of {x.name} must be known")
     return x if rank < 2 else transpose(x, [1, 0, *range(2, rank)])

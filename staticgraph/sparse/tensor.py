@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from staticgraph.building.framework import checked, get_default_graph, name_scope
 from staticgraph.building.inputs import convert_to_tensor, placeholder, placeholder_with_default
+from staticgraph.building.read_only import read_only
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, int64
 from staticgraph.compiler.graph.errors import misuse, require, shown
@@ -71,34 +72,13 @@ class SparseTensor:
         value = sparse_tensor_value
         return cls(value.indices, value.values, value.dense_shape)
 
-    @property
-    def indices(self) -> Tensor:
-        return self._indices
-
-    @property
-    def values(self) -> Tensor:
-        return self._values
-
-    @property
-    def dense_shape(self) -> Tensor:
-        return self._dense_shape
-
-    @property
-    def dtype(self) -> DType:
-        return self._values.dtype
-
-    @property
-    def graph(self) -> Graph:
-        return self._values.graph
-
-    @property
-    def op(self) -> Operation:
-        """The operation that makes the values."""
-        return self._values.op
-
-    @property
-    def name(self) -> str:
-        return self._values.name
+    indices: Tensor = read_only("indices")
+    values: Tensor = read_only("values")
+    dense_shape: Tensor = read_only("dense_shape")
+    dtype: DType = read_only("values.dtype")
+    graph: Graph = read_only("values.graph")
+    op: Operation = read_only("values.op", "The operation that makes the values.")
+    name: str = read_only("values.name")
 
     @property
     def control_op(self) -> Operation:

@@ -11,8 +11,7 @@ from staticgraph.building.framework import GraphKeys, get_collection_ref, name_s
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype
-from staticgraph.compiler.graph.errors import ShapeError, layout, misuse
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import ShapeError, misuse
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.state.scopes import VariableScope, get_variable, variable_scope
@@ -280,7 +279,7 @@ def known_size(shape: TensorShape, axis: int, layer: str) -> int:
     size = shape.shape[axis] if shape.shape is not None else None
     if size is None:
         text = f"{layer}: axis {axis} of the input {shape} must be known before the graph runs"
-        raise ShapeError(layout(text, user_frame(), hint="it decides the shape of the layer's variables"))
+        raise misuse(ShapeError, text, "it decides the shape of the layer's variables")
     return size
 
 
@@ -288,6 +287,4 @@ def check_rank(shape: TensorShape, rank: int, layer: str) -> None:
     """ShapeError unless the input of a layer has `rank` axes."""
     if shape.ndims is not None and shape.ndims != rank:
         text = f"{layer}: the input {shape} has {shape.ndims} axes, and must have {rank}"
-        raise ShapeError(
-            layout(text, user_frame(), hint="one for the batch, one for channels, the others for space")
-        )
+        raise misuse(ShapeError, text, "one for the batch, one for channels, the others for space")

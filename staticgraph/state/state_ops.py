@@ -11,9 +11,8 @@ from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.sizes import size_of
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.errors import layout, misuse
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.opdef import Effect
-from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.state.variables import Variable
@@ -50,7 +49,7 @@ def _handle(ref: Any, function: str) -> Tensor:
         found = found.op.tensors[0]
     if isinstance(found, Tensor) and variable_of(found, through_writes=True) is not None:
         return found
-    raise TypeError(layout(f"{function}: ref must be a Variable, not {ref!r}", user_frame()))
+    raise misuse(TypeError, f"{function}: ref must be a Variable, not {ref!r}")
 
 
 def assign(

@@ -11,7 +11,7 @@ from typing import Any
 from staticgraph.building.framework import GraphKeys, name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.dtypes import DType, as_dtype
-from staticgraph.compiler.graph.errors import DuplicateNameError, layout
+from staticgraph.compiler.graph.errors import DuplicateNameError, layout, misuse
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
 from staticgraph.compiler.graph.shapes import TensorShape, as_shape
 from staticgraph.state.initializers import GlorotUniform, Zeros
@@ -69,12 +69,10 @@ def find_or_make(
             )
         return _checked(found, wanted, dtype)
     if reuse is True:
-        raise ValueError(
-            layout(
-                f"there is no variable {name} to reuse that get_variable made",
-                user_frame(),
-                hint="reuse=sg.AUTO_REUSE makes it where it does not exist",
-            )
+        raise misuse(
+            ValueError,
+            f"there is no variable {name} to reuse that get_variable made",
+            "reuse=sg.AUTO_REUSE makes it where it does not exist",
         )
     initial, made_dtype = _initial(name, wanted, dtype, initializer)
     variable = Variable(
@@ -119,17 +117,15 @@ def _initial(
     if initializer is None:
         assert dtype is not None
         if not (dtype.is_floating or dtype.is_integer or dtype.is_bool or dtype.is_complex):
-            raise ValueError(layout(f"variable {name} of dtype {dtype} needs an initializer", user_frame()))
+            raise misuse(ValueError, f"variable {name} of dtype {dtype} needs an initializer")
         initializer = GlorotUniform() if dtype.is_floating else Zeros()
     if not callable(initializer):
         if shape.ndims is not None:
             text = f"variable {name}: the initializer is a value, so shape={shape} must not be given"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, text)
         value = convert_to_tensor(initializer).dtype if dtype is not None else None
         if value is not None and value is not dtype:
-            raise ValueError(
-                layout(f"variable {name}: the initializer is {value} and dtype is {dtype}", user_frame())
-            )
+            raise misuse(ValueError, f"variable {name}: the initializer is {value} and dtype is {dtype}")
         return initializer, dtype
     if inspect.isclass(initializer):
         initializer = initializer()
@@ -137,11 +133,9 @@ def _initial(
         return functools.partial(initializer, shape.as_list(), dtype=dtype), dtype
     needed = [p for p in inspect.signature(initializer).parameters.values() if p.default is p.empty]
     if any(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in needed):
-        raise ValueError(
-            layout(
-                f"variable {name} has shape {shape}, not fully known, and its initializer needs a shape",
-                user_frame(),
-                hint="give a shape, or an initializer that is a value or a function without arguments",
-            )
+        raise misuse(
+            ValueError,
+            f"variable {name} has shape {shape}, not fully known, and its initializer needs a shape",
+            "give a shape, or an initializer that is a value or a function without arguments",
         )
     return initializer, None

@@ -9,6 +9,7 @@ from typing import Any
 from staticgraph.arrays.indexed_slices import IndexedSlices
 from staticgraph.building.framework import GraphKeys, checked, get_default_graph, graph_of, name_scope
 from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.read_only import read_only
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, as_dtype
 from staticgraph.compiler.graph.errors import ShapeError, layout, misuse
@@ -90,15 +91,15 @@ class Variable(Symbolic):
             self._join(variable_def, import_scope)
             return
         if initial_value is None:
-            raise ValueError(layout("a variable needs an initial_value", user_frame()))
+            raise misuse(ValueError, "a variable needs an initial_value")
         if constraint is not None and not callable(constraint):
-            raise ValueError(layout(f"constraint={constraint!r} is not a function", user_frame()))
+            raise misuse(ValueError, f"constraint={constraint!r} is not a function")
         self.where: Provenance | None = user_frame()
         self._constraint = constraint
         on_read = synchronization is VariableSynchronization.ON_READ
         if trainable and on_read:
             text = "a variable with synchronization ON_READ is not trained: trainable=True must not be given"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, text)
         self._trainable = trainable is not False and not on_read
         self._validate_shape = validate_shape
         wanted = as_dtype(dtype) if dtype is not None else None
@@ -121,7 +122,7 @@ class Variable(Symbolic):
         read = graph.get_tensor_by_name(prefix + told.snapshot_name)
         if self.op.definition.name != "variable" or self._initializer.definition.name != "assign":
             text = f"{told.variable_name!r} with the initializer {told.initializer_name!r} is no variable"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, text)
         with graph.as_default(), graph.inside(None):
             is_operand = variable_of(read) is self.op
             self._read = read if is_operand else ops.read_variable(self._handle, name="read")
@@ -169,33 +170,13 @@ class Variable(Symbolic):
         """The output of the variable's operation: what operations that assign take as their first input."""
         return self._handle
 
-    @property
-    def op(self) -> Operation:
-        return self._handle.op
-
-    @property
-    def graph(self) -> Graph:
-        return self._handle.graph
-
-    @property
-    def recorder(self) -> Graph:
-        return self._handle.graph
-
-    @property
-    def name(self) -> str:
-        return self._handle.name
-
-    @property
-    def dtype(self) -> DType:
-        return self._handle.dtype
-
-    @property
-    def type(self) -> TensorType:
-        return self._handle.type
-
-    @property
-    def shape(self) -> TensorShape:
-        return self._handle.shape
+    op: Operation = read_only("handle.op")
+    graph: Graph = read_only("handle.graph")
+    recorder: Graph = read_only("handle.graph")
+    name: str = read_only("handle.name")
+    dtype: DType = read_only("handle.dtype")
+    type: TensorType = read_only("handle.type")
+    shape: TensorShape = read_only("handle.shape")
 
     def get_shape(self) -> TensorShape:
         return self.shape
@@ -205,9 +186,7 @@ class Variable(Symbolic):
         self._handle.set_shape(shape)
         self._read.set_shape(shape)
 
-    @property
-    def device(self) -> str:
-        return self._handle.device
+    device: str = read_only("handle.device")
 
     @property
     def trainable(self) -> bool:
@@ -219,14 +198,8 @@ class Variable(Symbolic):
         """The projection that optimizers apply after each update."""
         return self._constraint
 
-    @property
-    def initializer(self) -> Operation:
-        """The operation that assigns the initial value."""
-        return self._initializer
-
-    @property
-    def initial_value(self) -> Tensor:
-        return self._initial_value
+    initializer: Operation = read_only("initializer", "The operation that assigns the initial value.")
+    initial_value: Tensor = read_only("initial_value")
 
     # Its value
 
@@ -337,9 +310,7 @@ class Variable(Symbolic):
 
     def _scatter(self, op: Any, delta: Any, name: str | None) -> Tensor:
         if not isinstance(delta, IndexedSlices):
-            raise TypeError(
-                layout(f"{op.name}: sparse_delta must be IndexedSlices, not {delta!r}", user_frame())
-            )
+            raise misuse(TypeError, f"{op.name}: sparse_delta must be IndexedSlices, not {delta!r}")
         return op(self._handle, delta.indices, delta.values, name=name)
 
     def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Tensor:

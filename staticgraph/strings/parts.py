@@ -9,8 +9,7 @@ from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.renamed import needed, renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import string
-from staticgraph.compiler.graph.errors import layout, require
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.sparse.tensor import SparseTensor
 
@@ -128,7 +127,7 @@ def format(
     listed = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
     if template.count(placeholder) != len(listed):
         text = f"the template has {template.count(placeholder)} places, and there are {len(listed)} tensors"
-        raise ValueError(layout(f"strings.format: {text}", user_frame()))
+        raise misuse(ValueError, f"strings.format: {text}")
     return ops.string_format(
         listed, template=template, placeholder=placeholder, summarize=summarize, name=name
     )

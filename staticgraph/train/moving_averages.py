@@ -8,6 +8,7 @@ from typing import Any
 from staticgraph.arrays import creation
 from staticgraph.building.framework import GraphKeys, add_to_collection, init_scope, name_scope
 from staticgraph.building.inputs import convert_to_tensor, group
+from staticgraph.building.read_only import read_only
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import FLOATING, float32
 from staticgraph.compiler.graph.errors import misuse
@@ -74,9 +75,7 @@ class ExponentialMovingAverage:
         self._name = name
         self._averages: dict[Any, Variable] = {}
 
-    @property
-    def name(self) -> str:
-        return self._name
+    name: str = read_only("name")
 
     def apply(self, var_list: Iterable[Any] | None = None) -> Operation:
         """An operation that updates the averages of `var_list`, of all trainable variables by default.

@@ -9,8 +9,6 @@
 `native/dispatch.py` and `native/find.py` generate the code that reads the records; the runtime fills them.
 """
 
-from __future__ import annotations
-
 from enum import IntEnum
 
 from staticgraph.compiler.codegen.native.c_types import (

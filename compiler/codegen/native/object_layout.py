@@ -1,7 +1,5 @@
 """Layout of Python's and NumPy's objects, as CPython keeps them on 64-bit machines."""
 
-from __future__ import annotations
-
 from staticgraph.compiler.codegen.native.c_types import (
     ADDRESS,
     BYTE,

@@ -1,7 +1,5 @@
 """Layout of a thread pool, for its native functions (pool.py) and for code that makes one."""
 
-from __future__ import annotations
-
 from staticgraph.compiler.codegen.native.c_types import (
     ADDRESS,
     BYTE,

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from staticgraph.compiler.graph.errors import InvalidNameError, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import InvalidNameError, misuse
 
 _VALID_OP_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\-/]*$")
 _VALID_SCOPE_NAME = re.compile(r"^[A-Za-z0-9_.\-/]*$")
@@ -99,4 +98,4 @@ def check_op_name(name: str) -> None:
 
 def _invalid(name: str, of: str, more: str = "") -> InvalidNameError:
     text = f"{name!r} is not a valid {of} name: it may have letters, digits and _ . - /{more}"
-    return InvalidNameError(layout(text, user_frame()))
+    return misuse(InvalidNameError, text)

@@ -22,8 +22,7 @@ from staticgraph.compiler.graph.dtypes import (
     float64,
     string,
 )
-from staticgraph.compiler.graph.errors import InvalidFileError, SaveError, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import InvalidFileError, SaveError, misuse
 from staticgraph.compiler.graph.shapes import MOST_AXES
 from staticgraph.runtime.files.archive import ALIGNMENT
 from staticgraph.runtime.files.strict_json import check, dump, fields, items, parse
@@ -49,7 +48,7 @@ def write(tensors: Mapping[str, Stored]) -> list[Any]:
     refuse_strings(tensors)
     if _METADATA in tensors:
         told = f"cannot save {_METADATA}: the format keeps this name for itself"
-        raise SaveError(layout(told, user_frame(), hint="give it another name"))
+        raise misuse(SaveError, told, "give it another name")
     order = sorted(tensors, key=lambda n: (tensors[n][1].nbytes % ALIGNMENT != 0, -tensors[n][0].size, n))
     header: dict[str, Any] = {}
     if pairs := {n: complex128.name for n in order if tensors[n][0] is complex128}:
@@ -76,7 +75,7 @@ def refuse_strings(tensors: Mapping[str, Stored]) -> None:
     for name, (dtype, _) in tensors.items():
         if dtype is string:
             told = f"cannot save {name}: it holds strings, and the format has numbers and truth values only"
-            raise SaveError(layout(told, user_frame(), hint="leave it out of what is saved"))
+            raise misuse(SaveError, told, "leave it out of what is saved")
 
 
 def read(data: memoryview, what: str) -> dict[str, Stored]:

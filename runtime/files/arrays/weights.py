@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import bfloat16, float32
-from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import InvalidArgumentError, misuse
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.support.dataclass import dataclass
@@ -82,7 +81,7 @@ def _format(path: str | os.PathLike[str]) -> _Format:
     if _suffix(path) in _FORMATS:
         return _FORMATS[_suffix(path)]
     text = f"{os.fspath(path)!r} tells no format: files of arrays end in {' or '.join(_FORMATS)}"
-    raise InvalidArgumentError(layout(text, user_frame()))
+    raise misuse(InvalidArgumentError, text)
 
 
 def _suffix(path: str | os.PathLike[str]) -> str:

@@ -13,7 +13,7 @@ from staticgraph.compiler.codegen.native.pool import pool_code
 from staticgraph.compiler.codegen.native.watch import guarded
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.compile import compile
-from staticgraph.compiler.graph.errors import SaveError, layout
+from staticgraph.compiler.graph.errors import SaveError, layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import compatible
 from staticgraph.compiler.graph.tensor import Tensor
@@ -41,7 +41,7 @@ def compile_for(
     when it is run.
     """
     if len(targets) > MOST_TARGETS:
-        raise SaveError(layout(f"a file holds machine code for at most {MOST_TARGETS} targets", user_frame()))
+        raise misuse(SaveError, f"a file holds machine code for at most {MOST_TARGETS} targets")
     processors = [_target(text) for text in targets if not gpu_kernels.is_card(text)]
     steps = [
         (name, [names[t] for t in step.feeds], step)

@@ -15,8 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from staticgraph.compiler.compile_gpu import every_instruction
-from staticgraph.compiler.graph.errors import DeadlineExceededError, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import DeadlineExceededError, misuse
 from staticgraph.compiler.lower.program import (
     ARENA,
     ARGUMENTS,
@@ -219,7 +218,7 @@ class _Turns:
                 going = self._recorder.number(self._again, _TRUTH) != 0
             if remaining() == 0:
                 text = "the time that the run was given is over; all variables are as they were before it"
-                raise DeadlineExceededError(layout(text, user_frame()))
+                raise misuse(DeadlineExceededError, text)
         self.end()
 
     def _row(self, row: RowAt, number: int) -> int:

@@ -6,8 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 
 if TYPE_CHECKING:
     from staticgraph.draw.page.page import Page
@@ -65,6 +64,6 @@ def _seconds(profile: Profile | Mapping[str, float] | None) -> Mapping[str, floa
 
     if not isinstance(profile, Profile):
         text = f"show: profile is {type(profile).__name__}, not what session.profile() gave, nor a dict"
-        raise TypeError(layout(text, user_frame()))
+        raise misuse(TypeError, text)
     step = profile.longest
     return {} if step is None else step.seconds(k for k in step.kernels if k.kernel is not None)

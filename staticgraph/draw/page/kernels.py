@@ -9,9 +9,8 @@ from typing import Any
 from staticgraph.compiler.compile import CompiledStep
 from staticgraph.compiler.fusion.group import Group
 from staticgraph.compiler.fusion.neighbours import neighbours
-from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.function import Node
-from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.kernel.printer import kernel_text
 from staticgraph.compiler.kernel.schedule_cpu.row_schedule import place_rows
 from staticgraph.compiler.lower.program import HostCall, Launch, Loops
@@ -104,4 +103,4 @@ def _ir(instruction: Launch | HostCall) -> str:
 def _unknown(name: str, known: Mapping[str, KernelFacts]) -> ValueError:
     close = nearest(name, known)
     text = f"show: the profile tells of {name!r}, and no kernel has this name"
-    return ValueError(layout(text, user_frame(), hint=f"did you mean {close!r}?" if close else None))
+    return misuse(ValueError, text, f"did you mean {close!r}?" if close else None)

@@ -14,9 +14,8 @@ import numpy as np
 
 from staticgraph.building.inputs import placeholder
 from staticgraph.compiler.graph.dtypes import as_dtype, bfloat16, string
-from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.formats.onnx.errors import OnnxError, UnknownValueError
 from staticgraph.formats.onnx.load import OnnxModel, load, read_model
@@ -66,8 +65,7 @@ class Prepared:
     def _named(self, inputs: Any) -> dict[str, Any]:
         values = inputs if isinstance(inputs, list | tuple) else [inputs]
         if len(values) > len(self._infos):
-            text = f"{len(values)} inputs are given, the model has {len(self._infos)}"
-            raise OnnxError(layout(text, user_frame()))
+            raise misuse(OnnxError, f"{len(values)} inputs are given, the model has {len(self._infos)}")
         return {info.name: value for info, value in zip(self._infos, values, strict=False)}
 
     def _specialised(self, given: dict[str, Any]) -> tuple[OnnxModel, Session]:
@@ -126,7 +124,7 @@ def prepare(model: Any, device: str = "CPU", **kwargs: Any) -> Prepared:
     True
     """
     if not supports_device(device):
-        raise OnnxError(layout(f"there is no device {device!r} here; there is 'CPU'", user_frame()))
+        raise misuse(OnnxError, f"there is no device {device!r} here; there is 'CPU'")
     return Prepared(read_model(model)[0])
 
 
@@ -208,7 +206,7 @@ def _backend_class() -> Any:
     except ImportError:
         hint = 'pip install "staticgraph[onnx]"'
         text = "onnx.backend.Backend is a class of the package onnx, which is not installed"
-        raise ImportError(layout(text, user_frame(), hint=hint)) from None
+        raise misuse(ImportError, text, hint) from None
 
     class StaticgraphBackend(Backend):
         """ONNX models run by staticgraph."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.compiler.graph.tensor import Tensor
 
-__all__ = ["OnnxError", "UnknownValueError", "UnsupportedOnnxError"]
-
 
 class OnnxError(InvalidFileError):
     """A model that cannot be read: it is damaged, or contradicts itself."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from staticgraph.compiler.capture.regions import with_inner
 from staticgraph.compiler.graph.dependencies import needed
-from staticgraph.compiler.graph.errors import SaveError, layout
+from staticgraph.compiler.graph.errors import SaveError, layout, misuse
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
@@ -32,8 +32,6 @@ from staticgraph.formats.onnx.write.operations import Operations, refusal
 from staticgraph.formats.onnx.write.rules import WITHOUT
 from staticgraph.formats.onnx.write.value import Held
 from staticgraph.runtime.session import default_session
-
-__all__ = ["OPSETS", "export"]
 
 # The tables that these fill are looked up by name.
 _FAMILIES = (
@@ -78,7 +76,7 @@ def export(
     [('Relu', ['x'], ['y'])]
     """
     if opset not in OPSETS:
-        raise SaveError(layout(f"opset={opset} is none of {min(OPSETS)} to {max(OPSETS)}", user_frame()))
+        raise misuse(SaveError, f"opset={opset} is none of {min(OPSETS)} to {max(OPSETS)}")
     outputs = _named(fetches, "fetch")
     graph = next(iter(outputs.values())).graph
     inputs = _inputs(outputs) if feeds is None else _named(feeds, "feed")
@@ -93,7 +91,7 @@ def export(
             raise refusal(tensor.op, "ONNX's operators do not take complex numbers")
     for name in outputs.keys() & inputs.keys():
         text = f"an output and an input of the model are both called {name!r}"
-        raise SaveError(layout(text, user_frame(), hint="name the outputs: {name: tensor}"))
+        raise misuse(SaveError, text, "name the outputs: {name: tensor}")
     writer = Writer(opset, [*inputs, *outputs, *(op.name for op in graph.get_operations())])
     for name in inputs:
         writer.nodes.call(name, name)
@@ -111,14 +109,14 @@ def _named(given: Any, what: str) -> dict[str, Tensor]:
         return {str(name): _tensor(tensor, what) for name, tensor in given.items()}
     listed = [_tensor(t, what) for t in (given if isinstance(given, list | tuple) else [given])]
     if not listed and what == "fetch":
-        raise SaveError(layout(f"a model needs a {what}", user_frame()))
+        raise misuse(SaveError, f"a model needs a {what}")
     return {t.name if t.value_index else t.op.name: t for t in listed}
 
 
 def _tensor(value: Any, what: str) -> Tensor:
     value = value.to_tensor() if hasattr(value, "to_tensor") else value
     if not isinstance(value, Tensor):
-        raise SaveError(layout(f"the {what} {value!r} is not a tensor", user_frame()))
+        raise misuse(SaveError, f"the {what} {value!r} is not a tensor")
     if value.op.region is not None:
         text = f"the {what} {value.name} is part of a loop or branch"
         raise SaveError(layout(text, user_frame(), [(value.op.name, value.op.where)], "take what it gives"))

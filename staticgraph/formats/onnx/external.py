@@ -10,8 +10,6 @@ from typing import IO
 from staticgraph.formats.onnx.errors import OnnxError
 from staticgraph.formats.onnx.proto import TensorProto
 
-__all__ = ["Beside"]
-
 
 class Beside:
     """Reads parts of files in the folder of a model, and below it, and of no others."""

@@ -12,7 +12,7 @@ import numpy as np
 from staticgraph.building.inputs import placeholder
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.graph.errors import NotFoundError, layout
+from staticgraph.compiler.graph.errors import NotFoundError, layout, misuse
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
@@ -26,8 +26,6 @@ from staticgraph.formats.onnx.reading import Reading, Scope, plain_name
 from staticgraph.formats.onnx.tensors import dtype_of, literal_of
 from staticgraph.formats.tf.messages.wire import DecodeError
 from staticgraph.state.variables import Variable
-
-__all__ = ["OnnxModel", "load", "read_model"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +66,7 @@ def load(model: Any, *, inputs: Mapping[str, Any] | None = None, trainable: bool
     graphs = {value.graph for value in given.values() if isinstance(value, Tensor)}
     graph = graphs.pop() if len(graphs) == 1 else Graph()
     if graphs:
-        raise ValueError(layout("inputs: the tensors belong to different graphs", user_frame()))
+        raise misuse(ValueError, "inputs: the tensors belong to different graphs")
     try:
         with graph.as_default():
             return _Loading(proto, folder, given, trainable).run(graph)
@@ -76,7 +74,7 @@ def load(model: Any, *, inputs: Mapping[str, Any] | None = None, trainable: bool
         raise UnknownValueError(layout(str(error), user_frame()), error.tensor, error.inputs) from None
     except OnnxError as error:
         kind = UnsupportedOnnxError if isinstance(error, UnsupportedOnnxError) else OnnxError
-        raise kind(layout(str(error), user_frame())) from None
+        raise misuse(kind, str(error)) from None
 
 
 def read_model(model: Any) -> tuple[ModelProto, Path | None]:
@@ -89,14 +87,14 @@ def read_model(model: Any) -> tuple[ModelProto, Path | None]:
         try:
             data = path.read_bytes()
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-            raise NotFoundError(layout(f"there is no file {os.fspath(model)!r}", user_frame())) from None
+            raise misuse(NotFoundError, f"there is no file {os.fspath(model)!r}") from None
         folder = path.parent
     elif isinstance(model, bytes | bytearray | memoryview):
         data = bytes(model)
     elif hasattr(model, "SerializeToString"):
         data = model.SerializeToString()
     else:
-        raise TypeError(layout("load(model): a path or bytes are needed", user_frame()))
+        raise misuse(TypeError, "load(model): a path or bytes are needed")
     try:
         return ModelProto.FromString(data), folder
     except DecodeError as error:

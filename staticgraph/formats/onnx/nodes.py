@@ -22,8 +22,6 @@ from staticgraph.formats.onnx.errors import OnnxError, UnknownValueError, Unsupp
 from staticgraph.formats.onnx.tensors import dtype_of
 from staticgraph.formats.onnx.values import known_value
 
-__all__ = ["NOTHING", "Node", "Reader", "Value", "find_reader", "operator", "supported"]
-
 
 class Nothing:
     """The value of an optional that has none."""

@@ -3,8 +3,6 @@
 ONNX has names that TensorFlow has too, so these types belong to a package of their own, `onnx`.
 """
 
-from __future__ import annotations
-
 from staticgraph.formats.tf.messages.message import Message
 from staticgraph.formats.tf.messages.scalars import Enum
 

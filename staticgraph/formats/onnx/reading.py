@@ -37,8 +37,6 @@ from staticgraph.formats.onnx.read import strings as read_strings
 from staticgraph.formats.onnx.read import vision as read_vision
 from staticgraph.formats.onnx.tensors import External, literal_of, sparse_tensor
 
-__all__ = ["FAMILIES", "Reading", "Scope", "plain_name"]
-
 # Importing these files fills the table of operators.
 FAMILIES = (
     read_arrays, read_attention, read_control, read_convolution, read_math, read_movement, read_nn,

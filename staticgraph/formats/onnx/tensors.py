@@ -34,8 +34,6 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.formats.onnx.errors import OnnxError, UnsupportedOnnxError
 from staticgraph.formats.onnx.proto import SparseTensorProto, TensorProto
 
-__all__ = ["DTYPES", "NUMBERS", "dtype_of", "literal_of", "sparse_tensor"]
-
 _Code = TensorProto.DataType
 DTYPES: dict[int, DType] = {
     _Code.FLOAT: float32,

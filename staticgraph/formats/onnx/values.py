@@ -14,26 +14,6 @@ from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.formats.onnx.errors import UnknownValueError
 
-__all__ = [
-    "Size",
-    "cast",
-    "constant",
-    "constant_of",
-    "divided",
-    "expanded",
-    "known_value",
-    "part",
-    "permuted",
-    "product",
-    "reshape",
-    "select",
-    "sizes",
-    "together",
-    "unstacked",
-    "vector",
-    "wide",
-]
-
 Size = Any  # an int, or a tensor of int64 that depends on what is fed
 
 

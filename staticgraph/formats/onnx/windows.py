@@ -9,8 +9,6 @@ from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.formats.onnx.errors import OnnxError, UnknownValueError
 from staticgraph.formats.onnx.nodes import Node
 
-__all__ = ["Window", "windows"]
-
 
 @dataclass(frozen=True, slots=True)
 class Window:

@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.formats.tf.graph_def.export import node_def
@@ -50,13 +49,13 @@ def extract_sub_graph(graph_def: GraphDef, dest_nodes: Sequence[str]) -> GraphDe
     ['x', 'z']
     """
     if not isinstance(graph_def, GraphDef):
-        raise TypeError(layout("graph_def must be a graph_pb2.GraphDef proto.", user_frame()))
+        raise misuse(TypeError, "graph_def must be a graph_pb2.GraphDef proto.")
     if isinstance(dest_nodes, str):
-        raise TypeError(layout("dest_nodes must be a list.", user_frame()))
+        raise misuse(TypeError, "dest_nodes must be a list.")
     by_name = {node.name: node for node in graph_def.node}
     for name in dest_nodes:
         if name not in by_name:
-            raise AssertionError(layout(f"{name} is not in graph", user_frame()))
+            raise misuse(AssertionError, f"{name} is not in graph")
     kept, stack = set[str](), list(dest_nodes)
     while stack:
         name = stack.pop()

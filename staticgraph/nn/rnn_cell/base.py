@@ -10,8 +10,7 @@ from staticgraph.arrays.creation import zeros
 from staticgraph.building import nest
 from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor
-from staticgraph.compiler.graph.errors import layout, misuse
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import as_shape
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
@@ -74,8 +73,7 @@ class RNNCell(Layer):
             inputs = convert_to_tensor(inputs, name="inputs")
             batch_size, dtype = inputs.shape[0].value or shape(inputs)[0], inputs.dtype
         if batch_size is None or dtype is None:
-            text = "get_initial_state: inputs must be given, or batch_size and dtype"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, "get_initial_state: inputs must be given, or batch_size and dtype")
         return self.zero_state(batch_size, dtype)
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:

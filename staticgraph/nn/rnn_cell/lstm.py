@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 from staticgraph.arrays.array_ops import concat, split
 from staticgraph.arrays.indexing import slice as part_of
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.linalg import matmul
@@ -33,7 +32,7 @@ class LSTMStateTuple(NamedTuple):
     def dtype(self) -> DType:
         """The dtype of both. TypeError where they differ."""
         if self.c.dtype is not self.h.dtype:
-            raise TypeError(layout(f"the state is {self.c.dtype.name} and {self.h.dtype.name}", user_frame()))
+            raise misuse(TypeError, f"the state is {self.c.dtype.name} and {self.h.dtype.name}")
         found: DType = self.c.dtype
         return found
 
@@ -127,7 +126,7 @@ class LSTMCell(LayerRNNCell):
         except (TypeError, ValueError):
             text = f"{self.name}: the state must be a pair of memory and output, not {state!r}"
             hint = "state_is_tuple=False takes one tensor with both side by side"
-            raise ValueError(layout(text, user_frame(), hint=hint)) from None
+            raise misuse(ValueError, text, hint) from None
         return c, h
 
     def _after(self, gates: Tensor, state: Any) -> tuple[Tensor, Any]:

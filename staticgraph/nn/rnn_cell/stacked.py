@@ -9,8 +9,7 @@ from staticgraph.arrays.array_ops import concat
 from staticgraph.arrays.indexing import slice as part_of
 from staticgraph.building import nest
 from staticgraph.building.framework import name_scope
-from staticgraph.compiler.graph.errors import layout, misuse
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.nn.rnn_cell.base import RNNCell
 from staticgraph.state.scopes import variable_scope
@@ -39,7 +38,7 @@ class MultiRNNCell(RNNCell):
         self._state_is_tuple = state_is_tuple
         if not state_is_tuple and any(nest.is_nested(cell.state_size) for cell in cells):
             text = "MultiRNNCell(state_is_tuple=False): the states of some cells are tuples"
-            raise ValueError(layout(text, user_frame(), hint="these cells take state_is_tuple=False too"))
+            raise misuse(ValueError, text, "these cells take state_is_tuple=False too")
 
     @property
     def state_size(self) -> Any:
@@ -67,7 +66,7 @@ class MultiRNNCell(RNNCell):
     def call(self, inputs: Tensor, state: Any) -> tuple[Tensor, Any]:
         if self._state_is_tuple and not (nest.is_nested(state) and len(state) == len(self._cells)):
             text = f"{self.name}: the state must be a tuple of {len(self._cells)} states, not {state!r}"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, text)
         after, at = [], 0
         for number, cell in enumerate(self._cells):
             with variable_scope(f"cell_{number}"):

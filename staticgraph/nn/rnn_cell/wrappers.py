@@ -10,8 +10,7 @@ from typing import Any
 from staticgraph.building import nest
 from staticgraph.building.framework import device, name_scope
 from staticgraph.building.inputs import convert_to_tensor
-from staticgraph.compiler.graph.errors import layout, misuse
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import as_shape
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
@@ -120,12 +119,12 @@ class DropoutWrapper(_Wrapper):
     def _draw(self, input_size: Any, dtype: Any) -> None:
         """The random numbers that all steps share."""
         if dtype is None:
-            raise ValueError(layout("DropoutWrapper(variational_recurrent=True) needs a dtype", user_frame()))
+            raise misuse(ValueError, "DropoutWrapper(variational_recurrent=True) needs a dtype")
         sizes = {"state": self.cell.state_size, "output": self.cell.output_size}
         if self._input_keep_prob != 1.0:
             if input_size is None:
                 text = "DropoutWrapper(variational_recurrent=True, input_keep_prob=...) needs input_size"
-                raise ValueError(layout(text, user_frame()))
+                raise misuse(ValueError, text)
             sizes = {"input": input_size} | sizes
         for kind, size in sizes.items():
             numbers = itertools.count()
@@ -197,7 +196,7 @@ def _probability(value: Any, name: str) -> Any:
     if known is None:
         return tensor
     if not 0 <= known <= 1:
-        raise ValueError(layout(f"DropoutWrapper({name}): {known} is not between 0 and 1", user_frame()))
+        raise misuse(ValueError, f"DropoutWrapper({name}): {known} is not between 0 and 1")
     return float(known)
 
 
@@ -222,7 +221,7 @@ def _sum(inputs: Any, outputs: Tensor) -> Tensor:
     inputs = convert_to_tensor(inputs)
     if not inputs.shape.is_compatible_with(outputs.shape):
         text = f"ResidualWrapper: inputs {inputs.shape} cannot be added to outputs {outputs.shape}"
-        raise ValueError(layout(text, user_frame(), hint="give a residual_fn(inputs, outputs)"))
+        raise misuse(ValueError, text, "give a residual_fn(inputs, outputs)")
     return inputs + outputs
 
 

@@ -1,7 +1,5 @@
 """The table of TensorFlow 1.15's modules: where each one's names come from."""
 
-from __future__ import annotations
-
 from staticgraph.tf1.compat import contrib_names, internal_names, message_names, old_names
 from staticgraph.tf1.compat.legacy import (
     app,

@@ -13,8 +13,7 @@ import numpy as np
 
 from staticgraph.building.inputs import constant
 from staticgraph.compiler.graph.dtypes import DType, float32, float64, int32, int64, string
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.random_numbers.integers import seeds_of
 from staticgraph.tf1.data import selecting
 from staticgraph.tf1.data.dataset import Dataset
@@ -194,4 +193,4 @@ def _numbers(columns: Sequence[Any], names: Sequence[str]) -> list[int]:
 
 
 def _refused(text: str) -> ValueError:
-    return ValueError(layout(f"make_csv_dataset: {text}", user_frame()))
+    return misuse(ValueError, f"make_csv_dataset: {text}")

@@ -9,8 +9,7 @@ from typing import Any
 
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.dtypes import bool_, int64, string
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import Shape, TensorType, as_shape, shape_text
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
@@ -75,7 +74,7 @@ class Dataset:
         sizes = {part.shape[0] for part in leaves(structure_of(values)) if part.shape} - {None}
         if len(sizes) > 1:
             text = f"the tensors have {' and '.join(map(str, sorted(sizes)))} slices: all must have as many"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, text)
         return Dataset(sources.Slices(structure=structure, values=tuple(leaves(values))))
 
     @staticmethod
@@ -83,7 +82,7 @@ class Dataset:
         """The slices of a sparse tensor along its first axis, as tuples (indices, values, shape)."""
         if not isinstance(sparse_tensor, SparseTensor):
             text = f"`sparse_tensor` must be a `tf.SparseTensor` object. Was {sparse_tensor!r}"
-            raise TypeError(layout(text, user_frame()))
+            raise misuse(TypeError, text)
         slices = Dataset.from_tensor_slices(sparse_tensor)
         return slices.map(lambda x: (x.indices, x.values, x.dense_shape))
 
@@ -103,7 +102,7 @@ class Dataset:
             TypeError: `generator` is not callable.
         """
         if not callable(generator):
-            raise TypeError(layout("`generator` must be callable.", user_frame()))
+            raise misuse(TypeError, "`generator` must be callable.")
         structure = declared(output_types, output_shapes)
         arguments = tuple(convert_to_tensor(a) for a in args or ())
         return Dataset(sources.Generated(structure=structure, function=generator, arguments=arguments))
@@ -112,7 +111,7 @@ class Dataset:
     def range(*args: Any) -> Dataset:
         """int64 numbers, as Python's `range`."""
         if not 1 <= len(args) <= 3:
-            raise ValueError(layout(f"range() takes 1 to 3 numbers, {len(args)} were given", user_frame()))
+            raise misuse(ValueError, f"range() takes 1 to 3 numbers, {len(args)} were given")
         start, stop, step = (0, *args, 1)[:3] if len(args) == 1 else (*args, 1)[:3]
         return Dataset(sources.Range(start=number(start), stop=number(stop), step=number(step)))
 
@@ -269,7 +268,7 @@ class Dataset:
         function = traced(map_func, self.node.structure)
         if function.dataset is not None:
             text = "the function of map() returns a dataset"
-            raise TypeError(layout(text, user_frame(), hint="use flat_map() or interleave()"))
+            raise misuse(TypeError, text, "use flat_map() or interleave()")
         if num_parallel_calls is None:
             return self._mapped(mapping.Mapped, function)
         node = threads.ParallelMapped(
@@ -329,7 +328,7 @@ class Dataset:
         """`transformation_func(self)`, which must be a dataset."""
         made = transformation_func(self)
         if not isinstance(made, Dataset):
-            raise TypeError(layout(f"the function of apply() returns {made!r}, no dataset", user_frame()))
+            raise misuse(TypeError, f"the function of apply() returns {made!r}, no dataset")
         return made
 
     map_with_legacy_function = map
@@ -378,7 +377,7 @@ class Dataset:
     def __iter__(self) -> Any:
         text = "a dataset has no elements while the graph is built"
         hint = "run(dataset.make_one_shot_iterator().get_next()) gives one after the other"
-        raise RuntimeError(layout(text, user_frame(), hint=hint))
+        raise misuse(RuntimeError, text, hint)
 
     def __repr__(self) -> str:
         return f"<sg.Dataset shapes: {self.output_shapes}, types: {self.output_types}>"
@@ -395,8 +394,7 @@ def traced_dataset(function: Callable[..., Any], structure: Any) -> Function:
     """A user's function that returns a dataset."""
     made = traced(function, structure)
     if made.dataset is None:
-        text = f"`map_func` must return a `Dataset` object, it returns {made.structure}"
-        raise TypeError(layout(text, user_frame()))
+        raise misuse(TypeError, f"`map_func` must return a `Dataset` object, it returns {made.structure}")
     return made
 
 
@@ -404,7 +402,7 @@ def traced_predicate(function: Callable[..., Any], structure: Any) -> Function:
     """A user's function that returns a scalar bool."""
     made = traced(function, structure)
     if scalar_type(made, "`predicate`").dtype is not bool_:
-        raise ValueError(layout(f"`predicate` must return a bool, it returns {made.structure}", user_frame()))
+        raise misuse(ValueError, f"`predicate` must return a bool, it returns {made.structure}")
     return made
 
 
@@ -437,14 +435,14 @@ def _batch(size: Any, drop_remainder: Any) -> int | None:
 def _slice_of(part: Component) -> Component:
     if isinstance(part, Nested) or part.shape == ():
         text = f"{part} has no first axis along which it could be cut"
-        raise ValueError(layout(text, user_frame(), hint="from_tensors makes one element of it"))
+        raise misuse(ValueError, text, "from_tensors makes one element of it")
     return type(part)(part.dtype, None if part.shape is None else part.shape[1:])
 
 
 def _padded_shape(part: Component, shape: Any) -> Any:
     """Return the shape to pad a component to: sizes, and None for the largest of a batch."""
     if not isinstance(part, TensorType):
-        raise TypeError(layout(f"a component {part} cannot be padded", user_frame()))
+        raise misuse(TypeError, f"a component {part} cannot be padded")
     if isinstance(shape, Tensor):
         return shape
     wanted = as_shape(shape)
@@ -452,7 +450,7 @@ def _padded_shape(part: Component, shape: Any) -> Any:
         text = (
             f"padded_shapes has {shape}, which elements of shape {shape_text(part.shape)} cannot be padded to"
         )
-        raise ValueError(layout(text, user_frame()))
+        raise misuse(ValueError, text)
     return wanted
 
 
@@ -469,8 +467,7 @@ def _padding(part: TensorType, value: Any) -> Any:
     except (TypeError, ValueError):
         array = None
     if array is None or array.ndim or (part.dtype.is_integer and array != value):
-        text = f"padding_values has {value!r}, a scalar of type {part.dtype} is needed"
-        raise TypeError(layout(text, user_frame()))
+        raise misuse(TypeError, f"padding_values has {value!r}, a scalar of type {part.dtype} is needed")
     return array
 
 
@@ -480,4 +477,4 @@ def _negative_unknown(shape: Any) -> Shape | None:
 
 def _require_dataset(value: Any) -> None:
     if not isinstance(value, Dataset):
-        raise TypeError(layout(f"{value!r} is no dataset", user_frame()))
+        raise misuse(TypeError, f"{value!r} is no dataset")

@@ -12,8 +12,7 @@ from staticgraph.arrays.casts import cast
 from staticgraph.arrays.indexing import one_hot
 from staticgraph.building.inputs import constant
 from staticgraph.compiler.graph.dtypes import as_dtype, int64
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.mathematics.reductions import reduce_sum
 from staticgraph.random_numbers.integers import seeds_of
 from staticgraph.tf1.data import mapping, selecting
@@ -82,7 +81,7 @@ def map_and_batch(
     """`map`, then `batch`. ValueError where both numbers of parallel work are given."""
     if num_parallel_batches is not None and num_parallel_calls is not None:
         text = "The `num_parallel_batches` and `num_parallel_calls` arguments are mutually exclusive."
-        raise ValueError(layout(text, user_frame()))
+        raise misuse(ValueError, text)
     calls = num_parallel_calls
     if num_parallel_batches is not None:
         calls = number(num_parallel_batches) * number(batch_size)
@@ -171,8 +170,7 @@ def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Transformation:
         initial = Dataset.from_tensors(initial_state).node
         function = traced(scan_func, (initial.structure, dataset.node.structure))
         if not isinstance(function.structure, tuple) or len(function.structure) != 2:
-            text = "`scan_func` must return a tuple: the next state, and an element"
-            raise TypeError(layout(text, user_frame()))
+            raise misuse(TypeError, "`scan_func` must return a tuple: the next state, and an element")
         relaxed(initial.structure, function.structure[0])
         return Dataset(
             mapping.Scanned(
@@ -195,8 +193,7 @@ def group_by_window(
     elements, or of `window_size_func(key)`, and returns one. What is left at the end makes smaller windows.
     """
     if (window_size is None) == (window_size_func is None):
-        text = "Must pass either window_size or window_size_func, and not both."
-        raise ValueError(layout(text, user_frame()))
+        raise misuse(ValueError, "Must pass either window_size or window_size_func, and not both.")
     size_of = window_size_func or (lambda key: constant(number(window_size), int64))
 
     def transform(dataset: Dataset) -> Dataset:
@@ -204,7 +201,7 @@ def group_by_window(
         key = traced(key_func, structure)
         if scalar_type(key, "`key_func`").dtype is not int64:
             text = f"`key_func` must return an int64, it returns {key.structure}"
-            raise ValueError(layout(text, user_frame(), hint="cast it: sg.cast(key, sg.int64)"))
+            raise misuse(ValueError, text, "cast it: sg.cast(key, sg.int64)")
         reduce = traced_dataset(reduce_func, (key.structure, Nested(structure)))
         size = traced(lambda value: cast(size_of(value), int64), key.structure)
         return Dataset(
@@ -234,7 +231,7 @@ def bucket_by_sequence_length(
     """
     if len(bucket_batch_sizes) != len(bucket_boundaries) + 1:
         text = f"{len(bucket_boundaries)} bucket_boundaries need one more of bucket_batch_sizes"
-        raise ValueError(layout(text, user_frame()))
+        raise misuse(ValueError, text)
     bounds = np.asarray(bucket_boundaries, np.int64)
     sizes = np.asarray(bucket_batch_sizes, np.int64)
 

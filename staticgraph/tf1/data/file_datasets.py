@@ -7,8 +7,7 @@ from typing import Any
 
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, string
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.tf1.data.dataset import Dataset, number
@@ -122,7 +121,7 @@ class CsvDataset(_FileDataset):
         fields = [_field(default) for default in record_defaults]
         if select_cols is not None and len(select_cols) != len(fields):
             text = f"select_cols has {len(select_cols)} columns, record_defaults {len(fields)}"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, text)
         types = tuple(dtype for dtype, _ in fields)
         super().__init__(
             Rows,
@@ -147,5 +146,5 @@ def _field(default: Any) -> tuple[DType, Any]:
     constant = tensor.op.attrs.get("value")
     if constant is None or constant.array.size > 1:
         text = f"record_defaults has {default!r}, an element type or one constant is needed"
-        raise ValueError(layout(text, user_frame()))
+        raise misuse(ValueError, text)
     return tensor.dtype, constant.array.reshape(()) if constant.array.size else None

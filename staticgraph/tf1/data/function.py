@@ -15,10 +15,9 @@ from staticgraph.building.framework import check_takes
 from staticgraph.building.inputs import placeholder
 from staticgraph.compiler.capture.regions import with_inner
 from staticgraph.compiler.capture.segments import is_host
-from staticgraph.compiler.graph.errors import InvalidArgumentError, OutOfRangeError, layout
+from staticgraph.compiler.graph.errors import InvalidArgumentError, OutOfRangeError, layout, misuse
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.opdef import Effect
-from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.cached_property import cached_property
@@ -58,7 +57,7 @@ class Function:
         spread: bool = True,
     ) -> None:
         if not callable(function):
-            raise TypeError(layout(f"{function!r} is not a function", user_frame()))
+            raise misuse(TypeError, f"{function!r} is not a function")
         self._graph = get_default_graph()
         self._params: list[Tensor] = []
         self._given: list[Node | None] = []  # of each leaf of the params: what stands for a dataset
@@ -200,5 +199,5 @@ def scalar_type(function: Function, what: str) -> TensorType:
     """The type of the one scalar that a function must return."""
     found = function.structure
     if not isinstance(found, TensorType) or found.shape not in (None, ()):
-        raise ValueError(layout(f"{what} must return a scalar, it returns {found}", user_frame()))
+        raise misuse(ValueError, f"{what} must return a scalar, it returns {found}")
     return found

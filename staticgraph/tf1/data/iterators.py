@@ -21,6 +21,7 @@ from staticgraph.compiler.graph.errors import (
     InvalidArgumentError,
     OutOfRangeError,
     layout,
+    misuse,
 )
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.opdef import Effect
@@ -182,9 +183,7 @@ class Iterator:
         self.handle_name = f"iterator {next(_numbers)}".encode()
         if any(isinstance(part, Nested) for part in self.element_types.parts):
             text = "elements that are datasets cannot be handed out"
-            raise TypeError(
-                layout(text, user_frame(), hint="flat_map them: windows.flat_map(lambda w: w.batch(3))")
-            )
+            raise misuse(TypeError, text, "flat_map them: windows.flat_map(lambda w: w.batch(3))")
 
     @staticmethod
     def from_structure(
@@ -224,7 +223,7 @@ class Iterator:
         if self._initializer is None:
             text = "Iterator does not have an initializer."
             cure = None if self._dataset or self._handle is not None else "use make_initializer(dataset)"
-            raise ValueError(layout(text, user_frame(), hint=cure))
+            raise misuse(ValueError, text, cure)
         return self._initializer
 
     def make_initializer(self, dataset: Any, name: str | None = None) -> Operation:
@@ -328,8 +327,7 @@ def _check_fits(mine: Component, other: Component) -> None:
     both = isinstance(mine, TensorType) and isinstance(other, TensorType)
     if both and mine.dtype is other.dtype and _is_within(other.shape, mine.shape):  # type: ignore[union-attr]
         return
-    text = f"the iterator has elements {mine}, the dataset {other}"
-    raise TypeError(layout(text, user_frame()))
+    raise misuse(TypeError, f"the iterator has elements {mine}, the dataset {other}")
 
 
 def _is_within(inner: Any, outer: Any) -> bool:

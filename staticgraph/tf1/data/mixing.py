@@ -11,8 +11,7 @@ import numpy as np
 from staticgraph.arrays.array_ops import expand_dims, squeeze
 from staticgraph.building.inputs import constant, convert_to_tensor
 from staticgraph.compiler.graph.dtypes import float32, float64, int64
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import TensorType, compatible
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.mathematics.math_ops import log
@@ -72,8 +71,7 @@ def choose_from_datasets(datasets: Sequence[Dataset], choice_dataset: Dataset) -
     """
     structure = choice_dataset.node.structure
     if not isinstance(structure, TensorType) or structure.dtype is not int64 or structure.shape != ():
-        text = "`choice_dataset` must be a dataset of scalar `tf.int64` tensors."
-        raise TypeError(layout(text, user_frame()))
+        raise misuse(TypeError, "`choice_dataset` must be a dataset of scalar `tf.int64` tensors.")
     return _directed(choice_dataset, datasets)
 
 
@@ -92,11 +90,10 @@ def sample_from_datasets(datasets: Sequence[Dataset], weights: Any = None, seed:
     else:
         weights = convert_to_tensor(weights)
         if weights.dtype not in (float32, float64):
-            text = f"`weights` must be float32 or float64, they are {weights.dtype}"
-            raise TypeError(layout(text, user_frame()))
+            raise misuse(TypeError, f"`weights` must be float32 or float64, they are {weights.dtype}")
         if not compatible(weights.type.shape, (len(datasets),)):
             text = f"`weights` must be a vector of length {len(datasets)}, one for each dataset"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, text)
         logits = _logits(weights)
     if len(datasets) == 1:
         return datasets[0]

@@ -16,7 +16,7 @@ from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.nest import like
 from staticgraph.compiler.graph.builder import infer_dtype
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, int64
-from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.errors import layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import Shape, TensorType, as_shape, compatible
 from staticgraph.compiler.graph.tensor import Tensor
@@ -80,8 +80,7 @@ def _aligned(structure: Any, other: Any) -> list[Any]:
             return _parts(other)
     elif isinstance(other, tuple | list) and len(other) == len(structure):
         return list(other)
-    text = f"{other!r} is not nested like the elements, {structure!r}"
-    raise TypeError(layout(text, user_frame()))
+    raise misuse(TypeError, f"{other!r} is not nested like the elements, {structure!r}")
 
 
 def packed(structure: Any, values: Iterable[Any]) -> Any:
@@ -203,9 +202,7 @@ def relaxed(a: Any, b: Any) -> Any:
         if isinstance(one, TensorType) and isinstance(other, TensorType) and one.dtype is other.dtype:
             return TensorType(one.dtype, _common(one.shape, other.shape))
         if one != other:
-            raise TypeError(
-                layout(f"elements are {one} in one dataset and {other} in the other", user_frame())
-            )
+            raise misuse(TypeError, f"elements are {one} in one dataset and {other} in the other")
         return one
 
     return map_leaves(leaf, a, b)
@@ -225,5 +222,5 @@ def fits(shape: Shape | None, array: np.ndarray) -> bool:
 def batched(part: Component, size: int | None) -> Component:
     """A component with one more axis in front."""
     if isinstance(part, Nested):
-        raise TypeError(layout("datasets cannot be batched", user_frame(), hint="flat_map them first"))
+        raise misuse(TypeError, "datasets cannot be batched", "flat_map them first")
     return type(part)(part.dtype, None if part.shape is None else (size, *part.shape))

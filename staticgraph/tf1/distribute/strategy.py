@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 from staticgraph.building.framework import colocate_with
 from staticgraph.building.inputs import group, identity
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.formats.tf.log import log
 from staticgraph.mathematics.reductions import reduce_mean, reduce_sum
 from staticgraph.tf1 import data
@@ -52,7 +51,7 @@ class InputContext(NamedTuple):
         """The part of a batch that each replica gets. ValueError where it is no whole number."""
         if global_batch_size % self.num_replicas_in_sync:
             text = f"a batch of {global_batch_size} cannot be split evenly by {self.num_replicas_in_sync}"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, text)
         return global_batch_size // self.num_replicas_in_sync
 
 

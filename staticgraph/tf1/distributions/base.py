@@ -102,15 +102,8 @@ class Distribution:
         if parameters is not None:
             self._arguments = {key: value for key, value in parameters.items() if key != "self"}
 
-    @property
-    def name(self) -> str:
-        """The name scope of its operations, with a slash."""
-        return self._name
-
-    @property
-    def dtype(self) -> sg.DType:
-        """The dtype of samples."""
-        return self._dtype
+    name: str = read_only("name", "The name scope of its operations, with a slash.")
+    dtype: sg.DType = read_only("dtype", "The dtype of samples.")
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -60,13 +60,8 @@ class Bijector:
 
     validate_args: bool = read_only("validate_args")
 
-    @property
-    def forward_min_event_ndims(self) -> int:
-        return self._min_event_ndims
-
-    @property
-    def inverse_min_event_ndims(self) -> int:
-        return self._min_event_ndims
+    forward_min_event_ndims: int = read_only("min_event_ndims")
+    inverse_min_event_ndims: int = read_only("min_event_ndims")
 
     def forward(self, x: Any, name: str = "forward") -> Any:
         """The function of x."""

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.gamma_sampling import random_gamma
 from staticgraph.tf1.distributions import operations as sg
@@ -42,7 +41,7 @@ def _counted(logits: sg.Tensor, total_count: sg.Tensor, n: Any, seed: int | None
     known = static_value(total_count)
     if known is None:
         text = "sample() must know the largest total_count when the graph is built"
-        raise ValueError(layout(text, user_frame(), hint="give total_count as a number"))
+        raise misuse(ValueError, text, "give total_count as a number")
     most = int(np.max(known, initial=0))
     drawn = sg.multinomial(logits, n * most, seed=seed, output_dtype=sg.int32)
     rows = sg.shape(logits)[0]

@@ -6,8 +6,7 @@ from functools import reduce
 from typing import Any
 
 from staticgraph.building.read_only import read_only
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.base import NOT_REPARAMETERIZED, Distribution
 from staticgraph.tf1.distributions.discrete import Categorical
@@ -37,22 +36,19 @@ class Mixture(Distribution):
         name: str = "Mixture",
     ) -> None:
         if not isinstance(cat, Categorical):
-            raise TypeError(layout(f"cat must be a Categorical, not {cat!r}", user_frame()))
+            raise misuse(TypeError, f"cat must be a Categorical, not {cat!r}")
         if not isinstance(components, list | tuple):
-            raise TypeError(
-                layout(f"components must be a list of distributions, not {components!r}", user_frame())
-            )
+            raise misuse(TypeError, f"components must be a list of distributions, not {components!r}")
         if not components:
-            raise ValueError(layout("components must not be empty", user_frame()))
+            raise misuse(ValueError, "components must not be empty")
         if any(not isinstance(each, Distribution) for each in components):
-            raise TypeError(layout(f"components must be distributions, not {components}", user_frame()))
+            raise misuse(TypeError, f"components must be distributions, not {components}")
         if len({each.dtype for each in components}) > 1:
             listed = ", ".join(f"{each.name} {each.dtype.name}" for each in components)
-            raise TypeError(layout(f"components must have one dtype: {listed}", user_frame()))
+            raise misuse(TypeError, f"components must have one dtype: {listed}")
         classes = cat.logits.shape.as_list()[-1]
         if classes != len(components):
-            text = f"cat has {classes} classes, and there are {len(components)} components"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, f"cat has {classes} classes, and there are {len(components)} components")
         self._cat = cat
         self._components = list(components)
         super().__init__(

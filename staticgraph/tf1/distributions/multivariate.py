@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, Protocol
 
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.building.read_only import read_only
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.divergence import RegisterKL
 from staticgraph.tf1.distributions.parametric import OfVectors, constructed
@@ -94,15 +94,8 @@ class MultivariateNormal(OfVectors):
         self._loc = None if loc is None else sg.convert_to_tensor(loc, dtype=rows.dtype, name="loc")
         return [rows] if self._loc is None else [self._loc, rows]
 
-    @property
-    def loc(self) -> sg.Tensor | None:
-        """The mean as it was given; None stands for zeros."""
-        return self._loc
-
-    @property
-    def scale(self) -> Scale:
-        """The matrix that scales; `scale.dense()` is a tensor."""
-        return self._scale
+    loc: sg.Tensor | None = read_only("loc", "The mean as it was given; None stands for zeros.")
+    scale: Scale = read_only("scale", "The matrix that scales; `scale.dense()` is a tensor.")
 
     def _event_shape(self) -> Any:
         shape = self._scale.rows().shape
@@ -159,7 +152,7 @@ class MultivariateNormalDiag(MultivariateNormal):
         self, loc: Any = None, scale_diag: Any = None, scale_identity_multiplier: Any = None
     ) -> list[sg.Tensor]:
         if loc is None and scale_diag is None:
-            raise ValueError(layout("give loc or scale_diag: the size must be known", user_frame()))
+            raise misuse(ValueError, "give loc or scale_diag: the size must be known")
         diagonal = sg.ones_like(loc) if scale_diag is None else sg.convert_to_tensor(scale_diag)
         if scale_identity_multiplier is not None:
             more = sg.convert_to_tensor(scale_identity_multiplier, dtype=diagonal.dtype)[..., None]
@@ -192,7 +185,7 @@ class MultivariateNormalTriL(MultivariateNormal):
 
     def _build(self, loc: Any = None, scale_tril: Any = None) -> list[sg.Tensor]:
         if loc is None and scale_tril is None:
-            raise ValueError(layout("give loc or scale_tril: the size must be known", user_frame()))
+            raise misuse(ValueError, "give loc or scale_tril: the size must be known")
         if scale_tril is None:
             return super()._build(loc, DiagonalScale(sg.ones_like(loc)))
         return super()._build(

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import InvalidArgumentError, misuse
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.tf1.distributions import operations as sg
 
@@ -21,7 +20,7 @@ def floating(**given: Any) -> list[sg.Tensor]:
     if not types[0].is_floating or any(dtype is not types[0] for dtype in types):
         listed = ", ".join(f"{name} is {tensor.dtype.name}" for name, tensor in zip(given, made, strict=True))
         hint = "give numbers with a point, such as 1.0, or cast"
-        raise ValueError(layout(f"parameters must have one floating type: {listed}", user_frame(), hint=hint))
+        raise misuse(ValueError, f"parameters must have one floating type: {listed}", hint)
     return made
 
 
@@ -37,7 +36,7 @@ def checked(
         return value
     known = [_constant(tensor) for tensor in (value, *others)]
     if None not in known and not np.all(holds(*map(np.asarray, known))):
-        raise InvalidArgumentError(layout(f"{value.op.name} must be {what}, not {known[0]}", user_frame()))
+        raise misuse(InvalidArgumentError, f"{value.op.name} must be {what}, not {known[0]}")
     if not value.dtype.is_floating:
         return value
     return sg.where_v2(holds(value, *others), value, undefined(value))
@@ -64,11 +63,11 @@ def logits_and_probs(
     `multidimensional`: the last axis lists the classes, and the logits are up to a constant per row.
     """
     if (probs is None) == (logits is None):
-        raise ValueError(layout("give logits or probs, and not both", user_frame()))
+        raise misuse(ValueError, "give logits or probs, and not both")
     name, given = ("logits", logits) if probs is None else ("probs", probs)
     tensor = sg.convert_to_tensor(given, name=name)
     if not tensor.dtype.is_floating:
-        raise TypeError(layout(f"{name} must have a floating type, not {tensor.dtype.name}", user_frame()))
+        raise misuse(TypeError, f"{name} must have a floating type, not {tensor.dtype.name}")
     if probs is None:
         return tensor, (sg.nn.softmax if multidimensional else sg.sigmoid)(tensor, name="probs")
     tensor = checked(tensor, validate_args, lambda p: (p >= 0) & (p <= 1), "from 0 to 1")

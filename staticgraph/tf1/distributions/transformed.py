@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.building.read_only import read_only
-from staticgraph.compiler.graph.errors import layout, misuse
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.base import Distribution
 from staticgraph.tf1.distributions.bijectors import Bijector, Identity
@@ -34,7 +33,7 @@ class TransformedDistribution(Distribution):
     ) -> None:
         if batch_shape is not None or event_shape is not None:
             text = "TransformedDistribution takes its shapes from the distribution"
-            raise NotImplementedError(layout(text, user_frame(), hint="give parameters of the wanted shape"))
+            raise misuse(NotImplementedError, text, "give parameters of the wanted shape")
         self._bijector = Identity() if bijector is None else bijector
         self._distribution = distribution
         prefix = "" if bijector is None else bijector.name

@@ -7,8 +7,7 @@ from typing import Any, NoReturn
 
 from staticgraph import nn, train
 from staticgraph.building.framework import control_dependencies
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.state.scopes import variable_scope
 from staticgraph.state.state_ops import assign_add
 from staticgraph.tf1.estimator.dnn import dnn_logits
@@ -112,4 +111,4 @@ class DNNLinearCombinedRegressor(DNNLinearCombinedEstimator):
 
 
 def _refuse(text: str) -> NoReturn:
-    raise ValueError(layout(text, user_frame()))
+    raise misuse(ValueError, text)

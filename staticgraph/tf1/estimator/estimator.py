@@ -13,8 +13,8 @@ from staticgraph import train
 from staticgraph.building import framework
 from staticgraph.building.framework import Graph, GraphKeys, add_to_collection, get_collection
 from staticgraph.building.inputs import group
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.building.read_only import read_only
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.formats.tf.log import log
 from staticgraph.random_numbers.random_ops import set_random_seed
 from staticgraph.tf1 import distribute, summary
@@ -71,15 +71,13 @@ class Estimator:
         self._config = _with_folder(config, model_dir)
         log.info("Using config: %s", vars(self._config))
         if model_fn is None:
-            raise ValueError(layout("model_fn must be provided to Estimator.", user_frame()))
+            raise misuse(ValueError, "model_fn must be provided to Estimator.")
         check_model_fn(model_fn, bool(params))
         self._model_fn = model_fn
         self._params = copy.deepcopy(params or {})
         self._warm_start = as_settings(warm_start_from)
 
-    @property
-    def config(self) -> Any:
-        return self._config
+    config: Any = read_only("config")
 
     @property
     def params(self) -> Any:
@@ -116,7 +114,7 @@ class Estimator:
         kinds of limit, and for one below 1.
         """
         if steps is not None and max_steps is not None:
-            raise ValueError(layout("Can not provide both steps and max_steps.", user_frame()))
+            raise misuse(ValueError, "Can not provide both steps and max_steps.")
         _check_count(steps, "steps")
         _check_count(max_steps, "max_steps")
         if max_steps is not None and max_steps <= self._trained_steps():
@@ -215,10 +213,10 @@ class Estimator:
         ValueError without a checkpoint.
         """
         if serving_input_receiver_fn is None:
-            raise ValueError(layout("An input_receiver_fn must be defined.", user_frame()))
+            raise misuse(ValueError, "An input_receiver_fn must be defined.")
         checkpoint = checkpoint_path or self.latest_checkpoint()
         if not checkpoint:
-            raise ValueError(layout(f"Couldn't find trained model at {self.model_dir}.", user_frame()))
+            raise misuse(ValueError, f"Couldn't find trained model at {self.model_dir}.")
         with Graph().as_default():
             self._begin()
             receiver = serving_input_receiver_fn()
@@ -324,7 +322,7 @@ class Estimator:
             return [train.CheckpointSaverHook(folder, seconds, steps, scaffold=scaffold, listeners=listeners)]
         if listeners:
             text = "There should be a CheckpointSaverHook to use saving_listeners."
-            raise ValueError(layout(text, user_frame(), hint="set an interval of checkpoints in RunConfig"))
+            raise misuse(ValueError, text, "set an interval of checkpoints in RunConfig")
         return []
 
     def _checkpoint(self, given: str | None, purpose: str) -> str | None:
@@ -340,7 +338,7 @@ class Estimator:
     def _trained(self) -> str:
         found = self.latest_checkpoint()
         if found is None:
-            raise ValueError(layout(f"Couldn't find trained model at {self.model_dir}.", user_frame()))
+            raise misuse(ValueError, f"Couldn't find trained model at {self.model_dir}.")
         return found
 
     def _trained_steps(self) -> int:
@@ -352,14 +350,12 @@ def _with_folder(config: Any, model_dir: Any) -> Any:
     """The settings, with the folder of an estimator. ValueError where two are given."""
     config = RunConfig() if config is None else config
     if not isinstance(config, RunConfig):
-        raise ValueError(
-            layout(f"config must be an instance of `RunConfig`, but provided {config!r}.", user_frame())
-        )
+        raise misuse(ValueError, f"config must be an instance of `RunConfig`, but provided {config!r}.")
     if model_dir is not None:
         model_dir = os.fspath(model_dir)
         if config.model_dir not in (None, model_dir):
             text = "`model_dir` are set both in constructor and `RunConfig`, but with different values"
-            raise ValueError(layout(f"{text}: {model_dir!r}, {config.model_dir!r}", user_frame()))
+            raise misuse(ValueError, f"{text}: {model_dir!r}, {config.model_dir!r}")
         return config.replace(model_dir=model_dir)
     if config.model_dir is not None:
         return config
@@ -383,13 +379,13 @@ def _with_local_variables(scaffold: Any) -> Any:
 
 def _check_count(count: int | None, what: str) -> None:
     if count is not None and count <= 0:
-        raise ValueError(layout(f"Must specify {what} > 0, given: {count}", user_frame()))
+        raise misuse(ValueError, f"Must specify {what} > 0, given: {count}")
 
 
 def _as_hooks(hooks: Sequence[Any] | None) -> list[Any]:
     for hook in hooks or ():
         if not isinstance(hook, train.SessionRunHook):
-            raise TypeError(layout(f"Hooks must be a SessionRunHook, given: {hook!r}", user_frame()))
+            raise misuse(TypeError, f"Hooks must be a SessionRunHook, given: {hook!r}")
     return list(hooks or ())
 
 
@@ -397,14 +393,12 @@ def _chosen(predictions: Any, keys: Any) -> Any:
     if not keys:
         return predictions
     if not isinstance(predictions, Mapping):
-        raise ValueError(
-            layout("predict_keys argument is not valid in case of non-dict predictions.", user_frame())
-        )
+        raise misuse(ValueError, "predict_keys argument is not valid in case of non-dict predictions.")
     keys = [keys] if isinstance(keys, str) else keys
     chosen = {key: value for key, value in predictions.items() if key in keys}
     if not chosen:
         text = f"Expected to run at least one output from {list(predictions)}, provided {keys}."
-        raise ValueError(layout(text, user_frame()))
+        raise misuse(ValueError, text)
     return chosen
 
 
@@ -416,6 +410,6 @@ def _examples(batch: Any) -> Iterator[Any]:
     sizes = {key: len(value) for key, value in batch.items()}
     if len(set(sizes.values())) > 1:
         text = f"Batch length of predictions should be same: {sizes}"
-        raise ValueError(layout(text, user_frame(), hint="yield_single_examples=False gives whole batches"))
+        raise misuse(ValueError, text, "yield_single_examples=False gives whole batches")
     for number in range(next(iter(sizes.values()), 0)):
         yield {key: value[number] for key, value in batch.items()}

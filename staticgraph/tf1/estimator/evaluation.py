@@ -10,8 +10,7 @@ import numpy as np
 
 from staticgraph import train
 from staticgraph.building.inputs import group
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.formats.tf.log import log
 from staticgraph.tf1 import metrics as streaming
 from staticgraph.tf1 import summary
@@ -43,7 +42,7 @@ def metrics_of(spec: EstimatorSpec) -> tuple[Any, dict[str, Any]]:
     """The operation that takes a batch into all metrics, and their values by name."""
     if "loss" in spec.eval_metric_ops:
         text = "Metric with name 'loss' is not allowed, because Estimator already defines one."
-        raise ValueError(layout(text, user_frame()))
+        raise misuse(ValueError, text)
     metrics = spec.eval_metric_ops | {"loss": streaming.mean(spec.loss)}
     ordered = [metrics[name] for name in sorted(metrics)]
     return group(*(update for _, update in ordered)), {name: metric[0] for name, metric in metrics.items()}

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.building.read_only import read_only
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.formats.tf.log import log
 from staticgraph.tf1 import summary
 
@@ -50,17 +50,14 @@ class _SavedModels(Exporter):
         self, name: str, serving_input_receiver_fn: Any, assets_extra: Any, as_text: bool, keep: int | None
     ) -> None:
         if keep is not None and keep <= 0:
-            text = f"`exports_to_keep`, if provided, must be a positive number. Got {keep}"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, f"`exports_to_keep`, if provided, must be a positive number. Got {keep}")
         self._name = name
         self._receiver = serving_input_receiver_fn
         self._assets = assets_extra
         self._as_text = as_text
         self._keep = keep
 
-    @property
-    def name(self) -> str:
-        return self._name
+    name: str = read_only("name")
 
     @abstractmethod
     def _is_due(self, estimator: Any, export_path: str, eval_result: Any, is_final: bool) -> bool:
@@ -122,7 +119,7 @@ class FinalExporter(_SavedModels):
 def _loss_smaller(best_eval_result: Results, current_eval_result: Results) -> bool:
     for results in (best_eval_result, current_eval_result):
         if not results or "loss" not in results:
-            raise ValueError(layout(f"an evaluation gave no loss to compare: {results}", user_frame()))
+            raise misuse(ValueError, f"an evaluation gave no loss to compare: {results}")
     return bool(best_eval_result["loss"] > current_eval_result["loss"])
 
 
@@ -145,7 +142,7 @@ class BestExporter(_SavedModels):
     ) -> None:
         super().__init__(name, serving_input_receiver_fn, assets_extra, as_text, exports_to_keep)
         if compare_fn is None:
-            raise ValueError(layout("`compare_fn` must not be None.", user_frame()))
+            raise misuse(ValueError, "`compare_fn` must not be None.")
         self._compare = compare_fn
         self._pattern = event_file_pattern
         self._best: Results | None = None

@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.formats.tf.log import log
 from staticgraph.runtime.session import Session
 from staticgraph.saving import save
@@ -34,7 +33,7 @@ def export(
     """
     if not spec.export_outputs:
         text = "export_outputs must be defined in the EstimatorSpec, they are what an exported model gives"
-        raise ValueError(layout(text, user_frame()))
+        raise misuse(ValueError, text)
     scaffold = spec.scaffold.finalize()
     folder = _unused(Path(os.fsdecode(base)))
     partial = folder.with_name(f"temp-{folder.name}")

@@ -15,8 +15,7 @@ from staticgraph.arrays.sorting import argmax
 from staticgraph.building.framework import GraphKeys, control_dependencies, get_collection, name_scope
 from staticgraph.building.inputs import constant, convert_to_tensor, group, identity
 from staticgraph.compiler.graph.dtypes import float32, string
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.debugging.assertions import Assert
 from staticgraph.losses import Reduction, compute_weighted_loss, mean_squared_error
 from staticgraph.mathematics.math_ops import add_n, greater_equal, less_equal, logical_and, maximum
@@ -390,4 +389,4 @@ def _class_names(ids: Any, logits: Any, count: int, vocabulary: list[str] | None
 
 
 def _refuse(text: str, hint: str | None = None) -> NoReturn:
-    raise ValueError(layout(text, user_frame(), hint=hint))
+    raise misuse(ValueError, text, hint)

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import as_dtype, string
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.random_numbers.random_ops import get_seed
 from staticgraph.tf1 import data
@@ -49,11 +48,11 @@ def numpy_input_fn(
 
     def input_fn() -> Any:
         if not isinstance(x, Mapping | np.ndarray):
-            raise TypeError(layout(f"x must be a dict or array; got {type(x).__name__}", user_frame()))
+            raise misuse(TypeError, f"x must be a dict or array; got {type(x).__name__}")
         if isinstance(x, Mapping) and not x:
-            raise ValueError(layout("x cannot be an empty dict", user_frame()))
+            raise misuse(ValueError, "x cannot be an empty dict")
         if isinstance(y, Mapping) and not y:
-            raise ValueError(layout("y cannot be empty dict, use None instead.", user_frame()))
+            raise misuse(ValueError, "y cannot be empty dict, use None instead.")
         return _batches((x,) if y is None else (x, y), batch_size, num_epochs, bool(shuffle))
 
     return input_fn
@@ -76,15 +75,15 @@ def pandas_input_fn(
     """
     _check_shuffle(shuffle)
     if not isinstance(target_column, str):
-        raise TypeError(layout(f"target_column must be a string, and not {target_column!r}", user_frame()))
+        raise misuse(TypeError, f"target_column must be a string, and not {target_column!r}")
     features = x.copy()
     if y is not None:
         if target_column in features:
             text = f"Cannot use name {target_column} for target column: x has a column of that name"
-            raise ValueError(layout(f"{text}: {list(features.columns)}", user_frame()))
+            raise misuse(ValueError, f"{text}: {list(features.columns)}")
         if not np.array_equal(features.index, y.index):
             text = f"Index for x and y are mismatched.\nIndex for x: {features.index}\nIndex for y: {y.index}"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, text)
 
     def input_fn() -> Any:
         parts = [_columns(features)] if y is None else [_columns(features), _labels(y)]
@@ -99,8 +98,7 @@ def _batches(parts: tuple[Any, ...], size: int, epochs: int | None, shuffle: boo
     values = [np.asarray(array) for array in arrays]
     counts = {len(value) for value in values}
     if len(counts) != 1:
-        text = f"All elements in x and y must have the same length, and not {counts}"
-        raise ValueError(layout(text, user_frame()))
+        raise misuse(ValueError, f"All elements in x and y must have the same length, and not {counts}")
     [count] = counts
     seed = get_seed(None)[0]
 
@@ -148,4 +146,4 @@ def _labels(y: Any) -> Any:
 def _check_shuffle(shuffle: Any) -> None:
     if shuffle not in (True, False):
         text = "shuffle must be provided and explicitly set as boolean, usually True for training"
-        raise ValueError(layout(f"{text}; got {shuffle!r}", user_frame()))
+        raise misuse(ValueError, f"{text}; got {shuffle!r}")

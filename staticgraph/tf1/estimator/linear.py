@@ -7,8 +7,7 @@ from typing import Any
 
 from staticgraph import nn
 from staticgraph.arrays import array_ops
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.state.scopes import variable_scope
 from staticgraph.tf1 import feature_column, summary
 from staticgraph.tf1.estimator.estimator import Estimator
@@ -100,4 +99,4 @@ def check_features(features: Any) -> None:
     """ValueError unless the features are a dict."""
     if not isinstance(features, Mapping):
         text = f"features should be a dictionary of `Tensor`s. Given type: {type(features).__name__}"
-        raise ValueError(layout(text, user_frame()))
+        raise misuse(ValueError, text)

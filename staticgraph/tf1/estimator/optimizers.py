@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph import train
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 
 _BY_NAME = {
     "Adagrad": train.AdagradOptimizer,
@@ -22,10 +21,9 @@ def as_optimizer(given: Any, learning_rate: float) -> Any:
     if isinstance(given, str):
         if given not in _BY_NAME:
             text = f"Unsupported optimizer name: {given}. Supported names are: {', '.join(_BY_NAME)}"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, text)
         return _BY_NAME[given](learning_rate)
     made = given() if callable(given) else given
     if not isinstance(made, train.Optimizer):
-        text = f"The given object is not an Optimizer instance. Given: {made!r}"
-        raise ValueError(layout(text, user_frame()))
+        raise misuse(ValueError, f"The given object is not an Optimizer instance. Given: {made!r}")
     return made

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.compiler.graph.dtypes import float32, int64
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1 import feature_column, io
 from staticgraph.tf1.feature_column.numeric import NumericColumn
 
@@ -60,7 +59,7 @@ def _spec(feature_columns: Any, label_key: str, label: Any, weight_column: Any) 
         if key in spec:
             what = "label" if key == label_key else "weight_column"
             text = f"{what} should not be used as feature. {what}: {key}, features: {list(spec)}"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, text)
     return spec | added
 
 
@@ -70,5 +69,5 @@ def as_weight_column(weight_column: Any) -> NumericColumn:
         return feature_column.numeric_column(weight_column)
     if not isinstance(weight_column, NumericColumn):
         text = f"Weight column must be either a string or NumericColumn. Given: {weight_column!r}"
-        raise TypeError(layout(text, user_frame()))
+        raise misuse(TypeError, text)
     return weight_column

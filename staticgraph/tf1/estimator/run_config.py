@@ -8,8 +8,7 @@ import os
 from typing import Any, Final, NoReturn
 
 from staticgraph import train
-from staticgraph.compiler.graph.errors import UnimplementedError, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import UnimplementedError, misuse
 
 __all__ = ["RunConfig"]
 
@@ -106,9 +105,7 @@ class RunConfig:
         for name in kwargs:
             if name not in RunConfig.__annotations__:
                 known = ", ".join(RunConfig.__annotations__)
-                raise ValueError(
-                    layout(f"RunConfig has no setting {name!r}", user_frame(), hint=f"it has {known}")
-                )
+                raise misuse(ValueError, f"RunConfig has no setting {name!r}", f"it has {known}")
         made = copy.copy(self)
         made._set(kwargs)
         return made
@@ -144,9 +141,9 @@ def _environment() -> dict[str, Any]:
     tasks = [task for job in known.get("cluster", {}).values() for task in job]
     if len(tasks) > 1:
         text = f"TF_CONFIG describes {len(tasks)} tasks, and an estimator runs in one process"
-        raise UnimplementedError(layout(text, user_frame(), hint="run the program without TF_CONFIG"))
+        raise misuse(UnimplementedError, text, "run the program without TF_CONFIG")
     return known
 
 
 def _refuse(text: str) -> NoReturn:
-    raise ValueError(layout(f"RunConfig: {text}", user_frame()))
+    raise misuse(ValueError, f"RunConfig: {text}")

@@ -9,8 +9,7 @@ from staticgraph import train
 from staticgraph.arrays import array_ops
 from staticgraph.building.framework import get_default_graph
 from staticgraph.building.inputs import convert_to_tensor
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.sparse.tensor import SparseTensor
 from staticgraph.tf1.estimator.export.outputs import ExportOutput
@@ -111,11 +110,11 @@ class EstimatorSpec(_Fields):
 
 def _require(holds: bool, text: str) -> None:
     if not holds:
-        raise ValueError(layout(f"EstimatorSpec: {text}", user_frame()))
+        raise misuse(ValueError, f"EstimatorSpec: {text}")
 
 
 def _mistaken(text: str) -> NoReturn:
-    raise TypeError(layout(f"EstimatorSpec: {text}", user_frame()))
+    raise misuse(TypeError, f"EstimatorSpec: {text}")
 
 
 def _require_tensor(value: Any, what: str) -> None:

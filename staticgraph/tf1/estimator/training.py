@@ -7,8 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from staticgraph import train
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.formats.tf.log import log
 from staticgraph.tf1.estimator.estimator import Estimator
 from staticgraph.tf1.estimator.exporters import Exporter
@@ -42,7 +41,7 @@ class TrainSpec(_Train):
     ) -> TrainSpec:
         _check_input_fn(input_fn)
         if max_steps is not None and max_steps <= 0:
-            raise ValueError(layout(f"Must specify max_steps > 0, given: {max_steps}", user_frame()))
+            raise misuse(ValueError, f"Must specify max_steps > 0, given: {max_steps}")
         return super().__new__(cls, input_fn, max_steps, _checked(hooks, train.SessionRunHook, "hooks"))
 
 
@@ -87,10 +86,10 @@ class EvalSpec(_Eval):
     ) -> EvalSpec:
         _check_input_fn(input_fn)
         if steps is not None and steps <= 0:
-            raise ValueError(layout(f"Must specify steps > 0, given: {steps}", user_frame()))
+            raise misuse(ValueError, f"Must specify steps > 0, given: {steps}")
         for what, seconds in (("start_delay_secs", start_delay_secs), ("throttle_secs", throttle_secs)):
             if seconds < 0:
-                raise ValueError(layout(f"Must specify {what} >= 0, given: {seconds}", user_frame()))
+                raise misuse(ValueError, f"Must specify {what} >= 0, given: {seconds}")
         listed = [exporters] if isinstance(exporters, Exporter) else exporters
         return super().__new__(
             cls,
@@ -168,11 +167,11 @@ def train_and_evaluate(
     for given, kind in ((train_spec, TrainSpec), (eval_spec, EvalSpec)):
         if not isinstance(given, kind):
             text = f"`{kind.__name__}` must be given to train_and_evaluate, and not {given!r}"
-            raise TypeError(layout(text, user_frame()))
+            raise misuse(TypeError, text)
     config = estimator.config
     if not (config.save_checkpoints_steps or config.save_checkpoints_secs):
         text = "train_and_evaluate evaluates checkpoints, and the estimator's RunConfig saves none"
-        raise ValueError(layout(text, user_frame(), hint="RunConfig(save_checkpoints_steps=...)"))
+        raise misuse(ValueError, text, "RunConfig(save_checkpoints_steps=...)")
     log.info("Running training and evaluation locally (non-distributed).")
     log.info(
         "Start train and evaluate loop. The evaluate will happen after every checkpoint. Checkpoint frequency"
@@ -192,14 +191,12 @@ def train_and_evaluate(
 
 def _check_input_fn(input_fn: Any) -> None:
     if not callable(input_fn):
-        raise TypeError(layout(f"`input_fn` must be callable, given: {input_fn!r}", user_frame()))
+        raise misuse(TypeError, f"`input_fn` must be callable, given: {input_fn!r}")
 
 
 def _checked(given: Any, kind: type[Any], what: str) -> tuple[Any, ...]:
     items = tuple(given or ())
     for item in items:
         if not isinstance(item, kind):
-            raise TypeError(
-                layout(f"All {what} must be `{kind.__name__}` instances, given: {item!r}", user_frame())
-            )
+            raise misuse(TypeError, f"All {what} must be `{kind.__name__}` instances, given: {item!r}")
     return items

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from staticgraph import train
-from staticgraph.compiler.graph.errors import layout, misuse, shown
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.formats.tf.log import log
 from staticgraph.tf1 import data
 from staticgraph.tf1.estimator.spec import EstimatorSpec
@@ -106,4 +105,4 @@ def features_and_labels(made: Any) -> tuple[Any, Any, list[Any]]:
 
 
 def _refuse(text: str, hint: str | None = None) -> NoReturn:
-    raise ValueError(layout(text, user_frame(), hint=hint))
+    raise misuse(ValueError, text, hint)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from staticgraph import train
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.formats.tf.log import log
 
 __all__ = ["WarmStartSettings"]
@@ -32,7 +31,7 @@ def as_settings(given: Any) -> WarmStartSettings | None:
     if isinstance(given, str):
         return WarmStartSettings(given)
     text = f"warm_start_from must be a string or a WarmStartSettings, instead got {given!r}"
-    raise ValueError(layout(text, user_frame()))
+    raise misuse(ValueError, text)
 
 
 def warm_start(settings: WarmStartSettings | None) -> None:

@@ -18,8 +18,7 @@ from staticgraph.arrays.indexing import gather_nd, where
 from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import constant
 from staticgraph.compiler.graph.dtypes import int64, string
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.mathematics.math_ops import not_equal
@@ -193,4 +192,4 @@ def check_same_kind(column: Any, tensor: Any) -> None:
 
 def refuse(text: str, hint: str | None = None) -> NoReturn:
     """Raise a ValueError at the user's line."""
-    raise ValueError(layout(text, user_frame(), hint=hint))
+    raise misuse(ValueError, text, hint)

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from staticgraph.compiler.graph.dtypes import as_dtype, int64
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import Shape, as_shape, shape_text
 
 __all__ = ["FixedLenFeature", "FixedLenSequenceFeature", "SparseFeature", "VarLenFeature"]
@@ -130,4 +129,4 @@ def _fixed_shape(call: str, key: str, shape: Any) -> Shape:
 
 
 def _error(call: str, key: str, what: str, hint: str | None) -> ValueError:
-    return ValueError(layout(f"{call}: feature {key!r} {what}", user_frame(), hint=hint))
+    return misuse(ValueError, f"{call}: feature {key!r} {what}", hint)

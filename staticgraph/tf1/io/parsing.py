@@ -21,8 +21,7 @@ from staticgraph.arrays.array_ops import reshape
 from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import constant, convert_to_tensor
 from staticgraph.compiler.graph.dtypes import string
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.formats.tf.examples.example_ops import (
     parse_example_op,
@@ -168,18 +167,18 @@ def _sequences(
 
 def _wanted(features: Features, call: str) -> Columns:
     if not features:
-        raise ValueError(layout(f"{call}: there are no features", user_frame()))
+        raise misuse(ValueError, f"{call}: there are no features")
     return columns(with_unknown_length(features, call), call, *_ALL)
 
 
 def _both(context: Features, lists: Features, call: str) -> tuple[Columns, Columns]:
     if not (context or lists):
-        raise ValueError(layout(f"{call}: there are no features", user_frame()))
+        raise misuse(ValueError, f"{call}: there are no features")
     wanted = columns(lists, call, *_LISTS)
     for key, default in wanted.defaults.items():
         if default is not None:
             text = f"{call}: sequence {key!r} has a default_value, and it is filled up with zeros"
-            raise ValueError(layout(text, user_frame(), hint="allow_missing=True, without default_value"))
+            raise misuse(ValueError, text, "allow_missing=True, without default_value")
     return columns(context, call, *_CONTEXT), wanted
 
 

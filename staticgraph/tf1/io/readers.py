@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.dtypes import int64, string
 from staticgraph.compiler.graph.errors import InvalidArgumentError, misuse
 from staticgraph.compiler.graph.shapes import TensorType
@@ -96,10 +97,7 @@ class ReaderBase:
     def __init__(self, name: str | None = None) -> None:
         self._ref: Tensor = reader_handle(reader=self, name=name or self.TYPE)
 
-    @property
-    def reader_ref(self) -> Tensor:
-        """A string tensor that stands for the reader in the graph."""
-        return self._ref
+    reader_ref: Tensor = read_only("ref", "A string tensor that stands for the reader in the graph.")
 
     @property
     def supports_serialize(self) -> bool:

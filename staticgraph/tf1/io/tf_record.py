@@ -11,8 +11,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from staticgraph.compiler.graph.errors import DataLossError, NotFoundError, layout, misuse
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import DataLossError, NotFoundError, misuse
 from staticgraph.formats.tf.tensor_bundle.crc32c import masked_crc32c
 
 __all__ = ["TFRecordCompressionType", "TFRecordOptions", "TFRecordWriter", "tf_record_iterator"]
@@ -114,7 +113,7 @@ class TFRecordWriter:
         if not isinstance(record, bytes | bytearray | memoryview):
             message = f"a record is bytes, and {type(record).__name__} was given"
             hint = "write example.SerializeToString()" if hasattr(record, "SerializeToString") else None
-            raise TypeError(layout(message, user_frame(), hint=hint))
+            raise misuse(TypeError, message, hint)
         self._put(framed(bytes(record)))
 
     def flush(self) -> None:
@@ -231,7 +230,7 @@ class _Stream:
     def _damaged(self, start: int, why: str) -> DataLossError:
         message = f"{self._path}: the record at byte {start} is damaged: {why}"
         hint = "a compressed file needs options=TFRecordOptions('GZIP') or 'ZLIB'"
-        return DataLossError(layout(message, user_frame(), hint=None if self._kind else hint))
+        return misuse(DataLossError, message, None if self._kind else hint)
 
 
 def _or(given: int | None, usual: int) -> int:
@@ -250,4 +249,4 @@ def _opened(path: Any, mode: str) -> BinaryIO:
     try:
         return open(os.fspath(path), mode)  # type: ignore[return-value]
     except (FileNotFoundError, NotADirectoryError):
-        raise NotFoundError(layout(f"{path}: no such file or directory", user_frame())) from None
+        raise misuse(NotFoundError, f"{path}: no such file or directory") from None

@@ -7,8 +7,7 @@ from typing import Any
 
 from staticgraph import train
 from staticgraph.building.inputs import group
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.estimator import Estimator, EstimatorSpec, ModeKeys
 from staticgraph.tf1.estimator.export import PredictOutput
 from staticgraph.tf1.keras import backend
@@ -106,4 +105,4 @@ def _by_name(tensors: Mapping[str, Any], names: Sequence[str], what: str) -> lis
 
 
 def _refuse(text: str, hint: str | None = None) -> None:
-    raise ValueError(layout(f"model_to_estimator: {text}", user_frame(), hint=hint))
+    raise misuse(ValueError, f"model_to_estimator: {text}", hint)

@@ -10,8 +10,7 @@ from staticgraph.building.framework import GraphKeys, add_to_collection, name_sc
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, int64, string
-from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import InvalidArgumentError, misuse
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.kinds import host
@@ -49,7 +48,7 @@ class _Initializer:
         """The operation that gives `table` its entries; `tables_initializer()` runs it too."""
         if (table.key_dtype, table.value_dtype) != (self.key_dtype, self.value_dtype):
             text = f"the table has {table.key_dtype} and {table.value_dtype}, its initializer"
-            raise TypeError(layout(f"{text} {self.key_dtype} and {self.value_dtype}", user_frame()))
+            raise misuse(TypeError, f"{text} {self.key_dtype} and {self.value_dtype}")
         keys, values = self.entries()
         made: Operation = table_import(keys, values, table=table)
         add_to_collection(GraphKeys.TABLE_INITIALIZERS, made)
@@ -92,13 +91,12 @@ class TextFileInitializer(_Initializer):
         super().__init__(key_dtype, value_dtype)
         for what, index, dtype in (("key", key_index, key_dtype), ("value", value_index, value_dtype)):
             if index == TextFileIndex.LINE_NUMBER and as_dtype(dtype) is not int64:
-                text = f"the {what} is the number of a line, so {what}_dtype must be int64"
-                raise ValueError(layout(text, user_frame()))
+                raise misuse(ValueError, f"the {what} is the number of a line, so {what}_dtype must be int64")
             if index == TextFileIndex.WHOLE_LINE and as_dtype(dtype) not in (string, int64):
                 text = f"the {what} is a whole line, so {what}_dtype must be string or int64"
-                raise ValueError(layout(text, user_frame()))
+                raise misuse(ValueError, text)
             if index < TextFileIndex.WHOLE_LINE:
-                raise ValueError(layout(f"{what}_index is {index}, no column has that number", user_frame()))
+                raise misuse(ValueError, f"{what}_index is {index}, no column has that number")
         self._filename = convert_to_tensor(filename, dtype=string, name="asset_filepath")
         add_to_collection(GraphKeys.ASSET_FILEPATHS, self._filename)
         self._columns = (key_index, self.key_dtype), (value_index, self.value_dtype)

@@ -12,8 +12,9 @@ from staticgraph.arrays.casts import cast
 from staticgraph.arrays.indexing import where
 from staticgraph.building.framework import GraphKeys, get_collection, name_scope
 from staticgraph.building.inputs import convert_to_tensor, group
+from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, int64, string
-from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.errors import layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import Shape
 from staticgraph.compiler.graph.static_value import static_value
@@ -60,9 +61,7 @@ class _Table:
         self.resource_handle = handle
         self.name = handle.op.name.rpartition("/")[2]
 
-    @property
-    def default_value(self) -> Tensor:
-        return self._default
+    default_value: Tensor = read_only("default")
 
     def lookup(self, keys: Any, name: str | None = None) -> Any:
         """The values of `keys`, and the default value for those that are not in the table.
@@ -105,10 +104,7 @@ class StaticHashTable(_Table):
         super().__init__(initializer.key_dtype, initializer.value_dtype, default_value, name or "hash_table")
         self._initializer = initializer.initialize(self)
 
-    @property
-    def initializer(self) -> Operation:
-        """The operation that gives the table its entries."""
-        return self._initializer
+    initializer: Operation = read_only("initializer", "The operation that gives the table its entries.")
 
     init = initializer
 
@@ -186,15 +182,14 @@ class DenseHashTable(MutableHashTable):
         given = {"empty_key": empty_key, "deleted_key": deleted_key}
         self.reserved = {label: _known(key, self.key_dtype) for label, key in given.items()}
         if self.reserved["empty_key"] == self.reserved["deleted_key"]:
-            raise ValueError(layout("empty_key and deleted_key must be two different keys", user_frame()))
+            raise misuse(ValueError, "empty_key and deleted_key must be two different keys")
 
 
 def _known(key: Any, dtype: DType) -> np.ndarray:
     """The value of a key that the graph must know."""
     value = static_value(convert_to_tensor(key, dtype=dtype))
     if value is None:
-        text = "empty_key and deleted_key must be constants"
-        raise ValueError(layout(text, user_frame()))
+        raise misuse(ValueError, "empty_key and deleted_key must be constants")
     return np.asarray(value)
 
 
@@ -214,11 +209,10 @@ class StaticVocabularyTable:
     ) -> None:
         if num_oov_buckets <= 0:
             text = f"num_oov_buckets must be > 0, it is {num_oov_buckets}"
-            raise ValueError(layout(text, user_frame(), hint="StaticHashTable has no such buckets"))
+            raise misuse(ValueError, text, "StaticHashTable has no such buckets")
         self._table = None if initializer is None else StaticHashTable(initializer, -1, name)
         if self._table is not None and self._table.value_dtype is not int64:
-            text = f"the values of a vocabulary are int64, not {self._table.value_dtype}"
-            raise TypeError(layout(text, user_frame()))
+            raise misuse(TypeError, f"the values of a vocabulary are int64, not {self._table.value_dtype}")
         self._buckets = num_oov_buckets
         key_dtype = string if self._table is None else self._table.key_dtype
         self.key_dtype = key_dtype if lookup_key_dtype is None else as_dtype(lookup_key_dtype)

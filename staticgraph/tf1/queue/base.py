@@ -10,8 +10,9 @@ import numpy as np
 
 from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, bool_, int32, string
-from staticgraph.compiler.graph.errors import InvalidArgumentError, RuleError, ShapeError, layout
+from staticgraph.compiler.graph.errors import InvalidArgumentError, RuleError, ShapeError, layout, misuse
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import (
@@ -72,7 +73,7 @@ class QueueBase:
         shapes = listed_shapes(shapes)
         if len(shapes) != len(self._dtypes):
             text = f"Queue shapes must have the same length as dtypes: {len(shapes)} and {len(self._dtypes)}"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, text)
         return [as_shape(shape) for shape in shapes]
 
     def _checked_names(self, names: Any) -> list[str] | None:
@@ -81,21 +82,16 @@ class QueueBase:
         listed = list(names) if isinstance(names, list | tuple) else [names]
         if len(listed) != len(self._dtypes):
             text = f"Queue names must have the same length as dtypes: {len(listed)} and {len(self._dtypes)}"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, text)
         return listed
 
-    @property
-    def queue_ref(self) -> Tensor:
-        """A string tensor that stands for the queue in the graph."""
-        return self._ref
+    queue_ref: Tensor = read_only("ref", "A string tensor that stands for the queue in the graph.")
 
     @property
     def name(self) -> str:
         return self._ref.op.name
 
-    @property
-    def dtypes(self) -> list[DType]:
-        return self._dtypes
+    dtypes: list[DType] = read_only("dtypes")
 
     @property
     def shapes(self) -> list[TensorShape]:
@@ -193,21 +189,21 @@ class QueueBase:
         """The components as tensors of the queue's types. ValueError where they do not fit its shapes."""
         if isinstance(vals, Mapping):
             if not self._names:
-                raise ValueError(layout("Queue must have names to enqueue a dictionary", user_frame()))
+                raise misuse(ValueError, "Queue must have names to enqueue a dictionary")
             if sorted(self._names) != sorted(vals):
                 text = (
                     f"the dictionary has the keys {sorted(vals)}, the queue the names {sorted(self._names)}"
                 )
-                raise ValueError(layout(text, user_frame()))
+                raise misuse(ValueError, text)
             listed = [vals[name] for name in self._names]
         elif self._names:
             text = "You must enqueue a dictionary in a Queue with names"
-            raise ValueError(layout(text, user_frame(), hint=f"its names are {self._names}"))
+            raise misuse(ValueError, text, f"its names are {self._names}")
         else:
             listed = list(vals) if isinstance(vals, list | tuple) else [vals]
         if len(listed) != len(self._dtypes):
             text = f"an element of the queue has {len(self._dtypes)} components, {len(listed)} were given"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, text)
         made = [
             convert_to_tensor(value, dtype=dtype, name=f"component_{i}")
             for i, (value, dtype) in enumerate(zip(listed, self._dtypes, strict=True))

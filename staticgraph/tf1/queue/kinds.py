@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.compiler.graph.dtypes import as_dtype, int64
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.random_numbers.integers import seeds_of
 from staticgraph.tf1.queue.base import QueueBase, listed_shapes
 from staticgraph.tf1.queue.elements import AtRandom, ByPriority, Elements, padded
@@ -62,7 +61,7 @@ class PaddingFIFOQueue(QueueBase):
         super().__init__(dtypes, shapes, names, shared_name, name, capacity)
         if None in self._shapes:
             text = "When providing partial shapes, a list of shapes must be provided."
-            raise ValueError(layout(text, user_frame(), hint="shapes=[[None, 3]] for matrices of 3 columns"))
+            raise misuse(ValueError, text, "shapes=[[None, 3]] for matrices of 3 columns")
 
 
 class RandomShuffleQueue(QueueBase):

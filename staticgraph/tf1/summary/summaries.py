@@ -15,8 +15,7 @@ from staticgraph.building.framework import GraphKeys, add_to_collection, get_col
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph import dtypes
 from staticgraph.compiler.graph.dtypes import string
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.formats.tf.messages.graph import NodeDef
 from staticgraph.formats.tf.messages.summary import SummaryDescription, SummaryMetadata
@@ -126,7 +125,7 @@ def text(name: str, tensor: Any, collections: Any = None) -> Tensor:
     tensor = convert_to_tensor(tensor)
     if tensor.dtype is not string:
         message = f"summary.text: {tensor.name} is {tensor.type}, and a text is a string"
-        raise ValueError(layout(message, user_frame(), hint="as_string(x) makes strings of numbers"))
+        raise misuse(ValueError, message, "as_string(x) makes strings of numbers")
     metadata = SummaryMetadata(plugin_data={"plugin_name": "text"})
     return tensor_summary(name, tensor, collections=collections, summary_metadata=metadata)
 
@@ -200,7 +199,7 @@ def get_summary_description(node_def: NodeDef) -> SummaryDescription:
         ValueError: The node is of another op.
     """
     if node_def.op != "TensorSummary":
-        raise ValueError(layout(f"{node_def.name} is a {node_def.op}, not a TensorSummary", user_frame()))
+        raise misuse(ValueError, f"{node_def.name} is a {node_def.op}, not a TensorSummary")
     described = json.loads(node_def.attr["description"].s.decode())
     return SummaryDescription(type_hint=described.get("typeHint", ""))
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from staticgraph.compiler.graph.errors import UnimplementedError, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import UnimplementedError, misuse
 
 __all__ = ["ClusterSpec", "Server", "replica_device_setter"]
 
@@ -30,7 +29,7 @@ class ClusterSpec:
             cluster = cluster.as_dict()
         if not isinstance(cluster, Mapping):
             text = f"a cluster is a dict of jobs to lists of addresses, not {type(cluster).__name__}"
-            raise TypeError(layout(text, user_frame()))
+            raise misuse(TypeError, text)
         self._jobs = {job: _numbered(job, tasks) for job, tasks in cluster.items()}
 
     def __bool__(self) -> bool:
@@ -76,7 +75,7 @@ class ClusterSpec:
         """The address of a task. ValueError for an unknown job, or if it has no task of that number."""
         tasks = self._tasks(job_name)
         if task_index not in tasks:
-            raise ValueError(layout(f"job {job_name!r} has no task {task_index}", user_frame()))
+            raise misuse(ValueError, f"job {job_name!r} has no task {task_index}")
         return tasks[task_index]
 
     def job_tasks(self, job_name: str) -> list[str | None]:
@@ -87,14 +86,14 @@ class ClusterSpec:
     def _tasks(self, job_name: str) -> dict[int, str]:
         if job_name not in self._jobs:
             known = ", ".join(self._jobs) or "none"
-            raise ValueError(layout(f"the cluster has no job {job_name!r}; its jobs: {known}", user_frame()))
+            raise misuse(ValueError, f"the cluster has no job {job_name!r}; its jobs: {known}")
         return self._jobs[job_name]
 
 
 def _numbered(job: str, tasks: Any) -> dict[int, str]:
     """The addresses of a job's tasks by number, in order."""
     if not isinstance(job, str):
-        raise TypeError(layout(f"the name of a job is a string, not {job!r}", user_frame()))
+        raise misuse(TypeError, f"the name of a job is a string, not {job!r}")
     match tasks:
         case list() | tuple():
             numbered = dict(enumerate(tasks))
@@ -102,11 +101,11 @@ def _numbered(job: str, tasks: Any) -> dict[int, str]:
             numbered = dict(sorted(tasks.items()))
         case _:
             text = f"the tasks of job {job!r} are a list, or a dict by number, not {tasks!r}"
-            raise TypeError(layout(text, user_frame()))
+            raise misuse(TypeError, text)
     for number, address in numbered.items():
         if not isinstance(number, int) or not isinstance(address, str):
             text = f"task {number!r} of job {job!r}: the number is an int and the address a string"
-            raise TypeError(layout(text, user_frame()))
+            raise misuse(TypeError, text)
     return numbered
 
 
@@ -168,12 +167,12 @@ class Server:
         if others := tasks - Server._here:
             text = f"{what} would need the {len(others)} other tasks of the cluster: nothing connects to them"
             hint = "run one task: tf.train.Server.create_local_server(), or make a server for each task here"
-            raise UnimplementedError(layout(text, user_frame(), hint=hint))
+            raise misuse(UnimplementedError, text, hint)
 
 
 def _only(name: str, choices: Sequence[Any]) -> Any:
     if len(choices) != 1:
-        raise ValueError(layout(f"give {name}: the cluster has {len(choices)} to choose from", user_frame()))
+        raise misuse(ValueError, f"give {name}: the cluster has {len(choices)} to choose from")
     return choices[0]
 
 
@@ -209,5 +208,5 @@ def replica_device_setter(
         spec, job = ClusterSpec(cluster), ps_device.partition("/job:")[2].partition("/")[0]
         ps_tasks = spec.num_tasks(job) if job in spec.jobs else 0
     if ps_strategy is not None and not callable(ps_strategy):
-        raise TypeError(layout(f"ps_strategy must be a function, not {ps_strategy!r}", user_frame()))
+        raise misuse(TypeError, f"ps_strategy must be a function, not {ps_strategy!r}")
     return (lambda op: worker_device) if ps_tasks else None

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-from staticgraph.compiler.graph.errors import OutOfRangeError, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.building.read_only import read_only
+from staticgraph.compiler.graph.errors import OutOfRangeError, misuse
 from staticgraph.compiler.support.forks import brief
 from staticgraph.formats.tf.log import log
 
@@ -53,10 +53,7 @@ class Coordinator:
         self._joined = False
         self._threads: set[threading.Thread] = set()
 
-    @property
-    def joined(self) -> bool:
-        """True if `join` has ended."""
-        return self._joined
+    joined: bool = read_only("joined", "True if `join` has ended.")
 
     def request_stop(self, ex: BaseException | ExcInfo | None = None) -> None:
         """Ask all threads to stop. `join` will raise `ex`, an exception or `sys.exc_info()`, if it is given.
@@ -134,7 +131,7 @@ class Coordinator:
             message = f"Coordinator stopped with threads still running: {stragglers}"
             if not ignore_live_threads:
                 hint = "a thread should end soon after coord.should_stop() is true"
-                raise RuntimeError(layout(message, user_frame(), hint=hint))
+                raise misuse(RuntimeError, message, hint)
             log.info(message)
 
     def raise_requested_exception(self) -> None:
@@ -168,10 +165,9 @@ class LooperThread(threading.Thread):
         kwargs: Mapping[str, Any] | None = None,
     ) -> None:
         if not isinstance(coord, Coordinator):
-            raise ValueError(layout(f"'coord' argument must be a Coordinator: {coord}", user_frame()))
+            raise misuse(ValueError, f"'coord' argument must be a Coordinator: {coord}")
         if target is None and (args or kwargs):
-            message = "'args' and 'kwargs' argument require that you also pass 'target'"
-            raise ValueError(layout(message, user_frame()))
+            raise misuse(ValueError, "'args' and 'kwargs' argument require that you also pass 'target'")
         super().__init__(daemon=True)
         self._coord = coord
         self._interval = timer_interval_secs

@@ -14,8 +14,7 @@ from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.signatures import arguments
 from staticgraph.compiler.graph.dtypes import DType, bool_, float32
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import Shape, as_shape
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.mathematics.math_ops import maximum
@@ -45,16 +44,16 @@ class _Inputs:
         self.lists = [self._tensors(each) for each in given]
         self.many = enqueue_many
         if not self.lists or not self.lists[0]:
-            raise ValueError(layout("Expected at least one tensor in batch().", user_frame()))
+            raise misuse(ValueError, "Expected at least one tensor in batch().")
         self.dtypes = [t.dtype for t in self.lists[0]]
         if any([t.dtype for t in each] != self.dtypes for each in self.lists):
             text = "all entries of tensors_list must have as many tensors, of the same types"
-            raise TypeError(layout(text, user_frame()))
+            raise misuse(TypeError, text)
         self._keep = None if keep_input is True else convert_to_tensor(keep_input, dtype=bool_)
         rank = None if self._keep is None else self._keep.type.rank
         if self._keep is not None and (rank is None or rank > int(enqueue_many)):
             text = f"keep_input has shape {self._keep.shape}, it must be a scalar"
-            raise ValueError(layout(text + (" or a vector" if enqueue_many else ""), user_frame()))
+            raise misuse(ValueError, text + (" or a vector" if enqueue_many else ""))
 
     @staticmethod
     def _tensors(given: Any) -> list[Tensor]:
@@ -129,7 +128,7 @@ def _queue(
     if not dynamic_pad and any(each is None or None in each for each in shapes):
         text = "All shapes must be fully defined: " + ", ".join(map(str, shapes))
         hint = "use set_shape on the tensors, or dynamic_pad=True, or shapes="
-        raise ValueError(layout(text, user_frame(), hint=hint))
+        raise misuse(ValueError, text, hint)
     if shuffle is not None:
         least, seed = shuffle
         return RandomShuffleQueue(capacity, least, types, shapes, seed=seed, shared_name=shared_name)

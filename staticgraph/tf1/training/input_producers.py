@@ -11,8 +11,7 @@ from staticgraph.arrays.indexing import gather
 from staticgraph.building.framework import GraphKeys, control_dependencies, name_scope
 from staticgraph.building.inputs import constant, convert_to_tensor, identity
 from staticgraph.compiler.graph.dtypes import float32, int64, string
-from staticgraph.compiler.graph.errors import InvalidArgumentError, RuleError, ShapeError, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import InvalidArgumentError, RuleError, ShapeError, misuse
 from staticgraph.compiler.graph.shapes import as_shape, merge
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.ops.kinds import host
@@ -54,7 +53,7 @@ def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = 
     if num_epochs is None:
         return convert_to_tensor(tensor)
     if num_epochs <= 0:
-        raise ValueError(layout(f"num_epochs must be > 0 not {num_epochs}.", user_frame()))
+        raise misuse(ValueError, f"num_epochs must be > 0 not {num_epochs}.")
     with name_scope(name, "limit_epochs", [tensor]) as scope:
         zero = constant(0, int64)
         epochs = Variable(zero, name="epochs", trainable=False, collections=[GraphKeys.LOCAL_VARIABLES])
@@ -86,10 +85,10 @@ def input_producer(
                 None if known is None else known[1:], as_shape(element_shape), "a row and element_shape,"
             )
         except RuleError as error:
-            raise ShapeError(layout(f"input_producer: {error.what}", user_frame())) from None
+            raise misuse(ShapeError, f"input_producer: {error.what}") from None
         if row is None or None in row:
             text = "input_tensor must have a fully defined element shape, or element_shape must be given"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, text)
         if shuffle:
             rows = gather(rows, random_shuffle(number_range(shape(rows)[0]), seed=seed))
         rows = limit_epochs(rows, num_epochs)
@@ -135,7 +134,7 @@ def string_input_producer(
     """
     if not isinstance(string_tensor, Tensor | Variable) and not len(string_tensor):
         text = "string_input_producer requires a non-null input tensor"
-        raise ValueError(layout(text, user_frame(), hint="no file was found, perhaps"))
+        raise misuse(ValueError, text, "no file was found, perhaps")
     with name_scope(name, "input_producer", [string_tensor]) as scope:
         strings = _some_names(convert_to_tensor(string_tensor, dtype=string))
         return input_producer(
@@ -189,8 +188,7 @@ def slice_input_producer(
     with name_scope(name, "input_producer", tensor_list):
         tensors = [convert_to_tensor(t) for t in tensor_list]
         if not tensors:
-            text = "slice_input_producer() needs at least one tensor"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, "slice_input_producer() needs at least one tensor")
         queue = range_input_producer(shape(tensors[0])[0], num_epochs, shuffle, seed, capacity, shared_name)
         index = queue.dequeue()
         return [gather(t, index) for t in tensors]

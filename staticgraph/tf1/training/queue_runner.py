@@ -9,8 +9,7 @@ from weakref import WeakKeyDictionary
 
 from staticgraph.building.framework import GraphKeys, add_to_collection, get_default_session
 from staticgraph.building.read_only import read_only
-from staticgraph.compiler.graph.errors import OpError, OutOfRangeError, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import OpError, OutOfRangeError, misuse
 from staticgraph.compiler.support.forks import brief
 from staticgraph.formats.tf.log import log
 from staticgraph.runtime.session import Session
@@ -43,13 +42,13 @@ class QueueRunner:
     ) -> None:
         if queue_runner_def is not None:
             message = "QueueRunner(queue_runner_def) is not supported"
-            raise ValueError(layout(message, user_frame(), hint="pass queue and enqueue_ops"))
+            raise misuse(ValueError, message, "pass queue and enqueue_ops")
         if queue is None or not enqueue_ops:
-            raise ValueError(layout("Must provide queue and enqueue_ops.", user_frame()))
+            raise misuse(ValueError, "Must provide queue and enqueue_ops.")
         ends = (OutOfRangeError,) if queue_closed_exception_types is None else queue_closed_exception_types
         if not isinstance(ends, tuple) or not ends or not all(map(_is_op_error, ends)):
             message = f"queue_closed_exception_types must be a tuple of classes of sg.errors, not {ends!r}"
-            raise TypeError(layout(message, user_frame()))
+            raise misuse(TypeError, message)
         self._queue = queue
         self._enqueue_ops = list(enqueue_ops)
         self._close_op = queue.close() if close_op is None else close_op
@@ -64,9 +63,7 @@ class QueueRunner:
     close_op: Any = read_only("close_op")
     cancel_op: Any = read_only("cancel_op")
 
-    @property
-    def queue_closed_exception_types(self) -> tuple[type[OpError], ...]:
-        return self._ends
+    queue_closed_exception_types: tuple[type[OpError], ...] = read_only("ends")
 
     @property
     def exceptions_raised(self) -> list[Exception]:
@@ -155,11 +152,11 @@ def start_queue_runners(
     if sess is None:
         message = "Cannot start queue runners: No default session is registered."
         hint = "use `with sess.as_default()`, or pass sess=sess"
-        raise ValueError(layout(message, user_frame(), hint=hint))
+        raise misuse(ValueError, message, hint)
     if getattr(sess, "has_started_queue_runners", False):
         return []
     if not isinstance(sess, Session):
-        raise TypeError(layout(f"sess must be a Session, not {sess!r}", user_frame()))
+        raise misuse(TypeError, f"sess must be a Session, not {sess!r}")
     runners = sess.graph.get_collection(collection)
     if not runners:
         log.warning("start_queue_runners() has nothing to start: the graph has no queue runners")

@@ -10,9 +10,8 @@ from typing import Any, Final
 
 from staticgraph.building.framework import GraphKeys, add_to_collection, get_collection, get_default_graph
 from staticgraph.building.read_only import read_only
-from staticgraph.compiler.graph.errors import AbortedError, layout
+from staticgraph.compiler.graph.errors import AbortedError, misuse
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.formats.tf.checkpoints.saver import Saver
 from staticgraph.formats.tf.log import log
 from staticgraph.state.variable_lists import (
@@ -131,10 +130,7 @@ class Supervisor:
     saver: Any = read_only("saver")
     save_model_secs: float | None = read_only("save_model_secs")
 
-    @property
-    def save_path(self) -> str | None:
-        """The prefix of checkpoints, without the step."""
-        return self._save_path
+    save_path: str | None = read_only("save_path", "The prefix of checkpoints, without the step.")
 
     def start_standard_services(self, sess: Any) -> list[LooperThread] | None:
         """Start the threads that save checkpoints and write summaries; None where there is no `logdir`.
@@ -142,8 +138,7 @@ class Supervisor:
         RuntimeError where this is not the chief.
         """
         if not self._is_chief:
-            message = "Only chief supervisor can start standard services."
-            raise RuntimeError(layout(message, user_frame()))
+            raise misuse(RuntimeError, "Only chief supervisor can start standard services.")
         if not self._logdir:
             log.warning("Standard services need a 'logdir' passed to the Supervisor")
             return None
@@ -263,7 +258,7 @@ class Supervisor:
     def summary_computed(self, sess: Any, summary: Any, global_step: int | None = None) -> None:
         """Write a summary, at the session's global step by default. RuntimeError without a writer."""
         if self._summary_writer is None:
-            raise RuntimeError(layout("Writing a summary requires a summary writer.", user_frame()))
+            raise misuse(RuntimeError, "Writing a summary requires a summary writer.")
         if global_step is None and self._global_step is not None:
             global_step = read_global_step(sess, self._global_step)
         self._summary_writer.add_summary(summary, global_step)

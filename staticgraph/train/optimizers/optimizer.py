@@ -110,9 +110,7 @@ class Optimizer:
         loss = convert_to_tensor(loss)
         listed = trainable_variables() if var_list is None else _listed(var_list)
         if not listed:
-            raise ValueError(
-                layout("there are no variables to optimize", user_frame(), hint="make a Variable first")
-            )
+            raise misuse(ValueError, "there are no variables to optimize", "make a Variable first")
         _check_floating([loss])
         found = gradients(
             loss,
@@ -133,11 +131,11 @@ class Optimizer:
         """
         pairs = list(grads_and_vars)
         if not pairs:
-            raise ValueError(layout("apply_gradients() was given no variables", user_frame()))
+            raise misuse(ValueError, "apply_gradients() was given no variables")
         given = [(_converted(g), v) for g, v in pairs if g is not None]
         if not given:
             names = ", ".join(v.op.name for _, v in pairs)
-            raise GradientError(layout(f"no gradients provided for any variable: {names}", user_frame()))
+            raise misuse(GradientError, f"no gradients provided for any variable: {names}")
         with init_scope():
             self._create_slots([v for _, v in given])
         with name_scope(name, self._name) as scope:

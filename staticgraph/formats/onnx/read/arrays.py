@@ -23,8 +23,6 @@ from staticgraph.formats.onnx.values import (
     unstacked,
 )
 
-__all__: list[str] = []
-
 _CONSTANTS: dict[str, Any] = {
     "value_float": float32, "value_floats": float32, "value_int": int64, "value_ints": int64,
     "value_string": string, "value_strings": string,

@@ -13,8 +13,6 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.formats.onnx.nodes import Node, operator
 from staticgraph.formats.onnx.values import cast, constant, part, permuted, reshape, select, sizes, wide
 
-__all__: list[str] = []
-
 
 def _heads(x: Tensor, count: int) -> Tensor:
     """[batch, length, heads * size] as [batch, heads, length, size]."""

@@ -21,8 +21,6 @@ from staticgraph.formats.onnx.proto import GraphProto
 from staticgraph.formats.onnx.tensors import dtype_of
 from staticgraph.formats.onnx.values import cast, constant, known_value, permuted, reshape, sizes
 
-__all__: list[str] = []
-
 _LONGEST = 1 << 12  # rounds that are written out of a loop that has no number of them
 _MOST_ROWS = 1 << 24  # of an array in which values are collected
 _UNROLLED = 8  # rounds of a loop with a known number of rounds that are written out

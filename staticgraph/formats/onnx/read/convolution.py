@@ -12,8 +12,6 @@ from staticgraph.formats.onnx.read.movement import padded
 from staticgraph.formats.onnx.values import permuted, reshape, sizes, vector
 from staticgraph.formats.onnx.windows import Window, windows
 
-__all__: list[str] = []
-
 _FORMATS = {4: "NCHW", 5: "NCDHW"}
 
 

@@ -24,8 +24,6 @@ from staticgraph.formats.onnx.values import (
     sizes,
 )
 
-__all__: list[str] = []
-
 
 @operator("Reshape")
 def _reshape(node: Node, x: Tensor, shape: Tensor | None = None) -> Tensor:

@@ -14,8 +14,6 @@ from staticgraph.formats.onnx.values import cast, constant, permuted, reshape, s
 from staticgraph.linalg import einsum
 from staticgraph.random_numbers.random_ops import random_uniform
 
-__all__: list[str] = []
-
 
 @operator("MatMul")
 def _matmul(node: Node, a: Tensor, b: Tensor) -> Tensor:

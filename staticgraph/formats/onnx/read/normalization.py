@@ -10,8 +10,6 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.formats.onnx.nodes import Node, operator
 from staticgraph.formats.onnx.values import cast, constant, part, permuted, reshape, sizes
 
-__all__: list[str] = []
-
 
 def _per_channel(x: Tensor, values: Tensor) -> Tensor:
     """A number per channel, which is the second axis, in a shape that goes with `x`."""

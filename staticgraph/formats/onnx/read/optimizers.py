@@ -12,8 +12,6 @@ from staticgraph.formats.onnx.errors import OnnxError
 from staticgraph.formats.onnx.nodes import Node, operator
 from staticgraph.formats.onnx.values import cast, constant, select
 
-__all__: list[str] = []
-
 _TRAINING = "ai.onnx.preview.training"
 
 

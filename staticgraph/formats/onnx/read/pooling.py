@@ -16,8 +16,6 @@ from staticgraph.formats.onnx.read.movement import padded
 from staticgraph.formats.onnx.values import constant, permuted, reshape, sizes
 from staticgraph.formats.onnx.windows import Window, windows
 
-__all__: list[str] = []
-
 
 def _windows(node: Node, x: Tensor) -> list[Window]:
     space = node.shape(x)[2:]

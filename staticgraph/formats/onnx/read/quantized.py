@@ -12,8 +12,6 @@ from staticgraph.formats.onnx.read.convolution import convolution, with_bias
 from staticgraph.formats.onnx.read.nn import multiplied
 from staticgraph.formats.onnx.values import cast, constant, reshape, sizes
 
-__all__: list[str] = []
-
 
 def _along(node: Node, x: Tensor, values: Tensor, axis: int) -> Tensor:
     """Scales or zero points in a shape that goes with `x`: one, or one per place on an axis, or per block."""

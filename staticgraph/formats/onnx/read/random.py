@@ -8,8 +8,6 @@ from staticgraph.formats.onnx.nodes import Node, operator
 from staticgraph.formats.onnx.values import cast, sizes, vector
 from staticgraph.random_numbers.random_ops import multinomial, random_normal, random_uniform
 
-__all__: list[str] = []
-
 
 def _seed(node: Node) -> int | None:
     given = node.get("seed")

@@ -11,8 +11,6 @@ from staticgraph.formats.onnx.nodes import Node, operator
 from staticgraph.formats.onnx.values import constant, product, reshape, sizes
 from staticgraph.mathematics.reductions import reduce_logsumexp
 
-__all__: list[str] = []
-
 _Reduction = Callable[[Tensor, tuple[int, ...], bool], Tensor]
 
 

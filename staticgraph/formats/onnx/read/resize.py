@@ -16,8 +16,6 @@ from staticgraph.formats.onnx.errors import OnnxError, UnknownValueError
 from staticgraph.formats.onnx.nodes import Node, operator
 from staticgraph.formats.onnx.values import cast, constant, reshape, select, wide
 
-__all__: list[str] = []
-
 
 @dataclass(frozen=True, slots=True)
 class Axis:

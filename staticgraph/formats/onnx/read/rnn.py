@@ -16,8 +16,6 @@ from staticgraph.formats.onnx.nodes import Node, operator
 from staticgraph.formats.onnx.read.math import FORMULAS
 from staticgraph.formats.onnx.values import cast, constant, permuted, reshape, select, sizes, vector
 
-__all__: list[str] = []
-
 _Function = Callable[[Tensor], Tensor]
 _State = tuple[Tensor, ...]
 _Step = Callable[

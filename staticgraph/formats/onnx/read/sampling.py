@@ -17,8 +17,6 @@ from staticgraph.formats.onnx.read.convolution import with_bias
 from staticgraph.formats.onnx.values import cast, constant, permuted, reshape, select
 from staticgraph.formats.onnx.windows import windows
 
-__all__: list[str] = []
-
 
 def _numbers(x: Tensor, *values: float) -> list[Tensor]:
     return [constant(value, x) for value in values]

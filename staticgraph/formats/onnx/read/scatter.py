@@ -13,8 +13,6 @@ from staticgraph.formats.onnx.errors import OnnxError
 from staticgraph.formats.onnx.nodes import Node, operator
 from staticgraph.formats.onnx.values import cast, constant, reshape, select, sizes, unstacked
 
-__all__: list[str] = []
-
 
 def counted(indices: Tensor, size: Any) -> Tensor:
     """Places from the front as int64: negative ones count from the end."""

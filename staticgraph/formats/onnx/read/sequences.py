@@ -13,8 +13,6 @@ from staticgraph.formats.onnx.errors import OnnxError
 from staticgraph.formats.onnx.nodes import NOTHING, Node, Value, operator
 from staticgraph.formats.onnx.values import constant, divided
 
-__all__: list[str] = []
-
 
 @operator("SequenceEmpty")
 def _empty(node: Node) -> Value:

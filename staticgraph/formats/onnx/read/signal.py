@@ -14,8 +14,6 @@ from staticgraph.formats.onnx.nodes import Node, operator
 from staticgraph.formats.onnx.read.movement import padded
 from staticgraph.formats.onnx.values import cast, constant, permuted, sizes, unstacked, wide
 
-__all__: list[str] = []
-
 
 def _as_complex(x: Tensor) -> Tensor:
     """Pairs of a real and an imaginary part along the last axis, or real numbers alone."""

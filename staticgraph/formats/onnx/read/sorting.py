@@ -8,8 +8,6 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.formats.onnx.nodes import Node, operator
 from staticgraph.formats.onnx.values import cast, permuted
 
-__all__: list[str] = []
-
 
 @operator("TopK")
 def _top_k(node: Node, x: Tensor, k: Tensor | None = None) -> tuple[Tensor, Tensor]:

@@ -12,8 +12,6 @@ from staticgraph.formats.onnx.errors import OnnxError
 from staticgraph.formats.onnx.nodes import Node, operator
 from staticgraph.formats.onnx.values import cast, constant, reshape, together
 
-__all__: list[str] = []
-
 
 @operator("StringConcat")
 def _concat(node: Node, x: Tensor, y: Tensor) -> Tensor:

@@ -16,8 +16,6 @@ from staticgraph.formats.onnx.values import cast, constant, reshape, unstacked
 from staticgraph.image.codecs import decode_picture
 from staticgraph.image.suppression import non_max_suppression
 
-__all__: list[str] = []
-
 
 @operator("NonMaxSuppression")
 def _non_max_suppression(

@@ -17,8 +17,6 @@ from staticgraph.formats.onnx.write.nodes import Nodes
 from staticgraph.formats.onnx.write.types import FIRST_TYPED, wider
 from staticgraph.formats.onnx.write.value import Held, NoForm, Order, Size, UnknownSize, inverse
 
-__all__ = ["Builder"]
-
 
 class Builder(ABC):
     """Makes nodes of values. What is known becomes a constant of the file when a node needs it."""

@@ -15,14 +15,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from staticgraph.compiler.graph.dtypes import string
-from staticgraph.compiler.graph.errors import SaveError, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import SaveError, misuse
 from staticgraph.formats.onnx.proto import ModelProto, StringStringEntryProto, TensorProto
 from staticgraph.formats.onnx.tensors import NUMBERS
 from staticgraph.formats.onnx.write.nodes import Constant
 from staticgraph.runtime.disk.atomic import write_file
-
-__all__ = ["finish"]
 
 _LARGEST = 1_900_000_000  # bytes of constants in a model
 _ALIGNMENT = 4096  # of tensors in a file beside the model, so that they can be mapped into memory
@@ -39,7 +36,7 @@ def finish(
     apart = size > _LARGEST if external is None else external
     if apart and path is None:
         text = f"the values of a model, {size} bytes, are to be in a file, and there is no path"
-        raise SaveError(layout(text, user_frame(), hint='export(fetches, "net.onnx")'))
+        raise misuse(SaveError, text, 'export(fetches, "net.onnx")')
     tensors = {name: constant.proto(name) for name, constant in constants.items()}
     if not apart:
         for name, tensor in _numbers(tensors):

@@ -25,8 +25,6 @@ from staticgraph.formats.onnx.write.builder import Builder
 from staticgraph.formats.onnx.write.rules import KEEPS_ORDER, RULES, Use, reason
 from staticgraph.formats.onnx.write.value import Held, NoForm, Order, Size
 
-__all__ = ["Writer"]
-
 _GROWTH = 1 << 12  # elements that a folded constant may have more than what it is made of
 _LARGEST_MAP = 1 << 22  # elements of the constant that says where each element comes from
 _UNKNOWN: Any = object()

@@ -24,9 +24,6 @@ from staticgraph.formats.onnx.proto import (
 from staticgraph.formats.onnx.tensors import NUMBERS
 from staticgraph.formats.onnx.write.value import NoForm
 
-__all__ = ["Constant", "Nodes", "inner_graph", "value_info"]
-
-
 _Type = AttributeProto.AttributeType
 
 

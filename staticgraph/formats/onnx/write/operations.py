@@ -20,8 +20,6 @@ from staticgraph.formats.onnx.write.graph import Writer
 from staticgraph.formats.onnx.write.rules import reason, without
 from staticgraph.formats.onnx.write.value import Held, NoForm, UnknownSize
 
-__all__ = ["BY_NAME", "Operations", "named", "refusal"]
-
 _SELECTIONS = ("select", "select_rows")
 
 

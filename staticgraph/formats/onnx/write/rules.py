@@ -16,8 +16,6 @@ from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.formats.onnx.write.builder import Builder
 from staticgraph.formats.onnx.write.value import Held, NoForm
 
-__all__ = ["KEEPS_ORDER", "RULES", "WITHOUT", "Use", "direct", "reason", "without", "writes"]
-
 
 @dataclass(frozen=True, slots=True)
 class Use:

@@ -25,8 +25,6 @@ from staticgraph.compiler.graph.dtypes import (
     uint64,
 )
 
-__all__ = ["FIRST_TYPED", "TAKES", "wider"]
-
 _SINGLE = frozenset({float16, float32})
 _FLOATS = _SINGLE | {float64}
 _COMMON = _FLOATS | {int32, int64}

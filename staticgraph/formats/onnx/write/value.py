@@ -17,8 +17,6 @@ from staticgraph.compiler.graph.operators import Operators
 from staticgraph.compiler.graph.shapes import Shape, TensorType
 from staticgraph.compiler.support.dataclass import dataclass
 
-__all__ = ["Held", "NoForm", "Order", "Size", "UnknownSize", "inverse", "permuted"]
-
 Order = tuple[int, ...]
 
 

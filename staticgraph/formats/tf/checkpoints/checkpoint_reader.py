@@ -12,7 +12,7 @@ import numpy as np
 from staticgraph.building.framework import init_scope, name_scope
 from staticgraph.building.inputs import constant
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.errors import NotFoundError, layout
+from staticgraph.compiler.graph.errors import NotFoundError, layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.formats.tf.checkpoints.checkpoint_state import latest_checkpoint
 from staticgraph.formats.tf.tensor_bundle import tensors_of
@@ -77,7 +77,7 @@ class NewCheckpointReader:
             close = nearest(tensor_str, self._stored)
             text = f"checkpoint {self._prefix} has no tensor {tensor_str!r}"
             hint = f"it has {close!r}" if close else None
-            raise NotFoundError(layout(text, user_frame(), hint=hint))
+            raise misuse(NotFoundError, text, hint)
         return np.array(self._stored[tensor_str][1])
 
     def debug_string(self) -> bytes:
@@ -94,7 +94,7 @@ def load_checkpoint(ckpt_dir_or_file: str) -> NewCheckpointReader:
         return NewCheckpointReader(ckpt_dir_or_file)
     prefix = latest_checkpoint(ckpt_dir_or_file)
     if prefix is None:
-        raise ValueError(layout(f"the folder {ckpt_dir_or_file} has no checkpoint", user_frame()))
+        raise misuse(ValueError, f"the folder {ckpt_dir_or_file} has no checkpoint")
     return NewCheckpointReader(prefix)
 
 
@@ -141,8 +141,7 @@ def warm_start(
     names in the checkpoint, where they differ.
     """
     if var_name_to_vocab_info:
-        text = "warm_start: var_name_to_vocab_info is not supported"
-        raise NotImplementedError(layout(text, user_frame()))
+        raise misuse(NotImplementedError, "warm_start: var_name_to_vocab_info is not supported")
     if vars_to_warm_start is None:
         return
     reader, earlier = load_checkpoint(ckpt_to_initialize_from), var_name_to_prev_var_name or {}
@@ -169,7 +168,7 @@ def _pairs(key: str, target: Any) -> Iterator[tuple[Variable, str]]:
         return
     if not key.endswith("/"):
         text = f"init_from_checkpoint: there is no variable {target!r} for tensor {key!r}"
-        raise ValueError(layout(text, user_frame(), hint='scopes end in a slash: {"old/": "new/"}'))
+        raise misuse(ValueError, text, 'scopes end in a slash: {"old/": "new/"}')
     scope = target.rpartition("/")[0]
     for name, variable in by_name.items():
         if not scope or name.startswith(f"{scope}/"):

@@ -6,8 +6,7 @@ import os
 from typing import Any
 
 from staticgraph.building.framework import GraphKeys, get_default_graph
-from staticgraph.compiler.graph.errors import InvalidFileError, headline, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import InvalidFileError, headline, misuse
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.formats.tf.checkpoints.saver import Saver
 from staticgraph.formats.tf.graph_def.importing import import_graph_def
@@ -55,7 +54,7 @@ def import_meta_graph(
     try:
         return Saver({key: op.outputs[0] for key, op in saved.items()} or None, saver_def=told)
     except ValueError as error:
-        raise GraphDefError(layout(headline(error), user_frame())) from None
+        raise misuse(GraphDefError, headline(error)) from None
 
 
 def read_meta_graph_file(filename: Any) -> MetaGraphDef:
@@ -64,7 +63,7 @@ def read_meta_graph_file(filename: Any) -> MetaGraphDef:
     """
     path = os.fspath(filename)
     if not os.path.isfile(path):
-        raise OSError(layout(f"File {path} does not exist.", user_frame()))
+        raise misuse(OSError, f"File {path} does not exist.")
     with open(path, "rb") as file:
         data = file.read()
     try:
@@ -76,7 +75,7 @@ def read_meta_graph_file(filename: Any) -> MetaGraphDef:
         return made
     except ValueError:
         text = f"Cannot parse file {path}: it is no MetaGraphDef, neither as bytes nor as text"
-    raise InvalidFileError(layout(text, user_frame()))
+    raise misuse(InvalidFileError, text)
 
 
 def _import_scoped(
@@ -103,8 +102,7 @@ def _import_scoped(
             meta.collection_def, graph, scope, lambda name: graph.has_operation(f"{scope}{edge(name).node}")
         )
     except (GraphDefError, DecodeError, KeyError) as error:
-        text = headline(error)
-        raise GraphDefError(layout(text, user_frame())) from None
+        raise misuse(GraphDefError, headline(error)) from None
     saved = {key: graph.get_operation_by_name(f"{scope}{name}") for key, name in names.items()}
     variables = {key: op for key, op in saved.items() if op.definition.name == "variable"}  # and no tables
     return variables, found

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from staticgraph.building.framework import GraphKeys, get_default_graph
-from staticgraph.compiler.graph.errors import layout, misuse, shown
+from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.formats.tf.checkpoints.checkpoint_state import (
@@ -238,8 +237,7 @@ class Saver:
         Saver; written to `filename` too. The parameters are those of `staticgraph.train.export_meta_graph`.
         """
         if export_scope is not None:
-            text = "export_meta_graph: export_scope is not supported"
-            raise NotImplementedError(layout(text, user_frame()))
+            raise misuse(NotImplementedError, "export_meta_graph: export_scope is not supported")
         variables = self._built("export_meta_graph")
         made = meta_graph(
             get_default_graph(), None, self.as_saver_def(), variables, collection_list, clear_devices,
@@ -281,9 +279,7 @@ class Saver:
         prefix = os.fspath(save_path)
         if not checkpoint_exists(prefix):
             hint = _neighbours(prefix)
-            raise ValueError(
-                layout(f"The passed save_path is not a valid checkpoint: {prefix}", user_frame(), hint=hint)
-            )
+            raise misuse(ValueError, f"The passed save_path is not a valid checkpoint: {prefix}", hint)
         log.info("Restoring parameters from %s", prefix)
         theirs = tensors_of(prefix)
         if theirs is None:
@@ -329,18 +325,18 @@ def _by_key(given: Any) -> dict[str, Operation]:
             raise misuse(TypeError, f"a Saver saves variables, not {shown(variable)}", hint)
         name = op.name if key is None else key
         if not isinstance(name, str):
-            raise TypeError(layout(f"names in a checkpoint are strings, not {name!r}", user_frame()))
+            raise misuse(TypeError, f"names in a checkpoint are strings, not {name!r}")
         if name in out:
-            raise ValueError(layout(f"At least two variables have the same name: {name}", user_frame()))
+            raise misuse(ValueError, f"At least two variables have the same name: {name}")
         if op in out.values():
-            raise ValueError(layout(f"The variable {op.name} would be saved under two names", user_frame()))
+            raise misuse(ValueError, f"The variable {op.name} would be saved under two names")
         out[name] = op
     return out
 
 
 def _check_session(sess: Any) -> None:
     if not isinstance(sess, Session):
-        raise TypeError(layout(f"'sess' must be a Session; {sess!r}", user_frame()))
+        raise misuse(TypeError, f"'sess' must be a Session; {sess!r}")
 
 
 def _neighbours(prefix: str) -> str:

@@ -8,8 +8,6 @@ from typing import Protocol
 from staticgraph.compiler.capture.regions import regions_of
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 
-__all__ = ["CHANGES", "Arrays", "Made"]
-
 CHANGES = frozenset({"tensor_array_write", "tensor_array_scatter", "tensor_array_grow"})
 
 

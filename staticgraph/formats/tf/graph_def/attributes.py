@@ -10,8 +10,6 @@ from staticgraph.formats.tf.messages.graph import AttrValue
 from staticgraph.formats.tf.messages.tensors import make_ndarray, make_tensor_proto, shape_proto
 from staticgraph.formats.tf.messages.types import data_type, dtype_of
 
-__all__ = ["FIELDS", "attr_value", "plain_value", "same", "shape_of_proto"]
-
 FIELDS = {
     "int": "i", "float": "f", "bool": "b", "string": "s", "type": "type", "shape": "shape",
     "tensor": "tensor", "func": "func",

@@ -13,8 +13,6 @@ from staticgraph.compiler.graph.opdef import REQUIRED as NEEDED
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.formats.tf.graph_def.signatures import REQUIRED, Argument, Attribute, Signature, signature
 
-__all__ = ["GRADIENT", "OWN", "Pairs", "by_type", "pairs"]
-
 OWN = "sg."  # before the names of ops that TensorFlow has not
 GRADIENT = "_gradient_op_type"  # the attribute with the name of a node's registered gradient
 

@@ -17,11 +17,6 @@ from staticgraph.formats.tf.graph_def.nodes import GraphDefError
 from staticgraph.formats.tf.graph_def.ordering import MERGES, NEXT, Edge, edge, origin, sorted_by_needs
 from staticgraph.formats.tf.messages.graph import NodeDef
 
-__all__ = [
-    "DATAFLOW", "ENTERS", "IDENTITIES", "PUSHES", "SWITCHES", "Branch", "Carried", "Loop", "Step", "markers",
-    "structured",
-]  # fmt: skip
-
 ENTERS = frozenset({"Enter", "RefEnter"})
 EXITS = frozenset({"Exit", "RefExit"})
 SWITCHES = frozenset({"Switch", "RefSwitch"})

@@ -11,8 +11,6 @@ from staticgraph.formats.tf.graph_def.attributes import attr_value
 from staticgraph.formats.tf.graph_def.correspondence import GRADIENT
 from staticgraph.formats.tf.graph_def.export import EXCEPTIONS, Writer, full_attrs
 
-__all__: list[str] = []
-
 _Written = Callable[[Writer, Operation], bool]
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from staticgraph.building.read_only import read_only
 from staticgraph.compiler.capture.regions import regions_of
 from staticgraph.compiler.graph.dtypes import DType, int32
 from staticgraph.compiler.graph.function import Literal
@@ -35,17 +36,6 @@ from staticgraph.runtime.files.regions import RegionWriter
 
 if TYPE_CHECKING:
     from staticgraph.formats.tf.graph_def.write.kept_rows import KeptRows
-
-__all__ = [
-    "EXCEPTIONS",
-    "Writer",
-    "as_graph_def",
-    "bound_attrs",
-    "default_operand",
-    "given_tensors",
-    "node_def",
-    "own_nodes",
-]
 
 _PRODUCER = 134  # the number of TensorFlow 1.15's form of graphs
 
@@ -143,10 +133,7 @@ class Writer:
         ours = tensor.name if tensor.value_index else tensor.op.name
         return self.stand_ins.get(tensor, ours)
 
-    @property
-    def has_arrays(self) -> bool:
-        """True if tensor arrays are written as such."""
-        return self._control_flow.can_be_written
+    has_arrays: bool = read_only("control_flow.can_be_written", "True if tensor arrays are written as such.")
 
     def flow(self, tensor: Tensor, op: Operation) -> str:
         """Return the name by which the node of `op` takes the state of a tensor array."""

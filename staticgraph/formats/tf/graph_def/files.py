@@ -6,9 +6,8 @@ import contextlib
 import os
 from typing import Any
 
-from staticgraph.compiler.graph.errors import InvalidFileError, NotFoundError, layout
+from staticgraph.compiler.graph.errors import InvalidFileError, NotFoundError, misuse
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.formats.tf.graph_def.export import as_graph_def
 from staticgraph.formats.tf.messages import text_format
 from staticgraph.formats.tf.messages.graph import GraphDef
@@ -49,7 +48,7 @@ def read_graph(path: Any) -> GraphDef:
         with open(path, "rb") as file:
             data = file.read()
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-        raise NotFoundError(layout(f"there is no file {os.fspath(path)}", user_frame())) from None
+        raise misuse(NotFoundError, f"there is no file {os.fspath(path)}") from None
     made = GraphDef()
     try:
         made = GraphDef.FromString(data)
@@ -59,7 +58,7 @@ def read_graph(path: Any) -> GraphDef:
     if made.node:
         return made
     text = f"{os.fspath(path)} is not a usable graph file: it is no GraphDef, neither as bytes nor as text"
-    raise InvalidFileError(layout(text, user_frame()))
+    raise misuse(InvalidFileError, text)
 
 
 def as_meta_graph_def(graph: Graph | GraphDef) -> MetaGraphDef:

@@ -14,8 +14,6 @@ from staticgraph.formats.tf.graph_def.ordering import Edge
 from staticgraph.formats.tf.graph_def.signatures import signature
 from staticgraph.formats.tf.messages.graph import AttrValue, FunctionDef, GraphDef, NameAttrList, NodeDef
 
-__all__ = ["Body", "Library"]
-
 _LARGEST = 1 << 20  # nodes that calls may become
 
 

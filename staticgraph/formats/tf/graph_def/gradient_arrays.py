@@ -13,8 +13,6 @@ from staticgraph.control_flow.tensor_array import TensorArray
 from staticgraph.formats.tf.graph_def.nodes import constant
 from staticgraph.formats.tf.graph_def.stacks import Slope
 
-__all__ = ["GradientArrays", "no_flow"]
-
 
 class Keeping(Protocol):
     """Store of the current form of the arrays of derivatives."""

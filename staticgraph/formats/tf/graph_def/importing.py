@@ -44,8 +44,6 @@ from staticgraph.formats.tf.graph_def.signatures import signature
 from staticgraph.formats.tf.graph_def.stacks import KEEPING
 from staticgraph.formats.tf.messages.graph import GraphDef, NameAttrList, NodeDef
 
-__all__ = ["SAVER_TYPES", "import_graph_def", "supported_types"]
-
 _DEEPEST = 30  # functions that call one another
 
 # The nodes with which TensorFlow saves variables. A Saver is an object here: they and what needs them are
@@ -347,7 +345,7 @@ class _Import:
 
     def _element(self, name: str) -> Any:
         if not isinstance(name, str):
-            raise TypeError(layout("return_elements must be a list of strings.", user_frame()))
+            raise misuse(TypeError, "return_elements must be a list of strings.")
         each = edge(name)
         if ":" in name:
             outputs = self.outputs.get(each.node, ())
@@ -377,7 +375,7 @@ def _names_the(step: Loop | Branch) -> Iterator[None]:
 def _key(key: Any) -> Edge:
     text = key if isinstance(key, str) else getattr(key, "name", None)
     if not isinstance(text, str):
-        raise TypeError(layout("input_map must be a dictionary mapping strings to tensors", user_frame()))
+        raise misuse(TypeError, "input_map must be a dictionary mapping strings to tensors")
     return edge(text)
 
 

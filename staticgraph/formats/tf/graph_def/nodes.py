@@ -18,8 +18,6 @@ from staticgraph.compiler.support.lazy_names import LazyTable
 from staticgraph.formats.tf.graph_def.index import READERS_OF
 from staticgraph.formats.tf.graph_def.signatures import Argument, Signature
 
-__all__ = ["READERS", "GraphDefError", "Node", "UnknownOpError", "constant", "reads", "several"]
-
 
 class GraphDefError(GraphError, ValueError):
     """A GraphDef cannot be imported."""

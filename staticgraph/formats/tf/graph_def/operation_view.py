@@ -15,8 +15,6 @@ from staticgraph.formats.tf.graph_def.export import bound_attrs, default_operand
 from staticgraph.formats.tf.messages.graph import NodeDef
 from staticgraph.formats.tf.messages.types import dtype_of
 
-__all__ = ["attribute", "inputs", "node_def"]
-
 
 class _Defaults:
     """The key of the constants that stand for operands that were left out, in `Graph.attached`."""

@@ -9,10 +9,6 @@ from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.formats.tf.graph_def.nodes import GraphDefError
 from staticgraph.formats.tf.messages.graph import NodeDef
 
-__all__ = [
-    "MERGES", "NEXT", "Edge", "dependents", "edge", "in_order", "nodes_by_name", "origin", "sorted_by_needs",
-]  # fmt: skip
-
 Key = TypeVar("Key", bound=Hashable)
 
 

@@ -30,8 +30,6 @@ from staticgraph.runtime.files.attributes import decode, encode
 from staticgraph.runtime.files.regions import RegionReader, RegionWriter
 from staticgraph.runtime.files.strict_json import parse
 
-__all__ = ["own_attrs", "region_number", "region_reader", "restore_own"]
-
 _RESERVED = {"operands", "regions", "types"}
 
 

@@ -10,8 +10,6 @@ from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 
-__all__ = ["RoundCount", "round_count"]
-
 # Comparisons that hold while there are rounds, with the counter on the left: how many rounds more than the
 # difference there are. The others say the same of the counter on the right.
 _BELOW = {"less": 0, "less_equal": 1}

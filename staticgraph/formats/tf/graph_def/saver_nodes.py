@@ -22,8 +22,6 @@ from staticgraph.formats.tf.messages.graph import GraphDef, NodeDef
 from staticgraph.formats.tf.messages.meta_graph import SaverDef
 from staticgraph.formats.tf.messages.types import data_type
 
-__all__ = ["add_saver_nodes", "saved_names"]
-
 
 def add_saver_nodes(
     graph: Graph, graph_def: GraphDef, variables: Mapping[str, Operation], saver_def: SaverDef

@@ -19,8 +19,6 @@ from typing import Any
 from staticgraph.compiler.graph.dtypes import DTYPES, DType
 from staticgraph.compiler.support.dataclass import dataclass
 
-__all__ = ["REQUIRED", "Argument", "Attribute", "Signature", "foreign_signature", "signature"]
-
 REQUIRED: Any = type("Required", (), {"__repr__": lambda self: "REQUIRED"})()
 
 

@@ -20,8 +20,6 @@ from staticgraph.formats.tf.graph_def.nodes import GraphDefError
 from staticgraph.formats.tf.graph_def.ordering import edge, origin
 from staticgraph.formats.tf.messages.graph import NodeDef
 
-__all__ = ["KEEPING", "SLOPES", "STACKS", "Slope", "Touched", "Uses", "loop_name"]
-
 STACKS = frozenset({"Stack", "StackV2"})
 POPS = frozenset({"StackPop", "StackPopV2"})
 SLOPES = frozenset({"TensorArrayGradV3"})

@@ -6,8 +6,6 @@ from staticgraph.formats.tf.graph_def.attributes import attr_value
 from staticgraph.formats.tf.graph_def.signatures import REQUIRED, signature
 from staticgraph.formats.tf.messages.graph import GraphDef
 
-__all__ = ["strip_defaults"]
-
 
 def strip_defaults(graph_def: GraphDef) -> None:
     """Remove from all nodes the attributes that a reader would take to be so anyway."""

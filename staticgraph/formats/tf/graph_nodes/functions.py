@@ -24,8 +24,6 @@ from staticgraph.nn.ctc import ctc_loss
 from staticgraph.nn.normalization import batch_norm_with_global_normalization
 from staticgraph.sparse.tensor import SparseTensor
 
-__all__: list[str] = []
-
 _FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     "AdjustContrastv2": adjust_contrast,
     "AdjustHue": adjust_hue,

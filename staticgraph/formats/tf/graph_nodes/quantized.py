@@ -8,8 +8,6 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.formats.tf.graph_def.nodes import GraphDefError, Node, constant, reads, several
 
-__all__: list[str] = []
-
 
 def _limits(node: Node, low: Any, high: Any) -> tuple[Any, Any, Any]:
     """Two limits, moved so that zero is one of the steps between them, and the size of a step."""

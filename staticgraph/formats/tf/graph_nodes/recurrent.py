@@ -10,8 +10,6 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.control_flow.functional import scan
 from staticgraph.formats.tf.graph_def.nodes import Node, reads, several
 
-__all__: list[str] = []
-
 
 def _lstm(attrs: Any, x: Tensor, state: Tensor, hidden: Tensor, parts: list[Tensor]) -> tuple[Tensor, ...]:
     """Input gate, state, forget gate, output gate, what enters the state, what leaves it, and the output."""

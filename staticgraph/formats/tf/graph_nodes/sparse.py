@@ -23,8 +23,6 @@ from staticgraph.sparse import structure
 from staticgraph.sparse.crossing import cross_op
 from staticgraph.sparse.tensor import SparseTensor
 
-__all__: list[str] = []
-
 
 def _parts(node: Node, made: SparseTensor) -> Any:
     return several(node, made.indices, made.values, made.dense_shape)

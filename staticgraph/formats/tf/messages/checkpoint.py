@@ -1,7 +1,5 @@
 """Which checkpoints a folder has."""
 
-from __future__ import annotations
-
 from staticgraph.formats.tf.messages.message import Message
 
 __all__ = ["CheckpointState"]

@@ -3,8 +3,6 @@
 One native function runs a whole step here, so that most of them have nothing to change.
 """
 
-from __future__ import annotations
-
 from staticgraph.formats.tf.messages.message import Message
 from staticgraph.formats.tf.messages.scalars import Enum
 

@@ -1,7 +1,5 @@
 """Events: the records of the files that TensorBoard reads."""
 
-from __future__ import annotations
-
 from staticgraph.formats.tf.messages.message import Message
 from staticgraph.formats.tf.messages.scalars import Enum
 

@@ -1,7 +1,5 @@
 """Training examples as they lie in TFRecord files: named lists of bytes, floats or integers."""
 
-from __future__ import annotations
-
 from staticgraph.formats.tf.messages.message import Message
 
 __all__ = [

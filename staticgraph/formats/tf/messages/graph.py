@@ -1,7 +1,5 @@
 """Graphs as messages: nodes, their attributes, and functions."""
 
-from __future__ import annotations
-
 from staticgraph.formats.tf.messages.message import Message
 
 __all__ = [

@@ -15,8 +15,7 @@ import threading
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.support.forks import brief
 from staticgraph.compiler.support.gc_pause import collector_paused
 from staticgraph.formats.tf.messages import text_format, wire
@@ -232,7 +231,7 @@ class Message:
                 self._read(data, 0, len(data), 0)
         except wire.DecodeError as error:
             message = f"these {len(data)} bytes are no {type(self).__qualname__}: {error}"
-            raise wire.DecodeError(layout(message, user_frame())) from None
+            raise misuse(wire.DecodeError, message) from None
         return len(data)
 
     def ParseFromString(self, serialized: bytes) -> int:
@@ -297,9 +296,7 @@ class Message:
     @classmethod
     def _unknown_field(cls, name: str) -> UnknownFieldError:
         message = f"{cls.__qualname__} has no field {name!r}"
-        return UnknownFieldError(
-            layout(message, user_frame(), hint=f"fields: {', '.join(sorted(cls._fields))}")
-        )
+        return misuse(UnknownFieldError, message, f"fields: {', '.join(sorted(cls._fields))}")
 
 
 Kind = TypeVar("Kind", bound=Message)

@@ -1,7 +1,5 @@
 """Graphs with what belongs to them: collections, signatures, and how they are saved."""
 
-from __future__ import annotations
-
 from staticgraph.formats.tf.messages.message import Message
 from staticgraph.formats.tf.messages.scalars import Enum
 

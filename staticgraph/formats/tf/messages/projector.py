@@ -1,7 +1,5 @@
 """Messages for TensorBoard's projector: embeddings, and the labels and pictures of their rows."""
 
-from __future__ import annotations
-
 from staticgraph.formats.tf.messages.message import Message
 
 __all__ = ["EmbeddingInfo", "ProjectorConfig", "SpriteMetadata"]

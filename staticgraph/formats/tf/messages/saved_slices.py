@@ -1,7 +1,5 @@
 """A checkpoint in TensorFlow's first format: its tensors, and the parts that they are saved in."""
 
-from __future__ import annotations
-
 from staticgraph.formats.tf.messages.message import Message
 
 __all__ = ["SavedSlice", "SavedSliceMeta", "SavedTensorSliceMeta", "SavedTensorSlices"]

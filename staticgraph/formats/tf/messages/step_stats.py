@@ -1,7 +1,5 @@
 """Messages in which a run reports times and memory by device and operation."""
 
-from __future__ import annotations
-
 from staticgraph.formats.tf.messages.message import Message
 
 __all__ = [

@@ -1,7 +1,5 @@
 """Summaries: what a program reports of a step, for TensorBoard."""
 
-from __future__ import annotations
-
 from staticgraph.formats.tf.messages.message import Message
 
 __all__ = ["SummaryDescription", "SummaryMetadata", "HistogramProto", "Summary"]

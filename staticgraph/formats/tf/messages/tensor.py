@@ -1,7 +1,5 @@
 """Tensors as messages: element type, shape, and values."""
 
-from __future__ import annotations
-
 from staticgraph.formats.tf.messages.message import Message
 
 __all__ = ["TensorShapeProto", "ResourceHandleProto", "VariantTensorDataProto", "TensorProto"]

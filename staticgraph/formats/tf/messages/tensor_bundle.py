@@ -1,7 +1,5 @@
 """The index of a checkpoint in TensorFlow's second format: where each tensor lies."""
 
-from __future__ import annotations
-
 from staticgraph.formats.tf.messages.message import Message
 from staticgraph.formats.tf.messages.scalars import Enum
 

@@ -9,14 +9,11 @@ import numpy as np
 
 from staticgraph.compiler.graph import dtypes
 from staticgraph.compiler.graph.dtypes import DType, as_dtype
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.strings import as_strings
 from staticgraph.formats.tf.messages.tensor import TensorProto, TensorShapeProto
 from staticgraph.formats.tf.messages.types import data_type, dtype_of
 from staticgraph.formats.tf.messages.wire import DecodeError
-
-__all__ = ["make_ndarray", "make_tensor_proto"]
 
 # The list that holds the values of a type, where they do not lie in `tensor_content`.
 _LISTS = {
@@ -88,10 +85,10 @@ def make_tensor_proto(
     sizes = array.shape if shape is None else tuple(int(size) for size in shape)
     places = math.prod(sizes)
     if verify_shape and array.shape != sizes:
-        raise TypeError(layout(f"the values have shape {list(array.shape)}, not {list(sizes)}", user_frame()))
+        raise misuse(TypeError, f"the values have shape {list(array.shape)}, not {list(sizes)}")
     if array.size > places:
         message = f"there are too many values: {array.size} for the {places} places of shape {list(sizes)}"
-        raise ValueError(layout(message, user_frame()))
+        raise misuse(ValueError, message)
     made = TensorProto(dtype=data_type(kind), tensor_shape=shape_proto(sizes))
     if kind not in _WITHOUT_CONTENT and array.size == places > 1:
         if array.nbytes >= _MOST:
@@ -125,16 +122,16 @@ def make_ndarray(tensor: TensorProto) -> np.ndarray:
     sizes = tuple(dim.size for dim in tensor.tensor_shape.dim)
     places = math.prod(sizes)
     if min(sizes, default=0) < 0 or places * kind.size >= _MOST:
-        raise DecodeError(layout(f"a tensor of shape {list(sizes)} cannot be made", user_frame()))
+        raise misuse(DecodeError, f"a tensor of shape {list(sizes)} cannot be made")
     if tensor.tensor_content:
         if len(tensor.tensor_content) != places * kind.size or kind is dtypes.string:
             message = f"{len(tensor.tensor_content)} bytes are no {kind.name} of shape {list(sizes)}"
-            raise DecodeError(layout(message, user_frame()))
+            raise misuse(DecodeError, message)
         return kind.from_bytes(tensor.tensor_content, sizes).copy()
     values = _unlisted(getattr(tensor, _LISTS[kind]), kind)
     if values.size > places:
         message = f"there are {values.size} values for the {places} places of shape {list(sizes)}"
-        raise DecodeError(layout(message, user_frame()))
+        raise misuse(DecodeError, message)
     if not values.size:
         return np.full(sizes, b"" if kind is dtypes.string else 0, kind.numpy)
     filled = np.full(places, values[-1], values.dtype)
@@ -155,9 +152,7 @@ def _array(values: Any, dtype: DType | None) -> tuple[np.ndarray, DType]:
     elif dtype is None:
         kind = dtypes.float32 if kind is dtypes.float64 else dtypes.int32 if _is_small(array) else kind
     elif array.size and dtype.kind not in _TAKEN_AS.get(array.dtype.kind, ()):
-        raise TypeError(
-            layout(f"{values!r} is of type {kind.name}, and {dtype.name} is expected", user_frame())
-        )
+        raise misuse(TypeError, f"{values!r} is of type {kind.name}, and {dtype.name} is expected")
     else:
         kind = dtype
     return kind.round(array), kind
@@ -173,7 +168,7 @@ def _strings(values: Any) -> np.ndarray:
     try:
         return as_strings(values)
     except TypeError as error:
-        raise TypeError(layout(str(error), user_frame())) from None
+        raise misuse(TypeError, str(error)) from None
 
 
 def _listed(array: np.ndarray, kind: DType) -> list[Any]:

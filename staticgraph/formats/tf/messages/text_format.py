@@ -17,8 +17,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Protocol
 
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.formats.tf.messages.fields import Field, MapField, MessageField, RepeatedMessageField
 from staticgraph.formats.tf.messages.wire import DecodeError, check_depth
@@ -69,9 +68,7 @@ def Merge(text: str | bytes, message: Any) -> Any:
         _merge(tokens, message, "", 0)
     except (DecodeError, ValueError, TypeError) as error:
         where = f"line {source.count(chr(10), 0, tokens.start) + 1}"
-        raise DecodeError(
-            layout(f"{where} of a text is no {type(message).__qualname__}: {error}", user_frame())
-        ) from None
+        raise misuse(DecodeError, f"{where} of a text is no {type(message).__qualname__}: {error}") from None
     return message
 
 

@@ -1,7 +1,5 @@
 """Variables as messages: the names of what belongs to each."""
 
-from __future__ import annotations
-
 from staticgraph.formats.tf.messages.message import Message
 
 __all__ = ["SaveSliceInfoDef", "VariableDef"]

@@ -6,17 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from staticgraph.building.framework import GraphKeys
-from staticgraph.compiler.graph.errors import InvalidFileError, headline, layout, misuse
+from staticgraph.compiler.graph.errors import InvalidFileError, headline, misuse
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.formats.tf.log import log
 from staticgraph.formats.tf.messages.meta_graph import CollectionDef
 from staticgraph.formats.tf.messages.variable import VariableDef
 from staticgraph.formats.tf.messages.wire import DecodeError
 from staticgraph.state.variables import Variable
-
-__all__ = ["fill_collections", "read_collections"]
 
 _VARIABLES = {
     GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES,
@@ -106,5 +103,4 @@ def _variable(data: bytes, scope: str) -> Variable:
         return Variable(variable_def=told, import_scope=scope.rstrip("/"))
     except (DecodeError, KeyError, ValueError) as error:
         why = headline(error)
-    text = f"a variable of the meta graph cannot be read: {why}"
-    raise InvalidFileError(layout(text, user_frame()))
+    raise misuse(InvalidFileError, f"a variable of the meta graph cannot be read: {why}")

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from staticgraph.building.framework import get_default_graph
-from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.formats.tf.graph_def.export import as_graph_def
 from staticgraph.formats.tf.graph_def.saver_nodes import add_saver_nodes
@@ -56,7 +55,7 @@ def export_meta_graph(
     ['loss:0']
     """
     if export_scope is not None:
-        raise NotImplementedError(layout("export_meta_graph: export_scope is not supported", user_frame()))
+        raise misuse(NotImplementedError, "export_meta_graph: export_scope is not supported")
     made = meta_graph(
         graph or get_default_graph(),
         graph_def,

@@ -12,9 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from staticgraph.building.framework import get_default_graph
-from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.formats.tf.checkpoints.saver import Saver
@@ -51,7 +50,7 @@ class SavedModelBuilder:
         self._has_variables = False
         if os.path.isdir(self._folder) and os.listdir(self._folder):
             text = f"Export directory already exists, and isn't empty: {self._folder}"
-            raise AssertionError(layout(text, user_frame(), hint="choose another folder, or empty this one"))
+            raise misuse(AssertionError, text, "choose another folder, or empty this one")
 
     def add_meta_graph_and_variables(
         self, sess: Session, tags: Iterable[str],
@@ -69,7 +68,7 @@ class SavedModelBuilder:
         """
         if self._has_variables:
             text = "the variables have been saved already: use add_meta_graph() for further graphs"
-            raise AssertionError(layout(text, user_frame()))
+            raise misuse(AssertionError, text)
         with sess.graph.as_default():
             saver = saver or Saver(sharded=True, allow_empty=True)
             made = self._message(
@@ -93,7 +92,7 @@ class SavedModelBuilder:
         """Add the default graph, which shares the variables that were written. AssertionError before that."""
         if not self._has_variables:
             text = "the variables have not been saved yet: use add_meta_graph_and_variables() first"
-            raise AssertionError(layout(text, user_frame()))
+            raise misuse(AssertionError, text)
         graph = get_default_graph()
         saver = saver or Saver(sharded=True, allow_empty=True)
         made = self._message(
@@ -118,7 +117,7 @@ class SavedModelBuilder:
         _check_signatures(signatures or {})
         if first is not None:
             if not isinstance(first, Operation):
-                raise TypeError(layout(f"main_op needs to be an Operation: {first!r}", user_frame()))
+                raise misuse(TypeError, f"main_op needs to be an Operation: {first!r}")
             key = constants.LEGACY_INIT_OP_KEY if legacy else constants.MAIN_OP_KEY
             graph.add_to_collection(key, first)
         made = meta_graph(
@@ -135,7 +134,7 @@ class SavedModelBuilder:
             value = static_value(tensor)
             if not isinstance(value, bytes):
                 text = f"an asset must be a constant string, the path of a file, and {tensor.name} is none"
-                raise TypeError(layout(text, user_frame()))
+                raise misuse(TypeError, text)
             source = value.decode()
             name = os.path.basename(source)
             folder = os.path.join(self._folder, constants.ASSETS_DIRECTORY)
@@ -156,4 +155,4 @@ def _check_signatures(signatures: Mapping[str, SignatureDef]) -> None:
             for name, info in infos.items():
                 if info.WhichOneof("encoding") is None or not info.dtype:
                     text = f"{name!r} of the signature {key!r} names no tensor, or has no dtype"
-                    raise AssertionError(layout(text, user_frame(), hint="make it with build_tensor_info"))
+                    raise misuse(AssertionError, text, "make it with build_tensor_info")

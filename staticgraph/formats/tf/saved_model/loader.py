@@ -6,9 +6,8 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from staticgraph.compiler.graph.errors import InvalidFileError, headline, layout
+from staticgraph.compiler.graph.errors import InvalidFileError, headline, misuse
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.formats.tf.checkpoints.checkpoint_state import checkpoint_exists
 from staticgraph.formats.tf.checkpoints.imported_meta_graph import import_meta_graph
 from staticgraph.formats.tf.messages import text_format
@@ -71,9 +70,9 @@ def read_saved_model(folder: str) -> SavedModel:
                 return made
             except (DecodeError, ValueError) as error:
                 text = f"Cannot parse file {path}: {headline(error)}"
-            raise InvalidFileError(layout(text, user_frame()))
+            raise misuse(InvalidFileError, text)
     names = "|".join((constants.SAVED_MODEL_FILENAME_PBTXT, constants.SAVED_MODEL_FILENAME_PB))
-    raise OSError(layout(f"SavedModel file does not exist at: {folder}/{{{names}}}", user_frame()))
+    raise misuse(OSError, f"SavedModel file does not exist at: {folder}/{{{names}}}")
 
 
 def _tagged(model: SavedModel, tags: set[str]) -> MetaGraphDef:
@@ -83,7 +82,7 @@ def _tagged(model: SavedModel, tags: set[str]) -> MetaGraphDef:
     wanted = ", ".join(sorted(tags))
     known = "; ".join(", ".join(meta.meta_info_def.tags) or "none" for meta in model.meta_graphs)
     text = f"MetaGraphDef associated with tags {wanted!r} could not be found in SavedModel"
-    raise RuntimeError(layout(text, user_frame(), hint=f"its graphs have the tags: {known}"))
+    raise misuse(RuntimeError, text, f"its graphs have the tags: {known}")
 
 
 def _assets(meta: MetaGraphDef, graph: Graph, folder: str, prefix: str) -> dict[Any, str]:
@@ -91,7 +90,7 @@ def _assets(meta: MetaGraphDef, graph: Graph, folder: str, prefix: str) -> dict[
     feeds = {}
     for asset in _asset_files(meta):
         if asset.filename in ("", ".", "..") or {"/", "\\"} & set(asset.filename):
-            raise InvalidFileError(layout(f"the asset {asset.filename!r} is no name of a file", user_frame()))
+            raise misuse(InvalidFileError, f"the asset {asset.filename!r} is no name of a file")
         path = os.path.join(folder, constants.ASSETS_DIRECTORY, asset.filename)
         feeds[_element(graph, prefix + asset.tensor_info.name)] = path
     return feeds
@@ -105,7 +104,7 @@ def _check_files(graph: Graph, before: int, assets: Mapping[Any, str]) -> None:
         if op.type == "InitializeTableFromTextFileV2" and op.tensors[0] not in assets:
             text = f"{op.name} reads a file that is none of the assets of the SavedModel"
             hint = "a vocabulary belongs into its folder assets/"
-            raise InvalidFileError(layout(text, user_frame(), hint=hint))
+            raise misuse(InvalidFileError, text, hint)
 
 
 def _element(graph: Graph, name: str) -> Any:
@@ -114,7 +113,7 @@ def _element(graph: Graph, name: str) -> Any:
         return graph.as_graph_element(name)
     except (KeyError, ValueError) as error:
         why = headline(error)
-    raise InvalidFileError(layout(f"the SavedModel names what it does not have: {why}", user_frame()))
+    raise misuse(InvalidFileError, f"the SavedModel names what it does not have: {why}")
 
 
 def _asset_files(meta: MetaGraphDef) -> list[AssetFileDef]:
@@ -126,4 +125,4 @@ def _asset_files(meta: MetaGraphDef) -> list[AssetFileDef]:
         return [AssetFileDef.FromString(each.value) for each in held]
     except DecodeError:
         text = "the files of the graph cannot be read"
-    raise InvalidFileError(layout(text, user_frame()))
+    raise misuse(InvalidFileError, text)

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from staticgraph.compiler.graph.dtypes import float32, string
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.formats.tf.messages.meta_graph import SignatureDef, TensorInfo
 from staticgraph.formats.tf.messages.types import dtype_of
 from staticgraph.formats.tf.saved_model import signature_constants as names
@@ -62,7 +61,7 @@ def classification_signature_def(examples: Any, classes: Any, scores: Any) -> Si
     """
     _given("Classification", examples=examples)
     if classes is None and scores is None:
-        raise ValueError(layout("Classification classes and scores cannot both be None.", user_frame()))
+        raise misuse(ValueError, "Classification classes and scores cannot both be None.")
     _of_dtype("Classification", "input", examples, string)
     outputs = {}
     if classes is not None:
@@ -109,10 +108,10 @@ def _given(kind: str, **values: Any) -> None:
     for name, value in values.items():
         if value is None or (isinstance(value, Mapping) and not value):
             what = "None" if value is None else "empty"
-            raise ValueError(layout(f"{kind} {name} cannot be {what}.", user_frame()))
+            raise misuse(ValueError, f"{kind} {name} cannot be {what}.")
 
 
 def _of_dtype(kind: str, what: str, tensor: Any, dtype: Any) -> None:
     if tensor.dtype is not dtype:
         text = f"{kind} {what} tensors must be of type {dtype.name}: {tensor.name} is {tensor.dtype.name}"
-        raise ValueError(layout(text, user_frame()))
+        raise misuse(ValueError, text)

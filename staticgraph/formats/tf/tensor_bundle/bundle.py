@@ -15,8 +15,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DType, bool_, string
-from staticgraph.compiler.graph.errors import InvalidFileError, headline, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import InvalidFileError, headline, misuse
 from staticgraph.compiler.graph.shapes import MOST_AXES, TensorType
 from staticgraph.formats.tf.messages import wire
 from staticgraph.formats.tf.messages.tensor_bundle import BundleEntryProto, BundleHeaderProto
@@ -29,8 +28,6 @@ from staticgraph.runtime.disk.atomic import write_file
 from staticgraph.runtime.files.arrays.safetensors import Stored
 from staticgraph.runtime.files.checkpoint import checkpoint_file
 from staticgraph.runtime.memory.aligned import storage_dtype
-
-__all__ = ["Bundle", "is_bundle", "write_bundle"]
 
 _MOST_SHARDS = 1 << 16
 
@@ -176,7 +173,7 @@ class Bundle(Mapping[str, Stored]):
 
     def _damaged(self, what: str) -> InvalidFileError:
         text = f"{checkpoint_file(self._prefix)} is not a usable checkpoint of TensorFlow's: {what}"
-        return InvalidFileError(layout(text, user_frame(), hint="copy it again from where it came"))
+        return misuse(InvalidFileError, text, "copy it again from where it came")
 
 
 def write_bundle(prefix: str, tensors: Mapping[str, Stored]) -> None:

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from staticgraph.compiler.graph.errors import InvalidFileError, headline, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import InvalidFileError, headline, misuse
 from staticgraph.compiler.graph.shapes import Shape, TensorType
 from staticgraph.formats.tf.messages.saved_slices import SavedSlice, SavedSliceMeta, SavedTensorSlices
 from staticgraph.formats.tf.messages.tensors import make_ndarray, shape_proto
@@ -21,8 +20,6 @@ from staticgraph.formats.tf.messages.wire import DecodeError
 from staticgraph.formats.tf.tensor_bundle.slices import Box, box, box_shape, joined
 from staticgraph.formats.tf.tensor_bundle.table import is_table, read_table
 from staticgraph.runtime.files.arrays.safetensors import Stored
-
-__all__ = ["SliceFiles", "is_slice_file"]
 
 
 def is_slice_file(prefix: str) -> bool:
@@ -104,4 +101,4 @@ class SliceFiles(Mapping[str, Stored]):
 
     def _damaged(self, what: str) -> InvalidFileError:
         text = f"{self._prefix} is not a usable checkpoint of TensorFlow's: {what}"
-        return InvalidFileError(layout(text, user_frame(), hint="copy it again from where it came"))
+        return misuse(InvalidFileError, text, "copy it again from where it came")

@@ -11,8 +11,6 @@ from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.compiler.graph.shapes import MOST_AXES
 from staticgraph.formats.tf.messages.tensor_bundle import TensorSliceProto
 
-__all__ = ["box", "box_shape", "joined", "part_key"]
-
 Box = tuple[slice, ...]
 
 

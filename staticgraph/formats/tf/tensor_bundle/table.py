@@ -18,8 +18,6 @@ from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.formats.tf.messages import wire
 from staticgraph.formats.tf.tensor_bundle.crc32c import masked_crc32c
 
-__all__ = ["is_table", "read_table", "table_bytes"]
-
 _MAGIC = struct.pack("<Q", 0xDB4775248B80FB57)
 _FOOTER = 48
 _TRAILER = 5  # the kind of compression, and a checksum

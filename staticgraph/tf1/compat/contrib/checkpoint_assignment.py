@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import staticgraph as sg
-from staticgraph.compiler.graph.errors import layout
+from staticgraph.compiler.graph.errors import layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.formats.tf.checkpoints.checkpoint_reader import NewCheckpointReader
 from staticgraph.tf1.compat.legacy import logging
@@ -19,7 +19,7 @@ def _found(
 ) -> dict[str, Any]:
     """Variables by the names of their tensors; without those that are not there, if they may be missing."""
     if not var_list:
-        raise ValueError(layout("assign_from_checkpoint: var_list is empty", user_frame()))
+        raise misuse(ValueError, "assign_from_checkpoint: var_list is empty")
     by_name = dict(var_list) if isinstance(var_list, Mapping) else {var.op.name: var for var in var_list}
     missing = [name for name in by_name if not reader.has_tensor(name)]
     for name in missing if ignore_missing_vars else ():

@@ -7,8 +7,7 @@ from typing import Any
 
 import staticgraph as sg
 from staticgraph.building.signatures import adapted
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 
 __all__ = [
     "bucketized_column",
@@ -101,8 +100,7 @@ def sparse_column_with_hash_bucket(
     """`feature_column.categorical_column_with_hash_bucket`."""
     _check_combiner(combiner)
     if hash_keys is not None:
-        text = "sparse_column_with_hash_bucket: hash_keys is not supported"
-        raise NotImplementedError(layout(text, user_frame()))
+        raise misuse(NotImplementedError, "sparse_column_with_hash_bucket: hash_keys is not supported")
     return fc.categorical_column_with_hash_bucket(column_name, hash_bucket_size, dtype)
 
 
@@ -180,4 +178,4 @@ def _check_combiner(combiner: str) -> None:
     if combiner != "sum":
         text = f"combiner={combiner!r} of a single column is not supported"
         hint = "feature_column.linear_model has sparse_combiner, embedding_column has combiner"
-        raise NotImplementedError(layout(text, user_frame(), hint=hint))
+        raise misuse(NotImplementedError, text, hint)

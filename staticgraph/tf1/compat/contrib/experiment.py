@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import staticgraph as sg
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 
 __all__ = ["Experiment", "InputFnOps", "build_parsing_serving_input_fn"]
 
@@ -68,7 +67,7 @@ class Experiment:
         if export_strategies:
             text = "Experiment: export_strategies are not supported"
             hint = "use estimator.train_and_evaluate with exporters in its EvalSpec"
-            raise NotImplementedError(layout(text, user_frame(), hint=hint))
+            raise misuse(NotImplementedError, text, hint)
         self.estimator = estimator
         self.eval_metrics = eval_metrics
         self.train_steps = train_steps

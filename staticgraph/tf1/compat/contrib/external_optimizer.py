@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 import staticgraph as sg
-from staticgraph.compiler.graph.errors import layout, misuse
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.compat.legacy import logging
 
 __all__ = ["ExternalOptimizerInterface", "ScipyOptimizerInterface"]
@@ -45,7 +44,7 @@ class ExternalOptimizerInterface:
         self._inequalities = list(inequalities or ())
         self._vars = sg.trainable_variables() if var_list is None else list(var_list)
         if not self._vars:
-            raise ValueError(layout("there are no variables to optimize", user_frame()))
+            raise misuse(ValueError, "there are no variables to optimize")
         self._shapes = [tuple(var.shape.as_list()) for var in self._vars]
         self._packed_bounds = None if var_to_bounds is None else self._bounds(var_to_bounds)
 
@@ -78,7 +77,7 @@ class ExternalOptimizerInterface:
         """
         session = session or sg.get_default_session()
         if session is None:
-            raise ValueError(layout("minimize() needs a session, and none is the default", user_frame()))
+            raise misuse(ValueError, "minimize() needs a session, and none is the default")
         wanted, feeds = list(fetches or ()), dict(feed_dict or {})
 
         def functions(tensors: Sequence[Any]) -> list[Evaluation]:
@@ -199,7 +198,7 @@ class ScipyOptimizerInterface(ExternalOptimizerInterface):
         }
         for name in arguments.keys() & optimizer_kwargs.keys() - {"method"}:
             hint = "use var_to_bounds" if name == "bounds" else None
-            raise ValueError(layout(f"{name!r} is not an argument for SciPy here", user_frame(), hint=hint))
+            raise misuse(ValueError, f"{name!r} is not an argument for SciPy here", hint)
         start = np.asarray(initial_val, np.float64)
         result = _scipy_optimize().minimize(loss_and_gradient, start, **arguments | optimizer_kwargs)
         lines = [
@@ -218,7 +217,7 @@ def _scipy_optimize() -> Any:
         import scipy.optimize
     except ImportError:
         text = "ScipyOptimizerInterface needs SciPy, which is not installed"
-        raise ImportError(layout(text, user_frame(), hint="pip install scipy")) from None
+        raise misuse(ImportError, text, "pip install scipy") from None
     return scipy.optimize
 
 

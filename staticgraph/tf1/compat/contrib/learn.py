@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import staticgraph as sg
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.building.read_only import read_only
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.estimator.spec import EstimatorSpec
 from staticgraph.tf1.estimator.user_functions import parameters
 
@@ -161,14 +161,8 @@ class BaseEstimator:
     def _model_fn(self, features: Any, labels: Any, mode: str) -> ModelFnOps:
         raise NotImplementedError
 
-    @property
-    def model_dir(self) -> str:
-        """The folder of the checkpoints."""
-        return self._estimator.model_dir
-
-    @property
-    def config(self) -> Any:
-        return self._estimator.config
+    model_dir: str = read_only("estimator.model_dir", "The folder of the checkpoints.")
+    config: Any = read_only("estimator.config")
 
     def fit(
         self,
@@ -280,7 +274,7 @@ class Estimator(BaseEstimator):
         feature_engineering_fn: Callable[..., Any] | None = None,
     ) -> None:
         if not callable(model_fn):
-            raise ValueError(layout(f"model_fn must be a function, and not {model_fn!r}", user_frame()))
+            raise misuse(ValueError, f"model_fn must be a function, and not {model_fn!r}")
         self._user_model_fn = model_fn
         self._engineer = feature_engineering_fn
         self.params = params
@@ -308,7 +302,7 @@ class Estimator(BaseEstimator):
             return made
         if not isinstance(made, list | tuple) or len(made) != 3:
             text = f"Unrecognized value returned by model_fn, please return ModelFnOps: {made!r}"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, text)
         predictions, loss, train_op = made
         if mode == ModeKeys.INFER:
             loss = train_op = None
@@ -381,7 +375,7 @@ def _real_valued(features: Mapping[str, Any]) -> list[Any]:
         dtype = sg.as_dtype(feature.dtype)
         if not (dtype.is_floating or dtype.is_integer):
             text = f"cannot infer a real-valued column for the feature {key!r} of dtype {dtype}"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, text)
         columns.append(sg.feature_column.numeric_column(key, (size,), dtype=dtype))
     return columns
 
@@ -396,7 +390,7 @@ def _as_input(
 ) -> Callable[[], Any]:
     """An input function. ValueError where there are both arrays and a function, or neither."""
     if (x is None) == (input_fn is None):
-        raise ValueError(layout("one of x and input_fn must be given, and not both", user_frame()))
+        raise misuse(ValueError, "one of x and input_fn must be given, and not both")
     if input_fn is not None:
         given: Callable[[], Any] = input_fn
         return given
@@ -414,5 +408,5 @@ def _picked(values: Any, key: str | None, what: str) -> Any:
         return next(iter(values.values()))
     if key not in values:
         text = f"MetricSpec needs a {what}, one of {', '.join(map(str, values))}; it is {key!r}"
-        raise ValueError(layout(text, user_frame()))
+        raise misuse(ValueError, text)
     return values[key]

@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 import staticgraph as sg
 from staticgraph.building.signatures import made_of
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.compat.contrib import layers as contrib_layers
 from staticgraph.tf1.compat.contrib.learn import BaseEstimator, ModeKeys, ModelFnOps
 from staticgraph.tf1.compat.contrib.optimize_loss import optimize_loss
@@ -41,7 +40,7 @@ class _Model(BaseEstimator):
         unknown = given.get("enable_centered_bias") or given.get("embedding_lr_multipliers")
         if unknown:
             text = "enable_centered_bias and embedding_lr_multipliers are not supported"
-            raise NotImplementedError(layout(text, user_frame()))
+            raise misuse(NotImplementedError, text)
         self._head = head
         self._columns = list(feature_columns)
         self._optimizer = given["optimizer"] or self._OPTIMIZER

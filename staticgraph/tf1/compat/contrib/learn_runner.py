@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.compat.contrib.experiment import SCHEDULES, Experiment
 
 __all__ = ["run"]
@@ -25,10 +24,10 @@ def run(
     both kinds of setting or none, and for another schedule.
     """
     if (output_dir is None) == (run_config is None):
-        raise ValueError(layout("learn_runner.run: give one of output_dir and run_config", user_frame()))
+        raise misuse(ValueError, "learn_runner.run: give one of output_dir and run_config")
     experiment = experiment_fn(output_dir) if run_config is None else experiment_fn(run_config, hparams)
     wanted = schedule or "train_and_evaluate"
     if wanted not in SCHEDULES:
         text = f"Schedule references non-existent task {wanted}"
-        raise ValueError(layout(text, user_frame(), hint=f"one of {', '.join(SCHEDULES)}"))
+        raise misuse(ValueError, text, f"one of {', '.join(SCHEDULES)}")
     return getattr(experiment, wanted)()

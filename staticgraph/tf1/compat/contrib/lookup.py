@@ -10,8 +10,7 @@ from staticgraph.arrays.creation import range as number_range
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.signatures import adapted
 from staticgraph.compiler.graph.dtypes import as_dtype, int64, string
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.tf1.lookup.sources import KeyValueTensorInitializer, TextFileIndex, TextFileInitializer
 from staticgraph.tf1.lookup.tables import DenseHashTable, HashTable, MutableHashTable, StaticVocabularyTable
@@ -97,12 +96,11 @@ def _table(
 ) -> Table:
     """A table of numbers of words, with buckets for others or with one value for all of these."""
     if num_oov_buckets < 0:
-        text = f"num_oov_buckets must be greater or equal than 0, got {num_oov_buckets}."
-        raise ValueError(layout(text, user_frame()))
+        raise misuse(ValueError, f"num_oov_buckets must be greater or equal than 0, got {num_oov_buckets}.")
     if not num_oov_buckets:
         return HashTable(entries, default_value, name=name)
     if hasher_spec.hasher != "fasthash":
-        raise ValueError(layout(f"the hasher {hasher_spec.hasher!r} is not supported", user_frame()))
+        raise misuse(ValueError, f"the hasher {hasher_spec.hasher!r} is not supported")
     return StaticVocabularyTable(entries, num_oov_buckets, key_dtype, name)
 
 
@@ -125,7 +123,7 @@ def index_table_from_tensor(
     [1, -1]
     """
     if mapping is None:
-        raise ValueError(layout("mapping must be specified.", user_frame()))
+        raise misuse(ValueError, "mapping must be specified.")
     keys = convert_to_tensor(mapping, dtype=None if as_dtype(dtype).is_integer else as_dtype(dtype))
     keys = cast(keys, int64) if keys.dtype.is_integer else keys
     entries = KeyValueTensorInitializer(keys, cast(number_range(size(keys)), int64))
@@ -146,7 +144,7 @@ def index_table_from_file(
 ) -> Table:
     """A table of the numbers of the lines that words are in."""
     if vocabulary_file is None or (isinstance(vocabulary_file, str) and not vocabulary_file):
-        raise ValueError(layout("vocabulary_file must be specified and must not be empty.", user_frame()))
+        raise misuse(ValueError, "vocabulary_file must be specified and must not be empty.")
     entries = TextFileIdTableInitializer(
         vocabulary_file,
         key_column_index,
@@ -163,7 +161,7 @@ def index_to_string_table_from_tensor(
 ) -> HashTable:
     """A table of the words in the vector `mapping`, by their places."""
     if mapping is None:
-        raise ValueError(layout("mapping must be specified.", user_frame()))
+        raise misuse(ValueError, "mapping must be specified.")
     values = convert_to_tensor(mapping, dtype=string)
     entries = KeyValueTensorInitializer(cast(number_range(size(values)), int64), values)
     return HashTable(entries, default_value, name=name)

@@ -7,8 +7,7 @@ from functools import partial
 from typing import Any
 
 import staticgraph as sg
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 
 __all__ = ["OPTIMIZER_CLS_NAMES", "OPTIMIZER_SUMMARIES", "optimize_loss"]
 
@@ -52,9 +51,7 @@ def optimize_loss(
     """
     loss = sg.convert_to_tensor(loss)
     if loss.shape.ndims not in (0, None):
-        raise ValueError(
-            layout(f"optimize_loss: the loss must be a number, not of shape {loss.shape}", user_frame())
-        )
+        raise misuse(ValueError, f"optimize_loss: the loss must be a number, not of shape {loss.shape}")
     if global_step is None:
         global_step = sg.train.get_global_step()
     for wanted in summaries or ():
@@ -84,7 +81,7 @@ def optimize_loss(
 
 
 def _refuse(text: str) -> None:
-    raise ValueError(layout(f"optimize_loss: {text}", user_frame()))
+    raise misuse(ValueError, f"optimize_loss: {text}")
 
 
 def _rate(learning_rate: Any) -> Any:

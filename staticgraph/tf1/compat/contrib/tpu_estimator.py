@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import staticgraph as sg
-from staticgraph.compiler.graph.errors import UnimplementedError, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import UnimplementedError, misuse
 from staticgraph.formats.tf.log import log
 from staticgraph.tf1.compat.legacy.accelerators import TPUConfig
 from staticgraph.tf1.estimator.spec import EstimatorSpec
@@ -35,7 +34,7 @@ class RunConfig(sg.estimator.RunConfig):
         **kwargs: Any,
     ) -> None:
         if cluster is not None and master is not None:
-            raise ValueError(layout("You cannot provide both cluster and master.", user_frame()))
+            raise misuse(ValueError, "You cannot provide both cluster and master.")
         super().__init__(**kwargs)
         vars(self).update(tpu_config=tpu_config or TPUConfig(), cluster=cluster)
         vars(self).update(master=master or "", evaluation_master=evaluation_master or master or "")
@@ -108,13 +107,9 @@ class TPUEstimator(sg.estimator.Estimator):
         export_saved_model_api_version: Any = None,
     ) -> None:
         if not isinstance(config, RunConfig):
-            raise ValueError(
-                layout("`config` must be provided with type `tpu_config.RunConfig`", user_frame())
-            )
+            raise misuse(ValueError, "`config` must be provided with type `tpu_config.RunConfig`")
         if taken := [key for key in _RESERVED if key in (params or {})]:
-            raise ValueError(
-                layout(f"{taken} are reserved keys but existed in params {params}.", user_frame())
-            )
+            raise misuse(ValueError, f"{taken} are reserved keys but existed in params {params}.")
         modes = sg.estimator.ModeKeys
         self._sizes = {
             modes.TRAIN: train_batch_size,
@@ -130,7 +125,7 @@ class TPUEstimator(sg.estimator.Estimator):
         """The parameters of the user's functions in a mode. UnimplementedError where they want a TPU."""
         if self._uses_tpu:
             text = "use_tpu=True, and there are no TPUs here"
-            raise UnimplementedError(layout(text, user_frame(), hint="TPUEstimator(..., use_tpu=False)"))
+            raise misuse(UnimplementedError, text, "TPUEstimator(..., use_tpu=False)")
         params = self.params
         entries = {"use_tpu": False} | (
             {"batch_size": self._sizes[mode]} if self._sizes[mode] is not None else {}
@@ -147,7 +142,7 @@ class TPUEstimator(sg.estimator.Estimator):
         if "params" not in names:
             text = f"input_fn ({input_fn}) does not include params argument, required by TPUEstimator"
             hint = 'def input_fn(params): ... params["batch_size"]'
-            raise ValueError(layout(text, user_frame(), hint=hint))
+            raise misuse(ValueError, text, hint)
         return call_input_fn(input_fn, mode, self._with_size(mode), self.config)
 
     def _call_model_fn(self, features: Any, labels: Any, mode: str, config: Any) -> EstimatorSpec:
@@ -172,7 +167,7 @@ class TPUEstimator(sg.estimator.Estimator):
         """See `Estimator.predict`; `predict_batch_size` must have been given."""
         if self._sizes[sg.estimator.ModeKeys.PREDICT] is None:
             text = "TPUEstimator.predict needs a predict_batch_size"
-            raise ValueError(layout(text, user_frame(), hint="TPUEstimator(..., predict_batch_size=8)"))
+            raise misuse(ValueError, text, "TPUEstimator(..., predict_batch_size=8)")
         return super().predict(input_fn, predict_keys, hooks, checkpoint_path, yield_single_examples)
 
 

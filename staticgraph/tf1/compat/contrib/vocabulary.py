@@ -14,8 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from staticgraph.compiler.graph.errors import DataLossError, layout, misuse
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import DataLossError, misuse
 from staticgraph.runtime.disk.atomic import write_file
 
 __all__ = ["ByteProcessor", "CategoricalVocabulary", "VocabularyProcessor", "tokenizer"]
@@ -153,7 +152,7 @@ class VocabularyProcessor:
         """
         if not isinstance(self.vocabulary_, CategoricalVocabulary):
             text = f"a vocabulary of {type(self.vocabulary_).__name__} cannot be saved"
-            raise ValueError(layout(text, user_frame(), hint="use a CategoricalVocabulary"))
+            raise misuse(ValueError, text, "use a CategoricalVocabulary")
         content = {
             "format": _FORMAT,
             "max_document_length": self.max_document_length,
@@ -175,8 +174,7 @@ class VocabularyProcessor:
                 raise ValueError(words)
         except (ValueError, KeyError, TypeError, RecursionError):
             hint = "a pickle that TensorFlow wrote is not read: fit the processor again"
-            text = f"{filename} holds no vocabulary processor"
-            raise DataLossError(layout(text, user_frame(), hint=hint)) from None
+            raise misuse(DataLossError, f"{filename} holds no vocabulary processor", hint) from None
         vocabulary = CategoricalVocabulary(words[0], bool(content.get("support_reverse", True)))
         for word in words[1:]:
             vocabulary.get(word)

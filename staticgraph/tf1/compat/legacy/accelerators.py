@@ -7,8 +7,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import staticgraph as sg
-from staticgraph.compiler.graph.errors import UnimplementedError, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import UnimplementedError, misuse
 from staticgraph.tf1.compat.contrib.optimizer_wrappers import WrappedOptimizer
 
 __all__ = [
@@ -49,7 +48,7 @@ class TPUClusterResolver:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         hint = "run the program without its TPU flags, such as --use_tpu=False"
-        raise UnimplementedError(layout("there are no TPUs here", user_frame(), hint=hint))
+        raise misuse(UnimplementedError, "there are no TPUs here", hint)
 
 
 def cross_replica_sum(x: Any, group_assignment: Any = None, name: str | None = None) -> sg.Tensor:
@@ -71,5 +70,5 @@ class CrossShardOptimizer(WrappedOptimizer):
         group_assignment: Any = None,
     ) -> None:
         if reduction not in (sg.losses.Reduction.MEAN, sg.losses.Reduction.SUM):
-            raise ValueError(layout(f"reduction={reduction!r} is not MEAN or SUM", user_frame()))
+            raise misuse(ValueError, f"reduction={reduction!r} is not MEAN or SUM")
         super().__init__(opt, name)

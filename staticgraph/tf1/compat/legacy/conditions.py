@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import staticgraph as sg
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 
 __all__ = ["smart_cond", "smart_constant_value", "with_dependencies"]
 
@@ -24,7 +23,7 @@ def smart_constant_value(pred: Any) -> bool | None:
         return None if known is None else bool(known)
     if pred in (0, 1):
         return bool(pred)
-    raise TypeError(layout(f"a condition is a bool, 0, 1 or a tensor, not {pred!r}", user_frame()))
+    raise misuse(TypeError, f"a condition is a bool, 0, 1 or a tensor, not {pred!r}")
 
 
 def smart_cond(
@@ -40,7 +39,7 @@ def smart_cond(
     """
     for function in (true_fn, false_fn):
         if not callable(function):
-            raise TypeError(layout(f"smart_cond takes two functions, not {function!r}", user_frame()))
+            raise misuse(TypeError, f"smart_cond takes two functions, not {function!r}")
     known = smart_constant_value(pred)
     if known is None:
         return sg.cond(pred, true_fn, false_fn, name=name)

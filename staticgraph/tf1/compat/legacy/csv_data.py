@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from staticgraph.compiler.graph.errors import DataLossError, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import DataLossError, misuse
 from staticgraph.runtime.disk.atomic import replacing
 
 __all__ = ["Dataset", "Datasets", "load_csv_with_header", "load_csv_without_header", "maybe_download"]
@@ -37,7 +36,7 @@ def _table(filename: str, rows: list[list[str]], target: Any, features: Any, col
         targets = [row.pop(column) for row in rows]
         return Dataset(np.array(rows, dtype=features), np.array(targets).astype(target))
     except (ValueError, IndexError) as error:
-        raise DataLossError(layout(f"{filename} is no table of numbers: {error}", user_frame())) from None
+        raise misuse(DataLossError, f"{filename} is no table of numbers: {error}") from None
 
 
 def load_csv_with_header(
@@ -53,7 +52,7 @@ def load_csv_with_header(
     if [str(size) for size in table.data.shape] != [entry.strip() for entry in header[:2]]:
         found = " rows of ".join(map(str, table.data.shape))
         text = f"{filename} has {found} features, and its first line says {', '.join(header[:2])}"
-        raise DataLossError(layout(text, user_frame()))
+        raise misuse(DataLossError, text)
     return table
 
 

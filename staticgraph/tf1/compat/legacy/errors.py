@@ -1,7 +1,5 @@
 """`tf.errors`: the classes that TF1 had and that nothing here raises by itself, and the numeric codes."""
 
-from __future__ import annotations
-
 from staticgraph.compiler.graph.errors import FailedPreconditionError, NotFoundError, OpError
 
 __all__ = [

@@ -7,8 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 
 __all__ = [
     "DEFINE",
@@ -191,9 +190,7 @@ class FlagValues:
     def __getitem__(self, name: str) -> Flag:
         if name not in self._flags:
             known = ", ".join(sorted(self._flags)) or "none"
-            raise UnrecognizedFlagError(
-                layout(f"there is no flag {name!r}", user_frame(), hint=f"flags: {known}")
-            )
+            raise misuse(UnrecognizedFlagError, f"there is no flag {name!r}", f"flags: {known}")
         flag: Flag = self._flags[name]
         return flag
 
@@ -212,7 +209,7 @@ class FlagValues:
     def declare(self, flag: Flag) -> None:
         """Add a flag. DuplicateFlagError if its name is taken."""
         if flag.name in self._flags:
-            raise DuplicateFlagError(layout(f"the flag {flag.name!r} is declared twice", user_frame()))
+            raise misuse(DuplicateFlagError, f"the flag {flag.name!r} is declared twice")
         self._flags[flag.name] = flag
         if self._parsed:  # declared late: the command line has been read without it
             self._parse_flags()

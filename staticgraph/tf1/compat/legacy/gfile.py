@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.compat.legacy.errors import AlreadyExistsError, FailedPreconditionError, NotFoundError
 
 __all__ = [
@@ -38,11 +37,11 @@ def _named(path: Any) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        raise NotFoundError(layout(f"{path}: no such file or directory", user_frame())) from None
+        raise misuse(NotFoundError, f"{path}: no such file or directory") from None
     except FileExistsError:
-        raise AlreadyExistsError(layout(f"{path} exists already", user_frame())) from None
+        raise misuse(AlreadyExistsError, f"{path} exists already") from None
     except (IsADirectoryError, NotADirectoryError) as error:
-        raise FailedPreconditionError(layout(f"{path}: {error.strerror}", user_frame())) from None
+        raise misuse(FailedPreconditionError, f"{path}: {error.strerror}") from None
 
 
 class GFile:
@@ -194,7 +193,7 @@ def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
 
 def _free(path: Any, overwrite: bool) -> None:
     if not overwrite and os.path.exists(path):
-        raise AlreadyExistsError(layout(f"{path} exists already", user_frame(), hint="give overwrite=True"))
+        raise misuse(AlreadyExistsError, f"{path} exists already", "give overwrite=True")
 
 
 def Walk(top: Any, in_order: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:

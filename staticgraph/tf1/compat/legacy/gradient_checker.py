@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 import staticgraph as sg
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 
 __all__ = ["compute_gradient", "compute_gradient_error"]
 
@@ -82,8 +81,7 @@ def _start(x: Any, shape: tuple[int, ...], value: Any) -> np.ndarray:
         drawn = np.random.random_sample(shape)
         return np.asarray(drawn + 1j * np.random.random_sample(shape) if x.dtype.is_complex else drawn, dtype)
     if np.shape(value) != shape:
-        text = f"x_init_value has the shape {np.shape(value)}, and x_shape says {shape}"
-        raise ValueError(layout(text, user_frame()))
+        raise misuse(ValueError, f"x_init_value has the shape {np.shape(value)}, and x_shape says {shape}")
     return np.array(value, dtype)
 
 

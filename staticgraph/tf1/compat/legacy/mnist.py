@@ -15,8 +15,7 @@ import numpy as np
 
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.dtypes import as_dtype, float32
-from staticgraph.compiler.graph.errors import InvalidFileError, layout, misuse
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import InvalidFileError, misuse
 from staticgraph.tf1.compat.legacy.errors import NotFoundError
 
 __all__ = ["DataSet", "Datasets", "dense_to_one_hot", "read_data_sets"]
@@ -152,7 +151,7 @@ def _at(folder: Path, name: str) -> Path:
             return path
     needed = ", ".join(file for file, _ in _FILES.values())
     hint = f"nothing is downloaded: put {needed}, each with or without .gz, or else mnist.npz there"
-    raise NotFoundError(layout(f"{folder} has no file {name}.gz", user_frame(), hint=hint))
+    raise misuse(NotFoundError, f"{folder} has no file {name}.gz", hint)
 
 
 def _read_idx(path: Path, kind: int) -> Any:
@@ -161,5 +160,5 @@ def _read_idx(path: Path, kind: int) -> Any:
     rank = kind % 256
     header = np.frombuffer(data[: 4 * (rank + 1)], ">u4").tolist()
     if len(header) != rank + 1 or header[0] != kind or len(data) - 4 * len(header) != np.prod(header[1:]):
-        raise InvalidFileError(layout(f"{path} is not a whole file of MNIST", user_frame()))
+        raise misuse(InvalidFileError, f"{path} is not a whole file of MNIST")
     return np.frombuffer(data, np.uint8, offset=4 * len(header)).reshape(header[1:])

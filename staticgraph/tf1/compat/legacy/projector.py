@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.formats.tf.messages.projector import EmbeddingInfo, ProjectorConfig, SpriteMetadata
 from staticgraph.formats.tf.messages.text_format import MessageToString
 from staticgraph.runtime.disk.atomic import write_file
@@ -23,5 +22,5 @@ def visualize_embeddings(summary_writer: Any, config: ProjectorConfig) -> None:
     """
     logdir = summary_writer.get_logdir()
     if logdir is None:
-        raise ValueError(layout("the summary writer has no folder", user_frame()))
+        raise misuse(ValueError, "the summary writer has no folder")
     write_file(Path(logdir) / _FILE, [MessageToString(config).encode()])

@@ -122,7 +122,7 @@ class LuongAttention(AttentionMechanism):
         with sg.variable_scope(None, "luong_attention"):
             if query.shape[-1].value != self.keys.shape[-1].value:
                 text = f"queries have {query.shape[-1]} units, and keys {self.keys.shape[-1]}"
-                raise ValueError(layout(text, user_frame(), hint=f"num_units={query.shape[-1]}"))
+                raise misuse(ValueError, text, f"num_units={query.shape[-1]}")
             scores = sg.squeeze(sg.matmul(sg.expand_dims(query, 1), self.keys, transpose_b=True), [1])
             if not self._scale:
                 return scores

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import staticgraph as sg
 from staticgraph.building import nest
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.nn.rnn_cell import RNNCell
 from staticgraph.nn.rnn_cell.base import batch_of_zeros
 from staticgraph.nn.rnn_step import check_cell
@@ -85,9 +84,9 @@ class AttentionWrapper(RNNCell):
         for mechanism in self._mechanisms:
             if not isinstance(mechanism, AttentionMechanism):
                 text = f"AttentionWrapper(attention_mechanism): {mechanism!r} is not an AttentionMechanism"
-                raise TypeError(layout(text, user_frame()))
+                raise misuse(TypeError, text)
         if cell_input_fn is not None and not callable(cell_input_fn):
-            raise TypeError(layout("AttentionWrapper(cell_input_fn): a function is needed", user_frame()))
+            raise misuse(TypeError, "AttentionWrapper(cell_input_fn): a function is needed")
         self._cell = cell
         self._layers, self._attention_size = self._attention_layers(attention_layer_size, attention_layer)
         self._input_fn = cell_input_fn or (lambda inputs, attention: sg.concat([inputs, attention], -1))
@@ -99,7 +98,7 @@ class AttentionWrapper(RNNCell):
         """The layer of each mechanism, or None, and the size of what is seen."""
         if sizes is not None and given is not None:
             text = "AttentionWrapper: give attention_layer_size or attention_layer, not both"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, text)
         if sizes is None and given is None:
             widths = [m.values.shape[-1].value for m in self._mechanisms]
             return [None] * len(widths), sum(widths)
@@ -107,7 +106,7 @@ class AttentionWrapper(RNNCell):
         each = _listed(given if sizes is None else sizes)
         if len(each) != len(self._mechanisms):
             text = f"AttentionWrapper({name}): {len(each)} for {len(self._mechanisms)} mechanisms"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, text)
         if sizes is not None:
             made = [
                 sg.layers.Dense(n, name="attention_layer", use_bias=False, dtype=m.dtype)
@@ -164,12 +163,12 @@ class AttentionWrapper(RNNCell):
             if all(isinstance(size, int) for size in sizes) and sizes[0] != sizes[1]:
                 text = f"{self.name}: a state for {sizes[0]} sequences, and a memory of {sizes[1]}"
                 hint = "for a beam search, tile_batch(memory, multiplier=beam_width)"
-                raise ValueError(layout(text, user_frame(), hint=hint))
+                raise misuse(ValueError, text, hint)
 
     def call(self, inputs: Any, state: AttentionWrapperState) -> tuple[Any, AttentionWrapperState]:
         if not isinstance(state, AttentionWrapperState):
             text = f"{self.name}: the state must be an AttentionWrapperState, not {state!r}"
-            raise TypeError(layout(text, user_frame(), hint="zero_state() gives the first one"))
+            raise misuse(TypeError, text, "zero_state() gives the first one")
         output, cell_state = self._cell(self._input_fn(inputs, state.attention), state.cell_state)
         before = [state.attention_state], [state.alignment_history]
         if self._is_multi:

@@ -6,8 +6,7 @@ from typing import Any
 
 import staticgraph as sg
 from staticgraph.building import nest
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.formats.tf.graph_def.nodes import Node, reads
 
 __all__ = ["gather_tree", "gather_tree_from_array", "tile_batch"]
@@ -28,7 +27,7 @@ def tile_batch(t: Any, multiplier: int, name: str | None = None) -> Any:
 def _tiled(t: sg.Tensor, multiplier: int) -> sg.Tensor:
     rank = t.shape.ndims
     if not rank:
-        raise ValueError(layout(f"tile_batch: {t.name} of shape {t.shape} has no batch axis", user_frame()))
+        raise misuse(ValueError, f"tile_batch: {t.name} of shape {t.shape} has no batch axis")
     wide = sg.tile(sg.expand_dims(t, 1), [1, multiplier, *[1] * (rank - 1)])
     made = sg.reshape(wide, sg.concat([[-1], sg.shape(t)[1:]], 0))
     batch = t.shape[0].value

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import staticgraph as sg
 from staticgraph.building import nest
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.building.read_only import read_only
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.nn.rnn_step import check_cell
 from staticgraph.tf1.compat.rnn.attention_wrapper import AttentionWrapperState
 from staticgraph.tf1.compat.rnn.beam_paths import gather_tree, gather_tree_from_array, rows_at
@@ -72,17 +72,16 @@ class BeamSearchDecoder(Decoder):
     ) -> None:
         check_cell(cell, "BeamSearchDecoder(cell)")
         if output_layer is not None and not callable(output_layer):
-            text = f"BeamSearchDecoder(output_layer): {output_layer!r} is not a layer"
-            raise TypeError(layout(text, user_frame()))
+            raise misuse(TypeError, f"BeamSearchDecoder(output_layer): {output_layer!r} is not a layer")
         self._cell, self._output_layer, self._beams = cell, output_layer, beam_width
         self._length_weight, self._coverage_weight = length_penalty_weight, coverage_penalty_weight
         self._reorder = reorder_tensor_arrays
         tokens = sg.convert_to_tensor(start_tokens, dtype=sg.int32, name="start_tokens")
         self._end_token = sg.convert_to_tensor(end_token, dtype=sg.int32, name="end_token")
         if tokens.shape.ndims != 1:
-            raise ValueError(layout("start_tokens must be a vector", user_frame()))
+            raise misuse(ValueError, "start_tokens must be a vector")
         if self._end_token.shape.ndims != 0:
-            raise ValueError(layout("end_token must be one number", user_frame()))
+            raise misuse(ValueError, "end_token must be one number")
         self._embed = embedding if callable(embedding) else lambda ids: sg.nn.embedding_lookup(embedding, ids)
         self._batch = tokens.shape[0].value or sg.size(tokens)
         self._first_state = nest.map_structure(self._split, initial_state)
@@ -92,9 +91,7 @@ class BeamSearchDecoder(Decoder):
     def tracks_own_finished(self) -> bool:
         return True
 
-    @property
-    def batch_size(self) -> Any:
-        return self._batch
+    batch_size: Any = read_only("batch")
 
     @property
     def output_size(self) -> BeamSearchDecoderOutput:
@@ -207,7 +204,7 @@ class BeamSearchDecoder(Decoder):
         weights = [_mean(s.alignments) for s in states if isinstance(s, AttentionWrapperState)]
         if not weights:
             text = "BeamSearchDecoder(coverage_penalty_weight): there is no cell with attention"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, text)
         return _mean(tuple(weights))
 
     # The end

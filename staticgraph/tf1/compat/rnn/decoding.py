@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import staticgraph as sg
 from staticgraph.building import nest
-from staticgraph.compiler.graph.errors import layout, misuse
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.building.read_only import read_only
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.nn.rnn_rounds import again, count_rounds, with_rows
 from staticgraph.nn.rnn_step import check_cell, swapped, where_rows
 from staticgraph.tf1.compat.rnn.decoding_helpers import Helper
@@ -71,7 +71,7 @@ def dynamic_decode(
     state stays. TypeError for what is no decoder.
     """
     if not isinstance(decoder, Decoder):
-        raise TypeError(layout(f"dynamic_decode(decoder): {decoder!r} is not a Decoder", user_frame()))
+        raise misuse(TypeError, f"dynamic_decode(decoder): {decoder!r} is not a Decoder")
     with sg.variable_scope(scope, "decoder") as opened:
         limit = _limit(maximum_iterations)
         finished, inputs, state = decoder.initialize()
@@ -106,8 +106,7 @@ def _limit(maximum_iterations: Any) -> sg.Tensor | None:
         return None
     limit = sg.convert_to_tensor(maximum_iterations, dtype=sg.int32, name="maximum_iterations")
     if limit.shape.ndims != 0:
-        text = f"maximum_iterations must be one number, not of shape {limit.shape}"
-        raise ValueError(layout(text, user_frame()))
+        raise misuse(ValueError, f"maximum_iterations must be one number, not of shape {limit.shape}")
     return limit
 
 
@@ -148,16 +147,13 @@ class BasicDecoder(Decoder):
     def __init__(self, cell: Any, helper: Helper, initial_state: Any, output_layer: Any = None) -> None:
         check_cell(cell, "BasicDecoder(cell)")
         if not isinstance(helper, Helper):
-            raise TypeError(layout(f"BasicDecoder(helper): {helper!r} is not a Helper", user_frame()))
+            raise misuse(TypeError, f"BasicDecoder(helper): {helper!r} is not a Helper")
         if output_layer is not None and not hasattr(output_layer, "compute_output_shape"):
-            text = f"BasicDecoder(output_layer): {output_layer!r} is not a layer"
-            raise TypeError(layout(text, user_frame()))
+            raise misuse(TypeError, f"BasicDecoder(output_layer): {output_layer!r} is not a layer")
         self._cell, self._helper = cell, helper
         self._initial_state, self._output_layer = initial_state, output_layer
 
-    @property
-    def batch_size(self) -> Any:
-        return self._helper.batch_size
+    batch_size: Any = read_only("helper.batch_size")
 
     @property
     def output_size(self) -> BasicDecoderOutput:

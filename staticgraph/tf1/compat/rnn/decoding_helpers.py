@@ -7,8 +7,7 @@ from typing import Any
 
 import staticgraph as sg
 from staticgraph.building import nest
-from staticgraph.compiler.graph.errors import layout, misuse
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.nn.rnn_step import swapped, where_rows
 
 __all__ = [
@@ -97,7 +96,7 @@ class TrainingHelper(Helper):
             self.sequence_length = sg.convert_to_tensor(sequence_length, name="sequence_length")
             if self.sequence_length.shape.ndims != 1:
                 text = f"sequence_length must be a vector, not of shape {self.sequence_length.shape}"
-                raise ValueError(layout(text, user_frame()))
+                raise misuse(ValueError, text)
             self.batch_size = self.sequence_length.shape[0].value or sg.size(self.sequence_length)
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any]:
@@ -142,7 +141,7 @@ def _probability(value: Any) -> sg.Tensor:
     made = sg.convert_to_tensor(value, name="sampling_probability")
     if made.shape.ndims not in (0, 1):
         text = f"sampling_probability must be a number or a vector, not of shape {made.shape}"
-        raise ValueError(layout(text, user_frame()))
+        raise misuse(ValueError, text)
     return made
 
 
@@ -231,9 +230,9 @@ class GreedyEmbeddingHelper(Helper):
         self._start_tokens = sg.convert_to_tensor(start_tokens, dtype=sg.int32, name="start_tokens")
         self._end_token = sg.convert_to_tensor(end_token, dtype=sg.int32, name="end_token")
         if self._start_tokens.shape.ndims != 1:
-            raise ValueError(layout("start_tokens must be a vector", user_frame()))
+            raise misuse(ValueError, "start_tokens must be a vector")
         if self._end_token.shape.ndims != 0:
-            raise ValueError(layout("end_token must be one number", user_frame()))
+            raise misuse(ValueError, "end_token must be one number")
         self.batch_size = self._start_tokens.shape[0].value or sg.size(self._start_tokens)
         self._start_inputs = self._embedding_fn(self._start_tokens)
 
@@ -251,7 +250,7 @@ class GreedyEmbeddingHelper(Helper):
 
 def _single(outputs: Any) -> sg.Tensor:
     if not isinstance(outputs, sg.Tensor):
-        raise TypeError(layout(f"the outputs must be one tensor, not {outputs!r}", user_frame()))
+        raise misuse(TypeError, f"the outputs must be one tensor, not {outputs!r}")
     return outputs
 
 

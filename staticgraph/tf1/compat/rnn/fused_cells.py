@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import staticgraph as sg
-from staticgraph.compiler.graph.errors import layout, misuse
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.building.read_only import read_only
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.nn.rnn_cell import LSTMStateTuple
 from staticgraph.nn.rnn_step import swapped
 from staticgraph.tf1.compat.rnn.recurrent_cells import LSTMBlockCell
@@ -76,15 +76,8 @@ class LSTMBlockFusedCell(FusedRNNCell):
     ) -> None:
         self._cell = LSTMBlockCell(num_units, forget_bias, cell_clip, use_peephole, dtype, reuse, name)
 
-    @property
-    def num_units(self) -> int:
-        """The number of outputs."""
-        return self._cell.output_size
-
-    @property
-    def weights(self) -> list[sg.Variable]:
-        """All variables."""
-        return self._cell.weights
+    num_units: int = read_only("cell.output_size", "The number of outputs.")
+    weights: list[sg.Variable] = read_only("cell.weights", "All variables.")
 
     variables = trainable_weights = trainable_variables = weights
 
@@ -118,11 +111,11 @@ def _layers(cells_fw: Any, cells_bw: Any, states_fw: Any, states_bw: Any) -> lis
     """Cells and first states, layer by layer. ValueError where the lists do not fit together."""
     for name, cells in (("cells_fw", cells_fw), ("cells_bw", cells_bw)):
         if not isinstance(cells, list) or not cells:
-            raise ValueError(layout(f"{name} must be a list of cells, one per layer", user_frame()))
+            raise misuse(ValueError, f"{name} must be a list of cells, one per layer")
     named = {"cells_bw": cells_bw, "initial_states_fw": states_fw, "initial_states_bw": states_bw}
     for name, each in named.items():
         if each is not None and (not isinstance(each, list) or len(each) != len(cells_fw)):
-            raise ValueError(layout(f"{name} must be a list of {len(cells_fw)}, one per layer", user_frame()))
+            raise misuse(ValueError, f"{name} must be a list of {len(cells_fw)}, one per layer")
     nothing = [None] * len(cells_fw)
     return list(zip(cells_fw, cells_bw, states_fw or nothing, states_bw or nothing, strict=True))
 

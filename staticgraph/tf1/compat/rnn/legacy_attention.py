@@ -8,8 +8,7 @@ from typing import Any
 
 import staticgraph as sg
 from staticgraph.building import nest
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.state.layer import known_size
 from staticgraph.tf1.compat.rnn.legacy_decoders import Decoded, Loop, check_projection, fed_previous, greedy
 from staticgraph.tf1.compat.rnn.recurrent_linear import linear
@@ -69,9 +68,9 @@ def attention_decoder(
     ValueError where there are no inputs, no heads, or `size` is not known.
     """
     if not decoder_inputs:
-        raise ValueError(layout("attention_decoder needs at least one input", user_frame()))
+        raise misuse(ValueError, "attention_decoder needs at least one input")
     if num_heads < 1:
-        raise ValueError(layout("attention_decoder needs at least one head", user_frame()))
+        raise misuse(ValueError, "attention_decoder needs at least one head")
     with sg.variable_scope(scope or "attention_decoder", dtype=dtype) as opened:
         heads = _Heads(sg.convert_to_tensor(attention_states), num_heads, opened.dtype)
         state = initial_state

@@ -8,8 +8,7 @@ from typing import Any
 
 import staticgraph as sg
 from staticgraph.building import nest
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.compat.rnn.legacy_seq2seq import sequence_loss, sequence_loss_by_example
 from staticgraph.tf1.compat.rnn.recurrent_wrappers import EmbeddingWrapper, OutputProjectionWrapper
 
@@ -230,7 +229,7 @@ def one2many_rnn_seq2seq(
     """
     if set(dec_cells_dict) != set(decoder_inputs_dict):
         text = f"there are inputs for {sorted(decoder_inputs_dict)} and cells for {sorted(dec_cells_dict)}"
-        raise ValueError(layout(text, user_frame()))
+        raise misuse(ValueError, text)
     made = {}
     with sg.variable_scope(scope or "one2many_rnn_seq2seq", dtype=dtype) as opened:
         encoder = EmbeddingWrapper(enc_cell, num_encoder_symbols, embedding_size)
@@ -270,7 +269,7 @@ def model_with_buckets(
     ):
         if len(given) < needed:
             text = f"model_with_buckets: the last bucket has {needed} steps, and {what} only {len(given)}"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, text)
     outputs, losses = [], []
     loss = sequence_loss_by_example if per_example_loss else sequence_loss
     with sg.name_scope(name, "model_with_buckets"):

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import staticgraph as sg
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 
 __all__ = ["sequence_loss", "sequence_loss_by_example"]
 
@@ -27,7 +26,7 @@ def sequence_loss_by_example(
     """
     if not len(logits) == len(targets) == len(weights):
         counts = f"{len(logits)} logits, {len(targets)} targets and {len(weights)} weights"
-        raise ValueError(layout(f"sequence_loss_by_example: {counts}, not as many of each", user_frame()))
+        raise misuse(ValueError, f"sequence_loss_by_example: {counts}, not as many of each")
     with sg.name_scope(name, "sequence_loss_by_example", [*logits, *targets, *weights]):
         steps = []
         for logit, target, weight in zip(logits, targets, weights, strict=True):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import staticgraph as sg
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.nn.rnn_cell import GRUCell, LSTMCell, LSTMStateTuple
 from staticgraph.nn.rnn_cell.base import LayerRNNCell, OfUnits
 from staticgraph.state.initializers import Zeros
@@ -68,7 +67,7 @@ class GRUBlockCell(GRUCell):
         name: str | None = "gru_cell",
     ) -> None:
         if (num_units is None) == (cell_size is None):
-            raise ValueError(layout("give either num_units or, by its old name, cell_size", user_frame()))
+            raise misuse(ValueError, "give either num_units or, by its old name, cell_size")
         super().__init__(num_units or cell_size or 0, reuse=reuse, name=name)
 
 
@@ -233,7 +232,7 @@ class IntersectionRNNCell(_Sized):
         if known_size(inputs.shape, 1, self.name) != units:
             if not self._num_in_proj:
                 text = f"{self.name}: the inputs {inputs.shape} must have {units} features"
-                raise ValueError(layout(text, user_frame(), hint=f"or give num_in_proj={units}"))
+                raise misuse(ValueError, text, f"or give num_in_proj={units}")
             with sg.variable_scope("in_projection"):
                 inputs = linear([inputs], units, initializer=self._initializer)
         made = linear([inputs, state], 4 * units, initializer=self._initializer)

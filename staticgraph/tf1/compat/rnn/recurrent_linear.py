@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import staticgraph as sg
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 
 
 def linear(args: Sequence[Any], size: Any, bias: bool = True, initializer: Any = None) -> sg.Tensor:
@@ -19,7 +18,7 @@ def linear(args: Sequence[Any], size: Any, bias: bool = True, initializer: Any =
     if None in widths:
         shapes = ", ".join(str(each.shape) for each in args)
         text = f"matrices with a known number of columns are needed, not tensors of shape {shapes}"
-        raise ValueError(layout(text, user_frame()))
+        raise misuse(ValueError, text)
     dtype = args[0].dtype
     kernel = sg.get_variable("kernel", [sum(widths), int(size)], dtype, initializer)
     made = sg.matmul(args[0] if len(args) == 1 else sg.concat(list(args), 1), kernel)

@@ -8,8 +8,8 @@ from typing import Any
 
 import staticgraph as sg
 from staticgraph.building import nest
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.building.read_only import read_only
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.nn.rnn_cell import RNNCell
 from staticgraph.nn.rnn_step import check_cell
 from staticgraph.tf1.compat.rnn.recurrent_linear import linear
@@ -31,13 +31,8 @@ class _Around(RNNCell):
         check_cell(cell, f"{type(self).__name__}(cell)")
         self._cell = cell
 
-    @property
-    def state_size(self) -> Any:
-        return self._cell.state_size
-
-    @property
-    def output_size(self) -> Any:
-        return self._cell.output_size
+    state_size: Any = read_only("cell.state_size")
+    output_size: Any = read_only("cell.output_size")
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
         with sg.name_scope(f"{type(self).__name__}ZeroState"):
@@ -71,13 +66,10 @@ class OutputProjectionWrapper(_Around):
     ) -> None:
         super().__init__(cell, reuse)
         if output_size < 1:
-            text = f"OutputProjectionWrapper(output_size): {output_size} is too small"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, f"OutputProjectionWrapper(output_size): {output_size} is too small")
         self._size, self._activation = output_size, activation
 
-    @property
-    def output_size(self) -> int:
-        return self._size
+    output_size: int = read_only("size")
 
     def call(self, inputs: sg.Tensor, state: Any) -> Any:
         output, state = self._cell(inputs, state)
@@ -99,7 +91,7 @@ class EmbeddingWrapper(_Around):
         super().__init__(cell, reuse)
         if embedding_classes <= 0 or embedding_size <= 0:
             text = f"EmbeddingWrapper: a table of {embedding_classes} x {embedding_size} numbers is empty"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, text)
         self._shape, self._initializer = [embedding_classes, embedding_size], initializer
 
     def call(self, inputs: sg.Tensor, state: Any) -> Any:
@@ -156,10 +148,9 @@ class AttentionCellWrapper(_Around):
         super().__init__(cell, reuse)
         if nest.is_nested(cell.state_size) and not state_is_tuple:
             text = "AttentionCellWrapper(state_is_tuple=False): the state of the cell is a tuple"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, text)
         if attn_length <= 0:
-            text = f"AttentionCellWrapper(attn_length): {attn_length} is too small"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, f"AttentionCellWrapper(attn_length): {attn_length} is too small")
         self._length, self._size = attn_length, attn_size or cell.output_size
         self._vec_size, self._input_size = attn_vec_size or self._size, input_size
         self._state_is_tuple = state_is_tuple
@@ -169,9 +160,7 @@ class AttentionCellWrapper(_Around):
         sizes = (self._cell.state_size, self._size, self._size * self._length)
         return sizes if self._state_is_tuple else sum(sizes)
 
-    @property
-    def output_size(self) -> int:
-        return self._size
+    output_size: int = read_only("size")
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
         return RNNCell.zero_state(self, batch_size, dtype)

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import staticgraph as sg
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 
 __all__ = ["SequenceLoss", "sequence_loss"]
 
@@ -39,15 +38,14 @@ def sequence_loss(
     for what, tensor, rank in (("logits", logits, 3), ("targets", targets, 2), ("weights", weights, 2)):
         if tensor.shape.ndims != rank:
             axes = "[batch, time, classes]" if rank == 3 else "[batch, time]"
-            text = f"sequence_loss: {what} must have the shape {axes}, not {tensor.shape}"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, f"sequence_loss: {what} must have the shape {axes}, not {tensor.shape}")
     for what, both in (
         ("timesteps", average_across_timesteps and sum_over_timesteps),
         ("batch", average_across_batch and sum_over_batch),
     ):
         if both:
             text = f"sequence_loss: average_across_{what} and sum_over_{what} cannot both be true"
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, text)
     with sg.name_scope(name, "sequence_loss", [logits, targets, weights]):
         cross_entropy = softmax_loss_function or sg.nn.sparse_softmax_cross_entropy_with_logits
         rows = sg.reshape(logits, sg.stack([-1, sg.shape(logits)[2]]))

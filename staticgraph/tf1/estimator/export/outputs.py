@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
+from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.dtypes import string
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.sparse.tensor import SparseTensor
 
@@ -66,10 +66,8 @@ class PredictOutput(ExportOutput):
             if not isinstance(key, str) or not isinstance(value, Tensor | SparseTensor):
                 _refuse(f"Prediction outputs must be tensors by name; got {key!r}: {value!r}")
 
-    @property
-    def outputs(self) -> dict[str, Any]:
-        return self._outputs
+    outputs: dict[str, Any] = read_only("outputs")
 
 
 def _refuse(text: str) -> NoReturn:
-    raise ValueError(layout(text, user_frame()))
+    raise misuse(ValueError, text)

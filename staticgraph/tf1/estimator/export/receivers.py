@@ -7,8 +7,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from staticgraph.building.inputs import placeholder
 from staticgraph.compiler.graph.dtypes import string
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.sparse.tensor import SparseTensor
 from staticgraph.tf1 import io
@@ -96,4 +95,4 @@ def _made(cls: type[Any], features: Any, fed: Any, alternatives: Any) -> Any:
 
 
 def _refuse(text: str) -> NoReturn:
-    raise ValueError(layout(text, user_frame()))
+    raise misuse(ValueError, text)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.keras import state
 from staticgraph.tf1.keras.callbacks.base import Callback
@@ -70,9 +71,7 @@ class EarlyStopping(Callback):
         self._best.value = self._best.value if self.baseline is None else self.baseline
         self.wait = self.stopped_epoch = 0
 
-    @property
-    def best(self) -> float:
-        return self._best.value
+    best: float = read_only("best.value")
 
     def get_monitor_value(self, logs: Any) -> Any:
         """The value of the metric in the logs of an epoch."""
@@ -214,9 +213,7 @@ class ModelCheckpoint(Callback):
         self._best = Best(monitor, mode)
         self._epochs = self._samples = self._epoch = 0
 
-    @property
-    def best(self) -> float:
-        return self._best.value
+    best: float = read_only("best.value")
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         self._epoch = epoch

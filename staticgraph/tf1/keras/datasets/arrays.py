@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.errors import InvalidFileError, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import InvalidFileError, misuse
 
 Split = tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
@@ -24,9 +23,9 @@ def read_npz(path: str, names: tuple[str, ...]) -> list[np.ndarray]:
         except ValueError:
             text = f"{path} holds pickled objects, which can run code when they are read: it is refused"
             hint = "write it once as arrays of numbers, padded with pad_sequences, in a trusted place"
-            raise InvalidFileError(layout(text, user_frame(), hint=hint)) from None
+            raise misuse(InvalidFileError, text, hint) from None
         except KeyError as error:
-            raise InvalidFileError(layout(f"{path} is not this data set: {error}", user_frame())) from None
+            raise misuse(InvalidFileError, f"{path} is not this data set: {error}") from None
 
 
 def read_idx(path: str) -> np.ndarray:
@@ -35,14 +34,14 @@ def read_idx(path: str) -> np.ndarray:
         head = file.read(4)
         rank = head[3] if len(head) == 4 and head[:3] == b"\0\0\x08" else 0
         if not 1 <= rank <= 4:
-            raise InvalidFileError(layout(f"{path} is not a file of MNIST's format", user_frame()))
+            raise misuse(InvalidFileError, f"{path} is not a file of MNIST's format")
         sizes = struct.unpack(f">{rank}I", file.read(4 * rank))
         count = math.prod(sizes)
         if count > 1 << 31:
-            raise InvalidFileError(layout(f"{path} claims to hold {count} bytes", user_frame()))
+            raise misuse(InvalidFileError, f"{path} claims to hold {count} bytes")
         data = file.read(count + 1)
     if len(data) != count:
-        raise InvalidFileError(layout(f"{path} does not hold as many bytes as it says", user_frame()))
+        raise misuse(InvalidFileError, f"{path} does not hold as many bytes as it says")
     return np.frombuffer(data, np.uint8).reshape(sizes)
 
 
@@ -53,7 +52,7 @@ def read_records(paths: list[Path], labels: int, chosen: int = 0) -> tuple[np.nd
     for path in paths:
         data = np.frombuffer(path.read_bytes(), np.uint8)
         if data.size % size:
-            raise InvalidFileError(layout(f"{path} is not a binary file of CIFAR", user_frame()))
+            raise misuse(InvalidFileError, f"{path} is not a binary file of CIFAR")
         parts.append(data.reshape(-1, size))
     rows = np.concatenate(parts)
     images = rows[:, labels:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)

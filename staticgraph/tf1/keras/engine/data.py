@@ -18,9 +18,7 @@ def arrays_for(given: Any, names: Sequence[str], tensors: Sequence[Tensor], what
     """One array per tensor, from an array, a list, or a dict by names. FeedError where they do not fit."""
     if isinstance(given, dict):
         if missing := [name for name in names if name not in given]:
-            raise FeedError(
-                layout(f"{what}: {missing[0]} is missing, there is {', '.join(given)}", user_frame())
-            )
+            raise misuse(FeedError, f"{what}: {missing[0]} is missing, there is {', '.join(given)}")
         listed = [given[name] for name in names]
     elif isinstance(given, list | tuple) and (len(tensors) > 1 or _is_list_of_one(given)):
         listed = list(given)
@@ -28,7 +26,7 @@ def arrays_for(given: Any, names: Sequence[str], tensors: Sequence[Tensor], what
         listed = [given]
     if len(listed) != len(tensors):
         text = f"{what}: the model takes {len(tensors)} arrays ({', '.join(names)}), {len(listed)} were given"
-        raise FeedError(layout(text, user_frame()))
+        raise misuse(FeedError, text)
     return [_fitted(v, n, t, what) for v, n, t in zip(listed, names, tensors, strict=True)]
 
 
@@ -69,9 +67,7 @@ def count_samples(arrays: Sequence[Any], what: str) -> int:
     sizes = {len(a) for a in arrays}
     if len(sizes) > 1:
         shapes = ", ".join(str(list(a.shape)) for a in arrays)
-        raise FeedError(
-            layout(f"{what}: all arrays must have as many samples, their shapes are {shapes}", user_frame())
-        )
+        raise misuse(FeedError, f"{what}: all arrays must have as many samples, their shapes are {shapes}")
     return sizes.pop() if sizes else 0
 
 

@@ -9,8 +9,7 @@ from staticgraph.arrays import array_ops
 from staticgraph.arrays.casts import cast
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bool_
-from staticgraph.compiler.graph.errors import ShapeError, layout, misuse
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import ShapeError, misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras.engine.layer import Layer
@@ -146,7 +145,7 @@ class Concatenate(_Merge):
             text = (
                 f"layer {self.name} joins along axis {self.axis}: all other sizes must be equal, not {shapes}"
             )
-            raise ShapeError(layout(text, user_frame()))
+            raise misuse(ShapeError, text)
 
     def call(self, inputs: Any) -> Any:
         return array_ops.concat(list(inputs), self.axis)

@@ -12,8 +12,7 @@ from staticgraph.arrays.indexed_slices import IndexedSlices
 from staticgraph.building.framework import control_dependencies, get_default_graph, name_scope
 from staticgraph.building.inputs import group
 from staticgraph.compiler.graph.dtypes import int64
-from staticgraph.compiler.graph.errors import GradientError, layout, misuse
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import GradientError, misuse
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.differentiation.gradients import gradients, why_no_gradient
 from staticgraph.mathematics.clip import clip_by_norm
@@ -140,7 +139,7 @@ class Optimizer:
                 hint = (
                     "give the optimizer only weights that the loss depends on, or make others not trainable"
                 )
-                raise GradientError(layout(text, user_frame(), hint=hint))
+                raise misuse(GradientError, text, hint)
         return [self._limited(g) for g in found]
 
     def _limited(self, gradient: Any) -> Any:
@@ -174,7 +173,7 @@ class Optimizer:
         """
         pairs = [(g, v) for g, v in grads_and_vars if g is not None]
         if not pairs:
-            raise GradientError(layout("no gradients provided for any variable", user_frame()))
+            raise misuse(GradientError, "no gradients provided for any variable")
         return self._apply(pairs, name, None)
 
     def _apply(self, pairs: list[tuple[Any, Any]], name: str | None, updates: Any) -> Operation:

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import as_dtype
-from staticgraph.compiler.graph.errors import InvalidFileError, layout, misuse
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import InvalidFileError, misuse
 from staticgraph.formats.tf.checkpoints.checkpoint_state import update_checkpoint_state
 from staticgraph.runtime.files import container
 from staticgraph.runtime.files.arrays import safetensors
@@ -74,7 +73,7 @@ def _is_hdf5(path: str, save_format: str | None) -> bool:
 
 def _refuse_overwriting(path: str, overwrite: bool) -> None:
     if not overwrite and os.path.exists(path):
-        raise FileExistsError(layout(f"{path} exists already", user_frame(), hint="pass overwrite=True"))
+        raise misuse(FileExistsError, f"{path} exists already", "pass overwrite=True")
 
 
 def layer_weights(model: Any) -> dict[str, list[Any]]:
@@ -154,9 +153,7 @@ def _assign(model: Any, found: Mapping[str, list[np.ndarray]], by_name: bool, pa
     else:
         if len(wanted) != len(found):
             text = f"{path} has weights of {len(found)} layers, model {model.name} of {len(wanted)}"
-            raise ValueError(
-                layout(text, user_frame(), hint="by_name=True loads layers of equal names alone")
-            )
+            raise misuse(ValueError, text, "by_name=True loads layers of equal names alone")
         same = set(wanted) == set(found)
         ordered = [found[name] for name in wanted] if same else list(found.values())
         pairs = list(zip(wanted.values(), ordered, strict=True))
@@ -165,7 +162,7 @@ def _assign(model: Any, found: Mapping[str, list[np.ndarray]], by_name: bool, pa
             text = (
                 f"{path} has {len(arrays)} weights where {variables[0].name} and others are {len(variables)}"
             )
-            raise ValueError(layout(text, user_frame()))
+            raise misuse(ValueError, text)
     state.batch_set_value([pair for p in pairs for pair in zip(*p, strict=True)])
 
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.keras import state
 
 
@@ -21,7 +20,7 @@ def _h5py() -> Any:
         hint = (
             "pip install h5py, or choose a name that does not end in .h5: then a file of our own is written"
         )
-        raise ImportError(layout("HDF5 files need the package h5py", user_frame(), hint=hint)) from None
+        raise misuse(ImportError, "HDF5 files need the package h5py", hint) from None
     return h5py
 
 
@@ -82,9 +81,7 @@ def load_model(path: str) -> tuple[Any, dict[str, list[np.ndarray]], list[np.nda
     """
     with _h5py().File(path, "r") as file:
         if "model_config" not in file.attrs:
-            raise ValueError(
-                layout(f"{path} holds weights alone", user_frame(), hint="load_weights reads them")
-            )
+            raise misuse(ValueError, f"{path} holds weights alone", "load_weights reads them")
         described = json.loads(_text(file.attrs["model_config"]))
         described["training"] = json.loads(_text(file.attrs.get("staticgraph_training", "null")))
         group = file.get("optimizer_weights", {})

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from staticgraph.compiler.graph.errors import layout, misuse
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.runtime.disk.atomic import write_file
 
 __all__ = ["get_file"]
@@ -49,7 +48,7 @@ def get_file(
         if wanted and _digest(path, wanted, hash_algorithm) != wanted:
             path.unlink()
             text = f"the file from {origin} does not have the checksum {wanted}"
-            raise ValueError(layout(text, user_frame(), hint="it was changed, or the download was cut short"))
+            raise misuse(ValueError, text, "it was changed, or the download was cut short")
     if untar:
         if not (folder / name).exists():
             _extract(path, folder)
@@ -70,7 +69,7 @@ def _digest(path: Path, wanted: str, algorithm: str) -> str:
 
 def _download(origin: str, path: Path) -> None:
     if not origin.startswith(("https://", "http://", "ftp://", "file://")):
-        raise ValueError(layout(f"get_file(): {origin!r} is not the address of a file", user_frame()))
+        raise misuse(ValueError, f"get_file(): {origin!r} is not the address of a file")
     print(f"Downloading data from {origin}")
     try:
         with urllib.request.urlopen(origin) as answer:
@@ -78,7 +77,7 @@ def _download(origin: str, path: Path) -> None:
     except urllib.error.URLError as error:
         text = f"cannot download {origin}: {error.reason}"
         hint = f"without a network, put the file at {path}"
-        raise OSError(layout(text, user_frame(), hint=hint)) from None
+        raise misuse(OSError, text, hint) from None
 
 
 def _blocks(answer: Any) -> Iterator[bytes]:

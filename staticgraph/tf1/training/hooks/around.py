@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import OutOfRangeError
 from staticgraph.formats.tf.log import log
 from staticgraph.tf1.training.hooks.run_hook import SessionRunArgs, SessionRunContext, SessionRunHook
@@ -33,9 +34,7 @@ class FinalOpsHook(SessionRunHook):
         self._feed_dict = final_ops_feed_dict
         self._values: Any = None
 
-    @property
-    def final_ops_values(self) -> Any:
-        return self._values
+    final_ops_values: Any = read_only("values")
 
     def end(self, session: Any) -> None:
         if self._final_ops is None:

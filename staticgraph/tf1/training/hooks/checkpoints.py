@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from staticgraph.building.framework import GraphKeys, get_collection
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.formats.tf.log import log
 from staticgraph.tf1.summary import FileWriterCache
 from staticgraph.tf1.training.coordinator import Coordinator
@@ -63,7 +62,7 @@ class CheckpointSaverHook(SessionRunHook):
     ) -> None:
         log.info("Create CheckpointSaverHook.")
         if saver is not None and scaffold is not None:
-            raise ValueError(layout("You cannot provide both saver and scaffold.", user_frame()))
+            raise misuse(ValueError, "You cannot provide both saver and scaffold.")
         self._folder = checkpoint_dir
         self._prefix = os.path.join(checkpoint_dir, checkpoint_basename)
         self._given_saver = saver
@@ -121,5 +120,5 @@ class CheckpointSaverHook(SessionRunHook):
         if len(savers) != 1:
             message = f"the collection {GraphKeys.SAVERS} has {len(savers)} savers, one is needed"
             hint = "pass saver= or scaffold= to CheckpointSaverHook"
-            raise RuntimeError(layout(message, user_frame(), hint=hint))
+            raise misuse(RuntimeError, message, hint)
         return savers[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from staticgraph.building.framework import get_default_graph
+from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.training.coordinator import Coordinator
 from staticgraph.train.step_count import get_global_step
@@ -53,14 +54,8 @@ class SessionRunContext:
         """The arguments that the caller of `run` gave: `fetches` and `feed_dict`."""
         return self._original_args
 
-    @property
-    def session(self) -> Any:
-        """The session itself, whose `run` calls no hooks."""
-        return self._session
-
-    @property
-    def stop_requested(self) -> bool:
-        return self._stop_requested
+    session: Any = read_only("session", "The session itself, whose `run` calls no hooks.")
+    stop_requested: bool = read_only("stop_requested")
 
     def request_stop(self) -> None:
         """Make `should_stop` of the monitored session true after this run."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.formats.tf.log import log
 from staticgraph.tf1.training.coordinator import Coordinator
 from staticgraph.tf1.training.hooks.run_hook import (
@@ -31,9 +30,9 @@ class StopAtStepHook(SessionRunHook):
 
     def __init__(self, num_steps: int | None = None, last_step: int | None = None) -> None:
         if num_steps is None and last_step is None:
-            raise ValueError(layout("One of num_steps or last_step must be specified.", user_frame()))
+            raise misuse(ValueError, "One of num_steps or last_step must be specified.")
         if num_steps is not None and last_step is not None:
-            raise ValueError(layout("Only one of num_steps or last_step can be specified.", user_frame()))
+            raise misuse(ValueError, "Only one of num_steps or last_step can be specified.")
         self._num_steps = num_steps
         self._last_step = last_step
 

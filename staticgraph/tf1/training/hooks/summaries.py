@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.formats.tf.log import log
 from staticgraph.tf1.summary import FileWriterCache
 from staticgraph.tf1.training.event_files import scalar_summary, session_log
@@ -42,7 +41,7 @@ class SummarySaverHook(SessionRunHook):
         summary_op: Any = None,
     ) -> None:
         if (scaffold is None) == (summary_op is None):
-            raise ValueError(layout("Exactly one of scaffold or summary_op must be provided.", user_frame()))
+            raise misuse(ValueError, "Exactly one of scaffold or summary_op must be provided.")
         self._timer = SecondOrStepTimer(save_secs, save_steps)
         self._folder = output_dir
         self._writer = summary_writer
@@ -100,8 +99,7 @@ class StepCounterHook(SessionRunHook):
         summary_writer: Any = None,
     ) -> None:
         if (every_n_steps is None) == (every_n_secs is None):
-            message = "exactly one of every_n_steps and every_n_secs should be provided."
-            raise ValueError(layout(message, user_frame()))
+            raise misuse(ValueError, "exactly one of every_n_steps and every_n_secs should be provided.")
         self._timer = SecondOrStepTimer(every_n_secs, every_n_steps)
         self._folder = output_dir
         self._writer = summary_writer

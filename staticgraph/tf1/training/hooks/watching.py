@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.building.framework import get_default_graph
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.formats.tf.log import log
 from staticgraph.tf1.training.hooks.run_hook import (
     SessionRunArgs,
@@ -44,9 +43,9 @@ class LoggingTensorHook(SessionRunHook):
         intervals = [given for given in (every_n_iter, every_n_secs) if given is not None]
         if len(intervals) > 1 or not (intervals or at_end):
             message = "either at_end and/or exactly one of every_n_iter and every_n_secs must be provided."
-            raise ValueError(layout(message, user_frame()))
+            raise misuse(ValueError, message)
         if every_n_iter is not None and every_n_iter <= 0:
-            raise ValueError(layout(f"invalid every_n_iter={every_n_iter}.", user_frame()))
+            raise misuse(ValueError, f"invalid every_n_iter={every_n_iter}.")
         self._tensors = dict(tensors) if isinstance(tensors, Mapping) else {t: t for t in tensors}
         self._tags = sorted(tensors) if isinstance(tensors, Mapping) else list(tensors)
         self._timer = SecondOrStepTimer(every_n_secs, every_n_iter) if intervals else None
@@ -124,12 +123,12 @@ def _fetch(item: Any) -> Any:
     graph = get_default_graph()
     if not isinstance(item, str):
         if getattr(item, "graph", None) is not graph:
-            raise ValueError(layout(f"{item!r} is not of the default graph", user_frame()))
+            raise misuse(ValueError, f"{item!r} is not of the default graph")
         return item
     if ":" in item:
         return graph.as_graph_element(item)
     element = graph.as_graph_element(f"{item}:0")
     if len(element.op.outputs) > 1:
         message = f"{item!r} is the name of an operation with {len(element.op.outputs)} outputs"
-        raise ValueError(layout(message, user_frame(), hint=f"say which one, such as '{item}:0'"))
+        raise misuse(ValueError, message, f"say which one, such as '{item}:0'")
     return element

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from staticgraph.compiler.graph.errors import AbortedError, UnavailableError, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import AbortedError, UnavailableError, misuse
 from staticgraph.formats.tf.log import log
 from staticgraph.formats.tf.messages import RunMetadata
 from staticgraph.tf1.training.coordinator import Coordinator
@@ -41,7 +40,7 @@ class HookedSession:
         if self._should_stop:
             message = "Run called even after should_stop requested."
             hint = "loop with `while not sess.should_stop():`"
-            raise RuntimeError(layout(message, user_frame(), hint=hint))
+            raise misuse(RuntimeError, message, hint)
         context = SessionRunContext(SessionRunArgs(fetches, feed_dict), self._sess)
         requests = [(hook, hook.before_run(context)) for hook in self._hooks]
         asked = [(hook, request) for hook, request in requests if request is not None]
@@ -176,4 +175,4 @@ def _merged_feeds(given: Any, added: Sequence[Mapping[Any, Any]]) -> Any:
 def _check_disjoint(one: Mapping[Any, Any], other: Mapping[Any, Any], message: str) -> None:
     both = [key for key in one if key in other]
     if both:
-        raise RuntimeError(layout(f"{message} Conflict(s): {both}", user_frame()))
+        raise misuse(RuntimeError, f"{message} Conflict(s): {both}")

@@ -8,8 +8,7 @@ from typing import Any
 from staticgraph.building.framework import GraphKeys, add_to_collection, get_collection, get_default_graph
 from staticgraph.building.inputs import group
 from staticgraph.building.read_only import read_only
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.formats.tf.checkpoints.saver import Saver
 from staticgraph.formats.tf.log import log
@@ -65,7 +64,7 @@ class Scaffold:
         copy_from_scaffold: Scaffold | None = None,
     ) -> None:
         if not isinstance(copy_from_scaffold, Scaffold | None):
-            raise TypeError(layout("copy_from_scaffold is not a Scaffold instance.", user_frame()))
+            raise misuse(TypeError, "copy_from_scaffold is not a Scaffold instance.")
 
         def given(value: Any, name: str) -> Any:
             is_copied = value is None and copy_from_scaffold is not None
@@ -126,7 +125,7 @@ class Scaffold:
         if len(elements) > 1:
             message = f'the collection "{collection_key}" has {len(elements)} items'
             hint = f"say which one to use: Scaffold({arg_name}=item)"
-            raise RuntimeError(layout(message, user_frame(), hint=hint))
+            raise misuse(RuntimeError, message, hint)
         if elements:
             return elements[0]
         made = default_constructor()

@@ -8,9 +8,9 @@ from types import TracebackType
 from typing import Any
 
 from staticgraph.building.framework import GraphKeys, get_collection, get_default_graph
-from staticgraph.compiler.graph.errors import OutOfRangeError, layout
+from staticgraph.building.read_only import read_only
+from staticgraph.compiler.graph.errors import OutOfRangeError, misuse
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.tf1.training.coordinator import Coordinator
 from staticgraph.tf1.training.hooks.run_hook import SessionRunHook
 from staticgraph.tf1.training.monitored.creators import ChiefSessionCreator, SessionCreator
@@ -33,10 +33,7 @@ class StepContext:
         self._session = session
         self._run_with_hooks_fn = run_with_hooks_fn
 
-    @property
-    def session(self) -> Any:
-        """The session itself, whose `run` calls no hooks."""
-        return self._session
+    session: Any = read_only("session", "The session itself, whose `run` calls no hooks.")
 
     def run_with_hooks(self, *args: Any, **kwargs: Any) -> Any:
         """`run` of the monitored session, with its hooks."""
@@ -99,7 +96,7 @@ class _Monitored:
         names = tuple(inspect.signature(step_fn).parameters)
         if names not in (("step_context",), ("self", "step_context")):
             message = f"the one parameter of `step_fn` must be called step_context, those here are {names}"
-            raise ValueError(layout(message, user_frame()))
+            raise misuse(ValueError, message)
         session = self._open()
 
         def step(layer: Layer) -> Any:
@@ -144,7 +141,7 @@ class _Monitored:
 
     def _open(self) -> Layer:
         if self._sess is None:
-            raise RuntimeError(layout("Session is already closed.", user_frame()))
+            raise misuse(RuntimeError, "Session is already closed.")
         return self._sess
 
     def _tf_sess(self) -> Any:

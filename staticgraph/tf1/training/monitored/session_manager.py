@@ -8,9 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from staticgraph.building.framework import get_default_graph
-from staticgraph.compiler.graph.errors import DeadlineExceededError, UninitializedError, layout
+from staticgraph.compiler.graph.errors import DeadlineExceededError, UninitializedError, misuse
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.formats.tf.checkpoints.checkpoint_state import CheckpointState, get_checkpoint_state
 from staticgraph.formats.tf.log import log
 from staticgraph.runtime.session import Session
@@ -37,7 +36,7 @@ class SessionManager:
     ) -> None:
         if ready_for_local_init_op is not None and local_init_op is None:
             message = "If you pass a ready_for_local_init_op you must also pass a local_init_op"
-            raise ValueError(layout(message, user_frame()))
+            raise misuse(ValueError, message)
         self._local_init_op = local_init_op
         self._ready_op = ready_op
         self._ready_for_local_init_op = ready_for_local_init_op
@@ -76,7 +75,7 @@ class SessionManager:
         if not is_restored:
             if init_op is None and init_fn is None and self._local_init_op is None:
                 message = "Model is not initialized and no init_op or init_fn or local_init_op was given"
-                raise RuntimeError(layout(message, user_frame()))
+                raise misuse(RuntimeError, message)
             if init_op is not None:
                 session.run(init_op, feed_dict=init_feed_dict)
             if init_fn is not None:
@@ -89,7 +88,7 @@ class SessionManager:
             tried = f"Init op: {getattr(init_op, 'name', None)}, init fn: {init_fn}"
             tried += f", local_init_op: {getattr(self._local_init_op, 'name', None)}"
             message = f"Init operations did not make model {stage}.  {tried}, error: {missing}"
-            raise RuntimeError(layout(message, user_frame(), hint="let init_op initialise all variables"))
+            raise misuse(RuntimeError, message, "let init_op initialise all variables")
         return session
 
     def recover_session(
@@ -145,7 +144,7 @@ class SessionManager:
             session.close()
             if time.monotonic() + self._wait_secs > deadline:
                 message = f"Session was not ready after waiting {limit:g} secs."
-                raise DeadlineExceededError(layout(message, user_frame(), hint=missing))
+                raise misuse(DeadlineExceededError, message, missing)
             log.info("Waiting for model to be ready: %s", missing)
             time.sleep(self._wait_secs)
 
@@ -161,8 +160,7 @@ class SessionManager:
     ) -> tuple[Session, bool]:
         """A new session, and whether a checkpoint was restored in it."""
         if folder and prefix:
-            message = "Can not provide both checkpoint_dir and checkpoint_filename_with_path."
-            raise ValueError(layout(message, user_frame()))
+            raise misuse(ValueError, "Can not provide both checkpoint_dir and checkpoint_filename_with_path.")
         session = Session(master, self._graph, config)
         if saver is None or not (folder or prefix):
             return session, False

@@ -19,8 +19,6 @@ from staticgraph.formats.tf.graph_def.nodes import GraphDefError, Node, constant
 from staticgraph.formats.tf.messages.tensors import make_ndarray
 from staticgraph.formats.tf.messages.types import dtype_of
 
-__all__: list[str] = []
-
 _LARGE = 1 << 16  # elements: a constant that repeats one value is not made in memory beyond that
 
 

@@ -13,8 +13,6 @@ from staticgraph.formats.tf.graph_def.nodes import GraphDefError
 from staticgraph.formats.tf.graph_def.read.control_flow import Part, Reading, branch, loop
 from staticgraph.formats.tf.messages.graph import NameAttrList, NodeDef
 
-__all__ = ["CALLS", "Calling", "add_call"]
-
 
 class Calling(Reading, Protocol):
     """A GraphDef with functions that is being read."""

@@ -18,8 +18,6 @@ from staticgraph.formats.tf.graph_def.nodes import GraphDefError
 from staticgraph.formats.tf.graph_def.ordering import Edge, edge
 from staticgraph.formats.tf.graph_def.read.stacks import Kept
 
-__all__ = ["Reading", "add_branch", "add_loop", "branch", "loop"]
-
 _MOST_ATTEMPTS = 200  # to find the shapes of what loops carry
 
 Part = Callable[..., Sequence[Any]]  # adds what a region does to the graph; what it gives

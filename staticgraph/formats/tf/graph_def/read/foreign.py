@@ -22,8 +22,6 @@ from staticgraph.formats.tf.graph_def.signatures import Argument, Signature, for
 from staticgraph.formats.tf.messages.graph import NodeDef
 from staticgraph.formats.tf.messages.types import dtype_of
 
-__all__ = ["Foreign"]
-
 _MOST = 1000  # outputs of a node
 _SHAPES = ("_output_shapes", "output_shapes", "shapes")
 

@@ -10,8 +10,6 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.formats.tf.graph_def.nodes import Node, constant, reads
 
-__all__: list[str] = []
-
 
 @reads("SoftplusGrad")
 def _softplus(node: Node) -> Any:

@@ -15,8 +15,6 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.formats.tf.graph_def.nodes import Node, reads
 from staticgraph.formats.tf.graph_def.read.state import variable_input
 
-__all__: list[str] = []
-
 Values = Mapping[str, Any]
 Keep = Callable[[str, Any], Any]
 Attrs = Mapping[str, Any]

@@ -13,8 +13,6 @@ from staticgraph.formats.tf.graph_def.nodes import GraphDefError, Node
 from staticgraph.formats.tf.graph_def.signatures import REQUIRED, signature
 from staticgraph.formats.tf.messages.graph import NodeDef
 
-__all__ = ["attrs_of", "check_dtypes", "regular"]
-
 
 def attrs_of(node: NodeDef) -> dict[str, Any]:
     """All attributes of a node, with the defaults of those that it does not tell."""

@@ -30,8 +30,6 @@ from staticgraph.formats.tf.graph_def.stacks import SLOPES, STACKS, Path, Slope,
 from staticgraph.formats.tf.messages.graph import NodeDef
 from staticgraph.formats.tf.messages.types import DataType, dtype_of
 
-__all__ = ["Kept"]
-
 _OF_SHAPE = {"shape_of", "size_of", "rank_of"}
 _MOST_SIZES, _MOST_STEPS = 16, 200  # of integers that are kept as sizes, and of operations they are made by
 _RESOURCE = DataType.Value("DT_RESOURCE")

@@ -11,8 +11,6 @@ from staticgraph.control_flow.tensor_array import TensorArray
 from staticgraph.formats.tf.graph_def.gradient_arrays import GradientArrays
 from staticgraph.formats.tf.graph_def.nodes import GraphDefError, Node, reads
 
-__all__ = ["variable_input"]
-
 
 @reads("Identity", "RefIdentity")
 def _identity(node: Node) -> Any:

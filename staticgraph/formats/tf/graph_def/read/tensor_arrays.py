@@ -13,8 +13,6 @@ from staticgraph.control_flow.tensor_array import TensorArray
 from staticgraph.formats.tf.graph_def.gradient_arrays import GradientArrays
 from staticgraph.formats.tf.graph_def.nodes import GraphDefError, Node, reads
 
-__all__: list[str] = []
-
 
 @reads("TensorArrayV3")
 def _array(node: Node) -> Any:

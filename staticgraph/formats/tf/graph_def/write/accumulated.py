@@ -16,8 +16,6 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.formats.tf.graph_def.nodes import constant
 
-__all__ = ["Received", "Rows"]
-
 
 @dataclass(frozen=True, slots=True)
 class Rows:

@@ -14,8 +14,6 @@ from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.formats.tf.graph_def.arrays import Arrays, Made
 from staticgraph.formats.tf.messages.types import DataType
 
-__all__ = ["ControlFlow", "Nodes"]
-
 RESOURCE = DataType.Value("DT_RESOURCE")  # what handles are of
 
 

@@ -25,8 +25,6 @@ from staticgraph.formats.tf.graph_def.signatures import signature
 from staticgraph.formats.tf.graph_def.write.gradient_rules import NoRule
 from staticgraph.formats.tf.graph_def.write.kept_rows import Extra, KeptRows, Source, region_of, type_of
 
-__all__ = ["GradientGraph", "Writing"]
-
 
 class Writing(Protocol):
     """A GraphDef that is being written."""

@@ -23,8 +23,6 @@ from staticgraph.differentiation.reachability import differentiable_inputs
 from staticgraph.formats.tf.graph_def.write.accumulated import Received
 from staticgraph.formats.tf.graph_def.write.kept_rows import Rounds, Source
 
-__all__ = ["branch_parts", "loop_parts"]
-
 
 class Backward(Protocol):
     """Derivatives that are being built."""

@@ -22,8 +22,6 @@ from staticgraph.formats.tf.graph_def.nodes import constant
 from staticgraph.formats.tf.graph_def.write.accumulated import Rows
 from staticgraph.formats.tf.graph_def.write.kept_rows import Source
 
-__all__ = ["RULES", "Given", "NoRule"]
-
 
 class NoRule(Exception):
     """There are no nodes of TensorFlow's for a derivative."""

@@ -27,8 +27,6 @@ from staticgraph.formats.tf.graph_def.write.gradient_graph import GradientGraph,
 from staticgraph.formats.tf.graph_def.write.gradient_loops import branch_parts, loop_parts
 from staticgraph.formats.tf.graph_def.write.gradient_rules import RULES, Given, NoRule
 
-__all__ = ["write_gradients"]
-
 
 def write_gradients(writer: Writing, op: Operation) -> str:
     """Add the nodes of a gradients operation; why that is not possible, or the empty text."""

@@ -24,8 +24,6 @@ from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.formats.tf.graph_def.round_counts import RoundCount, round_count
 from staticgraph.formats.tf.graph_def.write.control_flow import RESOURCE, ControlFlow, Nodes
 
-__all__ = ["Extra", "KeptRows", "Rounds", "Source", "region_of", "type_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Rounds:

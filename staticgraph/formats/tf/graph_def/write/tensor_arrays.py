@@ -12,8 +12,6 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.formats.tf.graph_def.arrays import CHANGES
 from staticgraph.formats.tf.graph_def.export import EXCEPTIONS, Writer
 
-__all__: list[str] = []
-
 
 def _array(writer: Writer, op: Operation) -> bool:
     if not writer.has_arrays:
