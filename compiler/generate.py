@@ -12,10 +12,10 @@ from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE, Choice
 from staticgraph.compiler.codegen.llvm import kernel as llvm
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.kernel.contraction import Contraction, analyse
-from staticgraph.compiler.kernel.parallelize import chunked
-from staticgraph.compiler.kernel.peel import align
-from staticgraph.compiler.kernel.row_schedule import place_rows
-from staticgraph.compiler.kernel.schedule_cpu import schedule
+from staticgraph.compiler.kernel.schedule_cpu.parallelize import chunked
+from staticgraph.compiler.kernel.schedule_cpu.peel import align
+from staticgraph.compiler.kernel.schedule_cpu.row_schedule import place_rows
+from staticgraph.compiler.kernel.schedule_cpu.schedule import schedule
 from staticgraph.compiler.kernel.stmt import Kernel
 from staticgraph.compiler.lower.program import Loops
 

@@ -10,8 +10,8 @@ import numpy as np
 from staticgraph.arrays.indexed_slices import IndexedSlices
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.shapes import Dimension, TensorShape
-from staticgraph.compiler.graph.snapshot import snapshot
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.differentiation.custom_gradient import custom_gradient

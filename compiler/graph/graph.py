@@ -23,7 +23,7 @@ from staticgraph.compiler.graph.errors import (
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.opdef import Effect, OpDef, Role, recording
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.compiler.graph.recording import RecordedCall, bind_call
+from staticgraph.compiler.graph.recording.calls import RecordedCall, bind_call
 from staticgraph.compiler.graph.scopes.names import Names, check_op_name
 from staticgraph.compiler.graph.scopes.properties import ControlDependencies, Scoped, canonical_device
 from staticgraph.compiler.graph.static_value import static_value

@@ -33,6 +33,7 @@ from staticgraph.compiler.kernel.stmt import (
     Update,
     While,
     expressions,
+    inner,
     statements,
 )
 
@@ -170,3 +171,22 @@ def _apart(index: Index, forms: Sequence[Affine], changing: Set[Expr]) -> bool:
 
     ranges = list(map(near, forms))
     return max(high for _, high in ranges) - min(low for low, _ in ranges) < abs(step)
+
+
+def begun_with_stores(loop: Loop) -> set[str]:
+    """The buffers that every iteration stores to before it loads from them."""
+    stored: set[str] = set()
+    early: set[str] = set()  # those that are loaded where no store is sure to have come before
+
+    def visit(body: tuple[Stmt, ...], known: set[str]) -> None:
+        """Look at `body`, before which `known` have been stored, and add what it surely stores."""
+        for stmt in body:
+            loads = {e.buffer for e in walk(*expressions(stmt)) if isinstance(e, Load)}
+            early.update(loads - known)
+            if isinstance(stmt, Store):
+                stored.add(stmt.buffer)
+                known.add(stmt.buffer)
+            visit(inner(stmt), known if isinstance(stmt, Loop) else set(known))
+
+    visit(loop.body, set())
+    return stored - early

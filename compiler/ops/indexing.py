@@ -11,7 +11,7 @@ from staticgraph.compiler.graph.dtypes import ANY, DType, int32
 from staticgraph.compiler.graph.errors import misuse, require, shown
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.opdef import METHODS, method, ops
-from staticgraph.compiler.graph.recording import as_tensor
+from staticgraph.compiler.graph.recording.calls import as_tensor
 from staticgraph.compiler.graph.shapes import Dimension, TensorType, normalize_axis
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor

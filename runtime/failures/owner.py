@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.originals import originals
 from staticgraph.compiler.graph.provenance import Provenance
+from staticgraph.compiler.graph.recording.originals import originals
 from staticgraph.compiler.graph.tensor import Operation
 
 

@@ -20,7 +20,7 @@ from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import OPS, Effect, Role
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
-from staticgraph.compiler.graph.restore import Recorded, restorable_name, restore
+from staticgraph.compiler.graph.recording.restore import Recorded, restorable_name, restore
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.runtime.files.allowed import refusal

@@ -7,8 +7,8 @@ from typing import Any
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.operators import Operators
+from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.shapes import TensorShape, TensorType
-from staticgraph.compiler.graph.snapshot import snapshot
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 
 

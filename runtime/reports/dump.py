@@ -23,7 +23,7 @@ from staticgraph.compiler.graph.function import Node
 from staticgraph.compiler.graph.printer import function_text
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.kernel.printer import kernel_text
-from staticgraph.compiler.kernel.row_schedule import place_rows
+from staticgraph.compiler.kernel.schedule_cpu.row_schedule import place_rows
 from staticgraph.compiler.kernel.stmt import Kernel
 from staticgraph.compiler.lower.program import Launch, Loops, lines_of
 from staticgraph.compiler.stages import NAMES, NUMBERS, unchanged

@@ -21,7 +21,7 @@ from staticgraph.compiler.graph.dtypes import (
     string,
 )
 from staticgraph.compiler.graph.errors import require
-from staticgraph.compiler.graph.snapshot import snapshot
+from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.tensor import Tensor
 
 __all__ = [

@@ -15,7 +15,7 @@ from staticgraph.compiler.graph.graph import (
     session_stack,
 )
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.compiler.graph.snapshot import numbered
+from staticgraph.compiler.graph.recording.snapshot import numbered
 
 __all__ = [
     "Graph",

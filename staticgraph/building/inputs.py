@@ -19,7 +19,7 @@ from staticgraph.compiler.graph.dtypes import DType, as_dtype, string
 from staticgraph.compiler.graph.errors import DtypeError, MissingValueError, RuleError, misuse, require, shown
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.opdef import METHODS
-from staticgraph.compiler.graph.recording import as_array, check_representable
+from staticgraph.compiler.graph.recording.calls import as_array, check_representable
 from staticgraph.compiler.graph.shapes import TensorShape, as_shape, shape_text
 from staticgraph.compiler.graph.strings import as_strings
 from staticgraph.compiler.graph.tensor import Operation, Tensor

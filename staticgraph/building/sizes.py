@@ -6,7 +6,7 @@ from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32
-from staticgraph.compiler.graph.recording import static_value
+from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 
 __all__ = ["Size", "is_known", "larger", "size_of", "sizes_of", "smaller", "whole"]

@@ -14,7 +14,7 @@ from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.errors import ShapeError, layout
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.compiler.graph.snapshot import snapshot
+from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.debugging.assertions import Assert

@@ -25,9 +25,9 @@ from collections.abc import Callable, Sequence
 from staticgraph.arrays.indexed_slices import IndexedSlices
 from staticgraph.building.inputs import tuple
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.originals import note
 from staticgraph.compiler.graph.provenance import made_for
-from staticgraph.compiler.graph.snapshot import uncounted
+from staticgraph.compiler.graph.recording.originals import note
+from staticgraph.compiler.graph.recording.snapshot import uncounted
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor, may_use
 from staticgraph.differentiation.formulas import before_writes, by_compiler, has_formula, last_writes

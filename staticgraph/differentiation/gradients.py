@@ -18,7 +18,7 @@ from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.errors import DtypeError, GradientError, layout, misuse
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.compiler.graph.snapshot import uncounted
+from staticgraph.compiler.graph.recording.snapshot import uncounted
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.differentiation import backward
 from staticgraph.differentiation.pull_back import pull_back

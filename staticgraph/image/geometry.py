@@ -10,8 +10,8 @@ from staticgraph.building.sizes import Size, is_known, larger, smaller
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float64, int32
 from staticgraph.compiler.graph.errors import require
-from staticgraph.compiler.graph.recording import static_value
-from staticgraph.compiler.graph.snapshot import snapshot
+from staticgraph.compiler.graph.recording.snapshot import snapshot
+from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.image.shapes import as_image, height_and_width, with_sizes
 

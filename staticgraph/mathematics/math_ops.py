@@ -14,7 +14,7 @@ from staticgraph.building.inputs import constant, convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.compiler.graph.snapshot import snapshot
+from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.ops.arithmetic import absolute as abs
 from staticgraph.compiler.ops.division import div, truediv

@@ -14,7 +14,7 @@ from staticgraph.building.renamed import renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.compiler.graph.snapshot import snapshot
+from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.mathematics.reductions import reduce_mean, reduce_sum

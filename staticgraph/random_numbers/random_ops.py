@@ -15,9 +15,9 @@ from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, float32, int32, int64
 from staticgraph.compiler.graph.errors import require
-from staticgraph.compiler.graph.recording import static_value
+from staticgraph.compiler.graph.recording.snapshot import numbered, snapshot
 from staticgraph.compiler.graph.shapes import Dimension, TensorShape
-from staticgraph.compiler.graph.snapshot import numbered, snapshot
+from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 
 __all__ = [

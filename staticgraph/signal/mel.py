@@ -12,7 +12,7 @@ from staticgraph.building.sizes import is_known, size_of
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, float32
 from staticgraph.compiler.graph.errors import require
-from staticgraph.compiler.graph.recording import static_value
+from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.signal.transforms import dct
 

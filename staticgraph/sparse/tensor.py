@@ -11,8 +11,8 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, int64
 from staticgraph.compiler.graph.errors import misuse, require, shown
 from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.shapes import TensorShape
-from staticgraph.compiler.graph.snapshot import snapshot
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 

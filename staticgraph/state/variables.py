@@ -15,8 +15,8 @@ from staticgraph.compiler.graph.errors import ShapeError, layout, misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.operators import Symbolic
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
+from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.shapes import TensorShape, TensorType, as_shape, merge
-from staticgraph.compiler.graph.snapshot import snapshot
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
 

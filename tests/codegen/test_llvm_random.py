@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from staticgraph.compiler.kernel.interpret import interpret
 from staticgraph.compiler.kernel.lower_reductions import place
 from staticgraph.compiler.kernel.printer import kernel_text
-from staticgraph.compiler.kernel.schedule_cpu import schedule
+from staticgraph.compiler.kernel.schedule_cpu.schedule import schedule
 from tests.codegen.native import run
 from tests.kernel.cases import filled, unplaced
 from tests.kernel.test_random_kernels import programs

@@ -27,9 +27,9 @@ from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load
 from staticgraph.compiler.kernel.in_bounds import in_bounds
 from staticgraph.compiler.kernel.interpret import interpret
 from staticgraph.compiler.kernel.lower_reductions import place
-from staticgraph.compiler.kernel.parallelize import Chunked, chunked
-from staticgraph.compiler.kernel.peel import align
-from staticgraph.compiler.kernel.schedule_cpu import schedule
+from staticgraph.compiler.kernel.schedule_cpu.parallelize import Chunked, chunked
+from staticgraph.compiler.kernel.schedule_cpu.peel import align
+from staticgraph.compiler.kernel.schedule_cpu.schedule import schedule
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, Store
 from staticgraph.compiler.kernel.verify import verify
 from staticgraph.runtime.cpu import jit as cpu_jit

@@ -11,7 +11,7 @@ from staticgraph.compiler.graph.sizes import AnySize, evaluate
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Reduce
 from staticgraph.compiler.kernel.lower_reductions import Nest, place
-from staticgraph.compiler.kernel.row_schedule import place_rows
+from staticgraph.compiler.kernel.schedule_cpu.row_schedule import place_rows
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Store
 from tests.kernel.cases import Arrays, array, loads, result
 

@@ -9,14 +9,14 @@ import pytest
 
 from staticgraph.compiler.codegen.llvm.kernel import emit_phases
 from staticgraph.compiler.graph.dtypes import DType, float32, int8, int64
-from staticgraph.compiler.kernel import parallelize as chunk
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Reduce
 from staticgraph.compiler.kernel.interpret import interpret
 from staticgraph.compiler.kernel.lower_reductions import place
-from staticgraph.compiler.kernel.parallelize import chunked
 from staticgraph.compiler.kernel.printer import kernel_text
-from staticgraph.compiler.kernel.schedule_cpu import schedule
+from staticgraph.compiler.kernel.schedule_cpu import parallelize as chunk
+from staticgraph.compiler.kernel.schedule_cpu.parallelize import chunked
+from staticgraph.compiler.kernel.schedule_cpu.schedule import schedule
 from staticgraph.compiler.kernel.stmt import Buffer, If, Kernel, Loop, LoopKind, Stmt, Store
 from staticgraph.compiler.machine import CPU
 from staticgraph.runtime.cpu import jit as cpu_jit

@@ -8,7 +8,7 @@ from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce
 from staticgraph.compiler.kernel.interpret import interpret
 from staticgraph.compiler.kernel.lower_reductions import place
 from staticgraph.compiler.kernel.printer import kernel_text
-from staticgraph.compiler.kernel.schedule_cpu import schedule
+from staticgraph.compiler.kernel.schedule_cpu.schedule import schedule
 from staticgraph.compiler.kernel.stmt import Kernel, Let, Loop, Store, statements
 from tests.codegen.native import run
 from tests.kernel.cases import array, filled, result

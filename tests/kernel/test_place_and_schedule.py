@@ -6,7 +6,7 @@ from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Index, Load, Reduce, identity
 from staticgraph.compiler.kernel.lower_reductions import place
 from staticgraph.compiler.kernel.printer import kernel_text
-from staticgraph.compiler.kernel.schedule_cpu import schedule
+from staticgraph.compiler.kernel.schedule_cpu.schedule import schedule
 from staticgraph.compiler.kernel.stmt import Let, Loop, LoopKind, Store, Update, statements
 from staticgraph.compiler.kernel.verify import verify
 from tests.kernel.cases import CASES, Case, array, filled, loads, result, run, unplaced

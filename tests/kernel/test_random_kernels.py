@@ -12,7 +12,7 @@ from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Reduce, f
 from staticgraph.compiler.kernel.interpret import interpret
 from staticgraph.compiler.kernel.lower_reductions import place
 from staticgraph.compiler.kernel.printer import kernel_text
-from staticgraph.compiler.kernel.schedule_cpu import schedule
+from staticgraph.compiler.kernel.schedule_cpu.schedule import schedule
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.compiler.kernel.verify import verify
 from tests.kernel.cases import filled, unplaced

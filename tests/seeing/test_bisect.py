@@ -146,7 +146,7 @@ def halved(kernel):
 def test_a_wrong_stage_is_named(stage, monkeypatch, rng):
     place, wrong = {
         "row_schedule": ("staticgraph.compiler.generate.place_rows", lambda made: halved(made)),
-        "unroll_and_jam": ("staticgraph.compiler.kernel.schedule_cpu.jam", halved_body),
+        "unroll_and_jam": ("staticgraph.compiler.kernel.schedule_cpu.schedule.jam", halved_body),
         "peel": ("staticgraph.compiler.generate.align", halved_body),
     }[stage]
     module, _, name = place.rpartition(".")

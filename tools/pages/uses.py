@@ -12,7 +12,7 @@ from staticgraph.compiler.graph.function import Function, Value
 from staticgraph.compiler.graph.opdef import Effect, OpDef
 from staticgraph.compiler.graph.printer import function_text
 from staticgraph.compiler.kernel.printer import kernel_text
-from staticgraph.compiler.kernel.row_schedule import place_rows
+from staticgraph.compiler.kernel.schedule_cpu.row_schedule import place_rows
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.program import Launch, Loops
 from tests.ops.harness import Build, Use, dtype_choices, uses

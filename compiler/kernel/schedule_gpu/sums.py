@@ -16,9 +16,9 @@ from dataclasses import replace
 
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, Reduce, free_indices, substitute, walk
 from staticgraph.compiler.kernel.index import simplify_index
+from staticgraph.compiler.kernel.loop_nests import flatten
 from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.scalar import read
-from staticgraph.compiler.kernel.schedule_cpu import flatten
 from staticgraph.compiler.kernel.schedule_gpu.function import Extents, FunctionSchedule, GpuSchedule, Scratch
 from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS, WARP
 from staticgraph.compiler.kernel.schedule_gpu.strides import Columns, neighbours, split, width

@@ -13,7 +13,7 @@ from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.function import Node
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.kernel.printer import kernel_text
-from staticgraph.compiler.kernel.row_schedule import place_rows
+from staticgraph.compiler.kernel.schedule_cpu.row_schedule import place_rows
 from staticgraph.compiler.lower.program import HostCall, Launch, Loops
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.draw.model import Drawing, Path

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from staticgraph.compiler.kernel.dependence import accesses
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, substitute, walk
+from staticgraph.compiler.kernel.loop_nests import flatten
 from staticgraph.compiler.kernel.lower_reductions import Nest
-from staticgraph.compiler.kernel.schedule_cpu import flatten
 from staticgraph.compiler.kernel.schedule_gpu.elements.pointwise import pointwise
 from staticgraph.compiler.kernel.schedule_gpu.elements.scatter import (
     KEYS,

@@ -24,7 +24,7 @@ from staticgraph.compiler.kernel.dependence import conflict, reductions
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, substitute, walk
 from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.loop_fusion import fuse_loops
-from staticgraph.compiler.kernel.schedule_cpu import flatten, interchange
+from staticgraph.compiler.kernel.loop_nests import flatten, interchange
 from staticgraph.compiler.kernel.schedule_gpu.strides import Columns, split, width
 from staticgraph.compiler.kernel.stmt import (
     Buffer,

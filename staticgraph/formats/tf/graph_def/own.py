@@ -19,7 +19,7 @@ from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import OPS, Role
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.compiler.graph.restore import Recorded, restore
+from staticgraph.compiler.graph.recording.restore import Recorded, restore
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.formats.tf.graph_def.attributes import attr_value, plain_value

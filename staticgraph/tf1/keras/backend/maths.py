@@ -7,7 +7,7 @@ from typing import Any
 from staticgraph.arrays import casts, sorting
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.dtypes import bool_
-from staticgraph.compiler.graph.snapshot import snapshot
+from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.linalg import l2_normalize as _l2_normalize
 from staticgraph.mathematics import math_ops, reductions

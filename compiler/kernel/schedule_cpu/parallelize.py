@@ -43,8 +43,8 @@ from typing import TypeVar
 
 from staticgraph.compiler.graph.sizes import MANY, Size, estimate
 from staticgraph.compiler.kernel.cost import nanoseconds
-from staticgraph.compiler.kernel.dependence import accesses, conflict, reductions
-from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, identity, walk
+from staticgraph.compiler.kernel.dependence import accesses, begun_with_stores, conflict, reductions
+from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, identity
 from staticgraph.compiler.kernel.index import offset, simplify_index
 from staticgraph.compiler.kernel.scalar import read
 from staticgraph.compiler.kernel.spill_across_phases import changed, connect
@@ -59,8 +59,6 @@ from staticgraph.compiler.kernel.stmt import (
     Stmt,
     Store,
     Update,
-    expressions,
-    inner,
     statements,
 )
 from staticgraph.compiler.machine import CPU
@@ -333,22 +331,3 @@ def _unit(loop: Loop) -> int:
 
 def _share(loop: Loop, part: Expr, count: int) -> Share | None:
     return Share(part, count, _unit(loop)) if count > 1 else None
-
-
-def begun_with_stores(loop: Loop) -> set[str]:
-    """The buffers that every iteration stores to before it loads from them."""
-    stored: set[str] = set()
-    early: set[str] = set()  # those that are loaded where no store is sure to have come before
-
-    def visit(body: tuple[Stmt, ...], known: set[str]) -> None:
-        """Look at `body`, before which `known` have been stored, and add what it surely stores."""
-        for stmt in body:
-            loads = {e.buffer for e in walk(*expressions(stmt)) if isinstance(e, Load)}
-            early.update(loads - known)
-            if isinstance(stmt, Store):
-                stored.add(stmt.buffer)
-                known.add(stmt.buffer)
-            visit(inner(stmt), known if isinstance(stmt, Loop) else set(known))
-
-    visit(loop.body, set())
-    return stored - early

@@ -15,7 +15,7 @@ from staticgraph.compiler.graph.errors import GraphError, RuleError
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import REQUIRED, OpDef, Role
 from staticgraph.compiler.graph.provenance import Provenance
-from staticgraph.compiler.graph.recording import RecordedCall
+from staticgraph.compiler.graph.recording.calls import RecordedCall
 from staticgraph.compiler.graph.shapes import TensorType, compatible
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor, may_use
 from staticgraph.compiler.support.dataclass import dataclass

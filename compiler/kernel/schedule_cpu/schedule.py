@@ -1,0 +1,66 @@
+"""The CPU schedule of a kernel: the steps that choose its loops, and in what order they run.
+
+    kernel tanh(x: float32[4, 6], out: float32[4, 6] written):
+      for i0 in 0..4:
+        for i1 in 0..6:
+          out[i0, i1] = tanh(x[i0, i1])
+
+    kernel sums(x: float32[300, 100], out: float32[100] written):
+      for i0 in 0..100:
+        acc0: float32 = 0.0
+        for k0 in 0..300:
+          acc0 += x[k0, i0]
+        out[i0] = acc0
+
+become
+
+    kernel tanh(x: float32[24], out: float32[24] written):
+      for i0 in 0..24 simd:
+        out[i0] = tanh(x[i0])
+
+    kernel sums(x: float32[30000], out: float32[100] written):
+      for i0 in 0..100 simd:
+        acc0: float32 = 0.0
+        for k0 in 0..300:
+          acc0 += x[k0 * 100 + i0]
+        out[i0] = acc0
+
+Sums along the rows of the same array keep `i0` serial and run `k0` in lanes, each with a partial result.
+The steps are
+
+    flatten      a position becomes one offset: buffers have at most one axis
+    interchange  of loops with nothing between them, the one that runs along memory goes innermost
+    merge        two loops with nothing between them become one where one variable can write all offsets
+    fuse         loops side by side become one where no iteration needs another one
+    vectorize    the loop of every nest whose lanes save the most becomes SIMD, by counting operations
+    jam          rows that load the same elements are done together
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from staticgraph.compiler import stages
+from staticgraph.compiler.kernel.loop_fusion import fuse_loops
+from staticgraph.compiler.kernel.loop_nests import flatten, interchange, merge
+from staticgraph.compiler.kernel.schedule_cpu.unroll_and_jam import jam
+from staticgraph.compiler.kernel.schedule_cpu.vectorize import vectorize
+from staticgraph.compiler.kernel.stmt import Kernel
+
+
+def schedule(kernel: Kernel, vector_bytes: int) -> Kernel:
+    """`kernel`, as `place` or a builder made it, for a CPU with vectors of `vector_bytes`.
+
+    Only loops whose iterations are independent, or steps of reductions, change; all others stay as they are.
+    """
+    made = _reported("flatten", kernel, flatten(kernel))
+    made = _reported("interchange", made, replace(made, body=interchange(made.body, made.buffers)))
+    made = _reported("merge", made, replace(made, body=merge(made.body)))
+    made = _reported("fuse_loops", made, fuse_loops(made))
+    made = _reported("vectorize", made, vectorize(made, vector_bytes))
+    return _reported("unroll_and_jam", made, replace(made, body=jam(made.body, made.buffers, vector_bytes)))
+
+
+def _reported(stage: str, before: Kernel, after: Kernel) -> Kernel:
+    stages.report(stage, before, after)
+    return after
