@@ -20,7 +20,8 @@ from staticgraph.compiler.emit_step import TimeTable, Written, walk, write
 from staticgraph.compiler.fusion.fuse import fuse
 from staticgraph.compiler.fusion.group import Fusion
 from staticgraph.compiler.graph.function import Function
-from staticgraph.compiler.graph.sizes import AnySize, Size, answering
+from staticgraph.compiler.graph.sizes import AnySize, Size
+from staticgraph.compiler.graph.undecided import answering
 from staticgraph.compiler.kernel.digest import digest
 from staticgraph.compiler.kernel.stmt import Kernel, structure
 from staticgraph.compiler.lower.closed import closed_program

@@ -10,7 +10,8 @@ from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.sizes import AnySize, of_data, to_data
+from staticgraph.compiler.graph.size_data import of_data, to_data
+from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.lower.constants import Constants
 from staticgraph.compiler.lower.program import Program
