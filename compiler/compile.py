@@ -20,7 +20,8 @@ from staticgraph.compiler.emit_step import TimeTable, Written, walk, write
 from staticgraph.compiler.fusion.fuse import fuse
 from staticgraph.compiler.fusion.group import Fusion
 from staticgraph.compiler.graph.function import Function
-from staticgraph.compiler.graph.sizes import Size, answering
+from staticgraph.compiler.graph.sizes import AnySize, Size
+from staticgraph.compiler.graph.undecided import answering
 from staticgraph.compiler.kernel.digest import digest
 from staticgraph.compiler.kernel.stmt import Kernel, structure
 from staticgraph.compiler.lower.closed import closed_program
@@ -124,9 +125,9 @@ class Compiled(CompiledStep):
         return self.written.cost
 
     @property
-    def parallel(self) -> bool:
-        """True if several threads can work on the step."""
-        return self.written.parallel
+    def regions(self) -> tuple[AnySize, ...]:
+        """The estimated time of each part that several threads may share, in nanoseconds."""
+        return self.written.regions
 
 
 class KernelCache(Protocol):

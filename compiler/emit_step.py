@@ -15,7 +15,7 @@ from staticgraph.compiler.codegen.llvm.clock import PORTABLE, Clock
 from staticgraph.compiler.codegen.llvm.step import OpenNumbers, step
 from staticgraph.compiler.codegen.llvm.stop import LOOK, STOPPABLE
 from staticgraph.compiler.codegen.llvm.text import Code
-from staticgraph.compiler.graph.sizes import AnySize, Size, estimate, evaluate, is_open
+from staticgraph.compiler.graph.sizes import AnySize, Size, estimate, is_open
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, padded
 from staticgraph.compiler.lower import parallel_schedule as phases
 from staticgraph.compiler.lower.program import (
@@ -80,16 +80,16 @@ class Written:
         return list(dict.fromkeys([*phases, *inner, *own]))
 
     @property
+    def regions(self) -> tuple[AnySize, ...]:
+        """The estimated time of each region that several threads may share, in nanoseconds."""
+        mine = (s for s in self.segments if isinstance(s, abi.RegionSegment) and s.parallel)
+        times = [max(math.ceil(s.cost), CPU.region_ns) if s.time is None else s.time for s in mine]
+        return tuple(dict.fromkeys([*times, *(time for each in self.inner for time in each.regions)]))
+
+    @property
     def parallel(self) -> bool:
         """True if several threads can work on the program."""
-        mine = any(isinstance(s, abi.RegionSegment) and s.parallel for s in self.segments)
-        return mine or any(each.parallel for each in self.inner)
-
-    def parallel_at(self, values: Mapping[str, int]) -> bool:
-        """Return True if several threads work on the program with these values of the open sizes."""
-        regions = (s for s in self.segments if isinstance(s, abi.RegionSegment) and s.parallel)
-        mine = any(s.time is None or evaluate(s.time, values) >= CPU.region_ns for s in regions)
-        return mine or any(each.parallel_at(values) for each in self.inner)
+        return bool(self.regions)
 
     @property
     def watched(self) -> bool:

@@ -45,7 +45,7 @@ class CpuMachine:
     chunk_ns: float = 8_000.0  # of a chunk of loops
     short_chunk_ns: float = 2_500.0  # of one where there would be few
     product_chunk_ns: tuple[float, float] = (5_000.0, 50_000.0)  # of a chunk of a product: least and most
-    region_ns: float = 15_000.0  # of all that runs between two waits for all threads
+    region_ns: int = 15_000  # of all that runs between two waits for all threads
     joined_ns: float = 2_000.0  # of several small kernels in one chunk
     claimed_ns: float = 40_000.0  # of chunks that a thread claims in one go
 

@@ -35,8 +35,8 @@ class StepCompiler:
         settings: The switches of the session.
         no_compile: True if compiling is an error.
         observers: Called with each compile.
-        program_observers: Called with each program, and the text of what it fetches. A compile with open sizes
-            gives one for each size that is run.
+        program_observers: Called with each program, and the text of what it fetches. A compile with open
+            sizes gives one for each size that is run.
         host_observers: Called with each op that is called in Python.
         programs: The programs so far, and what they fetch.
     """

@@ -44,7 +44,14 @@ LAYERS = {
 }
 
 # Layers that all others may import.
-FOR_ALL = ("compiler.support", "compiler.stages", "compiler.machine", "compiler.graph.sizes")
+FOR_ALL = (
+    "compiler.support",
+    "compiler.stages",
+    "compiler.machine",
+    "compiler.graph.sizes",
+    "compiler.graph.size_data",
+    "compiler.graph.undecided",
+)
 
 # Third-party packages, and which packages may import them.
 REQUIRED = {

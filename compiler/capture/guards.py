@@ -16,22 +16,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from staticgraph.compiler.graph.size_data import of_data, to_data
 from staticgraph.compiler.graph.sizes import (
     MOST,
     AnySize,
     Size,
-    Undecided,
-    answering,
     bounds,
-    current_answer,
     evaluate,
     linear,
-    of_data,
     replaced,
     symbol,
     symbols,
-    to_data,
 )
+from staticgraph.compiler.graph.undecided import Undecided, answering, current_answer
 from staticgraph.compiler.support.dataclass import dataclass
 
 _HOLDS = {

@@ -14,8 +14,9 @@ from dataclasses import replace
 
 from staticgraph.compiler.capture.guards import Guard, as_one, known_after, known_from
 from staticgraph.compiler.graph.dtypes import string
-from staticgraph.compiler.graph.sizes import MOST, AnySize, Size, Undecided, linear, replaced, symbol
+from staticgraph.compiler.graph.sizes import MOST, AnySize, Size, linear, replaced, symbol
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.graph.undecided import Undecided
 from staticgraph.compiler.support.dataclass import dataclass
 
 

@@ -12,7 +12,8 @@ from typing import TypeVar
 
 from staticgraph.compiler.capture.guards import Answers, Guard
 from staticgraph.compiler.capture.open_shapes import OpenShapes
-from staticgraph.compiler.graph.sizes import Undecided, answering, proven
+from staticgraph.compiler.graph.sizes import proven
+from staticgraph.compiler.graph.undecided import Undecided, answering
 from staticgraph.compiler.support.dataclass import dataclass
 
 _Made = TypeVar("_Made")
@@ -94,8 +95,8 @@ class Specializer:
                 made = make(at)
             if made is not None:
                 return _Question(at, answers.guards, None), made
-        except Undecided as question:
-            undecided = question.with_traceback(None)
+        except Undecided as raised:
+            undecided = raised.with_traceback(None)
             answers.ask(undecided)
         except Exception as error:  # the step for the sizes at hand tells it, if it has it too
             self.closing[f"{type(error).__name__}: {error}"] = None

@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 from staticgraph.compiler.codegen.abi import KernelCode, Phase
 from staticgraph.compiler.codegen.llvm.text import Code
-from staticgraph.compiler.graph.sizes import of_data, to_data
+from staticgraph.compiler.graph.size_data import of_data, to_data
 
 
 def to_bytes(kernel: KernelCode) -> bytes:

@@ -21,7 +21,8 @@ from staticgraph.compiler.graph.dtypes import bfloat16, float16, float32
 from staticgraph.compiler.graph.function import Node, Value
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.sizes import Answer, answering, current_answer, estimate, is_open, same
+from staticgraph.compiler.graph.sizes import estimate, is_open, same
+from staticgraph.compiler.graph.undecided import Answer, answering, current_answer
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, Reduce, Scalar, rebuild, walk
 from staticgraph.compiler.kernel.index import affine, simplify_index
 from staticgraph.compiler.kernel.scalar import cast

@@ -15,51 +15,15 @@ is given there instead, such as by the sizes at hand (`capture/guards.py`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+from staticgraph.compiler.graph.undecided import Undecided, answered, answering, current_answer
 
 MOST = (1 << 31) - 1  # the greatest value of a symbol
 OPEN_TEXT = "open<"  # how the text of a size begins: generated code that holds it takes it for a number
 NOMINAL = 64  # the value of a symbol in estimates, which must not depend on the sizes that come first
 MANY = 1024  # its value in estimates of work that several threads may share
-
-
-class Undecided(Exception):
-    """An answer depends on the values of symbols.
-
-    Attributes:
-        about: The comparison or conversion, as text.
-        equal: The two sizes, if the question was whether they are equal.
-        sizes: The sizes that the question is about; empty if it may be all.
-        comparison: If it was a comparison, a size, and "==" or "<" for how it is compared with 0.
-    """
-
-    def __init__(
-        self,
-        about: str,
-        equal: tuple[Any, Any] | None = None,
-        sizes: tuple[Any, ...] = (),
-        comparison: tuple[Size, str] | None = None,
-    ) -> None:
-        super().__init__(about)
-        self.about, self.equal, self.sizes, self.comparison = about, equal, equal or sizes, comparison
-
-
-Answer = Callable[[Undecided], bool]  # answers a comparison
-_ANSWER: ContextVar[Answer | None] = ContextVar("answer", default=None)
-current_answer = _ANSWER.get
-
-
-@contextmanager
-def answering(answer: Answer | None) -> Iterator[None]:
-    """Let comparisons inside the `with` be answered by `answer`; by nothing if it is None."""
-    token = _ANSWER.set(answer)
-    try:
-        yield
-    finally:
-        _ANSWER.reset(token)
 
 
 class Quotient:
@@ -143,7 +107,7 @@ class Size:
         terms = dict(self.terms)
         for monomial, factor in _terms(other).items():
             terms[monomial] = terms.get(monomial, 0) + factor
-        return _made(terms)
+        return made(terms)
 
     __radd__ = __add__
 
@@ -164,7 +128,7 @@ class Size:
             for its, times in _terms(other).items():
                 monomial = tuple(sorted((*mine, *its), key=str))
                 terms[monomial] = terms.get(monomial, 0) + factor * times
-        return _made(terms)
+        return made(terms)
 
     __rmul__ = __mul__
 
@@ -175,8 +139,8 @@ class Size:
             return NotImplemented
         if other < 1:
             raise Undecided(f"{self!r} // {other!r}", sizes=(self,))
-        whole = _made({m: f // other for m, f in self.terms.items() if f % other == 0 or not m})
-        rest = _made({m: f for m, f in self.terms.items() if f % other and m})
+        whole = made({m: f // other for m, f in self.terms.items() if f % other == 0 or not m})
+        rest = made({m: f for m, f in self.terms.items() if f % other and m})
         constant = self.terms.get((), 0) % other
         if isinstance(rest, int):
             return whole
@@ -208,7 +172,7 @@ class Size:
             return False
         if apart.terms.get((), 0) % math.gcd(*(factor for m, factor in apart.terms.items() if m)):
             return False
-        return _answered(Undecided(f"{self!r} == {other!r}", (self, other), (), (apart, "==")))
+        return answered(Undecided(f"{self!r} == {other!r}", (self, other), (), (apart, "==")))
 
     def __hash__(self) -> int:
         return self._hash
@@ -364,36 +328,12 @@ def same_shape(a: Sequence[AnySize], b: Sequence[AnySize]) -> bool:
 def proven(compare: Callable[[Any, Any], bool], a: AnySize, b: AnySize) -> bool:
     """Return True if a comparison, such as `operator.le`, holds for all values of the symbols."""
     try:
-        if _ANSWER.get() is None:
+        if current_answer() is None:
             return compare(a, b)
         with answering(None):
             return compare(a, b)
     except Undecided:
         return False
-
-
-def to_data(size: AnySize) -> Any:
-    """Return a size as plain numbers, lists and strings, for a file.
-
-    >>> to_data(symbol("rows") * 4 + 3), to_data(5)
-    ([[['rows'], 4], [[], 3]], 5)
-    """
-    if not isinstance(size, Size):
-        return size
-    return [[[_atom_data(atom) for atom in monomial], factor] for monomial, factor in size.terms.items()]
-
-
-def of_data(data: Any) -> AnySize:
-    """Return the size that `to_data` told of. Raises ValueError if it is none."""
-    if isinstance(data, int):
-        return data
-    try:
-        terms = [(tuple(map(_atom_of, atoms)), factor) for atoms, factor in data]
-        if all(isinstance(factor, int) for _, factor in terms):
-            return _made(dict(terms))
-    except (TypeError, RecursionError):
-        pass
-    raise ValueError("a size is a number or a list of terms")
 
 
 def is_open(shape: Any) -> bool:
@@ -405,7 +345,8 @@ def _terms(size: AnySize) -> Mapping[Monomial, int]:
     return size.terms if isinstance(size, Size) else {(): int(size)} if size else {}
 
 
-def _made(terms: Mapping[Monomial, int]) -> AnySize:
+def made(terms: Mapping[Monomial, int]) -> AnySize:
+    """Return the size of these terms, as a number if no symbol is left."""
     kept = {monomial: factor for monomial, factor in terms.items() if factor}
     if all(not monomial for monomial in kept):
         return kept.get((), 0)
@@ -419,30 +360,6 @@ def _order(term: tuple[Monomial, int]) -> tuple[int, str]:
 
 def _inner(atom: Quotient | AtLeastOne | AtMost) -> Size:
     return atom.dividend if isinstance(atom, Quotient) else atom.size
-
-
-def _atom_data(atom: Atom) -> Any:
-    match atom:
-        case Quotient():
-            return ["//", to_data(atom.dividend), atom.divisor]
-        case AtLeastOne():
-            return ["max", to_data(atom.size)]
-        case AtMost():
-            return ["min", to_data(atom.size), atom.most]
-    return atom
-
-
-def _atom_of(data: Any) -> Atom:
-    match data:
-        case str():
-            return data
-        case ["//", inner, int(divisor)] if divisor > 0 and isinstance(size := of_data(inner), Size):
-            return Quotient(size, divisor)
-        case ["max", inner] if isinstance(size := of_data(inner), Size):
-            return AtLeastOne(size)
-        case ["min", inner, int(most)] if isinstance(size := of_data(inner), Size):
-            return AtMost(size, most)
-    raise ValueError("a size consists of names, quotients and sizes that are at least 1")
 
 
 def _atom_value(atom: Atom, values: Mapping[str, int]) -> int:
@@ -485,14 +402,7 @@ def _less(a: AnySize, b: AnySize) -> bool:
         return True
     if most <= 0:
         return False
-    return not _answered(Undecided(f"{a!r} < {b!r}", None, (apart,), (apart - 1, "<")))
-
-
-def _answered(comparison: Undecided) -> bool:
-    answer = _ANSWER.get()
-    if answer is None:
-        raise comparison
-    return answer(comparison)
+    return not answered(Undecided(f"{a!r} < {b!r}", None, (apart,), (apart - 1, "<")))
 
 
 def _quotient(size: Size, divisor: Size) -> AnySize:
@@ -510,7 +420,7 @@ def _quotient(size: Size, divisor: Size) -> AnySize:
             break
         if count % factor:
             break
-        part = _made({tuple(rest): count // factor})
+        part = made({tuple(rest): count // factor})
         whole, left = whole + part, left - divisor * part
     if isinstance(left, int) and left == 0:
         return whole

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from staticgraph.compiler.capture.guards import asking
-from staticgraph.compiler.graph.sizes import Undecided
+from staticgraph.compiler.graph.undecided import Undecided
 from staticgraph.runtime.switches.table import Settings
 from staticgraph.runtime.variables import VariableStore
 

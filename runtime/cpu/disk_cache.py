@@ -18,7 +18,8 @@ import numpy as np
 from staticgraph.compiler.capture.guards import Answers, Guard, guard_of_data
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.capture.step_digest import MOST_DATA, NoDigest, step_digest
-from staticgraph.compiler.graph.sizes import Undecided, current_answer, of_data, to_data
+from staticgraph.compiler.graph.size_data import of_data, to_data
+from staticgraph.compiler.graph.undecided import Undecided, current_answer
 from staticgraph.compiler.lower.interpret_initializers import by_meaning, runs_once
 from staticgraph.compiler.stages import observation
 from staticgraph.runtime.cpu import jit as cpu_jit

@@ -19,6 +19,7 @@ from staticgraph.compiler.graph.interpret import failure
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import evaluate as value_of
 from staticgraph.compiler.lower.program import ARGUMENTS, Ref
+from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.cached_property import cached_property
 from staticgraph.runtime.cpu.jit import host, load
 from staticgraph.runtime.cpu.pool import POOL
@@ -103,7 +104,8 @@ class CpuExecutable:
             self.table[program.watch_slot] = self.watch.address
         if checks is not None:
             self.table[program.host_slot - 1] = checks.sound.ctypes.data
-        self._parallel = prepared.parallel
+        # Threads start with the first run that has work for them.
+        self.parallel = any(value_of(time, values) >= CPU.region_ns for time in prepared.regions)
 
     @cached_property
     def compiled(self) -> Compiled | LoadedProgram:
@@ -132,7 +134,7 @@ class CpuExecutable:
             table[slot] = array.ctypes.data
             slot += 1
         self.count[0] += 1
-        if self._parallel:
+        if self.parallel:
             POOL.ensure()
         left = remaining()
         if left is None or self.watch is None:

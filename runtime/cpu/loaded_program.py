@@ -10,10 +10,12 @@ from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.sizes import AnySize, of_data, to_data
+from staticgraph.compiler.graph.size_data import of_data, to_data
+from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.lower.constants import Constants
 from staticgraph.compiler.lower.program import Program
+from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -54,7 +56,7 @@ class LoadedProgram:
     shared: int
     private: int
     cost: float
-    parallel: bool
+    regions: tuple[AnySize, ...]
     sizes: tuple[AnySize, ...] = ()
 
     def at(self, values: Mapping[str, int]) -> LoadedProgram:
@@ -70,7 +72,7 @@ def layout_of(compiled: Compiled) -> dict[str, Any]:
     The step itself, the types and the constants are not included.
     """
     others = (code.name for code in compiled.codes if code is not compiled.entry)
-    opened = {"sizes": [to_data(size) for size in compiled.sizes]}
+    opened = {name: [*map(to_data, getattr(compiled, name))] for name in ("sizes", "regions")}
     return {
         **(opened if compiled.program.opens else {}),
         "in_place": sorted(compiled.program.in_place),
@@ -78,7 +80,7 @@ def layout_of(compiled: Compiled) -> dict[str, Any]:
         "shared": compiled.shared,
         "private": compiled.private,
         "cost": float(compiled.cost),
-        "parallel": compiled.parallel,
+        "parallel": bool(compiled.regions),
         "stops": compiled.program.may_stop,
         "codes": [compiled.entry.name, *others],
     }
@@ -98,5 +100,7 @@ def prepared(
         of_data(layout["arena"]), Constants.of(constants), (), opens="sizes" in layout, stops=layout["stops"],
     )  # fmt: skip
     codes = [Code(name, "") for name in layout["codes"]]
-    shared, private, cost, parallel = (layout[n] for n in ("shared", "private", "cost", "parallel"))
-    return LoadedProgram(step, program, codes[0], codes, shared, private, cost, parallel, sizes)
+    always = [CPU.region_ns] if layout["parallel"] else []
+    regions = tuple(map(of_data, layout.get("regions", always)))
+    shared, private, cost = (layout[n] for n in ("shared", "private", "cost"))
+    return LoadedProgram(step, program, codes[0], codes, shared, private, cost, regions, sizes)

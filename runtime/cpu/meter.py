@@ -41,7 +41,7 @@ class Stamps:
         written, times = timed(compiled, clock_of(cpu_jit.host().triple))
         self._plain = program.entry
         self._start, self._calls = Moment(0, 0), 0
-        self._parallel = compiled.written.parallel_at(program.values)
+        self._parallel = program.parallel
         self._entries = times.entries
         self._library = cpu_jit.load(written.codes)
         self._timed = self._library[written.entry.name]

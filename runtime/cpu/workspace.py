@@ -34,7 +34,7 @@ class Workspace:
         constants = aligned_bytes(len(program.constants))
         program.constants.write(constants)
         self._fixed = {SHARED: shared, PRIVATE: private, CONSTANTS: constants}
-        self._pool = POOL.open(prepared.private) if prepared.parallel else None
+        self._pool = POOL.open(prepared.private) if prepared.regions else None
         self._pool_slot = program.pool_slot
         self._tables: WeakValueDictionary[int, Any] = WeakValueDictionary()  # by address
 

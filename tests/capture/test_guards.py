@@ -13,16 +13,8 @@ import staticgraph as sg
 from staticgraph.compiler.capture.guards import Answers, Guard, asking, guard_of_data, known_from
 from staticgraph.compiler.capture.open_shapes import OpenShapes
 from staticgraph.compiler.capture.specialization import Specializer
-from staticgraph.compiler.graph.sizes import (
-    MOST,
-    Undecided,
-    answering,
-    bounds,
-    evaluate,
-    proven,
-    replaced,
-    symbol,
-)
+from staticgraph.compiler.graph.sizes import MOST, bounds, evaluate, proven, replaced, symbol
+from staticgraph.compiler.graph.undecided import Undecided, answering
 
 N, M = symbol("n0"), symbol("n1")
 

@@ -19,7 +19,7 @@ this session may not compile, and total would have to be: x is float32[3], was f
 def test_message():
     x = sg.placeholder(sg.float32, [None], name="x")
     total = sg.reduce_sum(x, name="total")
-    with sg.Session() as sess:
+    with sg.Session(open_sizes=False) as sess:
         sess.run(total, {x: np.ones(2)})
         sess.no_compile = True
         told = message(NoCompileError, lambda: sess.run(total, {x: np.ones(3)}))

@@ -6,21 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from staticgraph.compiler.graph.size_data import of_data, to_data
 from staticgraph.compiler.graph.sizes import (
     MOST,
     Size,
-    Undecided,
     at_most,
     bounds,
     estimate,
     evaluate,
-    of_data,
     positive,
     same,
     symbol,
     symbols,
-    to_data,
 )
+from staticgraph.compiler.graph.undecided import Undecided
 
 B, T = symbol("B"), symbol("T")
 VALUES = [0, 1, 2, 3, 7, 64, MOST]

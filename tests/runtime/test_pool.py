@@ -117,7 +117,7 @@ def test_results_do_not_depend_on_the_number_of_threads(make: Callable[[], Step]
         sg.set_num_threads(number)
         with sg.Session() as session:
             session.run(sg.global_variables_initializer())
-            assert session.executable(*step).compiled.parallel
+            assert session.executable(*step).parallel
             found.append(outcome(session, step))
     for other in found[1:]:
         assert_same(other, found[0])

@@ -120,21 +120,29 @@ def test_a_second_run_compiles_nothing(sess, compiled):
     for _ in range(3):
         sess.run(y, {x: [1, 2]})
     assert len(compiled) == 1
-    sess.run(y, {x: [1, 2, 3]})
+    assert len(compiled) == 1
+    with sg.Session(open_sizes=True) as opened:
+        opened.run(y, {x: [1, 2, 3]})
+        opened.run(y, {x: [1, 2]})
     assert len(compiled) == 2
-    sess.run(y, {x: [1, 2]})
-    assert len(compiled) == 2
+    compiled.clear()
+    with sg.Session(open_sizes=False) as closed:
+        for count, values in ((1, [1, 2]), (2, [1, 2, 3]), (2, [1, 2])):
+            closed.run(y, {x: values})
+            assert len(compiled) == count
 
 
-def test_programs_for_ever_new_shapes_are_dropped(sess, compiled, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("open_sizes", [False, True])
+def test_programs_for_ever_new_shapes_are_dropped(open_sizes, compiled, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(program_cache, "PROGRAM_LIMIT", 2)
     x = sg.placeholder(sg.float32, [None])
     y = x + 1.0
-    for size in (1, 2, 3, 1):
-        assert sess.run(y, {x: np.zeros(size)}).tolist() == [1.0] * size
-    assert len(compiled) == 4
-    sess.run(y, {x: np.zeros(3)})
-    assert len(compiled) == 4
+    with sg.Session(open_sizes=open_sizes) as sess:
+        for size in (1, 2, 3, 1, 3):
+            assert sess.run(y, {x: np.zeros(size)}).tolist() == [1.0] * size
+        assert len(compiled) == (1 if open_sizes else 4)
+        (run,) = sess._runs.values()
+        assert len(run.programs.known) == 2
 
 
 def test_a_value_of_another_shape_than_the_graph_tells(sess, compiled):
@@ -173,8 +181,9 @@ def test_a_step_is_one_native_call(sess):
         assert executable.calls == count
 
 
-def test_a_new_batch_size_compiles_only_what_changed(sess, monkeypatch: pytest.MonkeyPatch):
+def test_a_new_batch_size_compiles_only_what_changed(monkeypatch: pytest.MonkeyPatch):
     """Kernels whose shapes do not depend on the batch are found again."""
+    sess = sg.Session(open_sizes=False)
     x = sg.placeholder(sg.float32, [None, 3])
     w = sg.Variable(np.ones((3, 2), np.float32))
     loss = sg.reduce_sum(sg.square(sg.matmul(x, w)))

@@ -113,7 +113,7 @@ def test_helpers_are_there_for_every_run_that_needs_them(sess, way, monkeypatch:
     x = sg.placeholder(sg.float32, [1000, 1000])
     y = sg.exp(x) + sg.sin(x)
     value = np.ones((1000, 1000), np.float32)
-    assert sess.executable(y, {x: value}).compiled.parallel
+    assert sess.executable(y, {x: value}).parallel
     for count in range(1, RUNS):
         POOL._words[READY] = 0
         sess.run(y, {x: value})

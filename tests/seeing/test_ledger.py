@@ -16,6 +16,12 @@ def sess():
 
 
 @pytest.fixture
+def per_size():
+    with sg.Session(open_sizes=False) as session:
+        yield session
+
+
+@pytest.fixture
 def fresh(monkeypatch, tmp_path):
     """No code from anywhere: neither this process nor the disk has seen a kernel. Returns what forgets those
     in memory again.
@@ -35,27 +41,27 @@ def causes(session):
     return [(each.cause, each.why) for each in session.compiles]
 
 
-def test_first_runs_and_new_shapes(sess):
+def test_first_runs_and_new_shapes(per_size):
     x = sg.placeholder(sg.float32, [None, 2], name="x")
     y = sg.reduce_sum(x * x, name="y")
     for rows in (3, 3, 4, 3, 5):
-        sess.run(y, {x: np.ones((rows, 2))})
-    assert causes(sess) == [
+        per_size.run(y, {x: np.ones((rows, 2))})
+    assert causes(per_size) == [
         (Cause.FIRST, "first run of these fetches with these feeds"),
         (Cause.SHAPE, "x is float32[4, 2], was float32[3, 2]"),
         (Cause.SHAPE, "x is float32[5, 2], was float32[4, 2]"),
     ]
-    assert [each.what for each in sess.compiles] == ["y"] * 3
-    assert all(each.where.short.startswith("test_ledger.py:") for each in sess.compiles)
-    assert sess.compiles.seconds == pytest.approx(sum(each.seconds for each in sess.compiles))
+    assert [each.what for each in per_size.compiles] == ["y"] * 3
+    assert all(each.where.short.startswith("test_ledger.py:") for each in per_size.compiles)
+    assert per_size.compiles.seconds == pytest.approx(sum(each.seconds for each in per_size.compiles))
 
 
-def test_the_nearest_program_tells_the_cause(sess):
+def test_the_nearest_program_tells_the_cause(per_size):
     a, b = (sg.placeholder(sg.float32, [None], name=name) for name in "ab")
     y = sg.reduce_sum(a) + sg.reduce_sum(b)
     for sizes in ((1, 1), (2, 2), (1, 2)):
-        sess.run(y, {a: np.ones(sizes[0]), b: np.ones(sizes[1])})
-    assert [each.why for each in sess.compiles][1:] == [
+        per_size.run(y, {a: np.ones(sizes[0]), b: np.ones(sizes[1])})
+    assert [each.why for each in per_size.compiles][1:] == [
         "a is float32[2], was float32[1]; b is float32[2], was float32[1]",
         "a is float32[1], was float32[2]",
     ]
@@ -82,13 +88,13 @@ def test_variables_whose_type_the_graph_does_not_tell(sess):
     ]
 
 
-def test_programs_that_were_dropped_are_compiled_again(sess, monkeypatch):
+def test_programs_that_were_dropped_are_compiled_again(per_size, monkeypatch):
     monkeypatch.setattr(program_cache, "PROGRAM_LIMIT", 1)
     x = sg.placeholder(sg.float32, [None])
     y = sg.exp(x)
     for size in (1, 2, 2, 1):
-        sess.run(y, {x: np.ones(size)})
-    assert [each.cause for each in sess.compiles] == [Cause.FIRST, Cause.SHAPE, Cause.SHAPE]
+        per_size.run(y, {x: np.ones(size)})
+    assert [each.cause for each in per_size.compiles] == [Cause.FIRST, Cause.SHAPE, Cause.SHAPE]
 
 
 def test_where_the_code_comes_from(fresh):
@@ -132,7 +138,7 @@ def test_the_table(sess):
 def test_a_session_that_may_not_compile():
     x = sg.placeholder(sg.float32, [None], name="x")
     y = sg.multiply(x, 2.0, name="y")
-    with sg.Session() as sess:
+    with sg.Session(open_sizes=False) as sess:
         run = sess.make_callable(y, [x])
         for _ in range(4):
             assert run(np.ones(3, np.float32)).tolist() == [2.0] * 3

@@ -104,7 +104,7 @@ class CallRecord:
         """The address of a word that is 0 if Python must take part in a run."""
         if store.is_guarded:
             return self._address(words(0))
-        return POOL.ready if program.prepared.parallel else 0
+        return POOL.ready if program.parallel else 0
 
     def _feed(self, slot: int, type: TensorType, expected: bytes | None) -> list[int]:
         single = type.shape == ()
@@ -206,7 +206,7 @@ def _may_be_long(program: CpuExecutable) -> bool:
     Programs with loops count as long, since their run time is unknown.
     """
     prepared = program.prepared
-    return prepared.parallel or prepared.program.may_stop or _nanoseconds(program) > SHORT
+    return program.parallel or prepared.program.may_stop or _nanoseconds(program) > SHORT
 
 
 def _nanoseconds(program: CpuExecutable) -> float:

@@ -68,6 +68,6 @@ class InlineCache:
             following = binding.address
         self._first[0] = following
         self._bindings = good
-        self._parallel = any(bound.prepared.parallel for bound in good)
+        self._parallel = any(bound.parallel for bound in good)
         if self._bound is None:
             self._bound = found.function(self._first, None)

@@ -1,0 +1,52 @@
+"""Questions about open sizes that have no answer for all their values, and what answers them all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+
+class Undecided(Exception):
+    """An answer depends on the values of symbols.
+
+    Attributes:
+        about: The comparison or conversion, as text.
+        equal: The two sizes, if the question was whether they are equal.
+        sizes: The sizes that the question is about; empty if it may be all.
+        comparison: If it was a comparison, a size, and "==" or "<" for how it is compared with 0.
+    """
+
+    def __init__(
+        self,
+        about: str,
+        equal: tuple[Any, Any] | None = None,
+        sizes: tuple[Any, ...] = (),
+        comparison: tuple[Any, str] | None = None,
+    ) -> None:
+        super().__init__(about)
+        self.about, self.equal, self.sizes, self.comparison = about, equal, equal or sizes, comparison
+
+
+Answer = Callable[[Undecided], bool]  # answers a comparison
+_ANSWER: ContextVar[Answer | None] = ContextVar("answer", default=None)
+current_answer = _ANSWER.get
+
+
+@contextmanager
+def answering(answer: Answer | None) -> Iterator[None]:
+    """Let comparisons inside the `with` be answered by `answer`; by nothing if it is None."""
+    token = _ANSWER.set(answer)
+    try:
+        yield
+    finally:
+        _ANSWER.reset(token)
+
+
+def answered(comparison: Undecided) -> bool:
+    """Return the answer to a comparison. Raises the question itself if nothing answers here."""
+    answer = current_answer()
+    if answer is None:
+        raise comparison
+    return answer(comparison)
