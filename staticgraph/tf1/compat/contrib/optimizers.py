@@ -12,15 +12,6 @@ from staticgraph.train.optimizers import rules
 from staticgraph.train.optimizers.adam import AdamOptimizer
 from staticgraph.train.optimizers.rule_optimizer import RuleOptimizer
 
-__all__ = [
-    "AdaMaxOptimizer",
-    "AddSignOptimizer",
-    "LARSOptimizer",
-    "LazyAdamOptimizer",
-    "NadamOptimizer",
-    "PowerSignOptimizer",
-]
-
 
 class LazyAdamOptimizer(AdamOptimizer):
     """Adam, in which a sparse gradient changes nothing of the rows that it does not touch."""

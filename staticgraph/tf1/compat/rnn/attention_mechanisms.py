@@ -11,8 +11,6 @@ from staticgraph.compiler.graph.errors import layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.nn.rnn_cell.base import batch_of_zeros
 
-__all__ = ["AttentionMechanism", "BahdanauAttention", "LuongAttention", "hardmax"]
-
 
 def hardmax(logits: Any, name: str | None = None) -> sg.Tensor:
     """1 at the greatest of the last axis, else 0."""
