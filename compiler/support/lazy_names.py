@@ -122,6 +122,7 @@ def export_names(package: str, further: str = "", *elsewhere: Any) -> None:
     names = {name for name, module in listed if name in here and here[name] is getattr(module, name, None)}
     defined = {name for name, value in here.items() if getattr(value, "__module__", None) == package}
     here["__all__"] = sorted({*names, *further.split(), *(name for name in defined if name[0] != "_")})
+    here.pop(export_names.__name__, None)  # `dir()` shows what is public alone
 
 
 def load(module: str) -> Any:

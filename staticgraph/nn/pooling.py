@@ -92,12 +92,7 @@ def max_pool2d(
     return _pool(ops.max_pool, 2, input, ksize, strides, padding, data_format, name)
 
 
-def avg_pool2d(
-    value: Any, ksize: Any, strides: Any, padding: str, data_format: str = "NHWC", name: str | None = None,
-    input: Any = None,
-) -> Tensor:  # fmt: skip
-    """`avg_pool` under its later name."""
-    return avg_pool(value, ksize, strides, padding, data_format, name, input)
+avg_pool2d = avg_pool  # its later name
 
 
 def max_pool3d(

@@ -15,10 +15,13 @@ del BASES["Flatten"]  # the two leave other operations in the graph
 
 ARGUMENTS = {"learning_rate": 0.1, "momentum": 0.9, "global_step": 0}
 ABSTRACT = (sg.train.Optimizer, sg.keras.optimizers.Optimizer)
+OF_CONTRIB = [made for name, made in vars(contrib).items() if name[0] != "_" and inspect.isclass(made)]
 OPTIMIZERS = {
     made.__name__: made
-    for module in (sg.train, sg.keras.optimizers, contrib)
-    for made in (getattr(module, name) for name in module.__all__)
+    for made in [
+        *(getattr(module, name) for module in (sg.train, sg.keras.optimizers) for name in module.__all__),
+        *(made for made in OF_CONTRIB if made.__module__ == contrib.__name__),
+    ]
     if hasattr(made, "apply_gradients") and made not in ABSTRACT
 }
 

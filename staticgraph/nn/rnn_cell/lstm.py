@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from staticgraph.arrays.array_ops import concat, split
 from staticgraph.arrays.indexing import slice as part_of
+from staticgraph.building.signatures import with_defaults
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import TensorShape
@@ -159,24 +160,7 @@ class BasicLSTMCell(LSTMCell):
     ([None, 20, 32], 'rnn/basic_lstm_cell/kernel:0')
     """
 
-    def __init__(
-        self,
-        num_units: int,
-        forget_bias: Any = 1.0,
-        state_is_tuple: bool = True,
-        activation: Any = None,
-        reuse: Any = None,
-        name: str | None = None,
-        dtype: Any = None,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            num_units,
-            forget_bias=forget_bias,
-            state_is_tuple=state_is_tuple,
-            activation=activation,
-            reuse=reuse,
-            name=name,
-            dtype=dtype,
-            **kwargs,
-        )
+    __init__ = with_defaults(
+        LSTMCell,
+        "use_peepholes cell_clip initializer num_proj proj_clip num_unit_shards num_proj_shards",
+    )

@@ -21,7 +21,7 @@ from staticgraph.tf1.compat.nearest import nearest
 
 MISSING = object()
 
-# Modules of ours without an `__all__` show what they import; this is not theirs to give.
+# Modules of ours import these; they are not theirs to give.
 _IMPORTED_HELPERS = {"typing", "__future__", "collections.abc"}
 
 
@@ -176,5 +176,12 @@ def _public(source: ModuleType | str, name: str) -> Any:
 @cache
 def _public_names(source: ModuleType | str) -> tuple[str, ...]:
     module = _module(source)
-    listed = getattr(module, "__all__", None) or dir(module) if module is not None else ()
+    listed = () if module is None else getattr(module, "__all__", None) or _defined(module)
     return tuple(name for name in listed if _public(source, name) is not MISSING)
+
+
+def _defined(module: ModuleType) -> Iterator[str]:
+    """Names of what a module defines, not of what it imports from outside its package."""
+    for name, value in vars(module).items():
+        if (getattr(value, "__module__", None) or module.__name__).startswith(module.__name__):
+            yield name

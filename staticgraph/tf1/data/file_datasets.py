@@ -43,36 +43,37 @@ class _FileDataset(Dataset):
             super().__init__(kind(filenames=names, compression=compression, **parameters))
 
 
-class TextLineDataset(_FileDataset):
+class _OfWholeFiles(_FileDataset):
+    """All records of files, as nodes of the class `kind` read them."""
+
+    kind: Any
+
+    def __init__(
+        self,
+        filenames: Any,
+        compression_type: Any = None,
+        buffer_size: Any = None,
+        num_parallel_reads: Any = None,
+    ) -> None:
+        super().__init__(self.kind, filenames, compression_type)
+
+
+class TextLineDataset(_OfWholeFiles):
     """The lines of files, without their ends. `filenames`: a string or several, a tensor, or a dataset.
 
     `compression_type` is "", "ZLIB" or "GZIP". Sizes of buffers change nothing.
     """
 
-    def __init__(
-        self,
-        filenames: Any,
-        compression_type: Any = None,
-        buffer_size: Any = None,
-        num_parallel_reads: Any = None,
-    ) -> None:
-        super().__init__(Lines, filenames, compression_type)
+    kind = Lines
 
 
-class TFRecordDataset(_FileDataset):
+class TFRecordDataset(_OfWholeFiles):
     """The records of TFRecord files, as strings. DataLossError, while running, for a damaged file.
 
     `filenames`: a string or several, a tensor, or a dataset. `compression_type` is "", "ZLIB" or "GZIP".
     """
 
-    def __init__(
-        self,
-        filenames: Any,
-        compression_type: Any = None,
-        buffer_size: Any = None,
-        num_parallel_reads: Any = None,
-    ) -> None:
-        super().__init__(Records, filenames, compression_type)
+    kind = Records
 
 
 class FixedLengthRecordDataset(_FileDataset):

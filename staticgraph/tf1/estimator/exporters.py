@@ -47,15 +47,21 @@ class _SavedModels(Exporter):
     """Exports below one folder."""
 
     def __init__(
-        self, name: str, serving_input_receiver_fn: Any, assets_extra: Any, as_text: bool, keep: int | None
+        self,
+        name: str,
+        serving_input_receiver_fn: Any,
+        assets_extra: Any = None,
+        as_text: bool = False,
+        exports_to_keep: int | None = 5,
     ) -> None:
-        if keep is not None and keep <= 0:
-            raise misuse(ValueError, f"`exports_to_keep`, if provided, must be a positive number. Got {keep}")
+        if exports_to_keep is not None and exports_to_keep <= 0:
+            text = f"`exports_to_keep`, if provided, must be a positive number. Got {exports_to_keep}"
+            raise misuse(ValueError, text)
         self._name = name
         self._receiver = serving_input_receiver_fn
         self._assets = assets_extra
         self._as_text = as_text
-        self._keep = keep
+        self._keep = exports_to_keep
 
     name: str = read_only("name")
 
@@ -87,16 +93,6 @@ class _SavedModels(Exporter):
 
 class LatestExporter(_SavedModels):
     """Exports after each evaluation, and keeps the newest `exports_to_keep`."""
-
-    def __init__(
-        self,
-        name: str,
-        serving_input_receiver_fn: Any,
-        assets_extra: Any = None,
-        as_text: bool = False,
-        exports_to_keep: int | None = 5,
-    ) -> None:
-        super().__init__(name, serving_input_receiver_fn, assets_extra, as_text, exports_to_keep)
 
     def _is_due(self, estimator: Any, export_path: str, eval_result: Any, is_final: bool) -> bool:
         return True

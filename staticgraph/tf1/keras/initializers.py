@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from staticgraph.compiler.graph.dtypes import float32
+from staticgraph.building.signatures import with_defaults
 from staticgraph.state.initializers import (
     Constant,
     GlorotNormal,
@@ -61,28 +61,19 @@ __all__ = [
 class RandomNormal(_RandomNormal):
     """Normal random numbers."""
 
-    def __init__(
-        self, mean: Any = 0.0, stddev: Any = 0.05, seed: int | None = None, dtype: Any = float32
-    ) -> None:
-        super().__init__(mean, stddev, seed, dtype)
+    __init__ = with_defaults(_RandomNormal, stddev=0.05)
 
 
 class RandomUniform(_RandomUniform):
     """Uniform random numbers from `minval` (included) to `maxval` (excluded)."""
 
-    def __init__(
-        self, minval: Any = -0.05, maxval: Any = 0.05, seed: int | None = None, dtype: Any = float32
-    ) -> None:
-        super().__init__(minval, maxval, seed, dtype)
+    __init__ = with_defaults(_RandomUniform, minval=-0.05, maxval=0.05)
 
 
 class TruncatedNormal(_TruncatedNormal):
     """Normal random numbers; those further than two standard deviations from the mean are drawn again."""
 
-    def __init__(
-        self, mean: Any = 0.0, stddev: Any = 0.05, seed: int | None = None, dtype: Any = float32
-    ) -> None:
-        super().__init__(mean, stddev, seed, dtype)
+    __init__ = with_defaults(_TruncatedNormal, stddev=0.05)
 
 
 constant = Constant

@@ -15,6 +15,8 @@ from staticgraph.formats.tf.messages.tensor import TensorProto, TensorShapeProto
 from staticgraph.formats.tf.messages.types import data_type, dtype_of
 from staticgraph.formats.tf.messages.wire import DecodeError
 
+__all__ = ["make_ndarray", "make_tensor_proto"]
+
 # The list that holds the values of a type, where they do not lie in `tensor_content`.
 _LISTS = {
     dtypes.float16: "half_val",

@@ -6,6 +6,8 @@ from staticgraph.compiler.graph.dtypes import DTYPES, DType
 from staticgraph.formats.tf.messages.fields import TYPES
 from staticgraph.formats.tf.messages.scalars import Enum
 
+__all__ = ["DataType", "data_type", "dtype_of"]
+
 _NAMES = """
     INVALID FLOAT DOUBLE INT32 UINT8 INT16 INT8 STRING COMPLEX64 INT64 BOOL QINT8 QUINT8 QINT32 BFLOAT16
     QINT16 QUINT16 UINT16 COMPLEX128 HALF RESOURCE VARIANT UINT32 UINT64

@@ -11,8 +11,6 @@ from typing import Any
 
 from staticgraph.compiler.graph.errors import misuse
 
-__all__ = ["add_arg_scope", "arg_scope", "arg_scoped_arguments", "current_arg_scope", "has_arg_scope"]
-
 Scope = Mapping[str, Mapping[str, Any]]
 
 _scope: ContextVar[Scope] = ContextVar("arg_scope")

@@ -11,8 +11,6 @@ from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.formats.tf.checkpoints.checkpoint_reader import NewCheckpointReader
 from staticgraph.tf1.compat.legacy import logging
 
-__all__ = ["assign_from_checkpoint", "assign_from_checkpoint_fn"]
-
 
 def _found(
     reader: NewCheckpointReader, model_path: str, var_list: Any, ignore_missing_vars: bool

@@ -8,15 +8,6 @@ import staticgraph as sg
 from staticgraph.formats.tf.log import log
 from staticgraph.tf1.compat.legacy.accelerators import TPUClusterResolver
 
-__all__ = [
-    "AllReduceCrossDeviceOps",
-    "CollectiveAllReduceStrategy",
-    "DistributeConfig",
-    "MirroredStrategy",
-    "ParameterServerStrategy",
-    "TPUStrategy",
-]
-
 
 class DistributeConfig(NamedTuple):
     """Strategies of training and evaluation, and a cluster for them."""

@@ -15,8 +15,6 @@ import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.compat.legacy import logging
 
-__all__ = ["ExternalOptimizerInterface", "ScipyOptimizerInterface"]
-
 Evaluation = Callable[[np.ndarray], list[Any]]
 
 

@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping
 from numbers import Integral, Number
 from typing import Any, Self
 
-__all__ = ["HParams", "parse_values"]
-
 _ASSIGNMENT = re.compile(
     r"(?P<name>[a-zA-Z][\w.]*)(\[\s*(?P<index>\d+)\s*\])?\s*=\s*((?P<value>[^,\[]*)|\[(?P<list>[^\]]*)\])($|,\s*)"
 )

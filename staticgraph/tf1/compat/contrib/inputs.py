@@ -7,8 +7,6 @@ from typing import Any
 
 import staticgraph as sg
 
-__all__ = ["numpy_input_fn"]
-
 
 def numpy_input_fn(
     x: Any,

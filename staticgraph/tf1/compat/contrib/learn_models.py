@@ -13,8 +13,6 @@ from staticgraph.tf1.compat.contrib.learn import BaseEstimator, ModeKeys, ModelF
 from staticgraph.tf1.compat.contrib.optimize_loss import optimize_loss
 from staticgraph.tf1.estimator.heads import Head, RegressionHead, classifier_head
 
-__all__ = ["DNNClassifier", "DNNRegressor", "LinearClassifier", "LinearRegressor"]
-
 _DNN_LEARNING_RATE = 0.05
 _MOST_LINEAR_LEARNING_RATE = 0.2
 _BATCH_MEAN = sg.losses.Reduction.SUM_OVER_BATCH_SIZE

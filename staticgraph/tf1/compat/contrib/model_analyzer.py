@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["analyze_ops", "analyze_vars", "tensor_description"]
-
 
 def tensor_description(var: Any) -> str:
     """The dtype and the shape of a tensor or variable.

@@ -6,8 +6,6 @@ from typing import Any
 
 import staticgraph as sg
 
-__all__ = ["assign_moving_average"]
-
 
 def assign_moving_average(
     variable: Any, value: Any, decay: Any, zero_debias: bool = True, name: str | None = None

@@ -7,19 +7,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import staticgraph as sg
+from staticgraph.building.signatures import with_defaults
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.train.optimizers import rules
 from staticgraph.train.optimizers.adam import AdamOptimizer
 from staticgraph.train.optimizers.rule_optimizer import RuleOptimizer
-
-__all__ = [
-    "AdaMaxOptimizer",
-    "AddSignOptimizer",
-    "LARSOptimizer",
-    "LazyAdamOptimizer",
-    "NadamOptimizer",
-    "PowerSignOptimizer",
-]
 
 
 class LazyAdamOptimizer(AdamOptimizer):
@@ -43,16 +35,7 @@ class AdaMaxOptimizer(AdamOptimizer):
     rule = rules.adamax
     powers = ("beta1",)
 
-    def __init__(
-        self,
-        learning_rate: Any = 0.001,
-        beta1: Any = 0.9,
-        beta2: Any = 0.999,
-        epsilon: Any = 1e-8,
-        use_locking: bool = False,
-        name: str = "AdaMax",
-    ) -> None:
-        super().__init__(learning_rate, beta1, beta2, epsilon, use_locking, name)
+    __init__ = with_defaults(AdamOptimizer, name="AdaMax")
 
 
 class _SignOptimizer(RuleOptimizer):

@@ -14,8 +14,6 @@ from staticgraph.tf1.compat.legacy.accelerators import TPUConfig
 from staticgraph.tf1.estimator.spec import EstimatorSpec
 from staticgraph.tf1.estimator.user_functions import call_input_fn, call_model_fn, parameters
 
-__all__ = ["RunConfig", "TPUEstimator", "TPUEstimatorSpec"]
-
 _RESERVED = ("batch_size", "context", "use_tpu")
 
 

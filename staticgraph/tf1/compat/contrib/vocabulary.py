@@ -17,8 +17,6 @@ import numpy as np
 from staticgraph.compiler.graph.errors import DataLossError, misuse
 from staticgraph.runtime.disk.atomic import write_file
 
-__all__ = ["ByteProcessor", "CategoricalVocabulary", "VocabularyProcessor", "tokenizer"]
-
 # Runs of capitals, capitalised parts of a CamelCase word, and other words with their hyphens and apostrophes.
 _WORD = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z][a-z]+(?=[A-Z])|[\'\w\-]+")
 

@@ -10,14 +10,6 @@ import staticgraph as sg
 from staticgraph.compiler.graph.errors import UnimplementedError, misuse
 from staticgraph.tf1.compat.contrib.optimizer_wrappers import WrappedOptimizer
 
-__all__ = [
-    "CrossShardOptimizer",
-    "InputPipelineConfig",
-    "TPUClusterResolver",
-    "TPUConfig",
-    "cross_replica_sum",
-]
-
 
 class InputPipelineConfig:
     """The ways in which input reaches the hosts of a TPU."""

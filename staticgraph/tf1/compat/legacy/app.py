@@ -8,8 +8,6 @@ from typing import Any, NoReturn
 
 from staticgraph.tf1.compat.legacy.flags import FLAGS, Error
 
-__all__ = ["run"]
-
 
 def run(main: Callable[[list[str]], Any] | None = None, argv: Sequence[str] | None = None) -> NoReturn:
     """Call `main(argv)` with the arguments that are no flags, the program's name first, and exit.

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Benchmark"]
-
 
 class Benchmark:
     """The base of classes whose methods measure operations."""

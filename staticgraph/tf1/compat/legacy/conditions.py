@@ -8,8 +8,6 @@ from typing import Any
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
 
-__all__ = ["smart_cond", "smart_constant_value", "with_dependencies"]
-
 
 def smart_constant_value(pred: Any) -> bool | None:
     """The value of a condition: a bool, 0 or 1, or a tensor that is known; None for another tensor.

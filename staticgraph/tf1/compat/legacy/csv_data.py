@@ -13,8 +13,6 @@ import numpy as np
 from staticgraph.compiler.graph.errors import DataLossError, misuse
 from staticgraph.runtime.disk.atomic import replacing
 
-__all__ = ["Dataset", "Datasets", "load_csv_with_header", "load_csv_without_header", "maybe_download"]
-
 
 class Dataset(NamedTuple):
     """Rows of features, and the target of each."""

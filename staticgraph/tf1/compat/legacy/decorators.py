@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["deprecated", "make_decorator", "tf_export", "unwrap"]
-
 
 def tf_export(*names: str, **options: Any) -> Callable[[Any], Any]:
     """A decorator that leaves what it decorates as it is."""

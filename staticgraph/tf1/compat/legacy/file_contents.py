@@ -7,8 +7,6 @@ from typing import Any
 from staticgraph.runtime.disk.atomic import write_file
 from staticgraph.tf1.compat.legacy.gfile import GFile
 
-__all__ = ["read_file_to_string", "write_string_to_file"]
-
 
 def read_file_to_string(filename: Any, binary_mode: bool = False) -> str | bytes:
     """The contents of a file; bytes with `binary_mode`."""

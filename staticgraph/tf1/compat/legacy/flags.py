@@ -9,32 +9,6 @@ from typing import Any
 
 from staticgraph.compiler.graph.errors import misuse
 
-__all__ = [
-    "DEFINE",
-    "DEFINE_bool",
-    "DEFINE_boolean",
-    "DEFINE_enum",
-    "DEFINE_float",
-    "DEFINE_integer",
-    "DEFINE_list",
-    "DEFINE_multi_float",
-    "DEFINE_multi_integer",
-    "DEFINE_multi_string",
-    "DEFINE_string",
-    "DuplicateFlagError",
-    "Error",
-    "FLAGS",
-    "Flag",
-    "FlagValues",
-    "IllegalFlagValueError",
-    "UnparsedFlagAccessError",
-    "UnrecognizedFlagError",
-    "mark_flag_as_required",
-    "mark_flags_as_required",
-    "register_validator",
-    "validator",
-]
-
 _BOOLEANS = {"true": True, "t": True, "1": True, "yes": True, "y": True, "on": True} | {
     "false": False,
     "f": False,

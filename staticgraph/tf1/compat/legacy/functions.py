@@ -8,8 +8,6 @@ from typing import Any
 
 import staticgraph as sg
 
-__all__ = ["function"]
-
 
 def function(
     func: Callable[..., Any] | None = None,

@@ -11,8 +11,6 @@ import numpy as np
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
 
-__all__ = ["compute_gradient", "compute_gradient_error"]
-
 Jacobians = tuple[np.ndarray, np.ndarray]
 
 

@@ -18,8 +18,6 @@ from staticgraph.compiler.graph.dtypes import as_dtype, float32
 from staticgraph.compiler.graph.errors import InvalidFileError, misuse
 from staticgraph.tf1.compat.legacy.errors import NotFoundError
 
-__all__ = ["DataSet", "Datasets", "dense_to_one_hot", "read_data_sets"]
-
 _IMAGES, _LABELS = 2051, 2049  # the first number of each kind of file
 _FILES = {
     "train images": ("train-images-idx3-ubyte", _IMAGES),

@@ -11,15 +11,6 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.tf1.summary import merge, merge_all, ops
 from staticgraph.tf1.summary.summaries import collected
 
-__all__ = [
-    "audio_summary",
-    "histogram_summary",
-    "image_summary",
-    "merge_all_summaries",
-    "merge_summary",
-    "scalar_summary",
-]
-
 
 def scalar_summary(tags: Any, values: Any, collections: Any = None, name: str | None = None) -> Tensor:
     """A summary of one number under a tag, a string or a scalar tensor of one.

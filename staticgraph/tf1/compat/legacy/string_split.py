@@ -12,8 +12,6 @@ from staticgraph.compiler.graph.dtypes import string
 from staticgraph.sparse.tensor import SparseTensor
 from staticgraph.strings.parts import require_sparse
 
-__all__ = ["string_split"]
-
 
 def string_split(
     source: Any,

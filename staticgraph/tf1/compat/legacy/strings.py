@@ -10,18 +10,6 @@ import numpy as np
 
 from staticgraph.compiler.graph.errors import misuse
 
-__all__ = [
-    "as_bytes",
-    "as_str",
-    "as_str_any",
-    "as_text",
-    "bytes_or_text_types",
-    "complex_types",
-    "integral_types",
-    "path_to_str",
-    "real_types",
-]
-
 bytes_or_text_types = (bytes, str)
 integral_types = (numbers.Integral, np.integer)
 real_types = (numbers.Real, np.integer, np.floating)

@@ -6,8 +6,6 @@ from typing import Any
 
 import staticgraph as sg
 
-__all__ = ["as_dimension", "as_shape", "matrix", "scalar", "unknown_shape", "vector"]
-
 
 def as_shape(shape: Any) -> sg.TensorShape:
     """A shape from a shape, a list of sizes, or None."""

@@ -7,11 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import staticgraph as sg
+from staticgraph.building.signatures import like
 from staticgraph.compiler.graph.errors import layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.nn.rnn_cell.base import batch_of_zeros
-
-__all__ = ["AttentionMechanism", "BahdanauAttention", "LuongAttention", "hardmax"]
 
 
 def hardmax(logits: Any, name: str | None = None) -> sg.Tensor:
@@ -27,14 +26,14 @@ class AttentionMechanism:
 
     def __init__(
         self,
-        name: str,
         num_units: int,
         memory: Any,
-        memory_sequence_length: Any,
-        probability_fn: Callable[..., Any] | None,
-        score_mask_value: Any,
-        dtype: Any,
-        custom_key_value_fn: Callable[..., Any] | None,
+        memory_sequence_length: Any = None,
+        probability_fn: Callable[..., Any] | None = None,
+        score_mask_value: Any = None,
+        dtype: Any = None,
+        custom_key_value_fn: Callable[..., Any] | None = None,
+        name: str = "AttentionMechanism",
     ) -> None:
         self.num_units, self.dtype = num_units, sg.as_dtype(dtype or sg.float32)
         self._probability_fn = probability_fn or sg.nn.softmax
@@ -94,29 +93,10 @@ class AttentionMechanism:
 class LuongAttention(AttentionMechanism):
     """Scores are products of queries and keys, times a variable if `scale`."""
 
-    def __init__(
-        self,
-        num_units: int,
-        memory: Any,
-        memory_sequence_length: Any = None,
-        scale: bool = False,
-        probability_fn: Callable[..., Any] | None = None,
-        score_mask_value: Any = None,
-        dtype: Any = None,
-        custom_key_value_fn: Callable[..., Any] | None = None,
-        name: str = "LuongAttention",
-    ) -> None:
+    @like(AttentionMechanism, after={"scale": "memory_sequence_length"}, scale=False, name="LuongAttention")
+    def __init__(self, scale: bool, **given: Any) -> None:
         self._scale = scale
-        super().__init__(
-            name,
-            num_units,
-            memory,
-            memory_sequence_length,
-            probability_fn,
-            score_mask_value,
-            dtype,
-            custom_key_value_fn,
-        )
+        super().__init__(**given)
 
     def _scores(self, query: sg.Tensor) -> sg.Tensor:
         with sg.variable_scope(None, "luong_attention"):
@@ -135,29 +115,15 @@ class BahdanauAttention(AttentionMechanism):
     variable, and there is a bias.
     """
 
-    def __init__(
-        self,
-        num_units: int,
-        memory: Any,
-        memory_sequence_length: Any = None,
-        normalize: bool = False,
-        probability_fn: Callable[..., Any] | None = None,
-        score_mask_value: Any = None,
-        dtype: Any = None,
-        custom_key_value_fn: Callable[..., Any] | None = None,
-        name: str = "BahdanauAttention",
-    ) -> None:
+    @like(
+        AttentionMechanism,
+        after={"normalize": "memory_sequence_length"},
+        normalize=False,
+        name="BahdanauAttention",
+    )
+    def __init__(self, normalize: bool, **given: Any) -> None:
         self._normalize = normalize
-        super().__init__(
-            name,
-            num_units,
-            memory,
-            memory_sequence_length,
-            probability_fn,
-            score_mask_value,
-            dtype,
-            custom_key_value_fn,
-        )
+        super().__init__(**given)
         self.query_layer = self._layer("query_layer")
 
     def _scores(self, query: sg.Tensor) -> sg.Tensor:

@@ -13,8 +13,6 @@ from staticgraph.nn.rnn_cell.base import batch_of_zeros
 from staticgraph.nn.rnn_step import check_cell
 from staticgraph.tf1.compat.rnn.attention_mechanisms import AttentionMechanism
 
-__all__ = ["AttentionWrapper", "AttentionWrapperState"]
-
 
 class AttentionWrapperState(NamedTuple):
     """The state of an `AttentionWrapper`; with several mechanisms, the last three are tuples."""

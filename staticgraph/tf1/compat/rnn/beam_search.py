@@ -14,13 +14,6 @@ from staticgraph.tf1.compat.rnn.attention_wrapper import AttentionWrapperState
 from staticgraph.tf1.compat.rnn.beam_paths import gather_tree, gather_tree_from_array, rows_at
 from staticgraph.tf1.compat.rnn.decoding import Decoder
 
-__all__ = [
-    "BeamSearchDecoder",
-    "BeamSearchDecoderOutput",
-    "BeamSearchDecoderState",
-    "FinalBeamSearchDecoderOutput",
-]
-
 
 class BeamSearchDecoderState(NamedTuple):
     """For each candidate [batch, beams]: the cell's state, its log probability, whether it has ended, its

@@ -9,16 +9,6 @@ import numpy as np
 import staticgraph as sg
 from staticgraph.nn.rnn_step import swapped, where_rows
 
-__all__ = [
-    "crf_binary_score",
-    "crf_decode",
-    "crf_log_likelihood",
-    "crf_log_norm",
-    "crf_sequence_score",
-    "crf_unary_score",
-    "viterbi_decode",
-]
-
 
 def crf_unary_score(tag_indices: Any, sequence_lengths: Any, inputs: Any) -> sg.Tensor:
     """The sum of `inputs` [batch, time, tags] at the tags [batch, time] of each sequence."""

@@ -10,8 +10,6 @@ from staticgraph.state.initializers import Constant
 from staticgraph.state.layer import known_size
 from staticgraph.tf1.compat.rnn.recurrent_cells import LSTMBlockCell
 
-__all__ = ["CudnnCompatibleGRUCell", "CudnnCompatibleLSTMCell"]
-
 
 class CudnnCompatibleLSTMCell(LSTMBlockCell):
     """An LSTM without a bias of the forget gate."""

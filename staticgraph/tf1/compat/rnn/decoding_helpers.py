@@ -10,17 +10,6 @@ from staticgraph.building import nest
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.nn.rnn_step import swapped, where_rows
 
-__all__ = [
-    "CustomHelper",
-    "GreedyEmbeddingHelper",
-    "Helper",
-    "InferenceHelper",
-    "SampleEmbeddingHelper",
-    "ScheduledEmbeddingTrainingHelper",
-    "ScheduledOutputTrainingHelper",
-    "TrainingHelper",
-]
-
 
 class Helper:
     """Base class of the helpers that give a `BasicDecoder` its inputs.

@@ -14,8 +14,6 @@ from staticgraph.tf1.compat.rnn.legacy_decoders import Decoded, Loop, check_proj
 from staticgraph.tf1.compat.rnn.recurrent_linear import linear
 from staticgraph.tf1.compat.rnn.recurrent_wrappers import EmbeddingWrapper, OutputProjectionWrapper
 
-__all__ = ["attention_decoder", "embedding_attention_decoder", "embedding_attention_seq2seq"]
-
 
 class _Heads:
     """Weighted means of `states` [batch, length, size], one for each head, weighted by what fits a query."""

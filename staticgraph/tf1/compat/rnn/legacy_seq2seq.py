@@ -8,8 +8,6 @@ from typing import Any
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
 
-__all__ = ["sequence_loss", "sequence_loss_by_example"]
-
 
 def sequence_loss_by_example(
     logits: Sequence[Any],

@@ -14,14 +14,6 @@ from staticgraph.nn.rnn_cell import RNNCell
 from staticgraph.nn.rnn_step import check_cell
 from staticgraph.tf1.compat.rnn.recurrent_linear import linear
 
-__all__ = [
-    "AttentionCellWrapper",
-    "EmbeddingWrapper",
-    "HighwayWrapper",
-    "InputProjectionWrapper",
-    "OutputProjectionWrapper",
-]
-
 
 class _Around(RNNCell):
     """A cell with the state of another one, `cell`."""
