@@ -12,6 +12,12 @@ they need nothing of ours). Run it on a machine that does nothing else. --save w
 results, the report and a bar chart as .json, .md and .svg after each kind of work, so a run may be stopped;
 a second run with other rows or work adds to them.
 
+    python tools/benchmark.py --group sizes                 sizes that change from step to step; first steps
+    python tools/benchmark.py --group growth                how the cost of a first run grows with the graph
+
+The group of sizes has peers of its own (--list tells); TensorFlow 1.15 is DIR/tensorflow1. Growth is compared
+with TensorFlow.
+
     python tools/benchmark.py --readme                      runs nothing: docs/benchmark.json into the README
 """
 
@@ -29,12 +35,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import growth
+
 from benchmarks import floors, narrow, readme, report
 from benchmarks.calm import Watch
 from benchmarks.contest import contest
 from benchmarks.first import first_steps
 from benchmarks.peers import Row, installed
 from benchmarks.progress import Progress
+from benchmarks.sizes import group as sizes
+from benchmarks.sizes.stories import STORIES
 from benchmarks.workloads import WORKLOADS
 from staticgraph.cli.machine import cores, memory, processor
 from staticgraph.runtime.disk.atomic import write_file
@@ -66,9 +76,7 @@ def measured(rows: list[Row], work: list[str], options: argparse.Namespace) -> I
     bar.show("limits of the machine")
     limits = floors.measure(options.threads)
     results: dict[str, Any] = {
-        "date": datetime.date.today().isoformat(),
-        "machine": machine(),
-        "threads": options.threads,
+        **about(options),
         "quick": options.quick,
         "avx2": options.avx2,
         "rounds": options.rounds,
@@ -102,6 +110,36 @@ def measured(rows: list[Row], work: list[str], options: argparse.Namespace) -> I
     bar.end()
 
 
+def about(options: argparse.Namespace) -> dict[str, Any]:
+    """When, where and how."""
+    return {"date": datetime.date.today().isoformat(), "machine": machine(), "threads": options.threads}
+
+
+def sizes_group(options: argparse.Namespace) -> None:
+    """Run the group of sizes; with --save, write its results and report after each part."""
+    available = sizes.installed(options.peers)
+    names = chosen(options.rows, [row.name for row in available], "row")
+    rows = [row for row in available if row.name in names]
+    known = [*STORIES, *sizes.FIRST, *(f"open_{name}" for name in sizes.README)]
+    work = chosen(options.work, known, "workload")
+    if options.list:
+        print("\n".join((*(row.name for row in rows), "", *work)))
+        return
+    results = {**about(options), "rounds": options.rounds, "quick": options.quick}
+    for _ in sizes.measured(rows, work, results, options.seconds, options.patience):
+        if options.save:
+            write_file(options.save.with_suffix(".json"), [json.dumps(results, indent=1).encode() + b"\n"])
+            write_file(options.save.with_suffix(".md"), [sizes.markdown(results).encode()])
+    print(sizes.markdown(results))
+
+
+def growth_group(options: argparse.Namespace) -> int:
+    """Run tools/growth.py, with TensorFlow as the peer if it is there."""
+    folder = options.peers and options.peers / "tensorflow" / "bin" / "python"
+    peer = ["--peer", str(folder.absolute())] if folder and folder.exists() else []
+    return growth.main([*peer, *(options.work.split(",") if options.work else [])])
+
+
 def joined(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     """The results of two runs; the newer wins, tells when, where and how, and what it takes the place of."""
     visits = [run["visits"] for run in (old, new) if "visits" in run]
@@ -133,10 +171,22 @@ def save(results: dict[str, Any], prefix: Path) -> None:
         write_file(path, [text.encode()])
 
 
+def end_with_signals() -> None:
+    """Exit when interrupted, which ends the workers."""
+    for stop in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(stop, lambda *_: sys.exit("stopped"))
+
+
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--group",
+        choices=("steps", "sizes", "growth"),
+        default="steps",
+        help="which benchmark (default: steps)",
     )
     parser.add_argument("--rows", help="names of rows, separated by commas (default: all that are installed)")
     parser.add_argument("--work", help="names of workloads, separated by commas (default: all)")
@@ -159,8 +209,15 @@ def main() -> None:
     if options.readme:
         readme.update()
         return
-    options.rounds = options.rounds or (2 if options.quick else 7)
+    few = 1 if options.group == "sizes" else 2
+    options.rounds = options.rounds or (few if options.quick else 7 if options.group == "steps" else 3)
     options.seconds = options.seconds or (0.1 if options.quick else 0.4)
+    if options.group == "growth":
+        sys.exit(growth_group(options))
+    if options.group == "sizes":
+        end_with_signals()
+        sizes_group(options)
+        return
     available = installed(options.peers)
     names = chosen(options.rows, [row.name for row in available], "row")
     rows = [row for row in available if row.name in names]
@@ -175,8 +232,7 @@ def main() -> None:
         parser.error("--rows, --work: none of these rows does any of this work")
     if options.avx2:
         narrow.ask()
-    for stop in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(stop, lambda *_: sys.exit("stopped"))  # which ends the workers
+    end_with_signals()
     raw = options.save and options.save.with_suffix(".json")
     before = json.loads(raw.read_text()) if raw and raw.exists() else None
     for results in measured(rows, work, options):

@@ -102,12 +102,11 @@ class Worker:
         _running.discard(self.process)
 
 
-def start(
-    row: Row, workload: str, threads: int, environment: dict[str, str] | None = None, tree: Path | None = None
+def launched(
+    row: Row, command: Sequence[str], environment: dict[str, str], tree: Path | None = None
 ) -> Worker:
-    """Start a worker; `tree` is a checkout other than this one, whose own benchmark it runs."""
-    command = [row.python, "-m", "benchmarks.worker", row.module, row.name, workload, str(threads)]
-    variables = {**os.environ, "PYTHONWARNINGS": "ignore", **(environment or {})}
+    """Start a process; `tree` is a checkout other than this one, whose own benchmark it runs."""
+    variables = {**os.environ, "PYTHONWARNINGS": "ignore", **environment}
     variables.pop("PYTHONDONTWRITEBYTECODE", None)  # pip installs bytecode, too
     log, pipe = tempfile.TemporaryFile(), subprocess.PIPE  # noqa: SIM115 (closed by Worker.end)
     if tree is not None:
@@ -116,6 +115,14 @@ def start(
     process = subprocess.Popen(command, cwd=folder, env=variables, stdin=pipe, stdout=pipe, stderr=log)
     _running.add(process)
     return Worker(row, process, log)
+
+
+def start(
+    row: Row, workload: str, threads: int, environment: dict[str, str] | None = None, tree: Path | None = None
+) -> Worker:
+    """Start a worker for a workload."""
+    command = [row.python, "-m", "benchmarks.worker", row.module, row.name, workload, str(threads)]
+    return launched(row, command, environment or {}, tree)
 
 
 def prepared(

@@ -17,11 +17,16 @@ PARTS = ("imported", "built", "first", "peak")
 
 
 def first_steps(
-    rows: Sequence[Row], threads: int, repeats: int, patience: float, progress: Callable[[str], None]
+    rows: Sequence[Row],
+    threads: int,
+    repeats: int,
+    patience: float,
+    progress: Callable[[str], None],
+    workloads: Sequence[str] = FIRST,
 ) -> dict[str, list[dict[str, Any]]]:
     """By workload, entries of row, cache (cold; ours also warm) and the medians of PARTS."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for workload in FIRST:
+    for workload in workloads:
         for row in (row for row in rows if row.does(workload)):
             progress(f"{workload}: first step of {row.name}")
             cold = [_once(row, workload, threads, patience, warm=False)]

@@ -1,16 +1,21 @@
 """Graphs of any size, for `tools/growth.py`: how the cost of a first run grows with the graph.
 
 Each function builds a graph of a size into the current default graph, and returns fetches and a feed_dict.
+The environment variable GROWTH_OF names another library with the functions of TensorFlow 1, for comparison.
 """
 
 from __future__ import annotations
 
+import importlib
+import os
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-import staticgraph as sg
+sg: Any = importlib.import_module(os.environ.get("GROWTH_OF", "staticgraph"))
+if sg.__name__ != "staticgraph":
+    sg.disable_v2_behavior()
 
 Made = tuple[Any, dict[Any, Any]]
 
@@ -122,7 +127,7 @@ def names(n: int) -> Made:
 def nested_scopes(n: int) -> Made:
     """An operation in n scopes, each inside the last one."""
 
-    def inside(depth: int) -> sg.Tensor:
+    def inside(depth: int) -> Any:
         if not depth:
             return sg.identity(x)
         with sg.name_scope("s"):
@@ -135,7 +140,7 @@ def nested_scopes(n: int) -> Made:
 def nested_loops(n: int) -> Made:
     """n loops of one iteration, each inside the last one."""
 
-    def loop(depth: int, x: sg.Tensor) -> sg.Tensor:
+    def loop(depth: int, x: Any) -> Any:
         if not depth:
             return x + 1.0
         body = lambda i, x: (i + 1, loop(depth - 1, x))  # noqa: E731
@@ -148,7 +153,7 @@ def nested_loops(n: int) -> Made:
 def nested_conds(n: int) -> Made:
     """n branches, each inside the last one."""
 
-    def branch(depth: int, x: sg.Tensor) -> sg.Tensor:
+    def branch(depth: int, x: Any) -> Any:
         if not depth:
             return x + 1.0
         return sg.cond(flag, lambda: branch(depth - 1, sg.cumsum(x)), lambda: x)

@@ -15,6 +15,7 @@ import numpy as np
 
 import staticgraph as sg
 from benchmarks import narrow
+from benchmarks.peers import OPEN
 from benchmarks.residual import Conv, is_statistic
 from benchmarks.workloads import Batch, Data, chain
 
@@ -26,8 +27,13 @@ OPTIMIZERS: dict[str, Callable[[dict[str, Any]], Any]] = {
 }
 
 
+opened = False  # the first size of every feed is left open
+
+
 def setup(row: str, threads: int) -> str:
-    """Set the number of threads; the version."""
+    """Choose open or closed sizes, and the number of threads; the version."""
+    global opened
+    opened = row == OPEN
     narrow.obey()
     if choose := getattr(sg, "set_num_threads", None):
         choose(threads)
@@ -35,7 +41,8 @@ def setup(row: str, threads: int) -> str:
 
 
 def placeholders(batch: Batch) -> list[sg.Tensor]:
-    return [sg.placeholder(array.dtype, array.shape) for array in batch]
+    shapes = [[None, *array.shape[1:]] if opened and array.ndim else array.shape for array in batch]
+    return [sg.placeholder(array.dtype, shape) for array, shape in zip(batch, shapes, strict=True)]
 
 
 def variables(data: Data) -> Tensors:
@@ -47,7 +54,7 @@ def variables(data: Data) -> Tensors:
 
 def started() -> sg.Session:
     """A session whose variables are initialized."""
-    session = sg.Session()
+    session = sg.Session(open_sizes=True) if opened else sg.Session()
     session.run(sg.global_variables_initializer())
     return session
 
@@ -103,7 +110,7 @@ def lenet(data: Data) -> Any:
     for n in "12":
         h = sg.nn.bias_add(sg.nn.conv2d(h, w["conv" + n], 1, "VALID"), w["bias" + n])
         h = sg.nn.relu(sg.nn.max_pool(h, 2, 2, "VALID"))
-    logits = sg.matmul(sg.reshape(h, [len(data.batches[0][1]), -1]), w["dense"]) + w["bias3"]
+    logits = sg.matmul(sg.reshape(h, [-1, len(data.weights["dense"])]), w["dense"]) + w["bias3"]
     return training(data, cross_entropy(y, logits), [x, y])
 
 
