@@ -54,7 +54,7 @@ class Specializer:
         Args:
             start: The shapes with all sizes open that may be.
             shapes: The shapes of the run.
-            make: Compiles for open shapes; None if that cannot be.
+            make: Compiles for open shapes; None if that cannot be now.
 
         Returns:
             None if no size can be open: then the step is to be compiled for `shapes`.
@@ -88,13 +88,11 @@ class Specializer:
     ) -> tuple[_Question, _Made | None]:
         values = at.values(shapes)
         assert values is not None, at
-        answers = Answers(values)
-        undecided = None
+        answers, undecided = Answers(values), None
         try:
             with answering(answers):
                 made = make(at)
-            if made is not None:
-                return _Question(at, answers.guards, None), made
+            return _Question(at, answers.guards, None), made
         except Undecided as raised:
             undecided = raised.with_traceback(None)
             answers.ask(undecided)

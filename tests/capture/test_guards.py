@@ -157,6 +157,13 @@ def test_a_question_is_met_once():
     assert [searched(specializer, index, n)[1] for n in (1, 2, 3, 0)] == [1, 0, 0, 0]
 
 
+def test_what_cannot_be_made_now_is_tried_again():
+    """So it is if a variable has no value yet."""
+    specializer, made = Specializer(), iter([None, "a program"])
+    found = [specializer.search(OpenShapes(((N,),)), [(4,)], lambda shapes: next(made)) for _ in range(2)]
+    assert [each and each[1] for each in found] == [None, "a program"]
+
+
 def test_the_program_of_a_run_does_not_depend_on_the_runs_before():
     def ask(n, m):
         if n < 3 and m > 2:
