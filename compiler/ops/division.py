@@ -27,8 +27,9 @@ DIVISORS = reals(-9.0, 9.0, (1.0, 4.0))
 
 
 def _quotient_grad(g: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    """Reads a and b alone, as in TensorFlow; the compiler has the quotient already."""
     part = g / b
-    return part, -part * y
+    return part, -part * (a / b)
 
 
 @elementwise(
@@ -55,7 +56,7 @@ def _safe(divide: Callable[[Any, Any], Any]) -> Callable[[np.ndarray, np.ndarray
 
 def _no_nan_grad(g: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
     part = div_no_nan(g, b)
-    return part, -part * y
+    return part, -part * div_no_nan(a, b)
 
 
 @elementwise(

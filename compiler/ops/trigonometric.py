@@ -43,7 +43,7 @@ def cos(x: Any) -> Any:
 
 @elementwise(
     tf="Tan", numpy=np.tan, dtypes=CONTINUOUS, primitive="tan", samples=reals(-1.2, 1.2),
-    grad=holomorphic(lambda g, y, x: (g * (1.0 + y * y),)),
+    grad=holomorphic(lambda g, y, x: (g * (1.0 + ops.square(ops.tan(x))),)),
 )  # fmt: skip
 def tan(x: Any) -> Any:
     """The tangent of x, in radians.

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 import staticgraph as sg
-from staticgraph.differentiation import backward
 from tests.everywhere import Outcome, Refused, everywhere, in_session
 from tests.witness.interpreter import Witness
 from tests.witness.programs import Program
+from tests.witness.whole import whole_derivatives
 
 FUNCTIONS = SimpleNamespace(doubled_tanh=lambda x: 2.0 * np.tanh(x), shifted=lambda x: np.asarray(x) + 0.25)
 Nudge = Callable[[np.ndarray], np.ndarray]
@@ -40,16 +39,6 @@ def witnessed(program: Program, nudge: Nudge | None = None) -> list[Outcome]:
     """Return the outcomes of the runs of a program by the witness, which differentiates by itself."""
     with sg.Graph().as_default(), whole_derivatives():
         return _witnessed(program, built(program), nudge)
-
-
-@contextmanager
-def whole_derivatives() -> Iterator[None]:
-    """Context in which `gradients` makes one operation, which tells what is differentiated by what."""
-    before, backward.IN_GRAPH = backward.IN_GRAPH, False
-    try:
-        yield
-    finally:
-        backward.IN_GRAPH = before
 
 
 def _witnessed(program: Program, fetches: dict[str, Any], nudge: Nudge | None) -> list[Outcome]:

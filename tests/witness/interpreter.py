@@ -63,6 +63,9 @@ WRITES: dict[str, Callable[..., np.ndarray]] = {
 }  # fmt: skip
 
 
+DERIVATIVES = ("symbolic_gradients", "seed")
+
+
 class Scope:
     """Values of tensors: of a region, and of those around it."""
 
@@ -130,11 +133,9 @@ class Witness:
         made = self._made(op, scope)
         assert len(made) == len(op.outputs), op
         taken = {id(self._value(t, scope)) for t in op.all_inputs if not self._is_whole(t)}
-        made = [_alias(node) if id(node) in taken else node for node in made]
-        made = [
-            Node(fed[t], (node,), lambda g: (g,)) if t in fed else node
-            for t, node in zip(op.outputs, made, strict=True)
-        ]
+        if op.definition.name not in DERIVATIVES:  # their results may be a tensor that is there
+            made = [_alias(node) if id(node) in taken else node for node in made]
+        made = [_fed(node, fed[t]) if t in fed else node for t, node in zip(op.outputs, made, strict=True)]
         if self.nudge is not None and op.definition.name != "constant":
             for node in made:
                 node.value = self.nudge(node.value)
@@ -273,6 +274,11 @@ class Witness:
 
 def _alias(node: Node) -> Node:
     return Node(node.value, (node,), lambda g: (g,))
+
+
+def _fed(node: Node, value: np.ndarray) -> Node:
+    node.shown = Node(value, (node,), lambda g: (g,))
+    return node.shown
 
 
 def _needed(

@@ -50,10 +50,6 @@ def _truncated(function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
     return lambda a, b: np.trunc(function(a, b)).astype(a.dtype)
 
 
-def _sigmoid(x: Node) -> Node:
-    return 0.5 * tape.tanh(0.5 * x) + 0.5
-
-
 def _softplus(x: Node) -> Node:
     """log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|))."""
     return _relu(x) + tape.log(1.0 + tape.exp(-_abs(x)))
@@ -72,8 +68,12 @@ def _clipped(x: Node, low: float, high: float) -> Node:
 
 
 def _elu(x: Node, alpha: float = 1.0, scale: float = 1.0) -> Node:
-    below = select(x.value < 0, x, leaf(0, x))
-    return scale * select(x.value < 0, alpha * (tape.exp(below) - 1.0), x)
+    below = scale * alpha * np.expm1(np.minimum(x.value, 0))
+
+    def pull(g: Node, y: Node) -> Node:
+        return g * select(y.value < 0, y + scale * alpha, leaf(np.full(y.shape, scale), y))
+
+    return tape.by_result(x, np.where(x.value < 0, below, scale * x.value), pull)
 
 
 def _larger(sign: int) -> Callable[[Node, Node], Node]:
@@ -113,13 +113,14 @@ MEANINGS.update({
         np.broadcast_to(b.value == 0, np.broadcast_shapes(a.shape, b.shape)), leaf(0, a),
         a / select(b.value == 0, leaf(1, b), b)),
     "square": lambda x: x * x, "squared_difference": lambda a, b: (a - b) * (a - b),
-    "reciprocal": lambda x: 1.0 / x, "sqrt": tape.sqrt, "rsqrt": lambda x: 1.0 / tape.sqrt(x),
+    "reciprocal": tape.reciprocal, "sqrt": tape.sqrt, "rsqrt": tape.rsqrt,
     "exp": tape.exp, "expm1": lambda x: tape.exp(x) - 1.0, "log": tape.log,
     "log1p": lambda x: tape.log(1.0 + x), "sin": tape.sin, "cos": tape.cos,
-    "tan": lambda x: tape.sin(x) / tape.cos(x), "tanh": tape.tanh, "sigmoid": _sigmoid, "atan": tape.arctan,
+    "tan": lambda x: tape.sin(x) / tape.cos(x), "tanh": tape.tanh, "sigmoid": tape.sigmoid,
+    "atan": tape.arctan,
     "sinh": lambda x: 0.5 * (tape.exp(x) - tape.exp(-x)), "erf": tape.erf,
     "cosh": lambda x: 0.5 * (tape.exp(x) + tape.exp(-x)),
-    "asinh": lambda x: tape.log(x + tape.sqrt(x * x + 1.0)), "pow": _power,
+    "asinh": tape.asinh, "pow": _power,
     "atan2": lambda y, x: 2.0 * tape.arctan(y / (tape.sqrt(x * x + y * y) + x)),
     "erfc": lambda x: 1.0 - tape.erf(x), "softplus": _softplus, "relu": _relu, "abs": _abs,
     "relu6": lambda x: _clipped(x, 0, 6), "elu": _elu,
@@ -146,6 +147,7 @@ MEANINGS.update({
     "cast": lambda x, dtype: cast(x, dtype.numpy), "constant": lambda value: leaf(value.array),
     "shape_of": lambda x, out_type: leaf(np.array(x.shape, out_type.numpy)),
     "size_of": lambda x, out_type: leaf(np.array(x.value.size, out_type.numpy)),
+    "seed": lambda y, weight: weight if weight.shape == y.shape else spread(weight, y.shape),
     "rank_of": lambda x: leaf(np.int32(x.value.ndim)), "placeholder_with_default": lambda x, shape: x,
 })  # fmt: skip
 
@@ -238,7 +240,10 @@ def _l2_loss(x: Node) -> Node:
 
 @meaning("euclidean_norm")
 def _euclidean_norm(x: Node, axis: Any = None, keepdims: bool = False) -> Node:
-    return tape.sqrt(total(x * x, axes_of(axis, len(x.shape)), keepdims))
+    axes = axes_of(axis, len(x.shape))
+    whole = _kept(x, axes, True)
+    value = np.sqrt((x.value * x.value).sum(axis=axes, keepdims=keepdims))
+    return tape.by_result(x, value, lambda g, y: x * (reshape(g, whole) / reshape(y, whole)))
 
 
 @meaning("argmax")
@@ -326,20 +331,22 @@ def _bias_add(x: Node, bias: Node, data_format: str = "NHWC") -> Node:
 # Of networks
 
 
-def _shifted(x: Node, axis: int) -> Node:
-    return x - leaf(x.value.max(axis=axis, keepdims=True))
+def _row_sums(x: Node, axis: int) -> Node:
+    return total(x, (axis % len(x.shape),), keepdims=True)
 
 
 @meaning("softmax")
 def _softmax(x: Node, axis: int = -1) -> Node:
-    powers = tape.exp(_shifted(x, axis))
-    return powers / total(powers, (axis % len(x.shape),), keepdims=True)
+    powers = np.exp(x.value - x.value.max(axis=axis, keepdims=True))
+    value = powers / powers.sum(axis=axis, keepdims=True)
+    return tape.by_result(x, value, lambda g, y: (g - _row_sums(g * y, axis)) * y)
 
 
 @meaning("log_softmax")
 def _log_softmax(x: Node, axis: int = -1) -> Node:
-    low = _shifted(x, axis)
-    return low - tape.log(total(tape.exp(low), (axis % len(x.shape),), keepdims=True))
+    low = x.value - x.value.max(axis=axis, keepdims=True)
+    value = low - np.log(np.exp(low).sum(axis=axis, keepdims=True))
+    return tape.by_result(x, value, lambda g, y: g - _row_sums(g, axis) * tape.exp(y))
 
 
 @meaning("softmax_cross_entropy")

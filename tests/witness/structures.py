@@ -333,11 +333,11 @@ def _avg_pool(x: Node, ksize: Any, strides: Any, padding: str, data_format: str)
 def _matrix_inverse(x: Node, adjoint: bool = False) -> Node:
     x = tape.flipped(x) if adjoint else x
 
-    def pull(g: Node) -> tuple[Node]:
-        turned = tape.flipped(_matrix_inverse(x))
-        return (-tape.product(tape.product(turned, g), turned),)
+    def pull(g: Node, y: Node) -> Node:
+        turned = tape.flipped(y)
+        return -tape.product(tape.product(turned, g), turned)
 
-    return Node(np.linalg.inv(x.value), (x,), pull)
+    return tape.by_result(x, np.linalg.inv(x.value), pull)
 
 
 @meaning("matrix_determinant")

@@ -22,10 +22,11 @@ class Node:
     """A value on the tape: an array, and how it was computed.
 
     `pull` gives, for a cotangent of this value, the cotangents of `parents`, as nodes. `variable` names the
-    variable that a leaf is a read of. `region` is the loop body that a leaf is a carried value of.
+    variable that a leaf is a read of. `region` is the loop body that a leaf is a carried value of. `shown` is
+    the node that others see in place of this one: what is fed for it.
     """
 
-    __slots__ = ("value", "parents", "pull", "id", "variable", "region")
+    __slots__ = ("value", "parents", "pull", "id", "variable", "region", "shown")
 
     def __init__(
         self,
@@ -41,6 +42,7 @@ class Node:
         self.id = next(_IDS)
         self.variable = variable
         self.region = region
+        self.shown = self
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -176,19 +178,49 @@ def smooth(function: Callable[..., Any], derivative: Callable[[Node], Node]) -> 
     return apply
 
 
-exp = smooth(np.exp, lambda x: exp(x))
+def by_result(x: Node, value: Any, pull: Callable[[Node, Node], Node]) -> Node:
+    """A function of `x` whose derivative is made of its result, as backward operations of TF1 make it.
+
+    Args:
+        x: The argument.
+        value: The function's value there.
+        pull: Gives the cotangent of `x`, for that of the result and the result.
+    """
+    made = Node(np.asarray(value, x.dtype), (x,))
+    made.pull = lambda g: (pull(g, made.shown),)
+    return made
+
+
+def told_by_result(
+    function: Callable[..., Any], derivative: Callable[[Node], Node]
+) -> Callable[[Node], Node]:
+    """A smooth function of one number with its derivative as a function of the result, for every element."""
+    return lambda x: by_result(x, function(x.value), lambda g, y: g * derivative(y))
+
+
+exp = told_by_result(np.exp, lambda y: y)
 log = smooth(np.log, lambda x: 1.0 / x)
 sin = smooth(np.sin, lambda x: cos(x))
 cos = smooth(np.cos, lambda x: -sin(x))
-tanh = smooth(np.tanh, lambda x: 1.0 - tanh(x) * tanh(x))
-sqrt = smooth(np.sqrt, lambda x: 0.5 / sqrt(x))
+tanh = told_by_result(np.tanh, lambda y: 1.0 - y * y)
+sigmoid = told_by_result(lambda x: 0.5 * np.tanh(0.5 * x) + 0.5, lambda y: y * (1.0 - y))
+sqrt = told_by_result(np.sqrt, lambda y: 0.5 / y)
+rsqrt = told_by_result(lambda x: 1.0 / np.sqrt(x), lambda y: -0.5 * y * y * y)
+reciprocal = told_by_result(lambda x: 1.0 / x, lambda y: -(y * y))
+asinh = told_by_result(np.arcsinh, lambda y: 2.0 / (exp(y) + exp(-y)))
 arctan = smooth(np.arctan, lambda x: 1.0 / (1.0 + x * x))
 erf = smooth(np.vectorize(math.erf, otypes=[float]), lambda x: 2 / math.sqrt(math.pi) * exp(-(x * x)))
 
 
 def power(a: Node, b: Node) -> Node:
     """a ** b for positive a."""
-    return exp(log(a) * b)
+    made = Node(np.asarray(a.value**b.value, a.dtype), (a, b))
+
+    def pull(g: Node) -> tuple[Node, Node]:
+        return fold(g * b * power(a, b - 1.0), a.shape), fold(g * made.shown * log(a), b.shape)
+
+    made.pull = pull
+    return made
 
 
 def total(x: Node, axes: tuple[int, ...], keepdims: bool = False) -> Node:

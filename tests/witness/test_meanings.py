@@ -10,10 +10,10 @@ import pytest
 
 import staticgraph as sg
 from tests.witness import structures, tape
-from tests.witness.check import whole_derivatives
 from tests.witness.interpreter import Witness
 from tests.witness.meanings import MEANINGS
 from tests.witness.tape import Node, leaf
+from tests.witness.whole import whole_derivatives
 
 assert structures
 M = MEANINGS
@@ -154,3 +154,91 @@ def test_a_loop_reads_and_writes_in_each_round():
     witness = Witness(sg.get_default_graph())
     witness.run([sg.global_variables_initializer()])
     assert [float(n) for n in witness.run([seen, v])] == [14.0, 8.0]
+
+
+# What TensorFlow 1.15.5 answers to gradients(gradients(y, x), y, [1, -2, 0.5]) at x = [0.4, 0.7, 1.1].
+BY_RESULT: dict[str, tuple[Callable[[Any], Any], Any]] = {
+    "tanh": (sg.tanh, [-0.759898, 2.417471, -0.800499]),
+    "exp": (sg.exp, [1.0, -2.0, 0.5]),
+    "sqrt": (sg.sqrt, [-1.25, 1.428571, -0.227273]),
+    "rsqrt": (sg.rsqrt, [-3.75, 4.285714, -0.681818]),
+    "reciprocal": (sg.reciprocal, [-5.0, 5.714286, -0.909091]),
+    "sigmoid": (sg.sigmoid, [-0.197375, 0.672751, -0.25026]),
+    "asinh": (sg.asinh, [-0.344828, 0.939597, -0.248869]),
+    "elu": (lambda x: sg.nn.elu(x - 0.9), [1.0, -2.0, 0.0]),
+    "selu": (lambda x: sg.nn.selu(x - 0.9), [1.0, -2.0, 0.0]),
+    "softmax": (sg.nn.softmax, [0.158777, 0.158777, 0.158777]),
+    "log_softmax": (sg.nn.log_softmax, [-0.687504, 1.856066, -0.692231]),
+    "softplus": (sg.nn.softplus, 0),
+    "log": (sg.log, 0),
+    "expm1": (sg.expm1, 0),
+    "sinh": (sg.sinh, 0),
+    "tan": (sg.tan, 0),
+    "erf": (sg.erf, 0),
+    "pow": (lambda x: sg.pow(1.5 + 0.0 * x, x), [0.405465, -0.81093, 0.202733]),
+    "divide": (lambda x: sg.divide(1.0 + x, x), 0),
+    "div_no_nan": (lambda x: sg.div_no_nan(1.0 + x, x), 0),
+    "norm": (sg.norm, 0),
+    "prod": (sg.reduce_prod, 0),
+    "cumprod": (sg.cumprod, 0),
+    "logsumexp": (sg.reduce_logsumexp, 0),
+    "matrix_inverse": (
+        lambda x: sg.matrix_inverse(sg.diag(x)),
+        [-5.0, 0.357143, -2.954545, 0.357143, 5.714286, 2.402597, -2.954545, 2.402597, -0.909091]),
+}  # fmt: skip
+
+
+def again(function: Callable[[Any], Any]) -> Any:
+    """The second derivative, by the result of the function."""
+    x = sg.constant([0.4, 0.7, 1.1], sg.float64)
+    y = function(x)
+    first = sg.gradients(y, x)
+    weights = sg.constant([1.0, -2.0, 0.5], sg.float64)
+    return sg.gradients(first, y, [weights], unconnected_gradients="zero")[0]
+
+
+@pytest.mark.parametrize("name", BY_RESULT)
+def test_a_backward_operation_reads_what_that_of_tensorflow_reads(name: str):
+    function, known = BY_RESULT[name]
+    with sg.Session() as session:
+        np.testing.assert_allclose(np.ravel(session.run(again(function))), known, atol=1e-6)
+    with sg.Graph().as_default() as graph, whole_derivatives():
+        [found] = Witness(graph).run([again(function)])
+    np.testing.assert_allclose(np.ravel(found), known, atol=1e-6)
+
+
+def test_a_derivative_by_what_a_derivative_is_made_of():
+    """The cotangent of y is one tensor, which `gradients` gives for each x that it reaches unchanged."""
+
+    def build() -> list[Any]:
+        x = sg.constant([0.5, 2.0, -1.0], sg.float64)
+        y = sg.identity(x)
+        by_x, by_y = sg.gradients(y, [x, y])
+        given = sg.constant([3.0, 4.0, 5.0], sg.float64)
+        [weighted] = sg.gradients(y, [y], [sg.sin(given)])
+        zeros = {"unconnected_gradients": "zero"}
+        return [
+            *sg.gradients(by_x, [x, by_y], **zeros),
+            *sg.gradients(weighted, [given, y], **zeros),
+        ]
+
+    wanted = [[0, 0, 0], [1, 1, 1], np.cos([3.0, 4.0, 5.0]), [0, 0, 0]]
+    with sg.Graph().as_default() as graph, whole_derivatives():
+        np.testing.assert_allclose(Witness(graph).run(build()), wanted)
+    with sg.Session() as session:
+        np.testing.assert_allclose(session.run(build()), wanted)
+
+
+def test_a_gradient_of_the_program_that_nothing_reaches():
+    """The derivative of y by y does not go through the function that made y."""
+
+    def build() -> list[Any]:
+        x = sg.constant([0.5, 2.0], sg.float64)
+        y = sg.custom_gradient(lambda x: (sg.identity(x), lambda dy: sg.identity(x)))(x)
+        return sg.gradients(sg.gradients(y, [y]), [x], unconnected_gradients="zero") + sg.gradients(y, x)
+
+    wanted = [[0, 0], [0.5, 2.0]]
+    with sg.Graph().as_default() as graph, whole_derivatives():
+        np.testing.assert_array_equal(Witness(graph).run(build()), wanted)
+    with sg.Session() as session:
+        np.testing.assert_array_equal(session.run(build()), wanted)
