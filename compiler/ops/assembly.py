@@ -12,7 +12,14 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import ANY, float32, int32, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import method, ops
-from staticgraph.compiler.graph.shapes import TensorType, merge, normalize_axis, operand_shape, shape_text
+from staticgraph.compiler.graph.shapes import (
+    TensorType,
+    compatible,
+    merge,
+    normalize_axis,
+    operand_shape,
+    shape_text,
+)
 from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
@@ -230,13 +237,19 @@ def pad(tensor: View, *, paddings: Any) -> list[Piece]:
     return embedded(tensor.shape, before, after, none, tensor.__getitem__, Const(0, tensor.dtype))
 
 
+def _pad_v2_type(tensor: TensorType, value: TensorType, paddings: Any) -> TensorType:
+    shape = shape_text(value.shape)
+    require(compatible(value.shape, ()), f"constant_values must be a number, not of shape {shape}")
+    return _padded(tensor, paddings)
+
+
 def _pad_v2(tensor: np.ndarray, constant_values: np.ndarray, paddings: Pairs) -> np.ndarray:
     return np.pad(tensor, paddings, constant_values=constant_values) if paddings else np.array(tensor)
 
 
 @assembly(
     tf="PadV2",
-    type=lambda tensor, value, paddings: _padded(tensor, paddings),
+    type=_pad_v2_type,
     numpy=_pad_v2,
     grad=_pad_v2_grad,
     grad_takes=(),

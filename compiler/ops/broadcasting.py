@@ -9,7 +9,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import ANY, int32
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import recorder_of
-from staticgraph.compiler.graph.shapes import MOST_AXES, TensorType, broadcast, shape_text
+from staticgraph.compiler.graph.shapes import MOST_AXES, TensorType, broadcast, operand_shape, shape_text
 from staticgraph.compiler.graph.sizes import Size, same
 from staticgraph.compiler.kernel.expr import Expr
 from staticgraph.compiler.ops.kinds import View, composite, movement, on_host
@@ -18,9 +18,9 @@ from staticgraph.compiler.ops.samples import Draw, Sample, real
 
 
 def _broadcast_type(input: TensorType, shape: Any) -> TensorType:
+    shape = operand_shape(shape, "shape")
     if shape is None or input.shape is None:
         return TensorType(input.dtype, shape)
-    require(all(n is None or n >= 0 for n in shape), f"shape {list(shape)} has a negative size")
     wide = broadcast(input.shape, shape)
     fits = wide is not None and all(
         w is None or n is None or w == n for w, n in zip(wide, shape, strict=False)
@@ -28,7 +28,7 @@ def _broadcast_type(input: TensorType, shape: Any) -> TensorType:
     require(fits and len(wide or ()) == len(shape),
             f"{shape_text(input.shape)} cannot be broadcast to {list(shape)}",
             hint="sizes are aligned at the last axis, and must be equal or 1 in the input")  # fmt: skip
-    return TensorType(input.dtype, tuple(shape))
+    return TensorType(input.dtype, shape)
 
 
 @movement(

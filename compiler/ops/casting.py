@@ -74,6 +74,7 @@ def cast(x: Any, *, dtype: DType) -> Any:
 
 def _bitcast_type(input: TensorType, type: Any) -> DType:
     target = as_dtype(type)
+    require(target in ANY, f"bits cannot become {target}", kind=DtypeError)
     require(
         input.dtype.size == target.size,
         f"{input.dtype} has {input.dtype.size} bytes and {target} has {target.size}",
@@ -84,10 +85,10 @@ def _bitcast_type(input: TensorType, type: Any) -> DType:
 
 
 def _same_bits(input: np.ndarray, type: DType) -> np.ndarray:
-    if type is bfloat16:
-        return (input.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
     if input.dtype.itemsize != type.size:  # bfloat16, carried as float32
         input = (np.asarray(input, order="C").view(np.uint32) >> 16).astype(np.uint16)
+    if type is bfloat16:
+        return (input.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
     return input.view(type.numpy)
 
 

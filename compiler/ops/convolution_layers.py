@@ -133,7 +133,8 @@ def _taps(w: Ints, layer: Layer, space: Ints) -> Any:
     for tap in product(*(range(k) for k in w[:-2])):
         starts = [t * axis.dilation for t, axis in zip(tap, windows, strict=True)]
         meets = [
-            slice(a, a + (x.count - 1) * x.stride + 1, x.stride) for a, x in zip(starts, windows, strict=True)
+            slice(a, max(a, a + (x.count - 1) * x.stride + 1), x.stride)
+            for a, x in zip(starts, windows, strict=True)
         ]
         yield tap, (slice(None), *meets)
 

@@ -11,14 +11,16 @@ import sys
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 
+import staticgraph as sg
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.kernel.in_bounds import _Prover
 from staticgraph.runtime.cpu.executable import evaluate
 from tests.audit.trial import judged, meaning
-from tests.audit.variants import attributes, samples, sizes
-from tests.ops.harness import TESTED, Build
+from tests.audit.variants import attributes, samples, sizes, with_attribute, with_shape
+from tests.ops.harness import TESTED, Build, Use
 
 ROOT = Path(__file__).resolve().parents[2]
 FEW = 12  # variants of each sample that are put to the rules in a test
@@ -34,6 +36,37 @@ def test_a_type_rule_takes_what_the_meaning_takes(op: OpDef):
             for variant in chance.sample(variants, min(FEW, len(variants))):
                 found = meaning(variant)
                 assert isinstance(found, tuple) or "refused" in found, (str(variant), found)
+
+
+def sample(name: str, number: int = 0) -> Use:
+    [op] = [op for op in TESTED if op.name == name]
+    return samples(op)[number]
+
+
+# Uses that a rule let pass although it should not, or that a meaning did not know.
+FOUND = {
+    "a vector of constants to pad with": (with_shape(sample("pad_v2"), 1, (2,)), "refused"),
+    "a vector of one constant": (with_shape(sample("pad_v2", 1), 1, (1,)), "refused"),
+    "a number as a shape": (with_attribute(sample("broadcast_to", 3), "shape", 1), "refused"),
+    "bits as a string": (with_attribute(sample("bitcast", 6), "type", sg.string), "refused"),
+    "no rows under a large filter": (
+        with_shape(with_shape(sample("conv2d", 1), 0, (1, 0, 8, 2)), 1, (67, 3, 2, 4)),
+        "equal",
+    ),
+}
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["known sizes", "open sizes"])
+@pytest.mark.parametrize("name", FOUND)
+def test_a_use_that_was_found(name: str, known: bool):
+    use, fate = FOUND[name]
+    assert judged(use, known).startswith(fate)
+
+
+def test_bits_of_bfloat16_are_its_own():
+    numbers = np.array([1.5, -2.0], np.float32)
+    [op] = [op for op in TESTED if op.name == "bitcast"]
+    np.testing.assert_array_equal(op.reference(numbers, type=sg.bfloat16), numbers)
 
 
 def test_no_position_in_the_registry_needs_a_clamp(monkeypatch: pytest.MonkeyPatch):
