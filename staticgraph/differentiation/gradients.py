@@ -15,13 +15,12 @@ from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int64
-from staticgraph.compiler.graph.errors import DtypeError, GradientError, layout, misuse
+from staticgraph.compiler.graph.errors import DtypeError, GradientError, ShapeError, layout, misuse
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.recording.snapshot import uncounted
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.differentiation import backward
-from staticgraph.differentiation.pull_back import pull_back
 from staticgraph.differentiation.reachability import Uses, differentiable_inputs, path, source
 
 __all__ = ["AggregationMethod", "UnconnectedGradients", "gradients", "hessians", "why_no_gradient"]
@@ -76,23 +75,10 @@ def gradients(
     wanted = [_by(convert_to_tensor(x)) for x in _listed(xs)]
     stops = [convert_to_tensor(t) for t in _listed(stop_gradients)] if stop_gradients is not None else []
     zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
-    with name_scope(name, "gradients", [*targets, *wanted]) as scope:
-        if backward.IN_GRAPH:
-            given = _seeds(targets, grad_ys)
-            walk = backward.Backward(
-                targets, lambda: _cotangents(targets, given), wanted, stops, gate_gradients
-            )
-            return [_received(x, walk, zero) for x in wanted]
-        seeds = _seeds(targets, grad_ys)
-        way = pull_back(targets, seeds, wanted, stops)
-        plans = [_plan(x, way.uses) if way.uses.reaches(x) else [] for x in wanted]
-        at = [t for plan in plans for t in plan]
-        derivatives = way.derivatives(at, scope) if at else []
-        results = []
-        for x, plan in zip(wanted, plans, strict=True):
-            mine, derivatives = derivatives[: len(plan)], derivatives[len(plan) :]
-            results.append(_result(x, plan, mine, way.rows.get(source(x), []), zero))
-    return results
+    with name_scope(name, "gradients", [*targets, *wanted]):
+        given = _seeds(targets, grad_ys)
+        walk = backward.Backward(targets, lambda: _cotangents(targets, given), wanted, stops, gate_gradients)
+        return [_received(x, walk, zero) for x in wanted]
 
 
 def _by(x: Tensor) -> Tensor:
@@ -117,6 +103,11 @@ def _seeds(ys: Sequence[Tensor], grad_ys: Any) -> list[Tensor]:
         if seed.dtype is not y.dtype:
             text = f"gradients(): grad_ys[{i}] is {seed.dtype} and ys[{i}] is {y.dtype}"
             raise DtypeError(layout(text, user_frame(), [(y.name, y.op.where)], f"cast grad_ys[{i}]"))
+        sizes = seed.shape.num_elements(), y.shape.num_elements()
+        if seed.shape.ndims and None not in sizes and sizes[0] != sizes[1]:
+            text = f"gradients(): grad_ys[{i}] has shape {seed.shape} and ys[{i}] has {y.shape}"
+            hint = "a weight has the shape of what it weights, or is one number"
+            raise ShapeError(layout(text, user_frame(), [(y.name, y.op.where)], hint))
         seeds.append(seed)
     return seeds
 
@@ -149,38 +140,25 @@ def _received(x: Tensor, walk: backward.Backward, zero: bool) -> Any:
     return _slices(x, [*rows, *((each.values, each.indices) for each in found.slices)])
 
 
-def _plan(x: Tensor, uses: Uses) -> list[Tensor]:
-    """Return the tensors to differentiate by for `x`.
-
-    These are the gathers from `x` if all of its uses gather rows: each row of
-    a gather comes from one row of `x`. Otherwise it is `x` itself.
-    """
-    found = uses.of(x)
-    if found and x.shape.ndims and all(backward.gathers_rows(op, p) for op, p in found):
-        return [op.outputs[0] for op, _ in found]
-    return [x]
-
-
-def _result(
-    x: Tensor, plan: list[Tensor], derivatives: list[Tensor], rows: list[IndexedSlices], zero: bool
-) -> Any:
-    """Return the derivative by `x`: that along its `plan`, and the `rows` that gradient functions gave."""
-    if not plan and not rows:
-        return ops.zeros_like(x) if zero else None
-    if plan and plan[0] is x:
-        return sum((each.to_tensor() for each in rows), derivatives[0])
-    found = [(d, t.op.tensors[1]) for d, t in zip(derivatives, plan, strict=True)]
-    return _slices(x, [*found, *((each.values, each.indices) for each in rows)])
-
-
 def _slices(x: Tensor, rows: Sequence[tuple[Tensor, Tensor]]) -> IndexedSlices:
     """Return the derivative by `x` that consists of rows: values, each with the indices of the rows."""
-    row = [n if n is not None else -1 for n in x.shape.as_list()[1:]]
-    slices = [ops.reshape(values, shape=[-1, *row]) for values, _ in rows]
+    row = x.shape.as_list()[1:]
+    slices = [ops.reshape(values, shape=_as_rows(indices, row, values)) for values, indices in rows]
     numbers = [ops.reshape(indices, shape=[-1]) for _, indices in rows]
     if len({n.dtype for n in numbers}) > 1:
         numbers = [ops.cast(n, dtype=int64) for n in numbers]
     return IndexedSlices(_joined(slices), _joined(numbers), ops.shape_of(x))
+
+
+def _as_rows(indices: Tensor, row: list[Any], values: Tensor) -> Any:
+    """Return the shape of `values` as rows, one for each index.
+
+    One size follows from the others, unless rows have no elements or several sizes are open.
+    """
+    if all(row):
+        return [-1, *row]
+    sizes = ops.shape_of(values)[-len(row) :]
+    return ops.concat([ops.reshape(ops.size_of(indices), shape=[1]), sizes], axis=0)
 
 
 def _joined(parts: list[Tensor]) -> Tensor:

@@ -4,28 +4,45 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.graph.errors import GradientError
+from staticgraph.compiler.graph.errors import GradientError, ShapeError
 from staticgraph.compiler.graph.opdef import Effect, OpDef
 from staticgraph.differentiation import backward
+from staticgraph.differentiation.reachability import Uses
 from tests.ops.harness import TESTED, Use, dtype_choices, uses
 from tests.saving.nets import again
+from tests.witness.whole import Whole
 
 FORMULAS = [op for op in TESTED if op.grad_takes is not None and op.effect is Effect.PURE]
+
+
+class Reached(Whole):
+    """One operation for the derivatives by what is reached."""
+
+    def __init__(self, ys, seeds, xs, stops, gate):
+        self.uses = Uses(ys, stops)
+        if found := self.uses.lacking(xs):
+            raise backward.lacking_error(*found)
+        self._found = {}
+        if reached := [x for x in xs if self.uses.reaches(x)]:
+            super().__init__(ys, seeds, reached, stops, gate)
+
+    def by(self, x):
+        return super().by(x) if x in self._found else None
 
 
 @pytest.fixture
 def in_graph(monkeypatch):
     """Sets the way in which derivatives are made."""
-    return lambda on: monkeypatch.setattr(backward, "IN_GRAPH", on)
+    plain = backward.Backward
+    return lambda on: monkeypatch.setattr(backward, "Backward", plain if on else Reached)
 
 
 def derivatives(ys, xs, weights):
     """The first derivatives, and the second ones."""
-    first = [g for g in sg.gradients(ys, xs, weights) if g is not None]
-    known = [sg.convert_to_tensor(g) for g in first]
+    first = [sg.convert_to_tensor(g) for g in sg.gradients(ys, xs, weights) if g is not None]
     try:
-        sums = [sg.reduce_sum(sg.square(g)) for g in known]
-        second = sg.gradients(sums, [*xs, *weights], unconnected_gradients="zero") if known else []
+        sums = [sg.reduce_sum(sg.square(g)) for g in first]
+        second = sg.gradients(sums, [*xs, *weights], unconnected_gradients="zero") if first else []
     except GradientError:
         second = []
     return first, second
@@ -87,6 +104,28 @@ class TestInGraph:
         names = {"grad_ys_0", "Fill", "Sum_grad/Reshape", "sub_grad/Neg", "MatMul_grad/MatMul"}
         assert {f"gradients/{name}" for name in names} <= set(made)
 
+    @pytest.mark.parametrize("open_sizes", [False, True], ids=["known sizes", "open sizes"])
+    def test_weights_of_another_shape(self, open_sizes):
+        """As many elements are taken in the shape of y, as in TensorFlow; others are refused, not summed."""
+
+        def slopes(y_shape, w_shape):
+            x = sg.placeholder(sg.float32, [None] * len(y_shape) if open_sizes else y_shape)
+            w = sg.placeholder(sg.float32, [None] * len(w_shape) if open_sizes else w_shape)
+            [g] = sg.gradients(x * 2.0, [x], [w])
+            [by_w] = sg.gradients(g, [w])
+            weights = np.arange(1, 1 + np.prod(w_shape), dtype=np.float32).reshape(w_shape)
+            with sg.Session() as session:
+                return session.run([g, by_w], {x: np.ones(y_shape), w: weights})
+
+        by_x, by_w = slopes([2, 3], [3, 2])
+        assert by_x.tolist() == [[2, 4, 6], [8, 10, 12]]
+        assert by_w.tolist() == [[2, 2]] * 3
+        by_x, by_w = slopes([2, 3], [])
+        assert (by_x.tolist(), by_w) == ([[2, 2, 2]] * 2, 12)
+        for shapes in ([3], [2, 3]), ([2, 3], [3]), ([2, 3], [1]):
+            with pytest.raises(ShapeError):
+                slopes(*shapes)
+
     def test_gates(self):
         x, y = sg.placeholder(sg.float32, []), sg.placeholder(sg.float32, [])
         made = sg.gradients(x * y, [x, y], gate_gradients=True)
@@ -123,28 +162,34 @@ class TestInGraph:
             session.run(sg.global_variables_initializer())
             assert session.run(g)[:, 0].tolist() == [1, 3, 1, 3, 1]
 
+    @pytest.mark.parametrize("shape", [[None, None], [3, 0], [None, None, 2]])
+    def test_rows_whose_sizes_do_not_tell_how_many_there_are(self, shape):
+        x, at = sg.placeholder(sg.float32, shape), sg.placeholder(sg.int32, [None, None])
+        [g] = sg.gradients(sg.gather(x, at), [x])
+        assert isinstance(g, sg.IndexedSlices)
+        feed = np.ones([3, *(2 if n is None else n for n in shape[1:])])
+        with sg.Session() as session:
+            found = session.run(sg.convert_to_tensor(g), {x: feed, at: [[0, 2], [2, 2]]})
+        wanted = np.array([1, 0, 3]).reshape(3, *[1] * (feed.ndim - 1)) * feed
+        np.testing.assert_array_equal(found, wanted)
+
     def test_a_second_derivative_of_a_line_does_not_exist(self):
         x = sg.placeholder(sg.float32, [3])
         [g] = sg.gradients(x * 2.0, [x])
         assert sg.gradients(g, [x]) == [None]
 
-    def test_default_seeds_are_those_of_one_operation(self, in_graph):
-        """Random streams do not tell in which way derivatives are made."""
-
-        def seed(on: bool) -> tuple:
-            in_graph(on)
-            with sg.Graph().as_default():
-                sg.set_random_seed(3)
-                x = sg.placeholder(sg.float32, [None, 5])
-                w = sg.get_variable("w", [10, 2])
-                hidden = sg.nn.dropout(sg.layers.dense(x, 4, sg.nn.relu), rate=0.5)
-                loss = sg.reduce_mean(sg.square(hidden)) + sg.reduce_sum(sg.gather(w, [1, 2]))
-                sg.train.AdamOptimizer().minimize(loss)
-                sg.gradients([loss, hidden], [x, w], grad_ys=[None, hidden])
-                assert sg.gradients(sg.floor(x), x) == [None]
-                return sg.get_seed(None)
-
-        assert seed(True) == seed(False)
+    def test_default_seeds_are_those_of_one_operation(self):
+        """Random streams do not tell how many operations derivatives are made of."""
+        sg.set_random_seed(3)
+        x = sg.placeholder(sg.float32, [None, 5])
+        hidden = sg.nn.dropout(sg.layers.dense(x, 4, sg.nn.relu), rate=0.5)
+        losses = [sg.reduce_mean(sg.square(hidden)), hidden]
+        [_, before] = sg.get_seed(None)
+        sg.gradients(losses, [x, *sg.trainable_variables()], grad_ys=[None, hidden])
+        [_, after] = sg.get_seed(None)
+        assert after - before == 2  # and the weight of a y that is given none
+        assert sg.gradients(sg.floor(x), x) == [None]
+        assert sg.get_seed(None) == (3, after + 1)  # floor
 
     def test_what_is_not_reached_adds_nothing(self):
         x, y = sg.placeholder(sg.float32, [3]), sg.placeholder(sg.float32, [3])
