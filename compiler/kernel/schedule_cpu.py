@@ -42,10 +42,11 @@ from collections.abc import Container
 from dataclasses import replace
 
 from staticgraph.compiler import stages
-from staticgraph.compiler.graph.sizes import Size, estimate, same
+from staticgraph.compiler.graph.dtypes import int64
+from staticgraph.compiler.graph.sizes import AnySize, Size, estimate, same
 from staticgraph.compiler.kernel.cost import operation_cost, values
 from staticgraph.compiler.kernel.dependence import accesses, lane_locals, obstacle, reductions
-from staticgraph.compiler.kernel.expr import Expr, Index, Load, rebuild, substitute, walk
+from staticgraph.compiler.kernel.expr import Expr, Index, Load, number, rebuild, substitute, walk
 from staticgraph.compiler.kernel.index import linear, offset, simplify_index
 from staticgraph.compiler.kernel.loop_fusion import fuse_loops
 from staticgraph.compiler.kernel.stmt import (
@@ -189,27 +190,33 @@ def _jumps(index: Index, body: tuple[Stmt, ...]) -> float:
     for access in accesses(body):
         step = _step(access, index, locals_)
         if isinstance(access, Store):
-            total += 0 if step == 1 else _SCATTER
+            total += 0 if _is_one_of(step, 1) else _SCATTER
         else:
-            total += 0 if step in (0, 1) else _GATHER
+            total += 0 if _is_one_of(step, 0, 1) else _GATHER
     return total
 
 
-def _step(access: Load | Store, index: Index, varying: Container[Expr]) -> int | None:
+def _step(access: Load | Store, index: Index, varying: Container[Expr]) -> AnySize | None:
     return linear(access.at[0]).stride(index, varying) if access.at else 0
+
+
+def _is_one_of(step: AnySize | None, *numbers: int) -> bool:
+    """True if a step is one of some numbers for all sizes."""
+    return isinstance(step, int) and step in numbers
 
 
 def _as_one(outer: Loop, inner: Loop) -> Loop | None:
     """The two loops as one, or None if some expression still needs the two variables."""
-    if isinstance(inner.index.extent, Size) or outer.share is not None or inner.share is not None:
+    if outer.share is not None or inner.share is not None:
         return None
     for access in accesses(inner.body):
         far, near = _step(access, outer.index, ()), _step(access, inner.index, ())
         # Where only the outer index is divided, the inner loop loads one element; one loop would gather it.
-        if near is not None and far != near * inner.index.extent:
+        if near is not None and (far is None or not same(far, near * inner.index.extent)):
             return None
     index = Index(outer.index.name, outer.index.extent * inner.index.extent)
-    quotient, remainder = index // inner.index.extent, index % inner.index.extent
+    extent = number(inner.index.extent, int64)
+    quotient, remainder = index // extent, index % extent
     table: dict[Expr, Expr] = {outer.index: quotient, inner.index: remainder}
     body = rewrite(inner.body, lambda e: simplify_index(substitute(e, table)))
     left = {e for stmt in statements(body) for e in walk(*expressions(stmt))}
@@ -284,10 +291,10 @@ class _Vectorizer:
             for node in values(stmt):
                 if isinstance(node, Load):
                     step = _step(node, index, varying) if index else 1
-                    total += 1.0 if step in (0, 1) else _GATHER * lanes
+                    total += 1.0 if _is_one_of(step, 0, 1) else _GATHER * lanes
                 else:
                     total += operation_cost(node.op)
             if isinstance(stmt, Store):
                 step = _step(stmt, index, varying) if index else 1
-                total += 1.0 if step == 1 else _SCATTER * lanes
+                total += 1.0 if _is_one_of(step, 1) else _SCATTER * lanes
         return total

@@ -153,11 +153,11 @@ def test_feeds_that_must_agree_share_a_size():
 def test_what_depends_on_a_size_is_compiled_for_it():
     """Here, the value of the first one: the other may have any."""
     x, y = sg.placeholder(sg.float32, [None, 2]), sg.placeholder(sg.float32, [None])
-    patches = sg.image.extract_image_patches(x[None, :, :, None], [1, 2, 1, 1], [1] * 4, [1] * 4, "SAME")
+    patches = sg.image.extract_image_patches(x[None, :, :, None], [1, 2, 1, 1], [1] * 4, [1] * 4, "SAME")[0]
     with sg.Session(open_sizes=True) as session:
         for rows, more in ((3, 5), (3, 6), (4, 6), (3, 7), (4, 8)):
             given = {x: np.ones((rows, 2)), y: np.ones(more)}
-            found = session.run([patches[0], y], given)
+            found = session.run([patches, y], given)
             assert [*map(len, found)] == [rows, more]
         assert len(session.compiles) == 2
 
