@@ -320,6 +320,23 @@ def several(size: AnySize) -> bool:
     return isinstance(size, Size) or size > 1
 
 
+def content(size: AnySize) -> int:
+    """Return the greatest number by which all coefficients of a size can be divided."""
+    return math.gcd(*size.terms.values()) if isinstance(size, Size) else abs(size)
+
+
+def quotient(size: AnySize, divisor: AnySize) -> AnySize | None:
+    """Return the size that is one size divided by another, None if there is none without a rest."""
+    if not isinstance(divisor, Size):
+        return size // divisor if divisor and content(size) % divisor == 0 else None
+    if not isinstance(size, Size):
+        return None if size else 0
+    try:
+        return _quotient(size, divisor)
+    except Undecided:
+        return None
+
+
 def same_shape(a: Sequence[AnySize], b: Sequence[AnySize]) -> bool:
     """Return True if two shapes are equal whatever the symbols are."""
     return len(a) == len(b) and all(map(same, a, b))

@@ -141,8 +141,13 @@ class _Known:
         least = max(by - form.constant, self.least.get(key, by - form.constant))
         self.least[key] = least
         for term, factor in form.terms.items():
+            if isinstance(factor, Size):
+                continue
             others = Affine({t: f for t, f in form.terms.items() if t is not term})
-            most = sum(max(end * f for end in self.range(t)) for t, f in others.terms.items())
+            most = sum(
+                max(end * f for end in self.range(t) for f in size_bounds(by))
+                for t, by in others.terms.items()
+            )
             low, high = self.range(term)
             if factor == 1:
                 self.ranges[term] = max(low, least - most), high
@@ -156,7 +161,10 @@ class _Known:
 
     def _is_exact(self, form: Affine) -> bool:
         """Return True if no part of a sum overflows."""
-        terms = (max(map(abs, self.range(term))) * abs(factor) for term, factor in form.terms.items())
+        terms = (
+            max(map(abs, self.range(term))) * max(map(abs, size_bounds(factor)))
+            for term, factor in form.terms.items()
+        )
         return abs(form.constant) + sum(terms) < _EXACT
 
 

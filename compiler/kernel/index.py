@@ -11,7 +11,9 @@ Every loop variable has a known range, so nearly all of that falls away:
     select(i < 10, a, b)             ->  a                             for i < 10
 
 The extent of a loop may be an open size. Then a range has the greatest extent that a program can have, and
-`extremes` has its ends as sizes.
+`extremes` has its ends as sizes. A stride may be one, too:
+
+    (i0*n + i1) // n                 ->  i0                            for i1 < n
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from dataclasses import field
 from itertools import chain
 
 from staticgraph.compiler.graph.dtypes import DType, bool_, int64
-from staticgraph.compiler.graph.sizes import AnySize, Size, Undecided, proven, same
+from staticgraph.compiler.graph.sizes import AnySize, Size, content, estimate, proven, quotient, same
 from staticgraph.compiler.graph.sizes import bounds as size_bounds
 from staticgraph.compiler.kernel.expr import (
     Const,
@@ -60,30 +62,44 @@ _DECIDE = {
 
 @dataclass(frozen=True, slots=True)
 class Affine:
-    """`constant` plus a sum of terms, each an integer times an expression that is not such a sum itself.
+    """`constant` plus a sum of terms, each a size times an expression that is not such a sum itself.
 
-    The expressions are mostly loop variables; anything else
-    (`i // 3`, a loaded index, a local) is kept as a whole.
+    The expressions are mostly loop variables; anything else (`i // 3`, a loaded index, a local) is kept as a
+    whole. An open size that is added is a number times an `Extent` for each of its monomials.
     """
 
-    terms: dict[Expr, int] = field(default_factory=dict)
+    terms: dict[Expr, AnySize] = field(default_factory=dict)
     constant: int = 0
 
     def __add__(self, other: Affine) -> Affine:
         terms = dict(self.terms)
         for term, factor in other.terms.items():
             terms[term] = terms.get(term, 0) + factor
-        return Affine({t: f for t, f in terms.items() if f}, self.constant + other.constant)
+        kept = {t: f for t, f in terms.items() if isinstance(f, Size) or f}
+        return Affine(kept, self.constant + other.constant)
 
     def times(self, factor: AnySize) -> Affine:
-        """This form multiplied by an integer. Undecided for an open size: factors are numbers."""
+        """This form multiplied by a size."""
         if isinstance(factor, Size):
-            if not self.terms and not self.constant:
-                return self
-            raise Undecided(f"the stride {factor!r}")
+            moving = {t: f * factor for t, f in self.terms.items() if not isinstance(t, Extent)}
+            return Affine(moving) + _of_size(self.size * factor)
         return Affine({t: f * factor for t, f in self.terms.items() if factor}, self.constant * factor)
 
-    def stride(self, index: Index, varying: Container[Expr] = ()) -> int | None:
+    @property
+    def size(self) -> AnySize:
+        """The sum of what does not vary: the constant and open sizes."""
+        total: AnySize = self.constant
+        for term, factor in self.terms.items():
+            if isinstance(term, Extent):
+                total = total + term.size * factor
+        return total
+
+    @property
+    def is_size(self) -> bool:
+        """True if nothing varies."""
+        return all(isinstance(term, Extent) for term in self.terms)
+
+    def stride(self, index: Index, varying: Container[Expr] = ()) -> AnySize | None:
         """Return how far the value moves when `index` grows by one, or None if this varies.
 
         `varying` are the locals whose values depend on `index`.
@@ -99,16 +115,19 @@ class Affine:
         low: int | float = self.constant
         high: int | float = self.constant
         for term, factor in self.terms.items():
-            ends = [_times(end, factor) for end in bounds(term)]
+            ends = [_times(end, f) for end in bounds(term) for f in size_bounds(factor)]
             low, high = low + min(ends), high + max(ends)
         return low, high
 
     @property
     def expr(self) -> Expr:
         """The form as an expression, the same object for equal forms: greater factors first."""
-        order = sorted(self.terms.items(), key=lambda t: (t[1] < 0, -abs(t[1]), getattr(t[0], "name", "~")))
-        added = [term if factor == 1 else term * factor for term, factor in order if factor > 0]
-        taken = [term if factor == -1 else term * -factor for term, factor in order if factor < 0]
+        order = sorted(
+            ((term, factor, estimate(factor) < 0) for term, factor in self.terms.items()),
+            key=lambda t: (t[2], -abs(estimate(t[1])), getattr(t[0], "name", "~")),
+        )
+        added = [_scaled(term, factor) for term, factor, less in order if not less]
+        taken = [_scaled(term, -factor) for term, factor, less in order if less]
         if self.constant > 0 or not self.terms:
             added.append(Const(self.constant, int64))
         elif self.constant < 0:
@@ -119,6 +138,20 @@ class Affine:
         for term in taken:
             out = out - term
         return out
+
+
+def _scaled(term: Expr, factor: AnySize) -> Expr:
+    if isinstance(factor, Size):
+        return term * Extent(factor)
+    return term if factor == 1 else term * factor
+
+
+def _of_size(size: AnySize) -> Affine:
+    """A size as an affine form: a term for each monomial."""
+    if not isinstance(size, Size):
+        return Affine({}, size)
+    parts = {Size({monomial: 1}): factor for monomial, factor in size.terms.items() if monomial}
+    return Affine({Extent(part): f for part, f in parts.items()}, size.terms.get((), 0))
 
 
 def linear(expr: Expr) -> Affine:
@@ -195,7 +228,13 @@ def form_extremes(form: Affine) -> Extremes:
     low: AnySize | None = form.constant
     high: AnySize | None = form.constant
     for term, factor in form.terms.items():
-        least, most = extremes(term) if factor > 0 else extremes(term)[::-1]
+        least, most = extremes(term)
+        if isinstance(factor, Size) and not proven(operator.ge, factor, 0):
+            if not proven(operator.le, factor, 0):
+                return None, None
+            least, most = most, least
+        elif not isinstance(factor, Size) and factor < 0:
+            least, most = most, least
         low = None if low is None or least is None else low + least * factor
         high = None if high is None or most is None else high + most * factor
     return low, high
@@ -243,12 +282,21 @@ def _extremes(node: Expr, ends: Sequence[Extremes]) -> Extremes:
             return _lesser(*ends)
         case Scalar("maximum", _):
             return _negative(_lesser(*map(_negative, ends)))
-        case Scalar("floormod", (dividend, Extent(size))) if any(
-            isinstance(e, Index) and proven(_divides, size, e.extent) for e in walk(dividend)
-        ):
-            return 0, size - 1  # which is not negative, as a loop runs whose extent is a multiple
-    least, most = bounds(node)
-    return None if least == -math.inf else int(least), None if most == math.inf else int(most)
+        case Scalar("floordiv", (dividend, Extent(size))) if _is_multiple(dividend, size):
+            low, high = ends[0]
+            most = None if high is None else quotient(high + 1, size)
+            least = 0 if low is not None and proven(operator.ge, low, 0) else None
+            return least, None if most is None else most - 1
+        case Scalar("floormod", (dividend, Extent(size))) if _is_multiple(dividend, size):
+            return 0, size - 1  # which is not negative
+    low, high = bounds(node)
+    return None if low == -math.inf else int(low), None if high == math.inf else int(high)
+
+
+def _is_multiple(position: Expr, size: Size) -> bool:
+    """Return True if a loop of a position runs over a multiple of a size, which then is not 0."""
+    loops = (e for e in walk(position) if isinstance(e, Index) and isinstance(e.extent, Size))
+    return proven(operator.ge, size, 0) and any(quotient(e.extent, size) is not None for e in loops)
 
 
 def _lesser(a: Extremes, b: Extremes) -> Extremes:
@@ -265,17 +313,12 @@ def _negative(ends: Extremes) -> Extremes:
     return None if high is None else -high, None if low is None else -low
 
 
-def _divides(divisor: AnySize, size: AnySize) -> bool:
-    return isinstance(size, Size) and same(size // divisor * divisor, size)
-
-
 def _form(node: Expr) -> Affine:
     match node:
         case Const(value) if not isinstance(value, float):
             return Affine({}, int(value))
         case Extent(size):
-            parts = {Size({monomial: 1}): factor for monomial, factor in size.terms.items() if monomial}
-            return Affine({Extent(part): f for part, f in parts.items()}, size.terms.get((), 0))
+            return _of_size(size)
         case Index(_, int(1)):
             return Affine()
         case Scalar("add", (a, b)):
@@ -284,10 +327,10 @@ def _form(node: Expr) -> Affine:
             return linear(a) + linear(b).times(-1)
         case Scalar("neg", (a,)):
             return linear(a).times(-1)
-        case Scalar("mul", (a, b)) if not linear(b).terms:
-            return linear(a).times(linear(b).constant)
-        case Scalar("mul", (a, b)) if not linear(a).terms:
-            return linear(b).times(linear(a).constant)
+        case Scalar("mul", (a, b)) if linear(b).is_size:
+            return linear(a).times(linear(b).size)
+        case Scalar("mul", (a, b)) if linear(a).is_size:
+            return linear(b).times(linear(a).size)
     return Affine({node: 1})
 
 
@@ -364,6 +407,10 @@ def _simplest(node: Expr) -> Expr:
             return _quotient(linear(a), n) if _divisible(op, a) else node
         case Scalar("floormod" | "truncmod" as op, (a, Const(int(n))), dtype) if dtype is int64 and n > 0:
             return _remainder(linear(a), n) if _divisible(op, a) else node
+        case Scalar("floordiv" | "floormod" as op, (a, b), dtype) if dtype is int64:
+            form = linear(b)
+            if form.is_size and isinstance(form.size, Size):
+                return _open_quotient(node, linear(a), form.size, op == "floordiv")
         case Scalar("minimum" | "maximum" as op, (a, b), dtype) if dtype.is_integer:
             x, y = bounds(a), bounds(b)
             if x[1] <= y[0]:
@@ -438,24 +485,32 @@ def _sum(node: Expr) -> Expr:
 def _recombined(form: Affine) -> Affine:
     """`form` with every `c*n*(x // n) + c*(x % n)` written `c*x`."""
     for term, factor in form.terms.items():
-        if isinstance(term, Scalar) and term.op == "floormod" and isinstance(term.args[1], Const):
-            x, n = term.args[0], int(term.args[1].value)
-            quotient = linear(_simplest(x // n))
-            if quotient.terms and all(form.terms.get(t) == f * n * factor for t, f in quotient.terms.items()):
-                rest = form + Affine({term: -factor}) + quotient.times(-n * factor)
+        if isinstance(term, Scalar) and term.op == "floormod" and isinstance(term.args[1], Const | Extent):
+            x, by = term.args
+            n = by.size if isinstance(by, Extent) else int(by.value)
+            whole = linear(_simplest(x // by))
+            steps = ((form.terms.get(t, 0), f * n * factor) for t, f in whole.terms.items())
+            if whole.terms and all(same(has, needs) for has, needs in steps):
+                rest = form + Affine({term: -factor}) + whole.times(-n * factor)
                 return _recombined(rest + linear(x).times(factor))
     return form
 
 
 def _divisible(op: str, dividend: Expr) -> bool:
     low, high = bounds(dividend)
-    return low >= (0 if op.startswith("trunc") else int64.min) and high <= int64.max
+    if low >= (0 if op.startswith("trunc") else int64.min) and high <= int64.max:
+        return True
+    if not is_open(dividend) or not all(isinstance(t, Index | Extent) for t in linear(dividend).terms):
+        return False
+    least, _ = extremes(dividend)  # no loop comes to a position that overflows
+    return least is not None and proven(operator.ge, least, 0)
 
 
 def _split(form: Affine, n: int) -> tuple[Affine, Affine]:
     """`form` as `n*whole + rest`, with the constant of `rest` in 0..n-1."""
-    whole = Affine({t: f // n for t, f in form.terms.items() if f % n == 0}, form.constant // n)
-    return whole, Affine({t: f for t, f in form.terms.items() if f % n}, form.constant % n)
+    whole = {t: f // n for t, f in form.terms.items() if content(f) % n == 0}
+    rest = {t: f for t, f in form.terms.items() if t not in whole}
+    return Affine(whole, form.constant // n), Affine(rest, form.constant % n)
 
 
 def _unit(form: Affine, n: int) -> int:
@@ -463,12 +518,35 @@ def _unit(form: Affine, n: int) -> int:
 
     Only the multiples count in a division by `n`: (i*64 + j) // 1280 is i // 20 for j < 64.
     """
-    units = {math.gcd(n, factor) for factor in form.terms.values()}
+    units = {math.gcd(n, content(factor)) for factor in form.terms.values()}
     for unit in sorted(units, reverse=True):
         low, high = _split(form, unit)[1].range
         if low >= 0 and high < unit:
             return unit
     return math.gcd(*units)
+
+
+def _open_quotient(node: Expr, form: Affine, n: Size, whole: bool) -> Expr:
+    """A position divided by an open size, or what is left, if it is `n*whole + rest` and the rest is less.
+
+    A loop over the rest proves that `n` is not 0 where that is evaluated. Only multiples of `unit` count:
+    (f*4 + j) // (n*4) is f // n for j < 4.
+    """
+    unit = content(n)
+    multiple, small = _split(form, unit)
+    low, high = form_extremes(small)
+    if unit > 1 and low is not None and proven(operator.ge, low, 0) and high is not None:
+        if proven(operator.lt, high, unit):
+            by = Extent(n // unit)
+            if whole:
+                return _simplest(multiple.expr // by)
+            return (linear(_simplest(multiple.expr % by)).times(unit) + small).expr
+    divided = {t: q for t, f in form.terms.items() if (q := quotient(f, n)) is not None}
+    rest = Affine({t: f for t, f in form.terms.items() if t not in divided}, form.constant)
+    low, high = form_extremes(rest)
+    if low is None or high is None or not (proven(operator.ge, low, 0) and proven(operator.lt, high, n)):
+        return node
+    return (Affine(divided) if whole else rest).expr
 
 
 def _quotient(form: Affine, n: int) -> Expr:

@@ -169,13 +169,12 @@ def test_nothing_is_read_beyond_a_buffer(values: list[str], signal: bool):
 @pytest.mark.parametrize(
     ("shape", "at", "about"),
     [
-        ((4, N), (Index("i", 4), Index("j", N)), "the stride n"),
         ((N,), (Const(0, int64),), "the position 0 in 0..n - 1"),
         ((N,), (Index("i", 4),), "the position i in 0..n - 1"),
         ((4,), (Index("i", N),), "the position i in 0..3"),
         ((N,), (Load("k", (), int64),), "0 < n"),
     ],
-    ids=["stride", "first", "closed", "open", "data"],
+    ids=["first", "closed", "open", "data"],
 )
 def test_what_depends_on_sizes_is_undecided(shape: tuple[AnySize, ...], at: tuple[Expr, ...], about: str):
     loops = tuple(i for i in at if isinstance(i, Index))

@@ -16,6 +16,7 @@ from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, Share, Store
 
 N, T = symbol("n"), symbol("t")
 i, j, flat = Index("i", N), Index("j", 7), Index("f", N * 7)
+b, both = Index("b", T), Index("q", N * T)
 
 
 @pytest.mark.parametrize(
@@ -33,13 +34,24 @@ i, j, flat = Index("i", N), Index("j", 7), Index("f", N * 7)
         (scalar.minimum(i, N - 1), i),
         (scalar.maximum(i, 0), i),
         (scalar.select(i < Extent(N), i, 0), i),
+        ((b * N + i) // N, b),
+        ((b * N + i) % N, i),
+        ((b * (N * 7) + i * 7 + j) // (N * 7), b),
+        ((b * (N * 7) + i * 7 + j) // 7 % N, i),
+        ((both * 7 + j) // (N * 7), both // N),
+        ((both * 7 + j) // 7 % N, both % N),
+        ((both // N) * N + both % N, both),
+        (scalar.minimum(both // N, T - 1), both // N),
+        (b * N + i < N * T, Const(True, bool_)),
     ],
 )
 def test_decided(expr: Expr, simple: Expr):
     assert simplify_index(expr) is simple
 
 
-@pytest.mark.parametrize("expr", [i < 5, i < Extent(T), scalar.minimum(i, 5), i < Extent(N) - 1, flat // 7])
+@pytest.mark.parametrize(
+    "expr", [i < 5, i < Extent(T), scalar.minimum(i, 5), i < Extent(N) - 1, flat // 7, b * N // N, j // N]
+)
 def test_left_alone(expr: Expr):
     assert simplify_index(expr) is expr
 
@@ -66,6 +78,13 @@ def test_left_alone(expr: Expr):
         (Const(0, int64), N, False),
         (Const(0, int64), N + 1, True),
         (Index("k", N * T), T * N, True),
+        (b * N + i, N * T, True),
+        (i * T + b, N * T, True),
+        (i * T + i, N * T, False),
+        (both // N, T, True),
+        (both // T, T, False),
+        (both % N, N, True),
+        (Index("k", (N - 1) * (T - 1)) // (N - 1), T - 1, False),  # both may be negative
     ],
 )
 def test_positions(place: Expr, extent: AnySize, inside: bool):

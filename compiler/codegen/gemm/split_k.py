@@ -47,7 +47,7 @@ def sliced(c: Contraction, plan: GemmPlan, reserved: int = 0) -> Sliced | None:
     if plan.turns:
         return None
     if c.open is not None:
-        return _open_slices(c, plan, reserved) if c.open_sum else None
+        return _open_slices(c, plan, reserved) if c.open_sum and not c.open_outer else None
     wanted = chunks_wanted(nanoseconds(c))
     least = -(-wanted // plan.grid.chunks)
     if least <= 2:
@@ -62,8 +62,8 @@ def sliced(c: Contraction, plan: GemmPlan, reserved: int = 0) -> Sliced | None:
 
     def within(x: Access) -> Access:
         steps = {i: s for i, s in x.steps.items() if i is not index}
-        if s := x.step(index):
-            steps |= {slices: s * step, inside: s}
+        if index in x.steps:
+            steps |= {slices: x.steps[index] * step, inside: x.steps[index]}
         return replace(x, steps={i: s for i, s in steps.items() if i.extent > 1})
 
     columns = -(-c.column_count // plan.lanes) * plan.lanes
@@ -125,7 +125,10 @@ def slice_sums(w: GemmWriter, tile: Tile) -> list[str]:
     def read(at: str) -> list[str]:
         return [
             read_lanes(
-                w, w.address(at, i * tile.a.row + tile.pieces[j].start, tile.dtype), tile.a, tile.pieces[j]
+                w,
+                w.address(at, w.add(w.mul(i, tile.a.row), tile.pieces[j].start), tile.dtype),
+                tile.a,
+                tile.pieces[j],
             )
             for i, j in tile.places
         ]
