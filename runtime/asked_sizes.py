@@ -31,7 +31,8 @@ def asked(cause: Exception | None, labels: Sequence[str], shapes: OpenShapes) ->
         for name in symbols(n)
     }
     names = sorted(frozenset[str]().union(*map(symbols, cause.sizes)))
-    what = re.sub(r"\bn\d+\b", lambda found: called.get(found[0], found[0]), cause.about)
+    what = re.sub(r"open<(.*?)>", r"\1", cause.about)
+    what = re.sub(r"\bn\d+\b", lambda found: called.get(found[0], found[0]), what)
     lines = list(dict.fromkeys(cause.asked_by))[:3]
     who = lines[0][0] if lines else "a stage of the compiler"
     more = f" ({', '.join(called[n] for n in names if n in called)})" if what == cause.about and names else ""

@@ -23,28 +23,26 @@ _MOST_TRIES = 24
 
 @dataclass(frozen=True, slots=True)
 class OpenMade(Generic[_Made]):
-    """What was made for open shapes."""
+    """Result of a compile, and the open shapes that it is for."""
 
     shapes: OpenShapes
     made: _Made
 
 
-class SizesAreAsked(Exception):
-    """There is no program that leaves all sizes open.
+@dataclass(frozen=True, slots=True)
+class SizesAreAsked:
+    """Answer that no program leaves all sizes open.
 
-    Attributes:
-        cause: What was asked of a size, or the error of the graph for the sizes that were tried; None if
-            nothing was.
+    `cause`: what was asked of a size, or the error of the graph for the sizes that were tried; None if
+    nothing was.
     """
 
-    def __init__(self, cause: Exception | None) -> None:
-        super().__init__(str(cause))
-        self.cause = cause
+    cause: Exception | None
 
 
 def for_all_sizes(
     start: OpenShapes, make: Callable[[OpenShapes], _Made | None], most: int
-) -> list[OpenMade[_Made]]:
+) -> list[OpenMade[_Made]] | SizesAreAsked:
     """Return programs for all values of the open sizes, or for as many as `most` programs can have.
 
     Args:
@@ -54,9 +52,6 @@ def for_all_sizes(
 
     Returns:
         The programs. The first one leaves open what `start` does; others may be for one value of a size.
-
-    Raises:
-        SizesAreAsked: If there is no such program.
     """
     specializer = Specializer()
     names = sorted(frozenset[str]().union(*(symbols(n) for shape in start.shapes for n in shape)))
@@ -67,7 +62,7 @@ def for_all_sizes(
 
     first = next((f for n in _USUAL if (f := search(dict.fromkeys(names, n))) and _opens(f, start)), None)
     if first is None:
-        raise SizesAreAsked(next(iter(_causes(specializer)), None))
+        return SizesAreAsked(next(iter(_causes(specializer)), None))
     made = [first]
     tried = 0
     examples = [*_examples(names, (1, 0)), {name: NOMINAL + n for n, name in enumerate(names)}]

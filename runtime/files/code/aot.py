@@ -127,20 +127,20 @@ def _for_all_sizes(task: _Task, target: CpuTarget) -> list[OpenMade[Compiled]]:
         left_out |= step is None
         return None if step is None else compile(step, target)
 
-    try:
-        return for_all_sizes(task.shapes, make, _MOST_PROGRAMS)
-    except SizesAreAsked as error:
-        if left_out:
-            return []
-        why, lines = asked(error.cause, task.labels, task.shapes)
-        label, sizes = next(
-            (label, [n if isinstance(n, int) else 1 for n in shape])
-            for label, shape in zip(task.labels, task.shapes.shapes, strict=True)
-            if is_open(shape)
-        )
-        text = f"cannot compile {task.name} for all sizes: {why}"
-        hint = f"say for which sizes it is to be compiled: shapes={{{label!r}: {sizes}}}"
-        raise SaveError(layout(text, user_frame(), lines, hint)) from None
+    made = for_all_sizes(task.shapes, make, _MOST_PROGRAMS)
+    if not isinstance(made, SizesAreAsked):
+        return made
+    if left_out:
+        return []
+    why, lines = asked(made.cause, task.labels, task.shapes)
+    label, sizes = next(
+        (label, [n if isinstance(n, int) else 1 for n in shape])
+        for label, shape in zip(task.labels, task.shapes.shapes, strict=True)
+        if is_open(shape)
+    )
+    text = f"cannot compile {task.name} for all sizes: {why}"
+    hint = f"say for which sizes it is to be compiled: shapes={{{label!r}: {sizes}}}"
+    raise SaveError(layout(text, user_frame(), lines, hint))
 
 
 def _target(text: str) -> CpuTarget:

@@ -69,7 +69,7 @@ _PROGRAM: Kinds = {
     "advances": (list,), "writes": (list,), "draws": (list,), "may_overwrite": (bool,), "codes": (list,),
     "checked": (bool,),
 }  # fmt: skip
-_IF_OPEN: Kinds = {"open": (dict,), "sizes": (list,)}  # of a program with open sizes
+_IF_OPEN: Kinds = {"open": (dict,), "sizes": (list,), "regions": (list,)}  # of a program with open sizes
 _MOST_BYTES = 1 << 48
 
 
@@ -275,13 +275,13 @@ def _prepared(
     for number in items(told["in_place"], "the arguments in place of a program", int):
         if not len(feeds) <= number < len(arguments):
             raise InvalidFileError(f"a program overwrites its argument {number}")
-    sizes = [opened.size(told["arena"], "the arena of a program")]
-    if told["sizes"] is None:
-        del told["sizes"]  # its code asks for none
-    else:
-        sizes += [opened.size(n, "a size of a program") for n in told["sizes"]]
-    if not isinstance(sizes[0], Size) and not 0 <= sizes[0] <= _MOST_BYTES:
-        raise InvalidFileError(f"the arena of a program has {sizes[0]} bytes")
+    arena = opened.size(told["arena"], "the arena of a program")
+    if not isinstance(arena, Size) and not 0 <= arena <= _MOST_BYTES:
+        raise InvalidFileError(f"the arena of a program has {arena} bytes")
+    told = {name: value for name, value in told.items() if value is not None}
+    for field in ("sizes", "regions"):
+        for size in told.get(field, ()):
+            opened.size(size, f"one of the {field} of a program")
     advances = tuple(opened.size(n, "the numbers that a program draws") for n in told["advances"])
     if len(advances) != len(told["counters"]) or told["fetches"] > len(results):
         raise InvalidFileError("the numbers of a program do not fit together")
