@@ -21,7 +21,6 @@ from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.compile import Compiled, compile
 from staticgraph.compiler.graph.errors import (
-    GraphError,
     InvalidArgumentError,
     UnimplementedError,
     layout,
@@ -44,7 +43,7 @@ _MOST_PROGRAMS = 4  # of one function, for sizes with other guards
 class Shapes:
     """Sizes that the user sets if the graph leaves them open: shapes by input, and the first size of others.
 
-    Others are open, and parameters of the function.
+    In a compiled function, others are open, and its parameters.
 
     An input with a default value is a parameter of the function only if it is named here.
     """
@@ -52,7 +51,16 @@ class Shapes:
     given: Mapping[str, tuple[int, ...]]
     batch: int | None = None
 
-    def of(self, name: str, tensor: Tensor) -> tuple[int | None, ...]:
+    def of(self, name: str, tensor: Tensor) -> TensorType:
+        """The type of an input. InvalidArgumentError if sizes are not known, or do not fit."""
+        shape = self.shape(name, tensor)
+        if None in shape:
+            text = f"the shape of the input {name} ({tensor.type}) is open"
+            hint = f"say it: --shape {name}=8,28,28,1, or --batch 8 if only the first size is open"
+            raise InvalidArgumentError(layout(text, hint=hint))
+        return TensorType(tensor.dtype, shape)
+
+    def shape(self, name: str, tensor: Tensor) -> tuple[int | None, ...]:
         """The shape of an input, None for sizes that are open.
 
         Raises:
@@ -115,7 +123,7 @@ def _compiled(
     for label, tensor in function.inputs.items():
         if _is_taken(label, tensor, function, shapes):
             taken.setdefault(tensor, label)  # a second name is not a second input
-    given = [shapes.of(label, tensor) for tensor, label in taken.items()]
+    given = [shapes.shape(label, tensor) for tensor, label in taken.items()]
     numbers = count()
     start = OpenShapes(
         tuple(tuple(symbol(f"n{next(numbers)}") if n is None else n for n in shape) for shape in given)
@@ -166,7 +174,7 @@ def _of_one_interface(programs: Sequence[OpenMade[Compiled]]) -> list[OpenMade[C
     return [each for each in programs if alike(each.made.program.results)]
 
 
-def _asked(function: str, labels: Sequence[str], shapes: OpenShapes, cause: Exception | None) -> GraphError:
+def _asked(function: str, labels: Sequence[str], shapes: OpenShapes, cause: Exception | None) -> Exception:
     """The error for a function that must know a size that is open."""
     if isinstance(cause, UnimplementedError):
         return cause
