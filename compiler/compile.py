@@ -21,7 +21,7 @@ from staticgraph.compiler.fusion.fuse import fuse
 from staticgraph.compiler.fusion.group import Fusion
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.sizes import AnySize, Size
-from staticgraph.compiler.graph.undecided import answering
+from staticgraph.compiler.graph.undecided import Undecided, answering
 from staticgraph.compiler.kernel.digest import digest
 from staticgraph.compiler.kernel.stmt import Kernel, structure
 from staticgraph.compiler.lower.closed import closed_program
@@ -215,8 +215,12 @@ def _coded(
     kept: KernelCache | None,
 ) -> Compiled:
     def code(launch: Launch) -> abi.KernelCode:
-        with answering(None):  # code is kept for other runs
-            made = emit(launch.work, target, kept)
+        try:
+            with answering(None):  # code is kept for other runs
+                made = emit(launch.work, target, kept)
+        except Undecided as undecided:
+            undecided.asked_by = undecided.asked_by or tuple((n.op.name, n.where) for n in launch.nodes)
+            raise
         for phase in made.phases:
             written(phase.code)
         return made

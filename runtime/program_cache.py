@@ -17,7 +17,7 @@ from staticgraph.compiler.capture.step import Step, uninitialized
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.result_types import addressable
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.sizes import AnySize, is_open
+from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.compiler.support.gc_pause import collector_paused
@@ -28,7 +28,7 @@ from staticgraph.runtime.memory.aligned import from_storage, to_storage
 from staticgraph.runtime.memory.buffer_pool import BufferPool
 from staticgraph.runtime.memory.recursion import with_room
 from staticgraph.runtime.reports.recompile_reason import CallSignature, reason
-from staticgraph.runtime.step_compiler import Bind, StepCompiler
+from staticgraph.runtime.step_compiler import Bind, Bound, StepCompiler
 from staticgraph.runtime.variables import PendingWrites, VariableStore
 
 PROGRAM_LIMIT = 128  # batches of ever new sizes must not fill the memory
@@ -149,6 +149,18 @@ class ProgramCache:
         types = program.prepared.program.arguments[: len(self.feeds)]
         self._programs[CallSignature(tuple(t.static_shape for t in types))] = program
 
+    def adopt_open(self, shapes: OpenShapes, blocks: tuple[AnySize, ...], step: Step, bound: Bound) -> None:
+        """Use a program with open sizes that was made elsewhere.
+
+        Args:
+            shapes: The shapes of the feeds.
+            blocks: The bytes of each block of memory of open size.
+            step: Its step, of which the Function need not be known.
+            bound: Gives the executable for values of the sizes.
+        """
+        bind = self.compiler.binding(bound, step, self.fetches)
+        self._open.append(_OpenProgram(shapes, blocks, (), (), bind))
+
     def know(self, tensors: Sequence[Tensor]) -> None:
         """Compile for the values of these feeds from now on."""
         self.static = tuple(sorted({*self.static, *(self.feeds.index(t) for t in tensors)}))
@@ -181,11 +193,9 @@ class ProgramCache:
             values = shapes.values(signature.shapes)
             if not isinstance(step, Step) or values is None:
                 return None
-            computed = (v for node in step.function.nodes for v in node.outputs if is_open(v.shape))
-            blocks = tuple(dict.fromkeys(v.size * v.dtype.size for v in computed))
-            if not addressable(blocks, values):
+            if not addressable(step.open_blocks, values):
                 return None
-            return blocks, self.compiler.compile_open(step, signature.statics, self.fetches)
+            return step.open_blocks, self.compiler.compile_open(step, signature.statics, self.fetches)
 
         found = self.specializer.search(shapes, signature.shapes, make)
         if found is None:

@@ -23,6 +23,9 @@ from staticgraph.runtime.resources import time_limit
 from staticgraph.runtime.switches.table import settings
 
 if TYPE_CHECKING:
+    from staticgraph.compiler.capture.open_shapes import OpenShapes
+    from staticgraph.compiler.capture.step import Step
+    from staticgraph.compiler.graph.sizes import AnySize
     from staticgraph.runtime.cached_run import CachedRun
     from staticgraph.runtime.cpu.fast_path.known_runs import KnownRuns
     from staticgraph.runtime.executable import Executable
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
     from staticgraph.runtime.profiling.profile import Profile
     from staticgraph.runtime.profiling.step_plan import StepPlan
     from staticgraph.runtime.reports.compile_log import CompileLog
-    from staticgraph.runtime.step_compiler import StepCompiler
+    from staticgraph.runtime.step_compiler import Bound, StepCompiler
     from staticgraph.runtime.variables import VariableStore
 
 _NOTHING: dict[Any, Any] = {}
@@ -352,9 +355,29 @@ class Session:
 
         Not where runs are to be checked in another way: for NaN, or not for bounds.
         """
-        unchecked = not self.settings.check_bounds and program.prepared.step.checked
-        if not (self.settings.check_nan or unchecked):
+        if self._takes(program.prepared.step):
             self._cached_run(fetches, feeds).programs.adopt(program)
+
+    def adopt_open(
+        self,
+        fetches: Any,
+        feeds: Iterable[Tensor],
+        shapes: OpenShapes,
+        blocks: tuple[AnySize, ...],
+        step: Step,
+        bound: Bound,
+    ) -> None:
+        """Run `fetches` by a program for all sizes that was made elsewhere; see `ProgramCache.adopt_open`.
+
+        As with `adopt`, not if runs are to be checked in another way.
+        """
+        if self._takes(step):
+            self._cached_run(fetches, feeds).programs.adopt_open(shapes, blocks, step, bound)
+
+    def _takes(self, step: Step) -> bool:
+        """Return True if a step that was compiled elsewhere checks runs as this session is to."""
+        unchecked = not self.settings.check_bounds and step.checked
+        return not (self.settings.check_nan or unchecked)
 
     # State
 

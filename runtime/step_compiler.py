@@ -12,7 +12,7 @@ from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.errors import NoCompileError, misuse
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.runtime.backend import Backend
-from staticgraph.runtime.executable import Executable
+from staticgraph.runtime.executable import Checks, Executable
 from staticgraph.runtime.failures.checked_step import CheckedStep
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.reports.compile_log import CompileEvent
@@ -25,6 +25,8 @@ HostObserver = Callable[[Operation, Callable[[Tensor], Any], Sequence[Any] | Non
 
 # Gives the program for values of open sizes, and what captures the step for them if a run is refused.
 Bind = Callable[[Mapping[str, int], Callable[[], Step | Needs]], Executable]
+# The same of a device: for values of open sizes, those of feeds, and what checks runs.
+Bound = Callable[[Mapping[str, int], Sequence[tuple[int, bytes]], Checks | None], Executable]
 
 
 class StepCompiler:
@@ -99,7 +101,12 @@ class StepCompiler:
             Undecided: If the step cannot be compiled without knowing a size.
         """
         assert self.backend.compile_open is not None
-        bound = self.backend.compile_open(step, fetches)
+        return self.binding(self.backend.compile_open(step, fetches), step, fetches, static)
+
+    def binding(
+        self, bound: Bound, step: Step, fetches: Fetches, static: Sequence[tuple[int, bytes]] = ()
+    ) -> Bind:
+        """Return a function that gives the program of an open step for values of its sizes."""
 
         def bind(values: Mapping[str, int], capture: Callable[[], Step | Needs]) -> Executable:
             def closed() -> Step:

@@ -45,7 +45,9 @@ def save(
 
     `kernels`: processors that machine code is saved for, "native" for this one, or as in
     "x86_64-linux-gnu:haswell" and "aarch64-linux-gnu", and GPUs by architecture, as in "sm_90"; see `load`.
-    `shapes`: by input, those that the graph does not tell, for which that code is; or a list of several.
+    That code is for all sizes that the graph leaves open. `shapes`: by input, those for which it is to be
+    compiled instead, in which None leaves a size open; or a list of several. `SaveError` where an operation
+    asks for the value of a size that is open: it names the operation and its line.
 
     The file is replaced as a whole or not at all. `SaveError` where the path cannot be written, an output is
     not a tensor, a needed placeholder is not among `inputs`, or an operation holds what a file cannot (a

@@ -36,12 +36,13 @@ class Specializer:
     """Searches for programs of one step, and remembers which questions led nowhere.
 
     Attributes:
-        closing: Why sizes are known in programs, as text, in the order in which it was found.
+        closing: Why sizes are known in programs, as text and as it was raised, in the order in which it was
+            found.
     """
 
     def __init__(self) -> None:
         self._questions: list[_Question] = []
-        self.closing: dict[str, None] = {}
+        self.closing: dict[str, Exception] = {}
 
     def search(
         self,
@@ -71,7 +72,7 @@ class Specializer:
                 return None
             before, at = at, at.after(question.undecided, shapes)
             if before.count > at.count:
-                self.closing[question.undecided.about] = None
+                self.closing[question.undecided.about] = question.undecided
         return None
 
     def _known(self, at: OpenShapes, shapes: Sequence[Sequence[int]]) -> _Question | None:
@@ -97,7 +98,7 @@ class Specializer:
             undecided = raised.with_traceback(None)
             answers.ask(undecided)
         except Exception as error:  # the step for the sizes at hand tells it, if it has it too
-            self.closing[f"{type(error).__name__}: {error}"] = None
+            self.closing[f"{type(error).__name__}: {error}"] = error.with_traceback(None)
         question = _Question(at, answers.guards, undecided)
         self._questions = [*self._questions, question][-_MOST_QUESTIONS:]
         return question, None

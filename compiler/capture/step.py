@@ -9,7 +9,7 @@ from typing import Self
 from staticgraph.compiler.graph.errors import UninitializedError, layout
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.provenance import user_frame
-from staticgraph.compiler.graph.sizes import AnySize, evaluate
+from staticgraph.compiler.graph.sizes import AnySize, evaluate, is_open
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.stages import Report
 from staticgraph.compiler.support.cached_property import cached_property
@@ -44,6 +44,12 @@ class Step:
     def at(self, values: Mapping[str, int]) -> Self:
         """The same step for values of the open sizes, as far as a run looks at it."""
         return replace(self, advances=tuple(evaluate(n, values) for n in self.advances))
+
+    @cached_property
+    def open_blocks(self) -> tuple[AnySize, ...]:
+        """The bytes of each value that is computed, if they are open, each size once."""
+        computed = (v for node in self.function.nodes for v in node.outputs if is_open(v.shape))
+        return tuple(dict.fromkeys(v.size * v.dtype.size for v in computed))
 
     @cached_property
     def updates(self) -> dict[int, int]:

@@ -21,8 +21,9 @@ from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.errors import InvalidArgumentError, RuleError, layout, refused
 from staticgraph.compiler.graph.function import Value, as_outputs
 from staticgraph.compiler.graph.shapes import Shape, TensorType
-from staticgraph.compiler.graph.sizes import Undecided, is_open, same
+from staticgraph.compiler.graph.sizes import is_open, same
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.undecided import Undecided
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -81,6 +82,9 @@ class Walk:
             with self.build.at(op.where):
                 try:
                     stop = self._perform(op)
+                except Undecided as undecided:
+                    undecided.asked_by = undecided.asked_by or ((op.name, op.where),)
+                    raise
                 except RuleError as error:
                     call = f"{op.name} ({op.type})"
                     raise refused(error, op.definition.name, call, op.where) from None

@@ -22,7 +22,7 @@ from staticgraph.compiler.graph.function import Node, Value
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import estimate, is_open, same
-from staticgraph.compiler.graph.undecided import Answer, answering, current_answer
+from staticgraph.compiler.graph.undecided import Answer, Undecided, answering, current_answer
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, Reduce, Scalar, rebuild, walk
 from staticgraph.compiler.kernel.index import affine, simplify_index
 from staticgraph.compiler.kernel.scalar import cast
@@ -56,7 +56,11 @@ def template(node: Node) -> Template:
     if found is None:
         inputs, attrs = tuple(v.type for v in node.inputs), tuple(node.attrs.items())
         output = node.outputs[0].type
-        found = node.formula = _template(node.op, inputs, output, attrs, _answers(*inputs, output))
+        try:
+            found = node.formula = _template(node.op, inputs, output, attrs, _answers(*inputs, output))
+        except Undecided as undecided:
+            undecided.asked_by = undecided.asked_by or ((node.op.name, node.where),)
+            raise
     made: Template = found
     return made
 

@@ -16,7 +16,8 @@ from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef, Role
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.result_types import is_known, result_types
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.sizes import Size, Undecided, is_open
+from staticgraph.compiler.graph.sizes import Size, is_open
+from staticgraph.compiler.graph.undecided import Undecided
 
 
 class _Typed(Protocol):
@@ -188,6 +189,9 @@ class Builder:
         before, self.where = self.where, where
         try:
             yield self
+        except Undecided as undecided:
+            undecided.asked_by = undecided.asked_by or (("what asks", where),)
+            raise
         finally:
             self.where = before
 

@@ -15,6 +15,7 @@ class Undecided(Exception):
         about: The comparison or conversion, as text.
         equal: The two sizes, if the question was whether they are equal.
         sizes: The sizes that the question is about; empty if it may be all.
+        asked_by: The name and the line of the operations that ask, for messages; empty if they are not known.
         comparison: If it was a comparison, a size, and "==" or "<" for how it is compared with 0.
     """
 
@@ -27,6 +28,7 @@ class Undecided(Exception):
     ) -> None:
         super().__init__(about)
         self.about, self.equal, self.sizes, self.comparison = about, equal, equal or sizes, comparison
+        self.asked_by: tuple[tuple[str, Any], ...] = ()
 
 
 Answer = Callable[[Undecided], bool]  # answers a comparison

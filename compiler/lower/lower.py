@@ -15,6 +15,7 @@ from staticgraph.compiler.fusion.inline_element import template
 from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.graph.opdef import Kind
 from staticgraph.compiler.graph.sizes import AnySize, estimate, is_open
+from staticgraph.compiler.graph.undecided import Undecided
 from staticgraph.compiler.kernel.expr import Reduce
 from staticgraph.compiler.lower.buffer_assignment import fullest, plan_arena, plan_open
 from staticgraph.compiler.lower.constants import ConstantPool, Constants
@@ -389,7 +390,11 @@ class _Lowering:
             )
         outputs = set(group.outputs)
         in_place = {v: self.overwritten[v] for v in group.outputs if v in self.overwritten}
-        made = self.kernels.of(group, in_place)
+        try:
+            made = self.kernels.of(group, in_place)
+        except Undecided as undecided:
+            undecided.asked_by = undecided.asked_by or tuple((n.op.name, n.where) for n in group.nodes)
+            raise
         args = tuple(map(self._argument, made.values))
         writes = tuple(a for a, v in zip(args, made.values, strict=True) if v in outputs)
         reads = tuple(a for a, v in zip(args, made.values, strict=True) if v not in outputs)

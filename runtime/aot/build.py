@@ -15,6 +15,7 @@ from staticgraph.compiler.codegen.llvm.c_interface import (
     pool_functions,
     surroundings,
 )
+from staticgraph.compiler.codegen.llvm.open_interface import OpenEntry, open_functions
 from staticgraph.compiler.codegen.native.pool import pool_code, serial_code
 from staticgraph.compiler.codegen.native.pool_layout import MOST_WORKERS
 from staticgraph.compiler.codegen.target import CpuTarget
@@ -105,20 +106,29 @@ def _module(
 ) -> str:
     """The text of the object's module."""
     serial = serial_code()
-    inside = dict.fromkeys([serial, *(code for f in functions for code in f.compiled.codes)])
+    made = [each.made for f in functions for each in f.programs]
+    inside = dict.fromkeys([serial, *(code for compiled in made for code in compiled.codes)])
     if half.needed(target.triple, target.features) and any("half" in code.text for code in inside):
         inside[half.CODE] = None
     definitions = [surroundings(serial)]
     for f, c in zip(interface.functions, functions, strict=True):
-        if c.compiled.program.constants:
-            definitions.append(data(constants_of(f.symbol), bytes(c.compiled.program.constants)))
+        for symbol, each in zip(f.programs, c.programs, strict=True):
+            if each.made.program.constants:
+                definitions.append(data(constants_of(symbol), bytes(each.made.program.constants)))
     symbol, state = f"{interface.name}_init", interface.state
     if separate:
         first = init_from(symbol, state, interface.mark, len(interface.mark) + len(interface.content))
     else:
         definitions.append(data(_WEIGHTS, interface.content))
         first = init(symbol, state, _WEIGHTS)
-    exported = [first, *(entry(f.entry, state) for f in interface.functions)]
+    exported = [first]
+    for function in interface.functions:
+        if isinstance(function.entry, OpenEntry):
+            shown, called = open_functions(function.entry, state)
+            exported += shown
+            inside |= dict.fromkeys(called)
+        else:
+            exported.append(entry(function.entry, state))
     if interface.pool is not None:
         code = pool_code(target)
         inside |= dict.fromkeys(code.codes)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from staticgraph.runtime.aot.interface import Interface
+from staticgraph.compiler.codegen.llvm.open_interface import OpenEntry
+from staticgraph.compiler.graph.sizes import Size
+from staticgraph.runtime.aot.interface import CFunction, Interface
 from staticgraph.runtime.aot.names import CNames
 
 _MAIN = """\
@@ -17,6 +19,39 @@ int main({parameters}) {{
 {variables}    int status;
 {reading}    status = {name}_init(&state{weights});
     if (!status) status = {symbol}(&state{arguments});
+    if (status) {{
+        fprintf(stderr, "{symbol}: error %d\\n", status);
+        return 1;
+    }}
+{printing}    return 0;
+}}
+"""
+
+_OPEN_MAIN = """\
+/* Calls {symbol} once, with sizes from the command line{source}. */
+#include <stdio.h>
+#include <stdlib.h>
+#include "{name}.h"
+
+static {name} state;
+{weights_array}{read_file}
+int main(int argc, char **argv) {{
+{variables}    size_t bytes;
+    void *workspace;
+    int status;
+    if (argc != {count}) {{
+        fprintf(stderr, "usage: %s {usage}\\n", argv[0]);
+        return 1;
+    }}
+{sizes}    status = {sizes_symbol}({asked}&bytes);
+    if (status) {{
+        fprintf(stderr, "{sizes_symbol}: error %d\\n", status);
+        return 1;
+    }}
+    workspace = malloc(bytes);
+{memory}    if (!workspace{missing}) return 1;
+{reading}    status = {name}_init(&state{weights});
+    if (!status) status = {symbol}(&state, {arguments}, workspace, bytes);
     if (status) {{
         fprintf(stderr, "{symbol}: error %d\\n", status);
         return 1;
@@ -41,12 +76,17 @@ _READING = """\
     }}
 """
 
-_USED = ("state", "weights", "status", "i", "argc", "argv", "read_file", "fopen", "fread", "fclose", "printf")
+_USED = (
+    "state", "weights", "workspace", "bytes", "status", "i", "argc", "argv", "read_file", "fopen", "fread",
+    "fclose", "printf", "malloc", "strtoll",
+)  # fmt: skip
 
 
 def example(interface: Interface, separate: bool) -> str:
     """The text of the program. `separate`: the weights are in a file of their own."""
     name, function = interface.name, interface.functions[0]
+    if isinstance(function.entry, OpenEntry):
+        return _open_example(interface, function, function.entry.sizes_name, separate)
     names = CNames(name, *_USED)
     arrays = [(names.new(a.name), a, size) for a, size in zip(function.arrays, function.sizes, strict=True)]
     declarations = [f"static {array.c_type} {variable}[{size}];" for variable, array, size in arrays]
@@ -69,6 +109,69 @@ def example(interface: Interface, separate: bool) -> str:
         reading=_reading(files) if files else "",
         weights=", weights, sizeof weights" if separate else "",
         arguments="".join(f", {variable}" for variable, _, _ in arrays),
+        printing=printing,
+    )  # fmt: skip
+
+
+def _open_example(interface: Interface, function: CFunction, sizes_symbol: str, separate: bool) -> str:
+    """The text of a program that calls a function with sizes."""
+    name, names = interface.name, CNames(interface.name, *_USED)
+    axes = [names.new(axis) for axis in function.axes]
+    arrays = [(names.new(a.name), a) for a in function.arrays]
+    shapes = {variable: names.new(f"{variable}_shape") for variable, a in arrays if a.is_open}
+    left = iter(axes)
+    counts: list[str] = []
+    for number, (variable, array) in enumerate(arrays):
+        taken = number < len(function.inputs)
+        factors = [
+            str(n) if not isinstance(n, Size) else next(left) if taken else f"{shapes[variable]}[{axis}]"
+            for axis, n in enumerate(array.type.static_shape)
+        ]
+        if array.type.dtype.is_complex:
+            factors.append("2")
+        counts.append(" * ".join(f"(size_t){factor}" for factor in factors) or "1")
+    inputs, outputs = arrays[: len(function.inputs)], arrays[len(function.inputs) :]
+    told = {variable: shapes[variable] for variable, array in outputs if array.is_open}
+    files = [f"{array.name}.bin" for _, array in inputs]
+    first = 1 + len(axes) + separate
+    reads = [
+        f"read_file(argv[{first + n}], {variable}, {count} * sizeof *{variable})"
+        for n, ((variable, _), count) in enumerate(zip(inputs, counts, strict=False))
+    ]
+    if separate:
+        reads.insert(0, f"read_file(argv[{first - 1}], weights, sizeof weights)")
+    variables = [f"int64_t {axis};" for axis in axes]
+    variables += [
+        f"int64_t {shape}[{len(array.type.static_shape)}];"
+        for variable, array in outputs
+        if (shape := told.get(variable))
+    ]
+    variables += [f"{array.c_type} *{variable};" for variable, array in arrays]
+    printing = ""
+    for (variable, array), count in zip(outputs, counts[len(inputs) :], strict=True):
+        form, kind = ("%g", "double") if array.c_type in ("float", "double") else ("%lld", "long long")
+        what = f'"{array.name} {form}\\n", ({kind}){variable}[i]'
+        printing += f"    for (i = 0; i < {count}; i++) printf({what});\n"
+    if outputs:
+        variables.append("size_t i;")
+    return _OPEN_MAIN.format(
+        name=name, symbol=function.symbol, sizes_symbol=sizes_symbol,
+        source=" and inputs from files that hold them as they are in memory" if inputs else "",
+        weights_array=f"static uint64_t weights[{name.upper()}_WEIGHTS / 8];\n" if separate else "",
+        read_file=_READ_FILE if reads else "",
+        variables="".join(f"    {line}\n" for line in variables),
+        count=first + len(files),
+        usage=" ".join([*axes, *([f"{name}.weights"] if separate else []), *files]),
+        sizes="".join(f"    {axis} = strtoll(argv[{n}], 0, 10);\n" for n, axis in enumerate(axes, 1)),
+        asked="".join(f"{each}, " for each in (*axes, *told.values())),
+        memory="".join(
+            f"    {variable} = malloc({count} * sizeof *{variable} + 1);\n"
+            for (variable, _), count in zip(arrays, counts, strict=True)
+        ),
+        missing="".join(f" || !{variable}" for variable, _ in arrays),
+        reading="".join(f"    if (!{read}) return 1;\n" for read in reads),
+        weights=", weights, sizeof weights" if separate else "",
+        arguments=", ".join([*axes, *(variable for variable, _ in arrays)]),
         printing=printing,
     )  # fmt: skip
 

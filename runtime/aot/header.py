@@ -11,6 +11,14 @@ from staticgraph.compiler.codegen.llvm.c_interface import (
     OUT_OF_RANGE,
     WRONG_WEIGHTS,
 )
+from staticgraph.compiler.codegen.llvm.open_interface import (
+    NEGATIVE_SIZE,
+    OTHER_SIZES,
+    SIZES_DISAGREE,
+    SMALL_WORKSPACE,
+    TOO_LARGE,
+    OpenEntry,
+)
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.runtime.aot.interface import CFunction, Field, Interface
 
@@ -18,7 +26,7 @@ _HEADER = """\
 /* {name}: {labels} of {source}, for {triple}, {cpu}.
 
    Prepare a {name} with {name}_init, then call its functions. Each {name} has variables of its own.
-   Functions use no memory but what they are given: threads may call them at the same time, each with
+{sized}   Functions use no memory but what they are given: threads may call them at the same time, each with
    another {name}. Arrays are row-major; what a function writes must not overlap with anything else.
    {unusual}Functions return 0, or one of the errors below; then no variable has changed. */
 #ifndef {guard}_H
@@ -50,6 +58,11 @@ typedef char {name}_has_its_size[sizeof({name}) == {bytes} ? 1 : -1]; /* the cod
 #endif
 
 #endif
+"""
+
+_SIZED = """\
+   Sizes of arrays are parameters: `x_0` is the first size of `x`. Such a function works in a workspace of the
+   caller's, at any address: of as many bytes as NAME_sizes tells, or more. The content does not matter.
 """
 
 _VARIABLES = """
@@ -96,7 +109,7 @@ def header(interface: Interface, source: str, target: CpuTarget, separate: bool)
     return _HEADER.format(
         name=name, guard=guard, triple=target.triple, cpu=target.cpu,
         source=_comment(source), labels=_comment(", ".join(f.label for f in functions)),
-        unusual=_unusual(interface),
+        unusual=_unusual(interface), sized=_SIZED if any(f.axes for f in functions) else "",
         errors="\n".join(_errors(interface, separate)),
         sizes="\n".join(line for f in functions for line in _sizes(f)),
         pool=_pool(interface), variables=_VARIABLES.format(name=name, fields=fields) if fields else "",
@@ -108,7 +121,8 @@ def header(interface: Interface, source: str, target: CpuTarget, separate: bool)
 
 def _sizes(function: CFunction) -> Iterable[str]:
     for name, array in zip(function.sizes, function.arrays, strict=True):
-        yield f"#define {name} {array.elements} /* {array.type} */"
+        if name is not None:
+            yield f"#define {name} {array.elements} /* {array.type} */"
 
 
 def _errors(interface: Interface, separate: bool) -> Iterable[str]:
@@ -121,6 +135,12 @@ def _errors(interface: Interface, separate: bool) -> Iterable[str]:
         yield f"#define {guard}_NO_NUMBER {NO_NUMBER} /* that of a helper is too large */"
     if any(function.entry.checked for function in interface.functions):
         yield f"#define {guard}_OUT_OF_RANGE {OUT_OF_RANGE} /* an index, a label or a divisor is */"
+    if any(function.axes for function in interface.functions):
+        yield f"#define {guard}_NEGATIVE_SIZE {NEGATIVE_SIZE} /* a size is negative */"
+        yield f"#define {guard}_TOO_LARGE {TOO_LARGE} /* sizes need more bytes than there are addresses */"
+        yield f"#define {guard}_SIZES_DISAGREE {SIZES_DISAGREE} /* sizes that must be equal are not */"
+        yield f"#define {guard}_OTHER_SIZES {OTHER_SIZES} /* the function is not for such sizes */"
+        yield f"#define {guard}_SMALL_WORKSPACE {SMALL_WORKSPACE} /* it needs a larger workspace */"
 
 
 def _field(field: Field) -> str:
@@ -148,10 +168,36 @@ def _prototype(name: str, function: CFunction) -> str:
         ", ".join(f"{a.name} {a.type}" for a in arrays) or "nothing"
         for arrays in (function.inputs, function.outputs)
     )
-    parameters = [f"{name} *self", *(f"const {a.c_type} *{a.name}" for a in function.inputs)]
+    sizes = [f"int64_t {axis}" for axis in function.axes]
+    parameters = [f"{name} *self", *sizes, *(f"const {a.c_type} *{a.name}" for a in function.inputs)]
     parameters += [f"{a.c_type} *{a.name}" for a in function.outputs]
     comment = f"/* {_comment(function.label)}: {takes} -> {gives} */"
-    return f"{comment}\nint {function.symbol}({', '.join(parameters)});\n"
+    if not isinstance(function.entry, OpenEntry):
+        return f"{comment}\nint {function.symbol}({', '.join(parameters)});\n"
+    told = [f"int64_t {a.name}[{len(a.type.static_shape)}]" for a in function.outputs if a.is_open]
+    parameters += ["void *workspace", "size_t bytes"]
+    return _OPEN.format(
+        symbol=function.symbol, parameters=", ".join(parameters), comment=comment,
+        sizes_symbol=function.entry.sizes_name, sizes=", ".join([*sizes, *told, "size_t *bytes"]),
+        conditions=_conditions(function),
+        told="the shapes of results and the bytes of workspace" if told else "the bytes of workspace",
+    )  # fmt: skip
+
+
+_OPEN = """\
+{comment}
+int {symbol}({parameters});
+/* Tells {told} of {symbol}; pointers may be null.{conditions} */
+int {sizes_symbol}({sizes});
+"""
+
+
+def _conditions(function: CFunction) -> str:
+    """Say for which sizes a function is, if not for all of them."""
+    if "" in function.conditions:
+        return ""
+    listed = " or\n   ".join(_comment(text) for text in dict.fromkeys(function.conditions))
+    return f" Sizes are\n   {listed}."
 
 
 _UNUSUAL = {

@@ -10,7 +10,9 @@ from __future__ import annotations
 import math
 
 from staticgraph.compiler.codegen.llvm.c_interface import CState, Entry, SharedPool
+from staticgraph.compiler.codegen.llvm.open_interface import OpenEntry
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.sizes import is_open
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -38,6 +40,10 @@ class Array:
         """The type of its elements, or of the two parts of a complex one."""
         name = self.type.dtype.name
         return _C_TYPES.get(name, f"{name}_t")
+
+    @property
+    def is_open(self) -> bool:
+        return is_open(self.type.static_shape)
 
     @property
     def dims(self) -> tuple[int, ...]:
@@ -77,18 +83,28 @@ class Field:
 class CFunction:
     """`int symbol(state, inputs..., outputs...)`, and what it is called in the file.
 
-    `sizes`: the macros for the numbers of elements of all arrays.
+    `sizes`: the macros for the numbers of elements of all arrays, None for those of open size. `axes` are the
+    names of sizes, which are parameters then, and of which array types tell; `conditions` say what must hold
+    of them, one text for each program, "" for none.
     """
 
     label: str
     inputs: tuple[Array, ...]
     outputs: tuple[Array, ...]
-    sizes: tuple[str, ...]
-    entry: Entry
+    sizes: tuple[str | None, ...]
+    entry: Entry | OpenEntry
+    axes: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
 
     @property
     def symbol(self) -> str:
         return self.entry.name
+
+    @property
+    def programs(self) -> list[str]:
+        """The symbols of its programs."""
+        entry = self.entry
+        return [p.entry.name for p in entry.programs] if isinstance(entry, OpenEntry) else [entry.name]
 
     @property
     def arrays(self) -> tuple[Array, ...]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 
+from staticgraph.compiler.capture.all_sizes import OpenMade
+from staticgraph.compiler.capture.open_shapes import OpenShapes
 from staticgraph.compiler.codegen.llvm.c_interface import (
     NOTHING,
     POOL,
@@ -18,10 +20,15 @@ from staticgraph.compiler.codegen.llvm.c_interface import (
     SharedPool,
     StateCopy,
 )
+from staticgraph.compiler.codegen.llvm.open_interface import OpenEntry, OpenProgram
+from staticgraph.compiler.compile import Compiled
 from staticgraph.compiler.graph.errors import UnimplementedError, layout
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.sizes import AnySize, Size, linear, replaced, same, same_shape
+from staticgraph.compiler.graph.sizes import symbol as symbol_of
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, padded
+from staticgraph.compiler.lower.program import ARENA
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.aot.interface import Array, CFunction, Field, Interface
 from staticgraph.runtime.aot.names import CNames
@@ -29,7 +36,10 @@ from staticgraph.runtime.aot.steps import CompiledFunction
 from staticgraph.runtime.variables import VariableStore
 
 _WORD = 8  # bytes: the alignment of a state
-_MACROS = ("H", "WEIGHTS", "HELPERS", "NO_POINTER", "NOT_READY", "WRONG_WEIGHTS", "NO_NUMBER", "OUT_OF_RANGE")
+_MACROS = (
+    "H", "WEIGHTS", "HELPERS", "NO_POINTER", "NOT_READY", "WRONG_WEIGHTS", "NO_NUMBER", "OUT_OF_RANGE",
+    "NEGATIVE_SIZE", "TOO_LARGE", "SIZES_DISAGREE", "OTHER_SIZES", "SMALL_WORKSPACE",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +66,19 @@ def interface_of(
     values = _values(functions, store, _WORD + (pool or weights))
     symbols = CNames("init", "pool_open", "pool_help", "pool_close", "pool", "variables")
     macros = CNames(*(f"{name}_{word}" for word in _MACROS))
-    made = [_function(f"{name}_{symbols.new(f.name)}", macros, f, values.places) for f in functions]
+    called = [symbols.new(f.name) for f in functions]
+    pairs = [
+        (f, each, symbols.new(f"{each}_sizes") if f.is_open else "")
+        for f, each in zip(functions, called, strict=True)
+    ]
+    made = [
+        _function(f"{name}_{mine}", f"{name}_{sizes}", macros, f, values.places) for f, mine, sizes in pairs
+    ]
     after = values.first + values.size
     initial = StateCopy(Place(STATE, values.first), Place(WEIGHTS, values.fixed), values.size)
     state = CState(values.digest, weights, pool, after, initial)
     workspace = max(size for _, size in made) + ALIGNMENT - 1
-    private = max(padded(f.compiled.private) for f in functions)
+    private = max(padded(each.made.private) for f in functions for each in f.programs)
     return Interface(
         name,
         values.fields,
@@ -77,12 +94,13 @@ def interface_of(
 def _values(functions: Sequence[CompiledFunction], store: VariableStore, first: int) -> _Values:
     """Variables that a function changes are in the state, and all others are weights."""
     types = _types(functions)
-    random = {op for f in functions for op in (*f.step.counters, *f.step.draws)}
-    written = {op for f in functions for op in f.step.writes}
+    steps = [step for f in functions for step in f.steps]
+    random = {op for step in steps for op in (*step.counters, *step.draws)}
+    written = {op for step in steps for op in step.writes}
     changed = [*_in_order(written), *_in_order(random)]
     places: dict[Operation, Place] = {}
     weights, initial = bytearray(), bytearray()
-    for op in _in_order({op for f in functions for op in f.step.reads} - written):
+    for op in _in_order({op for step in steps for op in step.reads} - written):
         places[op] = Place(WEIGHTS, len(weights))
         weights += _value(op, types[op], store)
         weights += bytes(padded(len(weights)) - len(weights))
@@ -105,12 +123,13 @@ def _values(functions: Sequence[CompiledFunction], store: VariableStore, first: 
 def _types(functions: Sequence[CompiledFunction]) -> dict[Operation, TensorType]:
     """The types of variables and random states. UnimplementedError for a variable that changes its shape."""
     found: dict[Operation, TensorType] = {}
-    for function in functions:
-        step, program = function.step, function.compiled.program
+    for function, compiled in ((f, each.made) for f in functions for each in f.programs):
+        step, program = compiled.step, compiled.program
         before = zip((*step.reads, *step.counters), program.arguments[len(step.feeds) :], strict=True)
         after = zip((*step.writes, *step.draws), program.results[step.fetches :], strict=False)
         for op, type in (*before, *after):
-            if found.setdefault(op, type) != type:
+            known = found.setdefault(op, type)
+            if known.dtype is not type.dtype or not same_shape(known.static_shape, type.static_shape):
                 text = f"{function.name} cannot be compiled ahead: it makes a {found[op]} a {type}"
                 hint = "in a compiled program a variable has one shape"
                 raise UnimplementedError(layout(text, None, [(op.name, op.where)], hint), op)
@@ -130,17 +149,121 @@ def _value(op: Operation, type: TensorType, store: VariableStore) -> bytes:
 
 
 def _function(
-    symbol: str, macros: CNames, function: CompiledFunction, places: Mapping[Operation, Place]
+    symbol: str,
+    sizes_symbol: str,
+    macros: CNames,
+    function: CompiledFunction,
+    places: Mapping[Operation, Place],
 ) -> tuple[CFunction, int]:
-    """A function of the interface, and the bytes of workspace that it needs."""
-    compiled, step, program = function.compiled, function.step, function.compiled.program
-    names = CNames("self")
-    inputs = [Array(names.new(n), t) for n, t in zip(function.inputs, program.arguments, strict=False)]
-    outputs = [Array(names.new(n), program.results[fetch]) for n, fetch in function.outputs.items()]
+    """A function of the interface, and the bytes of workspace that it needs in a state."""
+    program = function.programs[0].made.program
+    names = CNames("self", "workspace", "bytes")
+    labels = [names.new(n) for n in function.inputs]
+    axes = [
+        (names.new(f"{label}_{axis}"), number, axis)
+        for number, (label, shape) in enumerate(zip(labels, function.shapes.shapes, strict=True))
+        for axis, n in enumerate(shape)
+        if isinstance(n, Size)
+    ]
+    called = _called(function.programs[0].shapes, axes)
+    outputs = [(names.new(n), program.results[fetch]) for n, fetch in function.outputs.items()]
+    typed = zip(labels, program.arguments, strict=False)
+    inputs, results = (tuple(Array(n, _named(t, called)) for n, t in some) for some in (typed, outputs))
+    arrays = [*inputs, *results]
+    sizes = tuple(None if a.is_open else macros.new(f"{symbol}_{a.name}").upper() for a in arrays)
+    if not function.is_open:
+        workspace = _Workspace(_WORD * program.slots)
+        entry = _entry(symbol, function, function.programs[0].made, places, workspace)
+        return CFunction(function.name, inputs, results, sizes, entry), workspace.size
+    programs = [
+        _program(f"{symbol}_{number}", function, each, places, axes, [a.is_open for a in results])
+        for number, each in enumerate(function.programs)
+    ]
+    opened = OpenEntry(symbol, sizes_symbol, tuple(programs))
+    conditions = tuple(_conditions(each.shapes, axes) for each in function.programs)
+    named = tuple(name for name, _, _ in axes)
+    return CFunction(function.name, inputs, results, sizes, opened, named, conditions), 0
+
+
+_Axes = Sequence[tuple[str, int, int]]  # names of sizes, each with the number of an input and of its axis
+
+
+def _called(shapes: OpenShapes, axes: _Axes) -> dict[str, AnySize]:
+    """For each symbol, the size in terms of the names of sizes."""
+    found: dict[str, AnySize] = {}
+    for name, number, axis in axes:
+        if (form := linear(shapes.shapes[number][axis])) is not None:
+            found.setdefault(form[0], symbol_of(name) - form[2])
+    return found
+
+
+def _named(type: TensorType, called: Mapping[str, AnySize]) -> TensorType:
+    return TensorType(type.dtype, tuple(replaced(n, called) for n in type.static_shape))
+
+
+def _conditions(shapes: OpenShapes, axes: _Axes) -> str:
+    """Return the conditions on the sizes of one program, as text."""
+    called, texts = _called(shapes, axes), []
+    for name, number, axis in axes:
+        size = shapes.shapes[number][axis]
+        if not isinstance(size, Size):
+            texts.append(f"{name} == {size}")
+        elif not same(known := replaced(size, called), symbol_of(name)):
+            texts.append(f"{name} == {known!r}")
+        elif (form := linear(size)) is not None and form[2]:
+            texts.append(f"{name} >= {form[2]}")
+    guards = (guard.replaced(called) for guard in shapes.guards)
+    return ", ".join([*texts, *(str(guard) for guard in guards if guard is not None)])
+
+
+def _program(
+    symbol: str,
+    function: CompiledFunction,
+    each: OpenMade[Compiled],
+    places: Mapping[Operation, Place],
+    axes: _Axes,
+    told: Sequence[bool],
+) -> OpenProgram:
+    """One program of a function that takes sizes. `told`: the outputs whose shape the caller may ask for."""
+    compiled, program = each.made, each.made.program
     workspace = _Workspace(_WORD * program.slots)
-    blocks = [workspace.reserve(size) for size in (program.arena, compiled.shared, compiled.private)]
+    numbers = workspace.reserve(_WORD * len(compiled.sizes))
+    entry = _entry(symbol, function, compiled, places, workspace, numbers)
+    outputs = [program.results[n] for n in function.outputs.values()]
+    types = [*program.arguments[: len(function.inputs)], *outputs]
+    memory = [t.size * t.dtype.size for t in (*program.arguments, *program.results)]
+    blocks = dict.fromkeys(n for n in (*compiled.step.open_blocks, *memory) if isinstance(n, Size))
+    return OpenProgram(
+        entry,
+        tuple(each.shapes.shapes[number][axis] for _, number, axis in axes),
+        tuple((guard.size, guard.relation) for guard in each.shapes.guards),
+        tuple(blocks),
+        compiled.sizes,
+        numbers.offset,
+        program.arena,
+        entry.slots[ARENA].offset,
+        tuple((n, type.size * type.dtype.size) for n, type in enumerate(types)),
+        tuple(t.static_shape for t, is_told in zip(outputs, told, strict=True) if is_told),
+    )
+
+
+def _entry(
+    symbol: str,
+    function: CompiledFunction,
+    compiled: Compiled,
+    places: Mapping[Operation, Place],
+    workspace: _Workspace,
+    numbers: Place | None = None,
+) -> Entry:
+    """The entry of a program whose memory is in `workspace`. `numbers`: the place of open sizes, if any are.
+
+    The arena is then the last of the blocks, since its size is open.
+    """
+    step, program, count = compiled.step, compiled.program, len(function.inputs)
+    arena = workspace.reserve(program.arena) if numbers is None else None
+    scratch = [workspace.reserve(size) for size in (compiled.shared, compiled.private)]
     constants = Place(constants_of(symbol)) if program.constants else Place(NOTHING)
-    arguments = [*map(_parameter, range(len(inputs)))]
+    arguments = [*map(_parameter, range(count))]
     arguments += [places[op] for op in (*step.reads, *step.counters)]
     results: list[Place] = []
     copies: list[StateCopy] = []
@@ -149,7 +272,7 @@ def _function(
         size = type.size * type.dtype.size
         if n < step.fetches:
             first, *others = [
-                _parameter(len(inputs) + k) for k, fetch in enumerate(function.outputs.values()) if fetch == n
+                _parameter(count + k) for k, fetch in enumerate(function.outputs.values()) if fetch == n
             ]
             results.append(first)
             copies += [StateCopy(other, first, size) for other in others]
@@ -159,20 +282,22 @@ def _function(
             results.append(workspace.reserve(size))
             if n in changed:
                 copies.append(StateCopy(places[changed[n]], results[-1], size))
+    if arena is None:
+        arena = workspace.reserve(0)
     lent = [Place(NOTHING), Place(POOL), Place(QUIET_WATCH)]
-    arrays = [*inputs, *outputs]
-    entry = Entry(
+    if numbers is not None and program.opens:
+        lent.append(numbers)
+    shown = [*program.arguments[:count], *(program.results[fetch] for fetch in function.outputs.values())]
+    return Entry(
         symbol,
-        len(arrays),
-        tuple(n for n, array in enumerate(arrays) if array.bytes),
+        len(shown),
+        () if numbers is not None else tuple(n for n, type in enumerate(shown) if type.size),
         compiled.entry,
-        (*blocks, constants, *arguments, *results, *lent),
+        (arena, *scratch, constants, *arguments, *results, *lent),
         tuple(copies),
         tuple((places[op], steps) for op, steps in zip(step.counters, step.advances, strict=True)),
         step.checked,
     )
-    sizes = tuple(macros.new(f"{symbol}_{array.name}").upper() for array in arrays)
-    return CFunction(function.name, tuple(inputs), tuple(outputs), sizes, entry), workspace.size
 
 
 def constants_of(symbol: str) -> str:

@@ -1,4 +1,6 @@
-"""The functions of a saved graph as compiled steps, whose shapes are fixed and which need no Python.
+"""The functions of a saved graph as compiled steps, which need no Python.
+
+Sizes that the graph and the user leave open are open in the steps.
 
 What cannot be compiled ahead is said with the operation at fault: ops that are called in Python, and shapes
 that depend on values.
@@ -6,29 +8,42 @@ that depend on values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
 
+from staticgraph.compiler.capture.all_sizes import OpenMade, SizesAreAsked, for_all_sizes
 from staticgraph.compiler.capture.capture import capture
 from staticgraph.compiler.capture.needs import NeedsFeeds, NeedsHost, NeedsStage, NeedsTypes
+from staticgraph.compiler.capture.open_shapes import OpenShapes
 from staticgraph.compiler.capture.request import CaptureRequest
 from staticgraph.compiler.capture.segments import stages
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.compile import Compiled, compile
-from staticgraph.compiler.graph.errors import InvalidArgumentError, UnimplementedError, layout
+from staticgraph.compiler.graph.errors import (
+    InvalidArgumentError,
+    UnimplementedError,
+    layout,
+)
 from staticgraph.compiler.graph.function import Node
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import Shape, TensorType, compatible
+from staticgraph.compiler.graph.sizes import Size, is_open, same, symbol
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.runtime.asked_sizes import asked
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.files.loaded import LoadedFunction, LoadedGraph
+
+_MOST_PROGRAMS = 4  # of one function, for sizes with other guards
 
 
 @dataclass(frozen=True, slots=True)
 class Shapes:
     """Sizes that the user sets if the graph leaves them open: shapes by input, and the first size of others.
+
+    In a compiled function, others are open, and its parameters.
 
     An input with a default value is a parameter of the function only if it is named here.
     """
@@ -37,32 +52,53 @@ class Shapes:
     batch: int | None = None
 
     def of(self, name: str, tensor: Tensor) -> TensorType:
-        """The type of an input, all sizes known. InvalidArgumentError where they are not, or do not fit."""
+        """The type of an input. InvalidArgumentError if sizes are not known, or do not fit."""
+        shape = self.shape(name, tensor)
+        if None in shape:
+            text = f"the shape of the input {name} ({tensor.type}) is open"
+            hint = f"say it: --shape {name}=8,28,28,1, or --batch 8 if only the first size is open"
+            raise InvalidArgumentError(layout(text, hint=hint))
+        return TensorType(tensor.dtype, shape)
+
+    def shape(self, name: str, tensor: Tensor) -> tuple[int | None, ...]:
+        """The shape of an input, None for sizes that are open.
+
+        Raises:
+            InvalidArgumentError: If not even the number of axes is known, or if the shape does not fit.
+        """
         shape = tensor.type.shape
         chosen: Shape | None = self.given.get(name)
         if chosen is None and shape is not None:
             chosen = (*(self.batch if n is None else n for n in shape[:1]), *shape[1:])
-        if chosen is None or None in chosen:
-            text = f"the shape of the input {name} ({tensor.type}) is open"
-            hint = f"say it: --shape {name}=8,28,28,1, or --batch 8 if only the first size is open"
-            raise InvalidArgumentError(layout(text, hint=hint))
+        if chosen is None:
+            text = f"the shape of the input {name} ({tensor.type}) is not known"
+            raise InvalidArgumentError(layout(text, hint=f"say it: --shape {name}=8,28,28,1"))
         if not compatible(chosen, shape):
             raise InvalidArgumentError(layout(f"--shape {name}={list(chosen)} does not fit {tensor.type}"))
-        return TensorType(tensor.dtype, chosen)
+        return tuple(chosen)
 
 
 @dataclass(frozen=True, slots=True)
 class CompiledFunction:
-    """One function of the file: its inputs in order, and for each output the fetch that it is."""
+    """One function of the file: its inputs in order, and for each output the fetch that it is.
+
+    `shapes` are those of the inputs, with a symbol for each open size. `programs` differ in the sizes that
+    they take.
+    """
 
     name: str
     inputs: tuple[str, ...]
     outputs: dict[str, int]
-    compiled: Compiled
+    shapes: OpenShapes
+    programs: tuple[OpenMade[Compiled], ...]
 
     @property
-    def step(self) -> Step:
-        return self.compiled.step
+    def steps(self) -> list[Step]:
+        return [each.made.step for each in self.programs]
+
+    @property
+    def is_open(self) -> bool:
+        return self.shapes.count > 0
 
 
 def compiled_functions(
@@ -87,30 +123,67 @@ def _compiled(
     for label, tensor in function.inputs.items():
         if _is_taken(label, tensor, function, shapes):
             taken.setdefault(tensor, label)  # a second name is not a second input
-    feeds = {tensor: shapes.of(label, tensor) for tensor, label in taken.items()}
+    given = [shapes.shape(label, tensor) for tensor, label in taken.items()]
+    numbers = count()
+    start = OpenShapes(
+        tuple(tuple(symbol(f"n{next(numbers)}") if n is None else n for n in shape) for shape in given)
+    )
     targets = [] if function.step is None else [function.step]
     fetches = Fetches(graph, [*function.outputs.values(), *targets])
-    needed = stages(fetches.tensors, fetches.targets, frozenset(feeds))
+    needed = stages(fetches.tensors, fetches.targets, frozenset(taken))
     if hosts := (*needed.leading, *needed.trailing):
         raise _refuse(name, [(op.definition.name, op.name, op.where) for op in hosts], "is done in Python")
-    request = CaptureRequest(graph, fetches.tensors, fetches.targets, feeds, variables, checks=True)
-    match capture(request):
-        case Step() as step:
-            made = compile(step, target, may_interpret=False)
-        case NeedsFeeds(tensors) | NeedsStage(tensors):
-            raise _decided_late(name, tensors)
-        case NeedsHost(op):
-            raise _refuse(name, [(op.definition.name, op.name, op.where)], "is done in Python")
-        case NeedsTypes() as needs:
-            raise AssertionError(needs)  # those of all variables are given
-    if calls := made.program.host_calls:
-        raise _refuse(name, [_described(call.node) for call in calls], "has no machine code")
-    return CompiledFunction(
-        name,
-        tuple(taken.values()),
-        {label: fetches.tensors.index(t) for label, t in function.outputs.items()},
-        made,
-    )
+
+    def make(open_shapes: OpenShapes) -> Compiled:
+        pairs = zip(taken, open_shapes.shapes, strict=True)
+        feeds = {tensor: TensorType(tensor.dtype, shape) for tensor, shape in pairs}
+        request = CaptureRequest(graph, fetches.tensors, fetches.targets, feeds, variables, checks=True)
+        match capture(request):
+            case Step() as step:
+                made = compile(step, target, may_interpret=False)
+            case NeedsFeeds(tensors) | NeedsStage(tensors):
+                raise _decided_late(name, tensors)
+            case NeedsHost(op):
+                raise _refuse(name, [(op.definition.name, op.name, op.where)], "is done in Python")
+            case NeedsTypes() as needs:
+                raise AssertionError(needs)  # those of all variables are given
+        if calls := made.program.host_calls:
+            raise _refuse(name, [_described(call.node) for call in calls], "has no machine code")
+        return made
+
+    labels = tuple(taken.values())
+    outputs = {label: fetches.tensors.index(t) for label, t in function.outputs.items()}
+    programs = for_all_sizes(start, make, _MOST_PROGRAMS) if start.count else [OpenMade(start, make(start))]
+    if isinstance(programs, SizesAreAsked):
+        raise _asked(name, labels, start, programs.cause)
+    return CompiledFunction(name, labels, outputs, start, tuple(_of_one_interface(programs)))
+
+
+def _of_one_interface(programs: Sequence[OpenMade[Compiled]]) -> list[OpenMade[Compiled]]:
+    """Return the programs whose results have the axes that the results of the first one have."""
+    first = programs[0].made.program.results
+
+    def alike(results: Sequence[TensorType]) -> bool:
+        shapes = [(mine.static_shape, found.static_shape) for mine, found in zip(first, results, strict=True)]
+        return all(
+            len(mine) == len(found)
+            and all(isinstance(m, Size) or same(m, n) for m, n in zip(mine, found, strict=True))
+            for mine, found in shapes
+        )
+
+    return [each for each in programs if alike(each.made.program.results)]
+
+
+def _asked(function: str, labels: Sequence[str], shapes: OpenShapes, cause: Exception | None) -> Exception:
+    """The error for a function that must know a size that is open."""
+    if isinstance(cause, UnimplementedError):
+        return cause
+    why, lines = asked(cause, labels, shapes)
+    label, size = next((n, s) for n, s in zip(labels, shapes.shapes, strict=True) if is_open(s))
+    given = ",".join("8" if isinstance(n, Size) else str(n) for n in size)
+    text = f"{function} cannot be compiled for all sizes: {why}"
+    hint = f"say for which sizes: --shape {label}={given}, or --batch 8 if only the first size is open"
+    return UnimplementedError(layout(text, None, lines, hint))
 
 
 def _is_taken(label: str, tensor: Tensor, function: LoadedFunction, shapes: Shapes) -> bool:

@@ -27,6 +27,35 @@ if TYPE_CHECKING:
     from staticgraph.runtime.fetches import Fetches
 
 
+def bound(
+    made: Compiled | LoadedProgram, again: Callable[[], Compiled] | None = None, begun: int | None = None
+) -> Callable[[Mapping[str, int], Sequence[tuple[int, bytes]], Checks | None], CpuExecutable]:
+    """Return a function that gives the executable of a program for values of its open sizes.
+
+    Args:
+        made: The program.
+        again: Compiles it, if it was only loaded.
+        begun: When its compile began, as `jit.mark` gives it; None if it was not compiled here.
+    """
+    from staticgraph.runtime.cpu import jit
+    from staticgraph.runtime.cpu.executable import CpuExecutable
+
+    workspace: Workspace | None = None
+
+    def bind(
+        values: Mapping[str, int], static: Sequence[tuple[int, bytes]], checks: Checks | None
+    ) -> CpuExecutable:
+        nonlocal workspace
+        there = made.at(values) if values else made
+        program = CpuExecutable(there, static, checks, again, values, workspace)
+        workspace = program.workspace
+        if begun is not None:
+            program.origins = jit.origins(made.codes, begun)
+        return program
+
+    return bind
+
+
 class CpuBackend:
     """Implements `Backend`. Building a graph needs no compiler, so methods import what they need."""
 
@@ -53,23 +82,10 @@ class CpuBackend:
         self, step: Step, fetches: Fetches
     ) -> Callable[[Mapping[str, int], Sequence[tuple[int, bytes]], Checks | None], CpuExecutable]:
         from staticgraph.runtime.cpu import jit
-        from staticgraph.runtime.cpu.executable import CpuExecutable
 
         begun = jit.mark()
         made, again = self._prepared(step, fetches)
-        workspace: Workspace | None = None
-
-        def bind(
-            values: Mapping[str, int], static: Sequence[tuple[int, bytes]], checks: Checks | None
-        ) -> CpuExecutable:
-            nonlocal workspace
-            bound = made.at(values) if values else made
-            program = CpuExecutable(bound, static, checks, again, values, workspace)
-            workspace = program.workspace
-            program.origins = jit.origins(made.codes, begun)
-            return program
-
-        return bind
+        return bound(made, again, begun)
 
     def _prepared(
         self, step: Step, fetches: Fetches

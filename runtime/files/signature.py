@@ -18,7 +18,7 @@ from staticgraph.compiler.support.dataclass import dataclass
 
 STRUCTURES = ("dict", "list", "one", "none")  # what a call returns
 PREDICT, TRAIN = "predict", "train"  # the names of what `save` is given without a name
-InputShapes = Mapping[str, Sequence[int]]  # by the name of the input
+InputShapes = Mapping[str, Sequence[int | None]]  # by the name of the input
 _PLACEHOLDERS = ("placeholder", "placeholder_with_default")
 
 

@@ -23,7 +23,8 @@ def add(commands: Commands) -> None:
         help="compile a saved graph to an object file for C",
         description="Compile a saved graph to NAME.o and NAME.h, and an example that uses them to main.c.",
         epilog=examples(
-            ("net.sg --batch 1", "net.o, net.h and main.c for this machine, for one row"),
+            ("net.sg", "net.o, net.h and main.c for this machine; open sizes are parameters"),
+            ("net.sg --batch 1", "for one row"),
             ("net.sg -o build/net --target aarch64-linux-gnu --batch 1", "for another one"),
         ),
     )
@@ -34,7 +35,7 @@ def add(commands: Commands) -> None:
     add("--cpu", help="a name of LLVM's, or native (default: native; with --target, any of the kind)")
     add("--features", default="", help="of the processor in addition, such as +avx2,-fma")
     add("--function", action="append", metavar="NAME", help="only this one of the file's; may be repeated")
-    add("--batch", type=whole_number, metavar="N", help="the first size of inputs where it is open")
+    add("--batch", type=whole_number, metavar="N", help="the first size of inputs (default: any)")
     add("--shape", action="append", default=[], type=shape, metavar="INPUT=N,N", help=SHAPE)
     add("--weights", action="store_true", help="put the weights into a file NAME.weights")
     add("--threads", type=whole_number, default=1, metavar="N", help="that can work on one call (default: 1)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -13,11 +14,16 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
+from staticgraph.compiler.codegen.llvm.open_interface import OpenEntry
+from staticgraph.compiler.graph.sizes import Size
 from staticgraph.runtime.aot.build import Built, build
+from staticgraph.runtime.aot.interface import CFunction
 from staticgraph.runtime.aot.steps import Shapes
 from staticgraph.runtime.cpu.target import target_of
 from staticgraph.runtime.files.loaded import LoadedGraph, load
 
+_NO_ACCESS = 0  # PROT_NONE
+_libc = ctypes.CDLL(None, use_errno=True)
 CC = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
 needs_compiler = pytest.mark.skipif(CC is None, reason="no C compiler is installed")
 STRICT = ("-Wall", "-Wextra", "-pedantic", "-Werror")
@@ -77,18 +83,66 @@ class Native:
 
     def call(self, label: str, *inputs: Any) -> tuple[int, list[np.ndarray]]:
         """The status that a function returns, and its outputs in their order."""
-        function = next(f for f in self.made.interface.functions if f.label == label)
+        function = self.function(label)
         given = [_array(v, a.type) for v, a in zip(inputs, function.inputs, strict=True)]
-        results = [_array(None, a.type) for a in function.outputs]
-        return self.library[function.symbol](self.state, *map(_pointer, (*given, *results))), results
+        if not function.axes:
+            results = [_array(None, a.type) for a in function.outputs]
+            return self.library[function.symbol](self.state, *map(_pointer, (*given, *results))), results
+        sizes = [n for a, v in zip(function.inputs, given, strict=True) for n in open_sizes(a.type, v.shape)]
+        status, shapes, space = self.sizes(label, *sizes)
+        if status:
+            return status, []
+        results = [
+            before_a_page(np.full(shape, 7, a.type.dtype.numpy))
+            for a, shape in zip(function.outputs, shapes, strict=True)
+        ]
+        given = [*map(before_a_page, given)]
+        memory = before_a_page(np.full(space, 0xAB, np.uint8))
+        pointers = map(_pointer, (*given, *results, memory))
+        numbers = map(ctypes.c_int64, sizes)
+        return self.library[function.symbol](self.state, *numbers, *pointers, ctypes.c_size_t(space)), results
+
+    def function(self, label: str) -> CFunction:
+        """The function of this name in the file."""
+        return next(f for f in self.made.interface.functions if f.label == label)
+
+    def sizes(self, label: str, *sizes: int) -> tuple[int, list[tuple[int, ...]], int]:
+        """What a function tells of sizes: its status, the shapes of outputs, the bytes of the workspace."""
+        function = self.function(label)
+        assert isinstance(function.entry, OpenEntry)
+        shapes = [(ctypes.c_int64 * len(a.type.static_shape))() for a in function.outputs if a.is_open]
+        space = ctypes.c_size_t()
+        tell = self.library[function.entry.sizes_name]
+        status = tell(*map(ctypes.c_int64, sizes), *shapes, ctypes.byref(space))
+        told = iter(shapes)
+        found = [tuple(next(told)) if a.is_open else a.type.static_shape for a in function.outputs]
+        return status, found, space.value
 
 
 def _array(value: Any, type: Any) -> np.ndarray:
     if value is None:
         return np.full(type.static_shape, 7, type.dtype.numpy)
     array = np.asarray(value, type.dtype.numpy, order="C")
-    assert array.shape == type.static_shape
+    assert array.ndim == len(type.static_shape)
+    assert all(isinstance(n, Size) or n == m for n, m in zip(type.static_shape, array.shape, strict=True))
     return array
+
+
+def open_sizes(type: Any, shape: tuple[int, ...]) -> list[int]:
+    """The sizes of those axes of a shape that a type leaves open."""
+    return [n for n, size in zip(shape, type.static_shape, strict=True) if isinstance(size, Size)]
+
+
+def before_a_page(array: np.ndarray) -> np.ndarray:
+    """A copy of an array that ends where a page without access begins: to read on ends the process."""
+    inside = -(-max(array.nbytes, 1) // mmap.PAGESIZE) * mmap.PAGESIZE
+    block = mmap.mmap(-1, inside + mmap.PAGESIZE)
+    whole = np.frombuffer(block, np.uint8)
+    if _libc.mprotect(ctypes.c_void_p(whole.ctypes.data + inside), mmap.PAGESIZE, _NO_ACCESS):
+        raise OSError(ctypes.get_errno(), "mprotect")
+    copy = whole[inside - array.nbytes : inside].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
 
 
 def _pointer(array: np.ndarray) -> ctypes.c_void_p:

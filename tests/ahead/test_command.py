@@ -34,6 +34,21 @@ def test_the_files_are_written_and_listed(line: Path, capsys: pytest.CaptureFixt
     ]
 
 
+def test_a_size_that_is_left_open_is_a_parameter(line: Path):
+    assert main(["compile", str(line)]) == 0
+    assert "int line_predict(line *self, int64_t x_0, const float *x," in line.with_name("line.h").read_text()
+
+
+def test_what_closes_a_size_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    x = sg.placeholder(sg.float32, [None, 3], name="x")
+    saved(tmp_path / "net.sg", {"f": sg.Signature({"y": sg.pad(x, [[1, 1], [0, 0]], "REFLECT")})})
+    assert main(["compile", str(tmp_path / "net.sg")]) == 1
+    told = capsys.readouterr().err
+    assert "f cannot be compiled for all sizes: mirror_pad asks for the value of" in told
+    assert "test_command.py" in told
+    assert "--shape x=8,3" in told
+
+
 def test_json(line: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["compile", str(line), "--batch", "1", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
@@ -58,7 +73,7 @@ def test_options(line: Path, capsys: pytest.CaptureFixture[str]):
 @pytest.mark.parametrize(
     "arguments, status, message",
     [
-        ([], 1, "the shape of the input x (float32[?, 3]) is open\n  hint: say it: --shape x="),
+        (["--shape", "x=1,2"], 1, "--shape x=[1, 2] does not fit float32[?, 3]"),
         (["--batch", "1", "--cpu", "486dx2"], 1, "'486dx2' is not a recognized processor"),
         (["--batch", "1", "--function", "train"], 2, "line.sg has no function 'train'"),
         (["--batch", "1", "-o", "no-such-name"], 1, "cannot be the name of a C type"),

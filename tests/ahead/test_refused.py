@@ -61,13 +61,15 @@ def test_another_function_of_the_file_can_be_compiled(tmp_path: Path):
         built(net, functions=["predict"])
 
 
-def test_open_shapes_must_be_said(tmp_path: Path):
+def test_shapes_must_be_known_and_fit(tmp_path: Path):
     x = sg.placeholder(sg.float32, [None, None, 2], name="x")
     y = sg.placeholder(sg.float32, [None], name="y")
     net = saved(tmp_path / "net.sg", {"predict": sg.Signature({"z": sg.reduce_sum(x) + y})})
-    for batch, given in ((None, {}), (3, {}), (None, {"x": (1, 1, 2)})):
-        with pytest.raises(InvalidArgumentError, match=r"the shape of the input [xy] \(.*\) is open"):
-            built(net, batch=batch, given=given)
+    anything = sg.placeholder(sg.float32, name="anything")
+    unknown = saved(tmp_path / "unknown.sg", {"predict": sg.Signature({"z": anything * 2.0})})
+    with pytest.raises(InvalidArgumentError, match=r"the shape of the input anything \(.*\) is not known"):
+        built(unknown, batch=3)
+    assert built(unknown, given={"anything": (2, 3)}).interface.functions[0].inputs[0].type.shape == (2, 3)
     with pytest.raises(InvalidArgumentError, match=r"--shape x=\[1, 3\] does not fit float32\[\?, \?, 2\]"):
         built(net, batch=3, given={"x": (1, 3)})
     with pytest.raises(NotFoundError, match=r"net.sg has no input 'w'\n.*it takes x, y"):

@@ -188,6 +188,20 @@ def test_new_sizes_compile_nothing():
             session.run(triple, {x: np.ones((9, 2))})
 
 
+def test_steps_of_more_segments_than_a_function_has():
+    """The functions that a long step is divided into read sizes where the step does."""
+    x = sg.placeholder(sg.float32, [None, 3])
+    loops = [
+        sg.while_loop(lambda i, h: i < 2, lambda i, h, k=k: (i + 1, h * float(k)), (0, x))[1]
+        for k in range(70)
+    ]
+    with sg.Session(open_sizes=True) as session:
+        for rows in (3, 100):
+            for k, found in enumerate(session.run(loops, {x: np.ones((rows, 3))})):
+                np.testing.assert_array_equal(found, np.full((rows, 3), k * k, "f4"))
+        assert len(session.compiles) == 1
+
+
 def test_indices_are_tested_at_every_size():
     table = sg.get_variable("table", [4, 2])
     at = sg.placeholder(sg.int32, [None])

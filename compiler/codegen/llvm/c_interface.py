@@ -9,13 +9,14 @@ thread pool, and nothing else of the module.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from staticgraph.compiler.codegen.llvm.text import Code, Emitter, module
 from staticgraph.compiler.codegen.native import pool_layout
 from staticgraph.compiler.codegen.native.pool import PoolCode
 from staticgraph.compiler.codegen.native.watch import WatchState
 from staticgraph.compiler.codegen.target import CpuTarget
+from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -40,7 +41,7 @@ class StateCopy:
 
     target: Place
     source: Place
-    size: int
+    size: AnySize
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class Entry:
     step: Code
     slots: tuple[Place, ...]
     copies: tuple[StateCopy, ...]
-    advances: tuple[tuple[Place, int], ...]
+    advances: tuple[tuple[Place, AnySize], ...]
     checked: bool = False
 
 
@@ -93,41 +94,51 @@ class SharedPool:
 def entry(function: Entry, state: CState) -> Code:
     """The definition of a function of the interface."""
     writer = Emitter()
-    _refuse_null(writer, ["%self", *(f"%p{n}" for n in function.needed)])
+    refuse_null(writer, ["%self", *(f"%p{n}" for n in function.needed)])
+    enter_state(writer, state, Place(STATE, state.workspace), NOT_READY)
+    call_step(writer, function)
+    parameters = ", ".join(["ptr %self", *(f"ptr %p{n}" for n in range(function.parameters))])
+    return definition(writer, function.name, parameters)
+
+
+def enter_state(writer: Emitter, state: CState, workspace: Place, not_ready: int) -> None:
+    """Find the weights, the pool and the workspace of `%self`, or return `not_ready`."""
     ready = writer.value("load i64, ptr %self, align 8")
-    _return_if(writer, writer.value(f"icmp ne i64 {ready}, {state.ready}"), NOT_READY)
-    writer.line(f"%weights = load ptr, ptr {_address(writer, Place(STATE, state.weights))}, align 8")
+    return_if(writer, writer.value(f"icmp ne i64 {ready}, {state.ready}"), not_ready)
+    writer.line(f"%weights = load ptr, ptr {address(writer, Place(STATE, state.weights))}, align 8")
     if state.pool is None:
         writer.line(f"%pool = getelementptr i8, ptr {_SERIAL_POOL}, i64 0")
     else:
-        chosen = writer.value(f"load ptr, ptr {_address(writer, Place(STATE, state.pool))}, align 8")
+        chosen = writer.value(f"load ptr, ptr {address(writer, Place(STATE, state.pool))}, align 8")
         alone = writer.value(f"icmp eq ptr {chosen}, null")
         writer.line(f"%pool = select i1 {alone}, ptr {_SERIAL_POOL}, ptr {chosen}")
-    writer.line(f"%workspace = inttoptr i64 {_aligned(writer, Place(STATE, state.workspace))} to ptr")
+    writer.line(f"%workspace = inttoptr i64 {_aligned(writer, workspace)} to ptr")
+
+
+def call_step(writer: Emitter, function: Entry, number: Callable[[AnySize], str] = str) -> None:
+    """Fill the table, call the step, and keep what it leaves. `number` gives a size as an operand."""
     for slot, place in enumerate(function.slots):
-        target = _address(writer, Place(WORKSPACE, 8 * slot))
-        writer.line(f"store ptr {_address(writer, place)}, ptr {target}, align 8")
+        target = address(writer, Place(WORKSPACE, 8 * slot))
+        writer.line(f"store ptr {address(writer, place)}, ptr {target}, align 8")
     status = writer.value(f"call i32 @{function.step.name}(ptr %workspace)")
     if function.checked:
-        _return_if(writer, writer.value(f"icmp ne i32 {status}, 0"), OUT_OF_RANGE)
+        return_if(writer, writer.value(f"icmp ne i32 {status}, 0"), OUT_OF_RANGE)
     for copy in function.copies:
-        _copy(writer, copy)
+        _copy(writer, copy, number)
     for place, steps in function.advances:
-        counter = _address(writer, place)
+        counter = address(writer, place)
         old = writer.value(f"load i64, ptr {counter}, align 8")
-        new = writer.value(f"add i64 {old}, {steps}")
+        new = writer.value(f"add i64 {old}, {number(steps)}")
         writer.line(f"store i64 {new}, ptr {counter}, align 8")
-    parameters = ", ".join(["ptr %self", *(f"ptr %p{n}" for n in range(function.parameters))])
-    return _definition(writer, function.name, parameters)
 
 
 def init(name: str, state: CState, weights: str) -> Code:
     """`i32 (ptr self)`: makes memory a state. The weights are the data `weights` of the module."""
     writer = Emitter()
-    _refuse_null(writer, ["%self"])
+    refuse_null(writer, ["%self"])
     writer.line(f"%weights = getelementptr i8, ptr {weights}, i64 0")
     _begin(writer, state)
-    return _definition(writer, name, "ptr %self")
+    return definition(writer, name, "ptr %self")
 
 
 def init_from(name: str, state: CState, mark: bytes, size: int) -> Code:
@@ -136,15 +147,15 @@ def init_from(name: str, state: CState, mark: bytes, size: int) -> Code:
     The file must be of that size, and begin with `mark`.
     """
     writer = Emitter()
-    _refuse_null(writer, ["%self", "%file"])
-    _return_if(writer, writer.value(f"icmp ne i64 %size, {size}"), WRONG_WEIGHTS)
+    refuse_null(writer, ["%self", "%file"])
+    return_if(writer, writer.value(f"icmp ne i64 %size, {size}"), WRONG_WEIGHTS)
     for start in range(0, len(mark), 8):
-        word = writer.value(f"load i64, ptr {_address(writer, Place('%file', start))}, align 1")
+        word = writer.value(f"load i64, ptr {address(writer, Place('%file', start))}, align 1")
         wanted = int.from_bytes(mark[start : start + 8], "little")
-        _return_if(writer, writer.value(f"icmp ne i64 {word}, {wanted}"), WRONG_WEIGHTS)
+        return_if(writer, writer.value(f"icmp ne i64 {word}, {wanted}"), WRONG_WEIGHTS)
     writer.line(f"%weights = getelementptr i8, ptr %file, i64 {len(mark)}")
     _begin(writer, state)
-    return _definition(writer, name, "ptr %self, ptr %file, i64 %size")
+    return definition(writer, name, "ptr %self, ptr %file, i64 %size")
 
 
 def pool_functions(name: str, pool: SharedPool, code: PoolCode) -> list[Code]:
@@ -155,8 +166,8 @@ def pool_functions(name: str, pool: SharedPool, code: PoolCode) -> list[Code]:
     """
     opening, helping, closing = Emitter(), Emitter(), Emitter()
     for writer in (opening, helping, closing):
-        _refuse_null(writer, [POOL])
-    _return_if(opening, opening.value(f"icmp ugt i32 %helpers, {pool.helpers}"), NO_NUMBER)
+        refuse_null(writer, [POOL])
+    return_if(opening, opening.value(f"icmp ugt i32 %helpers, {pool.helpers}"), NO_NUMBER)
     opening.clear(POOL, pool_layout.POOL_BYTES)
     opening.line(f"store ptr @{code.run.name}, ptr {_word(opening, pool_layout.RUN)}, align 8")
     scratch = _aligned(opening, Place(POOL, pool_layout.POOL_BYTES))
@@ -166,15 +177,15 @@ def pool_functions(name: str, pool: SharedPool, code: PoolCode) -> list[Code]:
     helpers = opening.value("zext i32 %helpers to i64")
     opening.line(f"store i64 {helpers}, ptr {_word(opening, pool_layout.LIMIT)}, align 8")
     opening.line(f"call void @{code.start.name}(ptr %pool)")
-    _return_if(helping, helping.value(f"icmp uge i32 %number, {pool.helpers}"), NO_NUMBER)
+    return_if(helping, helping.value(f"icmp uge i32 %number, {pool.helpers}"), NO_NUMBER)
     wide = helping.value("zext i32 %number to i64")
     helping.line(f"call void @{code.worker.name}(ptr %pool, i64 {wide})")
     closing.line(f"store atomic i64 0, ptr {_word(closing, pool_layout.LIMIT)} monotonic, align 8")
     closing.line(f"call void @{code.wake.name}(ptr %pool)")
     return [
-        _definition(opening, f"{name}_pool_open", "ptr %pool, i32 %helpers"),
-        _definition(helping, f"{name}_pool_help", "ptr %pool, i32 %number"),
-        _definition(closing, f"{name}_pool_close", "ptr %pool"),
+        definition(opening, f"{name}_pool_open", "ptr %pool, i32 %helpers"),
+        definition(helping, f"{name}_pool_help", "ptr %pool, i32 %number"),
+        definition(closing, f"{name}_pool_close", "ptr %pool"),
     ]
 
 
@@ -209,19 +220,21 @@ def linked_module(
 
 def _begin(writer: Emitter, state: CState) -> None:
     """Fill a new state, whose weights are known."""
-    writer.line(f"store ptr %weights, ptr {_address(writer, Place(STATE, state.weights))}, align 8")
+    writer.line(f"store ptr %weights, ptr {address(writer, Place(STATE, state.weights))}, align 8")
     if state.pool is not None:
-        writer.line(f"store ptr null, ptr {_address(writer, Place(STATE, state.pool))}, align 8")
+        writer.line(f"store ptr null, ptr {address(writer, Place(STATE, state.pool))}, align 8")
     _copy(writer, state.initial)
     writer.line(f"store i64 {state.ready}, ptr %self, align 8")
 
 
-def _refuse_null(writer: Emitter, pointers: Iterable[str]) -> None:
+def refuse_null(writer: Emitter, pointers: Iterable[str]) -> None:
+    """Return NO_POINTER if one of these is null."""
     for pointer in pointers:
-        _return_if(writer, writer.value(f"icmp eq ptr {pointer}, null"), NO_POINTER)
+        return_if(writer, writer.value(f"icmp eq ptr {pointer}, null"), NO_POINTER)
 
 
-def _return_if(writer: Emitter, condition: str, status: int) -> None:
+def return_if(writer: Emitter, condition: str, status: int) -> None:
+    """Return a status if a condition holds."""
     refused, following = writer.label(), writer.label()
     writer.branch_if(condition, refused, following, unlikely=True)
     writer.start(refused)
@@ -229,7 +242,8 @@ def _return_if(writer: Emitter, condition: str, status: int) -> None:
     writer.start(following)
 
 
-def _address(writer: Emitter, place: Place) -> str:
+def address(writer: Emitter, place: Place) -> str:
+    """The address of a place."""
     if not place.offset:
         return place.base
     return writer.value(f"getelementptr i8, ptr {place.base}, i64 {place.offset}")
@@ -237,22 +251,24 @@ def _address(writer: Emitter, place: Place) -> str:
 
 def _aligned(writer: Emitter, place: Place) -> str:
     """The first aligned address from there on, as a number."""
-    number = writer.value(f"ptrtoint ptr {_address(writer, place)} to i64")
+    number = writer.value(f"ptrtoint ptr {address(writer, place)} to i64")
     beyond = writer.value(f"add i64 {number}, {ALIGNMENT - 1}")
     return writer.value(f"and i64 {beyond}, {-ALIGNMENT}")
 
 
 def _word(writer: Emitter, number: int) -> str:
     """The address of a word of a pool."""
-    return _address(writer, Place(POOL, 8 * number))
+    return address(writer, Place(POOL, 8 * number))
 
 
-def _copy(writer: Emitter, copy: StateCopy) -> None:
-    if copy.size:
-        writer.copy(_address(writer, copy.target), _address(writer, copy.source), copy.size)
+def _copy(writer: Emitter, copy: StateCopy, number: Callable[[AnySize], str] = str) -> None:
+    size = number(copy.size)
+    if size != "0":
+        writer.copy(address(writer, copy.target), address(writer, copy.source), size)
 
 
-def _definition(writer: Emitter, name: str, parameters: str) -> Code:
+def definition(writer: Emitter, name: str, parameters: str) -> Code:
+    """The function whose body is written, and which then returns 0."""
     body = "\n".join(writer.lines)
     text = f"define i32 @{name}({parameters}) nounwind {{\nentry:\n{body}\n  ret i32 0\n}}\n"
     return Code(name, text, tuple(writer.needs))

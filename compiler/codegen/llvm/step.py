@@ -123,7 +123,7 @@ def _segments(writer: _Function, segments: Sequence[Segment], pool: BufferRef, s
             _segment(writer, segment, pool, stopping)
         return
     for start in range(0, len(segments), _SEGMENTS):
-        part = _Function(writer.timer)
+        part = _Function(writer.timer, writer.numbers)
         _segments(part, segments[start : start + _SEGMENTS], pool, stopping)
         symbol = writer.define(part, "ptr %table", "i32 0")
         status = writer.value(f"call i32 @{symbol}(ptr %table)")

@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
+from staticgraph.compiler.capture.all_sizes import OpenMade, SizesAreAsked, for_all_sizes
+from staticgraph.compiler.capture.open_shapes import OpenShapes
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.native.dispatch import dispatch
 from staticgraph.compiler.codegen.native.pool import pool_code
 from staticgraph.compiler.codegen.native.watch import guarded
 from staticgraph.compiler.codegen.target import CpuTarget
-from staticgraph.compiler.compile import compile
+from staticgraph.compiler.compile import Compiled, compile
+from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import SaveError, layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import compatible
+from staticgraph.compiler.graph.sizes import AnySize, is_open, symbol
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.runtime.asked_sizes import asked
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.cpu.target import target_of
 from staticgraph.runtime.feeds import in_order
@@ -28,41 +32,115 @@ from staticgraph.runtime.files.signature import BoundFunction, InputShapes
 from staticgraph.runtime.host_ops.segmented_run import needs_segments
 
 MOST_TARGETS = 8
+_MOST_PROGRAMS = 8  # of one step, for sizes with other guards
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """A step to be compiled: the signature, its feeds with their names, and their shapes."""
+
+    name: str
+    bound: BoundFunction
+    feeds: tuple[Tensor, ...]
+    labels: tuple[str, ...]
+    shapes: OpenShapes
+
+    @property
+    def is_open(self) -> bool:
+        return self.shapes.count > 0
+
+    def step(self, shapes: OpenShapes) -> Step | None:
+        """The step for these shapes, None where a part of it can only be known or done when it is run."""
+        if needs_segments(Fetches(self.bound.graph, self.bound.fetches), self.feeds):
+            return None
+        made = kernels.captured(self.bound, self.feeds, shapes.shapes)
+        return made if isinstance(made, Step) else None
 
 
 def compile_for(
     signatures: Mapping[str, BoundFunction], targets: Sequence[str], shapes: Sequence[InputShapes]
 ) -> dict[str, list[Any]]:
-    """The pieces of machine code by target; see `kernels`. SaveError where the size of an input is not known.
+    """The pieces of machine code by target; see `kernels`.
 
-    `targets`: "native", or a triple and perhaps a processor, as in "x86_64-linux-gnu:haswell", or an
-    architecture of cards, as in "sm_90". `shapes`: by input, those that the graph does not tell; one program
-    is made for each. What needs Python, or is other code for different values, is left out: it is compiled
-    when it is run.
+    What needs Python, or is other code for different values, is left out: it is compiled when it is run.
+
+    Args:
+        signatures: The functions of the file.
+        targets: "native", or a triple and perhaps a processor, as in "x86_64-linux-gnu:haswell", or an
+            architecture of cards, as in "sm_90".
+        shapes: By input, shapes that the graph does not tell; one program is made for each. Sizes that are
+            left open here, too, are open in the program.
+
+    Raises:
+        SaveError: If a size that is left open must be known.
     """
     if len(targets) > MOST_TARGETS:
         raise misuse(SaveError, f"a file holds machine code for at most {MOST_TARGETS} targets")
     processors = [_target(text) for text in targets if not gpu_kernels.is_card(text)]
-    steps = [
-        (name, [names[t] for t in step.feeds], step)
-        for name, bound in signatures.items()
-        for names in [{tensor: label for label, tensor in bound.inputs.items()}]
-        for sizes in _sizes(name, bound, shapes)
-        if (step := _step(bound, sizes)) is not None
-    ]
-    found = {f"{target.triple}-{target.cpu}": _for_processor(target, steps) for target in processors}
     cards = [text for text in targets if gpu_kernels.is_card(text)]
-    return found | {f"{GPU_TARGETS}{card}": gpu_kernels.write(card, steps) for card in cards}
+    tasks = [
+        _task(name, bound, sizes)
+        for name, bound in signatures.items()
+        for sizes in _sizes(name, bound, shapes)
+    ]
+    steps = [(task, task.step(task.shapes)) for task in tasks if not task.is_open]
+    closed = [(task.name, task.labels, step) for task, step in steps if step is not None]
+    if cards and (opened := next((t for t in tasks if t.is_open), None)) is not None:
+        number = next(n for n, shape in enumerate(opened.shapes.shapes) if is_open(shape))
+        raise _unknown(opened.name, opened.labels[number], opened.feeds[number])
+    found = {
+        f"{target.triple}-{target.cpu}": _for_processor(target, closed, [t for t in tasks if t.is_open])
+        for target in processors
+    }
+    return found | {f"{GPU_TARGETS}{card}": gpu_kernels.write(card, closed) for card in cards}
 
 
-def _for_processor(target: CpuTarget, steps: Sequence[tuple[str, list[str], Step]]) -> list[Any]:
+def _for_processor(
+    target: CpuTarget, closed: Sequence[tuple[str, Sequence[str], Step]], opened: Sequence[_Task]
+) -> list[Any]:
     programs, codes = [], [dispatch.code(), guarded.code(), *pool_code(target).codes]
-    for name, feeds, step in steps:
-        compiled = compile(step, target)
+    made: list[tuple[str, Sequence[str], Compiled, OpenShapes | None]] = [
+        (name, labels, compile(step, target), None) for name, labels, step in closed
+    ]
+    for task in opened:
+        made += [(task.name, task.labels, each.made, each.shapes) for each in _for_all_sizes(task, target)]
+    for name, labels, compiled, shapes in made:
         if not compiled.program.host_calls:
-            programs.append((kernels.record(name, feeds, compiled), bytes(compiled.program.constants)))
+            programs.append(
+                (kernels.record(name, labels, compiled, shapes), bytes(compiled.program.constants))
+            )
             codes += compiled.codes
     return kernels.write(target, programs, cpu_jit.objects(codes, target))
+
+
+def _for_all_sizes(task: _Task, target: CpuTarget) -> list[OpenMade[Compiled]]:
+    """The programs for all values of the sizes that are open; none where the step is to be left out.
+
+    Raises:
+        SaveError: If a size must be known.
+    """
+    left_out = False
+
+    def make(shapes: OpenShapes) -> Compiled | None:
+        nonlocal left_out
+        step = task.step(shapes)
+        left_out |= step is None
+        return None if step is None else compile(step, target)
+
+    made = for_all_sizes(task.shapes, make, _MOST_PROGRAMS)
+    if not isinstance(made, SizesAreAsked):
+        return made
+    if left_out:
+        return []
+    why, lines = asked(made.cause, task.labels, task.shapes)
+    label, sizes = next(
+        (label, [n if isinstance(n, int) else 1 for n in shape])
+        for label, shape in zip(task.labels, task.shapes.shapes, strict=True)
+        if is_open(shape)
+    )
+    text = f"cannot compile {task.name} for all sizes: {why}"
+    hint = f"say for which sizes it is to be compiled: shapes={{{label!r}: {sizes}}}"
+    raise SaveError(layout(text, user_frame(), lines, hint))
 
 
 def _target(text: str) -> CpuTarget:
@@ -72,9 +150,23 @@ def _target(text: str) -> CpuTarget:
     return target_of(triple, cpu or None)
 
 
+def _task(name: str, bound: BoundFunction, sizes: Mapping[str, tuple[int | None, ...]]) -> _Task:
+    by_feed = {bound.inputs[label]: label for label in sizes}
+    feeds = in_order(bound.inputs[label] for label in sizes)
+    count = 0
+    shapes: list[tuple[AnySize, ...]] = []
+    for feed in feeds:
+        shape: list[AnySize] = []
+        for n in sizes[by_feed[feed]]:
+            shape.append(symbol(f"n{count}") if n is None else n)
+            count += n is None
+        shapes.append(tuple(shape))
+    return _Task(name, bound, feeds, tuple(by_feed[t] for t in feeds), OpenShapes(tuple(shapes)))
+
+
 def _sizes(
     name: str, bound: BoundFunction, shapes: Sequence[InputShapes]
-) -> list[dict[str, tuple[int, ...]]]:
+) -> list[dict[str, tuple[int | None, ...]]]:
     """The shapes of the inputs that a call must give, for each program, each combination once."""
     found = []
     for given in shapes or [{}]:
@@ -84,23 +176,25 @@ def _sizes(
     return found
 
 
-def _size(name: str, label: str, tensor: Tensor, given: Sequence[int] | None) -> tuple[int, ...]:
+def _size(
+    name: str, label: str, tensor: Tensor, given: Sequence[int | None] | None
+) -> tuple[int | None, ...]:
+    """The shape of an input, None for sizes that are open."""
     type = tensor.type
-    if given is None and type.is_static:
-        return type.static_shape
-    if given is None or not compatible(tuple(given), type.shape):
-        what = "its sizes are not all known" if given is None else f"{list(given)} does not fit"
-        text = f"cannot compile {name}: its input {label!r} is {type}, and {what}"
-        sizes = [n or 1 for n in type.shape or ()]
-        raise SaveError(layout(text, user_frame(), hint=f"shapes={{{label!r}: {sizes}}}"), tensor.op)
-    return tuple(int(n) for n in given)
+    shape = type.shape if given is None else tuple(None if n is None else int(n) for n in given)
+    if given is not None and not compatible(shape, type.shape):
+        raise _unknown(name, label, tensor, given)
+    if shape is None or (tensor.dtype is string and None in shape):
+        raise _unknown(name, label, tensor)
+    declared = type.shape or shape
+    return tuple(n if m is None else m for n, m in zip(shape, declared, strict=True))
 
 
-def _step(bound: BoundFunction, sizes: Mapping[str, tuple[int, ...]]) -> Step | None:
-    """The step of a signature, None where a part of it can only be known or done when it is run."""
-    feeds = in_order(bound.inputs[n] for n in sizes)
-    if needs_segments(Fetches(bound.graph, bound.fetches), feeds):
-        return None
-    by_tensor = {bound.inputs[n]: np.zeros(size, bound.inputs[n].dtype.numpy) for n, size in sizes.items()}
-    made = kernels.captured(bound, feeds, [by_tensor[t] for t in feeds])
-    return made if isinstance(made, Step) else None
+def _unknown(
+    name: str, label: str, tensor: Tensor, given: Sequence[int | None] | None = None
+) -> SaveError:
+    """The error for an input whose sizes must be known, or whose shape is not that of the graph."""
+    what = "its sizes are not all known" if given is None else f"{list(given)} does not fit"
+    text = f"cannot compile {name}: its input {label!r} is {tensor.type}, and {what}"
+    sizes = [n or 1 for n in tensor.type.shape or ()]
+    return SaveError(layout(text, user_frame(), hint=f"shapes={{{label!r}: {sizes}}}"), tensor.op)

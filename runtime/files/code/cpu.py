@@ -18,13 +18,16 @@ import numpy as np
 
 from staticgraph import compiler
 from staticgraph.compiler.capture.needs import Needs
+from staticgraph.compiler.capture.open_shapes import OpenShapes
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.target import CpuTarget, vector_bytes
 from staticgraph.compiler.graph.dtypes import uint8
 from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.size_data import to_data
+from staticgraph.compiler.graph.sizes import AnySize, Size, is_open, same_shape
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.runtime.cpu import half
+from staticgraph.runtime.cpu import backend, half
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.cpu.backend import CpuBackend
 from staticgraph.runtime.cpu.executable import CpuExecutable
@@ -33,7 +36,7 @@ from staticgraph.runtime.failures.checked_step import CheckedStep
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.files import graph_json
 from staticgraph.runtime.files.arrays import safetensors
-from staticgraph.runtime.files.attributes import encode_type, type_of
+from staticgraph.runtime.files.code.open_record import OpenRecord, encode_open_type, open_record
 from staticgraph.runtime.files.signature import BoundFunction
 from staticgraph.runtime.files.strict_json import Kinds, dump, fields, items, parse
 from staticgraph.runtime.program_cache import ProgramCache
@@ -61,11 +64,13 @@ _TARGET: Kinds = {
 }  # fmt: skip
 _PROGRAM: Kinds = {
     "signature": (str,), "feeds": (list,), "arguments": (list,), "results": (list,), "fetches": (int,),
-    "in_place": (list,), "arena": (int,), "shared": (int,), "private": (int,), "cost": (float,),
+    "in_place": (list,), "arena": (int, list), "shared": (int,), "private": (int,), "cost": (float,),
     "parallel": (bool,), "stops": (bool,), "reads": (list,), "needed": (list,), "counters": (list,),
     "advances": (list,), "writes": (list,), "draws": (list,), "may_overwrite": (bool,), "codes": (list,),
     "checked": (bool,),
 }  # fmt: skip
+_IF_OPEN: Kinds = {"open": (dict,), "sizes": (list,), "regions": (list,)}  # of a program with open sizes
+_MOST_BYTES = 1 << 48
 
 
 def write(
@@ -93,20 +98,27 @@ def unpacked(member: memoryview) -> dict[str, bytes]:
     return {name: array.tobytes() for name, (_, array) in safetensors.read(member, "its code").items()}
 
 
-def record(name: str, feeds: Sequence[str], compiled: Any) -> dict[str, Any]:
-    """Describe a compiled step of the signature `name` for a file, without its code and constants."""
+def record(
+    name: str, feeds: Sequence[str], compiled: Any, shapes: OpenShapes | None = None
+) -> dict[str, Any]:
+    """Describe a compiled step of the signature `name` for a file, without its code and constants.
+
+    `shapes` are those of its feeds if sizes are open.
+    """
     step, program = compiled.step, compiled.program
+    opened = {} if shapes is None else {"open": open_record(shapes, step.open_blocks)}
     return {
+        **opened,
         "signature": name,
         "feeds": list(feeds),
-        "arguments": [encode_type(t) for t in program.arguments],
-        "results": [encode_type(t) for t in program.results],
+        "arguments": [encode_open_type(t) for t in program.arguments],
+        "results": [encode_open_type(t) for t in program.results],
         "fetches": program.fetches,
         **layout_of(compiled),
         "reads": _names(step.reads),
         "needed": _names(step.needed),
         "counters": _names(step.counters),
-        "advances": list(step.advances),
+        "advances": [*map(to_data, step.advances)],
         "writes": _names(step.writes),
         "draws": _names(step.draws),
         "may_overwrite": step.may_overwrite,
@@ -121,14 +133,15 @@ def _names(operations: Iterable[Operation]) -> list[str]:
 def described(member: memoryview) -> tuple[str, list[dict[str, Any]]]:
     """Return a member's description: the features of its target, and signature and feeds of each program."""
     head, _ = _parts(member)
-    told = [fields(program, "a program", _PROGRAM) for program in head["programs"]]
+    told = [fields(program, "a program", _PROGRAM, _IF_OPEN) for program in head["programs"]]
     return _target(head).features, [{"signature": p["signature"], "feeds": feeds(p)} for p in told]
 
 
 def feeds(told: dict[str, Any]) -> dict[str, str]:
     """The inputs of a program, as its record tells them, with their types."""
-    names = items(told["feeds"], "the feeds of a program", str)
-    return {n: str(type_of(t, f"the type of {n!r}")) for n, t in zip(names, told["arguments"], strict=False)}
+    names, opened = items(told["feeds"], "the feeds of a program", str), OpenRecord(told.get("open"))
+    types = zip(names, told["arguments"], strict=False)
+    return {n: str(opened.type(t, f"the type of {n!r}")) for n, t in types}
 
 
 def adopt(members: Iterable[bytes], signatures: Mapping[str, BoundFunction], session: Session) -> None:
@@ -144,20 +157,36 @@ def adopt(members: Iterable[bytes], signatures: Mapping[str, BoundFunction], ses
     *_, head, entries = max(fitting, key=lambda each: each[:2])
     cpu_jit.provide({name: data for name, data in entries.items() if not name.isdigit()})
     for number, told in enumerate(head["programs"]):
-        told = fields(told, "a program", _PROGRAM)
+        told = fields(told, "a program", _PROGRAM, _IF_OPEN)
         bound = signatures.get(told["signature"])
         if bound is None or str(number) not in entries or not told["codes"]:
             raise InvalidFileError(f"it has no signature {told['signature']!r}, or no code for it")
         feeds = tuple(_input(bound, name) for name in items(told["feeds"], "the feeds of a program", str))
-        prepared = _prepared(bound.graph, feeds, told, entries[str(number)])
-        again = functools.partial(_step, bound, prepared)
+        opened = OpenRecord(told["open"])
+        prepared = _prepared(bound.graph, feeds, told, opened, entries[str(number)])
         try:
-            made = CpuExecutable(
-                prepared, checks=CheckedStep(bound.graph, again) if prepared.step.checked else None
-            )
+            if told["open"] is not None:
+                _adopt_open(session, bound, prepared, opened)
+                continue
+            again = functools.partial(_step, bound, prepared)
+            checks = CheckedStep(bound.graph, again) if prepared.step.checked else None
+            session.adopt(bound.fetches, feeds, CpuExecutable(prepared, checks=checks))
         except cpu_jit.MissingCode as missing:
             raise InvalidFileError(f"it has no code for the function {missing}") from None
-        session.adopt(bound.fetches, feeds, made)
+
+
+def _adopt_open(session: Session, bound: BoundFunction, prepared: LoadedProgram, opened: OpenRecord) -> None:
+    """Let `session` run a program for all values of its open sizes."""
+    step, program = prepared.step, prepared.program
+    shapes = opened.shapes(step.feeds)
+    given = zip(step.feeds, shapes.shapes, program.arguments, strict=False)
+    if any(type.dtype is not t.dtype or not same_shape(type.static_shape, s) for t, s, type in given):
+        raise InvalidFileError("a program takes other feeds than it says")
+    cpu_jit.load(prepared.codes)  # that each function is there is told now
+    types = (*program.arguments, *program.results)
+    memory = [t.size * t.dtype.size for t in types if is_open(t.static_shape)]
+    blocks = tuple(dict.fromkeys((*opened.blocks(), *memory, program.arena)))
+    session.adopt_open(bound.fetches, step.feeds, shapes, blocks, step, backend.bound(prepared))
 
 
 def fits(target: CpuTarget, here: CpuTarget) -> bool:
@@ -206,18 +235,19 @@ def _target(head: dict[str, Any]) -> CpuTarget:
 def _step(bound: BoundFunction, prepared: LoadedProgram) -> Step:
     """The step of a program once more, from the graph: for a run that is refused."""
     step, types = prepared.step, prepared.program.arguments
-    zeros = [np.zeros(t.static_shape, t.dtype.numpy) for t in types[: len(step.feeds)]]
-    made = captured(bound, step.feeds, zeros)
+    made = captured(bound, step.feeds, [t.static_shape for t in types[: len(step.feeds)]])
     assert isinstance(made, Step), made  # as when the file was made
     return made
 
 
-def captured(bound: BoundFunction, feeds: tuple[Tensor, ...], arrays: Sequence[np.ndarray]) -> Step | Needs:
+def captured(
+    bound: BoundFunction, feeds: tuple[Tensor, ...], shapes: Sequence[tuple[AnySize, ...]]
+) -> Step | Needs:
     """Capture the step of a signature for feeds of these shapes, with the default switches."""
     compiler = StepCompiler(CpuBackend())
     fetches = Fetches(bound.graph, bound.fetches)
     cache = ProgramCache(bound.graph, fetches, feeds, compiler, VariableStore())
-    return cache.step([a.shape for a in arrays], {}, {})
+    return cache.step(shapes, {}, {})
 
 
 def _input(bound: BoundFunction, name: str) -> Tensor:
@@ -227,18 +257,36 @@ def _input(bound: BoundFunction, name: str) -> Tensor:
 
 
 def _prepared(
-    graph: Graph, feeds: tuple[Tensor, ...], told: dict[str, Any], constants: bytes
+    graph: Graph, feeds: tuple[Tensor, ...], told: dict[str, Any], opened: OpenRecord, constants: bytes
 ) -> LoadedProgram:
+    """The program that a record tells of, after all that it says was looked at."""
+
     def operations(field: str) -> tuple[Operation, ...]:
         names = items(told[field], f"the {field} of a program", str)
         return tuple(graph_json.operation(graph, name) for name in names)
 
     arguments, results = (
-        tuple(type_of(t, f"one of the {field} of a program") for t in told[field])
+        tuple(opened.type(t, f"one of the {field} of a program") for t in told[field])
         for field in ("arguments", "results")
     )
+    for field in ("shared", "private", "fetches"):
+        if not 0 <= told[field] <= _MOST_BYTES:
+            raise InvalidFileError(f"the {field!r} of a program is {told[field]}")
+    for number in items(told["in_place"], "the arguments in place of a program", int):
+        if not len(feeds) <= number < len(arguments):
+            raise InvalidFileError(f"a program overwrites its argument {number}")
+    arena = opened.size(told["arena"], "the arena of a program")
+    if not isinstance(arena, Size) and not 0 <= arena <= _MOST_BYTES:
+        raise InvalidFileError(f"the arena of a program has {arena} bytes")
+    told = {name: value for name, value in told.items() if value is not None}
+    for field in ("sizes", "regions"):
+        for size in told.get(field, ()):
+            opened.size(size, f"one of the {field} of a program")
+    advances = tuple(opened.size(n, "the numbers that a program draws") for n in told["advances"])
+    if len(advances) != len(told["counters"]) or told["fetches"] > len(results):
+        raise InvalidFileError("the numbers of a program do not fit together")
     step = LoadedStep(
-        NO_FUNCTION, feeds, operations("reads"), operations("counters"), tuple(told["advances"]),
+        NO_FUNCTION, feeds, operations("reads"), operations("counters"), advances,
         told["fetches"], operations("writes"), operations("draws"), (), told["may_overwrite"],
         checked=told["checked"], needed=[*operations("needed")],
     )  # fmt: skip

@@ -1,0 +1,107 @@
+"""Programs that are made before anything is run, for all values of the sizes that a graph leaves open.
+
+A session searches for the program of the run at hand (`specialization.py`). Here there is no run, so that
+sizes are tried: a usual one first, then those for which the guards of the programs so far do not hold. What
+is found for some sizes is what a session finds in a run with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Generic, TypeVar
+
+from staticgraph.compiler.capture.open_shapes import OpenShapes
+from staticgraph.compiler.capture.specialization import Specializer
+from staticgraph.compiler.graph.sizes import MOST, NOMINAL, evaluate, linear, symbols
+from staticgraph.compiler.graph.undecided import Undecided
+from staticgraph.compiler.support.dataclass import dataclass
+
+_Made = TypeVar("_Made")
+_USUAL = (NOMINAL, 840, 1)  # 840 has all divisors to 8: for batches of sequences that are fed as one axis
+_MOST_TRIES = 24
+
+
+@dataclass(frozen=True, slots=True)
+class OpenMade(Generic[_Made]):
+    """Result of a compile, and the open shapes that it is for."""
+
+    shapes: OpenShapes
+    made: _Made
+
+
+@dataclass(frozen=True, slots=True)
+class SizesAreAsked:
+    """Answer that no program leaves all sizes open.
+
+    `cause`: what was asked of a size, or the error of the graph for the sizes that were tried; None if
+    nothing was.
+    """
+
+    cause: Exception | None
+
+
+def for_all_sizes(
+    start: OpenShapes, make: Callable[[OpenShapes], _Made | None], most: int
+) -> list[OpenMade[_Made]] | SizesAreAsked:
+    """Return programs for all values of the open sizes, or for as many as `most` programs can have.
+
+    Args:
+        start: The shapes of the feeds, with a symbol for each open size.
+        make: Compiles for open shapes; None if that cannot be.
+        most: The greatest number of programs.
+
+    Returns:
+        The programs. The first one leaves open what `start` does; others may be for one value of a size.
+    """
+    specializer = Specializer()
+    names = sorted(frozenset[str]().union(*(symbols(n) for shape in start.shapes for n in shape)))
+
+    def search(values: Mapping[str, int]) -> OpenMade[_Made] | None:
+        found = specializer.search(start, _at(start, values), make)
+        return None if found is None else OpenMade(*found)
+
+    first = next((f for n in _USUAL if (f := search(dict.fromkeys(names, n))) and _opens(f, start)), None)
+    if first is None:
+        return SizesAreAsked(next(iter(_causes(specializer)), None))
+    made = [first]
+    tried = 0
+    examples = [*_examples(names, (1, 0)), {name: NOMINAL + n for n, name in enumerate(names)}]
+    while examples and len(made) < most and tried < _MOST_TRIES:
+        values = examples.pop(0)
+        if any(each.shapes.values(_at(start, values)) is not None for each in made):
+            continue
+        tried += 1
+        if (found := search(values)) is not None:
+            made.append(found)
+            examples += _examples(names, _limits(found.shapes))
+    return made
+
+
+def _opens(found: OpenMade[_Made], start: OpenShapes) -> bool:
+    return found.shapes.count == start.count
+
+
+def _causes(specializer: Specializer) -> Iterator[Exception]:
+    """Questions about sizes first, then errors."""
+    causes = [*specializer.closing.values()]
+    yield from (cause for cause in causes if isinstance(cause, Undecided))
+    yield from causes
+
+
+def _at(shapes: OpenShapes, values: Mapping[str, int]) -> Sequence[Sequence[int]]:
+    return [[evaluate(n, values) for n in shape] for shape in shapes.shapes]
+
+
+def _examples(names: Sequence[str], sizes: Sequence[int]) -> list[dict[str, int]]:
+    """Values of the symbols in which all, or one of them, are of some size."""
+    usual = dict.fromkeys(names, NOMINAL)
+    found = [dict.fromkeys(names, n) for n in sizes]
+    return found + ([{**usual, name: n} for n in sizes for name in names] if len(names) > 1 else [])
+
+
+def _limits(shapes: OpenShapes) -> list[int]:
+    """Sizes at which guards of one symbol change their answers."""
+    limits = [-f[2] // f[1] for guard in shapes.guards if (f := linear(guard.size))]
+    limits += [f[2] for shape in shapes.shapes for n in shape if (f := linear(n))]  # that of `n0 + 3` is 3
+    near = dict.fromkeys(limit + n for limit in limits for n in (-1, 0, 1))
+    return [n for n in near if 0 <= n <= MOST]
