@@ -91,11 +91,11 @@ def _expanded(images: Any, ksizes: Ints, strides: Ints, rates: Ints, padding: st
     padded = ops.pad(images, paddings=((0, 0), *((before, after) for _, before, after in found), (0, 0)))
     if math.prod(ksizes) > MOST_TAPS:
         return _gathered(padded, [count for count, _, _ in found], ksizes, strides, rates)
-    parts = []
+    parts, whole = [], 1 | 1 << len(images.shape) - 1  # images and channels: their number may be open
     for tap in np.ndindex(*ksizes[1:-1]):
         start = [int(tap[d - 1]) * rates[d] for d in axes]
         stop = [start[d - 1] + (found[d - 1][0] - 1) * strides[d] + 1 for d in axes]
-        ends = {"begin": (0, *start, 0), "end": (n, *stop, c)}
+        ends = {"begin": (0, *start, 0), "end": (0, *stop, 0), "begin_mask": whole, "end_mask": whole}
         parts.append(ops.strided_slice(padded, strides=(1, *strides[1:-1], 1), **ends))
     return ops.concat(parts, axis=len(space) + 1)
 

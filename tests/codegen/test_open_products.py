@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from staticgraph.compiler.codegen.gemm.gemm import emit
 from staticgraph.compiler.codegen.gemm.plan import plan
 from staticgraph.compiler.graph.dtypes import bfloat16, bool_, float16, float32, float64
 from staticgraph.compiler.graph.sizes import Undecided, positive
@@ -13,7 +14,7 @@ from staticgraph.compiler.kernel.contraction import analyse
 from staticgraph.compiler.kernel.expr import Extent, Index, Load, Reduce
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.runtime.cpu import jit as cpu_jit
-from tests.codegen.contraction_cases import contraction, matmul, widened
+from tests.codegen.contraction_cases import contraction, matmul, processor, widened
 from tests.codegen.contraction_cases import run as run_closed
 from tests.codegen.open_products import SIZES, B, M, OpenProduct, shape_at
 
@@ -147,6 +148,21 @@ def test_update_of_weights_in_place(size, rng):
 
     sizes = SIZES if size[0] < 600 else (0, 1, 32, 100)
     OpenProduct(matmul(*size, B, True, w=updated)).check(exact, rng, (*sizes, 1601))
+
+
+def test_an_update_asks_for_weights_ahead_of_time():
+    """As that of a closed batch does, and only in the last block of the sum."""
+
+    def updated(x, at):
+        return Load("w", at, float32) - x
+
+    found = []
+    for depth in (B, 1000):
+        phases = emit(matmul(640, 512, depth, True, w=updated), processor(64)).phases
+        found.append([need for phase in phases for need in phase.code.needs if need.startswith("define")])
+    opened, closed = found
+    assert opened and closed and all("prefetch" in text for text in (*opened, *closed))
+    assert all("select i1 %last" in text for text in opened)
 
 
 @pytest.mark.parametrize("turn_b", [False, True])

@@ -415,6 +415,8 @@ class _Generator:
             if p.turns:
                 following = p.next_panel(panel.size)
                 later, extra = (following, *later), (*extra, following.pointer)
+            if None in p.extents and not self._c.open_sum:
+                later = ()  # blocks are too short, or windows reach over an edge
             b = p.b_stream if operands[1] == _UNPACKED else p.panel_b
             packed = p.panel_b if len(operands) == 3 else None
             tile = Tile(

@@ -248,6 +248,24 @@ def _nest(
         later.ask(w, row)
         return rounds(0, share, unroll, rows, held, w.add(start, w.mul(row, share)))
 
+    def asking(later: Later, start: Number, stop: str, held: list[str]) -> tuple[Number, list[str]]:
+        """Ask for the rows in the last block, a part of its steps after each; the first step after those."""
+        share = w.value(f"udiv i64 {stop}, {len(tile.later) * later.rows}")
+        share = w.value(f"and i64 {share}, {-unroll}")
+        asked = w.value(f"select i1 %last, i64 {later.rows}, i64 0") if tile.partial else later.rows
+
+        def part(row: Number, held: list[str]) -> list[str]:
+            later.ask(w, row)
+            first = w.add(start, w.mul(row, share))
+            return unless_empty(
+                w, kinds, 0, share, held, lambda held: rounds(0, share, unroll, rows, held, first)
+            )
+
+        def all_rows(held: list[str]) -> list[str]:
+            return w.repeat(0, asked, 1, part, list(zip(kinds, held, strict=True)))
+
+        return w.add(start, w.mul(share, asked)), unless_empty(w, kinds, 0, asked, held, all_rows)
+
     if level in dict(tile.inside):
         for (first, last), values in groupby(enumerate(dict(tile.inside)[level]), lambda item: item[1]):
             ks, some = [k for k, _ in values], range(max(first, rows.start), min(last, rows.stop))
@@ -258,7 +276,12 @@ def _nest(
     if extent is None:
         stop, unroll = steps(level), 1 << (unroll.bit_length() - 1)
         whole = stop if unroll == 1 else w.value(f"and i64 {stop}, {-unroll}")
-        sums = unless_empty(w, kinds, 0, whole, sums, lambda held: rounds(0, whole, unroll, rows, held))
+        begin: Number = 0
+        for later in tile.later if len(tile.extents) == 1 else ():
+            begin, sums = asking(later, begin, stop, sums)
+        sums = unless_empty(
+            w, kinds, begin, whole, sums, lambda held: rounds(begin, whole, unroll, rows, held)
+        )
         if unroll == 1:
             return sums
         return unless_empty(w, kinds, whole, stop, sums, lambda held: rounds(whole, stop, 1, rows, held))
