@@ -22,8 +22,8 @@ from collections.abc import Callable, Sequence
 from staticgraph.arrays.indexed_slices import IndexedSlices
 from staticgraph.building.inputs import tuple
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.errors import GradientError, layout
-from staticgraph.compiler.graph.provenance import made_for, user_frame
+from staticgraph.compiler.graph.errors import GradientError, misuse
+from staticgraph.compiler.graph.provenance import made_for
 from staticgraph.compiler.graph.recording.originals import note
 from staticgraph.compiler.graph.recording.snapshot import uncounted
 from staticgraph.compiler.graph.static_value import static_value
@@ -32,7 +32,6 @@ from staticgraph.differentiation.formulas import before_writes, by_compiler, has
 from staticgraph.differentiation.gradient_functions import call, gradient_function, overridden_inputs
 from staticgraph.differentiation.reachability import Uses, differentiable_inputs, source
 from staticgraph.differentiation.received import Received
-
 
 ONE_NODE = ("fused_batch_norm",)  # of many formulas, whose derivative is one node in TensorFlow
 
@@ -160,4 +159,4 @@ def lacking_error(op: Operation, x: Tensor) -> GradientError:
     """Return the error of a derivative by `x` through `op`, which has no gradient."""
     text = f"gradients(): {op.name} ({op.type}) has no gradient, and {x.name} is differentiated through it"
     hint = "stop_gradient() of its result takes it as a constant; or give it a gradient: custom_gradient"
-    return GradientError(layout(text, user_frame(), [(op.name, op.where)], hint))
+    return misuse(GradientError, text, hint, made=[(op.name, op.where)])
