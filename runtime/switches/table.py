@@ -203,10 +203,9 @@ SWITCHES = {
             _truth, False,
         ),
         Switch(
-            "open_sizes", "0 or 1", "0",
-            "1: a step is compiled once for all values of the sizes that its graph leaves open, on a "
-            "processor and as far as its operations allow it",
-            _truth, False,
+            "open_sizes", "0 or 1", "1",
+            "0: a step is compiled for the sizes of each run, also for those that its graph leaves open",
+            _truth, True,
         ),
         Switch(
             "overlap", "0 or 1", "1",
@@ -259,7 +258,7 @@ class Settings:
     matmul_precision: str = "float32"
     memory_limit: Any = None
     no_compile: bool = False
-    open_sizes: bool = False
+    open_sizes: bool = True
     overlap: bool = True
     passes: frozenset[str] = frozenset()
     trace: frozenset[str] = frozenset()
