@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 
 from staticgraph.compiler.capture.open_shapes import OpenShapes
 from staticgraph.compiler.capture.specialization import Specializer
+from staticgraph.compiler.graph.errors import GraphError, OpError
 from staticgraph.compiler.graph.sizes import MOST, NOMINAL, evaluate, linear, symbols
 from staticgraph.compiler.graph.undecided import Undecided
 from staticgraph.compiler.support.dataclass import dataclass
@@ -51,14 +52,27 @@ def for_all_sizes(
         most: The greatest number of programs.
 
     Returns:
-        The programs. The first one leaves open what `start` does; others may be for one value of a size.
+        The programs. The first one leaves open what `start` does; others may be for one value of a size,
+        or for one shape of each feed.
     """
     specializer = Specializer()
     names = sorted(frozenset[str]().union(*(symbols(n) for shape in start.shapes for n in shape)))
 
     def search(values: Mapping[str, int]) -> OpenMade[_Made] | None:
-        found = specializer.search(start, _at(start, values), make)
-        return None if found is None else OpenMade(*found)
+        shapes = _at(start, values)
+        found = specializer.search(start, shapes, make)
+        if found is not None:
+            return OpenMade(*found)
+        return known(shapes) if max(values.values()) <= 1 else None
+
+    def known(shapes: Sequence[Sequence[int]]) -> OpenMade[_Made] | None:
+        """The program for these sizes alone: what is left for one row, and for none."""
+        at = OpenShapes(tuple(map(tuple, shapes)))
+        try:
+            made = make(at)
+        except (GraphError, OpError):  # the graph does not take these sizes
+            return None
+        return None if made is None else OpenMade(at, made)
 
     first = next((f for n in _USUAL if (f := search(dict.fromkeys(names, n))) and _opens(f, start)), None)
     if first is None:
@@ -66,6 +80,7 @@ def for_all_sizes(
     made = [first]
     tried = 0
     examples = [*_examples(names, (1, 0)), {name: NOMINAL + n for n, name in enumerate(names)}]
+    examples += _examples(names, _limits(first.shapes))
     while examples and len(made) < most and tried < _MOST_TRIES:
         values = examples.pop(0)
         if any(each.shapes.values(_at(start, values)) is not None for each in made):

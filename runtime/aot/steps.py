@@ -161,17 +161,20 @@ def _compiled(
 
 def _of_one_interface(programs: Sequence[OpenMade[Compiled]]) -> list[OpenMade[Compiled]]:
     """Return the programs whose results have the axes that the results of the first one have."""
-    first = programs[0].made.program.results
+
+    def fetched(each: OpenMade[Compiled]) -> Sequence[TensorType]:
+        return each.made.program.results[: each.made.step.fetches]  # then come variables, and what is checked
 
     def alike(results: Sequence[TensorType]) -> bool:
-        shapes = [(mine.static_shape, found.static_shape) for mine, found in zip(first, results, strict=True)]
+        pairs = zip(fetched(programs[0]), results, strict=True)
+        shapes = [(mine.static_shape, found.static_shape) for mine, found in pairs]
         return all(
             len(mine) == len(found)
             and all(isinstance(m, Size) or same(m, n) for m, n in zip(mine, found, strict=True))
             for mine, found in shapes
         )
 
-    return [each for each in programs if alike(each.made.program.results)]
+    return [each for each in programs if alike(fetched(each))]
 
 
 def _asked(function: str, labels: Sequence[str], shapes: OpenShapes, cause: Exception | None) -> Exception:

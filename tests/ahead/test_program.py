@@ -18,6 +18,14 @@ from tests.ahead.native import STRICT, built, cc, needs_compiler, saved
 pytestmark = needs_compiler
 ROUNDS, BATCH = 100, 20
 
+
+@pytest.fixture(autouse=True)
+def known_sizes():
+    """Sessions compile for the sizes at hand, as the object was: so that they add in the same order."""
+    with sg.options(open_sizes=False):
+        yield
+
+
 # Reads labels and images, trains on all batches but the last one, classifies that one before and after, and
 # writes all results as they are in memory.
 _TRAIN = """

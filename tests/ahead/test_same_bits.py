@@ -17,6 +17,13 @@ from tests.ahead.native import Native, built, needs_compiler, same_bits, saved
 pytestmark = needs_compiler
 
 
+@pytest.fixture(autouse=True)
+def known_sizes():
+    """Sessions compile for the sizes at hand, as the object was: so that they add in the same order."""
+    with sg.options(open_sizes=False):
+        yield
+
+
 def follow(net: LoadedGraph, native: Native, *calls: tuple[str, list[Any]]) -> None:
     """Make the same calls of both, and compare."""
     assert native.init() == 0

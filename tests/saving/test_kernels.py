@@ -25,6 +25,13 @@ SHAPES = [{"x": [1, 8, 8, 1]}, {"x": (2, 8, 8, 1)}]
 HOST = f"kernels/{cpu_jit.host().triple}-{cpu_jit.host().cpu}"
 
 
+@pytest.fixture(autouse=True)
+def known_sizes():
+    """Sessions compile for the sizes at hand, as the code in files is: so that they add in the same order."""
+    with sg.options(open_sizes=False):
+        yield
+
+
 def net(path: Path, **options: Any) -> Path:
     """A small convolutional net with dropout, a loop and a training step."""
     sg.reset_default_graph()

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import random
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +18,7 @@ import staticgraph as sg
 from staticgraph.compiler.graph.errors import InvalidFileError, NoCompileError, SaveError
 from staticgraph.runtime.files import archive
 from staticgraph.runtime.files.code import cpu as kernels
-from tests.saving.test_kernels import HOST, rewritten
+from tests.saving.test_kernels import HOST, ROOT, rewritten
 
 SIZES = [0, 1, 2, 3, *random.Random(0).sample(range(4, 400), 96)]
 
@@ -79,6 +82,35 @@ def test_sizes_with_another_guard_have_another_program(tmp_path: Path):
         made = loaded(given)
         assert made["z"].tolist() == (given["x"] + given["y"]).tolist()
         assert made["last"].tolist() == given["x"][:2].tolist()
+
+
+def test_one_row_and_none_have_programs_too(tmp_path: Path):
+    """Even if they are for nothing else: a scan over many rows begins with two."""
+    x = sg.placeholder(sg.float32, [None, 3], name="x")
+    sg.save(tmp_path / "net.sg", {"y": sg.math.cumulative_logsumexp(x)}, kernels=["native"])
+    loaded = sg.load(tmp_path / "net.sg", trusted=True)
+    loaded.session.no_compile = True
+    for rows in (2, 1, 0, 9):
+        x = np.linspace(-1, 1, 3 * rows, dtype="f4").reshape(rows, 3)
+        np.testing.assert_allclose(loaded(x=x)["y"], np.logaddexp.accumulate(x), rtol=1e-5, atol=1e-6)
+
+
+def test_a_fresh_process_needs_no_compiler(tmp_path: Path):
+    net(tmp_path / "net.sg")
+    program = """
+import sys
+import numpy as np
+import staticgraph as sg
+net = sg.load("net.sg", trusted=True)
+for rows in (1, 5, 0, 5, 64):
+    assert net(x=np.ones((rows, 6, 6, 2)))["digit"].shape == (rows,)
+unused = ["compile", "capture.capture", "passes.pipeline", "codegen.llvm.kernel", "lower.lower"]
+assert not [name for name in unused if f"staticgraph.compiler.{name}" in sys.modules]
+"""
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "SG_CACHE_DIR": ""}
+    command = [sys.executable, "-W", "error", "-c", program]
+    run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
 
 
 def test_given_sizes_are_known_and_others_are_open(tmp_path: Path):

@@ -103,7 +103,9 @@ def _for_processor(
         (name, labels, compile(step, target), None) for name, labels, step in closed
     ]
     for task in opened:
-        made += [(task.name, task.labels, each.made, each.shapes) for each in _for_all_sizes(task, target)]
+        for each in _for_all_sizes(task, target):
+            shapes = each.shapes if each.shapes.count else None
+            made.append((task.name, task.labels, each.made, shapes))
     for name, labels, compiled, shapes in made:
         if not compiled.program.host_calls:
             programs.append(
