@@ -27,7 +27,14 @@ from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.memory.aligned import from_storage, to_storage
 from staticgraph.runtime.memory.buffer_pool import BufferPool
 from staticgraph.runtime.memory.recursion import with_room
-from staticgraph.runtime.reports.recompile_reason import CallSignature, reason
+from staticgraph.runtime.reports.recompile_reason import (
+    CallSignature,
+    Reason,
+    guard_reason,
+    reason,
+    symbols_text,
+)
+from staticgraph.runtime.reports.recompile_warning import RecompileWarner
 from staticgraph.runtime.step_compiler import Bind, Bound, StepCompiler
 from staticgraph.runtime.variables import PendingWrites, VariableStore
 
@@ -84,6 +91,7 @@ class ProgramCache:
         self._programs: dict[CallSignature, Executable] = {}
         self._open: list[_OpenProgram] = []
         self.specializer = Specializer()
+        self._warner = RecompileWarner(fetches.text)
 
     @property
     def known(self) -> list[Executable]:
@@ -124,19 +132,25 @@ class ProgramCache:
             capture = partial(self.step, static={self.feeds[i]: arrays[i] for i in self.static}, types=types)
             if (program := self._bound(signature, capture)) is not None:
                 return program
-            why = reason(signature, [*self._programs], self.feeds, self.variables)
+            why = self._why(signature)
             if started is None:
                 self.compiler.allow(self.fetches, why)
                 started = time.perf_counter()
             if self._compile_open(signature, capture):
                 program = self._bound(signature, capture)
                 assert program is not None, signature
-                self.compiler.tell(program, self.fetches, why, started)
+                shapes = self._open[-1].shapes
+                guards = tuple(map(str, shapes.guards))
+                self.compiler.tell(
+                    program, self.fetches, why, started, symbols_text(shapes, self.feeds), guards
+                )
+                self._warner(why)
                 return program
             match capture(signature.shapes):
                 case Step() as step:
                     program = self.compiler.compile(step, statics, self.fetches, why, started)
                     self._keep(signature, program)
+                    self._warner(why)
                 case NeedsFeeds(feeds):
                     self.know(feeds)
                 case NeedsTypes(variables):
@@ -164,6 +178,18 @@ class ProgramCache:
     def know(self, tensors: Sequence[Tensor]) -> None:
         """Compile for the values of these feeds from now on."""
         self.static = tuple(sorted({*self.static, *(self.feeds.index(t) for t in tensors)}))
+
+    def _why(self, signature: CallSignature) -> Reason:
+        """Return why no program so far takes a run."""
+        why = reason(signature, [*self._programs], self.feeds, self.variables)
+        if not self.compiler.may_be_open:
+            return why
+        alike = [
+            each.shapes
+            for each in self._open
+            if (each.statics, each.types) == (signature.statics, signature.types)
+        ]
+        return guard_reason(why, signature.shapes, alike, self.specializer.closing, self.feeds)
 
     def _keep(self, signature: CallSignature, program: Executable) -> None:
         self._programs[signature] = program

@@ -121,9 +121,17 @@ class StepCompiler:
 
         return bind
 
-    def tell(self, made: Executable, fetches: Fetches, reason: Reason, started: float) -> None:
-        """Tell observers of a compile."""
-        event = CompileEvent(made, fetches.text, reason, time.perf_counter() - started)
+    def tell(
+        self,
+        made: Executable,
+        fetches: Fetches,
+        reason: Reason,
+        started: float,
+        symbols: str = "",
+        guards: tuple[str, ...] = (),
+    ) -> None:
+        """Tell observers of a compile. The arguments are those of `CompileEvent`."""
+        event = CompileEvent(made, fetches.text, reason, time.perf_counter() - started, symbols, guards)
         for observe in self.observers:
             observe(event)
 

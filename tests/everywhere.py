@@ -162,10 +162,16 @@ def _names_below(cls: type[Exception]) -> set[str]:
 # Places: each runs the program that `build` builds in the default graph
 
 
-def in_session(build: Build, runs: Sequence[Feeds], folder: Path | None = None) -> Iterator[Outcome]:
-    """Run the program that `build` builds in the default graph, in a session."""
+def in_session(
+    build: Build,
+    runs: Sequence[Feeds],
+    folder: Path | None = None,
+    opened: Callable[[sg.Session], Any] = lambda session: None,
+) -> Iterator[Outcome]:
+    """Run the program that `build` builds in the default graph, in a session, which `opened` is told of."""
     fetches = build()
     with sg.Session() as sess:
+        opened(sess)
         sess.run(sg.global_variables_initializer())
         for feeds in runs:
             yield _outcome(lambda feeds=feeds: _named(fetches, sess.run(fetches, _keyed(feeds))), sess)

@@ -3,6 +3,7 @@
     python tools/random_programs.py FOLDER                       # goes on until 20,000 programs were compared
     python tools/random_programs.py FOLDER --programs 500 --size 30
     python tools/random_programs.py FOLDER --seed 17             # one program: prints it, and what differs
+    python tools/random_programs.py FOLDER --open --programs 300 # with open sizes, each at ten sizes
 
 Each program runs in a session; one in `--everywhere` also runs as an interpreted step, from a file, through
 a GraphDef and as an object for C, and one in `--gpu` on the simulator of a CUDA driver. FOLDER keeps the
@@ -14,17 +15,22 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("SG_DEVICE", "cpu")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tests.witness.check import Difference, check
 from tests.witness.generator import Generator
+from tests.witness.open_sizes import OpenGenerator, check_open
 from tests.witness.programs import Program, described
 from tests.witness.shrink import shrunk
 
+Check = Callable[[Program, tuple[str, ...]], Any]
 ELSEWHERE = ("interpreter", "file", "graph_def", "object")
 
 
@@ -38,16 +44,21 @@ def main() -> int:
     parser.add_argument("--everywhere", type=int, default=10, help="one in so many runs in all places")
     parser.add_argument("--gpu", type=int, default=0, help="one in so many runs on the simulator; 0: none")
     parser.add_argument("--deep", action="store_true", help="also what TensorFlow 1 cannot do")
+    parser.add_argument("--open", action="store_true", help="leave sizes open, and run each at ten sizes")
     parser.add_argument("--seed", type=int, help="compare this program only")
     asked = parser.parse_args()
     if asked.seed is not None:
         return one(asked, asked.seed)
     asked.folder.mkdir(parents=True, exist_ok=True)
-    state = asked.folder / f"progress_{asked.first}_{asked.size}{'_deep' * asked.deep}.json"
-    progress = json.loads(state.read_text()) if state.exists() else {"done": 0, "different": []}
+    state = (
+        asked.folder / f"progress_{asked.first}_{asked.size}{'_deep' * asked.deep}{'_open' * asked.open}.json"
+    )
+    start: dict[str, Any] = {"done": 0, "different": [], "compiles": {}, "reasons": {}}
+    progress = json.loads(state.read_text()) if state.exists() else start
+    checked = _CheckedOpen(progress) if asked.open else check
     while progress["done"] < asked.programs:
         seed = asked.first + progress["done"]
-        found = difference(program_of(asked, seed), places_of(asked, seed))
+        found = difference(program_of(asked, seed), places_of(asked, seed), checked)
         if found is not None:
             progress["different"].append(seed)
             (asked.folder / f"{seed}.txt").write_text(found)
@@ -58,12 +69,37 @@ def main() -> int:
             part.write_text(json.dumps(progress))
             part.replace(state)
     print(f"{progress['done']} programs, {len(progress['different'])} differences: {progress['different']}")
+    if asked.open:
+        print(f"programs by how often they were compiled: {progress['compiles']}")
+        for reason, count in sorted(progress["reasons"].items(), key=lambda each: -each[1]):
+            print(f"{count:5} times: {reason}")
     return int(bool(progress["different"]))
+
+
+class _CheckedOpen:
+    """Checks programs with open sizes, and counts their compiles and the reasons in `progress`."""
+
+    def __init__(self, progress: dict[str, Any]) -> None:
+        self.progress = progress
+
+    def __call__(self, program: Program, places: tuple[str, ...]) -> None:
+        why = check_open(program)
+        made, reasons = self.progress["compiles"], self.progress["reasons"]
+        made[str(len(why))] = made.get(str(len(why)), 0) + 1
+        for text in {_numbers_out(each) for each in why[2:]}:
+            reasons[text] = reasons.get(text, 0) + 1
+
+
+def _numbers_out(reason: str) -> str:
+    """The guard or the question that a reason names, alike for all tensors and numbers."""
+    found = re.search(r"the guard .*|the step depends on .*", reason)
+    return re.sub(r"\b[xnt]?\d+\b", "#", found.group() if found else reason)
 
 
 def program_of(asked: argparse.Namespace, seed: int) -> Program:
     """The program of a seed."""
-    return Generator(seed, asked.size, asked.deep).program()
+    kind = OpenGenerator if asked.open else Generator
+    return kind(seed, asked.size, asked.deep).program()
 
 
 def places_of(asked: argparse.Namespace, seed: int) -> tuple[str, ...]:
@@ -72,21 +108,21 @@ def places_of(asked: argparse.Namespace, seed: int) -> tuple[str, ...]:
     return elsewhere + (("gpu",) if asked.gpu and seed % asked.gpu == 0 else ())
 
 
-def difference(program: Program, places: tuple[str, ...]) -> str | None:
+def difference(program: Program, places: tuple[str, ...], check: Check = check) -> str | None:
     """What differs, with a small program that shows it; None if nothing does."""
     try:
         check(program, places)
     except Difference:
-        small = shrunk(program, lambda candidate: _differs(candidate, places))
-        return described(small, _text(small, places))
+        small = shrunk(program, lambda candidate: _differs(candidate, places, check))
+        return described(small, _text(small, places, check))
     except Exception as error:
         kind = type(error)
-        small = shrunk(program, lambda candidate: _raises(candidate, places, kind))
+        small = shrunk(program, lambda candidate: _raises(candidate, places, kind, check))
         return described(small, f"{kind.__name__}: {error}")
     return None
 
 
-def _differs(program: Program, places: tuple[str, ...]) -> bool:
+def _differs(program: Program, places: tuple[str, ...], check: Check) -> bool:
     try:
         check(program, places)
     except Difference:
@@ -96,7 +132,7 @@ def _differs(program: Program, places: tuple[str, ...]) -> bool:
     return False
 
 
-def _raises(program: Program, places: tuple[str, ...], kind: type[Exception]) -> bool:
+def _raises(program: Program, places: tuple[str, ...], kind: type[Exception], check: Check) -> bool:
     try:
         check(program, places)
     except Exception as error:
@@ -104,7 +140,7 @@ def _raises(program: Program, places: tuple[str, ...], kind: type[Exception]) ->
     return False
 
 
-def _text(program: Program, places: tuple[str, ...]) -> str:
+def _text(program: Program, places: tuple[str, ...], check: Check) -> str:
     try:
         check(program, places)
     except Difference as found:
@@ -116,7 +152,8 @@ def one(asked: argparse.Namespace, seed: int) -> int:
     """Compare one program, print it, and print what differs."""
     program = program_of(asked, seed)
     print(program.script())
-    found = difference(program, places_of(asked, seed))
+    checked = _CheckedOpen({"compiles": {}, "reasons": {}}) if asked.open else check
+    found = difference(program, places_of(asked, seed), checked)
     print(found or "no difference")
     return int(found is not None)
 

@@ -257,6 +257,10 @@ class GraphGrowthWarning(RuntimeWarning):
     """A line of the program adds operations to the graph between the runs of a session, again and again."""
 
 
+class RecompileWarning(RuntimeWarning):
+    """A step was compiled again and again, although its graph leaves sizes open: a guard fails each time."""
+
+
 # What the error of a type rule is called where the types are those of a run.
 IN_A_RUN: dict[type[GraphError], type[GraphError]] = {
     DtypeError: UnlikeDtypeError, ShapeError: FedShapeError, SizeError: FedSizeError,

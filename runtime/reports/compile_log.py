@@ -25,18 +25,25 @@ class CompileEvent:
         what: What it fetches.
         reason: Why an older one does not do.
         seconds: The time from the capture of the step on.
+        symbols: Where the open sizes of the program are, as text.
+        guards: The guards of the program.
     """
 
     program: Executable
     what: str
     reason: Reason
     seconds: float
+    symbols: str = ""
+    guards: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Compile:
     """One compile: what was compiled and why, how long it took, and how many of its functions were compiled,
     found in memory, or found on disk. `where` is the line of the user's program that had it done.
+
+    `symbols` says where the [open sizes](sizes.md) of the program are, such as `n0: axis 0 of x`. `guards`
+    are the conditions on them, and `failed` is the guard that keeps the run from an older program.
     """
 
     what: str
@@ -47,6 +54,9 @@ class Compile:
     from_memory: int
     from_disk: int
     where: Provenance | None
+    symbols: str = ""
+    guards: tuple[str, ...] = ()
+    failed: str = ""
 
     @property
     def functions(self) -> int:
@@ -56,7 +66,10 @@ class Compile:
     def __str__(self) -> str:
         place = f", {self.where.short}" if self.where is not None else ""
         made = f"{self.compiled} compiled, {self.from_memory} from memory, {self.from_disk} from disk"
-        return f"compiled {self.what} in {duration(1e9 * self.seconds)} ({made}): {self.why}{place}"
+        opened = f", open sizes {self.symbols}" if self.symbols else ""
+        guards = f" with guards {', '.join(self.guards)}" if self.guards else ""
+        time = duration(1e9 * self.seconds)
+        return f"compiled {self.what} in {time} ({made}{opened}{guards}): {self.why}{place}"
 
 
 class CompileLog(Sequence[Compile]):
@@ -78,7 +91,10 @@ class CompileLog(Sequence[Compile]):
     def __call__(self, event: CompileEvent) -> None:
         """Write down a compile: the log is an observer of the session's `StepCompiler`."""
         reason, origins = event.reason, event.program.origins
-        entry = Compile(event.what, reason.cause, reason.text, event.seconds, *origins, user_frame())
+        entry = Compile(
+            event.what, reason.cause, reason.text, event.seconds, *origins, user_frame(),
+            event.symbols, event.guards, reason.guard,
+        )  # fmt: skip
         self._entries.append(entry)
         if self._tells:
             print(entry, file=sys.stderr)

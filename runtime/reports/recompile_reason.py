@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.capture.open_shapes import OpenShapes
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.sizes import linear, symbols
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -20,6 +22,7 @@ class Cause(Enum):
 
     FIRST = "first run of these fetches with these feeds"
     SHAPE = "new shape of a feed"
+    GUARD = "sizes that a guard keeps from the programs so far"
     VALUE = "new value of a feed that shapes depend on"
     VARIABLE = "new type of a variable's value"
 
@@ -39,10 +42,14 @@ class CallSignature:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why something is compiled: of what kind it is, and the sentence."""
+    """Why something is compiled: of what kind it is, and the sentence.
+
+    `guard`: the guard that failed, as text; empty if none did.
+    """
 
     cause: Cause
     text: str
+    guard: str = ""
 
 
 def reason(
@@ -59,6 +66,72 @@ def reason(
         return Reason(Cause.FIRST, Cause.FIRST.value)
     found = min(([*_differences(signature, other, feeds, variables)] for other in reversed(known)), key=len)
     return Reason(found[0][0], "; ".join(text for _, text in found))
+
+
+def guard_reason(
+    found: Reason,
+    shapes: Sequence[Sequence[int]],
+    programs: Sequence[OpenShapes],
+    asked: Iterable[str],
+    feeds: Sequence[Tensor],
+) -> Reason:
+    """Return `found` with the guard that keeps a run from programs with open sizes.
+
+    Args:
+        found: How the run differs from others.
+        shapes: The shapes of its feeds.
+        programs: What the programs with open sizes take, oldest first.
+        asked: The questions for which sizes are known in programs.
+        feeds: The fed tensors.
+    """
+    if found.cause is not Cause.SHAPE:
+        return found
+    failed = [[*_failed(each, shapes, feeds)] for each in reversed(programs)]
+    nearest = min((each for each in failed if each), key=len, default=[])
+    questions = list(dict.fromkeys(asked))
+    since = f" (the step depends on {questions[0]})" if questions else ""
+    if nearest:
+        return Reason(Cause.GUARD, f"{found.text}: {nearest[0]} fails{since}", nearest[0])
+    return Reason(Cause.GUARD, found.text + since, questions[0]) if questions else found
+
+
+def symbols_text(shapes: OpenShapes, feeds: Sequence[Tensor]) -> str:
+    """Return where each symbol is found, such as `n0: axis 0 of x`."""
+    places: dict[str, str] = {}
+    for feed, shape in zip(feeds, shapes.shapes, strict=True):
+        for axis, size in enumerate(shape):
+            for name in sorted(symbols(size)):
+                places.setdefault(name, f"axis {axis} of {feed.op.name}")
+    return ", ".join(f"{name}: {place}" for name, place in places.items())
+
+
+def _failed(
+    program: OpenShapes, shapes: Sequence[Sequence[int]], feeds: Sequence[Tensor]
+) -> Iterator[str]:
+    """The guards of a program that fail in a run with feeds of these shapes, as text."""
+    values: dict[str, int] = {}
+    first: dict[str, str] = {}
+    for feed, mine, given in zip(feeds, program.shapes, shapes, strict=True):
+        if len(mine) != len(given):
+            yield f"the guard that {feed.op.name} has {len(mine)} axes"
+            return
+        for axis, (size, n) in enumerate(zip(mine, given, strict=True)):
+            place = f"axis {axis} of {feed.op.name}"
+            found = linear(size)
+            if found is None:
+                if size != n:
+                    yield f"the guard that {place} is {size}"
+                continue
+            name, _, more = found
+            if n < more:
+                yield f"the guard that {place} is at least {more}"
+            elif values.setdefault(name, n - more) != n - more:
+                yield f"the guard that {place} goes with {first[name]}"
+            first.setdefault(name, place)
+    for guard in program.guards:
+        if symbols(guard.size) <= values.keys() and not guard.holds(values):
+            places = ", ".join(f"{n}: {first[n]}" for n in sorted(symbols(guard.size)))
+            yield f"the guard {guard} ({places})"
 
 
 def _differences(

@@ -19,6 +19,7 @@ from tests.witness import recorded
 from tests.witness.check import Difference, check
 from tests.witness.generator import Generator
 from tests.witness.meanings import MEANINGS
+from tests.witness.open_sizes import OpenGenerator, check_open
 from tests.witness.programs import Program
 from tests.witness.shrink import shrunk
 
@@ -62,6 +63,17 @@ def test_programs(part: int):
 @pytest.mark.parametrize("seed", range(1000, 1012))
 def test_programs_everywhere(seed: int):
     check(Generator(seed, 8).program(), ("interpreter", "file", "graph_def", "object"))
+
+
+@pytest.mark.parametrize("part", range(10))
+def test_programs_with_open_sizes(part: int):
+    """Each at ten sizes of its batch, of a length, or of both."""
+    for seed in range(part, 30, 10):
+        program = OpenGenerator(seed).program()
+        try:
+            check_open(program)
+        except Difference as found:
+            raise AssertionError(f"program {seed}: {found}\n\n{program.script()}") from None
 
 
 @pytest.mark.slow

@@ -1,0 +1,87 @@
+"""Which guard made a second program, and the warning of a step that needs many."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import staticgraph as sg
+from staticgraph.compiler.graph.errors import NoCompileError, RecompileWarning
+from staticgraph.runtime.reports.recompile_reason import Cause
+
+
+def ones(rows):
+    return np.ones((rows, 2), np.float32)
+
+
+def test_a_second_program_names_the_guard():
+    x, y = (sg.placeholder(sg.float32, [None, 2], name=name) for name in "xy")
+    total = x + y
+    with sg.Session(open_sizes=True, device="cpu") as session:
+        for rows in (4, 7):
+            session.run(total, {x: ones(rows), y: ones(rows)})
+        session.run(total, {x: ones(1), y: ones(2)})
+        first, second = session.compiles
+    assert (first.symbols, first.guards, first.failed) == ("n0: axis 0 of x", (), "")
+    assert second.cause is Cause.GUARD
+    assert second.failed == "the guard that axis 0 of y goes with axis 0 of x"
+    assert second.symbols == "n1: axis 0 of y" and second.guards == ("n1 != 1",)
+    assert f"{second.failed} fails" in second.why
+    assert "open sizes n1: axis 0 of y with guards n1 != 1" in str(second)
+
+
+def test_a_condition_on_one_size_is_named():
+    x, y = (sg.placeholder(sg.float32, [None, 2], name=name) for name in "xy")
+    total = x + y
+    with sg.Session(open_sizes=True, device="cpu") as session:
+        session.run(total, {x: ones(1), y: ones(3)})
+        session.run(total, {x: ones(1), y: ones(0)})
+        assert len(session.compiles) == 1
+        session.run(total, {x: ones(1), y: ones(1)})
+        assert session.compiles[-1].failed == "the guard n1 != 1 (n1: axis 0 of y)"
+
+
+def test_a_session_that_may_not_compile_refuses_a_failed_guard_and_nothing_else():
+    x, y = (sg.placeholder(sg.float32, [None, 2], name=name) for name in "xy")
+    total = x + y
+    with sg.Session(open_sizes=True, device="cpu") as session:
+        session.run(total, {x: ones(4), y: ones(4)})
+        session.no_compile = True
+        for rows in (0, 1, 2, 3, 100, 1000):
+            session.run(total, {x: ones(rows), y: ones(rows)})
+        with pytest.raises(NoCompileError, match="the guard that axis 0 of y goes with axis 0 of x fails"):
+            session.run(total, {x: ones(1), y: ones(3)})
+
+
+def several():
+    """A step that needs a program for each size, since the stride of an axis is open."""
+    z = sg.placeholder(sg.float32, [2, None], name="z")
+    return z, sg.image.extract_image_patches(z[:, :, None, None], [1, 2, 1, 1], [1] * 4, [1] * 4, "SAME")
+
+
+def test_a_step_that_needs_many_programs_is_warned_of_once():
+    z, patches = several()
+    with sg.Session(open_sizes=True, device="cpu") as session:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RecompileWarning)
+            for size in (3, 4, 5, 6):
+                session.run(patches, {z: np.ones((2, size))})
+        with pytest.warns(RecompileWarning, match=r"for the 5th time: z is .*the step depends on") as told:
+            session.run(patches, {z: np.ones((2, 7))})
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RecompileWarning)
+            for size in (8, 9, 10, 11, 12):
+                session.run(patches, {z: np.ones((2, size))})
+    assert told[0].filename == __file__
+    assert "hint: pad what is fed to a few sizes" in str(told[0].message)
+
+
+def test_sessions_that_compile_for_each_size_are_not_warned_of():
+    z, patches = several()
+    with sg.Session(open_sizes=False, device="cpu") as session, warnings.catch_warnings():
+        warnings.simplefilter("error", RecompileWarning)
+        for size in range(3, 10):
+            session.run(patches, {z: np.ones((2, size))})
+        assert {each.cause for each in session.compiles} == {Cause.FIRST, Cause.SHAPE}
