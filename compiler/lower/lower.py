@@ -87,7 +87,8 @@ class _Lowering:
         checked: bool,
     ) -> None:
         self.function = fusion.function
-        self.opens = any(is_open(v.shape) for node in self.function.nodes for v in node.outputs)
+        nodes = self.function.nodes
+        self.opens = any(n.op.name == "extents" or any(is_open(v.shape) for v in n.outputs) for n in nodes)
         self.may_stop = may_stop
         self.fetches = fetches
         self.updates = updates
@@ -410,7 +411,7 @@ def _flops(nodes: Iterable[Node]) -> int:
             extents = math.prod(axis.extent for axes in summed for axis in axes)
             total += 2 * estimate(node.outputs[0].size * extents)
         elif node.op.name == "loop" and node.attrs["exact"]:
-            total += node.attrs["bound"] * _flops(node.attrs["body"].nodes)
+            total += estimate(node.attrs["bound"]) * _flops(node.attrs["body"].nodes)
     return total
 
 

@@ -20,9 +20,9 @@ from staticgraph.compiler.graph.shapes import (
     operand_shape,
     shape_text,
 )
-from staticgraph.compiler.graph.sizes import same
+from staticgraph.compiler.graph.sizes import AnySize, Size, same
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Const, Expr
+from staticgraph.compiler.kernel.expr import Const, Expr, number
 from staticgraph.compiler.ops.kinds import Piece, View, assembly, movement, sizes
 from staticgraph.compiler.ops.samples import Sample, real
 
@@ -451,9 +451,11 @@ def mirror_pad(at: tuple[Expr, ...], tensor: View, *, paddings: Any, mode: str) 
     """
     edge = 1 if mode == "REFLECT" else 0
 
-    def reflected(i: Expr, before: int, n: int) -> Expr:
-        j = i - before
+    def reflected(i: Expr, padding: tuple[int, int], n: AnySize) -> Expr:
+        if isinstance(n, Size) and padding == (0, 0):
+            return i  # true of a number too, and found by later stages
+        j = i - padding[0]
         j = scalar.maximum(j, edge - 1 - j)
-        return scalar.minimum(j, Const(2 * n - 1 - edge, int64) - j)
+        return scalar.minimum(j, number(2 * n - 1 - edge, int64) - j)
 
-    return tensor[tuple(reflected(i, a, n) for i, (a, _), n in zip(at, paddings, tensor.shape, strict=True))]
+    return tensor[tuple(map(reflected, at, paddings, tensor.shape))]

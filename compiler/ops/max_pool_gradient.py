@@ -22,6 +22,7 @@ from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, merge, operand_shape
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, substitute
+from staticgraph.compiler.kernel.expr import number as whole_number
 from staticgraph.compiler.kernel.form import StagedForm
 from staticgraph.compiler.kernel.stmt import Buffer, Let, LoopKind, Stmt, Store
 from staticgraph.compiler.ops.kinds import Described, Out, View, routine, windowed
@@ -217,7 +218,7 @@ def max_pool_number(
     size = math.prod(x.shape)
     # Narrow where they fit: as many lanes as the elements have.
     dtype = int32 if size <= int32.max else int64
-    none = Const(size, dtype)
+    none = whole_number(size, dtype)
     found = both(inside, scalar.eq(x[tuple(places)], y[at]))
     first = combined(
         taps, "minimum", scalar.select(found, scalar.cast(raveled(counted, x.shape), dtype), none)

@@ -9,10 +9,11 @@ from staticgraph.compiler.graph.dtypes import bool_, int32
 from staticgraph.compiler.graph.function import Function, Value
 from staticgraph.compiler.graph.opdef import OPS, ops
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.sizes import AnySize, Size
 
 Compute = Callable[..., Value]
 # What a round makes of its number, the count of rounds, and its value: what is carried before and after it.
-_Carry = Callable[[Value, int, Value], tuple[Value, Value]]
+_Carry = Callable[[Value, AnySize, Value], tuple[Value, Value]]
 
 
 class RowLoops:
@@ -60,16 +61,17 @@ class RowLoops:
                 rows = [ops.gather(tensor, i) for tensor in taken[: len(tensors)]]
                 count = tensors[0].shape[0]
                 before, after = carry(i, count, compute(what, *rows, *taken[len(tensors) :]))
-                self._bodies[key] = Function((i, before, *taken), (i + 1 < count, i + 1, after))
+                again = i + 1 < build.constant(count, int32)
+                self._bodies[key] = Function((i, before, *taken), (again, i + 1, after))
         return self._bodies[key]
 
 
-def _put(i: Value, count: int, row: Value) -> tuple[Value, Value]:
+def _put(i: Value, count: AnySize, row: Value) -> tuple[Value, Value]:
     rows = row.recorder.fresh_parameter("rows", TensorType(row.dtype, (count, *row.shape)))
     return rows, ops.row_update(rows, i, row)
 
 
-def _add(i: Value, count: int, row: Value) -> tuple[Value, Value]:
+def _add(i: Value, count: AnySize, row: Value) -> tuple[Value, Value]:
     total = row.recorder.fresh_parameter("total", row.type)
     return total, total + row
 
@@ -81,5 +83,7 @@ def _loop(body: Function, first: Value, tensors: Sequence[Value], whole: Sequenc
         "body": body, "carried": 2, "family": build.serial, "bound": tensors[0].shape[0], "exact": True,
         "brief": True,
     }  # fmt: skip
-    inputs = build.constant(True, bool_), build.constant(0, int32), first, *tensors, *whole
+    count = tensors[0].shape[0]
+    some = build.constant(count, int32) > 0 if isinstance(count, Size) else build.constant(True, bool_)
+    inputs = some, build.constant(0, int32), first, *tensors, *whole
     return build.node(OPS["loop"], inputs, attrs).outputs[1]

@@ -24,7 +24,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import DType, float32, float64
 from staticgraph.compiler.graph.function import Function, Node, Value, transform
 from staticgraph.compiler.graph.opdef import ops, recording
-from staticgraph.compiler.graph.sizes import is_open
+from staticgraph.compiler.graph.sizes import AnySize, Size, is_open, same
 from staticgraph.compiler.passes.map_rows import RowLoops
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -47,7 +47,7 @@ class _Convolution:
     is [images, *counts, outputs].
     """
 
-    images: int
+    images: AnySize
     counts: tuple[int, ...]
     channels: int
     outputs: int
@@ -66,17 +66,19 @@ class _Convolution:
 
     @property
     def group(self) -> int:
-        """Number of images that are processed together."""
+        """Number of images that are processed together; each by itself if there may be any number."""
+        if isinstance(self.images, Size):
+            return 1
         filter = 16 * self.channels * self.outputs * self.dtype.size
         room = int(max(_GROUP, filter * _PER_FILTER)) // self.image
         return next((n for n in range(room, 1, -1) if self.images % n == 0), 1)
 
     @property
     def pays(self) -> bool:
-        tiles = math.prod(self.tiles)
+        tiles, together = math.prod(self.tiles), 1 if isinstance(self.images, Size) else self.images
         return (
             min(self.channels, self.outputs) >= _CHANNELS
-            and self.images * tiles >= _TILES
+            and together * tiles >= _TILES
             and 4 * tiles <= _WASTE * math.prod(self.counts)
             and self.image <= _IMAGE
         )
@@ -100,8 +102,8 @@ def _replaceable(node: Node) -> _Convolution | None:
     steps = {*attrs.get("strides", (1,)), *attrs["dilations"]}
     if y.dtype not in (float32, float64) or w.rank != 4 or w.shape[:2] != (3, 3) or steps != {1}:
         return None
-    if is_open(y.shape):
-        return None  # all images at once would leave the cache: slower than the convolution as it stands
+    if is_open(y.shape[1:]):
+        return None
     (channels, outputs), before = w.shape[2:], attrs["before"]
     if node.op.name == "conv_spread":
         channels, outputs, before = outputs, channels, tuple(2 - b for b in before)
@@ -128,7 +130,7 @@ def _spread(loops: RowLoops, c: _Convolution, x: Value, w: Value) -> Value:
 
 
 def _forward(loops: RowLoops, c: _Convolution, x: Value, w: Value) -> Value:
-    if c.group == c.images:
+    if same(c.group, c.images):
         return _forward_of_group(c, x, w)
     made = loops.map(_forward_of_group, c, [_grouped(c, x)], [w])
     return ops.reshape(made, shape=(c.images, *c.counts, c.outputs))
@@ -143,7 +145,7 @@ def _forward_of_group(c: _Convolution, x: Value, w: Value) -> Value:
 
 def _filter(loops: RowLoops, c: _Convolution, x: Value, dy: Value) -> Value:
     """`conv_filter`: the sum over groups of images."""
-    if c.group == c.images:
+    if same(c.group, c.images):
         total = _filter_of_group(c, x, dy)
     else:
         total = loops.sum(_filter_of_group, c, [_grouped(c, x), _grouped(c, dy)])

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import staticgraph as sg
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.function import Function, Value
@@ -161,8 +162,8 @@ def test_equal_layers_share_the_body_of_their_loops(
     np.testing.assert_allclose(evaluate(function, values)[0], wanted, rtol=1e-3, atol=1e-5)
 
 
-def test_an_open_number_of_images_stays_a_convolution() -> None:
-    """All at once they would leave the cache."""
+def test_small_images_of_an_open_number_stay_a_convolution() -> None:
+    """Each by itself has few tiles, and all at once would leave the cache."""
     build = Builder()
     x, w = (
         build.parameter("x", "float32", (symbol("n"), 8, 8, C)),
@@ -170,3 +171,25 @@ def test_an_open_number_of_images_stays_a_convolution() -> None:
     )
     function = Function((x, w), (convolution("conv_windows", x, w, (8, 8), (1, 1)),))
     assert fewer_products(function) is function
+
+
+def test_an_open_number_of_images(rng: np.random.Generator) -> None:
+    """Each is a group of its own, in one program for any number of them, with its derivatives."""
+    build, images = Builder(), symbol("n")
+    at = build.parameter("x", "float32", (images, 16, 16, C)), build.parameter("w", "float32", (3, 3, C, C))
+    changed = fewer_products(Function(at, (convolution("conv_windows", *at, (16, 16), (1, 1)),)))
+    assert [node.attrs["bound"] for node in changed.nodes if node.op.name == "loop"] == [images]
+
+    x, w = sg.placeholder(sg.float32, [None, 16, 16, C]), sg.placeholder(sg.float32, [3, 3, C, C + 1])
+    y = sg.nn.conv2d(x, w, 1, "SAME")
+    fetches = [y, *sg.gradients(sg.reduce_sum(y * y), [x, w])]
+    filters = rng.normal(size=(3, 3, C, C + 1)) / 17
+    with sg.Session(open_sizes=True) as session:
+        for count in (5, 0, 1, 9):
+            values = rng.normal(size=(count, 16, 16, C))
+            made = session.run(fetches, {x: values, w: filters})
+            with sg.options(passes="-fewer_products"), sg.Session() as closed:
+                wanted = closed.run(fetches, {x: values, w: filters})
+            for one, other in zip(made, wanted, strict=True):
+                np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-3)
+        assert len(session.compiles) == 1

@@ -150,7 +150,8 @@ def lstm(data: Data) -> Any:
     time, batch, width = x.shape.as_list()
     hidden = data.weights["wh"].shape[0]
     projected = sg.matmul(sg.reshape(x, [-1, width]), w["wx"]) + w["b"]
-    inputs = sg.TensorArray(sg.float32, time).unstack(sg.reshape(projected, [time, batch, 4 * hidden]))
+    time = sg.shape(x)[0] if time is None else time
+    inputs = sg.TensorArray(sg.float32, time).unstack(sg.reshape(projected, [-1, batch, 4 * hidden]))
 
     def cell(t: sg.Tensor, h: sg.Tensor, c: sg.Tensor) -> tuple[sg.Tensor, sg.Tensor, sg.Tensor]:
         i, f, g, o = sg.split(inputs.read(t) + sg.matmul(h, w["wh"]), 4, axis=1)
@@ -164,21 +165,21 @@ def lstm(data: Data) -> Any:
 
 def transformer(data: Data) -> Any:
     (x, y), w = placeholders(data.batches[0]), variables(data)
-    batch, time, width = x.shape.as_list()
+    _, time, width = x.shape.as_list()
     heads, epsilon = data.settings["heads"], data.settings["epsilon"]
     mask = np.where(np.tril(np.ones((time, time), bool)), 0, -1e9).astype(np.float32)
 
     def dense(x: sg.Tensor, name: str) -> sg.Tensor:
         inputs, outputs = w[name].shape.as_list()
         product = sg.matmul(sg.reshape(x, [-1, inputs]), w[name]) + w[name + "_bias"]
-        return sg.reshape(product, [batch, time, outputs])
+        return sg.reshape(product, [-1, time, outputs])
 
     h = sg.nn.layer_normalization(x, w["shift1"], w["scale1"], variance_epsilon=epsilon)
-    parts = sg.reshape(dense(h, "qkv"), [batch, time, 3, heads, width // heads])
+    parts = sg.reshape(dense(h, "qkv"), [-1, time, 3, heads, width // heads])
     q, k, v = sg.unstack(sg.transpose(parts, [2, 0, 3, 1, 4]))
     scores = sg.matmul(q, k, transpose_b=True) / math.sqrt(width // heads) + mask
     mixed = sg.transpose(sg.matmul(sg.nn.softmax(scores), v), [0, 2, 1, 3])
-    h = x + dense(sg.reshape(mixed, [batch, time, width]), "out")
+    h = x + dense(sg.reshape(mixed, [-1, time, width]), "out")
     inner = dense(sg.nn.layer_normalization(h, w["shift2"], w["scale2"], variance_epsilon=epsilon), "up")
     inner = 0.5 * inner * (1 + sg.tanh(math.sqrt(2 / math.pi) * (inner + 0.044715 * inner**3)))
     return training(data, sg.reduce_mean(sg.square(h + dense(inner, "down") - y)), [x, y])
