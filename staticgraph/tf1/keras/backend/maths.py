@@ -6,6 +6,7 @@ from typing import Any
 
 from staticgraph.arrays import casts, sorting
 from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.signatures import adapted
 from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.tensor import Tensor
@@ -69,6 +70,15 @@ sign = math_ops.sign
 sin = math_ops.sin
 square = math_ops.square
 
+argmax = adapted(sorting.argmax, "x=input axis", axis=-1)
+argmin = adapted(sorting.argmin, "x=input axis", axis=-1)
+_REDUCED = "x=input_tensor axis keepdims"
+logsumexp = adapted(reductions.reduce_logsumexp, _REDUCED, "logsumexp", keepdims=False)
+max = adapted(reductions.reduce_max, _REDUCED, "max", keepdims=False)
+min = adapted(reductions.reduce_min, _REDUCED, "min", keepdims=False)
+prod = adapted(reductions.reduce_prod, _REDUCED, "prod", keepdims=False)
+sum = adapted(reductions.reduce_sum, _REDUCED, "sum", keepdims=False)
+
 
 def pow(x: Any, a: Any) -> Tensor:
     """`x` to the power of `a`."""
@@ -97,26 +107,6 @@ def _floating(x: Any) -> Tensor:
     return casts.cast(x, floatx()) if x.dtype is bool_ or x.dtype.is_integer else x
 
 
-def sum(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """The sum along `axis`, or of all elements."""
-    return reductions.reduce_sum(x, axis, keepdims)
-
-
-def prod(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """The product along `axis`, or of all elements."""
-    return reductions.reduce_prod(x, axis, keepdims)
-
-
-def max(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """The largest element along `axis`, or of all."""
-    return reductions.reduce_max(x, axis, keepdims)
-
-
-def min(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """The smallest element along `axis`, or of all."""
-    return reductions.reduce_min(x, axis, keepdims)
-
-
 def mean(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
     """The mean along `axis`, or of all elements; of truth values, the share of those that are true."""
     x = convert_to_tensor(x)
@@ -134,11 +124,6 @@ def std(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
     return reductions.reduce_std(_floating(x), axis, keepdims)
 
 
-def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
-    """`log(sum(exp(x)))` along `axis`, or of all elements, without overflow."""
-    return reductions.reduce_logsumexp(x, axis, keepdims)
-
-
 def any(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
     """Logical OR of the elements along `axis`, each cast to bool."""
     return reductions.reduce_any(casts.cast(x, bool_), axis, keepdims)
@@ -147,16 +132,6 @@ def any(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
 def all(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
     """Logical AND of the elements along `axis`, each cast to bool."""
     return reductions.reduce_all(casts.cast(x, bool_), axis, keepdims)
-
-
-def argmax(x: Any, axis: int = -1) -> Tensor:
-    """The place of the largest element along `axis`."""
-    return sorting.argmax(x, axis)
-
-
-def argmin(x: Any, axis: int = -1) -> Tensor:
-    """The place of the smallest element along `axis`."""
-    return sorting.argmin(x, axis)
 
 
 def l2_normalize(x: Any, axis: Any = None) -> Tensor:

@@ -10,6 +10,7 @@ from staticgraph.arrays.array_ops import shape as shape_of
 from staticgraph.arrays.casts import cast
 from staticgraph.arrays.sorting import in_top_k as _in_top_k
 from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.building.signatures import adapted
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bool_, int64
 from staticgraph.compiler.graph.errors import misuse
@@ -215,11 +216,6 @@ def normalize_batch_in_training(
     return made, reshape(mean, [-1]), reshape(variance, [-1])
 
 
-def _convolved(x: Any, kernel: Any, strides: Any, padding: str, data_format: Any, dilation: Any) -> Tensor:
-    x = convert_to_tensor(x)
-    return spatial.convolve(x, kernel, strides, padding, checked_format(data_format), dilation)
-
-
 def conv1d(
     x: Any,
     kernel: Any,
@@ -228,32 +224,14 @@ def conv1d(
     data_format: Any = None,
     dilation_rate: Any = 1,
 ) -> Tensor:
-    """A convolution over one axis."""
-    return _convolved(x, kernel, strides, padding, data_format, dilation_rate)
+    """A convolution over the axes between batch and channels."""
+    x = convert_to_tensor(x)
+    return spatial.convolve(x, kernel, strides, padding, checked_format(data_format), dilation_rate)
 
 
-def conv2d(
-    x: Any,
-    kernel: Any,
-    strides: Any = (1, 1),
-    padding: str = "valid",
-    data_format: Any = None,
-    dilation_rate: Any = (1, 1),
-) -> Tensor:
-    """A convolution over two axes."""
-    return _convolved(x, kernel, strides, padding, data_format, dilation_rate)
-
-
-def conv3d(
-    x: Any,
-    kernel: Any,
-    strides: Any = (1, 1, 1),
-    padding: str = "valid",
-    data_format: Any = None,
-    dilation_rate: Any = (1, 1, 1),
-) -> Tensor:
-    """A convolution over three axes."""
-    return _convolved(x, kernel, strides, padding, data_format, dilation_rate)
+_CONVOLVED = "x kernel strides padding data_format dilation_rate"
+conv2d = adapted(conv1d, _CONVOLVED, "conv2d", strides=(1, 1), dilation_rate=(1, 1))
+conv3d = adapted(conv1d, _CONVOLVED, "conv3d", strides=(1, 1, 1), dilation_rate=(1, 1, 1))
 
 
 def conv2d_transpose(
@@ -295,17 +273,9 @@ def pool2d(
     data_format: Any = None,
     pool_mode: str = "max",
 ) -> Tensor:
-    """Pooling over two axes."""
+    """The largest element of each window, or for "avg" the mean, over the axes between batch and channels."""
     return spatial.pool(x, pool_size, strides, padding, checked_format(data_format), pool_mode)
 
 
-def pool3d(
-    x: Any,
-    pool_size: Any,
-    strides: Any = (1, 1, 1),
-    padding: str = "valid",
-    data_format: Any = None,
-    pool_mode: str = "max",
-) -> Tensor:
-    """Pooling over three axes."""
-    return spatial.pool(x, pool_size, strides, padding, checked_format(data_format), pool_mode)
+_POOLED = "x pool_size strides padding data_format pool_mode"
+pool3d = adapted(pool2d, _POOLED, "pool3d", strides=(1, 1, 1))
