@@ -1,35 +1,11 @@
 """The transforms of `sg.signal` under the older name of their module, `sg.spectral`."""
 
-from staticgraph.signal.transforms import (
-    dct,
-    fft,
-    fft2d,
-    fft3d,
-    idct,
-    ifft,
-    ifft2d,
-    ifft3d,
-    irfft,
-    irfft2d,
-    irfft3d,
-    rfft,
-    rfft2d,
-    rfft3d,
-)
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "dct",
-    "fft",
-    "fft2d",
-    "fft3d",
-    "idct",
-    "ifft",
-    "ifft2d",
-    "ifft3d",
-    "irfft",
-    "irfft2d",
-    "irfft3d",
-    "rfft",
-    "rfft2d",
-    "rfft3d",
-]
+from staticgraph.compiler.support.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from staticgraph.signal.transforms import *  # noqa: F403
+
+_TRANSFORMS = "dct fft fft2d fft3d idct ifft ifft2d ifft3d irfft irfft2d irfft3d rfft rfft2d rfft3d"
+__getattr__, __dir__ = lazy_names(__name__, {"staticgraph.signal.transforms": _TRANSFORMS})
