@@ -14,8 +14,7 @@ from staticgraph.building.inputs import convert_to_tensor, stop_gradient
 from staticgraph.building.signatures import arguments
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32
-from staticgraph.compiler.graph.errors import ShapeError, layout, misuse
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import ShapeError, misuse
 from staticgraph.compiler.graph.tensor import Tensor
 
 __all__ = [
@@ -99,9 +98,7 @@ def _check_weights(weights: Tensor, losses: Tensor) -> None:
     ):
         text = f"weights of shape {weights.shape} do not fit losses of shape {losses.shape}"
         made = [("weights", weights.op.where), ("losses", losses.op.where)]
-        raise ShapeError(
-            layout(text, user_frame(), made, "use a number, or the same rank and sizes, or sizes of 1")
-        )
+        raise misuse(ShapeError, text, "use a number, or the same rank and sizes, or sizes of 1", made=made)
 
 
 def _reduced(weighted: Tensor, losses: Tensor, weights: Tensor, reduction: str) -> Tensor:
@@ -186,9 +183,7 @@ def _pair(
         text = (
             f"{names[0]} of shape {first.shape} and {names[1]} of shape {second.shape} must be of one shape"
         )
-        raise ShapeError(
-            layout(text, user_frame(), [(names[0], first.op.where), (names[1], second.op.where)])
-        )
+        raise misuse(ShapeError, text, made=[(names[0], first.op.where), (names[1], second.op.where)])
     return first, second
 
 

@@ -384,9 +384,18 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def misuse(kind: type[_Error], what: str, hint: str | None = None) -> _Error:
-    """The error of class `kind` about a call of the user's, which names the line of the call."""
-    return kind(layout(what, user_frame(), hint=hint))
+def misuse(
+    kind: type[_Error], what: str, hint: str | None = None, made: Iterable[tuple[str, Provenance | None]] = ()
+) -> _Error:
+    """The error of class `kind` about a call of the user's, which names the line of the call.
+
+    Args:
+        kind: The class.
+        what: What is wrong.
+        hint: What to do about it.
+        made: Operands by name, and where each was made.
+    """
+    return kind(layout(what, user_frame(), made, hint))
 
 
 def headline(error: BaseException) -> str:

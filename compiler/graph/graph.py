@@ -215,7 +215,7 @@ class Graph:
         if int(index) >= len(op.outputs):
             text = f"operation {op_name!r} has {counted(len(op.outputs), 'output')}, so there is no {name!r}"
             hint = "outputs are numbered from 0"
-            raise UnknownNameError(layout(text, user_frame(), [("it", op.where)], hint))
+            raise misuse(UnknownNameError, text, hint, made=[("it", op.where)])
         return op.outputs[int(index)]
 
     def as_graph_element(self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
@@ -231,7 +231,7 @@ class Graph:
                 owner = obj if isinstance(obj, Operation) else obj.op
                 hint = "make it, and the session that runs it, in one graph: see Graph.as_default"
                 text = f"{obj} is not an element of this graph"
-                raise OtherGraphError(layout(text, user_frame(), [("it", owner.where)], hint))
+                raise misuse(OtherGraphError, text, hint, made=[("it", owner.where)])
             return obj
         wanted = " or ".join(w for w, ok in (("Tensor", allow_tensor), ("Operation", allow_operation)) if ok)
         raise misuse(TypeError, f"{shown(obj)} of type {type(obj).__name__} is not a {wanted}")

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.graph.errors import RuleError, ShapeError, layout, misuse
+from staticgraph.compiler.graph.errors import RuleError, ShapeError, misuse
 from staticgraph.compiler.graph.opdef import METHODS, OpDef
 from staticgraph.compiler.graph.operators import Symbolic
-from staticgraph.compiler.graph.provenance import Provenance, user_frame
+from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import TensorShape, TensorType, as_shape, merge
 from staticgraph.compiler.support.extensions import EXTENSIONS
 
@@ -165,7 +165,7 @@ class Tensor(Symbolic):
             merged = merge(self.type.shape, as_shape(shape), "the known shape and the given one:")
         except RuleError as error:
             made = [(self.name, self.op.where)]
-            raise ShapeError(layout(f"{self.name}: {error.what}", user_frame(), made, error.hint)) from None
+            raise misuse(ShapeError, f"{self.name}: {error.what}", error.hint, made=made) from None
         self.type = TensorType(self.type.dtype, merged)
 
     def consumers(self) -> list[Operation]:

@@ -9,9 +9,8 @@ import numpy as np
 
 from staticgraph.compiler.capture.segments import reaches
 from staticgraph.compiler.graph.dtypes import string
-from staticgraph.compiler.graph.errors import FeedError, layout, misuse
+from staticgraph.compiler.graph.errors import FeedError, misuse
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import as_shape, compatible
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.runtime.feeds import convert, feed_tensors
@@ -59,7 +58,7 @@ def _of_shape(tensor: Tensor, shape: Any) -> np.ndarray:
         shown = shape if sizes is None else list(sizes)
         text = f"{shown} is no shape of a value for {tensor.op.name}, which is {tensor.type}"
         hint = "an unknown size may be any, the others are as they are"
-        raise FeedError(layout(text, user_frame(), [(tensor.op.name, tensor.op.where)], hint))
+        raise misuse(FeedError, text, hint, made=[(tensor.op.name, tensor.op.where)])
     array = np.broadcast_to(np.zeros((), tensor.dtype.numpy), known).view(ShapeOnly)
     array.tensor = tensor
     return array

@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
-from staticgraph.compiler.graph.errors import RuleError, counted, layout, misuse
+from staticgraph.compiler.graph.errors import RuleError, counted, misuse
 from staticgraph.compiler.graph.graph import (
     Graph,
     get_default_graph,
     reset_default_graph,
     session_stack,
 )
-from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.recording.snapshot import numbered
 
 __all__ = [
@@ -279,4 +278,4 @@ class checked:
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         if isinstance(error, RuleError):
-            raise error.kind(layout(f"{self.call}: {error.what}", user_frame(), (), error.hint)) from None
+            raise misuse(error.kind, f"{self.call}: {error.what}", error.hint) from None

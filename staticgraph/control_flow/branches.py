@@ -14,9 +14,8 @@ from staticgraph.building.regions import captures, finish, own
 from staticgraph.building.renamed import renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bool_, int32
-from staticgraph.compiler.graph.errors import DtypeError, UnlikeDtypeError, headline, layout, misuse, shown
+from staticgraph.compiler.graph.errors import DtypeError, UnlikeDtypeError, headline, misuse, shown
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Region, Tensor
 from staticgraph.control_flow.carrier import Carrier
 from staticgraph.debugging.assertions import Assert
@@ -251,4 +250,4 @@ def _check_same(carriers: Sequence[Carrier], regions: Sequence[Region]) -> None:
                 text = f"the first branch returns {a.type} where branch {number} returns {b.type}"
                 made = [("the first", a.op.where), ("the other", b.op.where)]
                 hint = f"convert one of them: cast(..., sg.{a.dtype.name})"
-                raise UnlikeDtypeError(layout(text, user_frame(), made, hint))
+                raise misuse(UnlikeDtypeError, text, hint, made=made)

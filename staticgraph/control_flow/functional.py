@@ -10,8 +10,7 @@ from staticgraph.building import nest
 from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.dtypes import as_dtype
-from staticgraph.compiler.graph.errors import layout, misuse
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.control_flow.loops import while_loop
 from staticgraph.control_flow.tensor_array import TensorArray
@@ -199,7 +198,7 @@ class _Rows:
         for tensor in self.tensors:
             if tensor.shape.ndims == 0:
                 text = f"elems: {tensor.name} is a number, it has no rows"
-                raise ValueError(layout(text, user_frame(), [(tensor.name, tensor.op.where)]))
+                raise misuse(ValueError, text, made=[(tensor.name, tensor.op.where)])
         self.count = shape(self.tensors[0])[0]
         self._arrays = [TensorArray(t.dtype, size=self.count).unstack(t) for t in self.tensors]
 

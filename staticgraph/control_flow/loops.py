@@ -16,12 +16,10 @@ from staticgraph.compiler.graph.errors import (
     ShapeError,
     UnlikeDtypeError,
     headline,
-    layout,
     misuse,
     shown,
 )
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType, as_shape, compatible, shape_text
 from staticgraph.compiler.graph.tensor import Region, Tensor
 from staticgraph.control_flow.carrier import Carrier
@@ -146,7 +144,7 @@ class _Loop:
                         f"the shape invariant {shape_text(shape)} does not fit {tensor.name}, which enters "
                         f"the loop with shape {shape_text(tensor.type.shape)}"
                     )
-                    raise ShapeError(layout(text, user_frame(), [(tensor.name, tensor.op.where)]))
+                    raise misuse(ShapeError, text, made=[(tensor.name, tensor.op.where)])
                 types[n] = TensorType(tensor.dtype, shape)
         return [
             TensorType(t.dtype, None) if isinstance(leaf, TensorArray) else t
@@ -183,7 +181,7 @@ class _Loop:
         if kind is not None:
             text = f"cond must return one truth value, not {pred.type}"
             hint = "compare a number, i < 3; reduce_all and reduce_any make one of many"
-            raise kind(layout(text, user_frame(), [("it", pred.op.where)], hint))
+            raise misuse(kind, text, hint, made=[("it", pred.op.where)])
         return pred
 
     def _round(self, params: Sequence[Tensor]) -> list[Tensor]:
@@ -202,20 +200,20 @@ class _Loop:
         for leaf, left, before, after in given:
             if isinstance(leaf, TensorArray) is not isinstance(left, TensorArray):
                 text = f"a loop carries {leaf!r} and its body returns {left!r}"
-                raise UnlikeDtypeError(layout(text, user_frame(), [("it", after.op.where)]))
+                raise misuse(UnlikeDtypeError, text, made=[("it", after.op.where)])
             if isinstance(leaf, TensorArray):
                 continue
             if before.dtype is not after.dtype:
                 text = f"a loop carries {before} and its body returns {after.type}"
                 hint = f"convert it in the body: cast(..., sg.{before.dtype.name})"
-                raise UnlikeDtypeError(layout(text, user_frame(), [("it", after.op.where)], hint))
+                raise misuse(UnlikeDtypeError, text, hint, made=[("it", after.op.where)])
             if not _within(after.type.shape, before.shape):
                 text = (
                     f"the shape of a loop variable changes: it enters a round as {before} and leaves it as "
                     f"{after.type}"
                 )
                 hint = "where that is right, say what stays the same: shape_invariants"
-                raise ShapeError(layout(text, user_frame(), [("it", after.op.where)], hint))
+                raise misuse(ShapeError, text, hint, made=[("it", after.op.where)])
         return results
 
 

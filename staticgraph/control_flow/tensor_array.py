@@ -14,8 +14,7 @@ from staticgraph.building.inputs import convert_to_tensor, identity, no_op
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, as_dtype
-from staticgraph.compiler.graph.errors import ShapeError, UnlikeDtypeError, layout, misuse
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import ShapeError, UnlikeDtypeError, misuse
 from staticgraph.compiler.graph.shapes import Shape, TensorShape, as_shape, compatible, shape_text
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -201,7 +200,7 @@ class TensorArray:
         if value.dtype is not self._dtype:
             text = f"TensorArray.{what}: the array is of {self._dtype.name}, the row is {value.type}"
             made, hint = [("the row", value.op.where)], "cast the row; map_fn takes a dtype for its results"
-            raise UnlikeDtypeError(layout(text, user_frame(), made, hint))
+            raise misuse(UnlikeDtypeError, text, hint, made=made)
         self._merge(value.type.shape, what)
         return value
 

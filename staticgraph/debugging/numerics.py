@@ -9,9 +9,8 @@ from staticgraph.building.inputs import convert_to_tensor, group, identity
 from staticgraph.building.renamed import needed, renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float16, float32, float64
-from staticgraph.compiler.graph.errors import RegionError, layout
+from staticgraph.compiler.graph.errors import RegionError, misuse
 from staticgraph.compiler.graph.graph import get_default_graph
-from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 
 __all__ = ["assert_all_finite", "check_numerics"]
@@ -66,6 +65,6 @@ def add_check_numerics_ops() -> Operation:
                 continue
             if op.region is not None:
                 text = f"add_check_numerics_ops() cannot check {output.name} inside of a loop or branch"
-                raise RegionError(layout(text, user_frame(), [(output.name, op.where)]))
+                raise misuse(RegionError, text, made=[(output.name, op.where)])
             checks.append(check_numerics(output, f"{op.name}:{output.value_index}"))
     return group(*checks)

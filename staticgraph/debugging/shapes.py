@@ -11,9 +11,8 @@ from staticgraph.building.framework import control_dependencies, graph_of, name_
 from staticgraph.building.inputs import convert_to_tensor, group, no_op
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32
-from staticgraph.compiler.graph.errors import ShapeError, layout, misuse
+from staticgraph.compiler.graph.errors import ShapeError, misuse
 from staticgraph.compiler.graph.opdef import OpDef
-from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
@@ -90,7 +89,7 @@ def _check_rank(
 def _violation(text: str, tensor: Tensor, message: str | None) -> ShapeError:
     headline = f"{message}: {text}" if message else text
     hint = "expand_dims, squeeze and reshape change the number of axes"
-    return ShapeError(layout(headline, user_frame(), [(tensor.name, tensor.op.where)], hint))
+    return misuse(ShapeError, headline, hint, made=[(tensor.name, tensor.op.where)])
 
 
 def assert_scalar(tensor: Any, name: str | None = None, message: str | None = None) -> Tensor:

@@ -10,8 +10,7 @@ import numpy as np
 from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor, no_op
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, float32
-from staticgraph.compiler.graph.errors import DtypeError, layout, misuse
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import DtypeError, misuse
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.sparse.tensor import SparseTensor
 
@@ -43,7 +42,7 @@ def assert_integer(x: Any, message: str | None = None, name: str | None = None) 
 
 def _wrong(message: str | None, tensor: Tensor, text: str) -> DtypeError:
     headline = f"{message + ': ' if message else ''}{tensor.name} is {tensor.dtype.name}, it {text}"
-    return DtypeError(layout(headline, user_frame(), [(tensor.name, tensor.op.where)]))
+    return misuse(DtypeError, headline, made=[(tensor.name, tensor.op.where)])
 
 
 def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:
@@ -61,7 +60,7 @@ def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:
         found = found or tensor.dtype
         if tensor.dtype is not found:
             text = f"{tensor.name} is {tensor.dtype.name}, where {found.name} is expected of all"
-            raise ValueError(layout(text, user_frame(), [(tensor.name, getattr(tensor.op, "where", None))]))
+            raise misuse(ValueError, text, made=[(tensor.name, getattr(tensor.op, "where", None))])
     found = found or float32
     if not found.is_floating:
         raise misuse(ValueError, f"the dtype is {found.name}, a floating one is expected")

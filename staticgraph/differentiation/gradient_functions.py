@@ -22,8 +22,7 @@ from staticgraph.arrays.indexed_slices import IndexedSlices
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.regions import captures, finish, own, parameters
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.errors import DtypeError, GradientError, ShapeError, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import DtypeError, GradientError, ShapeError, layout, misuse
 from staticgraph.compiler.graph.shapes import compatible
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 
@@ -135,12 +134,12 @@ def _fitting(op: Operation, position: int, derivative: Any) -> Any:
         if not compatible(found.type.shape, x.type.shape):
             text = f"the gradient by {which} has shape {found.shape}, and the input {x.shape}"
             hint = "the gradient by a tensor has its shape: reduce_sum() adds up, broadcast_to() repeats"
-            raise ShapeError(layout(text, user_frame(), [("the operation", op.where)], hint))
+            raise misuse(ShapeError, text, hint, made=[("the operation", op.where)])
         found.set_shape(x.shape)
     if found.dtype is not x.dtype:
         text = f"the gradient by {which} is {found.dtype}, and the input {x.dtype}"
         made = [("the operation", op.where)]
-        raise DtypeError(layout(text, user_frame(), made, f"cast it: cast(..., sg.{x.dtype.name})"))
+        raise misuse(DtypeError, text, f"cast it: cast(..., sg.{x.dtype.name})", made=made)
     return found
 
 

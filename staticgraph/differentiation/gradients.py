@@ -17,7 +17,6 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.errors import DtypeError, GradientError, layout, misuse
 from staticgraph.compiler.graph.opdef import Effect
-from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.recording.snapshot import uncounted
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.differentiation import backward
@@ -116,7 +115,7 @@ def _seeds(ys: Sequence[Tensor], grad_ys: Any) -> list[Tensor]:
         seed = ops.ones_like(y) if g is None else convert_to_tensor(g, name=f"grad_ys_{i}")
         if seed.dtype is not y.dtype:
             text = f"gradients(): grad_ys[{i}] is {seed.dtype} and ys[{i}] is {y.dtype}"
-            raise DtypeError(layout(text, user_frame(), [(y.name, y.op.where)], f"cast grad_ys[{i}]"))
+            raise misuse(DtypeError, text, f"cast grad_ys[{i}]", made=[(y.name, y.op.where)])
         seeds.append(seed)
     return seeds
 

@@ -14,8 +14,7 @@ from dataclasses import field
 
 from staticgraph.arrays.indexed_slices import IndexedSlices
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.errors import GradientError, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import GradientError, misuse
 from staticgraph.compiler.graph.tensor import Operation, Tensor, may_use
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.differentiation.gradient_functions import GradientFunction, call, gradient_function
@@ -121,4 +120,4 @@ def lacking_error(op: Operation, x: Tensor) -> GradientError:
     """Return the error of a derivative by `x` through `op`, which has no gradient."""
     text = f"gradients(): {op.name} ({op.type}) has no gradient, and {x.name} is differentiated through it"
     hint = "stop_gradient() of its result takes it as a constant; or give it a gradient: custom_gradient"
-    return GradientError(layout(text, user_frame(), [(op.name, op.where)], hint))
+    return misuse(GradientError, text, hint, made=[(op.name, op.where)])

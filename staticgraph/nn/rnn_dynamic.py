@@ -8,8 +8,7 @@ from staticgraph.arrays.array_ops import reverse, reverse_sequence, shape
 from staticgraph.building import nest
 from staticgraph.building.inputs import constant, convert_to_tensor
 from staticgraph.compiler.graph.dtypes import int32
-from staticgraph.compiler.graph.errors import layout, misuse
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import as_shape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.control_flow.loops import while_loop
@@ -101,7 +100,7 @@ def _check_input(x: Tensor) -> None:
     if known is None or len(known) < 3 or None in known[2:]:
         text = f"the inputs {x.name} of shape {x.shape} must have a batch, a time and a feature axis,"
         text += " with the number of features known"
-        raise ValueError(layout(text, user_frame(), [(x.name, x.op.where)]))
+        raise misuse(ValueError, text, made=[(x.name, x.op.where)])
 
 
 def _over_time(steps: _Steps, state: Any, lengths: Tensor | None, dtype: Any) -> tuple[Any, Any]:

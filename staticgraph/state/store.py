@@ -11,8 +11,8 @@ from typing import Any
 from staticgraph.building.framework import GraphKeys, name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.dtypes import DType, as_dtype
-from staticgraph.compiler.graph.errors import DuplicateNameError, layout, misuse
-from staticgraph.compiler.graph.provenance import Provenance, user_frame
+from staticgraph.compiler.graph.errors import DuplicateNameError, misuse
+from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import TensorShape, as_shape
 from staticgraph.state.initializers import GlorotUniform, Zeros
 from staticgraph.state.variables import Variable, VariableAggregation, VariableSynchronization
@@ -59,13 +59,11 @@ def find_or_make(
     found = known.get(name)
     if found is not None:
         if reuse is False or reuse is None:
-            raise DuplicateNameError(
-                layout(
-                    f"there already is a variable {name}",
-                    user_frame(),
-                    [("it", found.where)],
-                    "to share it, open its variable_scope with reuse=True or reuse=sg.AUTO_REUSE",
-                )
+            raise misuse(
+                DuplicateNameError,
+                f"there already is a variable {name}",
+                "to share it, open its variable_scope with reuse=True or reuse=sg.AUTO_REUSE",
+                made=[("it", found.where)],
             )
         return _checked(found, wanted, dtype)
     if reuse is True:
@@ -100,10 +98,10 @@ def _checked(found: Variable, shape: TensorShape, dtype: Any) -> Variable:
     place: Sequence[tuple[str, Provenance | None]] = [("it", found.where)]
     if not shape.is_compatible_with(found.shape):
         text = f"variable {found.op.name} has shape {found.shape}, not {shape}"
-        raise ValueError(layout(text, user_frame(), place, _OTHER))
+        raise misuse(ValueError, text, _OTHER, made=place)
     if dtype is not None and as_dtype(dtype) is not found.dtype:
         text = f"variable {found.op.name} has dtype {found.dtype}, not {as_dtype(dtype)}"
-        raise ValueError(layout(text, user_frame(), place, _OTHER))
+        raise misuse(ValueError, text, _OTHER, made=place)
     return found
 
 

@@ -12,7 +12,7 @@ from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, as_dtype
-from staticgraph.compiler.graph.errors import ShapeError, layout, misuse
+from staticgraph.compiler.graph.errors import ShapeError, misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.operators import Symbolic
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
@@ -150,13 +150,11 @@ class Variable(Symbolic):
         if not self._validate_shape:
             return as_shape(shape)
         if not initial.shape.is_fully_defined():
-            raise ShapeError(
-                layout(
-                    f"the initial value {initial.name} has shape {initial.shape}, which is not fully known",
-                    user_frame(),
-                    [("it", initial.op.where)],
-                    "give it a static shape, or pass validate_shape=False",
-                )
+            raise misuse(
+                ShapeError,
+                f"the initial value {initial.name} has shape {initial.shape}, which is not fully known",
+                "give it a static shape, or pass validate_shape=False",
+                made=[("it", initial.op.where)],
             )
         with checked("Variable"):
             return merge(

@@ -12,7 +12,6 @@ from staticgraph.compiler.capture.regions import with_inner
 from staticgraph.compiler.graph.dependencies import needed
 from staticgraph.compiler.graph.errors import SaveError, layout, misuse
 from staticgraph.compiler.graph.opdef import Effect
-from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.formats.onnx.proto import GraphProto, ModelProto, OperatorSetIdProto
@@ -119,7 +118,7 @@ def _tensor(value: Any, what: str) -> Tensor:
         raise misuse(SaveError, f"the {what} {value!r} is not a tensor")
     if value.op.region is not None:
         text = f"the {what} {value.name} is part of a loop or branch"
-        raise SaveError(layout(text, user_frame(), [(value.op.name, value.op.where)], "take what it gives"))
+        raise misuse(SaveError, text, "take what it gives", made=[(value.op.name, value.op.where)])
     return value
 
 
@@ -136,13 +135,11 @@ def _variables(operations: Sequence[Operation], session: Any) -> dict[Operation,
         return {}
     session = session or default_session()
     if session is None:
-        raise SaveError(
-            layout(
-                f"the variable {found[0].name} has a value only in a session",
-                user_frame(),
-                [(found[0].name, found[0].where)],
-                "export(..., session=sess)",
-            )
+        raise misuse(
+            SaveError,
+            f"the variable {found[0].name} has a value only in a session",
+            "export(..., session=sess)",
+            made=[(found[0].name, found[0].where)],
         )
     return dict(zip(found, session.run([op.outputs[0] for op in found]), strict=True))
 

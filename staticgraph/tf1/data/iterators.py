@@ -20,12 +20,10 @@ from staticgraph.compiler.graph.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
     OutOfRangeError,
-    layout,
     misuse,
 )
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.opdef import Effect
-from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorShape, TensorType, shape_text
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.kinds import host
@@ -312,7 +310,7 @@ def one_shot(node: Node) -> Iterator:
         if op.definition.effect in (Effect.SOURCE, Effect.READ, Effect.HOST):
             text = f"the dataset depends on {op.name} ({op.type}), which a one-shot iterator cannot know"
             hint = "use make_initializable_iterator(), and run iterator.initializer"
-            raise ValueError(layout(text, user_frame(), [(op.name, op.where)], hint))
+            raise misuse(ValueError, text, hint, made=[(op.name, op.where)])
     return Iterator(node.structure, node)
 
 

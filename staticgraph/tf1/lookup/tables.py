@@ -14,8 +14,7 @@ from staticgraph.building.framework import GraphKeys, get_collection, name_scope
 from staticgraph.building.inputs import convert_to_tensor, group
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, int64, string
-from staticgraph.compiler.graph.errors import layout, misuse
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import Shape
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -41,7 +40,7 @@ def _of_dtype(keys: Any, dtype: DType) -> Tensor:
     keys = convert_to_tensor(keys)
     if keys.dtype is not dtype:
         text = f"Signature mismatch. Keys must be dtype {dtype}, got {keys.dtype}."
-        raise TypeError(layout(text, user_frame(), [(keys.name, keys.op.where)]))
+        raise misuse(TypeError, text, made=[(keys.name, keys.op.where)])
     made: Tensor = keys
     return made
 

@@ -13,8 +13,7 @@ from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.signatures import arguments, parameters_of
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, float32
-from staticgraph.compiler.graph.errors import ShapeError, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import ShapeError, misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.state.variables import Variable
 
@@ -112,7 +111,7 @@ def matched(
             " must be of one shape"
         )
         made = [(names[0], labels.op.where), (names[1], predictions.op.where)]
-        raise ShapeError(layout(text, user_frame(), made))
+        raise misuse(ShapeError, text, made=made)
     return labels, predictions
 
 
@@ -151,6 +150,4 @@ def _check_broadcast(weights: Tensor, values: Tensor) -> None:
         return
     text = f"weights of shape {weights.shape} do not fit values of shape {values.shape}"
     made = [("weights", weights.op.where), ("values", values.op.where)]
-    raise ShapeError(
-        layout(text, user_frame(), made, "use a number, or the same rank and sizes, or sizes of 1")
-    )
+    raise misuse(ShapeError, text, "use a number, or the same rank and sizes, or sizes of 1", made=made)

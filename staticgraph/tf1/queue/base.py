@@ -12,9 +12,8 @@ from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, bool_, int32, string
-from staticgraph.compiler.graph.errors import InvalidArgumentError, RuleError, ShapeError, layout, misuse
+from staticgraph.compiler.graph.errors import InvalidArgumentError, RuleError, ShapeError, misuse
 from staticgraph.compiler.graph.graph import get_default_graph
-from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import (
     Shape,
     TensorShape,
@@ -214,7 +213,7 @@ class QueueBase:
                 merge(tensor.type.shape, wanted, f"component {i} has")
             except RuleError:
                 text = f"component {i} has shape {tensor.shape}, the queue takes {shape_text(wanted)}"
-                raise ShapeError(layout(text, user_frame(), [(tensor.name, tensor.op.where)])) from None
+                raise misuse(ShapeError, text, made=[(tensor.name, tensor.op.where)]) from None
         return made
 
     def _returned(self, made: Any) -> Any:

@@ -17,9 +17,8 @@ from staticgraph.building.inputs import convert_to_tensor, group
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dependencies import ancestors
 from staticgraph.compiler.graph.dtypes import FLOATING, DType
-from staticgraph.compiler.graph.errors import GradientError, layout, misuse, shown
+from staticgraph.compiler.graph.errors import GradientError, misuse, shown
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.differentiation.gradients import gradients, no_gradients_error
 from staticgraph.state.initializers import Zeros
@@ -256,7 +255,7 @@ def _check_floating(items: Iterable[Any]) -> None:
     for item in items:
         if item.dtype not in FLOATING:
             text = f"{item.name} is {item.dtype}, and only floating tensors can be optimized"
-            raise GradientError(layout(text, user_frame(), [("it", item.op.where)]))
+            raise misuse(GradientError, text, made=[("it", item.op.where)])
 
 
 def _listed(value: Any) -> list[Any]:

@@ -12,8 +12,7 @@ import numpy as np
 from staticgraph.building.framework import init_scope, name_scope
 from staticgraph.building.inputs import constant
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.errors import NotFoundError, layout, misuse
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import NotFoundError, misuse
 from staticgraph.formats.tf.checkpoints.checkpoint_state import latest_checkpoint
 from staticgraph.formats.tf.tensor_bundle import tensors_of
 from staticgraph.runtime.files import container
@@ -182,13 +181,13 @@ def _begin_as(variable: Variable, reader: NewCheckpointReader, tensor_name: str)
         close = nearest(tensor_name, known)
         text = f"variable {variable.op.name}: checkpoint {reader._prefix} has no tensor {tensor_name!r}"
         hint = f"it has {close!r}" if close else None
-        raise ValueError(layout(text, user_frame(), [("it", variable.op.where)], hint))
+        raise misuse(ValueError, text, hint, made=[("it", variable.op.where)])
     value = reader.get_tensor(tensor_name)
     if not variable.shape.is_compatible_with(value.shape):
         text = (
             f"variable {variable.op.name} has shape {variable.shape}, and {tensor_name!r} has {value.shape}"
         )
-        raise ValueError(layout(text, user_frame(), [("it", variable.op.where)]))
+        raise misuse(ValueError, text, made=[("it", variable.op.where)])
     with variable.graph.as_default(), init_scope(), name_scope(f"{variable.op.name}/"):
         initial = constant(value, variable.dtype, name="checkpoint_initializer")
         variable._initial_value = initial

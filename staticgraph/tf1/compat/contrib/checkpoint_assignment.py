@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import staticgraph as sg
-from staticgraph.compiler.graph.errors import layout, misuse
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.formats.tf.checkpoints.checkpoint_reader import NewCheckpointReader
 from staticgraph.tf1.compat.legacy import logging
 
@@ -40,7 +39,7 @@ def assign_from_checkpoint(
         value = reader.get_tensor(name)
         if not var.shape.is_compatible_with(value.shape):
             text = f"variable {var.op.name} has shape {var.shape}, and {name!r} there {value.shape}"
-            raise ValueError(layout(text, user_frame(), [("it", var.op.where)]))
+            raise misuse(ValueError, text, made=[("it", var.op.where)])
         given = sg.placeholder(var.dtype, value.shape)
         feeds[given] = value
         assigned.append(var.assign(given))

@@ -8,8 +8,7 @@ from typing import Any
 
 import staticgraph as sg
 from staticgraph.building.signatures import like
-from staticgraph.compiler.graph.errors import layout, misuse
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.nn.rnn_cell.base import batch_of_zeros
 
 
@@ -55,7 +54,7 @@ class AttentionMechanism:
         """The memory with zeros after the ends of sequences."""
         if memory.shape.ndims is None or not memory.shape[2:].is_fully_defined():
             text = f"the memory {memory.name} of shape {memory.shape} must have a known number of features"
-            raise ValueError(layout(text, user_frame(), [(memory.name, memory.op.where)]))
+            raise misuse(ValueError, text, made=[(memory.name, memory.op.where)])
         if self._lengths is None:
             return memory
         mask = sg.sequence_mask(self._lengths, sg.shape(memory)[1], memory.dtype)

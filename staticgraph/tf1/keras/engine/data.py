@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.errors import FeedError, layout, misuse
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import FeedError, misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.tf1.keras.utils.sequence import Sequence as DataSequence
@@ -38,7 +37,7 @@ def _fitted(value: Any, name: str, tensor: Tensor, what: str) -> np.ndarray:
     """A value as an array of the rank of its placeholder, in its dtype where that needs no more memory."""
     if isinstance(value, Tensor):
         hint = "fit, evaluate and predict compute tensors anew in each step: give steps_per_epoch or steps"
-        raise FeedError(layout(f"{what}: {name} is a tensor, {value.name}", user_frame(), (), hint))
+        raise misuse(FeedError, f"{what}: {name} is a tensor, {value.name}", hint)
     array = np.asarray(value)
     rank = tensor.shape.ndims
     if rank is not None and array.ndim == rank - 1 and (array.ndim == 1 or tensor.shape.as_list()[-1] == 1):
@@ -47,7 +46,7 @@ def _fitted(value: Any, name: str, tensor: Tensor, what: str) -> np.ndarray:
         array = array.astype(tensor.dtype.numpy, copy=False)
     if not tensor.shape.is_compatible_with(array.shape):
         text = f"{what}: {name} must have shape {tensor.shape}, the array has {list(array.shape)}"
-        raise FeedError(layout(text, user_frame(), [(name, tensor.op.where)], _hint(array.shape, tensor)))
+        raise misuse(FeedError, text, _hint(array.shape, tensor), made=[(name, tensor.op.where)])
     return array
 
 

@@ -6,8 +6,7 @@ from dataclasses import field
 from typing import Any
 
 from staticgraph.compiler.graph.dtypes import as_dtype
-from staticgraph.compiler.graph.errors import DtypeError, ShapeError, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import DtypeError, ShapeError, misuse
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.tf1.keras.engine.structure import leaves, listed
 
@@ -70,9 +69,9 @@ def check_inputs(specs: Any, inputs: Any, layer: str) -> None:
     tensors, wanted = list(leaves(inputs)), listed(specs)
     if len(tensors) != len(wanted):
         text = f"layer {layer} takes {len(wanted)} inputs, {len(tensors)} were given"
-        raise ShapeError(layout(text, user_frame(), [(t.name, t.op.where) for t in tensors]))
+        raise misuse(ShapeError, text, made=[(t.name, t.op.where) for t in tensors])
     for tensor, spec in zip(tensors, wanted, strict=True):
         if (wrong := spec.violation(tensor)) is not None:
             kind = DtypeError if "must be" in wrong else ShapeError
             text = f"layer {layer}: its input {tensor.name} of shape {tensor.shape} {wrong}"
-            raise kind(layout(text, user_frame(), [(tensor.name, tensor.op.where)]))
+            raise misuse(kind, text, made=[(tensor.name, tensor.op.where)])

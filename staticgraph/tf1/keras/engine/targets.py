@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.errors import FeedError, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import FeedError, misuse
 from staticgraph.tf1.keras import losses
 
 # The losses for which TF1 compares shapes; with others, broadcasting may be meant.
@@ -38,4 +37,4 @@ def _check(output: Any, shape: list[int]) -> None:
         hint = f"{output.loss.name} needs equal shapes: let the last layer have as many units as a target"
     else:
         return
-    raise FeedError(layout(what, user_frame(), [(output.name, output.tensor.op.where)], hint))
+    raise misuse(FeedError, what, hint, made=[(output.name, output.tensor.op.where)])

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from staticgraph.compiler.graph.errors import DisconnectedError, layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import DisconnectedError, misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.tf1.keras.engine.node import Node, history
@@ -88,4 +87,4 @@ def _depths(order: Sequence[Node], given: set[Tensor]) -> dict[int, int]:
 def _disconnected(tensor: Tensor, name: str) -> DisconnectedError:
     text = f"model {name} cannot be cut out: {tensor.name} does not come from the inputs that were given"
     hint = "each path back from an output must end at an Input that is listed among the inputs"
-    return DisconnectedError(layout(text, user_frame(), [(tensor.name, tensor.op.where)], hint))
+    return misuse(DisconnectedError, text, hint, made=[(tensor.name, tensor.op.where)])

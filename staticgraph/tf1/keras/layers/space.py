@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.arrays import array_ops
-from staticgraph.compiler.graph.errors import ShapeError, layout, misuse
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import ShapeError, misuse
 from staticgraph.layers.spatial import sizes_of
 from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras.engine.input_spec import InputSpec
@@ -170,7 +169,7 @@ class _Cropping(_Spatial):
         for size, (before, after) in zip(sizes, pairs, strict=True):
             if size is not None and before + after >= size:
                 text = f"{self.name}: nothing is left of {size} elements without {before} and {after}"
-                raise ShapeError(layout(text, user_frame(), [(inputs.name, inputs.op.where)]))
+                raise misuse(ShapeError, text, made=[(inputs.name, inputs.op.where)])
         kept = [slice(before, -after or None) for before, after in pairs]
         return inputs[(*[slice(None)] * self._first, *kept)]
 
