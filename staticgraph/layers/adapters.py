@@ -63,7 +63,7 @@ def weight_options(options: dict[str, Any], *weights: str) -> dict[str, dict[str
     }
 
 
-def function_of(layer: type[Layer], reuse: bool = True, **defaults: Any) -> Callable[[F], F]:
+def function_of(layer: type[Layer], reuse: bool = True, order: str = "", **defaults: Any) -> Callable[[F], F]:
     """Make a function of a name and a docstring: it makes a layer and calls it.
 
     It takes `inputs`, and what the constructor takes.
@@ -71,13 +71,19 @@ def function_of(layer: type[Layer], reuse: bool = True, **defaults: Any) -> Call
     Args:
         layer: The class of the layer.
         reuse: If the function also takes `reuse`, as it does if the layer has weights.
+        order: The parameters after `inputs`, between spaces, if the order is not the constructor's;
+            `training` may be among them.
         defaults: Defaults that are not those of the constructor.
     """
     own = [p for p in inspect.signature(layer).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
     inputs = inspect.Parameter("inputs", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="Any")
     made = [parameter.replace(default=defaults.get(parameter.name, parameter.default)) for parameter in own]
-    parameters = [inputs, *made, *parameters_of({"reuse": None} if reuse else {})]
-    signature = inspect.Signature(parameters, return_annotation="Tensor")
+    made += parameters_of({"reuse": None} if reuse else {})
+    if order:
+        known = {parameter.name: parameter for parameter in made}
+        known["training"] = inputs.replace(name="training", default=False)
+        made = [known[name] for name in order.split()]
+    signature = inspect.Signature([inputs, *made], return_annotation="Tensor")
 
     def decorate(function: F) -> F:
         @functools.wraps(function)

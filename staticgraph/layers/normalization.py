@@ -11,8 +11,9 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.layers.adapters import function_of
 from staticgraph.state.initializers import Ones, Zeros
-from staticgraph.state.layer import Layer, applied, known_size, variable_options
+from staticgraph.state.layer import Layer, known_size, variable_options
 from staticgraph.train.moving_averages import assign_moving_average
 
 __all__ = ["BatchNormalization", "batch_normalization"]
@@ -147,32 +148,14 @@ class BatchNormalization(Layer):
             self.add_update(assign_moving_average(moving, batch, momentum, zero_debias=False))
 
 
-def batch_normalization(
-    inputs: Any,
-    axis: Any = -1,
-    momentum: float = 0.99,
-    epsilon: float = 1e-3,
-    center: bool = True,
-    scale: bool = True,
-    beta_initializer: Any = Zeros,
-    gamma_initializer: Any = Ones,
-    moving_mean_initializer: Any = Zeros,
-    moving_variance_initializer: Any = Ones,
-    beta_regularizer: Any = None,
-    gamma_regularizer: Any = None,
-    beta_constraint: Any = None,
-    gamma_constraint: Any = None,
-    training: Any = False,
-    trainable: bool = True,
-    name: str | None = None,
-    reuse: Any = None,
-    renorm: bool = False,
-    renorm_clipping: Any = None,
-    renorm_momentum: float = 0.99,
-    fused: bool | None = None,
-    virtual_batch_size: int | None = None,
-    adjustment: Any = None,
-) -> Tensor:
+@function_of(
+    BatchNormalization,
+    order="axis momentum epsilon center scale beta_initializer gamma_initializer moving_mean_initializer "
+    "moving_variance_initializer beta_regularizer gamma_regularizer beta_constraint gamma_constraint "
+    "training trainable name reuse renorm renorm_clipping renorm_momentum fused virtual_batch_size "
+    "adjustment",
+)
+def batch_normalization(inputs: Any, *args: Any, **options: Any) -> Any:
     """A new `BatchNormalization` layer applied to `inputs`; `training` is a bool or a bool tensor.
 
     >>> import staticgraph as sg
@@ -182,4 +165,3 @@ def batch_normalization(
     >>> [op.name for op in sg.get_collection(sg.GraphKeys.UPDATE_OPS)]
     ['batch_normalization/AssignMovingAvg', 'batch_normalization/AssignMovingAvg_1']
     """
-    return applied(BatchNormalization, locals())

@@ -10,7 +10,6 @@ from staticgraph.building.renamed import needed, renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.errors import misuse, require
-from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.tensor import Tensor
 
 __all__ = [
@@ -167,19 +166,8 @@ def conv2d_transpose(
     >>> sg.nn.conv2d_transpose(x, sg.ones([5, 5, 32, 64]), [8, 14, 14, 32], strides=2).shape.as_list()
     [8, 14, 14, 32]
     """
-    return _transposed(
-        ops.conv2d_backprop_input,
-        2,
-        "conv2d_transpose",
-        renamed("input", input, "value", value),
-        renamed("filter", filter, "filters", filters),
-        output_shape,
-        strides,
-        padding,
-        data_format,
-        dilations,
-        name,
-    )
+    value, filter = renamed("input", input, "value", value), renamed("filter", filter, "filters", filters)
+    return _transposed(2, value, filter, output_shape, strides, padding, data_format, dilations, name)
 
 
 def conv3d_transpose(
@@ -195,25 +183,12 @@ def conv3d_transpose(
     dilations: Any = None,
 ) -> Tensor:
     """`conv2d_transpose` for volumes [batch, depth, height, width, channels]."""
-    return _transposed(
-        ops.conv3d_backprop_input,
-        3,
-        "conv3d_transpose",
-        renamed("input", input, "value", value),
-        renamed("filter", filter, "filters", filters),
-        output_shape,
-        strides,
-        padding,
-        data_format,
-        dilations,
-        name,
-    )
+    value, filter = renamed("input", input, "value", value), renamed("filter", filter, "filters", filters)
+    return _transposed(3, value, filter, output_shape, strides, padding, data_format, dilations, name)
 
 
 def _transposed(
-    op: OpDef,
     spatial: int,
-    function: str,
     value: Any,
     filter: Any,
     output_shape: Any,
@@ -223,6 +198,8 @@ def _transposed(
     dilations: Any,
     name: str | None,
 ) -> Tensor:
+    function = f"conv{spatial}d_transpose"
+    op = ops.conv2d_backprop_input if spatial == 2 else ops.conv3d_backprop_input
     needed(function, input=value, filter=filter, output_shape=output_shape, strides=strides)
     with name_scope(name, function, [value, filter, output_shape]) as scope:
         value = convert_to_tensor(value, name="value")

@@ -44,9 +44,9 @@ class _FileDataset(Dataset):
 
 
 class _OfWholeFiles(_FileDataset):
-    """All records of files, as nodes of the class `kind` read them."""
+    """All records of files, as nodes of the class `_KIND` read them."""
 
-    kind: Any
+    _KIND: Any
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class _OfWholeFiles(_FileDataset):
         buffer_size: Any = None,
         num_parallel_reads: Any = None,
     ) -> None:
-        super().__init__(self.kind, filenames, compression_type)
+        super().__init__(self._KIND, filenames, compression_type)
 
 
 class TextLineDataset(_OfWholeFiles):
@@ -64,7 +64,7 @@ class TextLineDataset(_OfWholeFiles):
     `compression_type` is "", "ZLIB" or "GZIP". Sizes of buffers change nothing.
     """
 
-    kind = Lines
+    _KIND = Lines
 
 
 class TFRecordDataset(_OfWholeFiles):
@@ -73,7 +73,7 @@ class TFRecordDataset(_OfWholeFiles):
     `filenames`: a string or several, a tensor, or a dataset. `compression_type` is "", "ZLIB" or "GZIP".
     """
 
-    kind = Records
+    _KIND = Records
 
 
 class FixedLengthRecordDataset(_FileDataset):
