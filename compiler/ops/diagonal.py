@@ -149,6 +149,9 @@ def matrix_set_diag(at: tuple[Expr, ...], input: View, diagonal: View) -> Expr:
 
 def _band_type(input: TensorType, num_lower: Any, num_upper: Any) -> TensorType:
     _matrix(input)
+    for name, width in (("num_lower", num_lower), ("num_upper", num_upper)):
+        fits = width is None or int64.min <= width <= int64.max
+        require(fits, f"{name} is {width}, which does not fit into int64")
     return input
 
 

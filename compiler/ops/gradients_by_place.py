@@ -59,7 +59,8 @@ def _max_pool(of: str, rank: int, default: str) -> OpDef:
     ) -> Any:  # fmt: skip
         """The cotangent of the input of a pool: each element of `grad` goes to the largest of its window."""
         told = {"ksize": ksize, "strides": strides, "padding": padding, "data_format": data_format}
-        return formula_of(of)(grad, orig_output, orig_input, **told)[0]
+        largest = OPS[of](orig_input, **told)  # there already, and right whatever `orig_output` holds
+        return formula_of(of)(grad, largest, orig_input, **told)[0]
 
     return node
 
@@ -68,9 +69,9 @@ max_pool_backprop = _max_pool("max_pool", 4, "NHWC")
 max_pool3d_backprop = _max_pool("max_pool3d", 5, "NDHWC")
 
 
-def _normalized_type(g: TensorType, x: TensorType, y: TensorType, depth_radius: int, **_: Any) -> TensorType:
+def _normalized_type(g: TensorType, x: TensorType, y: TensorType, **attrs: Any) -> TensorType:
     whole = TensorType(g.dtype, merge(alike(g, x).shape, y.shape, "a cotangent and the result"))
-    return lrn_type(whole, depth_radius)
+    return lrn_type(whole, **attrs)
 
 
 @gradient_node(

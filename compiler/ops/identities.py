@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from staticgraph.compiler.graph.shapes import TensorType, merge
+from staticgraph.compiler.graph.shapes import TensorType, merge, operand_shape
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.samples import Sample, real
 
@@ -22,7 +22,8 @@ def identity_n(*input: Any) -> tuple[Any, ...]:
 
 
 def _ensured(input: TensorType, shape: Any) -> TensorType:
-    return TensorType(input.dtype, merge(input.shape, shape, "the shape must be as asked for:"))
+    asked = operand_shape(shape, "shape")
+    return TensorType(input.dtype, merge(input.shape, asked, "the shape must be as asked for:"))
 
 
 @composite(

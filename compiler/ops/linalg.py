@@ -9,7 +9,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import COMPLEX, FLOATING, NUMERIC, int32, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import method, ops
-from staticgraph.compiler.graph.shapes import Shape, TensorType, broadcast, shape_text
+from staticgraph.compiler.graph.shapes import Shape, TensorType, broadcast, merge, shape_text
 from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.kernel.expr import Expr, Index, Reduce
 from staticgraph.compiler.ops.kinds import View, composite, contraction, sizes
@@ -220,7 +220,7 @@ def bias_add(value: Any, bias: Any, *, data_format: str = "NHWC") -> Any:
 
 
 def _cross_type(a: TensorType, b: TensorType) -> TensorType:
-    shape = broadcast(a.shape, b.shape)
+    shape = merge(a.shape, b.shape, "the shapes of a and b,")
     for each in (a.shape, b.shape):
         fits = each is None or (each and each[-1] in (3, None))
         require(fits, f"the last axis has to have size 3: {shape_text(each)}")

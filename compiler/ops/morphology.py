@@ -44,7 +44,8 @@ def _windows(input: Any, filter: Any, strides: Ints, rates: Ints, padding: str) 
 
 def _numpy(input: np.ndarray, filter: np.ndarray, strides: Ints, rates: Ints, padding: str) -> np.ndarray:
     down, across = _windows(input, filter, strides, rates, padding)
-    out = np.full((len(input), down.count, across.count, filter.shape[2]), -np.inf, input.dtype)
+    lowest = np.finfo(input.dtype).min  # of a window that sees padding alone, as in TensorFlow
+    out = np.full((len(input), down.count, across.count, filter.shape[2]), lowest, input.dtype)
     for i, j, p, q in np.ndindex(down.count, across.count, *filter.shape[:2]):
         y = i * down.stride + p * down.dilation - down.before
         x = j * across.stride + q * across.dilation - across.before
@@ -80,7 +81,9 @@ def dilation2d(input: Any, filter: Any, *, strides: Ints, rates: Ints, padding: 
     largest = None
     for p, q in np.ndindex(*filter.shape[:2]):
         y, x = p * down.dilation, q * across.dilation
-        end = (n, y + (down.count - 1) * down.stride + 1, x + (across.count - 1) * across.stride + 1, c)
+        end_y = y + (down.count - 1) * down.stride + 1
+        end_x = x + (across.count - 1) * across.stride + 1
+        end = (n, max(y, end_y), max(x, end_x), c)
         shifted = ops.strided_slice(padded, begin=(0, y, x, 0), end=end, strides=strides)
         total = shifted + ops.gather(ops.gather(filter, p), q)
         largest = total if largest is None else ops.maximum(largest, total)

@@ -135,8 +135,11 @@ def _lrn_grad(
     return (g * norm ** (-beta) - x * spread * (2 * alpha * beta),)
 
 
-def lrn_type(input: TensorType, depth_radius: int, **_: Any) -> TensorType:
+def lrn_type(input: TensorType, depth_radius: int, **numbers: float) -> TensorType:
     """Type rule of `local_response_normalization`."""
+    for name, number in numbers.items():
+        fits = isinstance(number, int | float) and abs(number) <= float(float32.max)
+        require(fits, f"{name} is {number}, which is no float32 number")
     require(input.rank in (None, 4), f"input has rank {input.rank}, 4 is needed")
     return _band_type(input, depth_radius)
 

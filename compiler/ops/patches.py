@@ -14,7 +14,7 @@ from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, shape_text
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.samples import Sample, real
-from staticgraph.compiler.ops.windows import positions
+from staticgraph.compiler.ops.windows import LONGEST, positions
 
 Ints = Sequence[int]
 MOST_TAPS = 64  # elements of a window that are written out one by one
@@ -24,6 +24,7 @@ def _windows(n: int, size: int, stride: int, rate: int, padding: str) -> tuple[i
     """Return the number of windows along an axis, and of zeros before and after it."""
     reach = (size - 1) * rate + 1
     if padding == "VALID":
+        require(reach <= LONGEST, f"a window of {reach} elements is too long", f"{LONGEST} is the most")
         return max(0, (n - reach + stride) // stride), 0, 0
     count = positions(n, size, stride, rate, padding) or 0
     missing = max(0, (count - 1) * stride + reach - n)

@@ -49,6 +49,20 @@ FOUND = {
     "a vector of one constant": (with_shape(sample("pad_v2", 1), 1, (1,)), "refused"),
     "a number as a shape": (with_attribute(sample("broadcast_to", 3), "shape", 1), "refused"),
     "bits as a string": (with_attribute(sample("bitcast", 6), "type", sg.string), "refused"),
+    "a band that no int64 tells": (with_attribute(sample("matrix_band_part"), "num_lower", 2**64), "refused"),
+    "patches longer than memory": (
+        with_attribute(sample("extract_image_patches"), "ksizes", (1, 2**31, 3, 1)),
+        "refused",
+    ),
+    "a number as a shape to have": (with_attribute(sample("ensure_shape"), "shape", 1), "refused"),
+    "products of vectors that broadcast": (with_shape(sample("cross"), 1, (1, 3)), "refused"),
+    "a power beyond float32": (with_attribute(sample("lrn_grad"), "beta", 1e308), "refused"),
+    "what cancels": (with_attribute(sample("lrn_grad", 2), "bias", 0.0), "equal"),
+    "large windows of no maximum": (
+        with_attribute(sample("max_pool_backprop", 2), "ksize", (2, 3, 3, 1)),
+        "equal",
+    ),
+    "windows of padding alone": (with_attribute(sample("dilation2d"), "rates", (1, 7, 1, 1)), "equal"),
     "no rows under a large filter": (
         with_shape(with_shape(sample("conv2d", 1), 0, (1, 0, 8, 2)), 1, (67, 3, 2, 4)),
         "equal",
