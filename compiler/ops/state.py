@@ -125,7 +125,7 @@ def _row_statements(
 
     def write(row: tuple[Expr, ...], columns: tuple[Expr, ...]) -> Store:
         target = (*row, *columns)
-        return Store(out.buffer, target, combine(out[target], updates[(*at, *columns)]))
+        return Store(out.buffer, target, combine(out[target], updates.broadcast((*at, *columns))))
 
     where = at, (place,), inside, ref.shape[1:], write
     return updated(out, each(out, ref.__getitem__), slices(*where), *where)
@@ -150,6 +150,7 @@ def _scatter_op(
             Sample(real(5, 2), indices(3, below=5), real(3, 2, low=1, high=2)),
             Sample(real(4), indices(2, 3, below=4, dtype="int64"), real(2, 3, low=1, high=2)),
             Sample(real(3, 2), indices(below=3), real(2, low=1, high=2)),
+            Sample(real(3, 2), indices(4, below=3), real(low=1, high=2)),
         ]
     )
 
