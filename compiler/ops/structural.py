@@ -12,9 +12,10 @@ from staticgraph.compiler.graph.dtypes import string as STRING
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.opdef import Effect, ops
-from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.shapes import TensorType, operand_shape, shape_text
+from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.ops.kinds import composite, same_type, structural
+from staticgraph.compiler.ops.kinds import composite, same_type, sizes, structural
 
 
 @structural(
@@ -35,7 +36,7 @@ def placeholder(*, dtype: DType, shape: Any = None) -> Any:
 
 
 def _default_type(input: TensorType, shape: Any) -> TensorType:
-    return TensorType(input.dtype, shape)
+    return TensorType(input.dtype, operand_shape(shape, "shape"))
 
 
 @structural(
@@ -155,17 +156,33 @@ def override(original: Any, fed: Any) -> Any:
     """`fed` in place of `original`; gradients flow into `original`, as in TF1 when an inner tensor is fed."""
 
 
+def _seed_type(y: TensorType, weight: TensorType) -> TensorType:
+    if y.is_static and weight.is_static and weight.rank:
+        shapes = f"{shape_text(weight.shape)} for what has shape {shape_text(y.shape)}"
+        require(same(weight.size, y.size), f"a weight of shape {shapes}", "grad_ys have the shapes of the ys")
+    return TensorType(weight.dtype, y.shape)
+
+
+def _seed_grad(g: Any, out: Any, y: Any, weight: Any) -> tuple[Any, Any]:
+    if not weight.type.rank:
+        return None, ops.reduce_sum(g)
+    return None, g if weight.type.is_static and weight.type == y.type else ops.reshape(g, shape=sizes(weight))
+
+
 @structural(
     tf="Fill",
-    type=lambda y, weight: TensorType(weight.dtype, y.shape),
-    numpy=lambda y, weight: np.broadcast_to(weight, np.shape(y)),
+    type=_seed_type,
+    numpy=lambda y, weight: np.reshape(weight, np.shape(y)) if weight.ndim else np.full(y.shape, weight),
     differentiable=(1,),
     vars={"y": "*"},
-    grad=lambda g, out, y, weight: (None, g),
+    grad=_seed_grad,
     grad_takes=(),
 )
 def seed(y: Any, weight: Any) -> Any:
-    """The cotangent that the derivative of `y` begins with: `weight`, repeated to the shape of `y`."""
+    """The cotangent that the derivative of `y` begins with: `weight`, in the shape of `y`.
+
+    A number is repeated. Another shape with as many elements becomes that of `y`, as in TensorFlow.
+    """
 
 
 def _gradients_type(*inputs: TensorType, ys: int, seeds: int, xs: int) -> tuple[TensorType, ...]:

@@ -37,7 +37,7 @@ _ANY_RANK = (
 # Ops whose operands broadcast, besides those that work element by element.
 _REPEATING = (
     "betainc", "broadcast_to", "complex", "igamma_grad_a", "nextafter", "polygamma",
-    "seed", "softmax_cross_entropy", "zeta",
+    "softmax_cross_entropy", "zeta",
 )  # fmt: skip
 
 Cotangents = Sequence[Tensor | None]

@@ -15,7 +15,7 @@ from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int64
-from staticgraph.compiler.graph.errors import DtypeError, GradientError, layout, misuse
+from staticgraph.compiler.graph.errors import DtypeError, GradientError, ShapeError, layout, misuse
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.recording.snapshot import uncounted
@@ -117,6 +117,11 @@ def _seeds(ys: Sequence[Tensor], grad_ys: Any) -> list[Tensor]:
         if seed.dtype is not y.dtype:
             text = f"gradients(): grad_ys[{i}] is {seed.dtype} and ys[{i}] is {y.dtype}"
             raise DtypeError(layout(text, user_frame(), [(y.name, y.op.where)], f"cast grad_ys[{i}]"))
+        sizes = seed.shape.num_elements(), y.shape.num_elements()
+        if seed.shape.ndims and None not in sizes and sizes[0] != sizes[1]:
+            text = f"gradients(): grad_ys[{i}] has shape {seed.shape} and ys[{i}] has {y.shape}"
+            hint = "a weight has the shape of what it weights, or is one number"
+            raise ShapeError(layout(text, user_frame(), [(y.name, y.op.where)], hint))
         seeds.append(seed)
     return seeds
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.graph.errors import GradientError
+from staticgraph.compiler.graph.errors import GradientError, ShapeError
 from staticgraph.compiler.graph.opdef import Effect, OpDef
 from staticgraph.differentiation import backward
 from tests.ops.harness import TESTED, Use, dtype_choices, uses
@@ -86,6 +86,28 @@ class TestInGraph:
         made = [op.name for op in sg.get_default_graph().get_operations()]
         names = {"grad_ys_0", "Fill", "Sum_grad/Reshape", "sub_grad/Neg", "MatMul_grad/MatMul"}
         assert {f"gradients/{name}" for name in names} <= set(made)
+
+    @pytest.mark.parametrize("open_sizes", [False, True], ids=["known sizes", "open sizes"])
+    def test_weights_of_another_shape(self, open_sizes):
+        """As many elements are taken in the shape of y, as in TensorFlow; others are refused, not summed."""
+
+        def slopes(y_shape, w_shape):
+            x = sg.placeholder(sg.float32, [None] * len(y_shape) if open_sizes else y_shape)
+            w = sg.placeholder(sg.float32, [None] * len(w_shape) if open_sizes else w_shape)
+            [g] = sg.gradients(x * 2.0, [x], [w])
+            [by_w] = sg.gradients(g, [w])
+            weights = np.arange(1, 1 + np.prod(w_shape), dtype=np.float32).reshape(w_shape)
+            with sg.Session() as session:
+                return session.run([g, by_w], {x: np.ones(y_shape), w: weights})
+
+        by_x, by_w = slopes([2, 3], [3, 2])
+        assert by_x.tolist() == [[2, 4, 6], [8, 10, 12]]
+        assert by_w.tolist() == [[2, 2]] * 3
+        by_x, by_w = slopes([2, 3], [])
+        assert (by_x.tolist(), by_w) == ([[2, 2, 2]] * 2, 12)
+        for shapes in ([3], [2, 3]), ([2, 3], [3]), ([2, 3], [1]):
+            with pytest.raises(ShapeError):
+                slopes(*shapes)
 
     def test_gates(self):
         x, y = sg.placeholder(sg.float32, []), sg.placeholder(sg.float32, [])

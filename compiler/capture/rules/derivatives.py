@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.autodiff.cotangents import Unbounded
-from staticgraph.compiler.autodiff.reverse import fit, vjp
+from staticgraph.compiler.autodiff.reverse import vjp
 from staticgraph.compiler.capture.needs import NeedsFeeds, NeedsStage, Stop, lacking_operations
 from staticgraph.compiler.capture.prune import gradient_parts, is_of_one_operation
 from staticgraph.compiler.capture.regions import around, is_loop, with_inner
@@ -60,7 +60,7 @@ def capture_seed(walk: Walk, op: Operation) -> Made:
         return weight
     if weight.constant is not None and weight.size == 1 and weight.constant.item() == 1:
         return ops.ones_like(y)
-    return fit(weight, y.shape) if weight.rank else ops.broadcast_to(weight, shape=y.shape)
+    return (ops.reshape if weight.rank else ops.broadcast_to)(weight, shape=y.shape)
 
 
 def _places(walk: Walk, x: Tensor) -> list[Value]:
