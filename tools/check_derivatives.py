@@ -1,10 +1,11 @@
 """Compares every derivative with differences: `python tools/check_derivatives.py --record derivatives.json`.
 
 It takes all differentiable ops of the registry, at their samples and at the points that samples avoid, by all
-inputs together and by each alone, and the public functions of the golden cases at such points. Both orders of
-derivatives are compared in float64. That takes an hour on one core. The record says what is done; the same
-command goes on from there. `--only NAME` takes what has NAME in its name. What is left out, and why, is in
-`tests/derivatives/exceptions.py`; a part of the same runs with the tests.
+inputs together and by each alone, the public functions of the golden cases at such points, and those that
+a walk over the public modules finds. Both orders of derivatives are compared in float64. That takes half an
+hour on one core. The record says what is done; the same command goes on from there. `--only NAME` takes what
+has NAME in its name. What is left out, and why, is in `tests/derivatives/exceptions.py`; a part of the same
+runs with the tests.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ from staticgraph.runtime.disk.atomic import write_file  # noqa: E402
 from tests.derivatives.differences import Outcome, check_public  # noqa: E402
 from tests.derivatives.public import Point, golden_points, matrix_points  # noqa: E402
 from tests.derivatives.registry import compare  # noqa: E402
+from tests.derivatives.walked import walked_points  # noqa: E402
 from tests.ops.harness import TESTED  # noqa: E402
 
 
@@ -52,14 +55,14 @@ def _work() -> Iterator[tuple[str, Callable[[], Outcome]]]:
     for op in TESTED:
         if op.differentiable is not False:
             yield f"op {op.name}", partial(compare, op)
-    for point in (*matrix_points(), *golden_points()):
+    for point in chain(matrix_points(), golden_points(), walked_points()):
         yield point.name, partial(_public, point)
 
 
 def _public(point: Point) -> Outcome:
     try:
         return check_public(point.function, point.arrays, point.name)
-    except (GraphError, ArithmeticError, TypeError, ValueError) as error:  # not in float64, or not here
+    except (GraphError, ArithmeticError, LookupError, TypeError, ValueError) as error:  # not here
         print(f"{point.name} is not compared: {error}".splitlines()[0])
         return Outcome(refused=1)
 

@@ -90,6 +90,9 @@ def in_range(x: Any, *, low: int | None, high: int | None, of: str, operand: str
 
     `x` is the `operand` of the op `of`, which requires it.
     """
+    too_low = low is not None and low > int(x.dtype.max)
+    if too_low or (high is not None and bounds(high)[1] <= int(x.dtype.min)):
+        return ops.reduce_all(ops.not_equal(x, x))
     low, high = _representable(x, low, high)
     if low is None and high is None:
         return x.recorder.constant(True, bool_)

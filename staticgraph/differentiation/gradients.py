@@ -180,12 +180,23 @@ def _result(
 
 def _slices(x: Tensor, rows: Sequence[tuple[Tensor, Tensor]]) -> IndexedSlices:
     """Return the derivative by `x` that consists of rows: values, each with the indices of the rows."""
-    row = [n if n is not None else -1 for n in x.shape.as_list()[1:]]
-    slices = [ops.reshape(values, shape=[-1, *row]) for values, _ in rows]
+    row = x.shape.as_list()[1:]
+    slices = [ops.reshape(values, shape=_as_rows(indices, row, values)) for values, indices in rows]
     numbers = [ops.reshape(indices, shape=[-1]) for _, indices in rows]
     if len({n.dtype for n in numbers}) > 1:
         numbers = [ops.cast(n, dtype=int64) for n in numbers]
     return IndexedSlices(_joined(slices), _joined(numbers), ops.shape_of(x))
+
+
+def _as_rows(indices: Tensor, row: list[Any], values: Tensor) -> Any:
+    """Return the shape of `values` as rows, one for each index.
+
+    One size follows from the others, unless rows have no elements or several sizes are open.
+    """
+    if all(row):
+        return [-1, *row]
+    sizes = ops.shape_of(values)[-len(row) :]
+    return ops.concat([ops.reshape(ops.size_of(indices), shape=[1]), sizes], axis=0)
 
 
 def _joined(parts: list[Tensor]) -> Tensor:

@@ -54,6 +54,8 @@ FOUND = {
         with_attribute(sample("extract_image_patches"), "ksizes", (1, 2**31, 3, 1)),
         "refused",
     ),
+    "a limit beyond the numbers of a dtype": (with_attribute(sample("in_range", 2), "low", 2**31), "equal"),
+    "a limit below them": (with_attribute(sample("in_range", 2), "high", -(2**31)), "equal"),
     "a number as a shape to have": (with_attribute(sample("ensure_shape"), "shape", 1), "refused"),
     "products of vectors that broadcast": (with_shape(sample("cross"), 1, (1, 3)), "refused"),
     "a power beyond float32": (with_attribute(sample("lrn_grad"), "beta", 1e308), "refused"),

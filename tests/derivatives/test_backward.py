@@ -145,6 +145,17 @@ class TestInGraph:
             session.run(sg.global_variables_initializer())
             assert session.run(g)[:, 0].tolist() == [1, 3, 1, 3, 1]
 
+    @pytest.mark.parametrize("shape", [[None, None], [3, 0], [None, None, 2]])
+    def test_rows_whose_sizes_do_not_tell_how_many_there_are(self, shape):
+        x, at = sg.placeholder(sg.float32, shape), sg.placeholder(sg.int32, [None, None])
+        [g] = sg.gradients(sg.gather(x, at), [x])
+        assert isinstance(g, sg.IndexedSlices)
+        feed = np.ones([3, *(2 if n is None else n for n in shape[1:])])
+        with sg.Session() as session:
+            found = session.run(sg.convert_to_tensor(g), {x: feed, at: [[0, 2], [2, 2]]})
+        wanted = np.array([1, 0, 3]).reshape(3, *[1] * (feed.ndim - 1)) * feed
+        np.testing.assert_array_equal(found, wanted)
+
     def test_a_second_derivative_of_a_line_does_not_exist(self):
         x = sg.placeholder(sg.float32, [3])
         [g] = sg.gradients(x * 2.0, [x])

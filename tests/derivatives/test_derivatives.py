@@ -1,13 +1,16 @@
 """Derivatives of ops and of public functions beside differences: a part of tools/check_derivatives.py."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph.opdef import OPS, OpDef
 from tests.derivatives.differences import Outcome, check_public
-from tests.derivatives.public import golden_points, matrix_points
+from tests.derivatives.public import Point, golden_points, matrix_points
 from tests.derivatives.registry import compare
+from tests.derivatives.walked import walked_points
 from tests.ops.harness import TESTED
 
 # What `range` counts from and to is known when it is compiled.
@@ -72,6 +75,26 @@ def test_at_a_special_point(name):
     outcome = check_public(function, arrays, name)
     assert not outcome.wrong, told(outcome)
     assert outcome.compared == {1: 1, 2: name != "Laplace at its mean"}
+
+
+@cache
+def walked() -> list[Point]:
+    return list(walked_points(deep=False))
+
+
+def test_the_walk_finds_functions_that_are_made_of_several_operations():
+    names = {point.name.split(" of ")[0] for point in walked()}
+    some = "math.cumulative_logsumexp nn.separable_conv2d linalg.normalize losses.huber_loss signal.idct"
+    more = "image.rgb_to_yiq keras.backend.batch_normalization keras.losses.logcosh contrib.layers.unit_norm"
+    assert {f"walk/{name}" for name in f"{some} {more}".split()} <= names
+    assert len(names) > 250
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_of_functions_that_the_walk_finds(part: int):
+    for point in walked()[part::40]:
+        outcome = check_public(point.function, point.arrays, point.name)
+        assert not outcome.wrong, told(outcome)
 
 
 GOLDEN = list(golden_points(deep=False))
