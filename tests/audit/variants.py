@@ -77,11 +77,16 @@ def drawn(use: Use, chance: Random) -> Use:
 _PLAIN = (Role.ATTR, Role.OPERAND)
 
 
+ASCENDING = ("lower_bound", "upper_bound")  # of a row that does not ascend they mean no certain place
+
+
 def with_shape(use: Use, number: int, shape: tuple[int, ...]) -> Use:
     """`use` with an operand of another shape, and the same numbers over and over in it."""
     array = use.arrays[number]
     count = int(np.prod(shape, dtype=np.int64))
     made = np.resize(array, shape) if array.size and count else np.ones(shape, array.dtype)
+    if use.op.name in ASCENDING and number == 0 and made.ndim:
+        made = np.sort(made, axis=-1)
     return replace(use, arrays=(*use.arrays[:number], made.astype(array.dtype), *use.arrays[number + 1 :]))
 
 

@@ -50,11 +50,12 @@ EXEMPT = {
 NOT_COMPARED = {
     "stop_gradient": "it says that it has no derivative",
     "normalize by hand": "it stops the gradient of a mean",
+    "py_func has no gradient": "it says that it has no derivative",
     "custom_gradient": "its derivative is the user's",
     "softmax_cross_entropy": "labels are probabilities, as in TensorFlow",
     "softmax cross entropy": "labels are probabilities, as in TensorFlow",
     "categorical_crossentropy from_logits": "labels are probabilities, as in TensorFlow",
-    "hinge/, zeros": "labels of 0 are taken for -1",
+    "inge, zeros": "labels of 0 are taken for -1",
     "losses., zeros": "a mean with weights of 0 is 0 there",
     "norm of, empty": "the norm of nothing is at its kink: the derivative by its weight divides 0 by 0",
     "linalg.normalize of, empty": "as that of a norm",
