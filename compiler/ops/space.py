@@ -161,6 +161,9 @@ def _from_batch_type(input: TensorType, block_shape: Any, crops: Any) -> TensorT
 
 def _to_batch(x: np.ndarray, block_shape: Any, paddings: Any) -> np.ndarray:
     m = len(block_shape)
+    whole = _to_batch_type(TensorType(float32, x.shape), block_shape, paddings).static_shape
+    if 0 in whole:  # blocks of any size
+        return np.zeros(whole, x.dtype)
     x = np.pad(x, [(0, 0), *paddings, *[(0, 0)] * (x.ndim - m - 1)])
     parts = [x[(slice(None), *(slice(o, None, b) for o, b in zip(offset, block_shape, strict=True)))]
              for offset in np.ndindex(*block_shape)]  # fmt: skip
