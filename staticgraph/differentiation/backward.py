@@ -13,9 +13,6 @@ At each operation between them, the cotangents of its outputs become those of it
 The compiler gets the same Function whichever of the last two it is, but for the order of its nodes. A
 derivative by a variable is the sum of what its operands and its reads receive. A second derivative walks
 through backward operations as through all others, so that of a linear function is None, as in TensorFlow.
-
-Without `IN_GRAPH`, one `Gradients` operation stands for all of them (`pull_back.py`). Tests compare the two,
-and it tells a witness that differentiates by itself what is differentiated by what.
 """
 
 from __future__ import annotations
@@ -25,18 +22,16 @@ from collections.abc import Callable, Sequence
 from staticgraph.arrays.indexed_slices import IndexedSlices
 from staticgraph.building.inputs import tuple
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.provenance import made_for
+from staticgraph.compiler.graph.errors import GradientError, layout
+from staticgraph.compiler.graph.provenance import made_for, user_frame
 from staticgraph.compiler.graph.recording.originals import note
 from staticgraph.compiler.graph.recording.snapshot import uncounted
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor, may_use
 from staticgraph.differentiation.formulas import before_writes, by_compiler, has_formula, last_writes
 from staticgraph.differentiation.gradient_functions import call, gradient_function, overridden_inputs
-from staticgraph.differentiation.pull_back import lacking_error
 from staticgraph.differentiation.reachability import Uses, differentiable_inputs, source
 from staticgraph.differentiation.received import Received
-
-IN_GRAPH = True
 
 ONE_NODE = ("fused_batch_norm",)  # of many formulas, whose derivative is one node in TensorFlow
 
@@ -158,3 +153,10 @@ def gathers_rows(op: Operation, position: int) -> bool:
         return False
     axis = op.attrs.get("axis") if "axis" not in op.operands else static_value(op.operands["axis"])
     return axis == 0
+
+
+def lacking_error(op: Operation, x: Tensor) -> GradientError:
+    """Return the error of a derivative by `x` through `op`, which has no gradient."""
+    text = f"gradients(): {op.name} ({op.type}) has no gradient, and {x.name} is differentiated through it"
+    hint = "stop_gradient() of its result takes it as a constant; or give it a gradient: custom_gradient"
+    return GradientError(layout(text, user_frame(), [(op.name, op.where)], hint))

@@ -21,7 +21,6 @@ from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.recording.snapshot import uncounted
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.differentiation import backward
-from staticgraph.differentiation.pull_back import pull_back
 from staticgraph.differentiation.reachability import Uses, differentiable_inputs, path, source
 
 __all__ = ["AggregationMethod", "UnconnectedGradients", "gradients", "hessians", "why_no_gradient"]
@@ -76,23 +75,10 @@ def gradients(
     wanted = [_by(convert_to_tensor(x)) for x in _listed(xs)]
     stops = [convert_to_tensor(t) for t in _listed(stop_gradients)] if stop_gradients is not None else []
     zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
-    with name_scope(name, "gradients", [*targets, *wanted]) as scope:
-        if backward.IN_GRAPH:
-            given = _seeds(targets, grad_ys)
-            walk = backward.Backward(
-                targets, lambda: _cotangents(targets, given), wanted, stops, gate_gradients
-            )
-            return [_received(x, walk, zero) for x in wanted]
-        seeds = _seeds(targets, grad_ys)
-        way = pull_back(targets, seeds, wanted, stops)
-        plans = [_plan(x, way.uses) if way.uses.reaches(x) else [] for x in wanted]
-        at = [t for plan in plans for t in plan]
-        derivatives = way.derivatives(at, scope) if at else []
-        results = []
-        for x, plan in zip(wanted, plans, strict=True):
-            mine, derivatives = derivatives[: len(plan)], derivatives[len(plan) :]
-            results.append(_result(x, plan, mine, way.rows.get(source(x), []), zero))
-    return results
+    with name_scope(name, "gradients", [*targets, *wanted]):
+        given = _seeds(targets, grad_ys)
+        walk = backward.Backward(targets, lambda: _cotangents(targets, given), wanted, stops, gate_gradients)
+        return [_received(x, walk, zero) for x in wanted]
 
 
 def _by(x: Tensor) -> Tensor:
@@ -152,30 +138,6 @@ def _received(x: Tensor, walk: backward.Backward, zero: bool) -> Any:
     gathers = sorted(found.gathers, key=lambda pair: order.index(pair[0]))
     rows = [(g, op.tensors[1]) for op, g in gathers]
     return _slices(x, [*rows, *((each.values, each.indices) for each in found.slices)])
-
-
-def _plan(x: Tensor, uses: Uses) -> list[Tensor]:
-    """Return the tensors to differentiate by for `x`.
-
-    These are the gathers from `x` if all of its uses gather rows: each row of
-    a gather comes from one row of `x`. Otherwise it is `x` itself.
-    """
-    found = uses.of(x)
-    if found and x.shape.ndims and all(backward.gathers_rows(op, p) for op, p in found):
-        return [op.outputs[0] for op, _ in found]
-    return [x]
-
-
-def _result(
-    x: Tensor, plan: list[Tensor], derivatives: list[Tensor], rows: list[IndexedSlices], zero: bool
-) -> Any:
-    """Return the derivative by `x`: that along its `plan`, and the `rows` that gradient functions gave."""
-    if not plan and not rows:
-        return ops.zeros_like(x) if zero else None
-    if plan and plan[0] is x:
-        return sum((each.to_tensor() for each in rows), derivatives[0])
-    found = [(d, t.op.tensors[1]) for d, t in zip(derivatives, plan, strict=True)]
-    return _slices(x, [*found, *((each.values, each.indices) for each in rows)])
 
 
 def _slices(x: Tensor, rows: Sequence[tuple[Tensor, Tensor]]) -> IndexedSlices:

@@ -48,7 +48,6 @@ class Uses:
         self._roots = set(roots)
         self._uses: dict[Tensor, list[tuple[Operation, int]]] = {}
         self._lacking: dict[Tensor, Operation] = {}  # operations without gradient, by input
-        self.blocked: list[Operation] = []  # operations that a script made not differentiable
         seen: set[Tensor] = set()
         done: set[Operation] = set()
         stack = list(roots)
@@ -60,8 +59,6 @@ class Uses:
             if tensor in stopped or tensor.op in done:
                 continue
             done.add(tensor.op)
-            if overridden_inputs(tensor.op) == ():
-                self.blocked.append(tensor.op)
             for position in differentiable_inputs(tensor.op):
                 used = source(tensor.op.tensors[position])
                 self._uses.setdefault(used, []).append((tensor.op, position))

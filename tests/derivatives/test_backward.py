@@ -7,25 +7,42 @@ import staticgraph as sg
 from staticgraph.compiler.graph.errors import GradientError, ShapeError
 from staticgraph.compiler.graph.opdef import Effect, OpDef
 from staticgraph.differentiation import backward
+from staticgraph.differentiation.reachability import Uses
 from tests.ops.harness import TESTED, Use, dtype_choices, uses
 from tests.saving.nets import again
+from tests.witness.whole import Whole
 
 FORMULAS = [op for op in TESTED if op.grad_takes is not None and op.effect is Effect.PURE]
+
+
+class Reached(Whole):
+    """One operation for the derivatives by what is reached."""
+
+    def __init__(self, ys, seeds, xs, stops, gate):
+        self.uses = Uses(ys, stops)
+        if found := self.uses.lacking(xs):
+            raise backward.lacking_error(*found)
+        self._found = {}
+        if reached := [x for x in xs if self.uses.reaches(x)]:
+            super().__init__(ys, seeds, reached, stops, gate)
+
+    def by(self, x):
+        return super().by(x) if x in self._found else None
 
 
 @pytest.fixture
 def in_graph(monkeypatch):
     """Sets the way in which derivatives are made."""
-    return lambda on: monkeypatch.setattr(backward, "IN_GRAPH", on)
+    plain = backward.Backward
+    return lambda on: monkeypatch.setattr(backward, "Backward", plain if on else Reached)
 
 
 def derivatives(ys, xs, weights):
     """The first derivatives, and the second ones."""
-    first = [g for g in sg.gradients(ys, xs, weights) if g is not None]
-    known = [sg.convert_to_tensor(g) for g in first]
+    first = [sg.convert_to_tensor(g) for g in sg.gradients(ys, xs, weights) if g is not None]
     try:
-        sums = [sg.reduce_sum(sg.square(g)) for g in known]
-        second = sg.gradients(sums, [*xs, *weights], unconnected_gradients="zero") if known else []
+        sums = [sg.reduce_sum(sg.square(g)) for g in first]
+        second = sg.gradients(sums, [*xs, *weights], unconnected_gradients="zero") if first else []
     except GradientError:
         second = []
     return first, second
@@ -161,23 +178,18 @@ class TestInGraph:
         [g] = sg.gradients(x * 2.0, [x])
         assert sg.gradients(g, [x]) == [None]
 
-    def test_default_seeds_are_those_of_one_operation(self, in_graph):
-        """Random streams do not tell in which way derivatives are made."""
-
-        def seed(on: bool) -> tuple:
-            in_graph(on)
-            with sg.Graph().as_default():
-                sg.set_random_seed(3)
-                x = sg.placeholder(sg.float32, [None, 5])
-                w = sg.get_variable("w", [10, 2])
-                hidden = sg.nn.dropout(sg.layers.dense(x, 4, sg.nn.relu), rate=0.5)
-                loss = sg.reduce_mean(sg.square(hidden)) + sg.reduce_sum(sg.gather(w, [1, 2]))
-                sg.train.AdamOptimizer().minimize(loss)
-                sg.gradients([loss, hidden], [x, w], grad_ys=[None, hidden])
-                assert sg.gradients(sg.floor(x), x) == [None]
-                return sg.get_seed(None)
-
-        assert seed(True) == seed(False)
+    def test_default_seeds_are_those_of_one_operation(self):
+        """Random streams do not tell how many operations derivatives are made of."""
+        sg.set_random_seed(3)
+        x = sg.placeholder(sg.float32, [None, 5])
+        hidden = sg.nn.dropout(sg.layers.dense(x, 4, sg.nn.relu), rate=0.5)
+        losses = [sg.reduce_mean(sg.square(hidden)), hidden]
+        [_, before] = sg.get_seed(None)
+        sg.gradients(losses, [x, *sg.trainable_variables()], grad_ys=[None, hidden])
+        [_, after] = sg.get_seed(None)
+        assert after - before == 2  # and the weight of a y that is given none
+        assert sg.gradients(sg.floor(x), x) == [None]
+        assert sg.get_seed(None) == (3, after + 1)  # floor
 
     def test_what_is_not_reached_adds_nothing(self):
         x, y = sg.placeholder(sg.float32, [3]), sg.placeholder(sg.float32, [3])
