@@ -149,7 +149,7 @@ MEANINGS.update({
     "size_of": lambda x, out_type: leaf(np.array(x.value.size, out_type.numpy)),
     "seed": lambda y, weight: weight if weight.shape == y.shape else spread(weight, y.shape),
     "rank_of": lambda x: leaf(np.int32(x.value.ndim)), "placeholder_with_default": lambda x, shape: x,
-})  # fmt: skip
+})
 
 
 @meaning("select")
