@@ -15,18 +15,23 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 QUESTIONS = ("What", "Whether", "Who", "Those", "Where", "How")
 
 # Words for which the field has a better one: a compile log is no ledger. Files and classes avoid them.
+# fmt: off
 PRIVATE = {
     "ahead", "alike", "chain", "culprit", "effort", "failing", "jam", "ledger", "recycle", "remembered",
     "seeing", "slopes", "specialise", "standin",
-}  # fmt: skip
+}
+# fmt: on
 # Of the field: a chain of events and unroll-and-jam have no other name.
 FIELD = {"unroll_and_jam.py", "Chain", "_Chain"}
 
 # Phrases of an older dialect, and what says the same.
 PHRASES = {
-    "short way": "fast path", "needs it not": "does not need it", "no number any more": "NaN",
-    "GPUs of NVIDIA": "NVIDIA GPUs", "product of float32": "float32 matrix product",
-}  # fmt: skip
+    "short way": "fast path",
+    "needs it not": "does not need it",
+    "no number any more": "NaN",
+    "GPUs of NVIDIA": "NVIDIA GPUs",
+    "product of float32": "float32 matrix product",
+}
 
 
 @pytest.fixture(scope="module")

@@ -91,9 +91,15 @@ def measured(rows: list[Row], work: list[str], options: argparse.Namespace) -> I
     for name in work:
         takes_part = [row for row in rows if row.does(name)]
         found = contest(
-            takes_part, name, options.threads, options.rounds, options.seconds, options.patience, bar.show,
+            takes_part,
+            name,
+            options.threads,
+            options.rounds,
+            options.seconds,
+            options.patience,
+            bar.show,
             watch,
-        )  # fmt: skip
+        )
         for row, facts in found.items():
             results["versions"].setdefault(row, facts.pop("version", row))
         results["work"][name] = found

@@ -29,6 +29,7 @@ from surface.walk import dotted, find, offer, public  # noqa: E402
 
 DATA = Path(__file__).resolve().parent / "surface" / "tensorflow_1_15.json"
 
+# fmt: off
 MODULES = (
     ".", "app", "bitwise", "compat", "data", "data.experimental", "debugging", "dtypes", "errors",
     "estimator", "feature_column", "flags", "gfile", "graph_util", "image", "initializers", "io",
@@ -41,7 +42,8 @@ MODULES = (
     "saved_model.loader", "saved_model.signature_constants", "saved_model.signature_def_utils",
     "saved_model.tag_constants", "saved_model.utils", "sets", "signal", "sparse", "spectral", "strings",
     "summary", "test", "train",
-)  # fmt: skip
+)
+# fmt: on
 SCRIPTS_ONLY = ("contrib", "distributions")  # never stable: no more is recorded than what scripts use
 DEPRECATED_ARGUMENTS = re.compile(r"SOME ARGUMENTS ARE DEPRECATED: `\((.*?)\)`")
 FOUNDATIONS = ("builtins", "abc", "collections", "enum", "google.", "typing", "unittest")  # not TensorFlow's

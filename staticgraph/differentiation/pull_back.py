@@ -36,8 +36,11 @@ class Way:
         """Return the derivative by each tensor in `at`, which `ys` depend on."""
         made = ops.symbolic_gradients(
             [*self.ys, *self.seeds, *at, *self.stops],
-            ys=len(self.ys), seeds=len(self.seeds), xs=len(at), name=name,
-        )  # fmt: skip
+            ys=len(self.ys),
+            seeds=len(self.seeds),
+            xs=len(at),
+            name=name,
+        )
         return list(made) if isinstance(made, tuple) else [made]
 
 

@@ -15,9 +15,13 @@ from staticgraph.compiler.kernel.stmt import Buffer
 
 Arrays = dict[str, np.ndarray]
 _REDUCE = {
-    "add": np.add, "mul": np.multiply, "maximum": np.maximum, "minimum": np.minimum,
-    "and": np.bitwise_and, "or": np.bitwise_or,
-}  # fmt: skip
+    "add": np.add,
+    "mul": np.multiply,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+}
 
 
 def meaning(

@@ -31,18 +31,27 @@ def given(seed: int, *shape: int, dtype: Any = sg.float32, scale: float = 1.0) -
 
 
 def attention(
-    q: Any, k: Any, v: Any, before: Callable[[Any], Any] = lambda s: s,
+    q: Any,
+    k: Any,
+    v: Any,
+    before: Callable[[Any], Any] = lambda s: s,
     after: Callable[[Any], Any] = lambda p: p,
-) -> Any:  # fmt: skip
+) -> Any:
     """`before` changes the scores, `after` the weights."""
     return sg.matmul(after(sg.nn.softmax(before(sg.matmul(q, k, transpose_b=True)))), v)
 
 
 def plain(
-    *batch: int, queries: int = 48, keys: int = 0, depth: int = 16, wide: int = 0, dtype: Any = sg.float32,
-    before: Callable[[Any], Any] = lambda s: s * 0.25, after: Callable[[Any], Any] = lambda p: p,
+    *batch: int,
+    queries: int = 48,
+    keys: int = 0,
+    depth: int = 16,
+    wide: int = 0,
+    dtype: Any = sg.float32,
+    before: Callable[[Any], Any] = lambda s: s * 0.25,
+    after: Callable[[Any], Any] = lambda p: p,
     train: bool = False,
-) -> Callable[[], Built]:  # fmt: skip
+) -> Callable[[], Built]:
     """Attention, or its value and its gradients."""
 
     def build() -> Built:

@@ -174,10 +174,20 @@ def scalars() -> Graph:
 GRAPHS: dict[str, Callable[[], Graph]] = {
     build.__name__: build
     for build in (
-        softmax, layer_norm, wide, convolutions, adam, recurrent, transformer, attention, reductions,
-        movements, orders, scalars,
+        softmax,
+        layer_norm,
+        wide,
+        convolutions,
+        adam,
+        recurrent,
+        transformer,
+        attention,
+        reductions,
+        movements,
+        orders,
+        scalars,
     )
-}  # fmt: skip
+}
 
 
 @cache

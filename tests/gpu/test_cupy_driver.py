@@ -231,8 +231,14 @@ def test_a_capture_is_made_a_graph_that_is_uploaded_and_launched(card, cupy):
     graph.replay()
     card.synchronize()
     assert cupy.names == [
-        "begin_capture", "memcpyAsync", "launchKernel", "end_capture", "upload", "graphLaunch", "synchronize",
-    ]  # fmt: skip
+        "begin_capture",
+        "memcpyAsync",
+        "launchKernel",
+        "end_capture",
+        "upload",
+        "graphLaunch",
+        "synchronize",
+    ]
     assert cupy.given("begin_capture") == [(1,)], "other threads may go on"
     assert cupy.given("graphLaunch") == [(0xE4EC, STREAM)]
     assert graph.text() == "digraph with 1"

@@ -64,8 +64,13 @@ def played(setting: Setting, monkeypatch: pytest.MonkeyPatch, *rows: str) -> dic
 def test_peers_are_compared_with_ours(setting, monkeypatch):
     found = played(setting, monkeypatch, peers.OURS, "slow", "wrong")
     assert list(found) == [
-        "peers", "slow", "slow has our losses", "wrong", "wrong has our losses", peers.OURS,
-    ]  # fmt: skip
+        "peers",
+        "slow",
+        "slow has our losses",
+        "wrong",
+        "wrong has our losses",
+        peers.OURS,
+    ]
     assert found["peers"].text == "slow, wrong"
     assert (found["slow"].value, found["slow"].target) == pytest.approx((80, 50))
     assert not missed(found["slow"]) and missed(found["wrong"])

@@ -69,9 +69,18 @@ A, B, C = (0, 8), (8, 16), (16, 24)
         ([([], [A]), ([A], [B]), ([A, B], [C])], [[], [0], [1]]),
         ([([], [A]), ([(4, 4)], [(2, 2)])], [[], []]),
     ],
-    ids=["written, read", "read, written", "written twice", "read twice", "in place", "two of them",
-         "parts", "what follows from others", "nothing"],
-)  # fmt: skip
+    ids=[
+        "written, read",
+        "read, written",
+        "written twice",
+        "read twice",
+        "in place",
+        "two of them",
+        "parts",
+        "what follows from others",
+        "nothing",
+    ],
+)
 def test_a_piece_of_work_waits_for(accesses, wanted):
     assert waits(accesses) == wanted
 

@@ -25,9 +25,13 @@ def looped(
     function = Function((*params, *captured), (cond(*made, *captured), *made))
     pred = cond(*init, *captures)
     given = {
-        "body": function, "carried": len(init), "family": build.serial, "bound": None, "exact": False,
+        "body": function,
+        "carried": len(init),
+        "family": build.serial,
+        "bound": None,
+        "exact": False,
         "brief": False,
-    }  # fmt: skip
+    }
     return build.node(OPS["loop"], (pred, *init, *captures), given | attrs)
 
 

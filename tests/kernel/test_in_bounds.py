@@ -102,10 +102,17 @@ def test_refused(place: Expr):
         Loop(i, (If(i < 2, (store(j),)),)),
     ],
     ids=[
-        "data", "half a condition", "a sum after the condition", "changed in memory", "changed",
-        "without end", "a sum that overflows", "a condition that overflows", "guarded by another",
+        "data",
+        "half a condition",
+        "a sum after the condition",
+        "changed in memory",
+        "changed",
+        "without end",
+        "a sum that overflows",
+        "a condition that overflows",
+        "guarded by another",
     ],
-)  # fmt: skip
+)
 def test_clamped(body: Stmt):
     made = in_bounds((Let(at, Const(0, int64)), Loop(j, (body,))), BUFFERS)
     assert "minimum(maximum(" in "".join(map(statement_text, made))

@@ -33,10 +33,15 @@ def test_what_is_large_or_depends_on_something_is_compiled():
         assert program(sess, sg.assign_add(v, [1.0, 2.0, 3.0])).compiled.kernels
 
 
-@pytest.mark.parametrize("initializer", [
-    sg.random_uniform_initializer(-1, 1, seed=3), sg.random_normal_initializer(seed=3),
-    sg.truncated_normal_initializer(seed=3), sg.glorot_uniform_initializer(seed=3),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "initializer",
+    [
+        sg.random_uniform_initializer(-1, 1, seed=3),
+        sg.random_normal_initializer(seed=3),
+        sg.truncated_normal_initializer(seed=3),
+        sg.glorot_uniform_initializer(seed=3),
+    ],
+)
 def test_the_numbers_are_those_of_compiled_code(initializer):
     v = sg.get_variable("v", [40, 30], initializer=initializer, dtype=sg.float32)
     with sg.Session() as sess:

@@ -249,11 +249,20 @@ def test_structures(sess, way):
     y = x + 1.0
     one = np.float32(1)
     for fetches, wanted in [
-        (x, 1), ([x, y], [1, 2]), ((x, y), (1, 2)), ([y, y.op, y], [2, None, 2]), (y.op, None),
-        ([], []), ((), ()),
-        ([x, [y, (x,)]], [1, [2, (1,)]]), ({"a": x, "b": {"c": [y]}}, {"a": 1, "b": {"c": [2]}}),
-        (Pair(x, y), Pair(1, 2)), ([Pair(x, y)], [Pair(1, 2)]), ([(x, y)], [(1, 2)]), ([[x, y]], [[1, 2]]),
-    ]:  # fmt: skip
+        (x, 1),
+        ([x, y], [1, 2]),
+        ((x, y), (1, 2)),
+        ([y, y.op, y], [2, None, 2]),
+        (y.op, None),
+        ([], []),
+        ((), ()),
+        ([x, [y, (x,)]], [1, [2, (1,)]]),
+        ({"a": x, "b": {"c": [y]}}, {"a": 1, "b": {"c": [2]}}),
+        (Pair(x, y), Pair(1, 2)),
+        ([Pair(x, y)], [Pair(1, 2)]),
+        ([(x, y)], [(1, 2)]),
+        ([[x, y]], [[1, 2]]),
+    ]:
         call = sess.make_callable(fetches, [x])
         for made in repeated(lambda fetches=fetches: sess.run(fetches, {x: one})) + repeated(
             lambda call=call: call(one)

@@ -128,8 +128,15 @@ def loops() -> Iterator[Any]:
 
 
 PROGRAMS: list[Callable[[], Iterator[Any]]] = [
-    text_ops, read_ops, data_decide, sequences, structure, shown, late, loops,
-]  # fmt: skip
+    text_ops,
+    read_ops,
+    data_decide,
+    sequences,
+    structure,
+    shown,
+    late,
+    loops,
+]
 
 
 def check_again(path: Path, outputs: list[sg.Tensor], feeds: dict[sg.Tensor, Any], session: Session) -> None:

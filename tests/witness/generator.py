@@ -218,9 +218,16 @@ class Generator:
     def read(self):
         v = self.choose(self.variables)
         path, args = self.choose(
-            [(".read_value", [v]), (".read_value", [v]), (".value", [v]), ("tf.identity", [v]),
-             ("tf.convert_to_tensor", [v]), ("tf.add_n", [[v]]), ("tf.cast", [v, Code("tf." + v.dtype)])]
-        )  # fmt: skip
+            [
+                (".read_value", [v]),
+                (".read_value", [v]),
+                (".value", [v]),
+                ("tf.identity", [v]),
+                ("tf.convert_to_tensor", [v]),
+                ("tf.add_n", [[v]]),
+                ("tf.cast", [v, Code("tf." + v.dtype)]),
+            ]
+        )
         self.add(path, args, v.dtype, v.shape, v.bound)
         return True
 

@@ -174,8 +174,11 @@ def compiled() -> tuple[int, Functions]:
 
     return width, Functions(
         engine,
-        function("fma", 1, 1), function("triad", 3, 2), function("streaming", 3, 2), function("turns", 1, 2),
-    )  # fmt: skip
+        function("fma", 1, 1),
+        function("triad", 3, 2),
+        function("streaming", 3, 2),
+        function("turns", 1, 2),
+    )
 
 
 def splat(value: str, width: int) -> str:

@@ -11,10 +11,20 @@ from gpu_stages.setting import Setting
 
 # What nvidia-smi is asked for: nothing that tells one machine from another of its kind.
 FIELDS = (
-    "name", "driver_version", "compute_cap", "memory.total", "clocks.max.sm", "clocks.max.mem", "power.limit",
-    "pcie.link.gen.max", "pcie.link.width.max", "ecc.mode.current", "compute_mode", "persistence_mode",
+    "name",
+    "driver_version",
+    "compute_cap",
+    "memory.total",
+    "clocks.max.sm",
+    "clocks.max.mem",
+    "power.limit",
+    "pcie.link.gen.max",
+    "pcie.link.width.max",
+    "ecc.mode.current",
+    "compute_mode",
+    "persistence_mode",
     "mig.mode.current",
-)  # fmt: skip
+)
 
 
 def run(setting: Setting) -> None:

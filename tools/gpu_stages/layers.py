@@ -52,9 +52,13 @@ class Layer:
 
 
 LAYERS = (
-    Layer(56, 64, 64, 3), Layer(28, 128, 128, 3), Layer(14, 256, 256, 3), Layer(7, 512, 512, 3),
-    Layer(56, 128, 128, 3, 2), Layer(56, 256, 512, 1, 2),
-)  # fmt: skip
+    Layer(56, 64, 64, 3),
+    Layer(28, 128, 128, 3),
+    Layer(14, 256, 256, 3),
+    Layer(7, 512, 512, 3),
+    Layer(56, 128, 128, 3, 2),
+    Layer(56, 256, 512, 1, 2),
+)
 FEWER = (Layer(56, 64, 64, 3), Layer(14, 256, 256, 3), Layer(56, 128, 128, 3, 2))  # for tensor cores
 TYPES = (
     ("float32", Precision.FLOAT32),

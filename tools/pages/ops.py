@@ -28,9 +28,15 @@ from staticgraph.compiler.graph.opdef import OPS, REQUIRED, Effect, Kind, OpDef,
 FOLDER = "reference/ops"
 
 GROUPS = (
-    ("anything", EVERY), ("anything but strings", ANY), ("numbers", NUMERIC), ("real numbers", REAL),
-    ("floating numbers", FLOATING), ("integers", INTEGER), ("complex numbers", COMPLEX), ("bool", BOOLEAN),
-)  # fmt: skip
+    ("anything", EVERY),
+    ("anything but strings", ANY),
+    ("numbers", NUMERIC),
+    ("real numbers", REAL),
+    ("floating numbers", FLOATING),
+    ("integers", INTEGER),
+    ("complex numbers", COMPLEX),
+    ("bool", BOOLEAN),
+)
 
 KINDS = {
     Kind.ELEMENTWISE: "element by element; inputs broadcast",
