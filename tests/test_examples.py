@@ -21,7 +21,7 @@ import two_layer_net  # noqa: E402
 
 
 def run(script: str, *args: str, cwd: Path) -> str:
-    """What an example prints; it must end well and print no warning."""
+    """Return the output of an example, which must end well and print no warning."""
     done = subprocess.run(
         [sys.executable, "-W", "error", str(EXAMPLES / script), *args],
         cwd=cwd,

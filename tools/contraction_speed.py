@@ -59,7 +59,7 @@ CONVOLUTIONS = [  # images, height and width, channels, window, stride, padding
 def compiled(
     contraction: Contraction | None, arrays: dict[str, np.ndarray]
 ) -> tuple[Callable[[int], object], float]:
-    """What runs it on these arrays so many times without Python in between; milliseconds to compile."""
+    """Return a function that runs it so many times on these arrays, and milliseconds to compile."""
     assert contraction is not None
     start = time.perf_counter()
     kernel = emit(contraction, cpu_jit.host())

@@ -73,7 +73,7 @@ def places_of(asked: argparse.Namespace, seed: int) -> tuple[str, ...]:
 
 
 def difference(program: Program, places: tuple[str, ...]) -> str | None:
-    """What differs, with a small program that shows it; None if nothing does."""
+    """Return the difference, with a small program that shows it; None if there is none."""
     try:
         check(program, places)
     except Difference:

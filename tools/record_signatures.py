@@ -75,7 +75,7 @@ def surface(frequencies: Path) -> dict[str, Any]:
 
 
 def deprecated(thing: Any) -> list[str]:
-    """What is deprecated, as the documentation tells: `*` for all of it, or the arguments."""
+    """Return the deprecated parts, as the documentation tells: `*` for all of it, or the arguments."""
     documentation = inspect.getdoc(thing) if callable(thing) else None
     if documentation is None:
         return []
@@ -121,7 +121,7 @@ def _members(modules: dict[str, dict[str, tuple[str, Any]]]) -> dict[str, dict[s
 
 
 def _is_message(cls: type) -> bool:
-    """Whether a class is made from a protocol buffer: its fields are data, not an interface."""
+    """Return True if a class is made from a protocol buffer: its fields are data, not an interface."""
     return any(base.__module__.startswith("google.protobuf") for base in cls.__mro__)
 
 

@@ -34,7 +34,7 @@ _SPECIAL = [
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What is promised of a function: the greatest error in units of the last place.
+    """Promise about a function: the greatest error in units of the last place.
 
     `scale` of an argument is the least number whose unit counts: for functions whose exact result passes
     through zero between two arguments, where no relative precision is kept.

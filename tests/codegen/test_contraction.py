@@ -384,7 +384,7 @@ def test_two_threads_share_the_tiles_of_a_product_evenly(size, vector_bytes):
 
 
 def test_chunks_have_whole_rows_of_a_result_that_is_read_and_written():
-    """Where chunks shared the cache lines in the middle of a row, cores would take turns with them."""
+    """Cores would take turns with the cache lines that their chunks share in the middle of a row."""
 
     def step(x, at):
         return Load("mask", at, float32) - x * 0.1

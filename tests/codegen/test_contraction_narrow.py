@@ -27,7 +27,7 @@ def target(vector_bytes: int):
 
 
 def along(c, vector_bytes: int) -> Along:
-    """What the vectors of the product lie along; of the turned one, where b is turned around first."""
+    """Return the axis of the vectors of the product, that of the turned one if b is turned first."""
     turn = turned(c, target(vector_bytes))
     return plan(turn.contraction if turn else c, target(vector_bytes)).along
 

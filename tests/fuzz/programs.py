@@ -263,7 +263,7 @@ class Program:
         return fed
 
     def chosen(self) -> None:
-        """Where something fed is positive, one of two values."""
+        """Choose one of two values by the sign of something fed."""
         x = self.random.choice([v for v in self.values if v in self.exact])
         y = self.some(x.shape.as_list())
         positive = sg.greater(x, 0.25)

@@ -17,7 +17,7 @@ ALGORITHM = 4711
 
 
 def number(argument: Any) -> Any:
-    """What a library sees: an integer, an address, or a number behind a pointer."""
+    """Return an argument as a library sees it: an integer, an address, or a number behind a pointer."""
     if hasattr(argument, "_obj"):
         return argument._obj.value
     return getattr(argument, "value", argument) or 0

@@ -88,7 +88,7 @@ class FakeCupy:
         )
 
     def fail(self, name: str, *errors: CUDAError | None) -> None:
-        """What the next calls of a function raise; None: nothing."""
+        """Make the next calls of a function raise an error, None for no error."""
         self.failing[name] = list(errors)
 
     def get_default_memory_pool(self) -> Any:
@@ -98,7 +98,7 @@ class FakeCupy:
 
     @property
     def names(self) -> list[str]:
-        """What was called, but for what every call begins with, and questions."""
+        """Names of the functions that were called, without `setDevice` and `pointerGetAttributes`."""
         return [name for name, _ in self.calls if name not in ("setDevice", "pointerGetAttributes")]
 
     def given(self, name: str) -> list[tuple[Any, ...]]:

@@ -1,4 +1,4 @@
-"""What nests mean, with whole arrays of NumPy: fast enough for rows of thousands of columns."""
+"""Meaning of nests, with whole arrays of NumPy: fast enough for rows of thousands of columns."""
 
 from __future__ import annotations
 

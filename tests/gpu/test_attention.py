@@ -144,7 +144,7 @@ def seen() -> Built:
 
 
 def weights_in_values() -> Built:
-    """What the weights are multiplied by is made of them."""
+    """Attention whose values are made of its weights."""
     q, of_q = given(0, 2, 40, 16)
     k, of_k = given(1, 2, 40, 16)
     weights = sg.nn.softmax(sg.matmul(q, k, transpose_b=True))
@@ -240,7 +240,7 @@ def _small_card(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def large_card(_small_card: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is decided for a card as large as it is meant for."""
+    """Decide for a GPU as large as attention is meant for."""
     monkeypatch.setattr(Device, "machine", H200)
 
 
@@ -255,7 +255,7 @@ def compiled(build: Callable[[], Built]) -> GpuCompiled:
 
 
 def kinds(compiled: GpuCompiled) -> list[str]:
-    """Those of all functions that are called, in order."""
+    """Return the kinds of all functions that are called, in order."""
     launches = [i for i in compiled.program.instructions if isinstance(i, Launch)]
     calls = (call for launch in launches for call in compiled.work(launch).calls)
     return [call.function.kind if isinstance(call, FunctionCall) else "product" for call in calls]
@@ -313,7 +313,7 @@ def test_rows_that_no_block_has_room_for_stay_apart():
 
 
 def many(*batch: int, **sizes: Any) -> GpuCompiled:
-    """What becomes of attention of a size that is not run."""
+    """Return the schedule of attention of a size that is not run."""
 
     def build() -> Built:
         (built,), feeds = plain(*batch, **sizes)()

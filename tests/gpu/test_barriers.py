@@ -50,7 +50,7 @@ class Case:
     name: str = ""
 
     def is_caught(self, unit: Unit) -> bool:
-        """Whether a run shows that something is wrong."""
+        """Return True if a run shows that something is wrong."""
         try:
             found = run(self.work, self.arrays, unit, SCHEDULES)
         except (AssertionError, RuntimeError):

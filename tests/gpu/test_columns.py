@@ -46,7 +46,7 @@ def batch_norm(x: sg.Tensor, scale: sg.Tensor, offset: sg.Tensor, g: sg.Tensor) 
 
 
 def blocks(work: KernelWork) -> list[int]:
-    """How many blocks each function has."""
+    """Return the number of blocks of each function."""
     return [int(np.prod(call.function.grid)) for call in work.calls if isinstance(call, FunctionCall)]
 
 

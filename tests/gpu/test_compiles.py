@@ -192,7 +192,7 @@ GRAPHS: dict[str, Callable[[], Graph]] = {
 
 @cache
 def functions(name: str) -> tuple[CudaFunction, ...]:
-    """What a graph needs of a GPU."""
+    """Return the functions that a graph needs of a GPU."""
     with sg.Graph().as_default():
         sg.set_random_seed(1)
         fetches, feeds = GRAPHS[name]()

@@ -81,7 +81,7 @@ class Names:
 
 
 class Tensor:
-    """What the frontend tells of a tensor."""
+    """Tensor as the frontend tells of it."""
 
     def __init__(self) -> None:
         self.told: dict[str, Any] = {}

@@ -453,7 +453,7 @@ def test_interrupted_work_is_not_hidden(card, cupy):
 
 
 def test_cupy_takes_what_it_is_given():
-    """Where CuPy is installed: its functions have as many parameters as those of the tests."""
+    """The functions of an installed CuPy have as many parameters as those of the tests."""
     cupy = pytest.importorskip("cupy")
     for module, functions in SIGNATURES.items():
         for name, count in functions.items():

@@ -47,7 +47,7 @@ def setting(tmp_path: Path) -> Setting:
 
 
 def played(setting: Setting, monkeypatch: pytest.MonkeyPatch, *rows: str) -> dict[str, Finding]:
-    """What is found of our step and these rows at the small net, by name."""
+    """Return the findings about our step and these rows at the small net, by name."""
     script = setting.folder / "peer.py"
     script.write_text(PEER)
     monkeypatch.setattr(peers, "ROWS", [peers.Row(row, "numpy") for row in rows])

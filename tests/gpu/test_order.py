@@ -1,4 +1,4 @@
-"""What work has to wait for: against every pair of accesses, one by one."""
+"""Order of work: what each piece waits for, against every pair of accesses, one by one."""
 
 import random
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ def before(waits: Sequence[Sequence[int]]) -> list[set[int]]:
 
 
 def conflict(one: Access, other: Access) -> bool:
-    """Whether two pieces of work touch a byte in common, and one of them writes it."""
+    """Return True if two pieces of work touch a byte in common, and one of them writes it."""
 
     def meet(some: Sequence[Span], others: Sequence[Span]) -> bool:
         return any(max(a, c) < min(b, d) for a, b in some for c, d in others)
@@ -37,7 +37,7 @@ def conflict(one: Access, other: Access) -> bool:
 
 
 def pairs(accesses: Sequence[Access]) -> list[list[int]]:
-    """What each has to wait for, found by looking at all earlier ones."""
+    """Return the pieces that each has to wait for, found by looking at all earlier ones."""
     return [[m for m in range(n) if conflict(accesses[m], each)] for n, each in enumerate(accesses)]
 
 

@@ -1,4 +1,4 @@
-"""What the stand-in makes of CUDA's dialect: threads that meet, shared memory, conversions, schedules."""
+"""The simulator and CUDA's dialect: threads that meet, shared memory, conversions, schedules."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -155,7 +155,7 @@ def unit(host: str) -> Unit:
 
 @pytest.fixture(params=EVERY_SCHEDULE, ids=lambda schedule: f"schedule{schedule}")
 def run(request: pytest.FixtureRequest, unit: Unit) -> Run:
-    """What a function writes, one number per thread, and more where it says so."""
+    """Return what a function writes, one number per thread, or more if it says so."""
 
     def do(name: str, more: int = 0) -> np.ndarray:
         function = FUNCTIONS[name]

@@ -58,7 +58,7 @@ def found(case: Case) -> Windowed | None:
 
 
 def check(case: Case, windows: Windowed) -> None:
-    """What the library makes of the packed operands is what the sums of the nest are."""
+    """Check that the library makes of the packed operands what the sums of the nest are."""
     c, rng = case.product, np.random.default_rng(0)
     convolution, dtype = windows.convolution, windows.convolution.dtype
     arrays = {name: random(b.dtype, b.shape, rng) for name, b in c.buffers.items()}

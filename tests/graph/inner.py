@@ -41,7 +41,7 @@ def branched(
     functions: Sequence[Callable[..., Sequence[Value]]],
     captures: Sequence[Value],
 ) -> Node:
-    """What the function with the number `index` makes of `captures`."""
+    """Return what the function with the number `index` makes of `captures`."""
     params = tuple(build.fresh_parameter("captured", v.type) for v in captures)
     branches = tuple(Function(params, tuple(f(*params))) for f in functions)
     return build.node(OPS["branch"], (index, *captures), {"branches": branches})

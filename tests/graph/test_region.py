@@ -1,4 +1,4 @@
-"""What a region sees, what it captures, and what the operation that it is a part of must fit."""
+"""Views of a region: its captures, and what the operation that it is a part of must fit."""
 
 from __future__ import annotations
 

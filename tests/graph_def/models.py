@@ -42,7 +42,7 @@ def fed(tf, value, name, shape=None):
 
 
 def operand(variable):
-    """What operations take in place of a variable. Fetched, it has the value after the assignments of a run."""
+    """Return the operand of operations for a variable. Fetched, it has the value after the assignments of a run."""
     return variable.graph.get_tensor_by_name(variable.op.name + "/read:0")
 
 
@@ -51,7 +51,7 @@ def weights(tf, *shape, seed, name):
 
 
 def run(tf, graph, told, session=None):
-    """What the fetches of a model are: before training, and after."""
+    """Return the fetches of a model: before training, and after."""
     with (session or tf.Session)(graph=graph) as sess:
         feeds = {graph.get_tensor_by_name(name): value for name, value in told.feeds.items()}
         if told.init:
@@ -375,7 +375,7 @@ def served(tf, session, folder):
 
 
 def load_served(tf, session, folder):
-    """What such a SavedModel gives, by its signature."""
+    """Return the results of such a SavedModel, by its signature."""
     told = tf.saved_model.loader.load(session, ["serve"], folder).signature_def["serving_default"]
     return session.run(told.outputs["y"].name, {told.inputs["x"].name: numbers(4, 3, seed=80)})
 

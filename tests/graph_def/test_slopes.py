@@ -1,4 +1,4 @@
-"""How derivatives through loops and branches are written: what a loop keeps for them, and what cannot be."""
+"""Writing of derivatives through loops and branches: what a loop keeps for them, and what cannot be."""
 
 from collections import Counter
 

@@ -74,7 +74,7 @@ def test_a_loop_that_counts_until_a_condition():
 
 
 def test_a_hole_that_sinks_in_a_heap():
-    """What it is next is no larger than what the condition lets pass."""
+    """The next index is no larger than the condition lets pass."""
     child = scalar.minimum(other, 3)
     step = (Update(at, child), store(at), Update(other, other * 2 + 1))
     assert is_proven(Let(at, Const(0, int64)), Let(other, Const(1, int64)), While(other < 4, step), store(at))

@@ -104,7 +104,7 @@ def test_captures_are_where_they_are(build: Builder):
 def test_weights_are_packed_once_before_all_rounds(
     build: Builder, monkeypatch: pytest.MonkeyPatch, rounds: int, frozen: bool
 ):
-    """Those of a recurrent net, captured or constant, and with the same bits as if each round packed them."""
+    """Weights of a recurrent net, captured or constant, have the same bits as if each round packed them."""
     rng = np.random.default_rng(1)
     weights = rng.normal(size=(64, 64)).astype(np.float32) / 8
     x, w, n = (

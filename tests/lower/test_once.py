@@ -50,7 +50,7 @@ def test_the_numbers_are_those_of_compiled_code(initializer):
 
 
 def first_value(v: sg.Variable) -> np.ndarray:
-    """What a session of its own fetches as the initial value, by compiled code."""
+    """Return the initial value that a session of its own fetches, by compiled code."""
     with sg.Session() as sess:
         return sess.run(v.initial_value)
 

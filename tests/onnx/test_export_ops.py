@@ -95,7 +95,7 @@ def model_of(use: Use, opset: int = 21, known: bool = True):
 
 
 def computed(theirs, model, feeds):
-    """What onnxruntime computes; where it lacks an operator for a type, what onnx's own evaluator does."""
+    """Return the results of onnxruntime, or of onnx's own evaluator if it lacks an operator for a type."""
     try:
         return run(model, feeds)
     except onnxruntime.capi.onnxruntime_pybind11_state.NotImplemented:
@@ -190,7 +190,7 @@ def test_random_numbers_have_the_right_type(op: OpDef):
 
 
 def has_form(op: OpDef) -> bool:
-    """Whether there is a rule for an op, or a definition in terms of others that have one."""
+    """Return True if there is a rule for an op, or a definition in terms of others that have one."""
     by_definition = (
         op.kind in (Kind.COMPOSITE, Kind.MOVEMENT, Kind.ASSEMBLY)
         or (op.kind is Kind.ELEMENTWISE and op.primitive is None)

@@ -133,7 +133,7 @@ def test_body_read_as_ops_equals_meaning(op: OpDef):
 
 
 def inner(a: np.ndarray, b: np.ndarray) -> float:
-    """How much a loss with the gradient `a` moves with `b`."""
+    """Return how far a loss with the gradient `a` moves with `b`."""
     return float(np.real(np.vdot(a, b)))
 
 
@@ -281,7 +281,7 @@ def test_saved_and_loaded_is_the_same_operation(op: OpDef):
 
 
 def recorded(operation: Operation) -> tuple[Any, ...]:
-    """What an operation is, without the graph that it is in."""
+    """Return an operation as data, without the graph that it is in."""
     return (
         operation.name,
         operation.definition,

@@ -81,7 +81,7 @@ PANEL = "return document.getElementById('panel').innerText"
 
 
 def browse(tmp_path, page, *steps):
-    """What the steps return, in the order of the steps; the last is how many colours the picture has."""
+    """Return the results of the steps, in their order; the last is the number of colours of the picture."""
     page.save(tmp_path / "page.html")
     (tmp_path / "driver.py").write_text(DRIVER)
     environment = os.environ | {

@@ -157,7 +157,7 @@ def test_where_it_would_not_pay(
 def test_equal_layers_share_the_body_of_their_loops(
     monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
 ) -> None:
-    """What is done for a group of images is the same in all of them; with another padding it is not."""
+    """Work for a group of images is the same in all of them; with another padding it is not."""
     monkeypatch.setattr("staticgraph.compiler.passes.winograd._GROUP", 2 * 16 * 64 * C * 4)
     build = Builder()
     x = h = build.parameter("x", "float32", (4, 16, 16, C))

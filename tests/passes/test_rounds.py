@@ -1,4 +1,4 @@
-"""How many rounds a loop takes, where that can be told."""
+"""Trip counts of loops, as far as they can be told."""
 
 from __future__ import annotations
 

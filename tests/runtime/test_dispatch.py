@@ -364,7 +364,7 @@ def test_a_failed_run_between_others(sess, way):
 
 
 def draws(noise, count: int) -> list:
-    """What a fresh session draws, through Python."""
+    """Return the draws of a fresh session, through Python."""
     with sg.Session(graph=noise.graph) as other, pytest.MonkeyPatch.context() as patch:
         patch.setattr(chain, "native", lambda: None)
         return [other.run(noise) for _ in range(count)]

@@ -1,4 +1,4 @@
-"""What runs again is found by machine code, and whatever differs from what is known goes the long way."""
+"""Known runs are found by machine code, and whatever differs from them goes the long way."""
 
 import gc
 import sys

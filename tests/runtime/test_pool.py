@@ -104,7 +104,7 @@ STEPS = [network, convolutions, reductions, embedding, attention, noise]
 
 
 def outcome(session: sg.Session, step: Step, runs: int = 3) -> list[np.ndarray]:
-    """What some runs fetch, and the variables after them."""
+    """Return the fetches of some runs, and the variables after them."""
     fetches, feeds = step
     made = [value for _ in range(runs) for value in session.run(fetches, feeds) if value is not None]
     return [*made, *session.run(sg.global_variables())]
@@ -214,7 +214,7 @@ def test_numbers_of_another_type(number):
 
 
 def process(script: str, **environment: str) -> str:
-    """What a process prints that runs `script` after `network` above and its like are defined."""
+    """Return the output of a process that runs `script` after `network` above and its like are defined."""
     head = """
         import os, sys, threading, warnings
         import numpy as np

@@ -186,7 +186,7 @@ def first(graph: dict, op: str, region: int | None = None) -> dict:
 
 
 def body(graph: dict) -> list:
-    """What is told of the body of the loop: its number, params and results."""
+    """Return the body of the loop: its number, params and results."""
     return first(graph, "while_region")["attrs"]["body"]["region"]
 
 

@@ -33,7 +33,7 @@ def sess():
 
 @pytest.fixture(params=["native", "python"])
 def way(request, monkeypatch):
-    """Whether runs go through machine code that Python calls, or through Python."""
+    """Way of runs: machine code that Python calls, or Python."""
     if request.param == "python":
         monkeypatch.setattr(chain, "native", lambda: None)
     return request.param

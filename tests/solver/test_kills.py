@@ -45,7 +45,7 @@ STEPS = np.random.default_rng(20151109).choice(np.arange(1, 36), 3, replace=Fals
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """What a training without a stop ends with."""
+    """Return the end of a training without a stop."""
     folder = tmp_path_factory.mktemp("whole")
     with_spiral(folder, SPIRAL)
     assert train(folder) == 0

@@ -36,7 +36,7 @@ OPTIMIZERS = (
 
 
 class Value:
-    """What is known of a value: its name, dtype and shape, and a number that it does not exceed."""
+    """Facts about a value: its name, dtype and shape, and a number that it does not exceed."""
 
     __slots__ = ("name", "dtype", "shape", "bound", "variable")
 

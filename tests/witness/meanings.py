@@ -42,7 +42,7 @@ def _steps(function: Callable[..., Any]) -> Callable[[Node], Node]:
 
 
 def _of_values(function: Callable[..., Any]) -> Callable[..., Node]:
-    """What has no derivative: comparisons, arithmetic of integers and truth values."""
+    """Lift a function without a derivative: comparisons, arithmetic of integers and truth values."""
     return lambda *nodes, **_: leaf(function(*(n.value for n in nodes)))
 
 

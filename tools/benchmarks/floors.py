@@ -1,4 +1,4 @@
-"""What this machine can do at most: multiply-adds in registers, a triad from memory and from the last cache,
+"""Limits of this machine: multiply-adds in registers, a triad from memory and from the last cache,
 and how soon a thread sees what another one has written.
 
 The loops are written as LLVM IR with the machine's widest vectors and compiled by llvmlite, so no compiler is

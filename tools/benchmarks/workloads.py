@@ -35,7 +35,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """What a step works on: step i uses `batches[i % len(batches)]`."""
+    """Data of a step: step i uses `batches[i % len(batches)]`."""
 
     weights: Weights
     batches: tuple[Batch, ...]

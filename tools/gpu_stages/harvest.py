@@ -57,7 +57,7 @@ def _cudnn(setting: Setting) -> None:
 
 
 def _graph(setting: Setting) -> None:
-    """What CUDA makes of a small capture, as Graphviz draws it."""
+    """Return the graph that CUDA makes of a small capture, as Graphviz draws it."""
     with setting.driver() as driver:
         (kernel,) = driver.load([card.nothing(driver)])
         x, y = driver.allocate(256), driver.allocate(256)

@@ -36,7 +36,7 @@ class Layer:
 
     @property
     def text(self) -> str:
-        """What it is, to be read."""
+        """Return it as text, to be read."""
         stride = f", stride {self.stride}" if self.stride > 1 else ""
         return f"{self.size}², {self.inputs} to {self.outputs}, {self.taps}×{self.taps}{stride}"
 
@@ -85,7 +85,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """What it is, to be read."""
+        """Return its name, to be read."""
         return f"{self.numbers_text} {self.layer.text}: {self.kind}"
 
     @property
@@ -106,7 +106,7 @@ class Case:
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """What there is to compute from, by name."""
+        """Return the shapes of the inputs, by name."""
         layer, places = self.layer, self.layer.positions
         return {
             _IMAGE: (self.batch, layer.size, layer.size, layer.inputs),

@@ -1,4 +1,4 @@
-"""What the card is, what it can do at best, and whether what the runtime counts on is so."""
+"""Facts about the card: what it is, what it can do at best, and whether what the runtime counts on is so."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def pages(makers: Mapping[str, list[Name]]) -> dict[str, str]:
 
 
 def path_of(module: ModuleType) -> str:
-    """Where the page of a family is."""
+    """Return the path of the page of a family."""
     name = module.__name__.removeprefix("staticgraph.").removeprefix("compiler.ops.")
     return f"{FOLDER}/{name.replace('.', '_')}.md"
 
@@ -130,7 +130,7 @@ def _family(module: ModuleType, ops: list[OpDef], makers: Mapping[str, list[Name
 
 
 def _about(module: ModuleType) -> str:
-    """What the module's docstring says besides its title."""
+    """Return the module's docstring without its title."""
     text = inspect.getdoc(module) or ""
     return docstring(text.removeprefix(f"{title(module)}.").strip())
 
