@@ -26,9 +26,9 @@ from staticgraph.compiler.kernel.expr import (
     Index,
     Load,
     Local,
-    Parameter,
     Reduce,
     Scalar,
+    ScalarParameter,
     walk,
 )
 from staticgraph.compiler.kernel.stmt import (
@@ -143,7 +143,7 @@ class _Names:
         if expr in self.named and not definition:
             return self.named[expr]
         match expr:
-            case Parameter(buffer):
+            case ScalarParameter(buffer):
                 return f"{buffer}[]"
             case Const(value):
                 return f"({value})" if strength == _TIGHT and repr(value).startswith("-") else repr(value)
