@@ -47,13 +47,15 @@ from staticgraph.compiler.kernel.stmt import (
 
 _COMBINERS = {"add": "+=", "mul": "*=", "maximum": "max=", "minimum": "min=", "and": "&=", "or": "|="}
 # Operator and binding strength, as in Python.
+# fmt: off
 _INFIX = {
     "mul": ("*", 7), "div": ("/", 7), "floordiv": ("//", 7), "floormod": ("%", 7),
     "add": ("+", 6), "sub": ("-", 6),
     "shl": ("<<", 5), "shr": (">>", 5),
     "and": ("&", 4), "xor": ("^", 3), "or": ("|", 2),
     "lt": ("<", 1), "le": ("<=", 1), "gt": (">", 1), "ge": (">=", 1), "eq": ("==", 1), "ne": ("!=", 1),
-}  # fmt: skip
+}
+# fmt: on
 _PREFIX = {"neg": "-", "invert": "~"}
 _TIGHT, _LOOSE = 9, 0
 _WORTH_A_NAME = 6  # parts of a shared sub-expression

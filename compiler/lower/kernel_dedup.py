@@ -214,6 +214,9 @@ class _Numbers:
             None if group.assembly is None else self.nodes[group.assembly],
             tuple(map(self.nodes.__getitem__, group.stored)),
             frozenset(map(self.values.__getitem__, group.local)),
-            group.domain, group.rows, tuple(group.summed),
-            tuple(map(self.part, group.nests)), tuple(map(self.part, group.sums)),
-        )  # fmt: skip
+            group.domain,
+            group.rows,
+            tuple(group.summed),
+            tuple(map(self.part, group.nests)),
+            tuple(map(self.part, group.sums)),
+        )

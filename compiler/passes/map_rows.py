@@ -78,8 +78,12 @@ def _loop(body: Function, first: Value, tensors: Sequence[Value], whole: Sequenc
     """Return the final value that a loop carries, if it begins as `first`."""
     build: Builder = first.recorder
     attrs = {
-        "body": body, "carried": 2, "family": build.serial, "bound": tensors[0].shape[0], "exact": True,
+        "body": body,
+        "carried": 2,
+        "family": build.serial,
+        "bound": tensors[0].shape[0],
+        "exact": True,
         "brief": True,
-    }  # fmt: skip
+    }
     inputs = build.constant(True, bool_), build.constant(0, int32), first, *tensors, *whole
     return build.node(OPS["loop"], inputs, attrs).outputs[1]

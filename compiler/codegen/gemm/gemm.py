@@ -275,9 +275,10 @@ class _Generator:
         count = w.quotient(SIZE, full.size)
         stop = w.minimum(span.stop, count)
         w.when_less(
-            span.start, stop,
+            span.start,
+            stop,
             lambda: w.each(span.start, stop, 1, lambda n: tile(n, w.mul(n, full.size), full)),
-        )  # fmt: skip
+        )
 
         def rest() -> None:
             done = w.mul(count, full.size)
@@ -402,9 +403,20 @@ class _Generator:
             b = p.b_stream if operands[1] == _UNPACKED else p.panel_b
             packed = p.panel_b if len(operands) == 3 else None
             tile = Tile(
-                self._c.dtype, rows, panel.pieces, p.tile_a, b, p.extents, partial, extra, p.lanes, inside,
-                later, packed, asked=bool(p.turns),
-            )  # fmt: skip
+                self._c.dtype,
+                rows,
+                panel.pieces,
+                p.tile_a,
+                b,
+                p.extents,
+                partial,
+                extra,
+                p.lanes,
+                inside,
+                later,
+                packed,
+                asked=bool(p.turns),
+            )
             symbol, needs = micro_kernel(tile, self._epilogue.finish(tile), self._whole)
             for need in needs:
                 self._w.need(need)

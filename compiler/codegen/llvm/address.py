@@ -91,10 +91,11 @@ class Addresses:
         printer = self._printer
         value = printer.value(offsets)
         return Address(
-            self._pointer(buffer, uniform, constant), 0,
+            self._pointer(buffer, uniform, constant),
+            0,
             value._replace(text=printer.spread(value, offsets.dtype)),
             vector(register_type(offsets.dtype), printer.lanes),
-        )  # fmt: skip
+        )
 
     def _varies(self, term: Expr, lane_index: Index) -> bool:
         """True if the lanes may have different values of `term`."""
