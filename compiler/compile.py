@@ -177,9 +177,14 @@ def compile(
         fusion = optimize(step.function, (), without, trace)
         fused = partial(fuse, without=without)
         lowered = partial(
-            lower, fusion, step.fetches, step.updates, fuse=fused, kernels=KernelTable(parameters=True),
+            lower,
+            fusion,
+            step.fetches,
+            step.updates,
+            fuse=fused,
+            kernels=KernelTable(parameters=True),
             checked=step.checked,
-        )  # fmt: skip
+        )
         made = _coded(step, fusion, lowered(), target, written, kept)
         if memory_limit is not None and (over := made.memory.peak - memory_limit) > 0:
             program = lowered(max(made.program.arena - over, 0))

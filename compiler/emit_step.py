@@ -159,9 +159,16 @@ def write(
                     made = []
                     for each in inner_programs(instruction):
                         code = write(
-                            each.program, emit, inner_host, times, fixed=_fixed(instruction), looks=looks,
-                            outermost=False, may_stop=not committed, numbers=numbers,
-                        )  # fmt: skip
+                            each.program,
+                            emit,
+                            inner_host,
+                            times,
+                            fixed=_fixed(instruction),
+                            looks=looks,
+                            outermost=False,
+                            may_stop=not committed,
+                            numbers=numbers,
+                        )
                         made.append(code)
                         inner_host += made[-1].hosted
                     inner += made
@@ -184,11 +191,16 @@ def write(
     cost = sum(k.cost for k in kernels) + sum(_cost(s, costs) for s in segments)
     return Written(
         replace(entry, plain=cost > _LONG * sum(map(len, (entry.text, *entry.needs)))),
-        tuple(kernels), tuple(segments), tuple(inner),
+        tuple(kernels),
+        tuple(segments),
+        tuple(inner),
         max([most, *(each.shared for each in inner)]),
         max([0, *(k.private_bytes for k in kernels), *(each.private for each in inner)]),
-        cost, inner_host - first_host, prepare, tuple(numbers.sizes),
-    )  # fmt: skip
+        cost,
+        inner_host - first_host,
+        prepare,
+        tuple(numbers.sizes),
+    )
 
 
 def walk(
@@ -241,11 +253,15 @@ def _control(
     inner = _inner(program, body, written, slots)
     carried = tuple(
         abi.CarriedSlots(
-            ARGUMENTS + n, body.program.first_result + 1 + n, c.size, _maybe(c.init), _ref(c.final),
+            ARGUMENTS + n,
+            body.program.first_result + 1 + n,
+            c.size,
+            _maybe(c.init),
+            _ref(c.final),
             _maybe(c.other),
         )
         for n, c in enumerate(instruction.carried)
-    )  # fmt: skip
+    )
     first_read = body.program.first_result - len(reads)
     first_write = body.program.first_result + 1 + len(moving)
     rows = [_row(first_read + n, row) for n, row in enumerate(instruction.reads)]
@@ -255,9 +271,16 @@ def _control(
     )
     patience = 1 << math.ceil(math.log2(max(1.0, LOOK / (written.cost + CPU.round_ns))))
     return abi.LoopSegment(
-        inner, _ref(instruction.pred), _ref(body.pred), carried, tuple(rows), copies, _ref(instruction.spare),
-        instruction.row, None if instruction.node.attrs["brief"] else patience,
-    )  # fmt: skip
+        inner,
+        _ref(instruction.pred),
+        _ref(body.pred),
+        carried,
+        tuple(rows),
+        copies,
+        _ref(instruction.spare),
+        instruction.row,
+        None if instruction.node.attrs["brief"] else patience,
+    )
 
 
 def _row(slot: int, row: RowAt) -> abi.RowPointer:
@@ -306,9 +329,7 @@ def _region(
                 entry = _entry(times, launch, kernel.phases[phase].chunks)
                 commits = any(ref.slot in variables for ref in launch.writes)
                 buffers = tuple(map(_ref, args))
-                return abi.KernelCall(
-                    kernel.phases[phase], buffers, shared, entry, commits, kernel.sizes
-                )
+                return abi.KernelCall(kernel.phases[phase], buffers, shared, entry, commits, kernel.sizes)
             case Copy(target, source, size) as copy, _:
                 commits = target.slot in variables
                 return abi.CopyCall(_ref(target), _ref(source), size, _entry(times, copy), commits)
@@ -364,11 +385,12 @@ def _open_spans(program: Program) -> Places:
         spans.setdefault(place.offset, []).append(place)
     return {
         offset: phases.ByteSpan(
-            program.slots + units.setdefault(found[0].unit, len(units)), found[0].start,
+            program.slots + units.setdefault(found[0].unit, len(units)),
+            found[0].start,
             max(place.stop for place in found),
         )
         for offset, found in spans.items()
-    }  # fmt: skip
+    }
 
 
 def _span(ref: Ref, size: AnySize, places: Places) -> tuple[phases.ByteSpan, ...]:

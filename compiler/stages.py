@@ -152,7 +152,7 @@ STAGES = (
           "Tasks", "Schedule", "lower.parallel_schedule", "on a processor"),
     Stage("step", "emit_step", "write the function of the whole step",
           "Program", "text", "emit_step", "on a processor"),
-)  # fmt: skip
+)
 
 NAMES = {stage.name: stage for stage in STAGES}
 NUMBERS = {stage.name: number for number, stage in enumerate(STAGES, 1)}

@@ -61,7 +61,7 @@ def batch(random):
 
 
 def recite(session, beginning, count):
-    """What the net says after `beginning`, always the likeliest letter."""
+    """Return what the net says after `beginning`, always the likeliest letter."""
     said, state = list(beginning), None
     given = [letters.index(letter) for letter in beginning]
     for _ in range(count):

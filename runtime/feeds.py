@@ -131,9 +131,11 @@ def _check_dtype(tensor: Tensor, array: np.ndarray) -> None:
         whole = kind == "f" and bool(np.all(array == np.floor(array)))
         if not whole:
             raise _refuse(
-                tensor, array, f"is {array.dtype}",
+                tensor,
+                array,
+                f"is {array.dtype}",
                 f"convert it first: value.astype(np.{dtype.name}) drops the fractions",
-            )  # fmt: skip
+            )
     elif dtype.is_bool and kind in "iu" and ((array == 0) | (array == 1)).all():
         return  # a switch that is fed as 0 or 1
     elif (kind == "c" and not dtype.is_complex) or kind in "USMm" or (kind != "b" and dtype.is_bool):

@@ -89,11 +89,23 @@ class Session:
             raise misuse(TypeError, f"target is {shown(target)}, and must be a string", hint)
         self.graph = graph if graph is not None else get_default_graph()
         self.settings = settings(
-            memory_limit=memory_limit, math=math, improve=improve, matmul_precision=matmul_precision,
-            cudnn=cudnn, overlap=overlap, passes=passes, no_compile=no_compile, check_bounds=check_bounds,
-            check_nan=check_nan, device=device, dump=dump, failures=failures, trace=trace, tune=tune,
+            memory_limit=memory_limit,
+            math=math,
+            improve=improve,
+            matmul_precision=matmul_precision,
+            cudnn=cudnn,
+            overlap=overlap,
+            passes=passes,
+            no_compile=no_compile,
+            check_bounds=check_bounds,
+            check_nan=check_nan,
+            device=device,
+            dump=dump,
+            failures=failures,
+            trace=trace,
+            tune=tune,
             open_sizes=open_sizes,
-        )  # fmt: skip
+        )
         self._recorded, self._size = self.graph.recorded, -1  # the operations, and how many at the last run
         self._growth = Growth(self.graph)
         self.backend = open_backend(self.settings, config)

@@ -28,9 +28,13 @@ _ROUNDS = 10
 
 
 def random_gamma(
-    shape: Any, alpha: Any, beta: Any = None, dtype: Any = float32, seed: int | None = None,
+    shape: Any,
+    alpha: Any,
+    beta: Any = None,
+    dtype: Any = float32,
+    seed: int | None = None,
     name: str | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Numbers of density proportional to `x ** (alpha - 1) * exp(-beta * x)`.
 
     `alpha` and `beta` (1 by default) broadcast; the result has the shape `shape` followed by theirs.

@@ -77,9 +77,16 @@ __all__ = [
 
 
 def matmul(
-    a: Any, b: Any, transpose_a: bool = False, transpose_b: bool = False, adjoint_a: bool = False,
-    adjoint_b: bool = False, a_is_sparse: bool = False, b_is_sparse: bool = False, name: str | None = None,
-) -> Tensor:  # fmt: skip
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    name: str | None = None,
+) -> Tensor:
     """The product of two matrices, or of two batches of them whose leading axes broadcast.
 
     Either can be transposed or replaced by its adjoint first. `a_is_sparse` and `b_is_sparse` change nothing.
@@ -114,9 +121,14 @@ def _conjugated(x: Tensor) -> Tensor:
 
 
 def matvec(
-    a: Any, b: Any, transpose_a: bool = False, adjoint_a: bool = False, a_is_sparse: bool = False,
-    b_is_sparse: bool = False, name: str | None = None,
-) -> Tensor:  # fmt: skip
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    adjoint_a: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    name: str | None = None,
+) -> Tensor:
     """The product of a matrix and a vector, or of batches of them.
 
     >>> import staticgraph as sg

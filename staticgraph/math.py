@@ -18,4 +18,4 @@ __all__ = [
     "l2_normalize", "log_sigmoid", "log_softmax", "sigmoid", "softmax", "softplus", "softsign", "tanh",
     "top_k", "zero_fraction",
     *_elementwise, *_reductions, *_segments,
-]  # fmt: skip
+]

@@ -25,4 +25,4 @@ __all__ = [
     "log_uniform_candidate_sampler", "multinomial", "normal", "set_random_seed", "shuffle",
     "stateless_categorical", "stateless_multinomial", "stateless_normal", "stateless_truncated_normal",
     "stateless_uniform", "truncated_normal", "uniform", "uniform_candidate_sampler",
-]  # fmt: skip
+]

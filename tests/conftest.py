@@ -1,4 +1,4 @@
-"""What all tests share: an empty default graph, reproducible random inputs, and golden files.
+"""Fixtures of all tests: an empty default graph, reproducible random inputs, and golden files.
 
 They run on the processor, also where there is a GPU, but for those that ask for one.
 """

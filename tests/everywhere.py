@@ -248,9 +248,13 @@ def _in_object(build: Build, runs: Sequence[Feeds], folder: Path) -> Iterator[Ou
 
 
 _PLACES: dict[str, Callable[[Build, Sequence[Feeds], Path], Iterator[Outcome]]] = {
-    "session": in_session, "interpreter": _in_interpreter, "file": _in_file, "graph_def": _in_graph_def,
-    "object": _in_object, "gpu": _on_gpu,
-}  # fmt: skip
+    "session": in_session,
+    "interpreter": _in_interpreter,
+    "file": _in_file,
+    "graph_def": _in_graph_def,
+    "object": _in_object,
+    "gpu": _on_gpu,
+}
 
 
 @contextmanager

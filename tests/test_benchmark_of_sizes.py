@@ -70,11 +70,15 @@ def test_the_report_tells_losses_and_failures():
     opened = {"closed": 1e-3, "open": 1.2e-3, "ratio": 1.2, "failure": None}
     text = group.markdown(
         {
-            "date": "2026-01-02", "machine": {"cpu": "C", "cores": 2}, "threads": 2, "rounds": 3,
-            "versions": {peers.OURS: "staticgraph 1"}, "stories": {"cnn_39": rows},
+            "date": "2026-01-02",
+            "machine": {"cpu": "C", "cores": 2},
+            "threads": 2,
+            "rounds": 3,
+            "versions": {peers.OURS: "staticgraph 1"},
+            "stories": {"cnn_39": rows},
             "open": {"mlp": opened, "lenet": {**opened, "ratio": 1.01}},
         }
-    )  # fmt: skip
+    )
     lines = {line.split(" | ")[0]: line for line in text.splitlines()}
     assert "2 s |  | 100 ms | 500 ms | 100 µs | 1 | 100 MB | 1.2 |" in lines["| staticgraph"]
     assert "**2, slower**" in lines["| TensorFlow"] and "0.5" in lines["| PyTorch ≠"]

@@ -102,9 +102,8 @@ print(cpu_jit.host().vector_bytes, floors.compiled()[0])
 @pytest.mark.skipif("+avx2" not in cpu_jit.host().features, reason="a processor without AVX2")
 def test_all_rows_and_the_floor_can_do_without_avx512():
     done = subprocess.run(
-        [sys.executable, "-c", WITHOUT], cwd=ROOT / "tools",
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        [sys.executable, "-c", WITHOUT], cwd=ROOT / "tools", capture_output=True, text=True, check=True
+    )
     assert done.stdout.split() == ["32", "8"]
     assert narrow.NOTE in report.markdown(fabricated(notes=[narrow.NOTE]))
 
@@ -158,9 +157,13 @@ def test_a_failure_is_told():
 
 def test_the_limits_tell_how_wide_vectors_are():
     limits = {
-        "flops": 4.6e11, "memory": 1e11, "cache": 2e11, "sgemm": 2e11,
-        "fill_fresh": 0.03, "fill_reused": 0.001,
-    }  # fmt: skip
+        "flops": 4.6e11,
+        "memory": 1e11,
+        "cache": 2e11,
+        "sgemm": 2e11,
+        "fill_fresh": 0.03,
+        "fill_reused": 0.001,
+    }
     assert "multiply-adds in registers 460 GFLOP/s" in report.markdown(fabricated(limits=limits))
     wide = fabricated(limits=limits | {"vector_bits": 512})
     assert "multiply-adds in registers of 512 bits 460 GFLOP/s" in report.markdown(wide)

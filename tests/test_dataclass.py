@@ -33,8 +33,11 @@ def point(dataclass):
 
 def test_fields_are_given_by_place_or_name(point):
     assert [(p.x, p.y, p.path) for p in (point(1), point(1, 3), point(y=5, x=4), point(1, path=[7]))] == [
-        (1, 2, []), (1, 3, []), (4, 5, []), (1, 2, [7]),
-    ]  # fmt: skip
+        (1, 2, []),
+        (1, 3, []),
+        (4, 5, []),
+        (1, 2, [7]),
+    ]
     assert point(1).path is not point(1).path
 
 

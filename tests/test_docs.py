@@ -1,4 +1,4 @@
-"""What the documentation shows is what happens: the examples in docstrings and docs/, the README as a whole.
+"""Examples of the documentation do what they show: those of docstrings and docs/, the README as a whole.
 
 Docstring examples find `sg` and `np` imported and an empty default graph. The Python blocks of the README are
 one program: they run in order, in one fresh process, in an empty folder. So are the `pycon` blocks of a page

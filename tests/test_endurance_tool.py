@@ -35,7 +35,7 @@ def test_a_stage(stage: str, found: str):
 
 
 def test_kills_in_writes_to_the_cache(tmp_path: Path):
-    """Those in saves are in tests/saving/test_kills.py, those in trainings in tests/solver/test_kills.py."""
+    """Kills in saves are in tests/saving/test_kills.py, those in trainings in tests/solver/test_kills.py."""
     program = (
         "import random, pathlib; from endurance_stages import kills;"
         f"print(kills._writes(12, random.Random(1), pathlib.Path({str(tmp_path / 'cache')!r})))"

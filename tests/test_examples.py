@@ -21,11 +21,15 @@ import two_layer_net  # noqa: E402
 
 
 def run(script: str, *args: str, cwd: Path) -> str:
-    """What an example prints; it must end well and print no warning."""
+    """Return the output of an example, which must end well and print no warning."""
     done = subprocess.run(
         [sys.executable, "-W", "error", str(EXAMPLES / script), *args],
-        cwd=cwd, capture_output=True, text=True, timeout=600, env={**os.environ, "PYTHONIOENCODING": "utf-8"},
-    )  # fmt: skip
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+    )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return done.stdout

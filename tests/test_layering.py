@@ -109,7 +109,7 @@ class Import:
 
 
 def covers(name: str, module: str) -> bool:
-    """Whether `module` is `name` or lies below it."""
+    """Return True if `module` is `name` or lies below it."""
     return module == name or module.startswith(name + ".")
 
 

@@ -32,7 +32,7 @@ def found():
 
 
 class TestPackages:
-    """What users of our packages get."""
+    """Packages as their users get them."""
 
     @pytest.mark.parametrize("package", FLOORS)
     def test_no_module_has_lost(self, found, package):

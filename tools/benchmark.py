@@ -51,7 +51,7 @@ from staticgraph.runtime.disk.atomic import write_file
 
 
 def machine() -> dict[str, Any]:
-    """What may be said about this machine: no names, no paths."""
+    """Facts about this machine that may be told: no names, no paths."""
     there, _ = memory() or (0, None)
     return {
         "cpu": processor() or platform.machine(),
@@ -71,7 +71,7 @@ def chosen(text: str | None, known: list[str], what: str) -> list[str]:
 
 
 def measured(rows: list[Row], work: list[str], options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """What a run has found out after each workload, and at its end."""
+    """Findings of a run after each workload, and at its end."""
     bar = Progress(len(work) + 1 + bool(options.first))
     bar.show("limits of the machine")
     limits = floors.measure(options.threads)
@@ -91,9 +91,15 @@ def measured(rows: list[Row], work: list[str], options: argparse.Namespace) -> I
     for name in work:
         takes_part = [row for row in rows if row.does(name)]
         found = contest(
-            takes_part, name, options.threads, options.rounds, options.seconds, options.patience, bar.show,
+            takes_part,
+            name,
+            options.threads,
+            options.rounds,
+            options.seconds,
+            options.patience,
+            bar.show,
             watch,
-        )  # fmt: skip
+        )
         for row, facts in found.items():
             results["versions"].setdefault(row, facts.pop("version", row))
         results["work"][name] = found

@@ -132,7 +132,7 @@ def show(folder: Path, name: str, values: list) -> None:
 
 
 def inside(folder: Path) -> None:
-    """What TensorFlow does: it reads our files, and writes its own."""
+    """Work in TensorFlow: read our files, and write its own."""
     import tensorflow.compat.v1 as tf
 
     tf.logging.set_verbosity(tf.logging.ERROR)

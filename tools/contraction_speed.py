@@ -33,24 +33,33 @@ from staticgraph.runtime.cpu.alone import Alone
 
 ROUNDS = 10
 SLICE = 0.01  # seconds of work in one turn
+# fmt: off
 PRODUCTS = [  # rows, columns, depth, and the operand that is transposed
     (64, 100, 1000, ""), (1000, 100, 64, "a"), (64, 10, 100, ""), (100, 10, 64, "a"), (64, 100, 10, "b"),
     (128, 128, 64, ""), (256, 1024, 784, ""), (256, 1024, 1024, ""), (256, 1024, 1024, "b"),
     (1024, 1024, 256, "a"), (1024, 256, 256, ""),
     (2048, 2048, 2048, ""), (1, 1000, 1000, ""), (1, 1000, 1000, "b"),
-]  # fmt: skip
+]
+# fmt: on
 CONVOLUTIONS = [  # images, height and width, channels, window, stride, padding
-    (64, 28, 1, 10, 5, 1, "VALID"), (64, 12, 10, 20, 5, 1, "VALID"),
-    (32, 32, 64, 64, 3, 1, "SAME"), (32, 16, 128, 128, 3, 1, "SAME"), (32, 8, 256, 256, 3, 1, "SAME"),
-    (32, 4, 512, 512, 3, 1, "SAME"), (32, 32, 64, 128, 3, 2, "SAME"), (1, 224, 3, 64, 7, 2, "SAME"),
-    (1, 56, 64, 64, 3, 1, "SAME"), (1, 14, 256, 1024, 1, 1, "SAME"), (1, 7, 512, 512, 3, 1, "SAME"),
-]  # fmt: skip
+    (64, 28, 1, 10, 5, 1, "VALID"),
+    (64, 12, 10, 20, 5, 1, "VALID"),
+    (32, 32, 64, 64, 3, 1, "SAME"),
+    (32, 16, 128, 128, 3, 1, "SAME"),
+    (32, 8, 256, 256, 3, 1, "SAME"),
+    (32, 4, 512, 512, 3, 1, "SAME"),
+    (32, 32, 64, 128, 3, 2, "SAME"),
+    (1, 224, 3, 64, 7, 2, "SAME"),
+    (1, 56, 64, 64, 3, 1, "SAME"),
+    (1, 14, 256, 1024, 1, 1, "SAME"),
+    (1, 7, 512, 512, 3, 1, "SAME"),
+]
 
 
 def compiled(
     contraction: Contraction | None, arrays: dict[str, np.ndarray]
 ) -> tuple[Callable[[int], object], float]:
-    """What runs it on these arrays so many times without Python in between; milliseconds to compile."""
+    """Return a function that runs it so many times on these arrays, and milliseconds to compile."""
     assert contraction is not None
     start = time.perf_counter()
     kernel = emit(contraction, cpu_jit.host())

@@ -1,4 +1,4 @@
-"""How many of the names that scripts of TensorFlow 1 need are supported.
+"""Coverage of the names of TensorFlow 1 that scripts need.
 
     python tools/coverage_of_names.py scripts.json names.csv
     python tools/coverage_of_names.py scripts.json --missing
@@ -24,7 +24,7 @@ from staticgraph.tf1.compat.namespace import MISSING
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What one file says: parts of a whole in percent, by what is counted, and uses by missing name."""
+    """Coverage by one file: parts of a whole in percent, by what is counted, and uses by missing name."""
 
     percent: dict[str, float]
     missing: Counter[str]
@@ -32,7 +32,7 @@ class Coverage:
 
 @cache
 def supported(name: str) -> bool:
-    """Whether `staticgraph.compat.tf1` has a name, dotted and without `tf`."""
+    """Return True if `staticgraph.compat.tf1` has a name, dotted and without `tf`."""
     return TREE.lookup(name) is not MISSING
 
 

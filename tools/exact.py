@@ -87,16 +87,32 @@ def _digamma(x: np.ndarray) -> np.ndarray:
 
 
 EXACT: dict[str, Reference] = {
-    "exp": np.exp, "expm1": np.expm1, "log": np.log, "log1p": np.log1p, "pow": np.power,
-    "sin": np.sin, "cos": np.cos, "tan": np.tan,
-    "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2,
-    "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh,
-    "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh,
-    "erf": _special(scipy.special.erf, "erfl"), "erfc": _special(scipy.special.erfc, "erfcl"),
-    "lgamma": _lgamma, "digamma": _digamma,
-    "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "softplus": lambda x: np.logaddexp(x, x.dtype.type(0)),
+    "exp": np.exp,
+    "expm1": np.expm1,
+    "log": np.log,
+    "log1p": np.log1p,
+    "pow": np.power,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "atan2": np.arctan2,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "tanh": np.tanh,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+    "erf": _special(scipy.special.erf, "erfl"),
+    "erfc": _special(scipy.special.erfc, "erfcl"),
+    "lgamma": _lgamma,
+    "digamma": _digamma,
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "softplus": lambda x: np.logaddexp(x, x.dtype.type(0)),
     "rsqrt": lambda x: 1 / np.sqrt(x),
-}  # fmt: skip
+}
 
 
 def exact(op: str, *arguments: np.ndarray) -> np.ndarray:

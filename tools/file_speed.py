@@ -1,4 +1,4 @@
-"""How long a saved net takes from its file to the first result, in fresh processes.
+"""Time of a saved net from its file to the first result, in fresh processes.
 
     python tools/file_speed.py [digits | resnet50 | graphs] [--rounds 3] [--peer PYTHON]
 

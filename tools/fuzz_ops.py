@@ -71,7 +71,7 @@ def main() -> None:
 
 
 def _in_a_process(first: int, every: int, stride: int) -> Iterator[tuple[Counter[str], int]]:
-    """What the next files do, a few at a time, and the number to go on from."""
+    """Return the outcomes of the next files, a few at a time, and the number to go on from."""
     at = multiprocessing.Value("q", first)
     results, told = multiprocessing.Pipe(False)
     child = multiprocessing.Process(target=_child, args=(first, every, stride, at, told), daemon=True)
@@ -154,7 +154,7 @@ def _one(number: int, file: Any, may_run: bool, counts: Counter[str], folder: Pa
 
 
 def _loaded(file: Any, folder: Path, counts: Counter[str], tries: int) -> Any:
-    """What runs the graph, None where it is refused. Time that is lost to other programs does not count."""
+    """Return a run of the graph, None if it is refused. Time lost to other programs does not count."""
     from tests.fuzz_readers import hostile
 
     begun, most = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

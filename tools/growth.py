@@ -138,9 +138,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     if unknown := {name for name, _ in chosen} - GRAPHS.keys():
         parser.error(f"no such graph: {', '.join(sorted(unknown))}; there are {', '.join(GRAPHS)}")
-    print(f"{'graph':14} {'size':>7} {'expon.':>6} {'first run at n/4, n/2, n':>26} {'ms each':>9}"
-          f" {'build':>7} {'second':>7}"
-          + (f" {'peer: build, first, ours / peer':>22}" if options.peer else ""))  # fmt: skip
+    print(
+        f"{'graph':14} {'size':>7} {'expon.':>6} {'first run at n/4, n/2, n':>26} {'ms each':>9}"
+        f" {'build':>7} {'second':>7}" + (f" {'peer: build, first, ours / peer':>22}" if options.peer else "")
+    )
     sizes = {name: int(size or GRAPHS[name][1]) for name, size in chosen or ((n, "") for n in GRAPHS)}
     exponents = [row(name, most, options.patience, options.peer) for name, most in sizes.items()]
     return int(max(exponents) > options.most)

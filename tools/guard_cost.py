@@ -1,4 +1,4 @@
-"""What it costs to look for NaN in each run: `Session(check_nan=True)`.
+"""Cost of looking for NaN in each run: `Session(check_nan=True)`.
 
     python tools/guard_cost.py [--threads 1] [--batch 50]
 

@@ -68,9 +68,17 @@ def build(output: Path) -> int:
         frames = sources.write(source)
         with patch_docutils(), docutils_namespace():
             app = Sphinx(
-                source, None, output, trees, "html", confoverrides=SETTINGS, status=None, freshenv=True,
-                warningiserror=True, parallel=os.cpu_count() or 1,
-            )  # fmt: skip
+                source,
+                None,
+                output,
+                trees,
+                "html",
+                confoverrides=SETTINGS,
+                status=None,
+                freshenv=True,
+                warningiserror=True,
+                parallel=os.cpu_count() or 1,
+            )
             app.build(force_all=True)
         for page in frames:
             shutil.copy(page, output / page.relative_to(source))

@@ -40,7 +40,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of a case."""
+    """Outcome of a case."""
 
     case: Case
     error: str  # empty where it passed

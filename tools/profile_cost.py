@@ -1,4 +1,4 @@
-"""What a profile costs, and whether its times add up to what a clock outside shows.
+"""Cost of a profile, and whether its times add up to what a clock outside shows.
 
     python tools/profile_cost.py [--threads 1] [--batch 50]
 

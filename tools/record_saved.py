@@ -112,7 +112,7 @@ CASES: list[Callable[[Path], Calls]] = [training, dtypes, control_flow, strings,
 
 
 def plain(value: Any) -> Any:
-    """What a function returns as JSON; texts for strings."""
+    """Return the result of a function as JSON; texts for strings."""
     match value:
         case dict():
             return {name: plain(inner) for name, inner in value.items()}

@@ -29,6 +29,7 @@ from surface.walk import dotted, find, offer, public  # noqa: E402
 
 DATA = Path(__file__).resolve().parent / "surface" / "tensorflow_1_15.json"
 
+# fmt: off
 MODULES = (
     ".", "app", "bitwise", "compat", "data", "data.experimental", "debugging", "dtypes", "errors",
     "estimator", "feature_column", "flags", "gfile", "graph_util", "image", "initializers", "io",
@@ -41,7 +42,8 @@ MODULES = (
     "saved_model.loader", "saved_model.signature_constants", "saved_model.signature_def_utils",
     "saved_model.tag_constants", "saved_model.utils", "sets", "signal", "sparse", "spectral", "strings",
     "summary", "test", "train",
-)  # fmt: skip
+)
+# fmt: on
 SCRIPTS_ONLY = ("contrib", "distributions")  # never stable: no more is recorded than what scripts use
 DEPRECATED_ARGUMENTS = re.compile(r"SOME ARGUMENTS ARE DEPRECATED: `\((.*?)\)`")
 FOUNDATIONS = ("builtins", "abc", "collections", "enum", "google.", "typing", "unittest")  # not TensorFlow's
@@ -73,7 +75,7 @@ def surface(frequencies: Path) -> dict[str, Any]:
 
 
 def deprecated(thing: Any) -> list[str]:
-    """What is deprecated, as the documentation tells: `*` for all of it, or the arguments."""
+    """Return the deprecated parts, as the documentation tells: `*` for all of it, or the arguments."""
     documentation = inspect.getdoc(thing) if callable(thing) else None
     if documentation is None:
         return []
@@ -119,7 +121,7 @@ def _members(modules: dict[str, dict[str, tuple[str, Any]]]) -> dict[str, dict[s
 
 
 def _is_message(cls: type) -> bool:
-    """Whether a class is made from a protocol buffer: its fields are data, not an interface."""
+    """Return True if a class is made from a protocol buffer: its fields are data, not an interface."""
     return any(base.__module__.startswith("google.protobuf") for base in cls.__mro__)
 
 

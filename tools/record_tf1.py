@@ -76,7 +76,7 @@ def changed(before: dict[str, dict[str, Any]], after: dict[str, dict[str, Any]])
 
 
 def same(before: dict[str, Any], after: dict[str, Any]) -> bool:
-    """Whether two outcomes are equal to the bit."""
+    """Return True if two outcomes are equal to the bit."""
     return list(before) == list(after) and all(_same_item(before[key], after[key]) for key in before)
 
 

@@ -29,12 +29,12 @@ _SPECIAL = [
     1.41421356, 1.4616321449683622, 1.5, 1.5707963267948966, 2.0, 2.5, 3.0, 3.141592653589793, 4.0, 6.0,
     8.0, 9.01, 20.0, 26.5, 28.0, 88.7228, 89.4159, 103.97, 171.6, 709.7827, 710.4758, 745.13, 1e5, 1e9,
     2.0**24, 2.0**28, 2.0**53, 1e22, 3.4e38, 1e300, 1.7e308, np.inf,  # the last
-]  # fmt: skip
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What is promised of a function: the greatest error in units of the last place.
+    """Promise about a function: the greatest error in units of the last place.
 
     `scale` of an argument is the least number whose unit counts: for functions whose exact result passes
     through zero between two arguments, where no relative precision is kept.

@@ -32,9 +32,10 @@ def branch_cotangents(
             return received
         alternatives.append(dict(zip(wanted, received, strict=True)))
     reached = [
-        i for i, param in enumerate(branches[0].params)
+        i
+        for i, param in enumerate(branches[0].params)
         if any(f.get(each.params[i]) is not None for f, each in zip(alternatives, branches, strict=True))
-    ]  # fmt: skip
+    ]
     parts: Cotangents = [None] * len(node.inputs)
     if not reached:
         return parts

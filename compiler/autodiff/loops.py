@@ -226,9 +226,12 @@ def _residuals(forward: _Forward, round_: _Round) -> list[Value]:
     with little work.
     """
     wanted = dict.fromkeys(
-        v for node in toposort(round_.parts.values()) if any(o in round_.backward for o in node.outputs)
-        for v in node.inputs if v in round_.varying
-    )  # fmt: skip
+        v
+        for node in toposort(round_.parts.values())
+        if any(o in round_.backward for o in node.outputs)
+        for v in node.inputs
+        if v in round_.varying
+    )
     wanted |= dict.fromkeys(v for v in round_.parts.values() if v in round_.varying)
 
     def follows(value: Value, others: dict[Value, None]) -> bool:
@@ -287,10 +290,13 @@ class _Backward:
         depends = depends_on(self.params, results)
         (function,), captured = close(self.build, self.params, [results], depends.__contains__)
         attrs = {
-            "body": function, "carried": len(self.params), "family": self.build.serial,
-            "bound": self.forward.bound, "exact": self.forward.exact,
+            "body": function,
+            "carried": len(self.params),
+            "family": self.build.serial,
+            "bound": self.forward.bound,
+            "exact": self.forward.exact,
             "brief": self.forward.node.attrs["brief"],
-        }  # fmt: skip
+        }
         return self.build.node(OPS["loop"], (self.kept.count > 0, *self.init, *captured), attrs)
 
     def _moved(self) -> dict[Value, Value]:

@@ -33,8 +33,13 @@ from staticgraph.compiler.passes.expand import MARKERS
 
 # Ops that decide by numbers and give none, and the input that they decide by.
 DECISIONS = {
-    "argmax": 0, "argmin": 0, "top_k": 0, "in_top_k": 0, "multinomial": 1, "stateless_multinomial": 0,
-}  # fmt: skip
+    "argmax": 0,
+    "argmin": 0,
+    "top_k": 0,
+    "in_top_k": 0,
+    "multinomial": 1,
+    "stateless_multinomial": 0,
+}
 
 
 def checked(step: Step) -> Step:

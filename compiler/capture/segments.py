@@ -145,9 +145,10 @@ def _with_earlier(
                 ends.update((owner, op.id) for owner in string_variables(op))
         late = [op for op in called if op not in leading]
         more = [
-            op for op in late
+            op
+            for op in late
             if op.id < last or any(op.id < ends.get(owner, 0) for owner in string_variables(op))
-        ]  # fmt: skip
+        ]
         if not more:
             return leading
         leading = leading | above(more, fed)

@@ -89,9 +89,7 @@ class _Groups:
         if more:
             nests.append(replace(rows, nests=[], local=set(), rows=0))
         made = [v for group in chain[:-1] for v in group.outputs]
-        local = {
-            v for v in made if v not in self.results and set(chain).issuperset(self.readers.get(v, ()))
-        }  # fmt: skip
+        local = {v for v in made if v not in self.results and set(chain).issuperset(self.readers.get(v, ()))}
         return replace(
             chain[-1],
             nests=nests,

@@ -180,13 +180,15 @@ complex64 = DType("complex64", np.complex64, 8, "complex")
 complex128 = DType("complex128", np.complex128, 16, "complex")
 string = DType("string", np.object_, 8, "string")
 
+# fmt: off
 DTYPES: dict[str, DType] = {
     d.name: d
     for d in (
         float16, float32, float64, bfloat16, int8, int16, int32, int64,
         uint8, uint16, uint32, uint64, bool_, complex64, complex128, string,
     )
-}  # fmt: skip
+}
+# fmt: on
 _BY_NUMPY = {d.numpy: d for d in DTYPES.values() if d is not bfloat16}
 _ALIASES = {"half": float16, "float": float32, "double": float64}
 

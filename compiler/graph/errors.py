@@ -263,8 +263,10 @@ class RecompileWarning(RuntimeWarning):
 
 # What the error of a type rule is called where the types are those of a run.
 IN_A_RUN: dict[type[GraphError], type[GraphError]] = {
-    DtypeError: UnlikeDtypeError, ShapeError: FedShapeError, SizeError: FedSizeError,
-}  # fmt: skip
+    DtypeError: UnlikeDtypeError,
+    ShapeError: FedShapeError,
+    SizeError: FedSizeError,
+}
 
 
 class RuleError(Exception):

@@ -111,9 +111,20 @@ class Graph:
                 kind=RegionError,
             )
         operation = Operation(
-            self, op, name, call.inputs, call.operands, call.attrs, call.infer(), controls,
-            self._scoped.device, where, len(self._operations), region, gradient,
-        )  # fmt: skip
+            self,
+            op,
+            name,
+            call.inputs,
+            call.operands,
+            call.attrs,
+            call.infer(),
+            controls,
+            self._scoped.device,
+            where,
+            len(self._operations),
+            region,
+            gradient,
+        )
         self.adopt(operation)
         return operation
 

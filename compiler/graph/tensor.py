@@ -23,9 +23,22 @@ class Operation:
     """A node of a `Graph`: an op used on tensors, with a name and the user's line."""
 
     __slots__ = (
-        "graph", "definition", "name", "tensors", "operands", "attrs", "control_inputs", "outputs", "device",
-        "where", "id", "region", "gradient", "on_host", "__weakref__",
-    )  # fmt: skip
+        "graph",
+        "definition",
+        "name",
+        "tensors",
+        "operands",
+        "attrs",
+        "control_inputs",
+        "outputs",
+        "device",
+        "where",
+        "id",
+        "region",
+        "gradient",
+        "on_host",
+        "__weakref__",
+    )
 
     def __init__(
         self,

@@ -293,15 +293,24 @@ def analyse(
         [i for i in outside if i is not lanes and i not in short and a.step(i) and not b.step(i)], written[0]
     )
     return Contraction(
-        total.dtype, acc, a, b, rows, lanes,
-        outer=tuple(sorted(
-            (i for i in outside if i is not lanes and i is not rows), key=lambda i: not b.step(i)
-        )),
+        total.dtype,
+        acc,
+        a,
+        b,
+        rows,
+        lanes,
+        outer=tuple(
+            sorted((i for i in outside if i is not lanes and i is not rows), key=lambda i: not b.step(i))
+        ),
         k=tuple(sorted(inside, key=lambda i: (i not in unknown, -max(abs(a.step(i)), abs(b.step(i)))))),
-        stores=stores, targets=tuple(written), loads=dict(zip(names, others, strict=True)),
-        buffers=buffers, limits=tuple(x for x in limits if x), open=unknown[0] if unknown else None,
+        stores=stores,
+        targets=tuple(written),
+        loads=dict(zip(names, others, strict=True)),
+        buffers=buffers,
+        limits=tuple(x for x in limits if x),
+        open=unknown[0] if unknown else None,
         sizes=tuple(dict.fromkeys(n for n in extents if isinstance(n, Size))),
-    )  # fmt: skip
+    )
 
 
 def factors(

@@ -198,9 +198,7 @@ def _undivided(form: Affine, fixed: Set[Expr], period: AnySize) -> dict[Expr, An
     def step(term: Expr, factor: AnySize) -> AnySize:
         return term.size * factor if isinstance(term, Extent) else factor
 
-    return {
-        t: f for t, f in form.terms.items() if t not in fixed and quotient(step(t, f), period) is None
-    }
+    return {t: f for t, f in form.terms.items() if t not in fixed and quotient(step(t, f), period) is None}
 
 
 def begun_with_stores(loop: Loop) -> set[str]:

@@ -13,9 +13,9 @@ from staticgraph.compiler.kernel.expr import (
     Index,
     Load,
     Local,
-    Parameter,
     Reduce,
     Scalar,
+    ScalarParameter,
     walk,
 )
 from staticgraph.compiler.kernel.stmt import Buffer, Share
@@ -77,7 +77,7 @@ class _Speller:
 def _head(expr: Expr) -> str:
     """Return a text that distinguishes an expression from others of the same dtype and children."""
     match expr:
-        case Parameter(buffer=buffer):
+        case ScalarParameter(buffer=buffer):
             return f"parameter {buffer!r}"
         case Const(value=value):
             return f"const {value!r}"

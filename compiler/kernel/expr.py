@@ -132,7 +132,7 @@ class Const(Expr):
         return _intern(cls, (text, math.copysign(1, value), dtype), dtype, value=value)
 
 
-class Parameter(Const):
+class ScalarParameter(Const):
     """A number that the caller gives, in a buffer of one element without axes.
 
     What decides by numbers takes it for a constant like any other: `value` stands in for those that callers
@@ -143,7 +143,7 @@ class Parameter(Const):
     __match_args__ = ("buffer", "dtype")
     buffer: str
 
-    def __new__(cls, buffer: str, dtype: DType) -> Parameter:
+    def __new__(cls, buffer: str, dtype: DType) -> ScalarParameter:
         return _intern(cls, (buffer, dtype), dtype, value=0.7, buffer=buffer)
 
 

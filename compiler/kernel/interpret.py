@@ -25,9 +25,9 @@ from staticgraph.compiler.kernel.expr import (
     Load,
     Local,
     Lookup,
-    Parameter,
     Reduce,
     Scalar,
+    ScalarParameter,
     identity,
 )
 from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
@@ -126,7 +126,7 @@ class _Run:
 
     def compute(self, expr: Expr, env: Env, seen: Env) -> Any:
         match expr:
-            case Parameter(buffer):
+            case ScalarParameter(buffer):
                 return self.arrays[buffer][()]
             case Const(value, dtype):
                 return dtype.round(value)[()]

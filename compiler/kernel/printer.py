@@ -26,9 +26,9 @@ from staticgraph.compiler.kernel.expr import (
     Index,
     Load,
     Local,
-    Parameter,
     Reduce,
     Scalar,
+    ScalarParameter,
     walk,
 )
 from staticgraph.compiler.kernel.stmt import (
@@ -47,13 +47,15 @@ from staticgraph.compiler.kernel.stmt import (
 
 _COMBINERS = {"add": "+=", "mul": "*=", "maximum": "max=", "minimum": "min=", "and": "&=", "or": "|="}
 # Operator and binding strength, as in Python.
+# fmt: off
 _INFIX = {
     "mul": ("*", 7), "div": ("/", 7), "floordiv": ("//", 7), "floormod": ("%", 7),
     "add": ("+", 6), "sub": ("-", 6),
     "shl": ("<<", 5), "shr": (">>", 5),
     "and": ("&", 4), "xor": ("^", 3), "or": ("|", 2),
     "lt": ("<", 1), "le": ("<=", 1), "gt": (">", 1), "ge": (">=", 1), "eq": ("==", 1), "ne": ("!=", 1),
-}  # fmt: skip
+}
+# fmt: on
 _PREFIX = {"neg": "-", "invert": "~"}
 _TIGHT, _LOOSE = 9, 0
 _WORTH_A_NAME = 6  # parts of a shared sub-expression
@@ -143,7 +145,7 @@ class _Names:
         if expr in self.named and not definition:
             return self.named[expr]
         match expr:
-            case Parameter(buffer):
+            case ScalarParameter(buffer):
                 return f"{buffer}[]"
             case Const(value):
                 return f"({value})" if strength == _TIGHT and repr(value).startswith("-") else repr(value)

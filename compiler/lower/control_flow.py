@@ -111,9 +111,14 @@ def instruction(
 
 
 def _loop(
-    node: Node, plan: ControlPlan, loop: ByRow, scratch: Ref, body: Inner, inputs: Sequence[Ref | None],
+    node: Node,
+    plan: ControlPlan,
+    loop: ByRow,
+    scratch: Ref,
+    body: Inner,
+    inputs: Sequence[Ref | None],
     outputs: Sequence[Ref],
-) -> LoopInstruction:  # fmt: skip
+) -> LoopInstruction:
     pred = inputs[0]
     assert pred is not None, node
     end = 1 + node.attrs["carried"]
@@ -124,11 +129,14 @@ def _loop(
 
     carried = tuple(
         Carried(
-            inputs[1 + n], outputs[n], None if other is None else at(other), bytes_of(node.outputs[n].type),
+            inputs[1 + n],
+            outputs[n],
+            None if other is None else at(other),
+            bytes_of(node.outputs[n].type),
             _counts(node, n),
         )
         for n, other in zip(loop.carried, plan.others, strict=True)
-    )  # fmt: skip
+    )
     whole = tuple(
         Carried(inputs[1 + row.tensor], outputs[row.tensor], None, bytes_of(node.outputs[row.tensor].type))
         for row in loop.writes
@@ -140,9 +148,17 @@ def _loop(
     )
     given = tuple(ref for n in loop.captured if (ref := captures[n]) is not None)
     return LoopInstruction(
-        pred, carried, given, whole, rows[: len(loop.reads)], rows[len(loop.reads) :], at(plan.spare),
-        plan.row, body, node,
-    )  # fmt: skip
+        pred,
+        carried,
+        given,
+        whole,
+        rows[: len(loop.reads)],
+        rows[len(loop.reads) :],
+        at(plan.spare),
+        plan.row,
+        body,
+        node,
+    )
 
 
 def _counts(node: Node, n: int) -> tuple[int, int] | None:

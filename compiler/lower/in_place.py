@@ -15,7 +15,7 @@ from staticgraph.compiler.kernel.expr import Expr, Load, walk
 from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.stmt import Kernel, expressions, statements
 from staticgraph.compiler.lower.kernel_dedup import KernelTable
-from staticgraph.compiler.lower.kernels import Window, first_store
+from staticgraph.compiler.lower.kernels import RowRange, first_store
 from staticgraph.compiler.lower.program import Loops
 
 
@@ -33,7 +33,7 @@ def may_overwrite(
     if old.type != new.type or not (group.is_loops or group.root.op.statements is not None):
         return False
     made = kernels.of(group)
-    if any(isinstance(v, Window) and base(v.value) is old for v in made.values):
+    if any(isinstance(v, RowRange) and base(v.value) is old for v in made.values):
         return False
     values = [v for v in made.values if isinstance(v, Value)]
     buffers = [name for name, v in zip(_buffers(made.work), made.values, strict=True) if isinstance(v, Value)]

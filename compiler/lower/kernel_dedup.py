@@ -26,14 +26,14 @@ from staticgraph.compiler.kernel.contraction import analyse
 from staticgraph.compiler.kernel.expr import Index, Load, walk
 from staticgraph.compiler.kernel.index import affine, simplify_index
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, Kernel
-from staticgraph.compiler.lower.kernels import GroupKernel, Window, build_kernel, counted, row_bytes
+from staticgraph.compiler.lower.kernels import GroupKernel, RowRange, build_kernel, counted, row_bytes
 from staticgraph.compiler.lower.program import Loops
 from staticgraph.compiler.support.dataclass import dataclass
 
 _NOTHING: Mapping[Value, Value] = MappingProxyType({})
 _MANY = 4  # kernels that differ in numbers: fewer are compiled one by one, each with its numbers in its code
 
-Windows = dict[Node, tuple[Template, Window]]
+Windows = dict[Node, tuple[Template, RowRange]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class _Known:
 
     structure: int
     numbers: tuple[Hashable, ...]
-    values: dict[Value | Window, int]
+    values: dict[Value | RowRange, int]
     windows: Windows
 
 
@@ -135,7 +135,7 @@ def _is_product(work: Loops | Kernel) -> bool:
     return analyse(work.nests[0].domain, work.nests[0].stores, dict(work.buffers)) is not None
 
 
-def _window(node: Node, inside: Container[Node]) -> tuple[Template, Window] | None:
+def _window(node: Node, inside: Container[Node]) -> tuple[Template, RowRange] | None:
     """Return the formula of a node over some rows of its input, if these are not all rows."""
     if node.op.kind is not Kind.MOVEMENT or len(node.inputs) != 1:
         return None
@@ -158,7 +158,7 @@ def _window(node: Node, inside: Container[Node]) -> tuple[Template, Window] | No
     if low < 0 or rows >= value.shape[0]:
         return None
     load = Load(formula.value.buffer, (simplify_index(first - start), *others), formula.value.dtype)
-    return Template(formula.at, load, tuple(walk(load))), Window(value, start, rows)
+    return Template(formula.at, load, tuple(walk(load))), RowRange(value, start, rows)
 
 
 class _Numbers:
@@ -168,7 +168,7 @@ class _Numbers:
     """
 
     def __init__(self, group: Group, windows: bool) -> None:
-        self.values: dict[Value | Window, int] = {}
+        self.values: dict[Value | RowRange, int] = {}
         self.nodes: dict[Node, int] = {}
         self.windows: Windows = {}
         self.constants: list[str] = []
@@ -214,6 +214,9 @@ class _Numbers:
             None if group.assembly is None else self.nodes[group.assembly],
             tuple(map(self.nodes.__getitem__, group.stored)),
             frozenset(map(self.values.__getitem__, group.local)),
-            group.domain, group.rows, tuple(group.summed),
-            tuple(map(self.part, group.nests)), tuple(map(self.part, group.sums)),
-        )  # fmt: skip
+            group.domain,
+            group.rows,
+            tuple(group.summed),
+            tuple(map(self.part, group.nests)),
+            tuple(map(self.part, group.sums)),
+        )

@@ -24,7 +24,7 @@ from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
 from staticgraph.compiler.graph.function import Node, Value
 from staticgraph.compiler.graph.sizes import same
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Parameter, substitute, walk
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, ScalarParameter, substitute, walk
 from staticgraph.compiler.kernel.form import StagedForm, Updates
 from staticgraph.compiler.kernel.in_bounds import OutOfBoundsError, in_bounds
 from staticgraph.compiler.kernel.index import simplify_index
@@ -39,7 +39,7 @@ _NO_WINDOWS: Mapping[Any, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class RowRange:
     """Some rows of a value: `rows` of them, the first one at an aligned address."""
 
     value: Value
@@ -66,14 +66,14 @@ class GroupKernel:
     """A kernel, and the values that its buffers hold: one per buffer, in order."""
 
     work: Loops | Kernel
-    values: tuple[Value | Window, ...]
+    values: tuple[Value | RowRange, ...]
 
 
 def build_kernel(
     group: Group,
     in_place: Mapping[Value, Value] | None = None,
     parameters: Collection[Value] = (),
-    windows: Mapping[Node, tuple[Template, Window]] = _NO_WINDOWS,
+    windows: Mapping[Node, tuple[Template, RowRange]] = _NO_WINDOWS,
 ) -> GroupKernel:
     """The kernel of `group`. `in_place`: for a stored value, the value whose buffer it overwrites.
     `parameters`: the constants that its caller gives. `windows`: for nodes that read some rows of a value,
@@ -121,9 +121,9 @@ class _Puller:
     local: Container[Value]
     in_place: Mapping[Value, Value]
     parameters: Collection[Value]
-    windows: Mapping[Node, tuple[Template, Window]]
-    values: list[Value | Window] = field(default_factory=list)
-    names: dict[Value | Window, str] = field(default_factory=dict)
+    windows: Mapping[Node, tuple[Template, RowRange]]
+    values: list[Value | RowRange] = field(default_factory=list)
+    names: dict[Value | RowRange, str] = field(default_factory=dict)
     buffers: dict[str, Buffer] = field(default_factory=dict)
     fresh: Fresh = field(default_factory=Fresh)
     done: dict[tuple[Value, Position], Expr] = field(default_factory=dict)
@@ -204,7 +204,7 @@ class _Puller:
 
     def _load(self, value: Value, at: Position) -> Expr:
         if value in self.parameters:
-            return Parameter(self.input(value), value.dtype)
+            return ScalarParameter(self.input(value), value.dtype)
         constant = number(value)
         if constant is not None:
             return Const(constant, value.dtype)
@@ -214,7 +214,7 @@ class _Puller:
         within = at[len(at) - len(self.buffers[name].shape) :]  # a local buffer holds one row
         return Load(name, tuple(simplify_index(e) for e in within), value.dtype)
 
-    def _seen(self, window: Window, at: Position) -> Expr:
+    def _seen(self, window: RowRange, at: Position) -> Expr:
         """One element of a window."""
         dtype = window.value.dtype
         if window not in self.names:

@@ -22,7 +22,7 @@ from staticgraph.compiler.lower.constants import ConstantPool, Constants
 from staticgraph.compiler.lower.control_flow import instruction, plans
 from staticgraph.compiler.lower.in_place import may_overwrite
 from staticgraph.compiler.lower.kernel_dedup import KernelTable
-from staticgraph.compiler.lower.kernels import Window
+from staticgraph.compiler.lower.kernels import RowRange
 from staticgraph.compiler.lower.program import (
     ARENA,
     ARGUMENTS,
@@ -350,7 +350,7 @@ class _Lowering:
             return (item,)
         return max(self.inner[item].programs, key=lambda program: program.arena).fullest
 
-    def _argument(self, value: Value | Window) -> Ref:
+    def _argument(self, value: Value | RowRange) -> Ref:
         if isinstance(value, Value):
             return self._place(value)
         start = self._place(value.value)

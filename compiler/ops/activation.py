@@ -22,7 +22,7 @@ SELU_ALPHA = 1.6732632423543772848170429916717
 @elementwise(
     tf="Relu", numpy=lambda x: np.maximum(x, x.dtype.type(0)), dtypes=REAL, samples=reals(),
     grad=lambda g, y, x: (select(y > 0, g, 0),),
-)  # fmt: skip
+)
 def relu(features: Any) -> Any:
     """max(x, 0). NaN stays NaN; the gradient at 0 is 0.
 
@@ -35,7 +35,7 @@ def relu(features: Any) -> Any:
 @elementwise(
     tf="Relu6", numpy=lambda x: np.clip(x, x.dtype.type(0), x.dtype.type(6)), dtypes=REAL,
     samples=reals(-3, 9), grad=lambda g, y, x: (select((y > 0) & (y < 6), g, 0),),
-)  # fmt: skip
+)
 def relu6(features: Any) -> Any:
     """min(max(x, 0), 6).
 
@@ -52,7 +52,7 @@ def _leaky(x: np.ndarray, alpha: float) -> np.ndarray:
 @elementwise(
     tf="LeakyRelu", numpy=_leaky, dtypes=FLOATING, samples=reals(attrs=[{"alpha": 0.2}, {"alpha": 0.01}]),
     grad=lambda g, y, x, alpha: (select(x > 0, g, g * alpha),),
-)  # fmt: skip
+)
 def leaky_relu(features: Any, *, alpha: float = 0.2) -> Any:
     """x where it is positive, alpha * x elsewhere."""
     return scalar.select(features > 0, features, features * alpha)
@@ -61,7 +61,7 @@ def leaky_relu(features: Any, *, alpha: float = 0.2) -> Any:
 @elementwise(
     tf="Elu", numpy=lambda x: np.where(x < 0, np.expm1(x), x), dtypes=FLOATING, samples=reals(-4, 4),
     grad=lambda g, y, x: (select(y < 0, g * (y + 1.0), g),),
-)  # fmt: skip
+)
 def elu(features: Any) -> Any:
     """x, and exp(x) - 1 where x is negative.
 
@@ -78,7 +78,7 @@ def _selu(x: np.ndarray) -> np.ndarray:
 @elementwise(
     tf="Selu", numpy=_selu, dtypes=FLOATING, samples=reals(-4, 4),
     grad=lambda g, y, x: (select(y < 0, g * (y + SELU_SCALE * SELU_ALPHA), g * SELU_SCALE),),
-)  # fmt: skip
+)
 def selu(features: Any) -> Any:
     """The scaled exponential linear unit: scale * x, and scale * alpha * (exp(x) - 1) where x is negative.
 
@@ -94,7 +94,7 @@ def selu(features: Any) -> Any:
 @elementwise(
     tf="Softplus", numpy=lambda x: np.logaddexp(x, x.dtype.type(0)), dtypes=FLOATING, samples=reals(-6, 6),
     grad=lambda g, y, x: (g * ops.sigmoid(x),),
-)  # fmt: skip
+)
 def softplus(features: Any) -> Any:
     """log(1 + exp(x)), finite for every finite x.
 
@@ -112,7 +112,7 @@ def _softsign_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
 @elementwise(
     tf="Softsign", numpy=lambda x: x / (1 + np.abs(x)), dtypes=FLOATING, samples=reals(-4, 4),
     grad=_softsign_grad,
-)  # fmt: skip
+)
 def softsign(features: Any) -> Any:
     """x / (1 + |x|).
 
@@ -130,7 +130,7 @@ def _logistic(x: np.ndarray) -> np.ndarray:
 @elementwise(
     tf="Sigmoid", numpy=_logistic, dtypes=FLOATING | COMPLEX, samples=reals(-8, 8),
     grad=holomorphic(lambda g, y, x: (g * y * (1.0 - y),)),
-)  # fmt: skip
+)
 def sigmoid(x: Any) -> Any:
     """The logistic function, 1 / (1 + exp(-x)).
 

@@ -24,7 +24,7 @@ from staticgraph.compiler.ops.samples import Sample, real, reals
 @elementwise(
     tf="Add", numpy=np.add, dtypes=NUMERIC, strings=True, primitive="add", commutes=True, samples=reals(),
     grad=lambda g, y, a, b: (g, g),
-)  # fmt: skip
+)
 def add(x: Any, y: Any) -> Any:
     """x + y, element by element.
 
@@ -37,7 +37,7 @@ def add(x: Any, y: Any) -> Any:
 @elementwise(
     tf="Sub", numpy=np.subtract, dtypes=NUMERIC, primitive="sub", samples=reals(),
     grad=lambda g, y, a, b: (g, -g),
-)  # fmt: skip
+)
 def subtract(x: Any, y: Any) -> Any:
     """x - y, element by element.
 
@@ -55,7 +55,7 @@ def _product(a: Any, b: Any) -> Any:
 @elementwise(
     tf="Mul", numpy=np.multiply, dtypes=NUMERIC, primitive="mul", commutes=True, samples=reals(),
     grad=holomorphic(lambda g, y, a, b: (_product(g, b), _product(g, a))),
-)  # fmt: skip
+)
 def multiply(x: Any, y: Any) -> Any:
     """x * y, element by element.
 
@@ -68,7 +68,7 @@ def multiply(x: Any, y: Any) -> Any:
 @elementwise(
     tf="MulNoNan", numpy=lambda x, y: np.where(y == 0, np.zeros_like(y), x * y), dtypes=FLOATING,
     samples=reals(), grad=lambda g, y, a, b: (ops.multiply_no_nan(g, b), ops.multiply_no_nan(a, g)),
-)  # fmt: skip
+)
 def multiply_no_nan(x: Any, y: Any) -> Any:
     """x * y, and 0 where y is 0 even if x is infinite or NaN."""
     return scalar.select(scalar.eq(y, 0), 0, x * y)
@@ -77,7 +77,7 @@ def multiply_no_nan(x: Any, y: Any) -> Any:
 @elementwise(
     tf="Fma", numpy=lambda x, y, z: x * y + z, dtypes=FLOATING, primitive="fma", samples=reals(),
     grad=lambda g, y, a, b, c: (g * b, g * a, g),
-)  # fmt: skip
+)
 def fma(x: Any, y: Any, z: Any) -> Any:
     """x * y + z, rounded once."""
     return scalar.fma(x, y, z)
@@ -94,7 +94,7 @@ def _summands(*types: TensorType) -> DType:
     tf="AddN", numpy=lambda *inputs: reduce(np.add, inputs), result=_summands, dtypes=NUMERIC,
     samples=[Sample(*[real(2, 3)] * 3), Sample(real(), real()), Sample(real(5)), Sample(real(0), real(0))],
     grad=lambda g, y, *inputs: (g,) * len(inputs),
-)  # fmt: skip
+)
 def add_n(*inputs: Any) -> Any:
     """The sum of a list of tensors of one shape, added from the first to the last."""
     return reduce(operator.add, inputs)
@@ -103,7 +103,7 @@ def add_n(*inputs: Any) -> Any:
 @elementwise(
     tf="Neg", numpy=np.negative, dtypes=SIGNED | COMPLEX, primitive="neg", samples=reals(),
     grad=lambda g, y, x: (-g,),
-)  # fmt: skip
+)
 def negative(x: Any) -> Any:
     """-x, element by element.
 
@@ -116,7 +116,7 @@ def negative(x: Any) -> Any:
 @elementwise(
     tf="Abs", numpy=np.abs, dtypes=REAL, primitive="abs", samples=reals(),
     grad=lambda g, y, x: (g * ops.sign(x),),
-)  # fmt: skip
+)
 def abs_(x: Any) -> Any:
     """The absolute value of real numbers. Its gradient at 0 is 0."""
     return scalar.abs(x)
@@ -125,7 +125,7 @@ def abs_(x: Any) -> Any:
 @elementwise(
     tf="Sign", numpy=lambda x: (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype), dtypes=REAL,
     samples=reals(), grad=lambda g, y, x: (g * 0,),
-)  # fmt: skip
+)
 def sign(x: Any) -> Any:
     """-1, 0 or 1 as x is negative, zero or positive; 0 where x is NaN.
 
@@ -138,7 +138,7 @@ def sign(x: Any) -> Any:
 @elementwise(
     tf="Square", numpy=np.square, dtypes=NUMERIC, samples=reals(),
     grad=holomorphic(lambda g, y, x: (_product(_product(g, x), 2),)),
-)  # fmt: skip
+)
 def square(x: Any) -> Any:
     """x * x, element by element.
 
@@ -156,7 +156,7 @@ def _difference_grad(g: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
 @elementwise(
     tf="SquaredDifference", numpy=lambda x, y: np.square(x - y), dtypes=REAL, commutes=True, samples=reals(),
     grad=_difference_grad,
-)  # fmt: skip
+)
 def squared_difference(x: Any, y: Any) -> Any:
     """(x - y) * (x - y), element by element.
 
@@ -175,7 +175,7 @@ def _chosen_grad(g: Any, first: Any) -> tuple[Any, Any]:
 @elementwise(
     tf="Maximum", numpy=np.maximum, dtypes=REAL, primitive="maximum", samples=reals(),
     grad=lambda g, y, a, b: _chosen_grad(g, a >= b),
-)  # fmt: skip
+)
 def maximum(x: Any, y: Any) -> Any:
     """The larger of x and y; NaN where either is NaN. Where they are equal the gradient goes to x.
 
@@ -188,7 +188,7 @@ def maximum(x: Any, y: Any) -> Any:
 @elementwise(
     tf="Minimum", numpy=np.minimum, dtypes=REAL, primitive="minimum", samples=reals(),
     grad=lambda g, y, a, b: _chosen_grad(g, a <= b),
-)  # fmt: skip
+)
 def minimum(x: Any, y: Any) -> Any:
     """The smaller of x and y; NaN where either is NaN. Where they are equal the gradient goes to x.
 
@@ -201,7 +201,7 @@ def minimum(x: Any, y: Any) -> Any:
 @elementwise(
     tf="Copysign", numpy=np.copysign, dtypes=FLOATING, primitive="copysign", samples=reals(),
     differentiable=(0,), grad=lambda g, y, x, s: (g * sign(x) * sign(y), None),
-)  # fmt: skip
+)
 def copysign(x: Any, sign_of: Any) -> Any:
     """The absolute value of x with the sign of `sign_of`."""
     return scalar.copysign(x, sign_of)

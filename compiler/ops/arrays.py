@@ -28,7 +28,7 @@ def _array_type(dtype: DType, size: Any, element_shape: Shape | None, number: in
     numpy=lambda dtype, size, element_shape, number: np.zeros(
         (int(size), *((0,) if element_shape is None else element_shape)), dtype.numpy
     ),
-)  # fmt: skip
+)
 def tensor_array(*, dtype: DType, size: Any, element_shape: Shape | None, number: int) -> Any:
     """An array of `size` rows of zeros, each of shape `element_shape`, None where a write will tell.
 
@@ -73,7 +73,7 @@ _DTYPES: dict[str, Any] = {"vars": {"index": "I"}, "dtypes": {"T": ANY, "I": IND
         Sample(real(4), indices(below=4, dtype="int64"), real(), number=1),
         Sample(real(2, 3, 2), indices(below=2), real(3, 2), number=2),
     ],
-)  # fmt: skip
+)
 def tensor_array_write(flow: Any, index: Any, value: Any, *, number: int) -> Any:
     """The array with another row at `index`; `number` is that of the array."""
     return ops.row_update(_shaped(flow, value.shape), index, value)
@@ -111,7 +111,7 @@ def _scatter(flow: np.ndarray, index: np.ndarray, value: np.ndarray, number: int
         Sample(real(5), indices(1, below=5), real(1), number=1),
         Sample(real(3, 2, 2), indices(0, below=3, dtype="int64"), real(0, 2, 2), number=2),
     ],
-)  # fmt: skip
+)
 def tensor_array_scatter(flow: Any, index: Any, value: Any, *, number: int) -> Any:
     """The array with other rows at the positions `index`; `number` is that of the array."""
     return ops.tensor_scatter_update(_shaped(flow, value.shape[1:]), ops.expand_dims(index, axis=1), value)
@@ -146,7 +146,7 @@ def _grow(flow: np.ndarray, size: int, row: Any) -> np.ndarray:
     type=_grow_type, operands=("size", "row"), partial=("size", "row"), numpy=_grow,
     samples=[Sample(real(2, 3), size=5), Sample(real(3), size=3), Sample(real(1, 2, 2), size=4),
              Sample(real(0), size=2, row=(3,))],
-)  # fmt: skip
+)
 def tensor_array_grow(flow: Any, *, size: Any, row: Any = None) -> Any:
     """The array with rows of zeros after its own, `size` rows in all. One without any takes rows of the shape
     `row`: what it was made with may have been a guess.

@@ -135,7 +135,7 @@ def _stack_grad(g: Any, y: Any, *values: Any, axis: int = 0) -> Any:
     static=_stack_static, grad=_stack_grad, grad_takes=(),
     samples=[Sample(real(2, 3), real(2, 3)), Sample(real(2, 3), real(2, 3), real(2, 3), axis=1),
              Sample(real(), real()), Sample(real(2), real(2), axis=-1), Sample(real(0), real(0))],
-)  # fmt: skip
+)
 def stack(*values: View, axis: int = 0) -> list[Piece]:
     """Tensors of one shape joined along a new axis."""
     rank = values[0].rank + 1
@@ -222,14 +222,14 @@ _PADDINGS = [
     Sample(real(2, 3), paddings=((1, 0), (2, 1))), Sample(real(4), paddings=((0, 3),)),
     Sample(real(2, 2, 2), paddings=((0, 0), (1, 1), (0, 2))), Sample(real(0, 2), paddings=((1, 1), (0, 0))),
     Sample(real(), paddings=()),
-]  # fmt: skip
+]
 
 
 @assembly(
     tf="Pad", type=_padded, operands=("paddings",), partial=("paddings",), dtypes=ANY, samples=_PADDINGS,
     numpy=lambda tensor, paddings: np.pad(tensor, paddings) if paddings else np.array(tensor),
     grad=lambda g, y, tensor, paddings: (_unpadded(g, tensor, paddings),), grad_takes=(),
-)  # fmt: skip
+)
 def pad(tensor: View, *, paddings: Any) -> list[Piece]:
     """The tensor with paddings[i] = (before, after) zeros along axis i."""
     none = (0,) * tensor.rank
@@ -341,7 +341,7 @@ def _interleave_type(*parts: TensorType, strides: Any) -> TensorType:
     sizes = []
     for axis in range(len(strides)):
         along = [s[axis] for s, at in zip(shapes, _remainders(strides), strict=True) if not any(
-            r for d, r in enumerate(at) if d != axis)]  # fmt: skip
+            r for d, r in enumerate(at) if d != axis)]
         sizes.append(None if None in along else sum(n for n in along if n is not None))
     for shape, at in zip(shapes, _remainders(strides), strict=True):
         wanted = (None if n is None else -(-(n - r) // s) for n, r, s in zip(sizes, at, strides, strict=True))
@@ -374,7 +374,7 @@ def _interleave_grad(g: Any, y: Any, *parts: Any, strides: Any) -> Any:
         Sample(real(2, 2), real(2, 1), real(1, 2), real(1, 1), strides=(2, 2)),
         Sample(real(1), real(1), real(0), strides=(3,)),
     ],
-)  # fmt: skip
+)
 def interleave(*parts: View, strides: Any) -> list[Piece]:
     """Tensors whose elements are `strides` apart in the result, one for every remainder by the strides.
 

@@ -17,7 +17,7 @@ BITS = INTEGER | BOOLEAN
 @elementwise(
     tf="BitwiseAnd", numpy=np.bitwise_and, dtypes=BITS, primitive="and", commutes=True, differentiable=False,
     samples=reals(-100, 100),
-)  # fmt: skip
+)
 def bitwise_and(x: Any, y: Any) -> Any:
     """The bits that are set in both x and y.
 
@@ -30,7 +30,7 @@ def bitwise_and(x: Any, y: Any) -> Any:
 @elementwise(
     tf="BitwiseOr", numpy=np.bitwise_or, dtypes=BITS, primitive="or", commutes=True, differentiable=False,
     samples=reals(-100, 100),
-)  # fmt: skip
+)
 def bitwise_or(x: Any, y: Any) -> Any:
     """The bits that are set in x or y or both.
 
@@ -43,7 +43,7 @@ def bitwise_or(x: Any, y: Any) -> Any:
 @elementwise(
     tf="BitwiseXor", numpy=np.bitwise_xor, dtypes=BITS, primitive="xor", commutes=True, differentiable=False,
     samples=reals(-100, 100),
-)  # fmt: skip
+)
 def bitwise_xor(x: Any, y: Any) -> Any:
     """The bits in which x and y differ.
 
@@ -56,7 +56,7 @@ def bitwise_xor(x: Any, y: Any) -> Any:
 @elementwise(
     tf="Invert", numpy=np.invert, dtypes=BITS, primitive="invert", differentiable=False,
     samples=reals(-100, 100),
-)  # fmt: skip
+)
 def invert(x: Any) -> Any:
     """The bits of x, each flipped.
 
@@ -74,7 +74,7 @@ def _amount(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 @elementwise(
     tf="LeftShift", numpy=lambda x, y: np.left_shift(x, _amount(x, y)), dtypes=INTEGER, primitive="shl",
     differentiable=False, samples=reals(-100, 100, (-2, 70)),
-)  # fmt: skip
+)
 def left_shift(x: Any, y: Any) -> Any:
     """x * 2 ** y without the bits that do not fit; y is clamped to what the type can be shifted by.
 
@@ -88,7 +88,7 @@ def left_shift(x: Any, y: Any) -> Any:
 @elementwise(
     tf="RightShift", numpy=lambda x, y: np.right_shift(x, _amount(x, y)), dtypes=INTEGER, primitive="shr",
     differentiable=False, samples=reals(-100, 100, (-2, 70)),
-)  # fmt: skip
+)
 def right_shift(x: Any, y: Any) -> Any:
     """x / 2 ** y rounded down; y is clamped to what the type can be shifted by.
 

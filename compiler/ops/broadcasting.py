@@ -27,7 +27,7 @@ def _broadcast_type(input: TensorType, shape: Any) -> TensorType:
     )
     require(fits and len(wide or ()) == len(shape),
             f"{shape_text(input.shape)} cannot be broadcast to {list(shape)}",
-            hint="sizes are aligned at the last axis, and must be equal or 1 in the input")  # fmt: skip
+            hint="sizes are aligned at the last axis, and must be equal or 1 in the input")
     return TensorType(input.dtype, shape)
 
 
@@ -37,7 +37,7 @@ def _broadcast_type(input: TensorType, shape: Any) -> TensorType:
     grad_takes=(),
     samples=[Sample(real(3), shape=(2, 3)), Sample(real(2, 1), shape=(4, 2, 3)), Sample(real(), shape=(2, 2)),
              Sample(real(1), shape=(0,))],
-)  # fmt: skip
+)
 def broadcast_to(at: tuple[Expr, ...], input: View, *, shape: Any) -> Expr:
     """The input repeated along new leading axes and along axes of size one."""
     return input.broadcast(at)

@@ -61,7 +61,7 @@ def _cast_grad(g: Any, y: Any, x: Any, dtype: DType) -> tuple[Any]:
     tf="Cast", numpy=_converted, result=_cast_type, dtypes=ANY, primitive="cast", grad=_cast_grad,
     static=_cast_static,
     samples=reals(-3, 3, attrs=[{"dtype": d} for d in _TARGETS]),
-)  # fmt: skip
+)
 def cast(x: Any, *, dtype: DType) -> Any:
     """x as numbers of another type.
 
@@ -95,14 +95,14 @@ def _same_bits(input: np.ndarray, type: DType) -> np.ndarray:
 _BITCASTS = (
     [(float32, int32), (int32, float32), (float64, int64)]
     + [(bfloat16, uint16), (float16, bfloat16), (int8, uint8)]
-)  # fmt: skip
+)
 
 
 @elementwise(
     tf="Bitcast", numpy=_same_bits, result=_bitcast_type, dtypes=ANY - COMPLEX, primitive="bitcast",
     differentiable=False, no_gradient_known=True,
     samples=[Sample(Draw(s, 0, 100, dtype=a.name), type=b) for a, b in _BITCASTS for s in ((2, 3), (), (0,))],
-)  # fmt: skip
+)
 def bitcast(input: Any, *, type: DType) -> Any:
     """The bits of the input read as another type of the same size."""
     return scalar.bitcast(input, type)

@@ -55,7 +55,7 @@ def _complex_grad(g: Any, y: Any, real_part: Any, imag_part: Any) -> tuple[Any, 
 @on_host(
     tf="Complex", type=_complex_type, numpy=_combine, dtypes=frozenset(_OF_PARTS), samples=reals(),
     grad=_complex_grad, grad_takes=(),
-)  # fmt: skip
+)
 def complex_(real: Any, imag: Any) -> Any:
     """The complex number real + i imag, of float32 or float64 parts, which broadcast.
 
@@ -67,7 +67,7 @@ def complex_(real: Any, imag: Any) -> Any:
 @on_host(
     tf="Conj", type=same_type, numpy=np.conj, dtypes=COMPLEX, samples=reals(),
     grad=lambda g, y, x: (ops.conj(g),), grad_takes=(),
-)  # fmt: skip
+)
 def conj(input: Any) -> Any:
     """The complex conjugate: the imaginary part with the other sign."""
 
@@ -75,7 +75,7 @@ def conj(input: Any) -> Any:
 @on_host(
     tf="Real", type=_real_type, numpy=lambda input: np.real(input).copy(), dtypes=COMPLEX, samples=reals(),
     grad=lambda g, y, x: (complex_(g, 0.0),), grad_takes=(),
-)  # fmt: skip
+)
 def real(input: Any) -> Any:
     """The real part of a complex number."""
 
@@ -83,7 +83,7 @@ def real(input: Any) -> Any:
 @on_host(
     tf="Imag", type=_real_type, numpy=lambda input: np.imag(input).copy(), dtypes=COMPLEX, samples=reals(),
     grad=lambda g, y, x: (complex_(0.0, g),), grad_takes=(),
-)  # fmt: skip
+)
 def imag(input: Any) -> Any:
     """The imaginary part of a complex number."""
 
@@ -95,7 +95,7 @@ def _angle_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
 @on_host(
     tf="Angle", type=_real_type, numpy=np.angle, dtypes=COMPLEX, samples=reals(0.2, 2.0), grad=_angle_grad,
     grad_takes=(),
-)  # fmt: skip
+)
 def angle(input: Any) -> Any:
     """The argument of a complex number, between -pi and pi."""
 
@@ -108,6 +108,6 @@ def _modulus_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
 @on_host(
     tf="ComplexAbs", type=_real_type, numpy=np.abs, dtypes=COMPLEX, samples=reals(0.2, 2.0),
     grad=_modulus_grad, grad_takes=(),
-)  # fmt: skip
+)
 def complex_abs(x: Any) -> Any:
     """The modulus of a complex number, sqrt(real ** 2 + imag ** 2)."""

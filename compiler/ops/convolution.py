@@ -197,7 +197,7 @@ class _Reach:
         return cls(
             -(-(length - remainder) // stride), first, stride // common, dilation // common,
             (remainder + before - dilation * first) // stride,
-        )  # fmt: skip
+        )
 
 
 def _part(g: Any, w: Any, reaches: Sequence[_Reach]) -> Any:
@@ -210,7 +210,7 @@ def _part(g: Any, w: Any, reaches: Sequence[_Reach]) -> Any:
     return _spread_over(
         g, w if all(r.step == 1 for r in reaches) else w[taps], sizes,
         tuple(r.dilation for r in reaches), tuple(r.before for r in reaches),
-    )  # fmt: skip
+    )
 
 
 def _spread_over(g: Any, w: Any, space: Ints, dilations: Ints, before: Ints) -> Any:
@@ -273,7 +273,7 @@ def _padded(x: View, at: Sequence[Any]) -> Expr:
         Sample(real(1, 3, 4, 3, 2), real(2, 2, 2, 2, 3), counts=(2, 3, 2), strides=(1, 1, 1),
                dilations=(1, 1, 1), before=(0, 0, 0)),
     ],
-)  # fmt: skip
+)
 def conv_windows(
     at: tuple[Expr, ...], x: View, w: View, *, counts: Ints, strides: Ints, dilations: Ints, before: Ints
 ) -> Expr:
@@ -302,7 +302,7 @@ def conv_windows(
         Sample(real(1, 4, 4, 3, 1), real(1, 3, 2, 3, 2), taps=(2, 2), strides=(1, 2), dilations=(1, 1),
                before=(0, 1)),
     ],
-)  # fmt: skip
+)
 def conv_filter(
     at: tuple[Expr, ...], x: View, g: View, *, taps: Ints, strides: Ints, dilations: Ints, before: Ints
 ) -> Expr:
@@ -331,7 +331,7 @@ def conv_filter(
         Sample(real(1, 4, 3, 3), real(2, 3, 2, 3), space=(4, 5), dilations=(2, 1), before=(1, 2)),
         Sample(real(1, 3, 3, 3, 2), real(2, 2, 3, 1, 2), space=(4, 4), dilations=(1, 2), before=(0, 1)),
     ],
-)  # fmt: skip
+)
 def conv_spread(
     at: tuple[Expr, ...], g: View, w: View, *, space: Ints, dilations: Ints, before: Ints
 ) -> Expr:

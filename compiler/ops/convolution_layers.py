@@ -239,7 +239,7 @@ def convolve(x: Any, w: Any, layer: Layer, depthwise: bool) -> Any:
     steps = {
         "counts": tuple(a.count for a in windows), "strides": layer.space(layer.strides),
         "dilations": layer.space(layer.dilations), "before": before,
-    }  # fmt: skip
+    }
     if depthwise:
         y = _ungrouped(conv_windows(_grouped(x), _filter_per_channel(w), **steps))
     else:
@@ -268,7 +268,7 @@ def convolve_back_to_filter(x: Any, g: Any, filter_sizes: Ints, layer: Layer, de
         x, g = _grouped(x), _grouped(g, filter_sizes[-1])
     steps = {
         "strides": layer.space(layer.strides), "dilations": layer.space(layer.dilations), "before": before
-    }  # fmt: skip
+    }
     return ops.reshape(conv_filter(x, g, taps=filter_sizes[:-2], **steps), shape=filter_sizes)
 
 
@@ -286,7 +286,7 @@ def _samples(rank: int, depthwise: bool) -> list[tuple[Ints, Ints, dict[str, Any
                 (1, 2, 3, 3, 4), (2, 1, 2, 2, 3),
                 {"strides": (1, 1, 1, 1, 2), "padding": "SAME", "data_format": "NCDHW"},
             ),
-        ]  # fmt: skip
+        ]
     out = 2 if depthwise else 4
     return [
         ((2, 5, 6, 3), (3, 2, 3, out), {"strides": ones, "padding": "SAME"}),
@@ -297,7 +297,7 @@ def _samples(rank: int, depthwise: bool) -> list[tuple[Ints, Ints, dict[str, Any
             (1, 4, 5, 2), (2, 3, 2, out),
             {"strides": (1, 2, 1, 1), "padding": "EXPLICIT", "explicit_paddings": (0, 0, 2, 1, 0, 3, 0, 0)},
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _family(
@@ -366,7 +366,7 @@ def _family(
     def forward(
         input: Any, filter: Any, *, strides: Ints, padding: str, explicit_paddings: Ints = (),
         data_format: str = data_format, dilations: Ints = ones,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         """Cross-correlation of images [batch, *space, channels] with filters [*taps, channels, outputs]."""
         return convolve(
             input, filter, Layer(strides, padding, explicit_paddings, data_format, dilations), depthwise
@@ -379,7 +379,7 @@ def _family(
             by_filter(g, dy, filter_sizes=sizes(w), **attrs), forward(g, w, **attrs)
         ),
         grad_takes=(),
-    )  # fmt: skip
+    )
     def by_input(
         filter: Any,
         out_backprop: Any,
@@ -402,7 +402,7 @@ def _family(
             by_input(g, dy, input_sizes=sizes(x), **attrs), forward(x, g, **attrs)
         ),
         grad_takes=(),
-    )  # fmt: skip
+    )
     def by_filter(
         input: Any,
         out_backprop: Any,
@@ -425,12 +425,12 @@ conv2d, conv2d_backprop_input, conv2d_backprop_filter = _family(
     4, False,
     ("conv2d", "conv2d_backprop_input", "conv2d_backprop_filter"),
     ("Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"),
-)  # fmt: skip
+)
 conv3d, conv3d_backprop_input, conv3d_backprop_filter = _family(
     5, False,
     ("conv3d", "conv3d_backprop_input", "conv3d_backprop_filter"),
     ("Conv3D", "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2"),
-)  # fmt: skip
+)
 depthwise_conv2d, depthwise_conv2d_backprop_input, depthwise_conv2d_backprop_filter = _family(
     4,
     True,

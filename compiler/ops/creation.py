@@ -93,7 +93,7 @@ def _zeros(x: np.ndarray) -> np.ndarray:
 @composite(
     tf="ZerosLike", type=same_type, numpy=_zeros, dtypes=ANY, strings=True, differentiable=False,
     samples=_LIKE,
-)  # fmt: skip
+)
 def zeros_like(x: Any) -> Any:
     """Zeros in the shape and dtype of `x`, whose elements it does not need."""
     return fill(x.recorder.constant(0, x.dtype), dims=x.shape)
@@ -101,7 +101,7 @@ def zeros_like(x: Any) -> Any:
 
 @composite(
     tf="OnesLike", type=same_type, numpy=np.ones_like, dtypes=ANY, differentiable=False, samples=_LIKE,
-)  # fmt: skip
+)
 def ones_like(x: Any) -> Any:
     """Ones in the shape and dtype of `x`, whose elements it does not need."""
     return fill(x.recorder.constant(1, x.dtype), dims=x.shape)
@@ -112,7 +112,7 @@ def range_length(start: Any, limit: Any, delta: Any) -> int:
     require(delta != 0, "delta is 0")
     rising = delta > 0
     require(start <= limit if rising else start >= limit,
-            f"from {start} to {limit} no steps of {delta} lead: the sign of delta must fit")  # fmt: skip
+            f"from {start} to {limit} no steps of {delta} lead: the sign of delta must fit")
     if all(isinstance(n, int | Size) for n in (start, limit, delta)):
         return -((start - limit) // delta)
     return math.ceil(abs((limit - start) / delta))

@@ -50,7 +50,7 @@ def _places(low: Any, high: Any, old: int, new: int) -> Any:
 def _reference(
     image: np.ndarray, boxes: np.ndarray, box_ind: np.ndarray, crop_size: Any, method: str,
     extrapolation_value: float,
-) -> np.ndarray:  # fmt: skip
+) -> np.ndarray:
     height, width = image.shape[1:3]
     out = np.full((len(boxes), *crop_size, image.shape[3]), extrapolation_value, np.float32)
     for n, (box, number) in enumerate(zip(boxes.astype(np.float64), box_ind, strict=True)):
@@ -96,7 +96,7 @@ _BOXES = Draw((3, 4), -0.2, 1.2, dtype="float32")
 def crop_and_resize(
     image: Any, boxes: Any, box_ind: Any, *, crop_size: Any, method: str = "bilinear",
     extrapolation_value: float = 0.0,
-) -> Any:  # fmt: skip
+) -> Any:
     """Crops of one size, float32 [boxes, height, width, channels].
 
     A box is [top, left, bottom, right] in parts of the image's height and width, each less one pixel;

@@ -38,13 +38,13 @@ def _sparse(rows: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray, np.n
     shape = (len(rows), max(map(len, rows), default=0))
     return (
         np.array(indices, np.int64).reshape(-1, 2), np.array(values, np.int64), np.array(shape, np.int64),
-    )  # fmt: skip
+    )
 
 
 @host(
     tf="CTCGreedyDecoder", type=lambda inputs, sequence_length, merge_repeated: _decoded_type(inputs, 1),
     **_FLOATS,
-)  # fmt: skip
+)
 def ctc_greedy_decoder(inputs: Any, sequence_length: Any, *, merge_repeated: bool) -> Any:
     """The most likely class of each step, without blanks, as indices, values and shape; and minus the sum of
     their logits. With `merge_repeated`, a class that follows itself counts once.

@@ -25,7 +25,7 @@ from staticgraph.compiler.ops.strings import STRINGS, number, shown, strings
 _RAW = (
     dtypes.float16, dtypes.float32, dtypes.float64, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64,
     dtypes.uint8, dtypes.uint16, dtypes.complex64, dtypes.complex128, dtypes.bool_,
-)  # fmt: skip
+)
 _FIELDS = (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64, dtypes.string)
 _MOST = 1 << 31  # bytes that one string may be decompressed to
 

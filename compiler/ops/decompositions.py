@@ -105,7 +105,7 @@ def _qr_grad(g: Any, y: Any, x: Any, full_matrices: bool) -> tuple[Any]:
     numpy=widened(lambda x, full_matrices: np.linalg.qr(x, "complete" if full_matrices else "reduced")),
     samples=[Sample(real(3, 2)), Sample(real(2, 2, 3), full_matrices=True), Sample(real(1, 4)),
              Sample(real(2, 4, 2), full_matrices=True), Sample(real(0, 2))],
-)  # fmt: skip
+)
 def qr(input: Any, *, full_matrices: bool = False) -> Any:
     """Matrices Q with orthonormal columns and upper triangular R with Q R = input.
 
@@ -243,7 +243,7 @@ def _eig_grad(g: Any, y: Any, x: Any, compute_v: bool) -> tuple[Any]:
         "Self-adjoint eigen decomposition was not successful. The input might not be valid.", _eig
     ),
     samples=[Sample(real(3, 3)), Sample(real(2, 2, 2), compute_v=False), Sample(real(2, 1, 1))],
-)  # fmt: skip
+)
 def self_adjoint_eig(input: Any, *, compute_v: bool = True) -> Any:
     """Eigenvalues in rising order, and eigenvectors as columns, of self-adjoint matrices.
 
@@ -285,7 +285,7 @@ def _pseudo_inverse_grad(g: Any, y: Any, x: Any, rcond: Any) -> tuple[Any, None]
         Sample(real(2, 2, 3), real(2, low=0.0, high=0.1)),
         Sample(real(0, 2, 2), real(low=0.0, high=0.0)),
     ],
-)  # fmt: skip
+)
 def pseudo_inverse(input: Any, rcond: Any) -> Any:
     """The Moore-Penrose inverses of matrices.
 

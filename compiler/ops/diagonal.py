@@ -62,7 +62,7 @@ def _diag_part(x: np.ndarray) -> np.ndarray:
     tf="DiagPart", type=_diag_part_type, dtypes=ANY, numpy=_diag_part,
     grad=lambda g, y, input: (ops.diag(g),), grad_takes=(),
     samples=[Sample(real(3, 3)), Sample(real(2, 3, 2, 3)), Sample(real(1, 1))],
-)  # fmt: skip
+)
 def diag_part(at: tuple[Expr, ...], input: View) -> Expr:
     """The elements input[i..., i...], of half the rank."""
     return input[at + at]
@@ -91,7 +91,7 @@ def _matrix_diag_type(diagonal: TensorType) -> TensorType:
     grad=lambda g, y, diagonal: (ops.matrix_diag_part(g),), grad_takes=(),
     numpy=lambda d: np.where(np.eye(d.shape[-1], dtype=bool), d[..., None], np.zeros((), d.dtype)),
     samples=[Sample(real(3)), Sample(real(2, 4)), Sample(real(2, 0))],
-)  # fmt: skip
+)
 def matrix_diag(at: tuple[Expr, ...], diagonal: View) -> Expr:
     """Square matrices with the given diagonals, and zeros elsewhere."""
     return scalar.select(scalar.eq(at[-2], at[-1]), diagonal[at[:-1]], Const(0, diagonal.dtype))
@@ -112,7 +112,7 @@ def _matrix_diag_part_grad(g: Any, y: Any, input: Any) -> tuple[Any]:
     tf="MatrixDiagPart", type=_matrix_diag_part_type, dtypes=ANY, grad=_matrix_diag_part_grad,
     numpy=lambda x: np.diagonal(x, axis1=-2, axis2=-1).copy(),
     samples=[Sample(real(3, 3)), Sample(real(2, 3, 4)), Sample(real(4, 2))],
-)  # fmt: skip
+)
 def matrix_diag_part(at: tuple[Expr, ...], input: View) -> Expr:
     """The diagonals of matrices."""
     return input[(*at, at[-1])]
@@ -138,7 +138,7 @@ def _set_diag_grad(g: Any, y: Any, input: Any, diagonal: Any) -> tuple[Any, Any]
 @movement(
     tf="MatrixSetDiag", type=_set_diag_type, dtypes=ANY, numpy=_set_diag, grad=_set_diag_grad,
     samples=[Sample(real(3, 3), real(3)), Sample(real(2, 3, 4), real(2, 3)), Sample(real(4, 2), real(2))],
-)  # fmt: skip
+)
 def matrix_set_diag(at: tuple[Expr, ...], input: View, diagonal: View) -> Expr:
     """The input with other diagonals."""
     if 0 in diagonal.shape:

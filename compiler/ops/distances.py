@@ -27,7 +27,7 @@ def edit_distance(
     hypothesis_indices: Any, hypothesis_values: Any, hypothesis_shape: Any,
     truth_indices: Any, truth_values: Any, truth_shape: Any,
     *, sizes: Any = None, normalize: bool = True,
-) -> Any:  # fmt: skip
+) -> Any:
     """The Levenshtein distances of two sparse tensors along the last axis.
 
     `normalize` divides by the length of the truth: infinity where that has none and the hypothesis has some.

@@ -35,7 +35,7 @@ def _quotient_grad(g: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
 @elementwise(
     tf="RealDiv", numpy=np.true_divide, dtypes=FLOATING | COMPLEX, primitive="div", samples=DIVISORS,
     grad=holomorphic(_quotient_grad),
-)  # fmt: skip
+)
 def realdiv(x: Any, y: Any) -> Any:
     """x / y for floating numbers.
 
@@ -62,7 +62,7 @@ def _no_nan_grad(g: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
 @elementwise(
     tf="DivNoNan", numpy=_safe(np.true_divide), dtypes=FLOATING | COMPLEX, samples=DIVISORS,
     grad=holomorphic(_no_nan_grad),
-)  # fmt: skip
+)
 def div_no_nan(x: Any, y: Any) -> Any:
     """x / y, and 0 where y is 0."""
     return scalar.select(scalar.eq(y, 0), 0, x / y)
@@ -75,7 +75,7 @@ def _floored(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 @elementwise(
     tf="FloorDiv", numpy=_floored, dtypes=REAL, primitive="floordiv", differentiable=False, samples=DIVISORS,
     requires=divisor("floor_div"),
-)  # fmt: skip
+)
 def floor_div(x: Any, y: Any) -> Any:
     """x / y rounded down: -7 / 2 gives -4.
 
@@ -89,7 +89,7 @@ def floor_div(x: Any, y: Any) -> Any:
     tf="FloorMod", numpy=lambda x, y: _safe(np.mod)(x, y) if x.dtype.kind in "iu" else np.mod(x, y),
     dtypes=REAL, primitive="floormod", samples=DIVISORS, requires=divisor("floormod"),
     grad=lambda g, y, a, b: (g, -g * floor_div(a, b)),
-)  # fmt: skip
+)
 def floormod(x: Any, y: Any) -> Any:
     """Remainder of `floor_div`: x - floor(x / y) * y, with the sign of y.
 
@@ -109,7 +109,7 @@ def _truncated(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 @elementwise(
     tf="TruncateDiv", numpy=_safe(_truncated), dtypes=REAL, primitive="truncdiv", differentiable=False,
     samples=DIVISORS, requires=divisor("truncatediv"),
-)  # fmt: skip
+)
 def truncatediv(x: Any, y: Any) -> Any:
     """x / y rounded towards zero, as in C: -7 / 2 gives -3.
 
@@ -123,7 +123,7 @@ def truncatediv(x: Any, y: Any) -> Any:
     tf="TruncateMod", numpy=lambda x, y: _safe(np.fmod)(x, y) if x.dtype.kind in "iu" else np.fmod(x, y),
     dtypes=REAL, primitive="truncmod", samples=DIVISORS, requires=divisor("truncatemod"),
     grad=lambda g, y, a, b: (g, -g * truncatediv(a, b)),
-)  # fmt: skip
+)
 def truncatemod(x: Any, y: Any) -> Any:
     """Remainder of `truncatediv`, with the sign of x, as in C.
 

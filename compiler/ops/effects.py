@@ -45,7 +45,7 @@ def _assertion(condition: np.ndarray, *data: np.ndarray, shown: Shown, summarize
 @structural(
     tf="Assert", type=lambda condition, *data, shown, summarize: (), numpy=_assertion,
     effect=Effect.EFFECT, differentiable=False, vars={"condition": "bool", "data": "*"},
-)  # fmt: skip
+)
 def assert_true(condition: Any, *data: Any, shown: Shown, summarize: int = 3) -> Any:
     """Nothing if all of `condition` is True, else an error that shows `data`.
 
@@ -66,7 +66,7 @@ def _print(
     tf="Print", type=lambda input, *data, **_: input, numpy=_print, effect=Effect.EFFECT,
     vars={"data": "*"}, grad=lambda g, y, input, *data, **_: (g, *(None for _ in data)),
     grad_takes=(),
-)  # fmt: skip
+)
 def print_values(
     input: Any, *data: Any, text: str = "", shown: Shown = (), first: Any = None, summarize: int = 3
 ) -> Any:
@@ -109,7 +109,7 @@ def _print_line(*data: np.ndarray, shown: Shown, summarize: int, stream: Any, en
 @structural(
     tf="PrintV2", type=lambda *data, **_: (), numpy=_print_line, effect=Effect.EFFECT, differentiable=False,
     vars={"data": "*"},
-)  # fmt: skip
+)
 def print_line(*data: Any, shown: Shown, summarize: int = 3, stream: Any = "stderr", end: str = "\n") -> Any:
     """Nothing; writes a line that shows `data` to a stream.
 
@@ -130,7 +130,7 @@ def _numerics(tensor: np.ndarray, message: str) -> np.ndarray:
 @structural(
     tf="CheckNumerics", type=lambda tensor, message: tensor, numpy=_numerics, effect=Effect.EFFECT,
     dtypes=FLOATING, grad=lambda g, y, tensor, message: (g,), grad_takes=(),
-)  # fmt: skip
+)
 def check_numerics(tensor: Any, *, message: str) -> Any:
     """`tensor`; an error with `message` where it has elements that are NaN or infinite."""
 
@@ -151,6 +151,6 @@ def _effect_meaning(order: np.ndarray, *inputs: np.ndarray, operation: Operation
 @structural(
     type=_effect_type, numpy=_effect_meaning, effect=Effect.MARK, differentiable=False,
     vars={"order": "int32", "inputs": "*"},
-)  # fmt: skip
+)
 def effect(order: Any, *inputs: Any, operation: Operation) -> Any:
     """Perform `operation` on `inputs` for its effect, and return the number that orders the next effect."""

@@ -57,7 +57,7 @@ def _neighbours(targets: Out, order: Out, before: Out, last: Out) -> Loop:
         Let(mine, order[at]), Let(goal, targets[at]),
         Store(before.buffer, (scalar.cast(mine, int64),), scalar.select(is_same, order[previous], _NONE)),
         If(is_last, (Store(last.buffer, (scalar.cast(goal, int64),), mine),)),
-    )  # fmt: skip
+    )
     return Loop(at, body, LoopKind.PARALLEL)
 
 

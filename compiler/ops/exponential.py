@@ -24,7 +24,7 @@ CONTINUOUS = FLOATING | COMPLEX
 @elementwise(
     tf="Reciprocal", numpy=lambda x: (1 / x).astype(x.dtype), dtypes=CONTINUOUS, samples=positive(),
     grad=holomorphic(lambda g, y, x: (-g * y * y,)),
-)  # fmt: skip
+)
 def reciprocal(x: Any) -> Any:
     """1 / x, element by element.
 
@@ -37,7 +37,7 @@ def reciprocal(x: Any) -> Any:
 @elementwise(
     tf="Sqrt", numpy=np.sqrt, dtypes=CONTINUOUS, primitive="sqrt", samples=positive(),
     grad=holomorphic(lambda g, y, x: (g * 0.5 / y,)),
-)  # fmt: skip
+)
 def sqrt(x: Any) -> Any:
     """The square root; NaN for negative numbers.
 
@@ -50,7 +50,7 @@ def sqrt(x: Any) -> Any:
 @elementwise(
     tf="Rsqrt", numpy=lambda x: (1 / np.sqrt(x)).astype(x.dtype), dtypes=CONTINUOUS, samples=positive(),
     grad=holomorphic(lambda g, y, x: (g * -0.5 * (y * y * y),)),
-)  # fmt: skip
+)
 def rsqrt(x: Any) -> Any:
     """1 / sqrt(x), element by element.
 
@@ -63,7 +63,7 @@ def rsqrt(x: Any) -> Any:
 @elementwise(
     tf="Exp", numpy=np.exp, dtypes=CONTINUOUS, primitive="exp", samples=reals(),
     grad=holomorphic(lambda g, y, x: (g * y,)),
-)  # fmt: skip
+)
 def exp(x: Any) -> Any:
     """e ** x, element by element.
 
@@ -76,7 +76,7 @@ def exp(x: Any) -> Any:
 @elementwise(
     tf="Expm1", numpy=np.expm1, dtypes=CONTINUOUS, primitive="expm1", samples=reals(),
     grad=holomorphic(lambda g, y, x: (g * exp(x),)),
-)  # fmt: skip
+)
 def expm1(x: Any) -> Any:
     """e ** x - 1, exact for small x too.
 
@@ -89,7 +89,7 @@ def expm1(x: Any) -> Any:
 @elementwise(
     tf="Log", numpy=np.log, dtypes=CONTINUOUS, primitive="log", samples=positive(),
     grad=holomorphic(lambda g, y, x: (g / x,)),
-)  # fmt: skip
+)
 def log(x: Any) -> Any:
     """The natural logarithm; -inf for 0, NaN for negative numbers.
 
@@ -102,7 +102,7 @@ def log(x: Any) -> Any:
 @elementwise(
     tf="Log1p", numpy=np.log1p, dtypes=CONTINUOUS, primitive="log1p", samples=positive(),
     grad=holomorphic(lambda g, y, x: (g / (1.0 + x),)),
-)  # fmt: skip
+)
 def log1p(x: Any) -> Any:
     """log(1 + x), exact for small x too.
 
@@ -133,7 +133,7 @@ def _power_grad(g: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
 @elementwise(
     tf="Pow", numpy=_power, dtypes=NUMERIC, primitive="pow", samples=reals(0.5, 3, (-2, 3)),
     grad=holomorphic(_power_grad), requires=exponent("pow"),
-)  # fmt: skip
+)
 def pow_(x: Any, y: Any) -> Any:
     """x ** y, element by element. A negative exponent of an integer is an InvalidArgumentError.
 
@@ -153,7 +153,7 @@ def _xlogy_grad(g: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
     tf="Xlogy", numpy=lambda x, y: np.where(x == 0, np.zeros_like(x), x * np.log(y)), dtypes=FLOATING,
     samples=reals(-2, 2, (0.2, 4)),
     grad=_xlogy_grad,
-)  # fmt: skip
+)
 def xlogy(x: Any, y: Any) -> Any:
     """x * log(y), and 0 where x is 0 whatever y is.
 
@@ -173,7 +173,7 @@ def _xdivy_grad(g: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
     tf="Xdivy", numpy=lambda x, y: np.where(x == 0, np.zeros_like(x), x / y), dtypes=FLOATING,
     samples=reals(-2, 2, (0.2, 4)),
     grad=_xdivy_grad,
-)  # fmt: skip
+)
 def xdivy(x: Any, y: Any) -> Any:
     """x / y, and 0 where x is 0 whatever y is.
 

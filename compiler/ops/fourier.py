@@ -131,7 +131,7 @@ def _to_spectrum(rank: int) -> OpDef:
         samples=[Sample(real(*(4, 3, 5)[-rank:]), fft_length=(4, 3, 5)[-rank:]),
                  Sample(real(2, *(3, 6, 2)[-rank:]), fft_length=(2, 7, 6)[-rank:]),
                  Sample(real(0, *(3, 6, 2)[-rank:]), fft_length=(3, 1, 4)[-rank:])],
-    )(signature)  # fmt: skip
+    )(signature)
 
 
 def _to_signal(rank: int) -> OpDef:
@@ -166,7 +166,7 @@ def _to_signal(rank: int) -> OpDef:
         samples=[Sample(real(*(4, 3, 3)[-rank:]), fft_length=(4, 3, 5)[-rank:]),
                  Sample(real(2, *(3, 6, 2)[-rank:]), fft_length=(2, 7, 6)[-rank:]),
                  Sample(real(0, *(3, 6, 2)[-rank:]), fft_length=(3, 1, 4)[-rank:])],
-    )(signature)  # fmt: skip
+    )(signature)
 
 
 fft, fft2d, fft3d = (_complex_transform(rank, inverse=False) for rank in (1, 2, 3))

@@ -50,7 +50,7 @@ def gathered(params: TensorType, indices: TensorType, axis: Any, batch_dims: int
     require(batch <= axis, f"batch_dims {batch} must not be greater than axis {axis}")
     lead = merge(params.shape[:batch], indices.shape[:batch], "the first batch_dims axes must agree, and")
     return TensorType(params.dtype, (*(lead or ()), *params.shape[batch:axis], *indices.shape[batch:],
-                                     *params.shape[axis + 1 :]))  # fmt: skip
+                                     *params.shape[axis + 1 :]))
 
 
 def _gather(params: np.ndarray, indices: np.ndarray, axis: int = 0, batch_dims: int = 0) -> np.ndarray:

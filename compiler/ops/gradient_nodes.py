@@ -60,7 +60,7 @@ def _activation(
         samples=[Sample(real(3, 4), real(3, 4)), Sample(real(), real()), Sample(real(0, 2), real(0, 2))],
         grad=(lambda h, out, g, y: (node(h, y), None)) if linear else None,
         grad_takes=() if linear else None, differentiable=(0,) if linear else True,
-    )  # fmt: skip
+    )
     def node(gradients: Any, features: Any) -> Any:
         """The cotangent of the input, given that of the result."""
         y, x = (features, None) if by_result else (None, features)
@@ -96,7 +96,7 @@ softsign_grad = _activation("softsign", lambda g, x: g / np.square(1 + np.abs(x)
     samples=[Sample(real(3, 4), real(3, 4)), Sample(real(5), real(5), alpha=0.01), Sample(real(), real())],
     grad=lambda h, out, g, x, alpha: (ops.leaky_relu_grad(h, x, alpha=alpha), None), grad_takes=(),
     differentiable=(0,),
-)  # fmt: skip
+)
 def leaky_relu_grad(gradients: Any, features: Any, *, alpha: float = 0.2) -> Any:
     """The cotangent of the input of `leaky_relu`, given that of the result: times `alpha` below zero."""
     return formula_of("leaky_relu")(gradients, None, features, alpha=alpha)[0]
@@ -117,7 +117,7 @@ def _function(of: str, numpy: Callable[..., Any], grad: Callable[..., Parts] | N
         ],
         grad=None if grad is None else lambda h, out, y, dy: grad(h, _conjugate(y), _conjugate(dy)),
         grad_takes=None if grad is None else (),
-    )  # fmt: skip
+    )
     def node(y: Any, dy: Any) -> Any:
         """The cotangent of the input, given the result and its cotangent."""
         return formula_of(of)(dy, _conjugate(y), None)[0]
@@ -167,7 +167,7 @@ def _bias_type(g: TensorType, data_format: str) -> TensorType:
     tf="BiasAddGrad", type=_bias_type, dtypes=NUMERIC,
     numpy=lambda g, data_format: g.sum(_bias_axes(g.ndim, data_format), dtype=g.dtype),
     samples=[Sample(real(3, 4)), Sample(real(2, 3, 2, 5), data_format="NCHW"), Sample(real(0, 2))],
-)  # fmt: skip
+)
 def bias_add_grad(out_backprop: Any, *, data_format: str = "NHWC") -> Any:
     """The cotangent of the bias: `out_backprop` summed over all axes but that of channels."""
     return ops.reduce_sum(out_backprop, axis=_bias_axes(out_backprop.type.rank, data_format))

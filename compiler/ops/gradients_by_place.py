@@ -52,11 +52,11 @@ def _max_pool(of: str, rank: int, default: str) -> OpDef:
         name=f"{of}_backprop", tf=f"{OPS[of].tf}Grad", dtypes=REAL, type=_pool_type,
         numpy=lambda x, y, g, data_format, **attrs: numpy_max_grad(x, g, **attrs),
         samples=_pool_samples(rank), differentiable=(2,),
-    )  # fmt: skip
+    )
     def node(
         orig_input: Any, orig_output: Any, grad: Any, *, ksize: tuple[int, ...], strides: tuple[int, ...],
         padding: str, data_format: str = default,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         """The cotangent of the input of a pool: each element of `grad` goes to the largest of its window."""
         told = {"ksize": ksize, "strides": strides, "padding": padding, "data_format": data_format}
         largest = OPS[of](orig_input, **told)  # there already, and right whatever `orig_output` holds
@@ -82,11 +82,11 @@ def _normalized_type(g: TensorType, x: TensorType, y: TensorType, **attrs: Any) 
         Sample(real(2, 1, 1, 4), real(2, 1, 1, 4), real(2, 1, 1, 4), bias=2.0, alpha=0.3, beta=0.75),
         Sample(real(1, 3, 2, 1), real(1, 3, 2, 1), real(1, 3, 2, 1), depth_radius=1),
     ],
-)  # fmt: skip
+)
 def lrn_grad(
     input_grads: Any, input_image: Any, output_image: Any, *, depth_radius: int = 5, bias: float = 1.0,
     alpha: float = 1.0, beta: float = 0.5,
-) -> Any:  # fmt: skip
+) -> Any:
     """The cotangent of the input of `local_response_normalization`, with the same depth_radius, bias, alpha
     and beta.
     """
@@ -127,7 +127,7 @@ def _numpy_unmirrored(g: np.ndarray, paddings: Any, mode: str) -> np.ndarray:
         Sample(real(5), paddings=((1, 1),), mode="REFLECT"),
     ],
     grad=lambda h, out, g, paddings, mode: (ops.mirror_pad(h, paddings=paddings, mode=mode),), grad_takes=(),
-)  # fmt: skip
+)
 def mirror_pad_grad(input: Any, *, paddings: Any, mode: str) -> Any:
     """The cotangent of what `mirror_pad` has padded: what `paddings` took from it, by `mode`, is added up."""
     return mirror_cotangent(input, paddings, mode)
@@ -162,11 +162,11 @@ _SLICE = ("shape", "begin", "end", "strides")
                end_mask=0b10),
     ],
     grad=lambda h, out, dy, shape, **attrs: (ops.strided_slice(h, **attrs),), grad_takes=(),
-)  # fmt: skip
+)
 def strided_slice_grad(
     dy: Any, *, shape: Any, begin: Any, end: Any, strides: Any = None, begin_mask: int = 0, end_mask: int = 0,
     ellipsis_mask: int = 0, new_axis_mask: int = 0, shrink_axis_mask: int = 0,
-) -> Any:  # fmt: skip
+) -> Any:
     """The cotangent of what a strided slice was taken of: `dy` in its place in zeros of `shape`.
 
     The place is given as for `strided_slice`, by begin, end, strides and the masks: begin_mask, end_mask,
@@ -175,5 +175,5 @@ def strided_slice_grad(
     masks = {
         "begin_mask": begin_mask, "end_mask": end_mask, "ellipsis_mask": ellipsis_mask,
         "new_axis_mask": new_axis_mask, "shrink_axis_mask": shrink_axis_mask,
-    }  # fmt: skip
+    }
     return strided_cotangent(dy, shape, resolve(shape, begin, end, strides, **masks).spans)

@@ -81,7 +81,7 @@ def _polygamma(a: float, x: float) -> float:
     tf="Zeta", type=_broadcast_type, numpy=each(_zeta), dtypes=_DTYPES, samples=reals(2, 4, (0.5, 4)),
     differentiable=(1,), no_gradient_known=(0,),
     grad=lambda g, y, x, q: (None, -g * x * ops.zeta(x + 1.0, q)), grad_takes=(),
-)  # fmt: skip
+)
 def zeta(x: Any, q: Any) -> Any:
     """The Hurwitz zeta function: the sum of (q + n) ** -x for n = 0, 1, 2... There is no gradient by x.
 
@@ -99,7 +99,7 @@ def zeta(x: Any, q: Any) -> Any:
     ],
     grad=lambda g, y, a, x: (None, g * ops.polygamma(a + 1.0, x)),
     grad_takes=(),
-)  # fmt: skip
+)
 def polygamma(a: Any, x: Any) -> Any:
     """The derivative of order `a`, a whole number, of digamma. There is no gradient by `a`.
 
@@ -132,7 +132,7 @@ def _igamma_grad_a_grad(g: Any, y: Any, a: Any, x: Any) -> tuple[Any, Any]:
     tf="IgammaGradA", type=_broadcast_type, numpy=each(_igamma_by_a), dtypes=_DTYPES, differentiable=(1,),
     no_gradient_known=(0,), samples=reals(0.5, 4, (0.5, 6)), grad=_igamma_grad_a_grad,
     grad_takes=(),
-)  # fmt: skip
+)
 def igamma_grad_a(a: Any, x: Any) -> Any:
     """The derivative of igamma(a, x) by a. There is no gradient by a."""
 
@@ -141,7 +141,7 @@ def igamma_grad_a(a: Any, x: Any) -> Any:
     tf="Igamma", type=_broadcast_type, numpy=each(incomplete_gamma.lower), dtypes=_DTYPES,
     samples=reals(0.5, 4, (0.5, 6)),
     grad=_igamma_grad,
-)  # fmt: skip
+)
 def igamma(a: Any, x: Any) -> Any:
     """The incomplete gamma function: the integral of t ** (a - 1) * exp(-t) from 0 to x, over gamma(a).
 
@@ -154,7 +154,7 @@ def igamma(a: Any, x: Any) -> Any:
     tf="Igammac", type=_broadcast_type, numpy=each(incomplete_gamma.upper), dtypes=_DTYPES,
     samples=reals(0.5, 4, (0.5, 6)),
     grad=lambda g, y, a, x: _igamma_grad(-g, y, a, x),
-)  # fmt: skip
+)
 def igammac(a: Any, x: Any) -> Any:
     """1 - igamma(a, x), exact where it is small.
 
@@ -203,7 +203,7 @@ def _betainc_grad(g: Any, y: Any, a: Any, b: Any, x: Any) -> tuple[Any, ...]:
     tf="Betainc", type=_broadcast_type, numpy=each(_betainc), dtypes=_DTYPES, grad=_betainc_grad,
     grad_takes=(),
     differentiable=(2,), no_gradient_known=(0, 1), samples=reals(0.5, 4, (0.5, 4), (0.1, 0.9)),
-)  # fmt: skip
+)
 def betainc(a: Any, b: Any, x: Any) -> Any:
     """The regularised incomplete beta function: the share of the integral below x. Gradient by x only.
 
@@ -250,7 +250,7 @@ def _i1e_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
     tf="BesselI0e", type=_broadcast_type, numpy=each(_bessel_scaled(0)), dtypes=_DTYPES,
     samples=reals(-40, 40), grad=lambda g, y, x: (g * (ops.bessel_i1e(x) - ops.sign(x) * y),),
     grad_takes=(),
-)  # fmt: skip
+)
 def bessel_i0e(x: Any) -> Any:
     """exp(-|x|) * I0(x), where I0 is the modified Bessel function of order 0.
 
@@ -262,7 +262,7 @@ def bessel_i0e(x: Any) -> Any:
 @on_host(
     tf="BesselI1e", type=_broadcast_type, numpy=each(_bessel_scaled(1)), dtypes=_DTYPES,
     samples=reals(-40, 40), grad=_i1e_grad, grad_takes=(),
-)  # fmt: skip
+)
 def bessel_i1e(x: Any) -> Any:
     """exp(-|x|) * I1(x), where I1 is the modified Bessel function of order 1.
 
@@ -277,6 +277,6 @@ def bessel_i1e(x: Any) -> Any:
 @on_host(
     tf="NextAfter", type=_broadcast_type, numpy=np.nextafter, dtypes=_DTYPES, samples=reals(),
     differentiable=(0,), grad=lambda g, y, a, b: (g, None), grad_takes=(),
-)  # fmt: skip
+)
 def nextafter(x1: Any, x2: Any) -> Any:
     """The number that follows x1 on the way to x2."""

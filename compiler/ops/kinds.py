@@ -201,7 +201,7 @@ def elementwise(
             Kind.ELEMENTWISE, body, tf=tf, type=type, reference=numpy, element=element, body=body,
             samples=samples,
             dtypes=dtypes, vars=vars, **fields,
-        )  # fmt: skip
+        )
 
     return declare
 
@@ -260,7 +260,7 @@ def reduction(
         return _declare(
             Kind.REDUCTION, signature, tf=tf, type=type, reference=reference, element=element, body=body,
             samples=samples, dtypes=dtypes, operands={"axis": "reduction_indices"}, **fields,
-        )  # fmt: skip
+        )
 
     return declare
 
@@ -380,7 +380,7 @@ def host(
         return _declare(
             Kind.HOST, function, tf=tf, type=type, reference=function, dtypes=dtypes, effect=effect,
             differentiable=False, **fields,
-        )  # fmt: skip
+        )
 
     return declare
 

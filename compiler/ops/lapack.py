@@ -98,7 +98,7 @@ def _inverse_grad(g: Any, y: Any, x: Any, adjoint: bool) -> tuple[Any]:
         "Input is not invertible.",
         widened(lambda x, adjoint: _adjoint(np.linalg.inv(x)) if adjoint else np.linalg.inv(x)),
     ),
-)  # fmt: skip
+)
 def matrix_inverse(input: Any, *, adjoint: bool = False) -> Any:
     """Inverses of square matrices; with `adjoint`, their adjoints."""
 
@@ -148,7 +148,7 @@ def matrix_cofactors(input: Any) -> Any:
 @on_host(
     tf="MatrixDeterminant", type=_determinant_type, numpy=widened(np.linalg.det), dtypes=FIELDS,
     samples=_SQUARE, grad=lambda g, y, x: (_per_matrix(g) * matrix_cofactors(x),),
-)  # fmt: skip
+)
 def matrix_determinant(input: Any) -> Any:
     """Determinants of square matrices."""
 
@@ -170,7 +170,7 @@ def _log_determinant_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
 @on_host(
     tf="LogMatrixDeterminant", type=_log_determinant_type, numpy=widened(np.linalg.slogdet), dtypes=FIELDS,
     samples=_SQUARE, grad=_log_determinant_grad,
-)  # fmt: skip
+)
 def log_matrix_determinant(input: Any) -> Any:
     """Signs, and logarithms of the absolute values, of the determinants of square matrices."""
 
@@ -191,7 +191,7 @@ def _cholesky_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
         "Cholesky decomposition was not successful. The input might not be valid.",
         widened(np.linalg.cholesky),
     ),
-)  # fmt: skip
+)
 def cholesky(input: Any) -> Any:
     """Lower triangular matrices L with L L^H = input, for positive definite matrices.
 

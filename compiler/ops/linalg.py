@@ -33,7 +33,7 @@ def _product_shape(a: Shape, b: Shape, swap_a: bool, swap_b: bool) -> Shape:
         + (" (after transposing)" if swap_a or swap_b else ""),
         hint=f"b is {shape_text(b)}: transpose_b would fit" if fits else
         "a [n, k] matrix is multiplied by a [k, m] matrix",
-    )  # fmt: skip
+    )
     return (left[-2], right[-1])
 
 
@@ -125,7 +125,7 @@ def _summed_to(by_a: Any, by_b: Any, a: Any, b: Any) -> tuple[Any, Any]:
         Sample(real(5, 2), real(3, 5), transpose_a=True, transpose_b=True),
         Sample(real(2, 0), real(0, 3)),
     ],
-)  # fmt: skip
+)
 def matmul(
     at: tuple[Expr, ...], a: View, b: View, *, transpose_a: bool = False, transpose_b: bool = False
 ) -> Expr:
@@ -145,7 +145,7 @@ def matmul(
         Sample(real(3, 4), real(2, 5, 4), adj_y=True),
         Sample(real(0, 3, 4), real(4, 2)),
     ],
-)  # fmt: skip
+)
 def batch_matmul(at: tuple[Expr, ...], x: View, y: View, *, adj_x: bool = False, adj_y: bool = False) -> Expr:
     """Products of matrices in the last two axes; leading axes broadcast.
 
@@ -236,7 +236,7 @@ def _cross_grad(g: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
     numpy=lambda a, b: np.cross(a, b).astype(a.dtype),
     samples=[Sample(real(3), real(3)), Sample(real(2, 4, 3), real(2, 4, 3)), Sample(real(0, 3), real(0, 3))],
     grad=_cross_grad,
-)  # fmt: skip
+)
 def cross(a: Any, b: Any) -> Any:
     """Cross products of the vectors in the last axis, which has size 3."""
     (a0, a1, a2), (b0, b1, b2) = ([v[..., i] for i in range(3)] for v in (a, b))

@@ -61,7 +61,7 @@ def logical_xor(x: Any, y: Any, name: str | None = "LogicalXor") -> Any:
     tf="SelectV2", numpy=lambda condition, x, y: np.where(condition, x, y), vars={"condition": "bool"},
     dtypes=ANY, strings=True, primitive="select", differentiable=(1, 2), samples=reals(),
     grad=lambda g, out, condition, x, y: (None, ops.select(condition, g, 0), ops.select(condition, 0, g)),
-)  # fmt: skip
+)
 def select(condition: Any, x: Any, y: Any) -> Any:
     """x where `condition` holds and y elsewhere, element by element. All three broadcast."""
     return scalar.select(condition, x, y)
@@ -109,7 +109,7 @@ _ROW_SAMPLES = [
     strings=True, differentiable=(1, 2),
     numpy=lambda condition, x, y: np.where(condition.reshape(_per_row(condition, x)), x, y),
     grad=_select_rows_grad, grad_takes=(), samples=_ROW_SAMPLES,
-)  # fmt: skip
+)
 def select_rows(condition: Any, x: Any, y: Any) -> Any:
     """x where `condition` holds and y elsewhere.
 

@@ -141,7 +141,7 @@ def _sparse_grad(g: Any, y: Any, features: Any, labels: Any) -> tuple[Any, None]
         Sample(real(2, 3, 5), indices(2, 3, below=5, dtype="int64")),
         Sample(real(6), indices(below=6)),
     ],
-)  # fmt: skip
+)
 def sparse_softmax_cross_entropy(features: Any, labels: Any) -> Any:
     """-log_softmax(features)[label], and softmax(features) - one_hot(label).
 

@@ -68,7 +68,7 @@ _SQUARES = [Sample(real(3, 3)), Sample(real(2, 1, 1)), Sample(real(2, 3, 4, 4, l
 @on_host(
     tf="MatrixExponential", type=_square, dtypes=_FIELDS, samples=_SQUARES, grad=_exponential_grad,
     numpy=telling("Input matrix is not invertible.", _exponential),
-)  # fmt: skip
+)
 def matrix_exponential(input: Any) -> Any:
     """Exponentials of square matrices: 1 + X + X^2 / 2 + X^3 / 6 + ..."""
 
@@ -100,7 +100,7 @@ def _lu(input: np.ndarray, output_idx_type: DType = int32) -> tuple[np.ndarray, 
 @on_host(
     tf="Lu", type=_lu_types, numpy=_lu, dtypes=_FIELDS, samples=_SQUARES,
     differentiable=False, no_gradient_known=True,
-)  # fmt: skip
+)
 def lu(input: Any, *, output_idx_type: DType = int32) -> Any:
     """L below the diagonal, which is of ones, and U on and above it: L U has the rows of `input` in an order.
 
@@ -153,7 +153,7 @@ def _tridiagonal(diagonals: np.ndarray, rhs: np.ndarray, partial_pivoting: bool 
 def _transposed(diagonals: Any) -> Any:
     """The diagonals of the adjoint matrices."""
     above, middle, below = (ops.conj(d) if d.dtype.is_complex else d for d in
-                            (diagonals[..., i, :] for i in range(3)))  # fmt: skip
+                            (diagonals[..., i, :] for i in range(3)))
     axis = middle.rank - 1
     return ops.stack(
         [ops.roll(below, shift=-1, axis=axis), middle, ops.roll(above, shift=1, axis=axis)],
@@ -175,7 +175,7 @@ def _tridiagonal_grad(g: Any, y: Any, diagonals: Any, rhs: Any, partial_pivoting
     tf="TridiagonalSolve", type=_tridiagonal_type, numpy=_tridiagonal, dtypes=_FIELDS, grad=_tridiagonal_grad,
     samples=[Sample(real(3, 1, low=1.0), real(1, 2)), Sample(real(2, 3, 1, low=1.0), real(2, 1, 1)),
              Sample(real(0, 3, 2), real(0, 2, 1))],
-)  # fmt: skip
+)
 def tridiagonal_solve(diagonals: Any, rhs: Any, *, partial_pivoting: bool = True) -> Any:
     """X with T X = rhs, where the rows of `diagonals` are those of T: above, main and below.
 

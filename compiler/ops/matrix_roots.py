@@ -107,7 +107,7 @@ def _root_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
         Sample(real(2, 3, 1, 1, low=1.0, high=2.0)),
         Sample(real(0, 2, 2)),
     ],
-)  # fmt: skip
+)
 def matrix_square_root(input: Any) -> Any:
     """The matrices Y with Y Y = input whose eigenvalues have no negative real part.
 
@@ -138,6 +138,6 @@ def _sylvester_grad(g: Any, y: Any, a: Any, b: Any, c: Any) -> tuple[Any, Any, A
         Sample(real(2, 1, 1, low=1.0, high=2.0), real(1, 1, low=1.0, high=2.0), real(2, 1, 1)),
         Sample(real(0, 2, 2), real(0, 3, 3), real(0, 2, 3)),
     ],
-)  # fmt: skip
+)
 def sylvester(a: Any, b: Any, c: Any) -> Any:
     """The matrices X with A X + X B = C; of several the smallest."""

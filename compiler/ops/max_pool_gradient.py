@@ -141,7 +141,7 @@ _first_whole, _whole = _first_sample((3, 2, 3, 1), (1, 2, 3, 1), (1, 1, 1, 1), "
         Sample(_few(1, 5, 4, 1), _few(1, 3, 2, 1), ksize=(1, 3, 2, 1), strides=(1, 2, 2, 1), padding="SAME"),
         Sample(_few(3, 2, 3, 1), _few(3, 1, 1, 1), **_whole),
     ],
-)  # fmt: skip
+)
 def max_pool_first(
     at: tuple[Expr, ...], x: View, y: View, *, ksize: Ints, strides: Ints, padding: str
 ) -> Expr:
@@ -164,7 +164,7 @@ def max_pool_first(
         Sample(_first_over, real(2, 2, 5, 1), shape=(2, 5, 6, 1), **_over),
         Sample(_first_whole, real(3, 1, 1, 1), shape=(3, 2, 3, 1), **_whole),
     ],
-)  # fmt: skip
+)
 def max_unpool(
     at: tuple[Expr, ...], first: View, g: View, *, shape: Ints, ksize: Ints, strides: Ints, padding: str
 ) -> Expr:
@@ -184,7 +184,7 @@ def max_unpool(
         Sample(_first_over, real(2, 5, 6, 1), **_over),
         Sample(_first_whole, real(3, 2, 3, 1), **_whole),
     ],
-)  # fmt: skip
+)
 def max_pool_pick(
     at: tuple[Expr, ...], first: View, x: View, *, ksize: Ints, strides: Ints, padding: str
 ) -> Expr:
@@ -204,7 +204,7 @@ def max_pool_pick(
         Sample(_few(2, 5, 6, 1), _few(2, 2, 5, 1), include_batch=True, **_over),
         Sample(_few(3, 2, 3, 1), _few(3, 1, 1, 1), include_batch=True, **_whole),
     ],
-)  # fmt: skip
+)
 def max_pool_number(
     at: tuple[Expr, ...], x: View, y: View, *, ksize: Ints, strides: Ints, padding: str, include_batch: bool
 ) -> Expr:
@@ -253,7 +253,7 @@ def _tile(windows: list[Window]) -> bool:
         ),
         Sample(distinct(3, 2, 3, 1), real(3, 1, 1, 1), **_whole),
     ],
-)  # fmt: skip
+)
 def max_pool_grad(
     outs: tuple[Out, ...], x: View, g: View, *, ksize: Ints, strides: Ints, padding: str
 ) -> tuple[Stmt, ...] | Described:

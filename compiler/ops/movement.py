@@ -373,7 +373,7 @@ def _roll_type(input: TensorType, shift: Any, axis: Any) -> TensorType:
     grad_takes=("shift", "axis"),
     samples=[Sample(real(5), shift=2, axis=0), Sample(real(3, 4), shift=(1, -2), axis=(0, 1)),
              Sample(real(3, 4), shift=(3, 3), axis=(1, 1)), Sample(real(0, 2), shift=1, axis=0)],
-)  # fmt: skip
+)
 def roll(at: tuple[Expr, ...], input: View, *, shift: Any, axis: Any) -> Expr:
     """Elements moved by `shift` places along `axis`; those that leave at the end come in at the beginning."""
     shifts, at = _shifts(shift, axis, input.rank), tuple(at)
@@ -420,7 +420,7 @@ def _reverse_sequence(
     samples=[Sample(real(2, 5), Draw((2,), 1, 5, dtype="int32"), seq_dim=1),
              Sample(real(3, 4, 2), Draw((4,), 0, 3, dtype="int64"), seq_dim=0, batch_dim=1),
              Sample(real(1, 1), Draw((1,), 1, 1, dtype="int32"), seq_dim=1)],
-)  # fmt: skip
+)
 def reverse_sequence(
     at: tuple[Expr, ...], input: View, seq_lengths: View, *, seq_dim: int, batch_dim: int = 0
 ) -> Expr:

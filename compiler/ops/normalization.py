@@ -64,7 +64,7 @@ def below_max(x: Any, axis: int) -> Any:
 @composite(
     tf="Softmax", wide=True, type=_softmax_type, numpy=_numpy_softmax, dtypes=FLOATING,
     samples=_SOFTMAX_SAMPLES, grad=_softmax_grad, grad_takes=(),
-)  # fmt: skip
+)
 def softmax(logits: Any, *, axis: int = -1) -> Any:
     """exp(logits) / sum(exp(logits)) along `axis`."""
     e = ops.exp(below_max(logits, axis))
@@ -74,7 +74,7 @@ def softmax(logits: Any, *, axis: int = -1) -> Any:
 @composite(
     tf="LogSoftmax", wide=True, type=_softmax_type, numpy=_numpy_log_softmax, dtypes=FLOATING,
     samples=_SOFTMAX_SAMPLES, grad=_log_softmax_grad, grad_takes=(),
-)  # fmt: skip
+)
 def log_softmax(logits: Any, *, axis: int = -1) -> Any:
     """logits - log(sum(exp(logits))) along `axis`."""
     shifted = below_max(logits, axis)
@@ -98,7 +98,7 @@ def _band_type(x: TensorType, radius: int) -> TensorType:
     type=_band_type, numpy=_numpy_band_sum, dtypes=FLOATING,
     samples=[Sample(real(2, 7), radius=2), Sample(real(3), radius=5), Sample(real(2, 2, 4), radius=0)],
     grad=lambda g, y, x, radius: (ops.band_sum(g, radius=radius),),
-)  # fmt: skip
+)
 def band_sum(at: tuple[Expr, ...], x: View, *, radius: int) -> Expr:
     """For each element the sum of those in the last axis that are at most `radius` away."""
     *outer, channel = at
@@ -151,7 +151,7 @@ def lrn_type(input: TensorType, depth_radius: int, **numbers: float) -> TensorTy
         Sample(real(2, 1, 1, 4), depth_radius=5, bias=2.0, alpha=0.3, beta=0.75),
         Sample(real(1, 3, 2, 1), depth_radius=1),
     ],
-)  # fmt: skip
+)
 def local_response_normalization(
     input: Any, *, depth_radius: int = 5, bias: float = 1.0, alpha: float = 1.0, beta: float = 0.5
 ) -> Any:
@@ -165,7 +165,7 @@ def local_response_normalization(
 def _batch_norm_type(
     x: TensorType, scale: TensorType, offset: TensorType, mean: TensorType, variance: TensorType,
     epsilon: float, data_format: str, is_training: bool,
-) -> tuple[TensorType, TensorType, TensorType]:  # fmt: skip
+) -> tuple[TensorType, TensorType, TensorType]:
     require(data_format in ("NHWC", "NCHW"), f"data_format {data_format!r} is neither 'NHWC' nor 'NCHW'")
     require(x.rank in (None, 4), f"x has rank {x.rank}, 4 is needed")
     require(
@@ -190,7 +190,7 @@ def _batch_norm_type(
 def _numpy_batch_norm(
     x: np.ndarray, scale: np.ndarray, offset: np.ndarray, mean: np.ndarray, variance: np.ndarray,
     epsilon: float, data_format: str, is_training: bool,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     images = x if data_format == "NHWC" else x.transpose(0, 2, 3, 1)
     wide = images.astype(np.float64)
     n = math.prod(wide.shape[:3])
@@ -239,7 +239,7 @@ class _Channels:
 def _batch_norm_grad(
     g: Any, y: Any, x: Any, scale: Any, offset: Any, mean: Any, variance: Any,
     epsilon: float, data_format: str, is_training: bool,
-) -> tuple[Any, ...]:  # fmt: skip
+) -> tuple[Any, ...]:
     wide, narrow = scale.dtype, x.dtype
     x = ops.cast(x, dtype=wide)
     over = _Channels(x, data_format)
@@ -290,11 +290,11 @@ def _used(count: int, is_training: bool, **_: Any) -> range:
         Sample(real(2, 3, 2, 4), real(3), real(3), real(0), real(0), data_format="NCHW", epsilon=0.01),
         Sample(real(2, 1, 3, 2), real(2), real(2), real(2), real(2, low=0.5, high=2.0), is_training=False),
     ],
-)  # fmt: skip
+)
 def fused_batch_norm(
     x: Any, scale: Any, offset: Any, mean: Any, variance: Any, *,
     epsilon: float = 1e-3, data_format: str = "NHWC", is_training: bool = True,
-) -> Any:  # fmt: skip
+) -> Any:
     """Images normalised per channel, and the mean and the variance.
 
     (x - mean) / sqrt(variance + epsilon) * scale + offset. Where `is_training`, the moments are those of the

@@ -89,7 +89,7 @@ def _samples(draw: Callable[..., Draw], rank: int) -> list[Sample]:
                 draw(1, 2, 3, 2, 4), ksize=(1, 1, 2, 1, 3), strides=(1, 1, 1, 2, 1), padding="SAME",
                 data_format="NCDHW",
             ),
-        ]  # fmt: skip
+        ]
     return [
         Sample(draw(2, 4, 6, 3), ksize=(1, 2, 2, 1), strides=(1, 2, 2, 1), padding="VALID"),
         Sample(draw(1, 7, 5, 2), ksize=(1, 3, 3, 1), strides=(1, 2, 2, 1), padding="SAME"),
@@ -138,7 +138,7 @@ def _avg_pool(rank: int, name: str, tf: str, default: str) -> tuple[OpDef, OpDef
     @windowed(
         name=name, tf=tf, type=pooled_type, numpy=_numpy_mean, dtypes=FLOATING, samples=_samples(real, rank),
         grad=lambda g, y, x, **attrs: (back(g, orig_input_shape=sizes(x), **attrs),), grad_takes=(),
-    )  # fmt: skip
+    )
     def pool(
         at: tuple[Expr, ...],
         value: View,
@@ -184,7 +184,7 @@ def _avg_pool(rank: int, name: str, tf: str, default: str) -> tuple[OpDef, OpDef
     def back(
         at: tuple[Expr, ...], grad: View, *, orig_input_shape: Any, ksize: Ints, strides: Ints, padding: str,
         data_format: str = default,
-    ) -> Expr:  # fmt: skip
+    ) -> Expr:
         """Gradient of average pooling by its input, which has shape `orig_input_shape`.
 
         Each element of `grad` is shared among the elements of its window.

@@ -85,7 +85,7 @@ def _float_samples() -> list[Sample]:
 @drawn(
     Kind.SOURCE, name="random_uniform", tf="RandomUniform", type=_shaped_type, numpy=_numpy_uniform,
     operands=("shape",), partial=("shape",), samples=_float_samples(),
-)  # fmt: skip
+)
 def random_unit(
     at: tuple[Expr, ...], state: View, *, shape: Any, seed: int = 0, seed2: int = 0, dtype: DType = float32
 ) -> Expr:
@@ -97,7 +97,7 @@ def random_unit(
 @drawn(
     Kind.SOURCE, tf="RandomStandardNormal", type=_shaped_type, numpy=_numpy_normal, operands=("shape",),
     partial=("shape",), samples=_float_samples(),
-)  # fmt: skip
+)
 def random_standard_normal(
     at: tuple[Expr, ...], state: View, *, shape: Any, seed: int = 0, seed2: int = 0, dtype: DType = float32
 ) -> Expr:
@@ -127,7 +127,7 @@ def _numpy_truncated(state: np.ndarray, shape: Any, seed: int, seed2: int, dtype
 @drawn(
     Kind.ROUTINE, tf="TruncatedNormal", type=_shaped_type, numpy=_numpy_truncated, operands=("shape",),
     partial=("shape",), samples=_float_samples(),
-)  # fmt: skip
+)
 def truncated_normal(
     outs: tuple[Out, ...], state: View, *, shape: Any, seed: int = 0, seed2: int = 0, dtype: DType = float32
 ) -> tuple[Stmt, ...]:
@@ -184,7 +184,7 @@ def _numpy_integer(
         Sample(STATE, Draw((), 0, 0), Draw((), 7, 7), shape=(), seed=3),
         Sample(STATE, Draw((), 2, 5), Draw((), 6, 9), shape=(17,), seed2=5),
     ],
-)  # fmt: skip
+)
 def random_uniform_int(
     at: tuple[Expr, ...],
     state: View,
@@ -252,7 +252,7 @@ def _numpy_multinomial(
 def multinomial(
     outs: tuple[Out, ...], state: View, logits: View, *, num_samples: Any, seed: int = 0, seed2: int = 0,
     output_dtype: DType = int64,
-) -> tuple[Stmt, ...] | Described:  # fmt: skip
+) -> tuple[Stmt, ...] | Described:
     """`num_samples` classes per row, drawn with probabilities softmax(logits), as `output_dtype`."""
     (out,), (rows, classes) = outs, logits.shape
     row, sample = Index("row", rows), Index("sample", num_samples)
@@ -314,7 +314,7 @@ def multinomial(
     draw = (
         Let(wanted, number * sums[row, classes - 1]), *lets,
         Store(out.buffer, (row, sample), scalar.cast(place, output_dtype)),
-    )  # fmt: skip
+    )
     find = nested((row, sample), draw, LoopKind.PARALLEL)
     scratch = {each.buffer: Buffer(float64, logits.shape, written=True) for each in (peaks, sums)}
     return Described(body, StagedForm((highest_yet, sums_yet, find), scratch))
@@ -332,7 +332,7 @@ def _numpy_permutation(state: np.ndarray, size: int, seed: int, seed2: int) -> n
 @drawn(
     Kind.ROUTINE, type=lambda *state, size, **_: TensorType(int64, (size,)), numpy=_numpy_permutation,
     samples=[Sample(STATE, size=n, seed=5, seed2=n) for n in (9, 1, 0)],
-)  # fmt: skip
+)
 def random_permutation(
     outs: tuple[Out, ...], state: View, *, size: int, seed: int = 0, seed2: int = 0
 ) -> tuple[Stmt, ...] | Described:
@@ -371,7 +371,7 @@ def _numpy_shuffle(state: np.ndarray, value: np.ndarray, seed: int, seed2: int) 
         Sample(STATE, real(4, 3), seed=1, seed2=3),
         Sample(STATE, real(), seed=1),
     ],
-)  # fmt: skip
+)
 def random_shuffle(state: Any, value: Any, *, seed: int = 0, seed2: int = 0) -> Any:
     """The rows of `value`, its parts along the first axis, in random order."""
     if value.rank == 0:

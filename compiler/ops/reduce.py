@@ -96,7 +96,7 @@ def _extremum_grad(g: Any, y: Any, x: Any, axis: Axis, keepdims: bool) -> tuple[
 @reduction(
     tf="Sum", numpy=accumulated(np.sum), combine="add", dtypes=NUMERIC, samples=_samples(real),
     grad=lambda g, y, x, axis, keepdims: (spread(g, x, axis),), grad_takes=(),
-)  # fmt: skip
+)
 def reduce_sum(total: Any, x: Any) -> Any:
     """Sum of the elements along `axis`; 0 where there are none."""
     return total + x
@@ -133,7 +133,7 @@ def _highest(x: np.ndarray) -> Any:
 @reduction(
     tf="Max", numpy=_extremum(np.max, _lowest), combine="maximum", dtypes=REAL, samples=_samples(distinct),
     grad=_extremum_grad, grad_takes=("axis",),
-)  # fmt: skip
+)
 def reduce_max(best: Any, x: Any) -> Any:
     """Largest element along `axis`; -inf, or the least integer, where there are none.
 
@@ -145,7 +145,7 @@ def reduce_max(best: Any, x: Any) -> Any:
 @reduction(
     tf="Min", numpy=_extremum(np.min, _highest), combine="minimum", dtypes=REAL, samples=_samples(distinct),
     grad=_extremum_grad, grad_takes=("axis",),
-)  # fmt: skip
+)
 def reduce_min(best: Any, x: Any) -> Any:
     """Smallest element along `axis`; inf, or the greatest integer, where there are none.
 
@@ -198,7 +198,7 @@ def _mean(x: np.ndarray, axis: Axis, keepdims: bool) -> np.ndarray:
     tf="Mean", wide=True, type=_reduced_type, numpy=_mean, dtypes=NUMERIC,
     operands={"axis": "reduction_indices"}, samples=_samples(real),
     grad=_mean_grad, grad_takes=("axis",),
-)  # fmt: skip
+)
 def reduce_mean(input_tensor: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Mean of the elements along `axis`: NaN where there are none.
 
@@ -236,7 +236,7 @@ def euclidean_norm(input: Any, *, axis: Any = None, keepdims: bool = False) -> A
     numpy=lambda t: np.asarray(np.sum(np.square(t.astype(np.float64))) / 2).astype(t.dtype),
     samples=[Sample(real(3, 4)), Sample(real()), Sample(real(0, 2))],
     grad=lambda g, y, t: (g * t,), grad_takes=(),
-)  # fmt: skip
+)
 def l2_loss(t: Any) -> Any:
     """Half the sum of all squares, sum(t ** 2) / 2.
 

@@ -23,7 +23,7 @@ from staticgraph.compiler.ops.samples import Draw, Sample, indices
 def _type(
     x: TensorType, *others: TensorType, of: str, operand: str, low: Any = None, high: Any = None,
     sizes: Any = None,
-) -> TensorType:  # fmt: skip
+) -> TensorType:
     require(isinstance(of, str) and isinstance(operand, str), "an op and its operand are named by strings")
     limits = all(isinstance(n, int | Size | None) for n in (low, high))
     require(limits, "the limits of a range are integers or None")
@@ -84,7 +84,7 @@ def _not_in_range(x: np.ndarray, low: int | None, high: int | None, of: str, ope
         Sample(indices(0, below=4), low=0, high=0, **_OF),
     ],
     **_REQUIREMENT,
-)  # fmt: skip
+)
 def in_range(x: Any, *, low: int | None, high: int | None, of: str, operand: str) -> Any:
     """True if each element of `x` is in [low, high), a limit of None being no limit.
 

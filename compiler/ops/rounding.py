@@ -26,7 +26,7 @@ def floor(x: Any) -> Any:
 
 @elementwise(
     tf="Ceil", numpy=np.ceil, dtypes=FLOATING, primitive="ceil", differentiable=False, samples=reals(-9, 9),
-)  # fmt: skip
+)
 def ceil(x: Any) -> Any:
     """The smallest whole number that is not below x.
 
@@ -38,7 +38,7 @@ def ceil(x: Any) -> Any:
 
 @elementwise(
     tf="Rint", numpy=np.rint, dtypes=FLOATING, primitive="rint", differentiable=False, samples=reals(-9, 9),
-)  # fmt: skip
+)
 def rint(x: Any) -> Any:
     """The nearest whole number; halves go to the even one.
 

@@ -58,7 +58,7 @@ def _row_op(
     return routine(
         name=name, type=_type, numpy=numpy, samples=samples, vars={"index": "I"}, grad=grad,
         dtypes={"T": dtypes, "I": INDEX}, differentiable=(0, 2),
-    )(statements)  # fmt: skip
+    )(statements)
 
 
 def _update_grad(g: Any, y: Any, tensor: Any, index: Any, row: Any) -> tuple[Any, ...]:

@@ -162,7 +162,7 @@ def _cumprod_grad(
     tf="Cumprod", type=_type, numpy=_numpy_scan(np.cumprod, 1), operands=("axis",), partial=("axis",),
     dtypes=NUMERIC,
     grad=holomorphic(_cumprod_grad), samples=_SAMPLES,
-)  # fmt: skip
+)
 def cumprod(
     outs: tuple[Out, ...], x: View, *, axis: int = 0, exclusive: bool = False, reverse: bool = False
 ) -> tuple[Stmt, ...] | Described:
@@ -201,7 +201,7 @@ def _recurrence_type(x: TensorType, factors: TensorType, axis: int = 0, reverse:
         Sample(real(0, 2), real(0, 2)),
         Sample(real(1, 2), real(1, 2), reverse=True),
     ],
-)  # fmt: skip
+)
 def linear_recurrence(
     outs: tuple[Out, ...], x: View, factors: View, *, axis: int = 0, reverse: bool = False
 ) -> tuple[Stmt, ...]:

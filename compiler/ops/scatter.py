@@ -317,7 +317,7 @@ _ONCE = [
     grad=lambda g, y, tensor, indices, updates: (
         ops.tensor_scatter_update(g, indices, ops.zeros_like(updates)), None, ops.gather_nd(g, indices),
     ),
-)  # fmt: skip
+)
 def tensor_scatter_update(
     outs: tuple[Out, ...], tensor: View, indices: View, updates: View
 ) -> tuple[Stmt, ...] | Described:

@@ -118,7 +118,7 @@ class SliceSpans:
 def resolve(
     shape: Shape, begin: Any, end: Any, strides: Any, begin_mask: int, end_mask: int, ellipsis_mask: int,
     new_axis_mask: int, shrink_axis_mask: int,
-) -> SliceSpans:  # fmt: skip
+) -> SliceSpans:
     """The spans of a strided slice. Bit i of a mask speaks of entry i of begin, end and strides."""
     n = len(begin)
     strides = (1,) * n if strides is None else strides
@@ -205,7 +205,7 @@ def _strided(input_: np.ndarray, begin: Any, end: Any, strides: Any = None, **ma
 
 
 def _strided_static(types: list[TensorType], values: list[Any], begin: Any, end: Any, strides: Any = None,
-                    **masks: int) -> Any:  # fmt: skip
+                    **masks: int) -> Any:
     """Entries of a vector of which only some are known: the usual `shape(x)[0]`."""
     if values[0] is None or any(None in operand for operand in (begin, end, strides or ())):
         return None
@@ -290,7 +290,7 @@ _MASKS = {"begin_mask": 0, "end_mask": 0, "ellipsis_mask": 0, "new_axis_mask": 0
 def strided_slice(
     at: tuple[Expr, ...], input_: View, *, begin: Any, end: Any, strides: Any = None, begin_mask: int = 0,
     end_mask: int = 0, ellipsis_mask: int = 0, new_axis_mask: int = 0, shrink_axis_mask: int = 0,
-) -> Expr:  # fmt: skip
+) -> Expr:
     """The elements begin:end:strides along each axis, as in Python.
 
     Bit i of a mask changes the meaning of entry i: no lower end (`begin_mask`), no upper end (`end_mask`),
@@ -409,7 +409,7 @@ def _numpy_split_v(value: np.ndarray, size_splits: Any, axis: int, num_split: in
     samples=[Sample(real(5, 2), size_splits=(2, 3), axis=0, num_split=2),
              Sample(real(2, 6), size_splits=(1, -1, 2), axis=-1, num_split=3),
              Sample(real(3), size_splits=(0, 3), axis=0, num_split=2)],
-)  # fmt: skip
+)
 def split_v(value: Any, *, size_splits: Any, axis: int, num_split: int) -> tuple[Any, ...]:
     """Parts along `axis`, as many as `num_split`, of the sizes in `size_splits`, one of which may be -1."""
     return _parts(value, axis, [s or 0 for s in _split_sizes(value.shape[axis], size_splits)])

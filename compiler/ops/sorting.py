@@ -132,7 +132,7 @@ class _Heap:
         last = (k - 1) - end
         return (
             Loop(first, fill), Loop(half, order), Loop(later, (replace,)), Loop(end, self.take(last)),
-        )  # fmt: skip
+        )
 
     def take(self, last: Expr) -> tuple[Stmt, ...]:
         """Move the worst element to the place `last`, where the heap then ends."""
@@ -162,7 +162,7 @@ class _Heap:
         return (
             Let(held, value), Let(origin, place), Let(at, hole), Let(child, hole * 2 + 1),
             While(child < size, step), *self.put(at, held, origin),
-        )  # fmt: skip
+        )
 
     def item(self, i: Expr) -> tuple[Expr, Expr]:
         return self.value(i), self.place(i)
@@ -340,7 +340,7 @@ def argmax(input: Any, *, axis: int, output_type: DType = int64) -> Any:
 @composite(
     tf="ArgMin", type=_arg_type, numpy=_arg(np.argmin, math.inf), operands={"axis": "dimension"}, dtypes=REAL,
     differentiable=False, samples=_ARG_SAMPLES,
-)  # fmt: skip
+)
 def argmin(input: Any, *, axis: int, output_type: DType = int64) -> Any:
     """The position of the smallest element along `axis`; of equal ones the first."""
     return _first_hit(input, axis, output_type, ops.reduce_min, math.inf)

@@ -85,7 +85,7 @@ def _to_space(x: np.ndarray, block_size: int, data_format: str = "NHWC") -> np.n
     grad_takes=(),
     samples=[Sample(real(1, 4, 4, 1), block_size=2), Sample(real(2, 3, 6, 2), block_size=3),
              Sample(real(1, 3, 2, 4), block_size=2, data_format="NCHW")],
-)  # fmt: skip
+)
 def space_to_depth(input: Any, *, block_size: int, data_format: str = "NHWC") -> Any:
     """Blocks of block_size x block_size pixels, each as one pixel with that many times the depth."""
     b, x = block_size, _channels_last(input, data_format)
@@ -102,7 +102,7 @@ def space_to_depth(input: Any, *, block_size: int, data_format: str = "NHWC") ->
     grad_takes=(),
     samples=[Sample(real(1, 2, 2, 4), block_size=2), Sample(real(2, 1, 2, 18), block_size=3),
              Sample(real(1, 8, 1, 2), block_size=2, data_format="NCHW")],
-)  # fmt: skip
+)
 def depth_to_space(input: Any, *, block_size: int, data_format: str = "NHWC") -> Any:
     """The inverse of `space_to_depth`: the depth of each pixel spread over block_size x block_size pixels."""
     b, x = block_size, _channels_last(input, data_format)
@@ -166,7 +166,7 @@ def _to_batch(x: np.ndarray, block_shape: Any, paddings: Any) -> np.ndarray:
         return np.zeros(whole, x.dtype)
     x = np.pad(x, [(0, 0), *paddings, *[(0, 0)] * (x.ndim - m - 1)])
     parts = [x[(slice(None), *(slice(o, None, b) for o, b in zip(offset, block_shape, strict=True)))]
-             for offset in np.ndindex(*block_shape)]  # fmt: skip
+             for offset in np.ndindex(*block_shape)]
     return np.concatenate(parts, axis=0)
 
 

@@ -29,7 +29,7 @@ def _bell(x: Any) -> Any:
 @elementwise(
     tf="Erf", numpy=each(math.erf), dtypes=FLOATING, primitive="erf", samples=reals(-3, 3),
     grad=lambda g, y, x: (g * _bell(x),),
-)  # fmt: skip
+)
 def erf(x: Any) -> Any:
     """The error function: 2 / sqrt(pi) times the integral of exp(-t * t) for t from 0 to x.
 
@@ -42,7 +42,7 @@ def erf(x: Any) -> Any:
 @elementwise(
     tf="Erfc", numpy=each(math.erfc), dtypes=FLOATING, primitive="erfc", samples=reals(-3, 3),
     grad=lambda g, y, x: (-g * _bell(x),),
-)  # fmt: skip
+)
 def erfc(x: Any) -> Any:
     """1 - erf(x), exact for large x too.
 
@@ -83,7 +83,7 @@ def _trigamma_of_positive(x: np.ndarray) -> np.ndarray:
 @elementwise(
     tf="Trigamma", numpy=partial(_reflected, of_positive=_trigamma_of_positive, order=1), dtypes=FLOATING,
     samples=positive(), grad=lambda g, y, x: (g * polygamma(2.0, x),),
-)  # fmt: skip
+)
 def trigamma(x: Any) -> Any:
     """The second derivative of lgamma, which TensorFlow calls polygamma(1, x)."""
     z = scalar.select(x < 0, 1 - x, x)
@@ -103,7 +103,7 @@ def trigamma(x: Any) -> Any:
 @elementwise(
     tf="Digamma", numpy=partial(_reflected, of_positive=_digamma_of_positive, order=0), dtypes=FLOATING,
     primitive="digamma", samples=positive(), grad=lambda g, y, x: (g * trigamma(x),),
-)  # fmt: skip
+)
 def digamma(x: Any) -> Any:
     """The derivative of lgamma.
 
@@ -116,7 +116,7 @@ def digamma(x: Any) -> Any:
 @elementwise(
     tf="Lgamma", numpy=each(_lgamma), dtypes=FLOATING, primitive="lgamma", samples=positive(),
     grad=lambda g, y, x: (g * digamma(x),),
-)  # fmt: skip
+)
 def lgamma(x: Any) -> Any:
     """log(|gamma(x)|), where gamma(n + 1) is the factorial of n. Infinite at 0, -1, -2, and so on.
 

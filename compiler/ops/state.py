@@ -174,7 +174,7 @@ def _scatter_op(
         name=name, tf=tf, type=_slices_type if by_position else _rows_type, numpy=numpy, samples=samples,
         vars={"indices": "I"}, requires=requires,
         dtypes={"T": ANY if scalars is _second else REAL, "I": frozenset({int32, int64})}, **_WRITES,
-    )(statements)  # fmt: skip
+    )(statements)
 
 
 def _second(old: Any, new: Any) -> Any:
@@ -210,7 +210,7 @@ for _name, _tf, _what, _scalars, _arrays in (
             f"scatter_nd_{_name}", _tf.replace("Scatter", "ScatterNd"),
             f"The variable with the slices at the positions in the last axis of `indices` {_what} `updates`.",
             _scalars, _arrays,
-        )  # fmt: skip
+        )
 
 
 # What is known of a variable besides its value

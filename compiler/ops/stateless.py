@@ -39,7 +39,7 @@ def _state_type(seed: TensorType) -> TensorType:
 @source(
     type=_state_type, numpy=_numpy_state, dtypes=frozenset({int64}), samples=[Sample(_SEED)] * 3,
     differentiable=False,
-)  # fmt: skip
+)
 def stateless_state(at: tuple[Expr, ...], seed: View) -> Expr:
     """The state of a random op (counter, seed and second seed) that a `seed` of two integers stands for."""
     words = philox.words(scalar.cast(seed[0], uint64), Const(_KEY, uint64), scalar.cast(seed[1], uint64))
@@ -69,7 +69,7 @@ def _floating(tf: str, op: OpDef) -> Callable[[Callable[..., Any]], OpDef]:
         tf=tf, type=type, numpy=lambda seed, **attrs: _meaning(op, seed, **attrs), dtypes={"S": _INTEGERS},
         vars={"seed": "S"}, operands=("shape",), partial=("shape",), differentiable=False,
         samples=[Sample(_SEED, shape=shape) for shape in ((3, 5), (), (17,))],
-    )  # fmt: skip
+    )
 
 
 @_floating("StatelessRandomUniform", random.random_unit)
@@ -102,7 +102,7 @@ def _integer_type(seed: TensorType, minval: TensorType, maxval: TensorType, shap
     numpy=lambda seed, low, high, shape: _meaning(random.random_uniform_int, seed, low, high, shape=shape),
     dtypes={"S": _INTEGERS, "T": _INTEGERS}, partial=("shape",), differentiable=False,
     samples=[Sample(_SEED, Draw((), -5, 0), Draw((), 1, 100), shape=shape) for shape in ((3, 5), (), (17,))],
-)  # fmt: skip
+)
 def stateless_random_uniform_int(seed: Any, minval: Any, maxval: Any, *, shape: Any) -> Any:
     """Integers of uniform distribution from `minval` up to but not including `maxval`."""
     return _drawn(random.random_uniform_int, seed, minval, maxval, shape=shape)
@@ -122,7 +122,7 @@ def _classes_type(logits: TensorType, seed: TensorType, num_samples: Any, output
     dtypes={"S": _INTEGERS, "T": FLOATING}, partial=("num_samples",), differentiable=False,
     samples=[Sample(real(2, 5), _SEED, num_samples=7), Sample(real(1, 3), _SEED, num_samples=2),
              Sample(real(3, 1), _SEED, num_samples=5, output_dtype=int32)],
-)  # fmt: skip
+)
 def stateless_multinomial(logits: Any, seed: Any, *, num_samples: Any, output_dtype: DType = int64) -> Any:
     """`num_samples` classes per row, drawn with probabilities softmax(logits), as `output_dtype`."""
     return _drawn(random.multinomial, seed, logits, num_samples=num_samples, output_dtype=output_dtype)

@@ -65,7 +65,7 @@ def read_variable(input: Any) -> Any:
 @structural(
     tf="Identity", type=same_type, numpy=lambda input: input, grad=lambda g, y, x: (g,), effect=Effect.READ,
     strings=True, grad_takes=(),
-)  # fmt: skip
+)
 def read_value(input: Any) -> Any:
     """The value of a variable at the place of this op in the order of construction."""
 
@@ -84,7 +84,7 @@ def initialized_value(input: Any, initial: Any) -> Any:
 @structural(
     type=lambda *variables: TensorType(STRING, (None,)), effect=Effect.READ, differentiable=False,
     vars={"variables": "*"},
-)  # fmt: skip
+)
 def report_uninitialized(*variables: Any) -> Any:
     """The names of those variables that have no value. The session knows."""
 
@@ -92,7 +92,7 @@ def report_uninitialized(*variables: Any) -> Any:
 @structural(
     tf="Identity", type=same_type, numpy=lambda input: input, grad=lambda g, y, x: (g,),
     static=lambda types, values: values[0], strings=True, grad_takes=(),
-)  # fmt: skip
+)
 def identity(input: Any) -> Any:
     """The input."""
 
@@ -119,7 +119,7 @@ def stationary(input: Any) -> Any:
 @composite(
     tf="ZerosLike", type=same_type, numpy=np.zeros_like, samples=None, grad=lambda g, y, x: (g,),
     grad_takes=(),
-)  # fmt: skip
+)
 def vanishing(input: Any) -> Any:
     """Zeros, for an input that is known to be zero; the input may have derivatives that are not."""
     return ops.zeros_like(input)

@@ -103,7 +103,7 @@ def _grad(g: Any, y: Any, *inputs: Any, equation: str) -> tuple[Any, ...]:
         Sample(real(2, 3), real(4, 3), equation="ij,kj->"),
         Sample(real(1, 2, 3), real(4, 3, 2), equation="Aij,Ajk->Aik"),
     ],
-)  # fmt: skip
+)
 def einsum(at: tuple[Expr, ...], *inputs: View, equation: str) -> Expr:
     """Sum of products of one or two operands, over the letters of `equation` that its result lacks."""
     letters, result = parts(equation)

@@ -18,7 +18,7 @@ from staticgraph.compiler.ops.samples import reals
 @elementwise(
     tf="Sin", numpy=np.sin, dtypes=CONTINUOUS, primitive="sin", samples=reals(-4, 4),
     grad=holomorphic(lambda g, y, x: (g * ops.cos(x),)),
-)  # fmt: skip
+)
 def sin(x: Any) -> Any:
     """The sine of x, in radians.
 
@@ -31,7 +31,7 @@ def sin(x: Any) -> Any:
 @elementwise(
     tf="Cos", numpy=np.cos, dtypes=CONTINUOUS, primitive="cos", samples=reals(-4, 4),
     grad=holomorphic(lambda g, y, x: (-g * sin(x),)),
-)  # fmt: skip
+)
 def cos(x: Any) -> Any:
     """The cosine of x, in radians.
 
@@ -44,7 +44,7 @@ def cos(x: Any) -> Any:
 @elementwise(
     tf="Tan", numpy=np.tan, dtypes=CONTINUOUS, primitive="tan", samples=reals(-1.2, 1.2),
     grad=holomorphic(lambda g, y, x: (g * (1.0 + ops.square(ops.tan(x))),)),
-)  # fmt: skip
+)
 def tan(x: Any) -> Any:
     """The tangent of x, in radians.
 
@@ -57,7 +57,7 @@ def tan(x: Any) -> Any:
 @elementwise(
     tf="Asin", numpy=np.arcsin, dtypes=CONTINUOUS, primitive="asin", samples=reals(-0.9, 0.9),
     grad=holomorphic(lambda g, y, x: (g / sqrt(1.0 - x * x),)),
-)  # fmt: skip
+)
 def asin(x: Any) -> Any:
     """The angle between -pi/2 and pi/2 whose sine is x; NaN outside [-1, 1].
 
@@ -70,7 +70,7 @@ def asin(x: Any) -> Any:
 @elementwise(
     tf="Acos", numpy=np.arccos, dtypes=CONTINUOUS, primitive="acos", samples=reals(-0.9, 0.9),
     grad=holomorphic(lambda g, y, x: (-g / sqrt(1.0 - x * x),)),
-)  # fmt: skip
+)
 def acos(x: Any) -> Any:
     """The angle between 0 and pi whose cosine is x; NaN outside [-1, 1].
 
@@ -83,7 +83,7 @@ def acos(x: Any) -> Any:
 @elementwise(
     tf="Atan", numpy=np.arctan, dtypes=CONTINUOUS, primitive="atan", samples=reals(-4, 4),
     grad=holomorphic(lambda g, y, x: (g / (1.0 + x * x),)),
-)  # fmt: skip
+)
 def atan(x: Any) -> Any:
     """The angle between -pi/2 and pi/2 whose tangent is x.
 
@@ -96,7 +96,7 @@ def atan(x: Any) -> Any:
 @elementwise(
     tf="Sinh", numpy=np.sinh, dtypes=CONTINUOUS, primitive="sinh", samples=reals(),
     grad=holomorphic(lambda g, y, x: (g * ops.cosh(x),)),
-)  # fmt: skip
+)
 def sinh(x: Any) -> Any:
     """The hyperbolic sine, (exp(x) - exp(-x)) / 2.
 
@@ -109,7 +109,7 @@ def sinh(x: Any) -> Any:
 @elementwise(
     tf="Cosh", numpy=np.cosh, dtypes=CONTINUOUS, primitive="cosh", samples=reals(),
     grad=holomorphic(lambda g, y, x: (g * sinh(x),)),
-)  # fmt: skip
+)
 def cosh(x: Any) -> Any:
     """The hyperbolic cosine, (exp(x) + exp(-x)) / 2.
 
@@ -122,7 +122,7 @@ def cosh(x: Any) -> Any:
 @elementwise(
     tf="Tanh", numpy=np.tanh, dtypes=CONTINUOUS, primitive="tanh", samples=reals(-4, 4),
     grad=holomorphic(lambda g, y, x: (g * (1.0 - y * y),)),
-)  # fmt: skip
+)
 def tanh(x: Any) -> Any:
     """The hyperbolic tangent, sinh(x) / cosh(x).
 
@@ -135,7 +135,7 @@ def tanh(x: Any) -> Any:
 @elementwise(
     tf="Asinh", numpy=np.arcsinh, dtypes=CONTINUOUS, primitive="asinh", samples=reals(-4, 4),
     grad=holomorphic(lambda g, y, x: (g / cosh(y),)),
-)  # fmt: skip
+)
 def asinh(x: Any) -> Any:
     """The number whose hyperbolic sine is x.
 
@@ -148,7 +148,7 @@ def asinh(x: Any) -> Any:
 @elementwise(
     tf="Acosh", numpy=np.arccosh, dtypes=CONTINUOUS, primitive="acosh", samples=reals(1.2, 5),
     grad=holomorphic(lambda g, y, x: (g / sinh(y),)),
-)  # fmt: skip
+)
 def acosh(x: Any) -> Any:
     """The number of at least 0 whose hyperbolic cosine is x; NaN below 1.
 
@@ -161,7 +161,7 @@ def acosh(x: Any) -> Any:
 @elementwise(
     tf="Atanh", numpy=np.arctanh, dtypes=CONTINUOUS, primitive="atanh", samples=reals(-0.9, 0.9),
     grad=holomorphic(lambda g, y, x: (g / (1.0 - x * x),)),
-)  # fmt: skip
+)
 def atanh(x: Any) -> Any:
     """The number whose hyperbolic tangent is x; NaN outside [-1, 1].
 
@@ -179,7 +179,7 @@ def _atan2_grad(g: Any, out: Any, y: Any, x: Any) -> tuple[Any, Any]:
 @elementwise(
     tf="Atan2", numpy=np.arctan2, dtypes=FLOATING, primitive="atan2", samples=reals(-2, 2, (0.2, 3)),
     grad=_atan2_grad,
-)  # fmt: skip
+)
 def atan2(y: Any, x: Any) -> Any:
     """The angle between -pi and pi of the point (x, y), seen from the origin.
 

@@ -65,7 +65,7 @@ def in_order(
     sort = Selection(
         places.buffer, order.buffer, (), update, scalar.cast(key, int32), scalar.cast(key, uint32), count,
         rows.bit_length(),
-    )  # fmt: skip
+    )
     chunk = max(_LEAST_CHUNK, math.isqrt(count) // 16)
     chunks = Index("chunk", -(-count // chunk))
     sizes = tuple(index.extent for index in columns)

@@ -45,7 +45,7 @@ def _custom_value(*inputs: Any, ys: int, **_: Any) -> Any:
 @structural(
     tf="CustomGradient", type=_custom_type, numpy=_custom_value, differentiable=_by_the_xs,
     vars={"inputs": "*"},
-)  # fmt: skip
+)
 def custom_gradient(*inputs: Any, ys: int, xs: int, derivative: Region | None = None) -> Any:
     """The first `ys` inputs, differentiated as the user says.
 
@@ -80,7 +80,7 @@ def _vjp_grad(
 @composite(
     type=_vjp_type, numpy=_custom_value, grad=_vjp_grad, differentiable=_by_the_xs, vars={"inputs": "*"},
     samples=None,
-)  # fmt: skip
+)
 def custom_vjp(*inputs: Any, ys: int, xs: int, derivative: Function | None, lacking: str) -> Any:
     """The first `ys` inputs. `derivative` makes the cotangents of the `xs` inputs after them of those of the
     ys, and of the other inputs. If it is None, `lacking` tells why.

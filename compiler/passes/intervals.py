@@ -19,6 +19,7 @@ from staticgraph.compiler.passes.trip_count import conjuncts, plain, step_of
 Interval = tuple[float, float]  # the least and the greatest
 
 # Ops whose elements are elements of some of their inputs, by the positions of these; None: of all.
+# fmt: off
 _MOVES: dict[str, tuple[int, ...] | None] = {
     "broadcast_to": (0,), "concat": None, "expand_dims": (0,), "fill": (0,), "gather": (0,),
     "gather_nd": (0,), "identity": (0,), "pick": (0,), "read_variable": (0,),
@@ -26,7 +27,8 @@ _MOVES: dict[str, tuple[int, ...] | None] = {
     "select": (1, 2), "select_rows": (1, 2), "slice": (0,), "split": (0,), "split_v": (0,), "squeeze": (0,),
     "stack": None, "stop_gradient": (0,), "strided_slice": (0,), "tile": (0,), "transpose": (0,),
     "unstack": (0,), "watch": (0,),
-}  # fmt: skip
+}
+# fmt: on
 # Ops that give positions along an axis of their first input, by the number of the output that does.
 _POSITIONS = {"argmax": 0, "argmin": 0, "top_k": 1}
 _TRIES = 3  # how often what a loop carries is guessed

@@ -80,7 +80,11 @@ def _loop(body: Function, first: Value, tensors: Sequence[Value], whole: Sequenc
     """Return the final value that a loop carries, if it begins as `first`."""
     build: Builder = first.recorder
     attrs = {
-        "body": body, "carried": 2, "family": build.serial, "bound": tensors[0].shape[0], "exact": True,
+        "body": body,
+        "carried": 2,
+        "family": build.serial,
+        "bound": tensors[0].shape[0],
+        "exact": True,
         "brief": True,
     }  # fmt: skip
     count = tensors[0].shape[0]

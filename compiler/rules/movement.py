@@ -68,4 +68,4 @@ movement = RuleSet(
     rule("maximum over ones", ops.reduce_max(x, axis=p, keepdims=False),
          ops.reshape(x, shape=compute(without, x, p)), when=over_ones),
     rule("maximum over ones, kept", ops.reduce_max(x, axis=p, keepdims=True), x, when=over_ones),
-)  # fmt: skip
+)

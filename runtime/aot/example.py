@@ -100,7 +100,8 @@ def example(interface: Interface, separate: bool) -> str:
         what = f'"{array.name} {form}\\n", ({kind}){variable}[i]'
         printing += f"    for (i = 0; i < {size}; i++) printf({what});\n"
     return _MAIN.format(
-        name=name, symbol=function.symbol,
+        name=name,
+        symbol=function.symbol,
         source=", with inputs from files that hold them as they are in memory" if function.inputs else "",
         declarations="\n".join(declarations),
         read_file=_READ_FILE if files else "",
@@ -110,7 +111,7 @@ def example(interface: Interface, separate: bool) -> str:
         weights=", weights, sizeof weights" if separate else "",
         arguments="".join(f", {variable}" for variable, _, _ in arrays),
         printing=printing,
-    )  # fmt: skip
+    )
 
 
 def _open_example(interface: Interface, function: CFunction, sizes_symbol: str, separate: bool) -> str:

@@ -107,16 +107,24 @@ def header(interface: Interface, source: str, target: CpuTarget, separate: bool)
     members = f"    {name}_pool *pool; /* may be null */\n" if interface.pool else ""
     members += f"    {name}_variables variables;\n" if fields else ""
     return _HEADER.format(
-        name=name, guard=guard, triple=target.triple, cpu=target.cpu,
-        source=_comment(source), labels=_comment(", ".join(f.label for f in functions)),
-        unusual=_unusual(interface), sized=_SIZED if any(f.axes for f in functions) else "",
+        name=name,
+        guard=guard,
+        triple=target.triple,
+        cpu=target.cpu,
+        source=_comment(source),
+        labels=_comment(", ".join(f.label for f in functions)),
+        unusual=_unusual(interface),
+        sized=_SIZED if any(f.axes for f in functions) else "",
         errors="\n".join(_errors(interface, separate)),
         sizes="\n".join(line for f in functions for line in _sizes(f)),
-        pool=_pool(interface), variables=_VARIABLES.format(name=name, fields=fields) if fields else "",
-        members=members, workspace=interface.workspace, bytes=interface.size,
+        pool=_pool(interface),
+        variables=_VARIABLES.format(name=name, fields=fields) if fields else "",
+        members=members,
+        workspace=interface.workspace,
+        bytes=interface.size,
         init=_init(interface, separate),
         functions="\n".join(_prototype(name, f) for f in functions),
-    )  # fmt: skip
+    )
 
 
 def _sizes(function: CFunction) -> Iterable[str]:

@@ -17,9 +17,14 @@ from staticgraph.compiler.kernel.stmt import ALIGNMENT
 from staticgraph.compiler.support.dataclass import dataclass
 
 _C_TYPES = {
-    "float32": "float", "float64": "double", "bool": "uint8_t", "float16": "uint16_t", "bfloat16": "uint16_t",
-    "complex64": "float", "complex128": "double",
-}  # fmt: skip
+    "float32": "float",
+    "float64": "double",
+    "bool": "uint8_t",
+    "float16": "uint16_t",
+    "bfloat16": "uint16_t",
+    "complex64": "float",
+    "complex128": "double",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,9 +71,15 @@ def compiled(step: Step, settings: Settings, what: str) -> Compiled:
     if sum(estimate(p.size) for p in step.function.params) > _MUCH:
         POOL.expect()
     made = compile(
-        step, target, watching.observers, cpu_jit.begin, settings.memory_limit, KEPT,
-        without=settings.left_out, trace=watching.trace,
-    )  # fmt: skip
+        step,
+        target,
+        watching.observers,
+        cpu_jit.begin,
+        settings.memory_limit,
+        KEPT,
+        without=settings.left_out,
+        trace=watching.trace,
+    )
     watching.finish(made, "ll", lambda: module(made.codes, cpu_jit.host()))
     return made
 

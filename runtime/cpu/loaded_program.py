@@ -96,9 +96,17 @@ def prepared(
     """The program of `step` that `layout_of` told of."""
     sizes = tuple(map(of_data, layout.get("sizes", ())))
     program = ProgramLayout(
-        (), tuple(arguments), tuple(results), step.fetches, frozenset(layout["in_place"]),
-        of_data(layout["arena"]), Constants.of(constants), (), opens="sizes" in layout, stops=layout["stops"],
-    )  # fmt: skip
+        (),
+        tuple(arguments),
+        tuple(results),
+        step.fetches,
+        frozenset(layout["in_place"]),
+        of_data(layout["arena"]),
+        Constants.of(constants),
+        (),
+        opens="sizes" in layout,
+        stops=layout["stops"],
+    )
     codes = [Code(name, "") for name in layout["codes"]]
     always = [CPU.region_ns] if layout["parallel"] else []
     regions = tuple(map(of_data, layout.get("regions", always)))

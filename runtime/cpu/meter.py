@@ -73,12 +73,16 @@ class Stamps:
         scale = Scale.since(self._start)
         stamps = [
             Stamp(
-                instruction, scale.duration(words[TOTAL]), words[CALLS], scale.time(words[START]),
-                scale.time(words[END]), words[THREAD],
+                instruction,
+                scale.duration(words[TOTAL]),
+                words[CALLS],
+                scale.time(words[START]),
+                scale.time(words[END]),
+                words[THREAD],
             )
             for instruction, words in zip(self._entries, self._words.tolist(), strict=True)
             if words[CALLS]
-        ]  # fmt: skip
+        ]
         return Times(runs, stamps, get_num_threads() if self._parallel else 1)
 
 

@@ -141,7 +141,7 @@ def backend_of(
 
 def how(
     backend: DeviceUnderTest, without: frozenset[str] = frozenset(), tolerance: Tolerance = ROUNDING
-) -> How:  # fmt: skip
+) -> How:
     """With this back end, and without these optional passes."""
     return How(backend, replace(tolerance, loose=backend.loose), without)
 

@@ -45,8 +45,12 @@ from staticgraph.runtime.variables import VariableStore
 
 KIND, FEEDS = "failure", "feeds.safetensors"
 _BODY: Kinds = {
-    "run": (dict,), "error": (dict,), "counters": (dict,), "switches": (dict,), "versions": (dict,)
-}  # fmt: skip
+    "run": (dict,),
+    "error": (dict,),
+    "counters": (dict,),
+    "switches": (dict,),
+    "versions": (dict,),
+}
 _RUN: Kinds = {"fetches": (list,), "targets": (list,), "texts": (dict,), "left_out": (list,)}
 _ERROR: Kinds = {"class": (str,), "message": (str,), "operation": (str, type(None))}
 
@@ -231,9 +235,14 @@ def _restored(manifest: dict[str, Any], members: dict[str, memoryview]) -> Failu
     error = fields(manifest["error"], "its error", _ERROR)
     run = FailedRun(fetches, targets, feeds, tuple(items(told["left_out"], "what it left out", str)))
     return Failure(
-        run, session, error["class"], error["message"], error["operation"],
-        _texts(manifest["switches"], "its switches"), _texts(manifest["versions"], "its versions"),
-    )  # fmt: skip
+        run,
+        session,
+        error["class"],
+        error["message"],
+        error["operation"],
+        _texts(manifest["switches"], "its switches"),
+        _texts(manifest["versions"], "its versions"),
+    )
 
 
 def _texts(value: Any, what: str) -> dict[str, str]:

@@ -159,7 +159,10 @@ def _array_dict(array: np.ndarray) -> dict[str, Any]:
     told: dict[str, Any] = {"dtype": type_text(array).partition("[")[0], "shape": list(array.shape)}
     if found is not None:
         told |= {
-            "min": found.least, "mean": found.mean, "max": found.greatest,
-            "nan": found.nans, "inf": found.infinities,
-        }  # fmt: skip
+            "min": found.least,
+            "mean": found.mean,
+            "max": found.greatest,
+            "nan": found.nans,
+            "inf": found.infinities,
+        }
     return told

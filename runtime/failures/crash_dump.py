@@ -39,9 +39,15 @@ from staticgraph.runtime.variables import VariableStore
 
 MOST = 100  # files in one folder: a program that goes on after each failure must not fill the disk
 _ORDINARY = (
-    AbortedError, CancelledError, DeadlineExceededError, FailedPreconditionError, FeedError, FetchError,
-    OutOfRangeError, UnavailableError,
-)  # fmt: skip
+    AbortedError,
+    CancelledError,
+    DeadlineExceededError,
+    FailedPreconditionError,
+    FeedError,
+    FetchError,
+    OutOfRangeError,
+    UnavailableError,
+)
 
 
 class KeptRun(Protocol):

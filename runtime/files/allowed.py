@@ -13,9 +13,17 @@ from staticgraph.compiler.graph.opdef import Effect, OpDef
 
 # Made by the compiler.
 _INTERNAL = {
-    "branch", "custom_vjp", "effect", "loop", "override", "parameter", "reads_of", "undefined_gradient",
-    "unset", "watch",
-}  # fmt: skip
+    "branch",
+    "custom_vjp",
+    "effect",
+    "loop",
+    "override",
+    "parameter",
+    "reads_of",
+    "undefined_gradient",
+    "unset",
+    "watch",
+}
 # What attributes may be where otherwise they are Python's, or the paths of other files.
 _PLAIN: dict[tuple[str, str], tuple[Any, ...]] = {
     ("print_line", "stream"): ("stdout", "stderr"),

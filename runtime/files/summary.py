@@ -167,9 +167,16 @@ def _graph(path: str, size: int, manifest: dict[str, Any], members: dict[str, me
     counters = {n: check(v, f"the counter of {n!r}", int) for n, v in manifest["counters"].items()}
     code = {n.removeprefix(KERNELS): data for n, data in members.items() if n.startswith(KERNELS)}
     return Summary(
-        path, *_head(manifest), size, signatures, variables, constants, dict(sorted(counted.items())),
-        counters, {target: _kernels(target, data) for target, data in code.items()},
-    )  # fmt: skip
+        path,
+        *_head(manifest),
+        size,
+        signatures,
+        variables,
+        constants,
+        dict(sorted(counted.items())),
+        counters,
+        {target: _kernels(target, data) for target, data in code.items()},
+    )
 
 
 def _head(manifest: Mapping[str, Any]) -> tuple[str, int, str]:

@@ -129,9 +129,16 @@ def step_plan(
     guard = program.checks
     finite = guard is not None and guard.finite
     return StepPlan(
-        what, tuple(kernels), tuple(apart), compiled.memory, again, tuple(compiles), stages, finite,
+        what,
+        tuple(kernels),
+        tuple(apart),
+        compiled.memory,
+        again,
+        tuple(compiles),
+        stages,
+        finite,
         guard is not None and not finite,
-    )  # fmt: skip
+    )
 
 
 def _again(

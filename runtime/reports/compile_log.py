@@ -121,10 +121,16 @@ class CompileLog(Sequence[Compile]):
         head = ("", "time", "functions", "compiled", "memory", "disk", "what", "why")
         rows = [
             (
-                str(number), duration(1e9 * each.seconds), str(each.functions), str(each.compiled),
-                str(each.from_memory), str(each.from_disk), each.what, each.why,
+                str(number),
+                duration(1e9 * each.seconds),
+                str(each.functions),
+                str(each.compiled),
+                str(each.from_memory),
+                str(each.from_disk),
+                each.what,
+                each.why,
             )
             for number, each in enumerate(self, 1)
-        ]  # fmt: skip
+        ]
         title = f"{len(self)} compiles in {duration(1e9 * self.seconds)}"
         return f"{title}\n{table(head, rows, left=(6, 7))}" if rows else "0 compiles"

@@ -105,9 +105,7 @@ def symbols_text(shapes: OpenShapes, feeds: Sequence[Tensor]) -> str:
     return ", ".join(f"{name}: {place}" for name, place in places.items())
 
 
-def _failed(
-    program: OpenShapes, shapes: Sequence[Sequence[int]], feeds: Sequence[Tensor]
-) -> Iterator[str]:
+def _failed(program: OpenShapes, shapes: Sequence[Sequence[int]], feeds: Sequence[Tensor]) -> Iterator[str]:
     """The guards of a program that fail in a run with feeds of these shapes, as text."""
     values: dict[str, int] = {}
     first: dict[str, str] = {}

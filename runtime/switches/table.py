@@ -236,7 +236,7 @@ SWITCHES = {
             _truth, False,
         ),
     )
-}  # fmt: skip
+}
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _IN_CONTEXT: ContextVar[Mapping[str, Any]] = ContextVar("options", default=_NOTHING)  # of sessions: by thread

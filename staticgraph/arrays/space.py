@@ -117,9 +117,14 @@ def required_space_to_batch_paddings(
 
 
 def extract_image_patches(
-    images: Any, ksizes: Any = None, strides: Any = None, rates: Any = None, padding: Any = None,
-    name: str | None = None, sizes: Any = None,
-) -> Tensor:  # fmt: skip
+    images: Any,
+    ksizes: Any = None,
+    strides: Any = None,
+    rates: Any = None,
+    padding: Any = None,
+    name: str | None = None,
+    sizes: Any = None,
+) -> Tensor:
     """Windows of the images, each as one pixel whose depth holds its elements in row-major order.
 
     `ksizes`, `strides` and `rates` have the form [1, rows, columns, 1]; `padding` is SAME or VALID.

@@ -27,10 +27,12 @@ REQUIRED = {"numpy": "1.26", "llvmlite": "0.44", "networkx": "3.2", "graphviz": 
 _PYTHON = (3, 11)
 
 # The features of processors that code is written for, or that say how old one is.
+# fmt: off
 _FEATURES = (
     "sse4.2", "avx", "avx2", "fma", "f16c", "avx512f", "avx512bw", "avx512vl", "avx512vnni", "avx512bf16",
     "neon", "fullfp16", "dotprod", "bf16", "sve", "sve2",
-)  # fmt: skip
+)
+# fmt: on
 _SELF_TEST_ERROR = 1e-5  # relative: sums are added in another order
 
 

@@ -163,10 +163,18 @@ def measure(
     types = {name: f"{function.inputs[name].dtype.name}{list(np.shape(v))}" for name, v in values.items()}
     first = [np.shape(value)[0] for value in values.values() if np.ndim(value)]
     return Measured(
-        file, function.name, types, first[0] if len({*first}) == 1 else None, get_num_threads(), seconds,
-        (compiled[0], compiled[1], compiled[2]), None if memory is None else memory.peak, times, profile,
+        file,
+        function.name,
+        types,
+        first[0] if len({*first}) == 1 else None,
+        get_num_threads(),
+        seconds,
+        (compiled[0], compiled[1], compiled[2]),
+        None if memory is None else memory.peak,
+        times,
+        profile,
         None if session.device is None else session.device.driver.card.name,
-    )  # fmt: skip
+    )
 
 
 def _waited_for(call: Callable[..., Any], device: Device) -> Callable[..., None]:

@@ -41,9 +41,7 @@ def map_fn(
     with name_scope(name, "map", nest.flatten(elems)):
         rows = _Rows(elems)
         outer = nest.flatten(dtype) if dtype is not None else [t.dtype for t in rows.tensors]
-        arrays = [
-            TensorArray(as_dtype(d), size=rows.count, infer_shape=infer_shape) for d in outer
-        ]  # fmt: skip
+        arrays = [TensorArray(as_dtype(d), size=rows.count, infer_shape=infer_shape) for d in outer]
         wanted = elems if dtype is None else dtype
 
         def body(i: Tensor, *done: TensorArray) -> Any:

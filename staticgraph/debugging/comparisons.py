@@ -39,9 +39,13 @@ Data = Sequence[Any] | None
 
 
 def assert_equal(
-    x: Any, y: Any, data: Data = None, summarize: int | None = None, message: str | None = None,
+    x: Any,
+    y: Any,
+    data: Data = None,
+    summarize: int | None = None,
+    message: str | None = None,
     name: str | None = None,
-) -> Operation:  # fmt: skip
+) -> Operation:
     """An operation that fails unless `x == y` for all elements. Shapes broadcast, dtypes must be equal.
 
     >>> x = sg.placeholder(sg.int32, [None])
@@ -58,9 +62,16 @@ def assert_equal(
 
 
 def _compare(
-    what: str, sign: str, holds: OpDef, x: Any, y: Any, data: Data, summarize: int | None,
-    message: str | None, name: str | None,
-) -> Operation:  # fmt: skip
+    what: str,
+    sign: str,
+    holds: OpDef,
+    x: Any,
+    y: Any,
+    data: Data,
+    summarize: int | None,
+    message: str | None,
+    name: str | None,
+) -> Operation:
     """The assertion that `holds(x, y)`; where `y` is None it stands for zero."""
     with graph_of([x, y]).as_default(), name_scope(name, what, [x, y]):
         x = convert_to_tensor(x, name="x")
@@ -86,9 +97,13 @@ def _of_two(name: str, sign: str, holds: OpDef) -> Callable[..., Operation]:
     """The assertion of this name about two tensors."""
 
     def compare(
-        x: Any, y: Any, data: Data = None, summarize: int | None = None, message: str | None = None,
+        x: Any,
+        y: Any,
+        data: Data = None,
+        summarize: int | None = None,
+        message: str | None = None,
         name: str | None = None,
-    ) -> Operation:  # fmt: skip
+    ) -> Operation:
         return _compare(compare.__name__, sign, holds, x, y, data, summarize, message, name)
 
     compare.__name__ = compare.__qualname__ = name
@@ -107,9 +122,12 @@ def _of_signs(name: str, sign: str, holds: OpDef) -> Callable[..., Operation]:
     """The assertion of this name that compares a tensor with zero."""
 
     def compare(
-        x: Any, data: Data = None, summarize: int | None = None, message: str | None = None,
+        x: Any,
+        data: Data = None,
+        summarize: int | None = None,
+        message: str | None = None,
         name: str | None = None,
-    ) -> Operation:  # fmt: skip
+    ) -> Operation:
         return _compare(compare.__name__, sign, holds, x, None, data, summarize, message, name)
 
     compare.__name__ = compare.__qualname__ = name
@@ -132,9 +150,15 @@ assert_non_positive = _of_signs("assert_non_positive", "<=", ops.less_equal)
 
 
 def assert_near(
-    x: Any, y: Any, rtol: Any = None, atol: Any = None, data: Data = None, summarize: int | None = None,
-    message: str | None = None, name: str | None = None,
-) -> Operation:  # fmt: skip
+    x: Any,
+    y: Any,
+    rtol: Any = None,
+    atol: Any = None,
+    data: Data = None,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
+) -> Operation:
     """An operation that fails unless `|x - y| < atol + rtol * |y|` for all elements.
 
     Both tolerances are ten times the machine epsilon of the dtype by default.

@@ -49,9 +49,14 @@ def Print(
     with graph_of([input_, *listed("Print", data)]).as_default():
         shown, tensors = showing(data, most)
         return ops.print_values(
-            convert_to_tensor(input_, name="input"), tensors,
-            text=message or "", shown=shown, first=first, summarize=most, name=name or "Print",
-        )  # fmt: skip
+            convert_to_tensor(input_, name="input"),
+            tensors,
+            text=message or "",
+            shown=shown,
+            first=first,
+            summarize=most,
+            name=name or "Print",
+        )
 
 
 def print(

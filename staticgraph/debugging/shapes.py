@@ -27,9 +27,13 @@ Data = Sequence[Any] | None
 
 
 def assert_rank(
-    x: Any, rank: Any, data: Data = None, summarize: int | None = None, message: str | None = None,
+    x: Any,
+    rank: Any,
+    data: Data = None,
+    summarize: int | None = None,
+    message: str | None = None,
     name: str | None = None,
-) -> Operation:  # fmt: skip
+) -> Operation:
     """An operation that fails unless `x` has `rank` axes. ValueError at once where its rank is known.
 
     >>> sg.assert_rank(sg.zeros([2, 3]), 2).type
@@ -39,9 +43,13 @@ def assert_rank(
 
 
 def assert_rank_at_least(
-    x: Any, rank: Any, data: Data = None, summarize: int | None = None, message: str | None = None,
+    x: Any,
+    rank: Any,
+    data: Data = None,
+    summarize: int | None = None,
+    message: str | None = None,
     name: str | None = None,
-) -> Operation:  # fmt: skip
+) -> Operation:
     """An operation that fails unless `x` has `rank` axes or more. ValueError at once where that is known."""
     least = "rank at least"
     return _check_rank(
@@ -50,9 +58,13 @@ def assert_rank_at_least(
 
 
 def assert_rank_in(
-    x: Any, ranks: Iterable[Any], data: Data = None, summarize: int | None = None, message: str | None = None,
+    x: Any,
+    ranks: Iterable[Any],
+    data: Data = None,
+    summarize: int | None = None,
+    message: str | None = None,
     name: str | None = None,
-) -> Operation:  # fmt: skip
+) -> Operation:
     """An operation that fails unless the number of axes of `x` is one of `ranks`. ValueError at once where
     its rank is known.
     """
@@ -60,9 +72,16 @@ def assert_rank_in(
 
 
 def _check_rank(
-    what: str, relation: str, holds: OpDef, x: Any, ranks: list[Any], data: Data, summarize: int | None,
-    message: str | None, name: str | None,
-) -> Operation:  # fmt: skip
+    what: str,
+    relation: str,
+    holds: OpDef,
+    x: Any,
+    ranks: list[Any],
+    data: Data,
+    summarize: int | None,
+    message: str | None,
+    name: str | None,
+) -> Operation:
     """The assertion that the rank of `x` stands in a relation to one of `ranks`."""
     with graph_of([x]).as_default(), name_scope(name, what, [x]):
         x = convert_to_tensor(x, name="x")
@@ -130,9 +149,12 @@ class _Sized:
 
 
 def assert_shapes(
-    shapes: Any, data: Data = None, summarize: int | None = None, message: str | None = None,
+    shapes: Any,
+    data: Data = None,
+    summarize: int | None = None,
+    message: str | None = None,
     name: str | None = None,
-) -> Operation:  # fmt: skip
+) -> Operation:
     """An operation that fails unless tensors have shapes of a common pattern. ValueError where it is known.
 
     `shapes` has pairs of a tensor and its shape, or is a dict of these. In a shape, a number is a size; None
@@ -185,9 +207,13 @@ def _demand_rank(each: _Sized, data: Data, summarize: int | None, message: str |
 
 
 def _demand_size(
-    each: _Sized, axis: int, wanted: tuple[int | Tensor, str], data: Data, summarize: int | None,
+    each: _Sized,
+    axis: int,
+    wanted: tuple[int | Tensor, str],
+    data: Data,
+    summarize: int | None,
     message: str | None,
-) -> Operation | None:  # fmt: skip
+) -> Operation | None:
     """The assertion about one size. None where it is known to hold."""
     tensor, size, (number, source) = each.tensor, each.size(axis), wanted
     if isinstance(size, int) and isinstance(number, int):

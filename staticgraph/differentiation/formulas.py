@@ -31,9 +31,18 @@ from staticgraph.differentiation.reachability import differentiable_inputs, sour
 
 # Formulas that ask for no rank either.
 _ANY_RANK = (
-    "check_numerics", "ensure_shape", "expand_dims", "identity", "placeholder_with_default", "print_values",
-    "read_value", "reshape", "squeeze", "stationary", "vanishing",
-)  # fmt: skip
+    "check_numerics",
+    "ensure_shape",
+    "expand_dims",
+    "identity",
+    "placeholder_with_default",
+    "print_values",
+    "read_value",
+    "reshape",
+    "squeeze",
+    "stationary",
+    "vanishing",
+)
 # Ops whose operands broadcast, besides those that work element by element.
 _REPEATING = (
     "betainc", "broadcast_to", "complex", "igamma_grad_a", "nextafter", "polygamma",
@@ -135,8 +144,11 @@ def by_compiler(op: Operation, gs: Cotangents, places: Collection[int]) -> list[
     known = [(y, g) for y, g in zip(op.outputs, gs, strict=True) if g is not None]
     made = ops.symbolic_gradients(
         [*(y for y, _ in known), *(g for _, g in known), *wanted, *inputs],
-        ys=len(known), seeds=len(known), xs=len(wanted), name=re.sub(r"(V\d)?$", r"Grad\1", op.type, count=1),
-    )  # fmt: skip
+        ys=len(known),
+        seeds=len(known),
+        xs=len(wanted),
+        name=re.sub(r"(V\d)?$", r"Grad\1", op.type, count=1),
+    )
     found = dict(zip(wanted, made if isinstance(made, tuple) else (made,), strict=True))
     return [found.pop(source(t), None) if place in places else None for place, t in enumerate(op.tensors)]
 

@@ -227,10 +227,19 @@ class _Compiled:
         if in_place:
             lines.append("in place")
         return Box(
-            _key(node, path), path, title, role, self.order[node, path], tuple(lines),
+            _key(node, path),
+            path,
+            title,
+            role,
+            self.order[node, path],
+            tuple(lines),
             _tooltip(node, fetched, assigned),
-            *place_of(node.where), _kind(node), bool(fetched), in_place, of=node,
-        )  # fmt: skip
+            *place_of(node.where),
+            _kind(node),
+            bool(fetched),
+            in_place,
+            of=node,
+        )
 
     def _lines(self, node: Node) -> tuple[str, ...]:
         if node.op.name in ("parameter", "constant"):

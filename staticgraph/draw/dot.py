@@ -19,11 +19,21 @@ def dot_source(drawing: Drawing, legend: bool = True) -> str:
     """The DOT text of `drawing`. The same drawing gives the same text."""
     graph = graphviz.Digraph("staticgraph")
     graph.attr(
-        "graph", rankdir="TB", nodesep="0.28", ranksep="0.36", pad="0.25", labelloc="b", labeljust="l",
-        fontname=FONT, fontsize="11", fontcolor=INK, bgcolor="white",
+        "graph",
+        rankdir="TB",
+        nodesep="0.28",
+        ranksep="0.36",
+        pad="0.25",
+        labelloc="b",
+        labeljust="l",
+        fontname=FONT,
+        fontsize="11",
+        fontcolor=INK,
+        bgcolor="white",
         newrank="true",  # one ranking for all scopes: arrows between scopes point down too
-        nslimit="4", mclimit="2",  # bounds on the layout's patience
-    )  # fmt: skip
+        nslimit="4",
+        mclimit="2",  # bounds on the layout's patience
+    )
     graph.attr("node", fontname=FONT, fontsize="11", fontcolor=INK, height="0.3", width="0.6")
     graph.attr("edge", fontname=FONT, fontsize="9", fontcolor=QUIET, arrowsize="0.6")
     if legend and (table := legend_table(drawing)):
@@ -69,19 +79,33 @@ def _region_look(region: Region, depth: int) -> dict[str, str]:
     look = WORKS[region.work]
     fill = NESTED_SCOPE if region.work is Work.SCOPE and depth % 2 else look.fill
     return {
-        "label": label(region.title, bold=False, room=2), "labelloc": "t", "labeljust": "l", "fontsize": "10",
-        "fontcolor": QUIET, "style": look.style, "fillcolor": fill, "color": look.stroke, "margin": "10",
-        "penwidth": str(look.width), "peripheries": "1", "tooltip": escaped(region.tooltip or region.title),
-    }  # fmt: skip
+        "label": label(region.title, bold=False, room=2),
+        "labelloc": "t",
+        "labeljust": "l",
+        "fontsize": "10",
+        "fontcolor": QUIET,
+        "style": look.style,
+        "fillcolor": fill,
+        "color": look.stroke,
+        "margin": "10",
+        "penwidth": str(look.width),
+        "peripheries": "1",
+        "tooltip": escaped(region.tooltip or region.title),
+    }
 
 
 def _add_box(graph: graphviz.Digraph, box: Box, name: str) -> None:
     look = ROLES[box.role]
     attrs = {
-        "shape": look.shape, "style": look.style, "fillcolor": look.fill, "color": look.stroke,
-        "penwidth": str(look.width), "margin": margin(box), "tooltip": escaped(box.tooltip),
+        "shape": look.shape,
+        "style": look.style,
+        "fillcolor": look.fill,
+        "color": look.stroke,
+        "penwidth": str(look.width),
+        "margin": margin(box),
+        "tooltip": escaped(box.tooltip),
         "label": label(shorten(box.title, TITLE), box.lines, quiet=box.role is Role.CONSTANT),
-    }  # fmt: skip
+    }
     if look.double:
         attrs["peripheries"] = "2"
     if box.work is not Work.SCOPE:

@@ -109,9 +109,18 @@ class _Recorded:
         path, title = self._placed(op)
         leaf = op.name.rpartition("/")[2]
         return Box(
-            op.name, path, title, role, op.id, self._lines(op, role, title), _tooltip(op),
-            *place_of(op.where), f"{op.type} {stem(leaf)}", self._is_fetched(op), of=op,
-        )  # fmt: skip
+            op.name,
+            path,
+            title,
+            role,
+            op.id,
+            self._lines(op, role, title),
+            _tooltip(op),
+            *place_of(op.where),
+            f"{op.type} {stem(leaf)}",
+            self._is_fetched(op),
+            of=op,
+        )
 
     def _is_fetched(self, op: Operation) -> bool:
         if op in self.backward:

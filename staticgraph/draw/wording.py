@@ -17,11 +17,13 @@ from staticgraph.compiler.graph.shapes import TensorShape, TensorType
 
 SMALL = 6  # elements: larger constants have a box of their own
 WIDTH = 30  # characters per line of a box
+# fmt: off
 _UNTOLD = {
     "dtype", "shape", "name", "value", "key", "seed", "seed2", "ys", "seeds", "xs", "out_type",
     "cond", "body", "branches", "carried", "family", "bound", "exact", "brief", "operation", "number",
     "shown",
-}  # fmt: skip
+}
+# fmt: on
 _SHORT = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u", "complex": "c"}
 
 

@@ -26,9 +26,15 @@ __all__ = ["crop_and_resize", "draw_bounding_boxes", "sample_distorted_bounding_
 
 
 def crop_and_resize(
-    image: Any, boxes: Any, box_ind: Any = None, crop_size: Any = None, method: str = "bilinear",
-    extrapolation_value: float = 0, name: str | None = None, box_indices: Any = None,
-) -> Tensor:  # fmt: skip
+    image: Any,
+    boxes: Any,
+    box_ind: Any = None,
+    crop_size: Any = None,
+    method: str = "bilinear",
+    extrapolation_value: float = 0,
+    name: str | None = None,
+    box_indices: Any = None,
+) -> Tensor:
     """Crops of a batch of images, all of one size: float32 [boxes, height, width, channels].
 
     `boxes` is float32 [boxes, 4]: [0, 0, 1, 1] is the whole image, from the centres of its first pixels to
@@ -44,16 +50,32 @@ def crop_and_resize(
     if which is None or crop_size is None:
         raise misuse(TypeError, "crop_and_resize needs box_indices and crop_size")
     return ops.crop_and_resize(
-        image, boxes, which, crop_size=crop_size, method=method,
-        extrapolation_value=float(extrapolation_value), name=name,
-    )  # fmt: skip
+        image,
+        boxes,
+        which,
+        crop_size=crop_size,
+        method=method,
+        extrapolation_value=float(extrapolation_value),
+        name=name,
+    )
 
 
 # Yellow, blue, red, lime, purple, olive, maroon, navy, aqua, fuchsia; the last number is for opacity.
-_PALETTE = np.array([
-    [1, 1, 0, 1], [0, 0, 1, 1], [1, 0, 0, 1], [0, 1, 0, 1], [0.5, 0, 0.5, 1],
-    [0.5, 0.5, 0, 1], [0.5, 0, 0, 1], [0, 0, 0.5, 1], [0, 1, 1, 1], [1, 0, 1, 1],
-], np.float32)  # fmt: skip
+_PALETTE = np.array(
+    [
+        [1, 1, 0, 1],
+        [0, 0, 1, 1],
+        [1, 0, 0, 1],
+        [0, 1, 0, 1],
+        [0.5, 0, 0.5, 1],
+        [0.5, 0.5, 0, 1],
+        [0.5, 0, 0, 1],
+        [0, 0, 0.5, 1],
+        [0, 1, 1, 1],
+        [1, 0, 1, 1],
+    ],
+    np.float32,
+)
 
 
 def draw_bounding_boxes(images: Any, boxes: Any, name: str | None = None, colors: Any = None) -> Tensor:
@@ -113,11 +135,17 @@ class SampledBox(NamedTuple):
 
 
 def sample_distorted_bounding_box(
-    image_size: Any, bounding_boxes: Any, seed: int | None = None, seed2: int | None = None,
-    min_object_covered: Any = 0.1, aspect_ratio_range: Sequence[float] | None = None,
-    area_range: Sequence[float] | None = None, max_attempts: int | None = None,
-    use_image_if_no_bounding_boxes: bool | None = None, name: str | None = None,
-) -> SampledBox:  # fmt: skip
+    image_size: Any,
+    bounding_boxes: Any,
+    seed: int | None = None,
+    seed2: int | None = None,
+    min_object_covered: Any = 0.1,
+    aspect_ratio_range: Sequence[float] | None = None,
+    area_range: Sequence[float] | None = None,
+    max_attempts: int | None = None,
+    use_image_if_no_bounding_boxes: bool | None = None,
+    name: str | None = None,
+) -> SampledBox:
     """A box at random inside of an image, which contains enough of one of the objects in it.
 
     `image_size` is [height, width, channels], `bounding_boxes` [batch, boxes, 4] where the objects are. The

@@ -17,10 +17,18 @@ from staticgraph.compiler.graph.errors import InvalidArgumentError
 from staticgraph.image.deep_png import decode_deep_png
 
 __all__ = [
-    "decode_and_crop_jpeg", "decode_bmp", "decode_gif", "decode_image", "decode_jpeg", "decode_picture",
+    "decode_and_crop_jpeg",
+    "decode_bmp",
+    "decode_gif",
+    "decode_image",
+    "decode_jpeg",
+    "decode_picture",
     "decode_png",
-    "encode_jpeg", "encode_png", "extract_jpeg_shape", "is_jpeg",
-]  # fmt: skip
+    "encode_jpeg",
+    "encode_png",
+    "extract_jpeg_shape",
+    "is_jpeg",
+]
 
 MAX_ELEMENTS = 1 << 29  # of one picture, or of all frames of one: 512 MiB of bytes
 
@@ -231,10 +239,17 @@ def _of_dtype(pixels: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def encode_jpeg(
-    image: np.ndarray, format: str = "", quality: int = 95, progressive: bool = False,
-    optimize_size: bool = False, chroma_downsampling: bool = True, density_unit: str = "in",
-    x_density: int = 300, y_density: int = 300, xmp_metadata: bytes = b"",
-) -> bytes:  # fmt: skip
+    image: np.ndarray,
+    format: str = "",
+    quality: int = 95,
+    progressive: bool = False,
+    optimize_size: bool = False,
+    chroma_downsampling: bool = True,
+    density_unit: str = "in",
+    x_density: int = 300,
+    y_density: int = 300,
+    xmp_metadata: bytes = b"",
+) -> bytes:
     """uint8 [height, width, 1 or 3] as a JPEG file.
 
     `format` '', 'grayscale' or 'rgb' says how many channels there must be. `quality` is from 0 to 100. The
@@ -250,9 +265,15 @@ def encode_jpeg(
     density = (round(x_density * per_inch), round(y_density * per_inch))
     options = {"xmp": xmp_metadata} if xmp_metadata else {}
     return _saved(
-        image, "JPEG", quality=quality, progressive=progressive, optimize=optimize_size,
-        subsampling=2 if chroma_downsampling else 0, dpi=density, **options,
-    )  # fmt: skip
+        image,
+        "JPEG",
+        quality=quality,
+        progressive=progressive,
+        optimize=optimize_size,
+        subsampling=2 if chroma_downsampling else 0,
+        dpi=density,
+        **options,
+    )
 
 
 def encode_png(image: np.ndarray, compression: int = -1) -> bytes:

@@ -14,16 +14,31 @@ from staticgraph.image.intensity import convert_image_dtype
 from staticgraph.random_numbers.random_ops import random_uniform
 
 __all__ = [
-    "adjust_jpeg_quality", "decode_and_crop_jpeg", "decode_bmp", "decode_gif", "decode_image", "decode_jpeg",
-    "decode_png", "encode_jpeg", "encode_png", "extract_jpeg_shape", "is_jpeg", "random_jpeg_quality",
-]  # fmt: skip
+    "adjust_jpeg_quality",
+    "decode_and_crop_jpeg",
+    "decode_bmp",
+    "decode_gif",
+    "decode_image",
+    "decode_jpeg",
+    "decode_png",
+    "encode_jpeg",
+    "encode_png",
+    "extract_jpeg_shape",
+    "is_jpeg",
+    "random_jpeg_quality",
+]
 
 
 def decode_jpeg(
-    contents: Any, channels: int = 0, ratio: int = 1, fancy_upscaling: bool = True,
-    try_recover_truncated: bool = False, acceptable_fraction: float = 1, dct_method: str = "",
+    contents: Any,
+    channels: int = 0,
+    ratio: int = 1,
+    fancy_upscaling: bool = True,
+    try_recover_truncated: bool = False,
+    acceptable_fraction: float = 1,
+    dct_method: str = "",
     name: str | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The picture in the bytes of a JPEG file, a string: uint8 [height, width, channels].
 
     `channels` is 1 for gray, 3 for colours, 0 for what the file has. `ratio` 1, 2, 4 or 8 divides height and
@@ -38,10 +53,16 @@ def decode_jpeg(
 
 
 def decode_and_crop_jpeg(
-    contents: Any, crop_window: Any, channels: int = 0, ratio: int = 1, fancy_upscaling: bool = True,
-    try_recover_truncated: bool = False, acceptable_fraction: float = 1, dct_method: str = "",
+    contents: Any,
+    crop_window: Any,
+    channels: int = 0,
+    ratio: int = 1,
+    fancy_upscaling: bool = True,
+    try_recover_truncated: bool = False,
+    acceptable_fraction: float = 1,
+    dct_method: str = "",
     name: str | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The part `crop_window` [top, left, height, width] of a JPEG file; for the rest see `decode_jpeg`."""
     return file_ops.decode_and_crop_jpeg(contents, crop_window, channels=channels, ratio=ratio, name=name)
 
@@ -65,9 +86,12 @@ def decode_gif(contents: Any, name: str | None = None) -> Tensor:
 
 
 def decode_image(
-    contents: Any, channels: int | None = None, dtype: Any = uint8, name: str | None = None,
+    contents: Any,
+    channels: int | None = None,
+    dtype: Any = uint8,
+    name: str | None = None,
     expand_animations: bool = True,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The picture in the bytes of a JPEG, PNG, GIF or BMP file, whichever it is.
 
     A GIF file gives [frames, height, width, 3], so the rank is not known, or its first frame unless
@@ -80,19 +104,35 @@ def decode_image(
 
 
 def encode_jpeg(
-    image: Any, format: str = "", quality: int = 95, progressive: bool = False, optimize_size: bool = False,
-    chroma_downsampling: bool = True, density_unit: str = "in", x_density: int = 300, y_density: int = 300,
-    xmp_metadata: Any = "", name: str | None = None,
-) -> Tensor:  # fmt: skip
+    image: Any,
+    format: str = "",
+    quality: int = 95,
+    progressive: bool = False,
+    optimize_size: bool = False,
+    chroma_downsampling: bool = True,
+    density_unit: str = "in",
+    x_density: int = 300,
+    y_density: int = 300,
+    xmp_metadata: Any = "",
+    name: str | None = None,
+) -> Tensor:
     """uint8 [height, width, 1 or 3] as the bytes of a JPEG file, a string.
 
     `format` '', 'grayscale' or 'rgb' says how many channels there must be; `quality` is from 0 to 100.
     """
     return file_ops.encode_jpeg(
-        image, format=format, quality=quality, progressive=progressive, optimize_size=optimize_size,
-        chroma_downsampling=chroma_downsampling, density_unit=density_unit, x_density=x_density,
-        y_density=y_density, xmp_metadata=xmp_metadata, name=name,
-    )  # fmt: skip
+        image,
+        format=format,
+        quality=quality,
+        progressive=progressive,
+        optimize_size=optimize_size,
+        chroma_downsampling=chroma_downsampling,
+        density_unit=density_unit,
+        x_density=x_density,
+        y_density=y_density,
+        xmp_metadata=xmp_metadata,
+        name=name,
+    )
 
 
 def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Tensor:

@@ -221,9 +221,12 @@ def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: 
         height, width = height_and_width(image)
         more, wider = target_height - height, target_width - width
         cropped = _box(
-            image, larger(-more // 2, 0), larger(-wider // 2, 0),
-            smaller(target_height, height), smaller(target_width, width),
-        )  # fmt: skip
+            image,
+            larger(-more // 2, 0),
+            larger(-wider // 2, 0),
+            smaller(target_height, height),
+            smaller(target_width, width),
+        )
         return pad_to_bounding_box(
             cropped, larger(more // 2, 0), larger(wider // 2, 0), target_height, target_width
         )

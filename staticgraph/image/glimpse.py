@@ -16,9 +16,14 @@ __all__ = ["extract_glimpse"]
 
 
 def extract_glimpse(
-    input: Any, size: Any, offsets: Any, centered: bool = True, normalized: bool = True,
-    uniform_noise: bool = True, name: str | None = None,
-) -> Tensor:  # fmt: skip
+    input: Any,
+    size: Any,
+    offsets: Any,
+    centered: bool = True,
+    normalized: bool = True,
+    uniform_noise: bool = True,
+    name: str | None = None,
+) -> Tensor:
     """Return a window of each image; outside of the image it holds noise. There is no gradient.
 
     Args:

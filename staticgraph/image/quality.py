@@ -161,9 +161,14 @@ def _one_batch(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor, list[Size]]:
 
 
 def ssim(
-    img1: Any, img2: Any, max_val: Any, filter_size: int = 11, filter_sigma: float = 1.5,
-    k1: float = 0.01, k2: float = 0.03,
-) -> Tensor:  # fmt: skip
+    img1: Any,
+    img2: Any,
+    max_val: Any,
+    filter_size: int = 11,
+    filter_sigma: float = 1.5,
+    k1: float = 0.01,
+    k2: float = 0.03,
+) -> Tensor:
     """The structural similarity of each pair of images, at most 1, of equal ones (Wang et al., 2004).
 
     Means, variances and covariances around each pixel, weighted by a bell curve of `filter_size` pixels with
@@ -193,9 +198,15 @@ def _halved(x: Tensor) -> Tensor:
 
 
 def ssim_multiscale(
-    img1: Any, img2: Any, max_val: Any, power_factors: Sequence[float] = _SCALE_WEIGHTS,
-    filter_size: int = 11, filter_sigma: float = 1.5, k1: float = 0.01, k2: float = 0.03,
-) -> Tensor:  # fmt: skip
+    img1: Any,
+    img2: Any,
+    max_val: Any,
+    power_factors: Sequence[float] = _SCALE_WEIGHTS,
+    filter_size: int = 11,
+    filter_sigma: float = 1.5,
+    k1: float = 0.01,
+    k2: float = 0.03,
+) -> Tensor:
     """`ssim` at several scales, each half as large as the one before, as a weighted geometric mean.
 
     `power_factors`: the weight of each scale. Contrast and structure count at all scales, luminance only at

@@ -54,9 +54,12 @@ _NAMES = {
 
 
 def resize_bilinear(
-    images: Any, size: Any, align_corners: bool = False, name: str | None = None,
+    images: Any,
+    size: Any,
+    align_corners: bool = False,
+    name: str | None = None,
     half_pixel_centers: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """A batch of images in float32 of another `size` [height, width], interpolated linearly.
 
     `align_corners`: corner pixels keep their places. `half_pixel_centers`: pixels have their centres at
@@ -71,9 +74,12 @@ def resize_bilinear(
 
 
 def resize_nearest_neighbor(
-    images: Any, size: Any, align_corners: bool = False, name: str | None = None,
+    images: Any,
+    size: Any,
+    align_corners: bool = False,
+    name: str | None = None,
     half_pixel_centers: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """A batch of images of another `size`, each pixel a copy of an old one; see `resize_bilinear`.
 
     >>> y = sg.image.resize_nearest_neighbor(sg.reshape([1.0, 2.0], [1, 1, 2, 1]), [1, 4])[0, 0, :, 0]
@@ -86,9 +92,12 @@ def resize_nearest_neighbor(
 
 
 def resize_bicubic(
-    images: Any, size: Any, align_corners: bool = False, name: str | None = None,
+    images: Any,
+    size: Any,
+    align_corners: bool = False,
+    name: str | None = None,
     half_pixel_centers: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """A batch of images of another `size`, interpolated with cubic functions; see `resize_bilinear`."""
     return ops.resize_bicubic(
         images, size=size, align_corners=align_corners, half_pixel_centers=half_pixel_centers, name=name
@@ -106,9 +115,13 @@ def resize_area(images: Any, size: Any, align_corners: bool = False, name: str |
 
 
 def resize_images(
-    images: Any, size: Any, method: Any = ResizeMethod.BILINEAR, align_corners: bool = False,
-    preserve_aspect_ratio: bool = False, name: str | None = None,
-) -> Tensor:  # fmt: skip
+    images: Any,
+    size: Any,
+    method: Any = ResizeMethod.BILINEAR,
+    align_corners: bool = False,
+    preserve_aspect_ratio: bool = False,
+    name: str | None = None,
+) -> Tensor:
     """An image, or a batch, of another `size` [height, width].
 
     `method`: one of `ResizeMethod`, or 'bilinear', 'nearest', 'bicubic', 'area'. `align_corners`: corner
@@ -163,9 +176,12 @@ def _fitting(images: Tensor, size: Tensor) -> Tensor:
 
 
 def resize_image_with_pad(
-    image: Any, target_height: Any, target_width: Any, method: Any = ResizeMethod.BILINEAR,
+    image: Any,
+    target_height: Any,
+    target_width: Any,
+    method: Any = ResizeMethod.BILINEAR,
     align_corners: bool = False,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Images scaled until they just fit in the target size, in the middle of it; what is left over is 0.
 
     >>> import staticgraph as sg

@@ -20,9 +20,11 @@ from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.tensor import Tensor
 
 __all__ = [
-    "non_max_suppression", "non_max_suppression_overlaps", "non_max_suppression_padded",
+    "non_max_suppression",
+    "non_max_suppression_overlaps",
+    "non_max_suppression_padded",
     "non_max_suppression_with_scores",
-]  # fmt: skip
+]
 
 Overlap = Callable[[int, list[int]], np.ndarray]  # of one box with each of several
 
@@ -99,9 +101,14 @@ def _checked(call: str, boxes: Any, scores: Any, most: Any, columns: int | None)
 
 
 def non_max_suppression_with_scores(
-    boxes: Any, scores: Any, max_output_size: Any, iou_threshold: Any = 0.5,
-    score_threshold: Any = float("-inf"), soft_nms_sigma: Any = 0.0, name: str | None = None,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+    boxes: Any,
+    scores: Any,
+    max_output_size: Any,
+    iou_threshold: Any = 0.5,
+    score_threshold: Any = float("-inf"),
+    soft_nms_sigma: Any = 0.0,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor]:
     """`non_max_suppression`, and the scores of what is kept.
 
     With `soft_nms_sigma` greater than 0, a box's score is multiplied by exp(-overlap ** 2 / (2 sigma)) for
@@ -119,9 +126,13 @@ def non_max_suppression_with_scores(
 
 
 def non_max_suppression(
-    boxes: Any, scores: Any, max_output_size: Any, iou_threshold: Any = 0.5,
-    score_threshold: Any = float("-inf"), name: str | None = None,
-) -> Tensor:  # fmt: skip
+    boxes: Any,
+    scores: Any,
+    max_output_size: Any,
+    iou_threshold: Any = 0.5,
+    score_threshold: Any = float("-inf"),
+    name: str | None = None,
+) -> Tensor:
     """The numbers (int32) of at most `max_output_size` boxes, by falling score.
 
     `boxes` is [boxes, 4] with two opposite corners y, x, y, x each. A box is dropped that overlaps a better
@@ -141,9 +152,14 @@ def non_max_suppression(
 
 
 def non_max_suppression_padded(
-    boxes: Any, scores: Any, max_output_size: Any, iou_threshold: Any = 0.5,
-    score_threshold: Any = float("-inf"), pad_to_max_output_size: bool = False, name: str | None = None,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+    boxes: Any,
+    scores: Any,
+    max_output_size: Any,
+    iou_threshold: Any = 0.5,
+    score_threshold: Any = float("-inf"),
+    pad_to_max_output_size: bool = False,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor]:
     """`non_max_suppression`, on demand filled with zeros to `max_output_size`; and how many are kept."""
     with name_scope(name, "non_max_suppression_padded"):
         kept = non_max_suppression(boxes, scores, max_output_size, iou_threshold, score_threshold)
@@ -152,9 +168,13 @@ def non_max_suppression_padded(
 
 
 def non_max_suppression_overlaps(
-    overlaps: Any, scores: Any, max_output_size: Any, overlap_threshold: Any = 0.5,
-    score_threshold: Any = float("-inf"), name: str | None = None,
-) -> Tensor:  # fmt: skip
+    overlaps: Any,
+    scores: Any,
+    max_output_size: Any,
+    overlap_threshold: Any = 0.5,
+    score_threshold: Any = float("-inf"),
+    name: str | None = None,
+) -> Tensor:
     """`non_max_suppression` where overlaps[i, j] says how far boxes i and j overlap."""
     with name_scope(name, "non_max_suppression_overlaps"):
         inputs = _checked("non_max_suppression_overlaps", overlaps, scores, max_output_size, None)

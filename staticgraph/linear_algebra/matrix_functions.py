@@ -77,9 +77,14 @@ def tridiagonal_matmul(
 
 
 def tridiagonal_solve(
-    diagonals: Any, rhs: Any, diagonals_format: str = "compact", transpose_rhs: bool = False,
-    conjugate_rhs: bool = False, name: str | None = None, partial_pivoting: bool = True,
-) -> Tensor:  # fmt: skip
+    diagonals: Any,
+    rhs: Any,
+    diagonals_format: str = "compact",
+    transpose_rhs: bool = False,
+    conjugate_rhs: bool = False,
+    name: str | None = None,
+    partial_pivoting: bool = True,
+) -> Tensor:
     """X with T X = rhs for tridiagonal T, given as for `tridiagonal_matmul`; in linear time.
 
     `rhs` has shape [..., n, columns], or [..., n] for one column. It can be conjugated first. With

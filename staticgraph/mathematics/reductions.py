@@ -52,9 +52,13 @@ def _reduce(
 
 
 def reduce_sum(
-    input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None,
-    reduction_indices: Any = None, keep_dims: bool | None = None,
-) -> Tensor:  # fmt: skip
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
     """The sum of the elements along `axis`, an int or a list of ints; along all axes where it is None.
 
     With `keepdims` the axes stay, with size 1. `reduction_indices` and `keep_dims` are the older names.
@@ -68,9 +72,13 @@ def reduce_sum(
 
 
 def reduce_mean(
-    input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None,
-    reduction_indices: Any = None, keep_dims: bool | None = None,
-) -> Tensor:  # fmt: skip
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
     """The mean of the elements along `axis`, see `reduce_sum`. That of integers is rounded towards zero.
 
     >>> sg.Session().run(sg.reduce_mean([[1.0, 2.0], [3.0, 6.0]], axis=0))
@@ -80,9 +88,13 @@ def reduce_mean(
 
 
 def reduce_prod(
-    input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None,
-    reduction_indices: Any = None, keep_dims: bool | None = None,
-) -> Tensor:  # fmt: skip
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
     """The product of the elements along `axis`, see `reduce_sum`.
 
     >>> sg.Session().run(sg.reduce_prod([[1, 2], [3, 4]], axis=1))
@@ -92,9 +104,13 @@ def reduce_prod(
 
 
 def reduce_max(
-    input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None,
-    reduction_indices: Any = None, keep_dims: bool | None = None,
-) -> Tensor:  # fmt: skip
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
     """The largest element along `axis`, see `reduce_sum`. Equal ones share the gradient.
 
     >>> sg.Session().run(sg.reduce_max([[1, 5], [3, 4]], axis=1))
@@ -104,9 +120,13 @@ def reduce_max(
 
 
 def reduce_min(
-    input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None,
-    reduction_indices: Any = None, keep_dims: bool | None = None,
-) -> Tensor:  # fmt: skip
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
     """The smallest element along `axis`, see `reduce_sum`. Equal ones share the gradient.
 
     >>> sg.Session().run(sg.reduce_min([[1, 5], [3, 4]], axis=1))
@@ -116,9 +136,13 @@ def reduce_min(
 
 
 def reduce_any(
-    input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None,
-    reduction_indices: Any = None, keep_dims: bool | None = None,
-) -> Tensor:  # fmt: skip
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
     """Return True if any element along `axis` is True, see `reduce_sum`.
 
     Args:
@@ -139,9 +163,13 @@ def reduce_any(
 
 
 def reduce_all(
-    input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None,
-    reduction_indices: Any = None, keep_dims: bool | None = None,
-) -> Tensor:  # fmt: skip
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
     """Return True if all elements along `axis` are True, see `reduce_sum`.
 
     Args:
@@ -178,9 +206,13 @@ def reduce_euclidean_norm(
 
 
 def reduce_logsumexp(
-    input_tensor: Any, axis: Any = None, keepdims: bool | None = None, name: str | None = None,
-    reduction_indices: Any = None, keep_dims: bool | None = None,
-) -> Tensor:  # fmt: skip
+    input_tensor: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+) -> Tensor:
     """log(sum(exp(x))) along `axis`, see `reduce_sum`; without overflow, however large the elements.
 
     >>> import staticgraph as sg
@@ -221,9 +253,15 @@ def reduce_std(
 
 
 def count_nonzero(
-    input_tensor: Any = None, axis: Any = None, keepdims: bool | None = None, dtype: Any = int64,
-    name: str | None = None, reduction_indices: Any = None, keep_dims: bool | None = None, input: Any = None,
-) -> Tensor:  # fmt: skip
+    input_tensor: Any = None,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    dtype: Any = int64,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+    input: Any = None,
+) -> Tensor:
     """Count the elements along `axis` that are not zero, see `reduce_sum`.
 
     Args:

@@ -163,9 +163,13 @@ def histogram_fixed_width(
 
 
 def confusion_matrix(
-    labels: Any, predictions: Any, num_classes: Any = None, dtype: Any = int32, name: str | None = None,
+    labels: Any,
+    predictions: Any,
+    num_classes: Any = None,
+    dtype: Any = int32,
+    name: str | None = None,
     weights: Any = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """At [i, j], how many elements with label i were predicted to be j; or the sum of their `weights`.
 
     Without `num_classes` there are as many as the largest number says; then both must be known when the

@@ -75,9 +75,16 @@ def layer_attrs(
 
 
 def conv2d(
-    input: Any, filter: Any = None, strides: Any = None, padding: Any = None, use_cudnn_on_gpu: bool = True,
-    data_format: str = "NHWC", dilations: Any = (1, 1, 1, 1), name: str | None = None, filters: Any = None,
-) -> Tensor:  # fmt: skip
+    input: Any,
+    filter: Any = None,
+    strides: Any = None,
+    padding: Any = None,
+    use_cudnn_on_gpu: bool = True,
+    data_format: str = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+    filters: Any = None,
+) -> Tensor:
     """Convolution of images [batch, height, width, channels]
     with `filter` [height, width, channels, outputs].
 
@@ -250,9 +257,15 @@ def conv_transpose(
 
 
 def conv3d(
-    input: Any, filter: Any = None, strides: Any = None, padding: Any = None, data_format: str = "NDHWC",
-    dilations: Any = (1, 1, 1, 1, 1), name: str | None = None, filters: Any = None,
-) -> Tensor:  # fmt: skip
+    input: Any,
+    filter: Any = None,
+    strides: Any = None,
+    padding: Any = None,
+    data_format: str = "NDHWC",
+    dilations: Any = (1, 1, 1, 1, 1),
+    name: str | None = None,
+    filters: Any = None,
+) -> Tensor:
     """`conv2d` for volumes [batch, depth, height, width, channels]."""
     filter = renamed("filter", filter, "filters", filters)
     needed("conv3d", filter=filter)
@@ -265,9 +278,15 @@ def conv3d(
 
 
 def conv3d_backprop_filter(
-    input: Any, filter_sizes: Any, out_backprop: Any, strides: Any, padding: Any, data_format: str = "NDHWC",
-    dilations: Any = (1, 1, 1, 1, 1), name: str | None = None,
-) -> Tensor:  # fmt: skip
+    input: Any,
+    filter_sizes: Any,
+    out_backprop: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NDHWC",
+    dilations: Any = (1, 1, 1, 1, 1),
+    name: str | None = None,
+) -> Tensor:
     """Return the gradient of `conv3d` by its filter of shape `filter_sizes`, given that by its result."""
     return ops.conv3d_backprop_filter(
         input,
@@ -356,9 +375,16 @@ def conv1d_transpose(
 
 
 def convolution(
-    input: Any, filter: Any = None, padding: Any = None, strides: Any = None, dilation_rate: Any = None,
-    name: str | None = None, data_format: str | None = None, filters: Any = None, dilations: Any = None,
-) -> Tensor:  # fmt: skip
+    input: Any,
+    filter: Any = None,
+    padding: Any = None,
+    strides: Any = None,
+    dilation_rate: Any = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    filters: Any = None,
+    dilations: Any = None,
+) -> Tensor:
     """Convolution over one, two or three spatial axes, by the rank of `filter`.
 
     `strides` and `dilation_rate` have an entry per spatial axis.

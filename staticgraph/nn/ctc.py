@@ -29,10 +29,15 @@ _NEVER = -1e30  # the logarithm of no probability; unlike minus infinity, it has
 
 
 def ctc_loss(
-    labels: Any, inputs: Any = None, sequence_length: Any = None, preprocess_collapse_repeated: bool = False,
-    ctc_merge_repeated: bool = True, ignore_longer_outputs_than_inputs: bool = False,
-    time_major: bool = True, logits: Any = None,
-) -> Tensor:  # fmt: skip
+    labels: Any,
+    inputs: Any = None,
+    sequence_length: Any = None,
+    preprocess_collapse_repeated: bool = False,
+    ctc_merge_repeated: bool = True,
+    ignore_longer_outputs_than_inputs: bool = False,
+    time_major: bool = True,
+    logits: Any = None,
+) -> Tensor:
     """-log of the probability of `labels` [batch], summed over all ways to write them, with blanks, in as
     many steps as there are inputs.
 

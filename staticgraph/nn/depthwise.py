@@ -41,9 +41,15 @@ def depthwise_conv2d_native(
 
 
 def depthwise_conv2d(
-    input: Any, filter: Any, strides: Any, padding: str, rate: Any = None, name: str | None = None,
-    data_format: str | None = None, dilations: Any = None,
-) -> Tensor:  # fmt: skip
+    input: Any,
+    filter: Any,
+    strides: Any,
+    padding: str,
+    rate: Any = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    dilations: Any = None,
+) -> Tensor:
     """Each channel convolved by itself with `filter` [height, width, channels, multiplier].
 
     The result has channels * multiplier channels. `rate` is how far apart the taps are.
@@ -59,9 +65,15 @@ def depthwise_conv2d(
 
 
 def depthwise_conv2d_native_backprop_input(
-    input_sizes: Any, filter: Any, out_backprop: Any, strides: Any, padding: str, data_format: str = "NHWC",
-    dilations: Any = (1, 1, 1, 1), name: str | None = None,
-) -> Tensor:  # fmt: skip
+    input_sizes: Any,
+    filter: Any,
+    out_backprop: Any,
+    strides: Any,
+    padding: str,
+    data_format: str = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+) -> Tensor:
     """The gradient of `depthwise_conv2d_native` by its input of shape `input_sizes`."""
     return ops.depthwise_conv2d_native_backprop_input(
         filter,
@@ -73,9 +85,15 @@ def depthwise_conv2d_native_backprop_input(
 
 
 def depthwise_conv2d_native_backprop_filter(
-    input: Any, filter_sizes: Any, out_backprop: Any, strides: Any, padding: str, data_format: str = "NHWC",
-    dilations: Any = (1, 1, 1, 1), name: str | None = None,
-) -> Tensor:  # fmt: skip
+    input: Any,
+    filter_sizes: Any,
+    out_backprop: Any,
+    strides: Any,
+    padding: str,
+    data_format: str = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+) -> Tensor:
     """The gradient of `depthwise_conv2d_native` by its filter of shape `filter_sizes`."""
     return ops.depthwise_conv2d_native_backprop_filter(
         input,

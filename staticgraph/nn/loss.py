@@ -77,9 +77,13 @@ def softmax_cross_entropy_with_logits_v2(
 
 
 def softmax_cross_entropy_with_logits(
-    _sentinel: Any = None, labels: Any = None, logits: Any = None, dim: int = -1, name: str | None = None,
+    _sentinel: Any = None,
+    labels: Any = None,
+    logits: Any = None,
+    dim: int = -1,
+    name: str | None = None,
     axis: int | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """`softmax_cross_entropy_with_logits_v2` without a gradient for `labels`. Arguments are given by name.
 
     >>> losses = sg.nn.softmax_cross_entropy_with_logits(labels=[[1.0, 0.0]], logits=[[0.0, 0.0]])

@@ -15,10 +15,15 @@ __all__ = ["dilation2d", "erosion2d"]
 
 
 def dilation2d(
-    input: Any, filter: Any = None, strides: Sequence[int] | None = None, rates: Sequence[int] | None = None,
-    padding: str | None = None, name: str | None = None, filters: Any = None,
+    input: Any,
+    filter: Any = None,
+    strides: Sequence[int] | None = None,
+    rates: Sequence[int] | None = None,
+    padding: str | None = None,
+    name: str | None = None,
+    filters: Any = None,
     dilations: Sequence[int] | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The largest sum of image and filter in each window, per channel.
 
     `strides` and `rates` have the form [1, rows, columns, 1]; the filter has shape [rows, columns, channels].
@@ -37,9 +42,13 @@ def dilation2d(
 
 
 def erosion2d(
-    value: Any, kernel: Any, strides: Sequence[int], rates: Sequence[int], padding: str,
+    value: Any,
+    kernel: Any,
+    strides: Sequence[int],
+    rates: Sequence[int],
+    padding: str,
     name: str | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The smallest difference of image and kernel in each window: the dilation of the negative image.
 
     >>> import staticgraph as sg

@@ -40,9 +40,13 @@ def _axes(axes: Any) -> Any:
 
 
 def moments(
-    x: Any, axes: Any, shift: Any = None, name: str | None = None, keep_dims: bool | None = None,
+    x: Any,
+    axes: Any,
+    shift: Any = None,
+    name: str | None = None,
+    keep_dims: bool | None = None,
     keepdims: bool | None = None,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+) -> tuple[Tensor, Tensor]:
     """The mean and the variance of the elements along `axes`. `shift` is not used.
 
     >>> import staticgraph as sg
@@ -63,9 +67,13 @@ def moments(
 
 
 def weighted_moments(
-    x: Any, axes: Any, frequency_weights: Any, name: str | None = None, keep_dims: bool | None = None,
+    x: Any,
+    axes: Any,
+    frequency_weights: Any,
+    name: str | None = None,
+    keep_dims: bool | None = None,
     keepdims: bool | None = None,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+) -> tuple[Tensor, Tensor]:
     """The mean and the variance along `axes`, each element counted as often as its weight says."""
     keep = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     with name_scope(name, "weighted_moments", [x, frequency_weights]):
@@ -84,9 +92,13 @@ def weighted_moments(
 
 
 def sufficient_statistics(
-    x: Any, axes: Any, shift: Any = None, keep_dims: bool | None = None, name: str | None = None,
+    x: Any,
+    axes: Any,
+    shift: Any = None,
+    keep_dims: bool | None = None,
+    name: str | None = None,
     keepdims: bool | None = None,
-) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:  # fmt: skip
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
     """Count, sum, sum of squares and shift along `axes`: what moments of parts are computed from."""
     keep = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     axes = sorted(axes)
@@ -167,9 +179,16 @@ def batch_norm_with_global_normalization(
 
 
 def fused_batch_norm(
-    x: Any, scale: Any, offset: Any, mean: Any = None, variance: Any = None, epsilon: float = 0.001,
-    data_format: str = "NHWC", is_training: bool = True, name: str | None = None,
-) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    x: Any,
+    scale: Any,
+    offset: Any,
+    mean: Any = None,
+    variance: Any = None,
+    epsilon: float = 0.001,
+    data_format: str = "NHWC",
+    is_training: bool = True,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
     """Images normalised per channel, and the mean and the variance of each channel.
 
     In training the moments are those of the batch (the variance that is
@@ -246,9 +265,13 @@ lrn = local_response_normalization
 
 
 def dropout(
-    x: Any, keep_prob: Any = None, noise_shape: Any = None, seed: int | None = None, name: str | None = None,
+    x: Any,
+    keep_prob: Any = None,
+    noise_shape: Any = None,
+    seed: int | None = None,
+    name: str | None = None,
     rate: Any = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """`x` with each element set to 0 with probability `rate`
     = 1 - `keep_prob`, the others divided by `keep_prob`.
 

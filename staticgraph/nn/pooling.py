@@ -52,9 +52,14 @@ def _pool(
 
 
 def max_pool(
-    value: Any, ksize: Any, strides: Any, padding: str, data_format: str = "NHWC", name: str | None = None,
+    value: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str = "NHWC",
+    name: str | None = None,
     input: Any = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The largest element of each window of images [batch, height, width, channels].
 
     `ksize` and `strides` are a number, two, or four in the order of `data_format`; `padding` is 'SAME' or
@@ -71,9 +76,14 @@ def max_pool(
 
 
 def avg_pool(
-    value: Any, ksize: Any, strides: Any, padding: str, data_format: str = "NHWC", name: str | None = None,
+    value: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str = "NHWC",
+    name: str | None = None,
     input: Any = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The mean of each window, see `max_pool`; padding does not count.
 
     >>> x = sg.reshape([1.0, 3.0, 5.0, 9.0], [1, 2, 2, 1])
@@ -151,9 +161,13 @@ def _by_rank(
     input = convert_to_tensor(input, name="input")
     rank = input.shape.ndims
     spatial: Any = {
-        ("MAX", 3): max_pool1d, ("MAX", 4): max_pool2d, ("MAX", 5): max_pool3d,
-        ("AVG", 3): avg_pool1d, ("AVG", 4): avg_pool2d, ("AVG", 5): avg_pool3d,
-    }.get((kind, rank or 4))  # fmt: skip
+        ("MAX", 3): max_pool1d,
+        ("MAX", 4): max_pool2d,
+        ("MAX", 5): max_pool3d,
+        ("AVG", 3): avg_pool1d,
+        ("AVG", 4): avg_pool2d,
+        ("AVG", 5): avg_pool3d,
+    }.get((kind, rank or 4))
     if spatial is None:
         raise misuse(ValueError, f"pooling: the input has rank {rank}; 3, 4 and 5 are possible")
     return spatial(input, ksize, strides, padding, data_format or _FORMATS[(rank or 4) - 2], name)
@@ -184,9 +198,16 @@ def avg_pool_v2(
 
 
 def max_pool_with_argmax(
-    input: Any, ksize: Any, strides: Any, padding: str, data_format: str = "NHWC", Targmax: Any = None,
-    name: str | None = None, output_dtype: Any = None, include_batch_in_index: bool = False,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str = "NHWC",
+    Targmax: Any = None,
+    name: str | None = None,
+    output_dtype: Any = None,
+    include_batch_in_index: bool = False,
+) -> tuple[Tensor, Tensor]:
     """`max_pool`, and for each result the number of the element that it is.
 
     Elements are counted within their image, or with `include_batch_in_index` within the batch.

@@ -29,10 +29,16 @@ __all__ = ["bidirectional_dynamic_rnn", "dynamic_rnn"]
 
 
 def dynamic_rnn(
-    cell: Any, inputs: Any, sequence_length: Any = None, initial_state: Any = None, dtype: Any = None,
-    parallel_iterations: int | None = None, swap_memory: bool = False, time_major: bool = False,
+    cell: Any,
+    inputs: Any,
+    sequence_length: Any = None,
+    initial_state: Any = None,
+    dtype: Any = None,
+    parallel_iterations: int | None = None,
+    swap_memory: bool = False,
+    time_major: bool = False,
     scope: Any = None,
-) -> tuple[Any, Any]:  # fmt: skip
+) -> tuple[Any, Any]:
     """The outputs of `cell` at all time steps of `inputs`, and its state after the last one.
 
     Inputs, a tensor or a structure of them, are [batch, time, ...], and so are outputs; with `time_major`
@@ -122,10 +128,18 @@ def _over_time(steps: _Steps, state: Any, lengths: Tensor | None, dtype: Any) ->
 
 
 def bidirectional_dynamic_rnn(
-    cell_fw: Any, cell_bw: Any, inputs: Any, sequence_length: Any = None, initial_state_fw: Any = None,
-    initial_state_bw: Any = None, dtype: Any = None, parallel_iterations: int | None = None,
-    swap_memory: bool = False, time_major: bool = False, scope: Any = None,
-) -> tuple[Any, Any]:  # fmt: skip
+    cell_fw: Any,
+    cell_bw: Any,
+    inputs: Any,
+    sequence_length: Any = None,
+    initial_state_fw: Any = None,
+    initial_state_bw: Any = None,
+    dtype: Any = None,
+    parallel_iterations: int | None = None,
+    swap_memory: bool = False,
+    time_major: bool = False,
+    scope: Any = None,
+) -> tuple[Any, Any]:
     """`dynamic_rnn` with `cell_fw` over `inputs`, and with `cell_bw` from their ends to their beginnings:
     the pair of outputs, and the pair of last states. Both outputs are in the order of the inputs.
 
@@ -148,13 +162,23 @@ def bidirectional_dynamic_rnn(
     with variable_scope(scope or "bidirectional_rnn"):
         with variable_scope("fw") as forward:
             outputs_fw, state_fw = dynamic_rnn(
-                cell_fw, inputs, sequence_length, initial_state_fw, dtype, time_major=time_major,
+                cell_fw,
+                inputs,
+                sequence_length,
+                initial_state_fw,
+                dtype,
+                time_major=time_major,
                 scope=forward,
-            )  # fmt: skip
+            )
         with variable_scope("bw") as backward:
             turned = nest.map_structure(lambda x: reversed_in_time(convert_to_tensor(x)), inputs)
             outputs_bw, state_bw = dynamic_rnn(
-                cell_bw, turned, sequence_length, initial_state_bw, dtype, time_major=time_major,
+                cell_bw,
+                turned,
+                sequence_length,
+                initial_state_bw,
+                dtype,
+                time_major=time_major,
                 scope=backward,
-            )  # fmt: skip
+            )
     return (outputs_fw, nest.map_structure(reversed_in_time, outputs_bw)), (state_fw, state_bw)

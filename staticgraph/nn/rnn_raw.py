@@ -23,9 +23,12 @@ __all__ = ["raw_rnn"]
 
 
 def raw_rnn(
-    cell: Any, loop_fn: Callable[..., Any], parallel_iterations: int | None = None, swap_memory: bool = False,
+    cell: Any,
+    loop_fn: Callable[..., Any],
+    parallel_iterations: int | None = None,
+    swap_memory: bool = False,
     scope: Any = None,
-) -> tuple[Any, Any, Any]:  # fmt: skip
+) -> tuple[Any, Any, Any]:
     """Outputs as a TensorArray, the last state, and the last state of the loop.
 
     `loop_fn(time, cell_output, cell_state, loop_state)` returns which sequences have ended [batch], the next

@@ -18,9 +18,13 @@ __all__ = ["static_bidirectional_rnn", "static_rnn", "static_state_saving_rnn"]
 
 
 def static_rnn(
-    cell: Any, inputs: Sequence[Any], initial_state: Any = None, dtype: Any = None,
-    sequence_length: Any = None, scope: Any = None,
-) -> tuple[list[Any], Any]:  # fmt: skip
+    cell: Any,
+    inputs: Sequence[Any],
+    initial_state: Any = None,
+    dtype: Any = None,
+    sequence_length: Any = None,
+    scope: Any = None,
+) -> tuple[list[Any], Any]:
     """The outputs of `cell` for each of `inputs`, a list with a tensor [batch, ...] for each time step, and
     its state after the last one. As `dynamic_rnn` otherwise; a graph with many steps takes longer to compile.
 
@@ -61,9 +65,13 @@ def _check_steps(inputs: Any) -> None:
 
 
 def static_state_saving_rnn(
-    cell: Any, inputs: Sequence[Any], state_saver: Any, state_name: Any, sequence_length: Any = None,
+    cell: Any,
+    inputs: Sequence[Any],
+    state_saver: Any,
+    state_name: Any,
+    sequence_length: Any = None,
     scope: Any = None,
-) -> tuple[list[Any], Any]:  # fmt: skip
+) -> tuple[list[Any], Any]:
     """`static_rnn` from the state that `state_saver.state(name)` gives. The new one goes to
     `state_saver.save_state(name, state)`, which runs before the last output.
 
@@ -84,9 +92,15 @@ def static_state_saving_rnn(
 
 
 def static_bidirectional_rnn(
-    cell_fw: Any, cell_bw: Any, inputs: Sequence[Any], initial_state_fw: Any = None,
-    initial_state_bw: Any = None, dtype: Any = None, sequence_length: Any = None, scope: Any = None,
-) -> tuple[list[Any], Any, Any]:  # fmt: skip
+    cell_fw: Any,
+    cell_bw: Any,
+    inputs: Sequence[Any],
+    initial_state_fw: Any = None,
+    initial_state_bw: Any = None,
+    dtype: Any = None,
+    sequence_length: Any = None,
+    scope: Any = None,
+) -> tuple[list[Any], Any, Any]:
     """`static_rnn` in both directions: the outputs of both side by side, and the two last states.
 
     >>> import staticgraph as sg

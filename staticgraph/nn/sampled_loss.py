@@ -23,10 +23,18 @@ _LOWEST = float(np.finfo(np.float32).min)
 
 
 def nce_loss(
-    weights: Any, biases: Any, labels: Any, inputs: Any, num_sampled: int, num_classes: int,
-    num_true: int = 1, sampled_values: Any = None, remove_accidental_hits: bool = False,
-    partition_strategy: str = "mod", name: str = "nce_loss",
-) -> Tensor:  # fmt: skip
+    weights: Any,
+    biases: Any,
+    labels: Any,
+    inputs: Any,
+    num_sampled: int,
+    num_classes: int,
+    num_true: int = 1,
+    sampled_values: Any = None,
+    remove_accidental_hits: bool = False,
+    partition_strategy: str = "mod",
+    name: str = "nce_loss",
+) -> Tensor:
     """Noise-contrastive estimation: one loss per example, of telling its true classes from sampled ones.
 
     `weights` has shape [num_classes, dim], or is a list of such tables as for `embedding_lookup`; `biases`
@@ -40,32 +48,70 @@ def nce_loss(
     [None]
     """
     logits, targets = _sampled_logits(
-        weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
-        remove_accidental_hits, partition_strategy, name, None,
-    )  # fmt: skip
+        weights,
+        biases,
+        labels,
+        inputs,
+        num_sampled,
+        num_classes,
+        num_true,
+        sampled_values,
+        remove_accidental_hits,
+        partition_strategy,
+        name,
+        None,
+    )
     losses = sigmoid_cross_entropy_with_logits(labels=targets, logits=logits, name="sampled_losses")
     return ops.reduce_sum(losses, axis=(1,))
 
 
 def sampled_softmax_loss(
-    weights: Any, biases: Any, labels: Any, inputs: Any, num_sampled: int, num_classes: int,
-    num_true: int = 1, sampled_values: Any = None, remove_accidental_hits: bool = True,
-    partition_strategy: str = "mod", name: str = "sampled_softmax_loss", seed: int | None = None,
-) -> Tensor:  # fmt: skip
+    weights: Any,
+    biases: Any,
+    labels: Any,
+    inputs: Any,
+    num_sampled: int,
+    num_classes: int,
+    num_true: int = 1,
+    sampled_values: Any = None,
+    remove_accidental_hits: bool = True,
+    partition_strategy: str = "mod",
+    name: str = "sampled_softmax_loss",
+    seed: int | None = None,
+) -> Tensor:
     """Softmax cross entropy among the true classes and sampled ones, one loss per example: see `nce_loss`."""
     logits, targets = _sampled_logits(
-        weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
-        remove_accidental_hits, partition_strategy, name, seed,
-    )  # fmt: skip
+        weights,
+        biases,
+        labels,
+        inputs,
+        num_sampled,
+        num_classes,
+        num_true,
+        sampled_values,
+        remove_accidental_hits,
+        partition_strategy,
+        name,
+        seed,
+    )
     targets = stop_gradient(targets, name="labels_stop_gradient")
     return softmax_cross_entropy_with_logits_v2(labels=targets, logits=logits)
 
 
 def _sampled_logits(
-    weights: Any, biases: Any, labels: Any, inputs: Any, num_sampled: int, num_classes: int, num_true: int,
-    sampled_values: Any, remove_accidental_hits: bool, partition_strategy: str, name: str | None,
+    weights: Any,
+    biases: Any,
+    labels: Any,
+    inputs: Any,
+    num_sampled: int,
+    num_classes: int,
+    num_true: int,
+    sampled_values: Any,
+    remove_accidental_hits: bool,
+    partition_strategy: str,
+    name: str | None,
     seed: int | None,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+) -> tuple[Tensor, Tensor]:
     """Logits less the log of expected counts, and their targets: [batch, num_true + num_sampled] each."""
     tables = list(weights) if isinstance(weights, list | tuple) else [weights]
     with name_scope(name, "compute_sampled_logits", [*tables, biases, inputs, labels]):

@@ -60,9 +60,14 @@ class AccidentalHits(NamedTuple):
 
 
 def log_uniform_candidate_sampler(
-    true_classes: Any, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int | None = None,
+    true_classes: Any,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    seed: int | None = None,
     name: str | None = None,
-) -> Candidates:  # fmt: skip
+) -> Candidates:
     """Classes c below `range_max` with probability log((c + 2) / (c + 1)) / log(range_max + 1).
 
     This suits classes that are sorted by falling frequency, as the words of a vocabulary often are.
@@ -87,9 +92,14 @@ def log_uniform_candidate_sampler(
 
 
 def uniform_candidate_sampler(
-    true_classes: Any, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int | None = None,
+    true_classes: Any,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    seed: int | None = None,
     name: str | None = None,
-) -> Candidates:  # fmt: skip
+) -> Candidates:
     """Classes below `range_max`, all with the same probability: see `log_uniform_candidate_sampler`."""
     probabilities = np.full(range_max, 1.0 / range_max)
 
@@ -101,10 +111,20 @@ def uniform_candidate_sampler(
 
 
 def fixed_unigram_candidate_sampler(
-    true_classes: Any, num_true: int, num_sampled: int, unique: bool, range_max: int, vocab_file: str = "",
-    distortion: float = 1.0, num_reserved_ids: int = 0, num_shards: int = 1, shard: int = 0,
-    unigrams: Sequence[float] = (), seed: int | None = None, name: str | None = None,
-) -> Candidates:  # fmt: skip
+    true_classes: Any,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    vocab_file: str = "",
+    distortion: float = 1.0,
+    num_reserved_ids: int = 0,
+    num_shards: int = 1,
+    shard: int = 0,
+    unigrams: Sequence[float] = (),
+    seed: int | None = None,
+    name: str | None = None,
+) -> Candidates:
     """Classes with probabilities in proportion to `weight ** distortion`.
 
     The weights of the classes from `num_reserved_ids` on are `unigrams`, or the last column of the lines of
@@ -135,9 +155,13 @@ def fixed_unigram_candidate_sampler(
 
 
 def all_candidate_sampler(
-    true_classes: Any, num_true: int, num_sampled: int, unique: bool, seed: int | None = None,
+    true_classes: Any,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    seed: int | None = None,
     name: str | None = None,
-) -> Candidates:  # fmt: skip
+) -> Candidates:
     """Every class below `num_sampled`, each expected once: for trying a sampled loss without sampling."""
     with name_scope(name, "AllCandidateSampler", [true_classes]):
         true = _true_classes(true_classes, num_true)
@@ -147,9 +171,12 @@ def all_candidate_sampler(
 
 
 def compute_accidental_hits(
-    true_classes: Any, sampled_candidates: Any, num_true: int, seed: int | None = None,
+    true_classes: Any,
+    sampled_candidates: Any,
+    num_true: int,
+    seed: int | None = None,
     name: str | None = None,
-) -> AccidentalHits:  # fmt: skip
+) -> AccidentalHits:
     """Which candidates are a true class of which example: `(indices, ids, weights)`, an entry per pair.
 
     `indices` (int32) are the examples, `ids` (int64) the places in `sampled_candidates`, and `weights` the
@@ -180,9 +207,14 @@ def _true_classes(true_classes: Any, num_true: int) -> Tensor:
 
 
 def _sampled(
-    true_classes: Any, num_true: int, num_sampled: int, unique: bool, probabilities: np.ndarray,
-    draw: Callable[[int], Tensor], seed: int | None,
-) -> Candidates:  # fmt: skip
+    true_classes: Any,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    probabilities: np.ndarray,
+    draw: Callable[[int], Tensor],
+    seed: int | None,
+) -> Candidates:
     true = _true_classes(true_classes, num_true)
     table = convert_to_tensor(probabilities.astype(np.float32))
     if not unique:

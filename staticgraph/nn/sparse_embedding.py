@@ -23,9 +23,14 @@ _COMBINERS = ("sum", "mean", "sqrtn")
 
 
 def embedding_lookup_sparse(
-    params: Any, sp_ids: Any, sp_weights: Any, partition_strategy: str = "mod", name: str | None = None,
-    combiner: str | None = None, max_norm: float | None = None,
-) -> Tensor:  # fmt: skip
+    params: Any,
+    sp_ids: Any,
+    sp_weights: Any,
+    partition_strategy: str = "mod",
+    name: str | None = None,
+    combiner: str | None = None,
+    max_norm: float | None = None,
+) -> Tensor:
     """For each row of the sparse matrix `sp_ids`, the rows of the table `params` with its numbers, combined.
 
     `sp_weights` is a SparseTensor of weights at the same places, or None for weights of one. `combiner`
@@ -57,10 +62,15 @@ def embedding_lookup_sparse(
 
 
 def safe_embedding_lookup_sparse(
-    embedding_weights: Any, sparse_ids: Any, sparse_weights: Any = None, combiner: str | None = "mean",
-    default_id: int | None = None, name: str | None = None, partition_strategy: str = "div",
+    embedding_weights: Any,
+    sparse_ids: Any,
+    sparse_weights: Any = None,
+    combiner: str | None = "mean",
+    default_id: int | None = None,
+    name: str | None = None,
+    partition_strategy: str = "div",
     max_norm: float | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """`embedding_lookup_sparse` that leaves out negative numbers, and takes rows without any.
 
     Such a row gets the row `default_id` of the table, or zeros. Weights that are not positive are left out

@@ -55,9 +55,13 @@ def _shape_tensor(shape: Any) -> Tensor:
 
 
 def random_uniform(
-    shape: Any, minval: Any = 0, maxval: Any = None, dtype: Any = float32, seed: int | None = None,
+    shape: Any,
+    minval: Any = 0,
+    maxval: Any = None,
+    dtype: Any = float32,
+    seed: int | None = None,
     name: str | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Numbers of uniform distribution, at least `minval` and less than `maxval`.
 
     `maxval` is 1 for floating types unless given, and must be given for int32 and int64.
@@ -102,9 +106,13 @@ def _normal(
 
 
 def random_normal(
-    shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32, seed: int | None = None,
+    shape: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = float32,
+    seed: int | None = None,
     name: str | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Numbers of normal distribution.
 
     >>> import staticgraph as sg
@@ -115,9 +123,13 @@ def random_normal(
 
 
 def truncated_normal(
-    shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = float32, seed: int | None = None,
+    shape: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = float32,
+    seed: int | None = None,
     name: str | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Numbers of normal distribution; those two standard deviations or more from the mean are drawn again.
 
     >>> import staticgraph as sg

@@ -52,9 +52,14 @@ def _positive(call: str, **sizes: Any) -> list[Size]:
 
 
 def frame(
-    signal: Any, frame_length: Any, frame_step: Any, pad_end: bool = False, pad_value: Any = 0,
-    axis: int = -1, name: str | None = None,
-) -> Tensor:  # fmt: skip
+    signal: Any,
+    frame_length: Any,
+    frame_step: Any,
+    pad_end: bool = False,
+    pad_value: Any = 0,
+    axis: int = -1,
+    name: str | None = None,
+) -> Tensor:
     """`signal` cut along `axis` into frames of `frame_length`, each `frame_step` after the one before it.
 
     The axis becomes two, of the number of frames and their length. Frames that reach beyond the end are left
@@ -157,9 +162,14 @@ Window = Callable[..., Tensor]
 
 
 def stft(
-    signals: Any, frame_length: Any, frame_step: Any, fft_length: Any = None,
-    window_fn: Window | None = hann_window, pad_end: bool = False, name: str | None = None,
-) -> Tensor:  # fmt: skip
+    signals: Any,
+    frame_length: Any,
+    frame_step: Any,
+    fft_length: Any = None,
+    window_fn: Window | None = hann_window,
+    pad_end: bool = False,
+    name: str | None = None,
+) -> Tensor:
     """The short-time Fourier transform: `rfft` of frames of the last axis, each times a window.
 
     The frames are filled with zeros to `fft_length`, by default the power of two that is no less.
@@ -180,9 +190,13 @@ def stft(
 
 
 def inverse_stft(
-    stfts: Any, frame_length: Any, frame_step: Any, fft_length: Any = None,
-    window_fn: Window | None = hann_window, name: str | None = None,
-) -> Tensor:  # fmt: skip
+    stfts: Any,
+    frame_length: Any,
+    frame_step: Any,
+    fft_length: Any = None,
+    window_fn: Window | None = hann_window,
+    name: str | None = None,
+) -> Tensor:
     """The signals of which `stfts` [..., frames, points] are the short-time Fourier transforms.
 
     That is so with `window_fn=inverse_stft_window_fn(frame_step)`, and but for the first and last frame.

@@ -24,10 +24,14 @@ def _mel(hertz: Any) -> Any:
 
 
 def linear_to_mel_weight_matrix(
-    num_mel_bins: int = 20, num_spectrogram_bins: int = 129, sample_rate: Any = 8000,
-    lower_edge_hertz: float = 125.0, upper_edge_hertz: float = 3800.0, dtype: Any = float32,
+    num_mel_bins: int = 20,
+    num_spectrogram_bins: int = 129,
+    sample_rate: Any = 8000,
+    lower_edge_hertz: float = 125.0,
+    upper_edge_hertz: float = 3800.0,
+    dtype: Any = float32,
     name: str | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The matrix [num_spectrogram_bins, num_mel_bins] that sums a spectrum over bands of the mel scale.
 
     The bands are triangles, spaced evenly in mel from `lower_edge_hertz` to `upper_edge_hertz`, each reaching

@@ -16,10 +16,12 @@ from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.tensor import Tensor
 
+# fmt: off
 __all__ = [
     "dct", "fft", "fft2d", "fft3d", "fftshift", "idct", "ifft", "ifft2d", "ifft3d", "ifftshift", "irfft",
     "irfft2d", "irfft3d", "rfft", "rfft2d", "rfft3d",
-]  # fmt: skip
+]
+# fmt: on
 
 # Of complex64 or complex128, over the last one, two or three axes; inverses divide by the number of points.
 fft, fft2d, fft3d = ops.fft, ops.fft2d, ops.fft3d
@@ -124,9 +126,13 @@ def _rolled(x: Any, axes: Any, name: str | None, call: str, sign: int) -> Tensor
 
 
 def dct(
-    input: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None,
+    input: Any,
+    type: int = 2,
+    n: int | None = None,
+    axis: int = -1,
+    norm: str | None = None,
     name: str | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The discrete cosine transform of `type` 1, 2 or 3 over the last axis, of float32.
 
     The input is cut or filled with zeros to `n` first. `norm` 'ortho' makes types 2 and 3 orthonormal.
@@ -158,9 +164,13 @@ def dct(
 
 
 def idct(
-    input: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None,
+    input: Any,
+    type: int = 2,
+    n: int | None = None,
+    axis: int = -1,
+    norm: str | None = None,
     name: str | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The inverse of `dct`: the transform of type 1, 3, 2 for 1, 2, 3. Without a norm it is not scaled."""
     return dct(input, {1: 1, 2: 3, 3: 2}.get(type, type), n, axis, norm, name)
 

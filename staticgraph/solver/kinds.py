@@ -78,14 +78,14 @@ _KINDS = {
     "first_decay_steps": COUNT, "boundaries": WHOLES, "values": NUMBERS, "decay_rate": NOT_NEGATIVE,
     "num_periods": POSITIVE, "t_mul": POSITIVE, "m_mul": POSITIVE, "momentum": NOT_NEGATIVE,
     "label_smoothing": SHARE, "delta": POSITIVE,
-}  # fmt: skip
+}
 # What the solver gives itself, what makes a layer return more than its output, and what changes nothing.
 _HIDDEN = {
     "self", "name", "dtype", "dynamic", "trainable", "data_format", "weights", "noise_shape", "shared_axes",
     "stateful", "return_state", "time_major", "cell", "implementation", "input_length", "mask_zero", "fused",
     "renorm", "renorm_clipping", "renorm_momentum", "virtual_batch_size", "adjustment", "use_locking",
     "global_step", "x", "accum_name", "linear_name", "y_true", "y_pred", "from_logits", "output_padding",
-}  # fmt: skip
+}
 _PLANNED = {"decay_steps"}  # by default a schedule takes as long as the training
 
 _CLASSES = (
@@ -106,7 +106,7 @@ _CLASSES = (
     layers.Embedding, layers.SimpleRNN, layers.GRU, layers.LSTM,
     layers.Add, layers.Subtract, layers.Multiply, layers.Average, layers.Maximum, layers.Minimum,
     layers.Concatenate,
-)  # fmt: skip
+)
 # snake_case makes re_lu of ReLU.
 _SPELLED: dict[Any, str] = {
     layers.LeakyReLU: "leaky_relu",
@@ -136,7 +136,7 @@ SCHEDULES: dict[str, Maker] = {
         train.linear_cosine_decay, train.natural_exp_decay, train.noisy_linear_cosine_decay,
         train.piecewise_constant, train.polynomial_decay,
     )
-}  # fmt: skip
+}
 
 
 @cache

@@ -51,9 +51,15 @@ def _check_folders(described: Description) -> None:
 
 class _Training:
     def __init__(
-        self, described: Description, data: Data, network: Network, session: Session, stop: Stop, log: Log,
+        self,
+        described: Description,
+        data: Data,
+        network: Network,
+        session: Session,
+        stop: Stop,
+        log: Log,
         step: int,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.described, self.data, self.network = described, data, network
         self.session, self.stop, self.log, self.step = session, stop, log, step
         self.snapshots = snapshots_of(described)

@@ -151,10 +151,21 @@ class _Builder:
             rate, step = self.at(of_steps, lambda: self.optimized(trained["loss"], counter))
         weights = [v for layer in self.layers for v in layer.weights]
         return Network(
-            self.graph, rows, inputs, labels, answers, validated, trained, rate, step, counter,
-            global_variables_initializer(), self.steps, _size(weights),
+            self.graph,
+            rows,
+            inputs,
+            labels,
+            answers,
+            validated,
+            trained,
+            rate,
+            step,
+            counter,
+            global_variables_initializer(),
+            self.steps,
+            _size(weights),
             _size([v for layer in self.layers for v in layer.non_trainable_weights]),
-        )  # fmt: skip
+        )
 
     def fed(self, dtype: DType, examples: np.ndarray, name: str) -> Tensor:
         """Return a placeholder for the batch of examples that a step is fed."""

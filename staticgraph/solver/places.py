@@ -176,9 +176,12 @@ class _Scan:
         line_stop = self.text.find("\n", start)
         line_stop = len(self.text) if line_stop < 0 else line_stop
         return Place(
-            self.source, self.text[line_start:line_stop].rstrip("\r"),
-            self.text.count("\n", 0, start) + 1, start - line_start, min(stop, line_stop) - line_start,
-        )  # fmt: skip
+            self.source,
+            self.text[line_start:line_stop].rstrip("\r"),
+            self.text.count("\n", 0, start) + 1,
+            start - line_start,
+            min(stop, line_stop) - line_start,
+        )
 
 
 def nearest_place(places: Mapping[Path, tuple[Place, Place]], path: Path, key: bool = False) -> Place | None:

@@ -156,9 +156,14 @@ class _Reader:
                 raise DescriptionError(told(text, hint=f'such as [{name}] and below it type = "{example}"'))
         self.check_training(chosen)
         return Description(
-            path, layers=self.layers(path), loss=chosen["loss"], optimizer=chosen["optimizer"],
-            schedule=chosen.get("schedule"), places=self.places, **made,
-        )  # fmt: skip
+            path,
+            layers=self.layers(path),
+            loss=chosen["loss"],
+            optimizer=chosen["optimizer"],
+            schedule=chosen.get("schedule"),
+            places=self.places,
+            **made,
+        )
 
     def table(self, name: str, made: type[Table]) -> Table:
         """One of the tables whose keys are fields."""
@@ -209,8 +214,11 @@ class _Reader:
             raise self.error(f"{what} needs a type", keys, f"one of {', '.join(table)}")
         type = given["type"]
         if not isinstance(type, str) or type not in table:
-            raise self.error(f"there is no {keys[0]} of type {_shown(type)}", (*keys, "type"),
-                             meant(str(type), table).replace("it takes", "there are"))  # fmt: skip
+            raise self.error(
+                f"there is no {keys[0]} of type {_shown(type)}",
+                (*keys, "type"),
+                meant(str(type), table).replace("it takes", "there are"),
+            )
         return type, table[type]
 
     def options(
@@ -281,8 +289,13 @@ class _Reader:
         if source == "dataset" and isinstance(table.get("validation"), str):
             text = "of a known data set a share is kept to validate, or its own test part"
             raise self.error(text, ("data", "validation"), "give a number, or leave it out")
-        belongs = {"inputs": ("npz", "csv"), "labels": ("npz", "csv"), "separator": ("csv",),
-                   "size": ("images",), "channels": ("images",)}  # fmt: skip
+        belongs = {
+            "inputs": ("npz", "csv"),
+            "labels": ("npz", "csv"),
+            "separator": ("csv",),
+            "size": ("images",),
+            "channels": ("images",),
+        }
         for key, sources in belongs.items():
             if key in table and source not in sources:
                 text = f"{key} belongs to {' and '.join(sources)}, and the data are {source}"

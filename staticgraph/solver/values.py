@@ -65,8 +65,10 @@ TEXT = Kind("a text", lambda v: isinstance(v, str) and v.isprintable() and v != 
 TEXTS = Kind("a list of texts", _listed(TEXT.fits))
 NAMES = Kind("a name or a list of names", _or_listed(TEXT.fits))
 FILE = Kind("a path", TEXT.fits)
-SHARE_OR_FILE = Kind("a share of the examples, above 0 and below 1, or a path",
-                     lambda v: TEXT.fits(v) or (is_number(v) and 0 < v < 1))  # fmt: skip
+SHARE_OR_FILE = Kind(
+    "a share of the examples, above 0 and below 1, or a path",
+    lambda v: TEXT.fits(v) or (is_number(v) and 0 < v < 1),
+)
 SIZE = Kind("a whole number above 0 or a list of them", _or_listed(COUNT.fits))
 MARGIN = Kind("whole numbers from 0 on, or pairs of them", _or_listed(_or_listed(FROM_ZERO.fits)))
 SHAPE = Kind("a list of whole numbers above 0", lambda v: bool(v) and _listed(COUNT.fits)(v))

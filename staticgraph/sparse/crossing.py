@@ -38,11 +38,14 @@ def _by_row(indices: np.ndarray, values: np.ndarray, rows: int) -> list[list[int
 
 
 @host(
-    tf="SparseCross", vars={"parts": "*"},
+    tf="SparseCross",
+    vars={"parts": "*"},
     type=lambda *parts, num_buckets, hash_key: (
-        TensorType(int64, (None, 2)), TensorType(int64, (None,)), TensorType(int64, (2,)),
+        TensorType(int64, (None, 2)),
+        TensorType(int64, (None,)),
+        TensorType(int64, (2,)),
     ),
-)  # fmt: skip
+)
 def cross_op(*parts: Any, num_buckets: int, hash_key: int) -> Any:
     """All combinations of one value of each of the sparse inputs, row by row, as hashes below `num_buckets`.
 

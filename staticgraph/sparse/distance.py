@@ -28,9 +28,15 @@ def edit_distance(hypothesis: Any, truth: Any, normalize: bool = True, name: str
     with name_scope(name):
         guess, right = as_sparse(hypothesis), as_sparse(truth)
         return ops.edit_distance(
-            guess.indices, guess.values, guess.dense_shape, right.indices, right.values, right.dense_shape,
-            sizes=_known_sizes(guess, right), normalize=bool(normalize),
-        )  # fmt: skip
+            guess.indices,
+            guess.values,
+            guess.dense_shape,
+            right.indices,
+            right.values,
+            right.dense_shape,
+            sizes=_known_sizes(guess, right),
+            normalize=bool(normalize),
+        )
 
 
 def _known_sizes(guess: SparseTensor, right: SparseTensor) -> tuple[int, ...] | None:

@@ -20,9 +20,16 @@ from staticgraph.sparse.structure import axis_sizes, known_rank, places, positio
 from staticgraph.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse
 
 __all__ = [
-    "add", "matmul", "maximum", "minimum", "reduce_max", "reduce_max_sparse", "reduce_sum",
-    "reduce_sum_sparse", "softmax",
-]  # fmt: skip
+    "add",
+    "matmul",
+    "maximum",
+    "minimum",
+    "reduce_max",
+    "reduce_max_sparse",
+    "reduce_sum",
+    "reduce_sum_sparse",
+    "softmax",
+]
 
 
 def matmul(
@@ -114,36 +121,48 @@ def _arguments(axis: Any, keepdims: Any, reduction_axes: Any, keep_dims: Any) ->
 
 
 def reduce_sum(
-    sp_input: Any, axis: Any = None, keepdims: bool | None = None, reduction_axes: Any = None,
+    sp_input: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    reduction_axes: Any = None,
     keep_dims: bool | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The sum over `axis` (all), as a dense tensor; with `keepdims` these axes stay, with size one."""
     axis, kept = _arguments(axis, keepdims, reduction_axes, keep_dims)
     return _reduced(ops.unsorted_segment_sum, sp_input, axis, kept, "SparseReduceSum")
 
 
 def reduce_max(
-    sp_input: Any, axis: Any = None, keepdims: bool | None = None, reduction_axes: Any = None,
+    sp_input: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    reduction_axes: Any = None,
     keep_dims: bool | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The largest element that is stored, over `axis` (all), as a dense tensor; 0 where there is none."""
     axis, kept = _arguments(axis, keepdims, reduction_axes, keep_dims)
     return _reduced(ops.unsorted_segment_max, sp_input, axis, kept, "SparseReduceMax")
 
 
 def reduce_sum_sparse(
-    sp_input: Any, axis: Any = None, keepdims: bool | None = None, reduction_axes: Any = None,
+    sp_input: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    reduction_axes: Any = None,
     keep_dims: bool | None = None,
-) -> SparseTensor:  # fmt: skip
+) -> SparseTensor:
     """`reduce_sum` with a sparse result."""
     axis, kept = _arguments(axis, keepdims, reduction_axes, keep_dims)
     return _reduced_sparse(ops.unsorted_segment_sum, sp_input, axis, kept, "SparseReduceSumSparse")
 
 
 def reduce_max_sparse(
-    sp_input: Any, axis: Any = None, keepdims: bool | None = None, reduction_axes: Any = None,
+    sp_input: Any,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    reduction_axes: Any = None,
     keep_dims: bool | None = None,
-) -> SparseTensor:  # fmt: skip
+) -> SparseTensor:
     """`reduce_max` with a sparse result."""
     axis, kept = _arguments(axis, keepdims, reduction_axes, keep_dims)
     return _reduced_sparse(ops.unsorted_segment_max, sp_input, axis, kept, "SparseReduceMaxSparse")

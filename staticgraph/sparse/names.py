@@ -39,4 +39,4 @@ __all__ = [
     "sparse_reset_shape", "sparse_reshape", "sparse_retain", "sparse_slice", "sparse_softmax",
     "sparse_split", "sparse_tensor_dense_matmul", "sparse_tensor_to_dense", "sparse_to_dense",
     "sparse_to_indicator", "sparse_transpose",
-]  # fmt: skip
+]

@@ -24,11 +24,13 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.mathematics.reductions import reduce_all, reduce_any, reduce_max, reduce_prod
 from staticgraph.sparse.tensor import SparseTensor, as_sparse
 
+# fmt: off
 __all__ = [
     "concat", "expand_dims", "eye", "fill_empty_rows", "from_dense", "mask", "merge", "reorder",
     "reset_shape", "reshape", "retain", "slice", "sparse_to_dense", "split", "to_dense", "to_indicator",
     "transpose",
-]  # fmt: skip
+]
+# fmt: on
 
 
 def known_rank(x: SparseTensor, call: str) -> int:
@@ -78,9 +80,13 @@ def to_dense(
 
 
 def sparse_to_dense(
-    sparse_indices: Any, output_shape: Any, sparse_values: Any, default_value: Any = 0,
-    validate_indices: bool = True, name: str | None = None,
-) -> Tensor:  # fmt: skip
+    sparse_indices: Any,
+    output_shape: Any,
+    sparse_values: Any,
+    default_value: Any = 0,
+    validate_indices: bool = True,
+    name: str | None = None,
+) -> Tensor:
     """A tensor that is `default_value` everywhere but at `sparse_indices`, where it is `sparse_values`.
 
     `sparse_indices` is [n, rank], or a vector for a vector, or a scalar; `sparse_values` may be a scalar.
@@ -201,9 +207,13 @@ def expand_dims(sp_input: Any, axis: int | None = None, name: str | None = None)
 
 
 def concat(
-    axis: int, sp_inputs: Any, name: str | None = None, expand_nonconcat_dim: bool = False,
-    concat_dim: Any = None, expand_nonconcat_dims: Any = None,
-) -> SparseTensor:  # fmt: skip
+    axis: int,
+    sp_inputs: Any,
+    name: str | None = None,
+    expand_nonconcat_dim: bool = False,
+    concat_dim: Any = None,
+    expand_nonconcat_dims: Any = None,
+) -> SparseTensor:
     """Sparse tensors joined along an axis.
 
     Their other sizes must be equal; with `expand_nonconcat_dims` the largest of each is taken.
@@ -238,9 +248,13 @@ def slice(sp_input: Any, start: Any, size: Any, name: str | None = None) -> Spar
 
 
 def split(
-    keyword_required: Any = None, sp_input: Any = None, num_split: int | None = None, axis: int | None = None,
-    name: str | None = None, split_dim: int | None = None,
-) -> list[SparseTensor]:  # fmt: skip
+    keyword_required: Any = None,
+    sp_input: Any = None,
+    num_split: int | None = None,
+    axis: int | None = None,
+    name: str | None = None,
+    split_dim: int | None = None,
+) -> list[SparseTensor]:
     """`num_split` parts along `axis`, which hold equally many; the first ones one more where that fails.
 
     All arguments are given by name: ValueError else.

@@ -191,9 +191,13 @@ class VarianceScaling(Initializer):
     """
 
     def __init__(
-        self, scale: float = 1.0, mode: str = "fan_in", distribution: str = "truncated_normal",
-        seed: int | None = None, dtype: Any = float32,
-    ) -> None:  # fmt: skip
+        self,
+        scale: float = 1.0,
+        mode: str = "fan_in",
+        distribution: str = "truncated_normal",
+        seed: int | None = None,
+        dtype: Any = float32,
+    ) -> None:
         if scale <= 0.0:
             raise misuse(ValueError, f"scale={scale!r} must be positive")
         if mode not in ("fan_in", "fan_out", "fan_avg"):

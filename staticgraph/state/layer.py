@@ -47,9 +47,15 @@ class Layer:
     """
 
     def __init__(
-        self, trainable: bool = True, name: str | None = None, dtype: Any = None, *,
-        activity_regularizer: Any = None, _scope: Any = None, _reuse: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        trainable: bool = True,
+        name: str | None = None,
+        dtype: Any = None,
+        *,
+        activity_regularizer: Any = None,
+        _scope: Any = None,
+        _reuse: Any = None,
+    ) -> None:
         self._trainable = trainable
         self._dtype: Any = as_dtype(dtype) if dtype is not None else None
         self.built = False
@@ -159,11 +165,20 @@ class Layer:
         return inputs
 
     def add_weight(
-        self, name: str, shape: Any, dtype: Any = None, initializer: Any = None, regularizer: Any = None,
-        trainable: bool | None = None, constraint: Any = None, use_resource: bool | None = None,
+        self,
+        name: str,
+        shape: Any,
+        dtype: Any = None,
+        initializer: Any = None,
+        regularizer: Any = None,
+        trainable: bool | None = None,
+        constraint: Any = None,
+        use_resource: bool | None = None,
         synchronization: VariableSynchronization = VariableSynchronization.AUTO,
-        aggregation: VariableAggregation = VariableAggregation.NONE, partitioner: Any = None, **options: Any,
-    ) -> Variable:  # fmt: skip
+        aggregation: VariableAggregation = VariableAggregation.NONE,
+        partitioner: Any = None,
+        **options: Any,
+    ) -> Variable:
         """A variable of the layer: for use in `build`. `regularizer(variable)` is added to the losses."""
         if trainable is None:
             trainable = synchronization is not VariableSynchronization.ON_READ
@@ -172,10 +187,19 @@ class Layer:
         regularization = get_collection_ref(GraphKeys.REGULARIZATION_LOSSES)
         known = len(regularization)
         variable = get_variable(
-            name, shape, wanted, initializer, regularizer, trained, constraint=constraint,
-            use_resource=use_resource, synchronization=synchronization, aggregation=aggregation,
-            partitioner=partitioner, **options,
-        )  # fmt: skip
+            name,
+            shape,
+            wanted,
+            initializer,
+            regularizer,
+            trained,
+            constraint=constraint,
+            use_resource=use_resource,
+            synchronization=synchronization,
+            aggregation=aggregation,
+            partitioner=partitioner,
+            **options,
+        )
         self._losses += regularization[known:]
         if variable not in self._weights:
             self._weights.append(variable)

@@ -119,9 +119,13 @@ class VariableScope:
     def copy(self, **changes: Any) -> VariableScope:
         """A scope with the same settings but for `changes`."""
         fields = dict(
-            reuse=self.reuse, name=self.name, name_scope=self.original_name_scope, dtype=self.dtype,
-            use_resource=self.use_resource, **{key: getattr(self, key) for key in _DEFAULTS},
-        )  # fmt: skip
+            reuse=self.reuse,
+            name=self.name,
+            name_scope=self.original_name_scope,
+            dtype=self.dtype,
+            use_resource=self.use_resource,
+            **{key: getattr(self, key) for key in _DEFAULTS},
+        )
         return VariableScope(**(fields | changes))
 
     def reuse_variables(self) -> None:
@@ -239,27 +243,57 @@ def get_variable(
     (True, 'layer/w:0')
     """
     return get_variable_scope().get_variable(
-        name, shape, dtype, initializer=initializer, regularizer=regularizer, trainable=trainable,
-        collections=collections, caching_device=caching_device, partitioner=partitioner,
-        validate_shape=validate_shape, use_resource=use_resource, custom_getter=custom_getter,
-        constraint=constraint, synchronization=synchronization, aggregation=aggregation,
-    )  # fmt: skip
+        name,
+        shape,
+        dtype,
+        initializer=initializer,
+        regularizer=regularizer,
+        trainable=trainable,
+        collections=collections,
+        caching_device=caching_device,
+        partitioner=partitioner,
+        validate_shape=validate_shape,
+        use_resource=use_resource,
+        custom_getter=custom_getter,
+        constraint=constraint,
+        synchronization=synchronization,
+        aggregation=aggregation,
+    )
 
 
 def get_local_variable(
-    name: str, shape: Any = None, dtype: Any = None, initializer: Any = None, regularizer: Any = None,
-    trainable: bool = False, collections: Any = None, caching_device: Any = None, partitioner: Any = None,
-    validate_shape: bool = True, use_resource: bool | None = None, custom_getter: Any = None,
+    name: str,
+    shape: Any = None,
+    dtype: Any = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    trainable: bool = False,
+    collections: Any = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    validate_shape: bool = True,
+    use_resource: bool | None = None,
+    custom_getter: Any = None,
     constraint: Any = None,
     synchronization: VariableSynchronization = VariableSynchronization.AUTO,
     aggregation: VariableAggregation = VariableAggregation.NONE,
-) -> Variable:  # fmt: skip
+) -> Variable:
     """`get_variable` for a variable that is neither trained nor saved."""
     return get_variable(
-        name, shape, dtype, initializer, regularizer, False,
-        [*(collections or ()), GraphKeys.LOCAL_VARIABLES], caching_device, partitioner, validate_shape,
-        use_resource, custom_getter, constraint,
-    )  # fmt: skip
+        name,
+        shape,
+        dtype,
+        initializer,
+        regularizer,
+        False,
+        [*(collections or ()), GraphKeys.LOCAL_VARIABLES],
+        caching_device,
+        partitioner,
+        validate_shape,
+        use_resource,
+        custom_getter,
+        constraint,
+    )
 
 
 class variable_scope:
@@ -311,10 +345,15 @@ class variable_scope:
         self._values = list(values) if values is not None else []
         self._reuse = reuse
         self._changes = {
-            "initializer": initializer, "regularizer": regularizer, "caching_device": caching_device,
-            "partitioner": partitioner, "custom_getter": custom_getter, "constraint": constraint,
-            "dtype": dtype, "use_resource": use_resource,
-        }  # fmt: skip
+            "initializer": initializer,
+            "regularizer": regularizer,
+            "caching_device": caching_device,
+            "partitioner": partitioner,
+            "custom_getter": custom_getter,
+            "constraint": constraint,
+            "dtype": dtype,
+            "use_resource": use_resource,
+        }
         self._with_name_scope = auxiliary_name_scope
         self._open: list[ExitStack] = []
 
@@ -382,13 +421,31 @@ def _nested(inner: Callable[..., Any], outer: Callable[..., Any]) -> Callable[..
 
 
 def variable_op_scope(
-    values: Any, name_or_scope: Any, default_name: str | None = None, initializer: Any = None,
-    regularizer: Any = None, caching_device: Any = None, partitioner: Any = None,
-    custom_getter: Callable[..., Any] | None = None, reuse: Any = None, dtype: Any = None,
-    use_resource: bool | None = None, constraint: Any = None,
-) -> variable_scope:  # fmt: skip
+    values: Any,
+    name_or_scope: Any,
+    default_name: str | None = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    custom_getter: Callable[..., Any] | None = None,
+    reuse: Any = None,
+    dtype: Any = None,
+    use_resource: bool | None = None,
+    constraint: Any = None,
+) -> variable_scope:
     """`variable_scope` with the arguments of the first TensorFlow releases."""
     return variable_scope(
-        name_or_scope, default_name, values, initializer, regularizer, caching_device, partitioner,
-        custom_getter, reuse, dtype, use_resource, constraint,
-    )  # fmt: skip
+        name_or_scope,
+        default_name,
+        values,
+        initializer,
+        regularizer,
+        caching_device,
+        partitioner,
+        custom_getter,
+        reuse,
+        dtype,
+        use_resource,
+        constraint,
+    )

@@ -71,9 +71,13 @@ class Template:
 
 
 def make_template(
-    name_: str, func_: Callable[..., Any], create_scope_now_: bool = False, unique_name_: str | None = None,
-    custom_getter_: Callable[..., Any] | None = None, **kwargs: Any,
-) -> Template:  # fmt: skip
+    name_: str,
+    func_: Callable[..., Any],
+    create_scope_now_: bool = False,
+    unique_name_: str | None = None,
+    custom_getter_: Callable[..., Any] | None = None,
+    **kwargs: Any,
+) -> Template:
     """A function that calls `func_` in a variable scope of its own, whose variables all calls share.
 
     `func_` makes its variables by `get_variable`; one that only a later call asks for is a ValueError. The

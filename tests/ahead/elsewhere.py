@@ -64,7 +64,7 @@ class System:
 
     @property
     def alike(self) -> bool:
-        """Whether its programs are for processors like this one."""
+        """Return True if its programs are for processors like this one."""
         return self.triple.partition("-")[0] == host().triple.partition("-")[0]
 
     @property

@@ -150,7 +150,7 @@ def _pointer(array: np.ndarray) -> ctypes.c_void_p:
 
 
 def same_bits(found: list[np.ndarray], wanted: Any) -> None:
-    """What a signature returned, in a dict, must be the same to the last bit."""
+    """Check that two results of a signature, dicts of arrays, are the same to the last bit."""
     values = [*wanted.values()] if isinstance(wanted, dict) else []
     assert len(found) == len(values)
     for array, value in zip(found, values, strict=True):

@@ -17,7 +17,7 @@ class Object:
 
 
 def read(data: bytes) -> Object:
-    """What is in an object file."""
+    """Parts of an object file."""
     if data[:4] == b"\x7fELF":
         return _elf(data)
     if data[:4] == b"\xcf\xfa\xed\xfe":

@@ -1,4 +1,4 @@
-"""What other processors and systems compute, run by emulators, against what NumPy and sessions here say."""
+"""Programs for other processors and systems, run by emulators, against NumPy and sessions here."""
 
 from __future__ import annotations
 

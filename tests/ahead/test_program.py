@@ -69,7 +69,7 @@ def digits(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def session_results(net: LoadedGraph, batches: list[tuple[np.ndarray, np.ndarray]]) -> tuple[bytes, float]:
-    """What the program is to write, and how many digits of the last batch are told right."""
+    """Return the bytes that the program is to write, and the share of right digits in the last batch."""
     written, right = b"", 0.0
     for images, labels in batches:
         found = net.signatures["predict"](images=images)

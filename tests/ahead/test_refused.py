@@ -1,4 +1,4 @@
-"""What cannot be compiled ahead is said at once, with the operation or the input at fault."""
+"""Refusals to compile ahead come at once, with the operation or the input at fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was compiled ahead computes the same as a session, to the last bit."""
+"""Programs compiled ahead compute the same as a session, to the last bit."""
 
 from __future__ import annotations
 

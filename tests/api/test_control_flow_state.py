@@ -243,8 +243,12 @@ class TestEffects:
             seen.append(int(i))
             return np.int32(i + 2)
 
-        made = sg.while_loop(lambda i: i < 7, lambda i: sg.py_func(look, [i], sg.int32), [0],
-                             shape_invariants=[sg.TensorShape(None)])  # fmt: skip
+        made = sg.while_loop(
+            lambda i: i < 7,
+            lambda i: sg.py_func(look, [i], sg.int32),
+            [0],
+            shape_invariants=[sg.TensorShape(None)],
+        )
         assert session.run(made) == 8
         assert seen == [0, 2, 4, 6]
 

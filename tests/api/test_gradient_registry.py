@@ -12,7 +12,7 @@ from staticgraph.differentiation import gradient_functions
 
 @pytest.fixture(autouse=True)
 def _registry() -> Iterator[None]:
-    """What a test registers is gone after it."""
+    """Forget what a test has registered after it."""
     tables = gradient_functions.registered, default_derivatives
     before = [table.copy() for table in tables]
     yield

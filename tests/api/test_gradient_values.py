@@ -1,4 +1,4 @@
-"""What sessions compute for derivatives and training steps that the API puts together."""
+"""Values in sessions of derivatives and training steps that the API puts together."""
 
 import numpy as np
 import pytest

@@ -60,11 +60,18 @@ def test_init_scope_forgets_control_inputs():
 @pytest.mark.parametrize(
     ("graph_seed", "op_seed", "seeds"),
     [
-        (None, None, (None, None)), (None, 0, (87654321, 0)), (None, 7, (87654321, 7)),
-        (0, None, (0, 2147483647)), (0, 0, (0, 2147483647)), (5, 7, (5, 7)), (5, None, (5, 0)),
-        (5, -1, (5, 2147483646)), (-3, 7, (2147483644, 7)), (2**31, 7, (1, 7)),
+        (None, None, (None, None)),
+        (None, 0, (87654321, 0)),
+        (None, 7, (87654321, 7)),
+        (0, None, (0, 2147483647)),
+        (0, 0, (0, 2147483647)),
+        (5, 7, (5, 7)),
+        (5, None, (5, 0)),
+        (5, -1, (5, 2147483646)),
+        (-3, 7, (2147483644, 7)),
+        (2**31, 7, (1, 7)),
     ],
-)  # fmt: skip
+)
 def test_seeds_are_those_of_tf1(graph_seed, op_seed, seeds):
     sg.set_random_seed(graph_seed)
     assert sg.get_seed(op_seed) == seeds

@@ -20,7 +20,7 @@ L = sg.layers
 
 
 class TestNames:
-    """What TensorFlow 1.15.5 calls things, and the seeds that it gives: they follow from how many operations
+    """Names and seeds as in TensorFlow 1.15.5, which follow from how many operations
     it makes.
     """
 
@@ -211,7 +211,7 @@ NAMED = "elu exponential hard_sigmoid linear relu selu sigmoid softmax softplus 
 
 @pytest.mark.parametrize("name", NAMED.split())
 def test_activations_have_names(name):
-    """Those of Keras, as in TensorFlow 1."""
+    """Activations of Keras, as in TensorFlow 1."""
     x = sg.constant([[-3.0, -0.5, 0.0, 1.5, 4.0]])
     same = sg.constant_initializer(np.eye(5))
     y = L.dense(x, 5, activation=name, use_bias=False, kernel_initializer=same)

@@ -1,4 +1,4 @@
-"""What metrics promise beyond TensorFlow's recorded answers: order in a run, unknown ranks, clear errors."""
+"""Promises of metrics beyond TensorFlow's recorded answers: order in a run, unknown ranks, clear errors."""
 
 import numpy as np
 import pytest

@@ -105,11 +105,14 @@ def replaced(data: bytes, changes: list[tuple[int, int]]) -> bytes:
 @given(data=damaged(EXAMPLE))
 def test_damaged_examples_are_read_or_refused(data):
     with sg.Graph().as_default(), sg.Session() as sess:
-        made = sg.io.parse_single_example(data, {
-            "ids": sg.io.VarLenFeature(sg.int64),
-            "image": sg.io.FixedLenSequenceFeature([], sg.string, allow_missing=True),
-            "x": sg.io.FixedLenFeature([2], sg.float32),
-        })  # fmt: skip
+        made = sg.io.parse_single_example(
+            data,
+            {
+                "ids": sg.io.VarLenFeature(sg.int64),
+                "image": sg.io.FixedLenSequenceFeature([], sg.string, allow_missing=True),
+                "x": sg.io.FixedLenFeature([2], sg.float32),
+            },
+        )
         try:
             assert sess.run(made["x"]).shape == (2,)
         except sg.errors.InvalidArgumentError as error:

@@ -1,4 +1,4 @@
-"""What `Print` and `print` write, character for character as TensorFlow 1.15 does."""
+"""Output of `Print` and `print`, character for character as in TensorFlow 1.15."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import staticgraph as sg
 
 
 def written(capfd: Any, op: Any, feeds: Any = None) -> str:
-    """What a run writes to the error stream."""
+    """Return what a run writes to the error stream."""
     with sg.Session() as sess:
         sess.run(op, feeds)
     return str(capfd.readouterr().err)

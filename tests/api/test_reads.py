@@ -38,19 +38,25 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     **{
         f"{write}, {place}": reads.program(reads.PLACES[place], WRITES[write])
         for write, place in (
-            ("assign", "straight"), ("scatter_add", "straight"), ("assign_add", "in a branch"),
-            ("scatter_update", "in a loop"), ("assign", "around Python"), ("assign_add", "Python in a loop"),
+            ("assign", "straight"),
+            ("scatter_add", "straight"),
+            ("assign_add", "in a branch"),
+            ("scatter_update", "in a loop"),
+            ("assign", "around Python"),
+            ("assign_add", "Python in a loop"),
         )
     },
     **{
         f"derivatives: {write}, {place}": reads.derivative(LOSSES[place], WRITES[write])
         for write, place in (
-            ("assign", "straight"), ("assign", "in a branch"), ("assign_add", "in a loop"),
+            ("assign", "straight"),
+            ("assign", "in a branch"),
+            ("assign_add", "in a loop"),
             ("scatter_update", "straight"),
         )
     },
     **{idiom.__name__.replace("_", " "): idiom for idiom in IDIOMS},
-}  # fmt: skip
+}
 WITHOUT_OBJECT = {name for name in PROGRAMS if "in a" in name}  # a C compiler takes long
 
 
@@ -115,14 +121,26 @@ def test_what_is_returned_as_it_is_has_been_read(name: str):
 
 
 MODULES = {
-    "sg": sg, "nn": sg.nn, "math": sg.math, "linalg": sg.linalg, "image": sg.image, "signal": sg.signal,
-    "backend": tf.keras.backend, "layers": sg.layers,
-}  # fmt: skip
+    "sg": sg,
+    "nn": sg.nn,
+    "math": sg.math,
+    "linalg": sg.linalg,
+    "image": sg.image,
+    "signal": sg.signal,
+    "backend": tf.keras.backend,
+    "layers": sg.layers,
+}
 STARTS = [np.ones((2, 4, 4, 3), np.float32), np.int32(3)]
 TOUCH_MORE = {  # than the graph, as "set_..." do
-    "InteractiveSession", "Session", "clear_session", "load", "main", "manual_variable_initialization",
-    "reset_uids", "save",
-}  # fmt: skip
+    "InteractiveSession",
+    "Session",
+    "clear_session",
+    "load",
+    "main",
+    "manual_variable_initialization",
+    "reset_uids",
+    "save",
+}
 
 
 def functions(module: Any) -> Iterator[Callable[..., Any]]:

@@ -16,7 +16,7 @@ def draws(candidates):
 
 
 def successive(probabilities, number):
-    """How often each class is among `number` that were drawn one after the other, without repetition."""
+    """Count each class among `number` that were drawn one after the other, without repetition."""
     rng = np.random.default_rng(5)
     rows = [rng.choice(len(probabilities), number, replace=False, p=probabilities) for _ in range(RUNS)]
     return np.bincount(np.ravel(rows), minlength=len(probabilities)) / RUNS

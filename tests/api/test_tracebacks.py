@@ -1,4 +1,4 @@
-"""What Python shows of an error that a program does not catch."""
+"""Output of Python for an error that a program does not catch."""
 
 import os
 import subprocess

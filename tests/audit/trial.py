@@ -48,7 +48,7 @@ def meaning(use: Use) -> tuple[Any, ...] | str:
 
 
 def judged(use: Use, known: bool = True, device: str = "cpu") -> str:
-    """What happens if the use is built and run, with sizes `known` while it is built or not."""
+    """Build and run the use, with sizes `known` while it is built or not, and return what happens."""
     wanted = meaning(use)
     if isinstance(wanted, str) and "fault" in wanted:
         return wanted

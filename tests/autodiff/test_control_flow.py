@@ -65,9 +65,14 @@ def test_derivatives_of_loops(body: str, exact: bool):
     build = Builder()
     x, w = (build.parameter(name, "float64", (3,)) for name in "xw")
     node = looped(
-        build, lambda i, *_: i < 4, lambda i, a, w: [i + 1, BODIES[body](i, a, w)], [counter(build), x], [w],
-        bound=4 if exact else 9, exact=exact,
-    )  # fmt: skip
+        build,
+        lambda i, *_: i < 4,
+        lambda i, a, w: [i + 1, BODIES[body](i, a, w)],
+        [counter(build), x],
+        [w],
+        bound=4 if exact else 9,
+        exact=exact,
+    )
     slopes(node.outputs[1], [x, w], [np.array([0.3, 0.7, 1.1]), np.array([0.9, 1.2, 0.4])])
 
 
@@ -105,9 +110,13 @@ def test_only_what_the_backward_rounds_need_is_kept():
         build = Builder()
         x = build.parameter("x", "float64", (5,))
         node = looped(
-            build, lambda i, a: i < 3, lambda i, a, f=body: [i + 1, f(a)], [counter(build), x],
-            bound=3, exact=True,
-        )  # fmt: skip
+            build,
+            lambda i, a: i < 3,
+            lambda i, a, f=body: [i + 1, f(a)],
+            [counter(build), x],
+            bound=3,
+            exact=True,
+        )
         (slope,) = vjp(build, [node.outputs[1]], [None], [x])
         function = tidy(merge_loops(Function((x,), (slope,))), simplify)
         shapes = [v.shape for n in loops_of(function) for v in n.outputs]
@@ -119,9 +128,14 @@ def test_products_with_a_captured_matrix_become_one_after_the_loop():
     build = Builder()
     x, w = build.parameter("x", "float64", (2, 3)), build.parameter("w", "float64", (3, 3))
     node = looped(
-        build, lambda i, a, w: i < 4, lambda i, a, w: [i + 1, ops.tanh(ops.matmul(a, w))],
-        [counter(build), x], [w], bound=4, exact=True,
-    )  # fmt: skip
+        build,
+        lambda i, a, w: i < 4,
+        lambda i, a, w: [i + 1, ops.tanh(ops.matmul(a, w))],
+        [counter(build), x],
+        [w],
+        bound=4,
+        exact=True,
+    )
     (slope,) = vjp(build, [node.outputs[1]], [None], [w])
     products = [n for n in Function((x, w), (slope,)).nodes if n.op.name == "matmul"]
     assert [n.outputs[0].shape for n in products] == [(3, 3)]
@@ -134,9 +148,14 @@ def test_rows_of_a_captured_tensor_receive_their_own_part():
     build = Builder()
     table = build.parameter("table", "float64", (4, 2))
     node = looped(
-        build, lambda i, a, t: i < 4, lambda i, a, t: [i + 1, a + ops.sin(ops.gather(t, i)) * a],
-        [counter(build), build.constant(np.ones(2), "float64")], [table], bound=4, exact=True,
-    )  # fmt: skip
+        build,
+        lambda i, a, t: i < 4,
+        lambda i, a, t: [i + 1, a + ops.sin(ops.gather(t, i)) * a],
+        [counter(build), build.constant(np.ones(2), "float64")],
+        [table],
+        bound=4,
+        exact=True,
+    )
     y = node.outputs[1]
     slopes(y, [table], [np.random.default_rng(4).normal(size=(4, 2))])
     (slope,) = vjp(build, [y], [None], [table])
@@ -148,9 +167,13 @@ def test_rows_that_a_loop_writes():
     build = Builder()
     x = build.parameter("x", "float64", (2,))
     node = looped(
-        build, lambda i, a, s: i < 3, lambda i, a, s: [i + 1, ops.sin(a), ops.row_update(s, i, a * a)],
-        [counter(build), x, build.constant(np.zeros((3, 2)), "float64")], bound=3, exact=True,
-    )  # fmt: skip
+        build,
+        lambda i, a, s: i < 3,
+        lambda i, a, s: [i + 1, ops.sin(a), ops.row_update(s, i, a * a)],
+        [counter(build), x, build.constant(np.zeros((3, 2)), "float64")],
+        bound=3,
+        exact=True,
+    )
     slopes(node.outputs[2], [x], [np.array([0.4, 1.3])])
 
 

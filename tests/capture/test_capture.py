@@ -334,7 +334,7 @@ def test_composites_check_their_operands():
 
 @pytest.mark.parametrize("number", [-1, 0, 1, 2])
 def test_a_number_that_no_branch_has_takes_the_last(number: int):
-    """Whether it is known while the graph is built, when the step is compiled, or while it runs in Python."""
+    """It may be known while the graph is built, when the step is compiled, or while it runs in Python."""
     wanted = number if number in (0, 1) else 1
     index = sg.placeholder(sg.int32, [])
     python = [lambda n=n: sg.py_func(lambda: np.int32(n), [], sg.int32) for n in range(2)]

@@ -183,7 +183,7 @@ class Conv:
         return found[:, self.before :, self.before :][:, :height, :width]
 
     def windows(self, x: np.ndarray) -> np.ndarray:
-        """What the windows see, as an array [n, p, q, u, v, c]."""
+        """Return what the windows see, as an array [n, p, q, u, v, c]."""
         edges = (self.before, self.after)
         x = np.pad(x, ((0, 0), edges, edges, (0, 0)))
         reach = [(k - 1) * self.dilation + 1 for k in self.window]

@@ -50,11 +50,12 @@ class OpenProduct:
         for whole in memory.values():
             _check(whole)
         return {
-            name: loaded(b.dtype, memory[name][_GUARD:-_GUARD].view(stored(b.dtype, arrays[name]).dtype))
-            .reshape(shape_at(b, size))
+            name: loaded(
+                b.dtype, memory[name][_GUARD:-_GUARD].view(stored(b.dtype, arrays[name]).dtype)
+            ).reshape(shape_at(b, size))
             for name, b in self.c.buffers.items()
             if b.written
-        }  # fmt: skip
+        }
 
     def launch(self, addresses: list[int], size: int, threads: int = 1, seed: int = 0) -> None:
         """Run all phases on buffers at these addresses."""
@@ -77,9 +78,11 @@ class OpenProduct:
         _check(shared)
 
     def check(
-        self, exact: Callable[[Arrays], tuple[Arrays, Arrays]], rng: np.random.Generator,
+        self,
+        exact: Callable[[Arrays], tuple[Arrays, Arrays]],
+        rng: np.random.Generator,
         sizes: Sequence[int] = SIZES,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Compare with float64: `exact` returns results and the sums of the magnitudes of their terms.
 
         The bits must not depend on the order of the chunks, nor on the number of threads.

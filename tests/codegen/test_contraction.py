@@ -20,9 +20,19 @@ from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.contraction_cases import assert_close, contraction, inputs, matmul, processor, run, widened
 
 SIZES = [
-    (5, 7, 3), (64, 10, 100), (64, 100, 1000), (33, 65, 40), (1, 37, 50), (41, 1, 50), (1, 3, 1000),
-    (2, 40, 33), (130, 300, 260), (16, 16, 1), (6, 16, 5), (7, 90, 700),
-]  # fmt: skip
+    (5, 7, 3),
+    (64, 10, 100),
+    (64, 100, 1000),
+    (33, 65, 40),
+    (1, 37, 50),
+    (41, 1, 50),
+    (1, 3, 1000),
+    (2, 40, 33),
+    (130, 300, 260),
+    (16, 16, 1),
+    (6, 16, 5),
+    (7, 90, 700),
+]
 
 
 def check(m, n, k, turn_a, turn_b, dtype, vector_bytes, rng):
@@ -78,9 +88,15 @@ extents = st.integers(1, 40)
 
 @settings(max_examples=40)
 @given(
-    extents, extents, extents, st.booleans(), st.booleans(), st.sampled_from([float32, float64]),
-    st.sampled_from([16, 32, 64]), st.integers(0, 1000),
-)  # fmt: skip
+    extents,
+    extents,
+    extents,
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from([float32, float64]),
+    st.sampled_from([16, 32, 64]),
+    st.integers(0, 1000),
+)
 def test_any_small_product(m, n, k, turn_a, turn_b, dtype, vector_bytes, seed):
     if m * n > 1:
         check(m, n, k, turn_a, turn_b, dtype, vector_bytes, np.random.default_rng(seed))
@@ -368,7 +384,7 @@ def test_two_threads_share_the_tiles_of_a_product_evenly(size, vector_bytes):
 
 
 def test_chunks_have_whole_rows_of_a_result_that_is_read_and_written():
-    """Where chunks shared the cache lines in the middle of a row, cores would take turns with them."""
+    """Cores would take turns with the cache lines that their chunks share in the middle of a row."""
 
     def step(x, at):
         return Load("mask", at, float32) - x * 0.1

@@ -55,10 +55,22 @@ def test_records_are_read_back():
 @pytest.mark.parametrize(
     "record",
     [
-        None, [], "rows", {"columns": 3}, {"rows": "4"}, {"rows": 4.0}, {"rows": True}, {"rows": 0},
-        {"rows": -1}, {"rows": 17}, {"pieces": 1 << 40}, {"pack_a": 1}, {"pack_a": None}, {"rows": [4]},
+        None,
+        [],
+        "rows",
+        {"columns": 3},
+        {"rows": "4"},
+        {"rows": 4.0},
+        {"rows": True},
+        {"rows": 0},
+        {"rows": -1},
+        {"rows": 17},
+        {"pieces": 1 << 40},
+        {"pack_a": 1},
+        {"pack_a": None},
+        {"rows": [4]},
     ],
-)  # fmt: skip
+)
 def test_other_records_are_refused(record: object):
     with pytest.raises(ValueError, match=r"choice|is"):
         from_record(record)

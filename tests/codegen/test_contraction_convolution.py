@@ -50,11 +50,20 @@ def test_gradient_of_the_images(conv, rng):
 
 @settings(max_examples=40)
 @given(
-    st.integers(1, 3), st.integers(3, 20), st.integers(3, 20), st.integers(2, 20), st.integers(2, 20),
-    st.integers(2, 4), st.integers(1, 2), st.integers(1, 2), st.integers(0, 3), st.booleans(),
-    st.sampled_from([16, 32, 64]), st.sampled_from("ywx"),
+    st.integers(1, 3),
+    st.integers(3, 20),
+    st.integers(3, 20),
+    st.integers(2, 20),
+    st.integers(2, 20),
+    st.integers(2, 4),
+    st.integers(1, 2),
+    st.integers(1, 2),
+    st.integers(0, 3),
+    st.booleans(),
+    st.sampled_from([16, 32, 64]),
+    st.sampled_from("ywx"),
     st.integers(0, 100),
-)  # fmt: skip
+)
 def test_any_small_convolution(
     n, height, width, ci, co, window, stride, dilation, edge, depthwise, vector_bytes, target, seed
 ):
@@ -64,7 +73,13 @@ def test_any_small_convolution(
     if min(height, width) + 2 * edge < (window - 1) * dilation + 1:
         before = after = (window - 1) * dilation
     conv = Conv(
-        (n, height, width, co if depthwise else ci), (window, window), co, stride, dilation, before, after,
+        (n, height, width, co if depthwise else ci),
+        (window, window),
+        co,
+        stride,
+        dilation,
+        before,
+        after,
         depthwise,
-    )  # fmt: skip
+    )
     check(conv, target, np.random.default_rng(seed), vector_bytes)

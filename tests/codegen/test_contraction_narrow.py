@@ -27,7 +27,7 @@ def target(vector_bytes: int):
 
 
 def along(c, vector_bytes: int) -> Along:
-    """What the vectors of the product lie along; of the turned one, where b is turned around first."""
+    """Return the axis of the vectors of the product, that of the turned one if b is turned first."""
     turn = turned(c, target(vector_bytes))
     return plan(turn.contraction if turn else c, target(vector_bytes)).along
 
@@ -40,14 +40,22 @@ def check(m, n, k, turn_a, rng, vector_bytes=None, dtype=float32):
     assert_close(run(c, arrays, vector_bytes)["c"], a @ b, np.abs(a) @ np.abs(b))
 
 
-@pytest.mark.parametrize(("size", "turn_a", "vector_bytes", "expected"), [
-    ((100, 10, 784), False, 64, Along.SUM), ((100, 10, 784), False, 32, Along.SUM),
-    ((64, 3, 500), False, 32, Along.SUM), ((64, 10, 30), False, 64, Along.COLUMNS),
-    ((100, 16, 784), False, 64, Along.COLUMNS), ((100, 64, 784), False, 64, Along.COLUMNS),
-    ((784, 10, 100), True, 64, Along.ROWS), ((784, 10, 100), True, 32, Along.ROWS),
-    ((784, 16, 100), True, 64, Along.COLUMNS), ((20, 10, 100), True, 64, Along.COLUMNS),
-    ((784, 10, 100), False, 64, Along.COLUMNS),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("size", "turn_a", "vector_bytes", "expected"),
+    [
+        ((100, 10, 784), False, 64, Along.SUM),
+        ((100, 10, 784), False, 32, Along.SUM),
+        ((64, 3, 500), False, 32, Along.SUM),
+        ((64, 10, 30), False, 64, Along.COLUMNS),
+        ((100, 16, 784), False, 64, Along.COLUMNS),
+        ((100, 64, 784), False, 64, Along.COLUMNS),
+        ((784, 10, 100), True, 64, Along.ROWS),
+        ((784, 10, 100), True, 32, Along.ROWS),
+        ((784, 16, 100), True, 64, Along.COLUMNS),
+        ((20, 10, 100), True, 64, Along.COLUMNS),
+        ((784, 10, 100), False, 64, Along.COLUMNS),
+    ],
+)
 def test_vectors_lie_where_they_are_full(size, turn_a, vector_bytes, expected):
     assert along(matmul(*size, turn_a), vector_bytes) is expected
 
@@ -86,9 +94,13 @@ def test_along_the_rows(size, vector_bytes, dtype, rng):
 
 @settings(max_examples=40)
 @given(
-    st.integers(2, 300), st.integers(2, 14), st.integers(1, 300), st.booleans(), st.sampled_from(WIDTHS),
+    st.integers(2, 300),
+    st.integers(2, 14),
+    st.integers(1, 300),
+    st.booleans(),
+    st.sampled_from(WIDTHS),
     st.integers(0, 1000),
-)  # fmt: skip
+)
 def test_any_narrow_product(m, n, k, turn_a, vector_bytes, seed):
     check(m, n, k, turn_a, np.random.default_rng(seed), vector_bytes)
 

@@ -380,7 +380,7 @@ def test_invariant_code_leaves_the_loop():
 @pytest.mark.parametrize("vector_bytes", [32, 64])
 @pytest.mark.parametrize("columns", [1600, 1601], ids=["aligned", "unaligned"])
 def test_large_results_are_written_past_the_caches(columns: int, vector_bytes: int):
-    """Where every vector of a row is at an aligned address; the others are written as ever."""
+    """Rows of vectors at aligned addresses are written past the caches; others are written as ever."""
     i, j, shape = Index("i", 2048), Index("j", columns), (2048, columns)
     store = Store("y", (i, j), Load("x", (j,), float32) + scalar.cast(i, float32))
     buffers = {"x": Buffer(float32, (columns,)), "y": Buffer(float32, shape, True)}

@@ -1,4 +1,4 @@
-"""How many iterations go into one vector: as many as hide what a loop would wait for."""
+"""Number of iterations in one vector: as many as hide what a loop would wait for."""
 
 import math
 

@@ -43,9 +43,15 @@ class Bench:
         self.call(address, None, ctypes.addressof(sizes), len(counts), None, cost, most)
 
     def call(
-        self, work: int | ctypes.c_void_p, table: int | None, counts: int, phases: int, private: int | None,
-        cost: int = 10**9, most: int = 10**6,
-    ) -> None:  # fmt: skip
+        self,
+        work: int | ctypes.c_void_p,
+        table: int | None,
+        counts: int,
+        phases: int,
+        private: int | None,
+        cost: int = 10**9,
+        most: int = 10**6,
+    ) -> None:
         self._run(self.address, work, table, counts, phases, private, cost, most)
 
     def record(self, counts: list[int]) -> list[tuple[int, int]]:

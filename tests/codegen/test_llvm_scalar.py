@@ -57,7 +57,7 @@ def apply_native(dtypes: list[DType], result: DType, make, arrays: list[np.ndarr
 
 
 def exact(op: str, dtype: DType, arrays: list[np.ndarray]) -> np.ndarray:
-    """What NumPy says, in more precision where the dtype has rounding to be judged."""
+    """Return NumPy's result, in more precision if the dtype has rounding to be judged."""
     wide = {float16: np.float32, bfloat16: np.float64, float32: np.float64}.get(dtype)
     with np.errstate(all="ignore"):
         if op in INEXACT and wide is not None:

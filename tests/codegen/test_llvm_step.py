@@ -66,16 +66,21 @@ def test_launches_copies_and_host_calls():
         return 0
 
     part = 4 * N
-    code = step([
-        serial(call(double, BufferRef(0), BufferRef(1))),
-        HostCallSegment(2, 7),
-        serial(
-            call(increment, BufferRef(1), BufferRef(1, part)),
-            CopyCall(BufferRef(1, 2 * part), BufferRef(1, part), part),
-            call(increment, BufferRef(1, 2 * part), BufferRef(1)),
-        ),
-        HostCallSegment(2, 8),
-    ], POOL, SCRATCH, WATCH)  # fmt: skip
+    code = step(
+        [
+            serial(call(double, BufferRef(0), BufferRef(1))),
+            HostCallSegment(2, 7),
+            serial(
+                call(increment, BufferRef(1), BufferRef(1, part)),
+                CopyCall(BufferRef(1, 2 * part), BufferRef(1, part), part),
+                call(increment, BufferRef(1, 2 * part), BufferRef(1)),
+            ),
+            HostCallSegment(2, 8),
+        ],
+        POOL,
+        SCRATCH,
+        WATCH,
+    )
     library = cpu_jit.load([*functions(double, increment), code], verify=True)
     address = ctypes.cast(host, ctypes.c_void_p).value
     blocks = table(feeds.ctypes.data, arena.ctypes.data, address)

@@ -38,9 +38,14 @@ from staticgraph.runtime.cpu.jit import Library, load
 
 INTS = pointer(INT64)
 TRIPLES = (
-    "x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu", "x86_64-apple-darwin", "arm64-apple-darwin",
-    "x86_64-pc-windows-msvc", "aarch64-pc-windows-msvc", "riscv64-unknown-linux-gnu",
-)  # fmt: skip
+    "x86_64-unknown-linux-gnu",
+    "aarch64-unknown-linux-gnu",
+    "x86_64-apple-darwin",
+    "arm64-apple-darwin",
+    "x86_64-pc-windows-msvc",
+    "aarch64-pc-windows-msvc",
+    "riscv64-unknown-linux-gnu",
+)
 _loaded: list[Library] = []  # stays in memory as long as the tests may call it
 
 

@@ -34,9 +34,10 @@ def product(turn_a: bool, turn_b: bool):
 @DTYPES
 @pytest.mark.parametrize("turn_b", [False, True])
 @pytest.mark.parametrize(
-    "size", [(100, 50), (10, 784), (1, 333), (40, 1), (7, 2), (300, 260), (16, 1500), (130, 2100)],
+    "size",
+    [(100, 50), (10, 784), (1, 333), (40, 1), (7, 2), (300, 260), (16, 1500), (130, 2100)],
     ids=lambda s: "x".join(map(str, s)),
-)  # fmt: skip
+)
 def test_open_rows(size, turn_b, dtype, rng):
     n, k = size
     sizes = SIZES if n * k < 50_000 else (0, 1, 5, 32, 100)
@@ -44,9 +45,11 @@ def test_open_rows(size, turn_b, dtype, rng):
 
 
 @DTYPES
-@pytest.mark.parametrize("size", [(100, 50), (784, 10), (3, 1), (1, 40), (40, 100), (130, 300), (600, 20)],
+@pytest.mark.parametrize(
+    "size",
+    [(100, 50), (784, 10), (3, 1), (1, 40), (40, 100), (130, 300), (600, 20)],
     ids=lambda s: "x".join(map(str, s)),
-)  # fmt: skip
+)
 def test_open_sums(size, dtype, rng):
     m, n = size
     OpenProduct(matmul(m, n, B, True, False, dtype)).check(product(True, False), rng, (*SIZES, 3001))
@@ -278,29 +281,33 @@ def batched(letters, shapes, target="c"):
     return contraction(at_c, (Store(target, at_c, total),), buffers), exact
 
 
-@pytest.mark.parametrize(("letters", "shapes"), [
-    ("nhqd,nhkd->nhqk", ((B, HEADS, T, D), (B, HEADS, T, D))),  # scores of attention
-    ("nhqk,nhkd->nhqd", ((B, HEADS, T, T), (B, HEADS, T, D))),  # and what they weigh
-    ("nhqk,nhqd->nhkd", ((B, HEADS, T, T), (B, HEADS, T, D))),  # gradients
-    ("nqhd,nkhd->nhqk", ((B, T, HEADS, D), (B, T, HEADS, D))),  # heads inside of positions
-    ("nhqk,nkhd->nqhd", ((B, HEADS, T, T), (B, T, HEADS, D))),
-    ("nqd,kd->nqk", ((B, 7, 30), (40, 30))),  # weights are the same for all
-    ("nq,nk->nqk", ((B, 9), (B, 40))),  # of outer products, which have one term
-    ("nqk,nk->nq", ((B, 30, 50), (B, 50))),  # a matrix times a vector
-    ("nqk,k->nq", ((B, 30, 50), (50,))),
-    ("nk,k->n", ((B, 50), (50,))),
-    ("nk,k->n", ((B, 1), (1,))),
-    ("k,nk->n", ((300,), (B, 300))),
-    ("nqk,qk->n", ((B, 5, 40), (5, 40))),
-    ("nqk,qkj->nj", ((B, 5, 40), (5, 40, 30))),
-    ("nhk,hkj->nhj", ((B, 4, 40), (4, 40, 30))),  # each head has weights of its own
-    ("nhk,nhj->hkj", ((B, 4, 40), (B, 4, 30))),  # and their gradient
-    ("nhk,nhj->kj", ((B, 4, 40), (B, 4, 30))),
-    ("n,nj->j", ((B,), (B, 90))),  # a weighted sum of rows
-    ("nj,n->j", ((B, 3), (B,))),
-    ("nhqd,nhkd->hqk", ((B, HEADS, T, D), (B, HEADS, 6, D))),  # a sum over batch and channels
-    ("qkd,nkd->nqk", ((30, 90, 50), (B, 90, 50))),
-], ids=lambda x: x if isinstance(x, str) else "")  # fmt: skip
+@pytest.mark.parametrize(
+    ("letters", "shapes"),
+    [
+        ("nhqd,nhkd->nhqk", ((B, HEADS, T, D), (B, HEADS, T, D))),  # scores of attention
+        ("nhqk,nhkd->nhqd", ((B, HEADS, T, T), (B, HEADS, T, D))),  # and what they weigh
+        ("nhqk,nhqd->nhkd", ((B, HEADS, T, T), (B, HEADS, T, D))),  # gradients
+        ("nqhd,nkhd->nhqk", ((B, T, HEADS, D), (B, T, HEADS, D))),  # heads inside of positions
+        ("nhqk,nkhd->nqhd", ((B, HEADS, T, T), (B, T, HEADS, D))),
+        ("nqd,kd->nqk", ((B, 7, 30), (40, 30))),  # weights are the same for all
+        ("nq,nk->nqk", ((B, 9), (B, 40))),  # of outer products, which have one term
+        ("nqk,nk->nq", ((B, 30, 50), (B, 50))),  # a matrix times a vector
+        ("nqk,k->nq", ((B, 30, 50), (50,))),
+        ("nk,k->n", ((B, 50), (50,))),
+        ("nk,k->n", ((B, 1), (1,))),
+        ("k,nk->n", ((300,), (B, 300))),
+        ("nqk,qk->n", ((B, 5, 40), (5, 40))),
+        ("nqk,qkj->nj", ((B, 5, 40), (5, 40, 30))),
+        ("nhk,hkj->nhj", ((B, 4, 40), (4, 40, 30))),  # each head has weights of its own
+        ("nhk,nhj->hkj", ((B, 4, 40), (B, 4, 30))),  # and their gradient
+        ("nhk,nhj->kj", ((B, 4, 40), (B, 4, 30))),
+        ("n,nj->j", ((B,), (B, 90))),  # a weighted sum of rows
+        ("nj,n->j", ((B, 3), (B,))),
+        ("nhqd,nhkd->hqk", ((B, HEADS, T, D), (B, HEADS, 6, D))),  # a sum over batch and channels
+        ("qkd,nkd->nqk", ((30, 90, 50), (B, 90, 50))),
+    ],
+    ids=lambda x: x if isinstance(x, str) else "",
+)
 def test_batched_products(letters, shapes, rng):
     c, exact = batched(letters, shapes)
     OpenProduct(c).check(exact, rng, SIZES if c.depth < 5000 else (0, 1, 2, 8, 33))

@@ -1,4 +1,4 @@
-"""What the commands' tests read: written once."""
+"""Files that the commands' tests read, written once."""
 
 from pathlib import Path
 

@@ -39,8 +39,16 @@ def written(folder: Path) -> dict[str, Path]:
     sg.io.write_graph(frozen, folder, "net.pbtxt")
     np.savez(folder / "feeds.npz", x=np.ones((5, 4), np.float32), labels=np.zeros(5, np.int32))
     found = {
-        "graph": "net.sg", "onnx": "net.onnx", "npz": "net.npz", "safetensors": "net.safetensors",
-        "frozen": "net.pb", "text": "net.pbtxt", "saved_model": "saved", "own": "own/model",
-        "theirs": "theirs/model", "meta": "theirs/model.meta", "feeds": "feeds.npz",
-    }  # fmt: skip
+        "graph": "net.sg",
+        "onnx": "net.onnx",
+        "npz": "net.npz",
+        "safetensors": "net.safetensors",
+        "frozen": "net.pb",
+        "text": "net.pbtxt",
+        "saved_model": "saved",
+        "own": "own/model",
+        "theirs": "theirs/model",
+        "meta": "theirs/model.meta",
+        "feeds": "feeds.npz",
+    }
     return {kind: folder / name for kind, name in found.items()}

@@ -29,11 +29,18 @@ def test_linear_models_learn_as_tensorflow(tmp_path):
     classifier = learn.LinearClassifier(columns(), str(tmp_path / "c")).fit(X, SIDE, steps=20)
     metrics = classifier.evaluate(X, SIDE, steps=1)
     wanted = {
-        "loss": 0.1972945, "accuracy": 1.0, "labels/prediction_mean": 0.5, "labels/actual_label_mean": 0.5,
-        "accuracy/baseline_label_mean": 0.5, "auc": 1.0, "auc_precision_recall": 1.0, "global_step": 20,
-        "accuracy/threshold_0.500000_mean": 1.0, "precision/positive_threshold_0.500000_mean": 1.0,
+        "loss": 0.1972945,
+        "accuracy": 1.0,
+        "labels/prediction_mean": 0.5,
+        "labels/actual_label_mean": 0.5,
+        "accuracy/baseline_label_mean": 0.5,
+        "auc": 1.0,
+        "auc_precision_recall": 1.0,
+        "global_step": 20,
+        "accuracy/threshold_0.500000_mean": 1.0,
+        "precision/positive_threshold_0.500000_mean": 1.0,
         "recall/positive_threshold_0.500000_mean": 1.0,
-    }  # fmt: skip
+    }
     assert set(metrics) == set(wanted)
     for key, value in wanted.items():
         assert abs(float(metrics[key]) - value) < 1e-5, key
@@ -41,9 +48,14 @@ def test_linear_models_learn_as_tensorflow(tmp_path):
 
 def test_a_network(tmp_path):
     net = learn.DNNClassifier(
-        [8], columns(), str(tmp_path), n_classes=3, config=learn.RunConfig(tf_random_seed=1),
-        optimizer=tf.train.AdamOptimizer(0.1), gradient_clip_norm=5.0,
-    )  # fmt: skip
+        [8],
+        columns(),
+        str(tmp_path),
+        n_classes=3,
+        config=learn.RunConfig(tf_random_seed=1),
+        optimizer=tf.train.AdamOptimizer(0.1),
+        gradient_clip_norm=5.0,
+    )
     net.fit(X, SIDE + 1, steps=60, batch_size=4)
     assert net.evaluate(X, SIDE + 1)["accuracy"] == 1.0
     assert list(net.predict(X)) == (SIDE + 1).tolist()

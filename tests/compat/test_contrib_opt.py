@@ -19,9 +19,17 @@ class Descent(opt.ExternalOptimizerInterface):
     """Steps down the gradient, kept between bounds."""
 
     def _minimize(
-        self, initial_val, loss_grad_func, equality_funcs, equality_grad_funcs, inequality_funcs,
-        inequality_grad_funcs, packed_bounds, step_callback, optimizer_kwargs,
-    ):  # fmt: skip
+        self,
+        initial_val,
+        loss_grad_func,
+        equality_funcs,
+        equality_grad_funcs,
+        inequality_funcs,
+        inequality_grad_funcs,
+        packed_bounds,
+        step_callback,
+        optimizer_kwargs,
+    ):
         self.seen = [f(initial_val)[0] for f in (*equality_funcs, *inequality_grad_funcs)]
         low, high = np.transpose(packed_bounds)
         vector = initial_val
@@ -38,9 +46,12 @@ def test_variables_are_one_vector_for_the_optimizer():
     scale = tf.placeholder(tf.float32)
     loss = scale * (tf.reduce_sum(tf.square(matrix)) + tf.square(number - 1.0))
     made = Descent(
-        loss, equalities=[number - 2.0], inequalities=[matrix[0, 1]], steps=40,
+        loss,
+        equalities=[number - 2.0],
+        inequalities=[matrix[0, 1]],
+        steps=40,
         var_to_bounds={matrix: ([1, None], np.inf)},
-    )  # fmt: skip
+    )
     losses, steps = [], []
     with tf.Session() as sess:
         sess.run(tf.global_variables_initializer())

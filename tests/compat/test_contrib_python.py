@@ -36,9 +36,12 @@ def test_a_vocabulary_survives_its_file(tmp_path):
 
 def content(**changes):
     right = {
-        "format": "staticgraph vocabulary processor 1", "max_document_length": 4, "min_frequency": 0,
-        "support_reverse": True, "words": ["<UNK>", "a"],
-    }  # fmt: skip
+        "format": "staticgraph vocabulary processor 1",
+        "max_document_length": 4,
+        "min_frequency": 0,
+        "support_reverse": True,
+        "words": ["<UNK>", "a"],
+    }
     return json.dumps({**right, **changes}).encode()
 
 

@@ -178,9 +178,15 @@ def test_embeddings_for_the_projector(tmp_path):
         projector.visualize_embeddings(writer, config)
     text = (tmp_path / "projector_config.pbtxt").read_text()
     assert text.splitlines() == [
-        "embeddings {", '  tensor_name: "words"', '  metadata_path: "words.tsv"', "  sprite {",
-        "    single_image_dim: 28", "    single_image_dim: 28", "  }", "}",
-    ]  # fmt: skip
+        "embeddings {",
+        '  tensor_name: "words"',
+        '  metadata_path: "words.tsv"',
+        "  sprite {",
+        "    single_image_dim: 28",
+        "    single_image_dim: 28",
+        "  }",
+        "}",
+    ]
 
 
 def test_an_input_function_shuffles_unless_told_otherwise():

@@ -34,9 +34,12 @@ def model_fn(features, labels, mode, params):
         return [tf.assign_add(tf.get_variable("calls", [], tf.int64, tf.zeros_initializer()), 1)]
 
     return tpu.TPUEstimatorSpec(
-        mode, loss=loss, train_op=optimizer.minimize(loss, tf.train.get_global_step()),
-        eval_metrics=(metric_fn, [labels, y]), host_call=(host_fn, {"step": tf.train.get_global_step()}),
-    )  # fmt: skip
+        mode,
+        loss=loss,
+        train_op=optimizer.minimize(loss, tf.train.get_global_step()),
+        eval_metrics=(metric_fn, [labels, y]),
+        host_call=(host_fn, {"step": tf.train.get_global_step()}),
+    )
 
 
 def input_fn(params):
@@ -52,9 +55,14 @@ def made(folder, use_tpu=False, **params):
         log_step_count_steps=2,
     )
     return tpu.TPUEstimator(
-        model_fn, config=config, params={"rate": 0.1, "said": [], **params}, use_tpu=use_tpu,
-        train_batch_size=4, eval_batch_size=2, predict_batch_size=3,
-    )  # fmt: skip
+        model_fn,
+        config=config,
+        params={"rate": 0.1, "said": [], **params},
+        use_tpu=use_tpu,
+        train_batch_size=4,
+        eval_batch_size=2,
+        predict_batch_size=3,
+    )
 
 
 def test_functions_are_told_the_size_of_their_batches(tmp_path, caplog):

@@ -208,9 +208,14 @@ class TestCsv:
 
     def test_rows_with_errors_can_be_left_out(self, path):
         dataset = more.make_csv_dataset(
-            path, 4, column_defaults=[sg.int32, sg.float32], select_columns=["n", "x"], num_epochs=1,
-            shuffle=False, ignore_errors=True,
-        )  # fmt: skip
+            path,
+            4,
+            column_defaults=[sg.int32, sg.float32],
+            select_columns=["n", "x"],
+            num_epochs=1,
+            shuffle=False,
+            ignore_errors=True,
+        )
         (batch,) = self.batches(dataset)
         assert batch["n"].tolist() == [1, 3]
 

@@ -1,4 +1,4 @@
-"""What sessions hold besides variables."""
+"""Resources of sessions besides variables."""
 
 import threading
 

@@ -66,9 +66,13 @@ def script(text, **settings):
     """A program of its own that was started."""
     code = "import os, sys, time\nimport numpy as np\nimport staticgraph as sg\n" + textwrap.dedent(text)
     return subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env={**os.environ, **settings}, start_new_session=True,
-    )  # fmt: skip
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **settings},
+        start_new_session=True,
+    )
 
 
 class TestChoice:
@@ -287,11 +291,17 @@ class TestEnd:
     def test_with_a_process_that_is_killed(self):
         read, write = os.pipe()  # which ends when nobody has its other end: the workers inherit it
         program = subprocess.Popen(
-            [sys.executable, "-c", "import os, sys, time\nimport numpy as np\nimport staticgraph as sg\n"
-             + textwrap.dedent(self.PROGRAM)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=[write],
+            [
+                sys.executable,
+                "-c",
+                "import os, sys, time\nimport numpy as np\nimport staticgraph as sg\n"
+                + textwrap.dedent(self.PROGRAM),
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            pass_fds=[write],
             env={**os.environ, "KIND": "fast kill"},
-        )  # fmt: skip
+        )
         os.close(write)
         assert program.stdout.readline()
         program.kill()

@@ -43,7 +43,7 @@ _FINE, _COARSE = Fineness(2e-5, 2e-6), Fineness(1 / 16, 2e-3)  # the coarse one 
 
 @dataclass
 class Outcome:
-    """What came out of comparing derivatives: the number of each order that agree, and what is wrong."""
+    """Outcome of comparing derivatives: the number of each order that agree, and what is wrong."""
 
     compared: dict[int, int] = field(default_factory=lambda: {1: 0, 2: 0})
     refused: int = 0
@@ -139,7 +139,7 @@ def check_public(function: Callable[..., Any], arrays: Sequence[np.ndarray], wha
 
 
 def _by_meaning(graph: Graph, fetches: Sequence[Any], feeds: Sequence[Any]) -> Callable[..., Any]:
-    """How to compute tensors without compiling; by a session if their shapes depend on what is fed."""
+    """Compute tensors uncompiled, or by a session if their shapes depend on what is fed."""
     if not all(t.type.is_static for t in feeds):
         return _by_session(graph)
     step = capture(CaptureRequest(graph, fetches, (), {t: t.type for t in feeds}))

@@ -1,4 +1,4 @@
-"""What the comparison of derivatives leaves out, and why. The page `docs/derivatives.md` tells the same."""
+"""Exceptions to the comparison of derivatives, and why. The page `docs/derivatives.md` tells the same."""
 
 from __future__ import annotations
 

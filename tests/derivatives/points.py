@@ -1,4 +1,4 @@
-"""Where derivatives of ops are compared: at the samples of the registry, and at points that samples avoid.
+"""Points to compare derivatives of ops at: the samples of the registry, and points that samples avoid.
 
 Those have zeros, equal elements, whole numbers, repeated indices, axes of size 0 and 1, or another value of
 an attribute. An op refuses what makes no sense for it, and has no derivative at some of the rest.

@@ -45,28 +45,40 @@ def test_of_a_function_of_matrices(point):
 # Where the derivative of a formula was lost between two of its parts, such as |x| and max(x, 0).
 AT_SPECIAL_POINTS = {
     "weighted cross entropy of 0": (
-        lambda x: sg.nn.weighted_cross_entropy_with_logits(0.3, x, 2.0), [np.zeros(())]),
+        lambda x: sg.nn.weighted_cross_entropy_with_logits(0.3, x, 2.0),
+        [np.zeros(())],
+    ),
     "Huber loss of 0": (
-        lambda x: sg.losses.huber_loss(np.zeros(3), x, loss_collection=None), [np.array([0.0, 0.3, 2.0])]),
+        lambda x: sg.losses.huber_loss(np.zeros(3), x, loss_collection=None),
+        [np.array([0.0, 0.3, 2.0])],
+    ),
     "Keras' Huber loss of 0": (
-        lambda x: sg.keras.losses.huber_loss(np.zeros((1, 3)), x), [np.array([[0.0, 0.3, 2.0]])]),
+        lambda x: sg.keras.losses.huber_loss(np.zeros((1, 3)), x),
+        [np.array([[0.0, 0.3, 2.0]])],
+    ),
     "image of one colour": (sg.image.per_image_standardization, [np.ones((2, 2, 1))]),
     "clipping of zeros": (lambda x: sg.clip_by_average_norm(x, 1.0), [np.zeros(3)]),
     "clipping of zeros together": (lambda x: sg.clip_by_global_norm([x], 1.0)[0][0], [np.zeros(3)]),
     "lookup of zeros": (
-        lambda x: sg.nn.embedding_lookup(x, [0, 1], max_norm=1.0), [np.array([[0.0, 0.0], [3.0, 4.0]])]),
+        lambda x: sg.nn.embedding_lookup(x, [0, 1], max_norm=1.0),
+        [np.array([[0.0, 0.0], [3.0, 4.0]])],
+    ),
     "Laplace at its mean": (
-        lambda x: sg.distributions.Laplace(0.0 * x, 1.0 + 0.0 * x).log_cdf(x), [np.zeros(())]),
+        lambda x: sg.distributions.Laplace(0.0 * x, 1.0 + 0.0 * x).log_cdf(x),
+        [np.zeros(())],
+    ),
     "moments": (lambda x: list(sg.nn.moments(x, [1])), [np.random.default_rng(0).normal(size=(2, 5))]),
     "weighted moments": (
         lambda x, w: list(sg.nn.weighted_moments(x, [1], w)),
-        [np.random.default_rng(0).normal(size=(2, 5)), np.random.default_rng(1).uniform(0.5, 2, (2, 5))]),
+        [np.random.default_rng(0).normal(size=(2, 5)), np.random.default_rng(1).uniform(0.5, 2, (2, 5))],
+    ),
     "power of 0": (lambda x: [x**1.0, x**2.0, x**3.0, sg.pow(x, 0.0)], [np.zeros(())]),
     "linspace": (lambda a, b: sg.linspace(a, b, 5), [np.array(1.0), np.array(-2.5)]),
     "cross entropy of probabilities": (
         lambda x, z: sg.nn.softmax_cross_entropy_with_logits_v2(labels=sg.nn.softmax(z), logits=x),
-        [np.random.default_rng(0).normal(size=(2, 3)), np.random.default_rng(1).normal(size=(2, 3))]),
-}  # fmt: skip
+        [np.random.default_rng(0).normal(size=(2, 3)), np.random.default_rng(1).normal(size=(2, 3))],
+    ),
+}
 
 
 @pytest.mark.parametrize("name", AT_SPECIAL_POINTS)

@@ -1,4 +1,4 @@
-"""What an error says, in a form that does not depend on where in a file the test stands.
+"""Text of an error, in a form that does not depend on where in a file the test stands.
 
 Every message has the form that is checked here: what is wrong, in lines that fit a terminal; the user's line;
 and a cure. What goes on inside of us is no part of it.

@@ -1,4 +1,4 @@
-"""What was saved is not written over."""
+"""A failed export leaves the file that was saved before."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What is no part of a graph."""
+"""A fetch that is no part of a graph."""
 
 import staticgraph as sg
 from tests.errors.message import message

@@ -1,4 +1,4 @@
-"""What its initializer needs is not told."""
+"""A variable without the shape that its initializer needs."""
 
 import staticgraph as sg
 from tests.errors.message import message

@@ -1,4 +1,4 @@
-"""What NumPy does and a graph does not."""
+"""An index that NumPy has and a graph has not."""
 
 import staticgraph as sg
 from tests.errors.message import message

@@ -1,4 +1,4 @@
-"""What a loop carries changes its dtype."""
+"""A loop variable that changes its dtype."""
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import UnlikeDtypeError

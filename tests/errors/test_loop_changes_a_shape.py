@@ -1,4 +1,4 @@
-"""What a loop carries changes its shape."""
+"""A loop variable that changes its shape."""
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import ShapeError

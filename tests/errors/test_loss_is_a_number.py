@@ -1,4 +1,4 @@
-"""What a run gave, not the tensor."""
+"""A loss that is the result of a run, not the tensor."""
 
 import staticgraph as sg
 from tests.errors.message import message

@@ -1,4 +1,4 @@
-"""What is computed before the run fails in it, not before."""
+"""An error in a constant that is computed before the run: the run reports it."""
 
 import staticgraph as sg
 from tests.errors.message import message

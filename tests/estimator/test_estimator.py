@@ -67,9 +67,14 @@ def test_training_says_what_it_does(tmp_path, caplog):
         made(tmp_path).train(data(), steps=1).evaluate(data(1), steps=1)
     said = "\n".join(caplog.messages)
     for text in (
-        "Using config: {", "Calling model_fn.", "Saving checkpoints for 0 into", "loss = ",
-        "Loss for final step: ", "Evaluation [1/1]", "Saving dict for global step 1: error = ",
-    ):  # fmt: skip
+        "Using config: {",
+        "Calling model_fn.",
+        "Saving checkpoints for 0 into",
+        "loss = ",
+        "Loss for final step: ",
+        "Evaluation [1/1]",
+        "Saving dict for global step 1: error = ",
+    ):
         assert text in said
 
 
@@ -187,9 +192,12 @@ def test_a_network_learns_exclusive_or(tmp_path):
     answers = np.array([0, 1, 1, 0])
     column = sg.feature_column.numeric_column("corner", 2)
     net = sg.estimator.DNNClassifier(
-        [16, 16], [column], str(tmp_path), optimizer=lambda: sg.train.AdamOptimizer(0.03),
+        [16, 16],
+        [column],
+        str(tmp_path),
+        optimizer=lambda: sg.train.AdamOptimizer(0.03),
         config=sg.estimator.RunConfig(tf_random_seed=1),
-    )  # fmt: skip
+    )
     net.train(MAKE({"corner": corners}, answers, 4, num_epochs=None, shuffle=True), steps=150)
     assert net.evaluate(MAKE({"corner": corners}, answers, shuffle=False))["accuracy"] == 1.0
     found = list(net.predict(MAKE({"corner": corners}, shuffle=False)))
@@ -224,9 +232,14 @@ def test_wide_and_deep_from_files(tmp_path):
         return examples.map(parse)
 
     net = sg.estimator.DNNLinearCombinedClassifier(
-        str(tmp_path / "net"), [word], "Adam", [size, sg.feature_column.embedding_column(word, 2)], "Adagrad",
-        [4], config=sg.estimator.RunConfig(tf_random_seed=3),
-    )  # fmt: skip
+        str(tmp_path / "net"),
+        [word],
+        "Adam",
+        [size, sg.feature_column.embedding_column(word, 2)],
+        "Adagrad",
+        [4],
+        config=sg.estimator.RunConfig(tf_random_seed=3),
+    )
     for _ in range(2):
         net.train(input_fn)
     assert net.evaluate(lambda: input_fn(1))["accuracy"] > 0.9

@@ -167,7 +167,7 @@ class Plain:
         self.variable = variable
 
     def run(self, block: Block, values: Sequence[Any]) -> list[Any]:
-        """What the block leaves."""
+        """Run the block and return what it leaves."""
         values = list(values)
         for statement in block.statements:
             values += self._statement(statement, values)
@@ -210,7 +210,7 @@ class Graph:
         self.inside: list[Any] = []  # tensors made in regions, to fetch
 
     def run(self, block: Block, values: Sequence[Any]) -> list[Any]:
-        """What the block leaves, after all its assignments."""
+        """Run the block and return what it leaves, after all its assignments."""
         values = list(values)
         waits: list[Any] = []
         for statement in block.statements:

@@ -110,10 +110,26 @@ class Program:
 
     def step(self) -> None:
         kinds = (
-            self.unary, self.binary, self.binary, self.reduced, self.reduced, self.normal, self.normal,
-            self.product, self.product, self.moved, self.moved, self.gathered, self.chosen, self.counted,
-            self.scanned, self.updated, self.updated, self.derived, self.put_together,
-        )  # fmt: skip
+            self.unary,
+            self.binary,
+            self.binary,
+            self.reduced,
+            self.reduced,
+            self.normal,
+            self.normal,
+            self.product,
+            self.product,
+            self.moved,
+            self.moved,
+            self.gathered,
+            self.chosen,
+            self.counted,
+            self.scanned,
+            self.updated,
+            self.updated,
+            self.derived,
+            self.put_together,
+        )
         self.random.choice(kinds)()
 
     def unary(self) -> None:
@@ -247,7 +263,7 @@ class Program:
         return fed
 
     def chosen(self) -> None:
-        """Where something fed is positive, one of two values."""
+        """Choose one of two values by the sign of something fed."""
         x = self.random.choice([v for v in self.values if v in self.exact])
         y = self.some(x.shape.as_list())
         positive = sg.greater(x, 0.25)
@@ -279,10 +295,13 @@ class Program:
             ]
         else:
             made = [
-                lambda: sg.reduce_sum(x, axes), lambda: x * 3 - sg.reduce_max(x, axes, keepdims=True),
-                lambda: sg.floormod(x, 7), lambda: sg.transpose(x), lambda: sg.equal(x, sg.reduce_min(x)),
+                lambda: sg.reduce_sum(x, axes),
+                lambda: x * 3 - sg.reduce_max(x, axes, keepdims=True),
+                lambda: sg.floormod(x, 7),
+                lambda: sg.transpose(x),
+                lambda: sg.equal(x, sg.reduce_min(x)),
                 lambda: sg.maximum(x, 1) // 3,
-            ]  # fmt: skip
+            ]
         result = self.random.choice(made)()
         self.whole.append(result)
         if self.random.randrange(2):

@@ -66,7 +66,7 @@ def assert_close(function: Function, arrays: Sequence[np.ndarray], found: Sequen
 
 
 def is_number(array: np.ndarray) -> np.ndarray:
-    """Where an array is finite, and far from overflow."""
+    """Return an array that is True at elements that are finite and far from overflow."""
     return np.abs(array.astype(np.float64)) < 1e30
 
 

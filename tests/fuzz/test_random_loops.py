@@ -17,9 +17,14 @@ SEEDS = range(12)
 def arguments(seed: int) -> list[Any]:
     rng = np.random.default_rng(seed)
     return [
-        rng.normal(size=3), rng.normal(size=3), np.float64(rng.normal()), np.int32(rng.integers(0, 7)),
-        np.int32(rng.integers(0, 7)), np.bool_(rng.integers(0, 2)), rng.normal(size=(4, 3)),
-    ]  # fmt: skip
+        rng.normal(size=3),
+        rng.normal(size=3),
+        np.float64(rng.normal()),
+        np.int32(rng.integers(0, 7)),
+        np.int32(rng.integers(0, 7)),
+        np.bool_(rng.integers(0, 2)),
+        rng.normal(size=(4, 3)),
+    ]
 
 
 def placeholders() -> list[Any]:

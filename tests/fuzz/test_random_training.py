@@ -147,7 +147,7 @@ def check(random: Any, steps: int) -> None:
 
 
 def outcome(compute: Callable) -> Any:
-    """What is computed, or the kind of error: shapes that only a run knows need not go together."""
+    """Return what is computed, or the kind of error: shapes that only a run knows need not go together."""
     try:
         return compute()
     except ValueError as error:

@@ -196,9 +196,13 @@ def _write_checkpoint(
 
 
 _WRITERS = {
-    "sg": _write_sg, "graph_def": _write_graph_def, "meta_graph": _write_meta,
-    "saved_model": _write_saved, "onnx": _write_onnx, "checkpoint": _write_checkpoint,
-}  # fmt: skip
+    "sg": _write_sg,
+    "graph_def": _write_graph_def,
+    "meta_graph": _write_meta,
+    "saved_model": _write_saved,
+    "onnx": _write_onnx,
+    "checkpoint": _write_checkpoint,
+}
 
 
 @lru_cache(1)

@@ -54,7 +54,7 @@ class Reader:
         return sorted(found, key=lambda seed: (len(seed), seed))
 
     def attempt(self, data: bytes, folder: Path) -> bool:
-        """Whether the reader takes the data. Any exception but its errors goes through."""
+        """Return True if the reader takes the data. Any exception but its errors goes through."""
         try:
             self.read(data, folder)
         except self.errors as error:

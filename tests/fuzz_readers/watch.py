@@ -1,4 +1,4 @@
-"""What reading a file may cost: time that does not depend on what it claims, and memory near its own size."""
+"""Limits of reading a file: time that does not depend on what it claims, and memory near its own size."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def plain(value):
 
 
 class Log(logging.Handler):
-    """What is logged within `with`, if it begins like one of these."""
+    """Messages that are logged within `with`, if they begin like one of these."""
 
     def __init__(self, calls, *beginnings):
         logging.Handler.__init__(self)

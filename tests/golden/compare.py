@@ -1,4 +1,4 @@
-"""Whether an outcome is the recorded one, and where it is not."""
+"""Comparison of an outcome with the recorded one, and the places at which they differ."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _difference(case, key, expected, actual):
 
 
 def _same_error(expected, actual):
-    """What TensorFlow finds at run (InvalidArgumentError) may be found at build, where it says ValueError."""
+    """An InvalidArgumentError of TensorFlow's run may be found at build, as a ValueError."""
     if not expected:
         return not actual
     return expected[0] in actual or (expected[0] == "InvalidArgumentError" and "ValueError" in actual)

@@ -1,4 +1,4 @@
-"""Where staticgraph differs from TensorFlow 1.15.5 on purpose: the name of a golden case, and why.
+"""Differences from TensorFlow 1.15.5 on purpose: the name of a golden case, and why.
 
 `test_golden.py` checks that each of them still differs; the manual lists them.
 """

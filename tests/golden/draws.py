@@ -1,4 +1,4 @@
-"""What a golden case is fed: arrays drawn from its own name, so that both sides see the same numbers."""
+"""Inputs of a golden case: arrays drawn from its own name, so that both sides see the same numbers."""
 
 from __future__ import annotations
 

@@ -182,10 +182,16 @@ def value(name, build, *draws, grad=True, dtypes=None, exact=False, tolerance=1.
     return [
         Value(
             name if dtype == "float32" else "%s [%s]" % (name, dtype),
-            build, exact, tolerance, draws=draws, dtype=dtype, seed=name, differentiate=grad,
+            build,
+            exact,
+            tolerance,
+            draws=draws,
+            dtype=dtype,
+            seed=name,
+            differentiate=grad,
         )
         for dtype in dtypes
-    ]  # fmt: skip
+    ]
 
 
 def runs(name, build, times=2, exact=False, tolerance=1.0):

@@ -15,7 +15,7 @@ from tests.gpu.running import SCHEDULES
 
 @pytest.fixture(autouse=True, scope="session")
 def _compiler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What needs the C++ compiler is skipped where there is none. Where the environment says so, the compiler
+    """Skip what needs the C++ compiler if there is none. If the environment says so, the compiler
     checks what functions do: see test_sanitized.py.
 
     Most functions run once, on little: with `-Og` the compiler takes half of the time, and the headers, which

@@ -38,7 +38,7 @@ class Case:
     product: Contraction
 
     def check(self, work: KernelWork, unit: Unit, least: float = 0.0) -> None:
-        """What the work makes of random numbers is what the nest means; it writes all of its results.
+        """Check that the work makes what the nest means of random numbers, and writes all of its results.
 
         `least`: how far results may be wrong at least, in the greatest result.
         """
@@ -75,7 +75,7 @@ def random(dtype: DType, shape: tuple[int, ...], rng: np.random.Generator) -> np
 
 
 def contractions(fetches: Iterable[Any], feeds: Mapping[Any, Any]) -> list[Case]:
-    """Those of the step that computes `fetches`, each once."""
+    """Return the contractions of the step that computes `fetches`, each once."""
     step = step_of(list(fetches), feeds)
     fusion = optimize(step.function, without=LEFT_OUT)
     program = lower(fusion, step.fetches, step.updates, fuse=partial(fuse, without=LEFT_OUT))

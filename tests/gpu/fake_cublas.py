@@ -17,7 +17,7 @@ ALGORITHM = 4711
 
 
 def number(argument: Any) -> Any:
-    """What a library sees: an integer, an address, or a number behind a pointer."""
+    """Return an argument as a library sees it: an integer, an address, or a number behind a pointer."""
     if hasattr(argument, "_obj"):
         return argument._obj.value
     return getattr(argument, "value", argument) or 0
@@ -38,9 +38,15 @@ def matrix(address: int, kind: int, rows: int, columns: int, leading: int) -> np
 
 
 def gemm(
-    flags: tuple[int, int], sizes: tuple[int, int, int], kind: int, compute: int, alpha: float, beta: float,
-    operands: list[tuple[int, int, int]], batch: int,
-) -> int:  # fmt: skip
+    flags: tuple[int, int],
+    sizes: tuple[int, int, int],
+    kind: int,
+    compute: int,
+    alpha: float,
+    beta: float,
+    operands: list[tuple[int, int, int]],
+    batch: int,
+) -> int:
     """`C = alpha op(A) op(B) + beta C` of each of a batch; operands are (address, leading, stride)."""
     m, n, k = sizes
     shapes = [(k, m) if flags[0] else (m, k), (n, k) if flags[1] else (k, n), (m, n)]
@@ -101,18 +107,39 @@ class FakeCublas:
     def cublasGemmStridedBatchedEx(self, *arguments: Any) -> int:
         self._record("cublasGemmStridedBatchedEx", *arguments)
         (
-            _, ta, tb, m, n, k, alpha, a, at, la, sa, b, bt, lb, sb, beta, c, ct, lc, sc, batch, compute,
+            _,
+            ta,
+            tb,
+            m,
+            n,
+            k,
+            alpha,
+            a,
+            at,
+            la,
+            sa,
+            b,
+            bt,
+            lb,
+            sb,
+            beta,
+            c,
+            ct,
+            lc,
+            sc,
+            batch,
+            compute,
             algorithm,
-        ) = map(number, arguments)  # fmt: skip
+        ) = map(number, arguments)
         assert at == bt == ct and algorithm == -1
         operands = [(a, la, sa), (b, lb, sb), (c, lc, sc)]
         return gemm((ta, tb), (m, n, k), at, compute, alpha, beta, operands, batch)
 
     def cublasGemmBatchedEx(self, *arguments: Any) -> int:
         self._record("cublasGemmBatchedEx", *arguments)
-        (
-            _, ta, tb, m, n, k, alpha, a, at, la, b, bt, lb, beta, c, ct, lc, batch, compute, algorithm,
-        ) = map(number, arguments)  # fmt: skip
+        (_, ta, tb, m, n, k, alpha, a, at, la, b, bt, lb, beta, c, ct, lc, batch, compute, algorithm) = map(
+            number, arguments
+        )
         assert at == bt == ct and algorithm == -1
         places = [(ctypes.c_uint64 * batch).from_address(pointers) for pointers in (a, b, c)]
         for addresses in zip(*places, strict=True):
@@ -170,9 +197,18 @@ class FakeCublasLt:
         return SUCCESS
 
     def cublasLtMatmulAlgoGetHeuristic(
-        self, handle: Any, operation: Any, a: Any, b: Any, c: Any, d: Any, preference: Any, wanted: int,
-        found: Any, count: Any,
-    ) -> int:  # fmt: skip
+        self,
+        handle: Any,
+        operation: Any,
+        a: Any,
+        b: Any,
+        c: Any,
+        d: Any,
+        preference: Any,
+        wanted: int,
+        found: Any,
+        count: Any,
+    ) -> int:
         self.names.append("cublasLtMatmulAlgoGetHeuristic")
         assert wanted == 1 and ctypes.sizeof(found._obj) == 96
         self.asked = dict(self.descriptors[number(preference)])
@@ -181,10 +217,24 @@ class FakeCublasLt:
         return SUCCESS if self.algorithms else NOT_SUPPORTED
 
     def cublasLtMatmul(
-        self, handle: Any, operation: Any, alpha: Any, a: Any, a_layout: Any, b: Any, b_layout: Any,
-        beta: Any, c: Any, c_layout: Any, d: Any, d_layout: Any, algorithm: Any, workspace: Any, size: Any,
+        self,
+        handle: Any,
+        operation: Any,
+        alpha: Any,
+        a: Any,
+        a_layout: Any,
+        b: Any,
+        b_layout: Any,
+        beta: Any,
+        c: Any,
+        c_layout: Any,
+        d: Any,
+        d_layout: Any,
+        algorithm: Any,
+        workspace: Any,
+        size: Any,
         stream: Any,
-    ) -> int:  # fmt: skip
+    ) -> int:
         self.names.append("cublasLtMatmul")
         self.memory = number(workspace), number(size), number(stream)
         assert algorithm._obj.algorithm[0] == ALGORITHM and number(c) == number(d)

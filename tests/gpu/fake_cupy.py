@@ -11,15 +11,29 @@ from typing import Any
 # By module and function, as the first lines of CuPy's own docstrings have it.
 SIGNATURES = {
     "runtime": {
-        "setDevice": 1, "getDeviceProperties": 1, "malloc": 1, "free": 1, "hostAlloc": 2, "freeHost": 1,
-        "memcpyAsync": 5, "memsetAsync": 4, "memGetInfo": 0, "pointerGetAttributes": 1,
-        "streamEndCapture": 1, "graphDestroy": 1, "graphLaunch": 2,
+        "setDevice": 1,
+        "getDeviceProperties": 1,
+        "malloc": 1,
+        "free": 1,
+        "hostAlloc": 2,
+        "freeHost": 1,
+        "memcpyAsync": 5,
+        "memsetAsync": 4,
+        "memGetInfo": 0,
+        "pointerGetAttributes": 1,
+        "streamEndCapture": 1,
+        "graphDestroy": 1,
+        "graphLaunch": 2,
     },
     "driver": {"launchKernel": 11, "funcGetAttribute": 2},
-}  # fmt: skip
+}
 PROPERTIES = {
-    "name": b"NVIDIA H200", "major": 9, "minor": 0, "multiProcessorCount": 132, "totalGlobalMem": 141 << 30,
-}  # fmt: skip
+    "name": b"NVIDIA H200",
+    "major": 9,
+    "minor": 0,
+    "multiProcessorCount": 132,
+    "totalGlobalMem": 141 << 30,
+}
 FREE, TOTAL = 100 << 30, 141 << 30
 STREAM = 0x57
 NODE = 0x7F00_0000_0000  # the first node of a graph
@@ -74,7 +88,7 @@ class FakeCupy:
         )
 
     def fail(self, name: str, *errors: CUDAError | None) -> None:
-        """What the next calls of a function raise; None: nothing."""
+        """Make the next calls of a function raise an error, None for no error."""
         self.failing[name] = list(errors)
 
     def get_default_memory_pool(self) -> Any:
@@ -84,7 +98,7 @@ class FakeCupy:
 
     @property
     def names(self) -> list[str]:
-        """What was called, but for what every call begins with, and questions."""
+        """Names of the functions that were called, without `setDevice` and `pointerGetAttributes`."""
         return [name for name, _ in self.calls if name not in ("setDevice", "pointerGetAttributes")]
 
     def given(self, name: str) -> list[tuple[Any, ...]]:

@@ -41,7 +41,7 @@ def floats(*shapes: tuple[int, ...]) -> list[tuple[DType, tuple[int, ...]]]:
 
 
 def emitted(work: Loops) -> KernelWork:
-    """What a GPU does for a kernel."""
+    """Return the work of a GPU for a kernel."""
     return emit(work.nests, dict(work.buffers), work.rows, work.sums)
 
 

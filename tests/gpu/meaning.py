@@ -1,4 +1,4 @@
-"""What nests mean, with whole arrays of NumPy: fast enough for rows of thousands of columns."""
+"""Meaning of nests, with whole arrays of NumPy: fast enough for rows of thousands of columns."""
 
 from __future__ import annotations
 
@@ -15,9 +15,13 @@ from staticgraph.compiler.kernel.stmt import Buffer
 
 Arrays = dict[str, np.ndarray]
 _REDUCE = {
-    "add": np.add, "mul": np.multiply, "maximum": np.maximum, "minimum": np.minimum,
-    "and": np.bitwise_and, "or": np.bitwise_or,
-}  # fmt: skip
+    "add": np.add,
+    "mul": np.multiply,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+}
 
 
 def meaning(

@@ -44,7 +44,7 @@ class Case:
         return Kernel(self.op.name, buffers, body, form)
 
     def expected(self) -> dict[str, np.ndarray]:
-        """What NumPy says."""
+        """Return the results of NumPy."""
         with np.errstate(all="ignore"):
             found = as_tuple(self.op.meaning(*(a for _, a in self.arrays), **self.attrs))  # type: ignore[misc]
         return {f"y{n}": array for n, array in enumerate(found)}
@@ -74,7 +74,7 @@ def check(cases: Sequence[Case], exact: bool = False) -> list[KernelWork]:
 
 
 def results(case: Case, work: KernelWork, unit: Unit | None = None) -> dict[str, np.ndarray]:
-    """What the stand-in makes of a case."""
+    """Return the results of the simulator for a case."""
     buffers = case.kernel.buffers
     given = {f"x{n}": in_memory(buffers[f"x{n}"], a) for n, (_, a) in enumerate(case.arrays)}
     given |= {n: unset(b.shape, _element(b)) for n, b in buffers.items() if n not in given}

@@ -18,7 +18,7 @@ SCHEDULES = (0, 3, 6)  # warps in lockstep; greedy, from the last to the first; 
 
 
 def functions(works: Iterable[KernelWork | FunctionCall]) -> list[CudaFunction]:
-    """What these need compiled, each once."""
+    """Return the functions that these need compiled, each once."""
     calls = [call for work in works for call in (work.calls if isinstance(work, KernelWork) else (work,))]
     return list(dict.fromkeys(call.function for call in calls if isinstance(call, FunctionCall)))
 
@@ -39,7 +39,7 @@ def run(
     unit: Unit | None = None,
     schedules: Iterable[int] = SCHEDULES,
 ) -> dict[str, np.ndarray]:
-    """What the arrays hold afterwards. It must be the same, bit by bit, in every schedule.
+    """Run a program and return its arrays, which must be the same, bit by bit, in every schedule.
 
     The arrays of the caller stay as they are. A store outside of them is an error.
     """

@@ -32,7 +32,7 @@ def on(driver: Simulator | None) -> Iterator[None]:
 
 
 def played(model: Model, driver: Simulator | None, runs: int) -> list[Any]:
-    """What a model gives in as many runs, and the values of its variables at last."""
+    """Return the results of a model in as many runs, and the values of its variables at last."""
     with sg.Graph().as_default(), on(driver):
         sg.set_random_seed(5)
         fetches, feeds = model()

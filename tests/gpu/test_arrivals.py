@@ -1,4 +1,4 @@
-"""What is sent beside the stream of a card: what CUDA is asked for, in a capture and outside of one."""
+"""Sends beside the stream of a GPU: requests to CUDA, in a capture and outside of one."""
 
 import sys
 from types import SimpleNamespace
@@ -20,7 +20,7 @@ def cupy(monkeypatch):
 
 @pytest.fixture
 def waits(monkeypatch):
-    """What libcuda is asked to wait for, and what it answers."""
+    """Waits that libcuda is asked for, and its answers."""
     told = SimpleNamespace(status=0, calls=[])
 
     def wait(*arguments):

@@ -31,18 +31,27 @@ def given(seed: int, *shape: int, dtype: Any = sg.float32, scale: float = 1.0) -
 
 
 def attention(
-    q: Any, k: Any, v: Any, before: Callable[[Any], Any] = lambda s: s,
+    q: Any,
+    k: Any,
+    v: Any,
+    before: Callable[[Any], Any] = lambda s: s,
     after: Callable[[Any], Any] = lambda p: p,
-) -> Any:  # fmt: skip
+) -> Any:
     """`before` changes the scores, `after` the weights."""
     return sg.matmul(after(sg.nn.softmax(before(sg.matmul(q, k, transpose_b=True)))), v)
 
 
 def plain(
-    *batch: int, queries: int = 48, keys: int = 0, depth: int = 16, wide: int = 0, dtype: Any = sg.float32,
-    before: Callable[[Any], Any] = lambda s: s * 0.25, after: Callable[[Any], Any] = lambda p: p,
+    *batch: int,
+    queries: int = 48,
+    keys: int = 0,
+    depth: int = 16,
+    wide: int = 0,
+    dtype: Any = sg.float32,
+    before: Callable[[Any], Any] = lambda s: s * 0.25,
+    after: Callable[[Any], Any] = lambda p: p,
     train: bool = False,
-) -> Callable[[], Built]:  # fmt: skip
+) -> Callable[[], Built]:
     """Attention, or its value and its gradients."""
 
     def build() -> Built:
@@ -135,7 +144,7 @@ def seen() -> Built:
 
 
 def weights_in_values() -> Built:
-    """What the weights are multiplied by is made of them."""
+    """Attention whose values are made of its weights."""
     q, of_q = given(0, 2, 40, 16)
     k, of_k = given(1, 2, 40, 16)
     weights = sg.nn.softmax(sg.matmul(q, k, transpose_b=True))
@@ -231,7 +240,7 @@ def _small_card(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def large_card(_small_card: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is decided for a card as large as it is meant for."""
+    """Decide for a GPU as large as attention is meant for."""
     monkeypatch.setattr(Device, "machine", H200)
 
 
@@ -246,7 +255,7 @@ def compiled(build: Callable[[], Built]) -> GpuCompiled:
 
 
 def kinds(compiled: GpuCompiled) -> list[str]:
-    """Those of all functions that are called, in order."""
+    """Return the kinds of all functions that are called, in order."""
     launches = [i for i in compiled.program.instructions if isinstance(i, Launch)]
     calls = (call for launch in launches for call in compiled.work(launch).calls)
     return [call.function.kind if isinstance(call, FunctionCall) else "product" for call in calls]
@@ -304,7 +313,7 @@ def test_rows_that_no_block_has_room_for_stay_apart():
 
 
 def many(*batch: int, **sizes: Any) -> GpuCompiled:
-    """What becomes of attention of a size that is not run."""
+    """Return the schedule of attention of a size that is not run."""
 
     def build() -> Built:
         (built,), feeds = plain(*batch, **sizes)()

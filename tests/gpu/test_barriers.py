@@ -50,7 +50,7 @@ class Case:
     name: str = ""
 
     def is_caught(self, unit: Unit) -> bool:
-        """Whether a run shows that something is wrong."""
+        """Return True if a run shows that something is wrong."""
         try:
             found = run(self.work, self.arrays, unit, SCHEDULES)
         except (AssertionError, RuntimeError):
@@ -71,11 +71,18 @@ class Case:
 
 
 X, Y = Parameter("x", float32), Parameter("y", float32, written=True)
-TWICE = call("twice", [X, Y], """
+TWICE = call(
+    "twice",
+    [X, Y],
+    """
 SG_SHARED(float, partial, 8);
 const float most = block_reduce<Maximum<float>, 256>(x[threadIdx.x], partial);
 y[threadIdx.x] = block_reduce<Add<float>, 256>(x[threadIdx.x] - most, partial);
-""", (1, 1, 1), (256, 1, 1), True)  # fmt: skip
+""",
+    (1, 1, 1),
+    (256, 1, 1),
+    True,
+)
 
 
 @pytest.fixture

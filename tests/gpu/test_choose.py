@@ -67,7 +67,7 @@ def test_few_long_rows_go_through_memory():
 
 
 def test_long_rows_with_sums_over_them():
-    """What does not fit registers is a function for the rows, and others for the sums."""
+    """Rows that do not fit registers are a function, and sums over them are others."""
 
     def build(x: sg.Tensor, y: sg.Tensor) -> list[sg.Tensor]:
         z = sg.nn.softmax(x) * y

@@ -20,9 +20,19 @@ from tests.gpu.printing import emit
 from tests.gpu.running import compiled, run, unset
 
 SHAPES = (
-    (1, 1), (3, 2), (257, 31), (100, 32), (33, 33), (1000, 7), (20000, 10), (5000, 100), (64, 1025),
-    (700, 512), (4, 5000), (20000, 1),
-)  # fmt: skip
+    (1, 1),
+    (3, 2),
+    (257, 31),
+    (100, 32),
+    (33, 33),
+    (1000, 7),
+    (20000, 10),
+    (5000, 100),
+    (64, 1025),
+    (700, 512),
+    (4, 5000),
+    (20000, 1),
+)
 
 
 def sums(x: sg.Tensor) -> Sequence[sg.Tensor]:
@@ -36,7 +46,7 @@ def batch_norm(x: sg.Tensor, scale: sg.Tensor, offset: sg.Tensor, g: sg.Tensor) 
 
 
 def blocks(work: KernelWork) -> list[int]:
-    """How many blocks each function has."""
+    """Return the number of blocks of each function."""
     return [int(np.prod(call.function.grid)) for call in work.calls if isinstance(call, FunctionCall)]
 
 

@@ -174,15 +174,25 @@ def scalars() -> Graph:
 GRAPHS: dict[str, Callable[[], Graph]] = {
     build.__name__: build
     for build in (
-        softmax, layer_norm, wide, convolutions, adam, recurrent, transformer, attention, reductions,
-        movements, orders, scalars,
+        softmax,
+        layer_norm,
+        wide,
+        convolutions,
+        adam,
+        recurrent,
+        transformer,
+        attention,
+        reductions,
+        movements,
+        orders,
+        scalars,
     )
-}  # fmt: skip
+}
 
 
 @cache
 def functions(name: str) -> tuple[CudaFunction, ...]:
-    """What a graph needs of a GPU."""
+    """Return the functions that a graph needs of a GPU."""
     with sg.Graph().as_default():
         sg.set_random_seed(1)
         fetches, feeds = GRAPHS[name]()

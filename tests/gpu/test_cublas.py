@@ -37,7 +37,7 @@ def drawn(rng: np.random.Generator, dtype: str) -> Product:
 
 
 def at(matrix: Matrix, batch: int, row: int, column: int) -> int:
-    """Where an element lies in its buffer."""
+    """Return the place of an element in its buffer."""
     line, place = (column, row) if matrix.transposed else (row, column)
     return matrix.offset + batch * matrix.batch_stride + line * matrix.stride + place
 
@@ -309,7 +309,7 @@ def test_a_status_becomes_an_error(status, kind, text):
 
 
 def test_the_library_itself_takes_the_descriptors():
-    """Where it is installed: its descriptors need no card."""
+    """The installed library takes the descriptors: they need no GPU."""
     pytest.importorskip("cuda.pathfinder")
     try:
         library = cublas.library("cublasLt")

@@ -26,10 +26,14 @@ SHAPES = {
     "uneven": {"space": (8, 10), "taps": (3, 2), "strides": (1, 2), "before": (0, 1), "after": (1, 0)},
     "apart": {"dilations": (2, 3), "space": (12, 14)},
     "three axes": {
-        "space": (4, 5, 6), "taps": (2, 3, 2), "strides": (1, 1, 2), "dilations": (1, 1, 1),
-        "before": (0, 1, 0), "after": (1, 1, 0),
+        "space": (4, 5, 6),
+        "taps": (2, 3, 2),
+        "strides": (1, 1, 2),
+        "dilations": (1, 1, 1),
+        "before": (0, 1, 0),
+        "after": (1, 1, 0),
     },
-}  # fmt: skip
+}
 CONVOLUTIONS = [replace(ONE, made=made, **shape) for made in Made for shape in SHAPES.values()]
 
 
@@ -77,7 +81,7 @@ class Names:
 
 
 class Tensor:
-    """What the frontend tells of a tensor."""
+    """Tensor as the frontend tells of it."""
 
     def __init__(self) -> None:
         self.told: dict[str, Any] = {}
@@ -121,9 +125,15 @@ def test_algorithms_are_left_out_before_one_is_chosen(fake):
     convolve = Cudnn(fake, STREAM).convolution(ONE)
     assert fake.calls[:2] == [("create_handle",), ("set_stream", ("handle", "handle"), ("stream", STREAM))]
     assert fake.names[-8:] == [
-        "validate", "build_operation_graph", "create_execution_plans", "deselect_numeric_notes",
-        "deselect_workspace_greater_than", "check_support", "build_plans", "get_workspace_size",
-    ]  # fmt: skip
+        "validate",
+        "build_operation_graph",
+        "create_execution_plans",
+        "deselect_numeric_notes",
+        "deselect_workspace_greater_than",
+        "check_support",
+        "build_plans",
+        "get_workspace_size",
+    ]
     assert ("create_execution_plans", ["A", "FALLBACK"]) in fake.calls
     assert ("deselect_workspace_greater_than", ONE.room) in fake.calls
     convolve(0x1000, 0x2000, 0x3000, 0x4000)

@@ -231,8 +231,14 @@ def test_a_capture_is_made_a_graph_that_is_uploaded_and_launched(card, cupy):
     graph.replay()
     card.synchronize()
     assert cupy.names == [
-        "begin_capture", "memcpyAsync", "launchKernel", "end_capture", "upload", "graphLaunch", "synchronize",
-    ]  # fmt: skip
+        "begin_capture",
+        "memcpyAsync",
+        "launchKernel",
+        "end_capture",
+        "upload",
+        "graphLaunch",
+        "synchronize",
+    ]
     assert cupy.given("begin_capture") == [(1,)], "other threads may go on"
     assert cupy.given("graphLaunch") == [(0xE4EC, STREAM)]
     assert graph.text() == "digraph with 1"
@@ -447,7 +453,7 @@ def test_interrupted_work_is_not_hidden(card, cupy):
 
 
 def test_cupy_takes_what_it_is_given():
-    """Where CuPy is installed: its functions have as many parameters as those of the tests."""
+    """The functions of an installed CuPy have as many parameters as those of the tests."""
     cupy = pytest.importorskip("cupy")
     for module, functions in SIGNATURES.items():
         for name, count in functions.items():

@@ -1,4 +1,4 @@
-"""How feeds reach the card: small ones in one packet, large ones by themselves, before the rest of a run."""
+"""Feeds on their way to the GPU: small ones in one packet, large ones alone, before the rest of a run."""
 
 import numpy as np
 import pytest

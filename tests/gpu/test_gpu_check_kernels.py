@@ -27,7 +27,7 @@ def found(setting: Setting) -> list[Finding]:
 
 
 def doing(marks: str, task: str) -> str:
-    """What a process of a crew does: its task says it."""
+    """Work of a process of a crew, as its task says."""
     if task == "ends":
         os._exit(3)
     if task == "fails":

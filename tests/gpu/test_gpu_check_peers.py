@@ -47,7 +47,7 @@ def setting(tmp_path: Path) -> Setting:
 
 
 def played(setting: Setting, monkeypatch: pytest.MonkeyPatch, *rows: str) -> dict[str, Finding]:
-    """What is found of our step and these rows at the small net, by name."""
+    """Return the findings about our step and these rows at the small net, by name."""
     script = setting.folder / "peer.py"
     script.write_text(PEER)
     monkeypatch.setattr(peers, "ROWS", [peers.Row(row, "numpy") for row in rows])
@@ -64,8 +64,13 @@ def played(setting: Setting, monkeypatch: pytest.MonkeyPatch, *rows: str) -> dic
 def test_peers_are_compared_with_ours(setting, monkeypatch):
     found = played(setting, monkeypatch, peers.OURS, "slow", "wrong")
     assert list(found) == [
-        "peers", "slow", "slow has our losses", "wrong", "wrong has our losses", peers.OURS,
-    ]  # fmt: skip
+        "peers",
+        "slow",
+        "slow has our losses",
+        "wrong",
+        "wrong has our losses",
+        peers.OURS,
+    ]
     assert found["peers"].text == "slow, wrong"
     assert (found["slow"].value, found["slow"].target) == pytest.approx((80, 50))
     assert not missed(found["slow"]) and missed(found["wrong"])

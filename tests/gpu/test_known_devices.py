@@ -1,4 +1,4 @@
-"""What programs ask about GPUs, in TF1's words, and the sessions that others open on one."""
+"""Questions of programs about GPUs, in TF1's words, and the sessions that others open on one."""
 
 import json
 

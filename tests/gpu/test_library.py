@@ -22,7 +22,7 @@ LARGE = (48, 64, 56)  # so much work that the library pays, whatever the formula
 
 
 def momentum() -> Any:
-    """What was there before, in a formula that the library has no form of."""
+    """Momentum: the value before, in a formula that the library has no form of."""
     x, of_x = zeros(96, 64)
     y, of_y = zeros(96, 40)
     w = sg.get_variable("w", [64, 40])

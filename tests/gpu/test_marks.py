@@ -37,7 +37,7 @@ def card(capturing):
 
 @pytest.fixture
 def system(monkeypatch):
-    """What libcuda is asked for, and what it answers."""
+    """Calls that libcuda gets, and its answers."""
     calls = []
     told = SimpleNamespace(status=0, calls=calls)
 

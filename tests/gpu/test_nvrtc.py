@@ -16,14 +16,23 @@ needs_nvrtc = pytest.mark.skipif(
 )
 
 X, Y = Parameter("x", float32), Parameter("y", float32, written=True)
-FOUR = call("four", [X, Y], """
+FOUR = call(
+    "four",
+    [X, Y],
+    """
 const int i = blockIdx.x * 256 + threadIdx.x;
 float4 v = reinterpret_cast<const float4*>(x)[i];
 v.x = v.x * 2.0f + 1.0f;
 v.w = rsqrtf(v.w);
 reinterpret_cast<float4*>(y)[i] = v;
-""", (8, 1, 1), (256, 1, 1)).function  # fmt: skip
-REDUCE = call("reduce", [X, Y], """
+""",
+    (8, 1, 1),
+    (256, 1, 1),
+).function
+REDUCE = call(
+    "reduce",
+    [X, Y],
+    """
 SG_SHARED(float, partial, 32);
 float sum = 0.0f;
 for (int i = threadIdx.x; i < 5000; i += 128) sum += x[blockIdx.x * 5000 + i];
@@ -31,25 +40,48 @@ for (int d = 16; d > 0; d /= 2) sum += __shfl_xor_sync(SG_FULL, sum, d);
 if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = sum;
 __syncthreads();
 if (threadIdx.x == 0) y[blockIdx.x] = partial[0] + partial[1] + partial[2] + partial[3];
-""", (8, 1, 1), (128, 1, 1), True).function  # fmt: skip
-NARROW = call("narrow", [Parameter("h", float16), Parameter("b", bfloat16, written=True)], """
+""",
+    (8, 1, 1),
+    (128, 1, 1),
+    True,
+).function
+NARROW = call(
+    "narrow",
+    [Parameter("h", float16), Parameter("b", bfloat16, written=True)],
+    """
 const int i = blockIdx.x * 32 + threadIdx.x;
 b[i] = from_float<bfloat_t>(rounded<half_t>(to_float(h[i]) * 3.0f));
-""", (4, 1, 1), (32, 1, 1)).function  # fmt: skip
+""",
+    (4, 1, 1),
+    (32, 1, 1),
+).function
 D, N, Z = Parameter("x", float64), Parameter("n", int32), Parameter("z", float64, written=True)
-WIDE = call("wide", [D, N, Z], """
+WIDE = call(
+    "wide",
+    [D, N, Z],
+    """
 const long long i = blockIdx.x * 64LL + threadIdx.x;
 z[i] = pow(tanh(x[i]), 1.5) + __umulhi(n[i], 77u) + __uint_as_float(unsigned(n[i]));
-""", (4, 1, 1), (64, 1, 1)).function  # fmt: skip
+""",
+    (4, 1, 1),
+    (64, 1, 1),
+).function
 FUNCTIONS = [FOUR, REDUCE, NARROW, WIDE]
-GREEDY = call("greedy", [Y], """
+GREEDY = call(
+    "greedy",
+    [Y],
+    """
 float kept[150];
 #pragma unroll
 for (int i = 0; i < 150; i++) kept[i] = y[i * 1024 + threadIdx.x];
 __syncthreads();
 #pragma unroll
 for (int i = 0; i < 150; i++) y[i * 1024 + threadIdx.x] = kept[i] * kept[149 - i];
-""", (1, 1, 1), (1024, 1, 1), True).function  # fmt: skip
+""",
+    (1, 1, 1),
+    (1024, 1, 1),
+    True,
+).function
 
 
 @needs_nvrtc

@@ -1,4 +1,4 @@
-"""What work has to wait for: against every pair of accesses, one by one."""
+"""Order of work: what each piece waits for, against every pair of accesses, one by one."""
 
 import random
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ def before(waits: Sequence[Sequence[int]]) -> list[set[int]]:
 
 
 def conflict(one: Access, other: Access) -> bool:
-    """Whether two pieces of work touch a byte in common, and one of them writes it."""
+    """Return True if two pieces of work touch a byte in common, and one of them writes it."""
 
     def meet(some: Sequence[Span], others: Sequence[Span]) -> bool:
         return any(max(a, c) < min(b, d) for a, b in some for c, d in others)
@@ -37,7 +37,7 @@ def conflict(one: Access, other: Access) -> bool:
 
 
 def pairs(accesses: Sequence[Access]) -> list[list[int]]:
-    """What each has to wait for, found by looking at all earlier ones."""
+    """Return the pieces that each has to wait for, found by looking at all earlier ones."""
     return [[m for m in range(n) if conflict(accesses[m], each)] for n, each in enumerate(accesses)]
 
 
@@ -69,9 +69,18 @@ A, B, C = (0, 8), (8, 16), (16, 24)
         ([([], [A]), ([A], [B]), ([A, B], [C])], [[], [0], [1]]),
         ([([], [A]), ([(4, 4)], [(2, 2)])], [[], []]),
     ],
-    ids=["written, read", "read, written", "written twice", "read twice", "in place", "two of them",
-         "parts", "what follows from others", "nothing"],
-)  # fmt: skip
+    ids=[
+        "written, read",
+        "read, written",
+        "written twice",
+        "read twice",
+        "in place",
+        "two of them",
+        "parts",
+        "what follows from others",
+        "nothing",
+    ],
+)
 def test_a_piece_of_work_waits_for(accesses, wanted):
     assert waits(accesses) == wanted
 

@@ -95,7 +95,7 @@ def test_without_any_one_wait_the_result_is_another(adam):
 
 
 def test_the_rounds_of_a_known_loop_do_what_they_can_at_once(host):
-    """What a round makes of its own row need not wait for what is carried."""
+    """Work of a round on its own row need not wait for what is carried."""
 
     def model() -> tuple[object, object]:
         rows, start = sg.placeholder(sg.float32, [6, 5, 8]), sg.placeholder(sg.float32, [5, 8])

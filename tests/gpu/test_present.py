@@ -1,4 +1,4 @@
-"""Whether a GPU can be used, and the one error that says what is missing."""
+"""Presence of a GPU, and the one error that says what is missing."""
 
 from typing import Any
 

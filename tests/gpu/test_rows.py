@@ -250,7 +250,7 @@ def test_few_long_rows_occupy_many_blocks():
 
 
 def test_a_mask_is_drawn_once():
-    """What is expensive stays in registers, though the last operation on it is not."""
+    """Expensive values stay in registers, though the last operation on them is cheap."""
 
     def build(x: sg.Tensor) -> Sequence[sg.Tensor]:
         y = x + sg.nn.dropout(x, 0.5, seed=3)

@@ -13,10 +13,18 @@ import pytest
 
 CHECKS = "-fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all"
 FILES = (
-    "test_standin.py", "test_statements.py", "test_scalar_text.py", "test_pointwise.py", "test_rows.py",
-    "test_columns.py", "test_scatter.py", "test_choose.py", "test_tile.py", "test_session.py",
+    "test_standin.py",
+    "test_statements.py",
+    "test_scalar_text.py",
+    "test_pointwise.py",
+    "test_rows.py",
+    "test_columns.py",
+    "test_scatter.py",
+    "test_choose.py",
+    "test_tile.py",
+    "test_session.py",
     "test_transposed.py",
-)  # fmt: skip
+)
 pytestmark = pytest.mark.slow
 
 

@@ -107,7 +107,7 @@ def test_casts():
 
 
 def casted(x: np.ndarray, to: DType) -> np.ndarray:
-    """What a cast means: NumPy leaves open what becomes of floats that do not fit an integer."""
+    """Return the meaning of a cast: NumPy leaves open what becomes of floats that do not fit an integer."""
     if to.is_bool:
         return x.astype(bool)
     if x.dtype.kind == "f" and to.is_integer:

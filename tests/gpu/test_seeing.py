@@ -1,4 +1,4 @@
-"""What a session on a GPU shows: plans, dumps, times, pages, compiles."""
+"""Reports of a session on a GPU: plans, dumps, times, pages, compiles."""
 
 import json
 import re

@@ -97,10 +97,17 @@ def routines():
     x = sg.placeholder(sg.float32, [5, 7])
     top = sg.nn.top_k(x, 3)
     found = [
-        top.values, top.indices, sg.cumsum(x, axis=1), sg.sort(x, axis=0), sg.argmax(x, 1),
-        sg.gather(x, [4, 1, 1]), sg.math.unsorted_segment_sum(x, [0, 1, 0, 2, 1], 3), sg.random_uniform([10]),
-        sg.truncated_normal([11]), sg.random_shuffle(sg.range(9)),
-    ]  # fmt: skip
+        top.values,
+        top.indices,
+        sg.cumsum(x, axis=1),
+        sg.sort(x, axis=0),
+        sg.argmax(x, 1),
+        sg.gather(x, [4, 1, 1]),
+        sg.math.unsorted_segment_sum(x, [0, 1, 0, 2, 1], 3),
+        sg.random_uniform([10]),
+        sg.truncated_normal([11]),
+        sg.random_shuffle(sg.range(9)),
+    ]
     values = draws(8, 5, 7)
     return found, lambda n: {x: values[n % 4]}
 
@@ -127,9 +134,19 @@ def nothing_in_it():
 
 
 MODELS = [
-    convolutions, dropout, recurrent, loop_until, loop_with_rows, scans, branches, calls_of_numpy, routines,
-    narrow_numbers, sparse_updates, nothing_in_it,
-]  # fmt: skip
+    convolutions,
+    dropout,
+    recurrent,
+    loop_until,
+    loop_with_rows,
+    scans,
+    branches,
+    calls_of_numpy,
+    routines,
+    narrow_numbers,
+    sparse_updates,
+    nothing_in_it,
+]
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)

@@ -1,4 +1,4 @@
-"""What the stand-in makes of CUDA's dialect: threads that meet, shared memory, conversions, schedules."""
+"""The simulator and CUDA's dialect: threads that meet, shared memory, conversions, schedules."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -42,18 +42,28 @@ FUNCTIONS = {name: numbers(name, f"y[at] = {text};") for name, (text, _) in LANE
     "places": numbers("places", "y[at] = int(at);", (3, 2, 4), (4, 3, 2), plain=True),
     "places_that_meet": numbers("places2", "__syncthreads(); y[at] = int(at);", (3, 2, 4), (4, 3, 2)),
     "votes": numbers("votes", "y[at] = __syncthreads_count(t % 7 == 0);", block=(100, 1, 1)),
-    "any_of_block": numbers("any_of_block", """
+    "any_of_block": numbers(
+        "any_of_block",
+        """
 y[at] = __syncthreads_or(t == 77) * 10 + __syncthreads_and(t != 77);
-""", block=(96, 1, 1)),
-    "returns_early": numbers("returns_early", """
+""",
+        block=(96, 1, 1),
+    ),
+    "returns_early": numbers(
+        "returns_early",
+        """
 SG_SHARED(int, all, 96);
 y[at] = -1;
 if (t >= 80) return;
 all[t] = int(t);
 __syncthreads();
 y[at] = all[79 - t];
-""", block=(96, 1, 1)),
-    "halves": numbers("halves", """
+""",
+        block=(96, 1, 1),
+    ),
+    "halves": numbers(
+        "halves",
+        """
 int v = int(t);
 if (t < 16) {
   for (int i = 0; i < 3; i++) v += __shfl_xor_sync(0xffffu, v, 1);
@@ -62,23 +72,34 @@ if (t < 16) {
 }
 __syncwarp();
 y[at] = v + __shfl_xor_sync(SG_FULL, v, 16);
-"""),
-    "neighbours": numbers("neighbours", """
+""",
+    ),
+    "neighbours": numbers(
+        "neighbours",
+        """
 int v = int(t);
 if (t < 2) v += 100 * __shfl_sync(0x3u, v, 1 - int(t));
 if (t == 1 || t == 2) v += 10000 * __shfl_sync(0x6u, v, 3 - int(t));
 if (t == 1 || t == 3) v += 1000000 * (__shfl_sync(0xau, v, 4 - int(t)) % 10);
 y[at] = v;
-"""),
-    "shared_at_first": numbers("shared_at_first", """
+""",
+    ),
+    "shared_at_first": numbers(
+        "shared_at_first",
+        """
 SG_SHARED(float, part, 64);
 SG_SHARED(int, other, 3);
 y[at] = part[t] != part[t] && other[t % 3] == -1;
 __syncthreads();
 part[t] = 1.0f;
 other[t % 3] = 5;
-""", (3, 1, 1), (64, 1, 1)),
-    "copies": numbers("copies", """
+""",
+        (3, 1, 1),
+        (64, 1, 1),
+    ),
+    "copies": numbers(
+        "copies",
+        """
 SG_SHARED(int, part, 96);
 for (int group = 0; group < 3; group++) {
   copy_later(&part[group * 32 + t], &y[32 + t], group != 1);
@@ -87,21 +108,31 @@ for (int group = 0; group < 3; group++) {
 await_copies<1>();
 y[at] = part[t] * 100 + part[32 + t] * 10 + (part[64 + t] == -1);
 await_copies<0>();
-"""),
-    "shifted": numbers("shifted", """
+""",
+    ),
+    "shifted": numbers(
+        "shifted",
+        """
 SG_SHARED(int, part, 96);
 typedef Vector<int, 2> Pair;
 copy_later(reinterpret_cast<Pair*>(part + 2 * t), reinterpret_cast<Pair*>(y + 2 * t + 1), true);
 await_copies<0>();
-"""),
+""",
+    ),
     "order": numbers("order", "y[at] = atomicAdd(&y[blockDim.x], 1); __syncthreads();", block=(128, 1, 1)),
-    "turns": numbers("turns", """
+    "turns": numbers(
+        "turns",
+        """
 y[at] = atomicAdd(&y[blockDim.x], 1);
 for (int i = 0; i < 3; i++) __syncwarp();
 y[at] = atomicAdd(&y[blockDim.x], 1);
 __syncthreads();
-""", block=(64, 1, 1)),
-    "tree": numbers("tree", """
+""",
+        block=(64, 1, 1),
+    ),
+    "tree": numbers(
+        "tree",
+        """
 SG_SHARED(int, part, 256);
 part[t] = int(t) + 1;
 for (unsigned half = 128; half > 0; half /= 2) {
@@ -110,8 +141,11 @@ for (unsigned half = 128; half > 0; half /= 2) {
 }
 __syncthreads();
 y[at] = part[0];
-""", (2, 1, 1), (256, 1, 1)),
-}  # fmt: skip
+""",
+        (2, 1, 1),
+        (256, 1, 1),
+    ),
+}
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +155,7 @@ def unit(host: str) -> Unit:
 
 @pytest.fixture(params=EVERY_SCHEDULE, ids=lambda schedule: f"schedule{schedule}")
 def run(request: pytest.FixtureRequest, unit: Unit) -> Run:
-    """What a function writes, one number per thread, and more where it says so."""
+    """Return what a function writes, one number per thread, or more if it says so."""
 
     def do(name: str, more: int = 0) -> np.ndarray:
         function = FUNCTIONS[name]
@@ -220,10 +254,13 @@ def test_conversions_to_integers_saturate(unit: Unit, source: str, target: str, 
     limits, wide = np.iinfo(y.dtype), y.itemsize == 8 or source == "float64"
     of_nan = (1 << (8 * y.itemsize - 1)) - (0 if limits.min == 0 else 1 << (8 * y.itemsize))
     expected = [
-        (of_nan if wide else 0) if np.isnan(v)
-        else int(min(max(v, float(limits.min)), 1e30)) if v < limits.max else limits.max
+        (of_nan if wide else 0)
+        if np.isnan(v)
+        else int(min(max(v, float(limits.min)), 1e30))
+        if v < limits.max
+        else limits.max
         for v in WHOLE[rounding](x).astype(np.float64)
-    ]  # fmt: skip
+    ]
     assert y.tolist() == expected
 
 

@@ -157,17 +157,31 @@ PRODUCTS = {
     "half": Product(float16, 8, 6, 40, 1, Matrix("a", 40), Matrix("b", 6), Matrix("out", 6)),
     "bfloat": Product(bfloat16, 8, 6, 40, 1, Matrix("a", 8, True), Matrix("b", 6), Matrix("out", 6), True),
     "within larger ones": Product(
-        float32, 3, 4, 5, 1, Matrix("a", 11, False, 2), Matrix("b", 9, True, 1),
-        Matrix("out", 6, False, 3), True,
+        float32,
+        3,
+        4,
+        5,
+        1,
+        Matrix("a", 11, False, 2),
+        Matrix("b", 9, True, 1),
+        Matrix("out", 6, False, 3),
+        True,
     ),
     "batch": Product(
         float32, 3, 4, 5, 6, Matrix("a", 5, False, 0, 20), Matrix("b", 4), Matrix("out", 4, False, 0, 13)
     ),
     "batch of transposed": Product(
-        float32, 3, 4, 5, 2, Matrix("a", 3, True, 0, 15), Matrix("b", 5, True, 7, 20),
-        Matrix("out", 4, False, 1, 12), True,
+        float32,
+        3,
+        4,
+        5,
+        2,
+        Matrix("a", 3, True, 0, 15),
+        Matrix("b", 5, True, 7, 20),
+        Matrix("out", 4, False, 1, 12),
+        True,
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
@@ -221,9 +235,12 @@ def test_an_image_spares_the_compiler(host: str):
     other = call("other", [Y], "y[0] = 1.0f;", (1, 1, 1), (1, 1, 1)).function
     image = Simulator().image([ADD, other])
     for functions, images, compilations in (
-        ([ADD], [image], 0), ([other, ADD], [b"of another card", image], 0), ([ADD], [], 1),
-        ([ADD], [Simulator().image([other])], 1), ([], [], 0),
-    ):  # fmt: skip
+        ([ADD], [image], 0),
+        ([other, ADD], [b"of another card", image], 0),
+        ([ADD], [], 1),
+        ([ADD], [Simulator().image([other])], 1),
+        ([], [], 0),
+    ):
         driver = Simulator()
         assert len(driver.load(functions, images)) == len(functions)
         assert driver.counts.compilations == compilations
@@ -231,9 +248,14 @@ def test_an_image_spares_the_compiler(host: str):
 
 @pytest.mark.parametrize(
     ("kind", "error"),
-    [("launch", DeviceError), ("copy", DeviceError), ("replay", DeviceError), ("product", DeviceError),
-     ("allocation", ResourceExhaustedError)],
-)  # fmt: skip
+    [
+        ("launch", DeviceError),
+        ("copy", DeviceError),
+        ("replay", DeviceError),
+        ("product", DeviceError),
+        ("allocation", ResourceExhaustedError),
+    ],
+)
 def test_faults_come_when_they_are_asked_for(one_driver: Simulator, ones: np.ndarray, kind: str, error: type):
     driver = one_driver
     [add], times = driver.load([ADD]), driver.multiplication(PRODUCTS["plain"])
@@ -267,9 +289,13 @@ def test_a_closed_driver_does_nothing_more(one_driver: Simulator, ones: np.ndarr
     one_driver.close()
     one_driver.close()
     for use in (
-        lambda: one_driver.allocate(1), lambda: one_driver.free(address), lambda: one_driver.pinned(1),
-        lambda: download(one_driver, address, ones), one_driver.synchronize, one_driver.event,
+        lambda: one_driver.allocate(1),
+        lambda: one_driver.free(address),
+        lambda: one_driver.pinned(1),
+        lambda: download(one_driver, address, ones),
+        one_driver.synchronize,
+        one_driver.event,
         one_driver.begin_capture,
-    ):  # fmt: skip
+    ):
         with pytest.raises(DeviceError, match="the driver is closed"):
             use()

@@ -66,8 +66,10 @@ CALLS = {
     "one step too many": faulty(TREE, ("threadIdx.x < half", "threadIdx.x <= half")),
     "divergent barrier": faulty(
         MEANS,
-        ("__syncthreads(/* partial is written */);",
-         "if (threadIdx.x < 100) __syncthreads();\n  else __syncthreads();"),
+        (
+            "__syncthreads(/* partial is written */);",
+            "if (threadIdx.x < 100) __syncthreads();\n  else __syncthreads();",
+        ),
     ),
     "divergent shuffle": faulty(
         MEANS, ("sum += __shfl_xor_sync", "if (threadIdx.x < 100) sum += __shfl_xor_sync")
@@ -84,7 +86,7 @@ CALLS = {
     "load after": faulty("y[blockIdx.x] = x[blockIdx.x * 360];", meets=False),
     "load before": faulty("y[blockIdx.x] = x[int(blockIdx.x) * 300 - 1];", meets=False),
     "copy": faulty("y[blockIdx.x] = x[blockIdx.x * 300 + threadIdx.x % 2];", meets=False),
-}  # fmt: skip
+}
 
 
 @pytest.fixture
@@ -99,7 +101,7 @@ def unit(host: str) -> Unit:
 
 @pytest.fixture
 def result(unit: Unit, x: np.ndarray) -> Callable[..., np.ndarray]:
-    """What a function makes of `x`."""
+    """Return the result of a function for `x`."""
 
     def do(name: str, size: int = 256) -> np.ndarray:
         return run(CALLS[name], {"x": x, "y": unset((ROWS, size), np.float32)}, unit)["y"]
@@ -124,10 +126,8 @@ def test_threads_that_do_not_wait(result: Result, name: str):
 
 
 MESSAGES = {
-    "divergent barrier":
-        r"thread \(0, 0, 0\) waits at the barrier faulty_\w+:10, but thread \(100, 0, 0\) waits at the bar",
-    "divergent shuffle":
-        r"deadlock: thread \(96, 0, 0\) waits in its warp at faulty_\w+:8, but thread \(127, 0, 0\) waits at",
+    "divergent barrier": r"thread \(0, 0, 0\) waits at the barrier faulty_\w+:10, .*\(100, 0, 0\) waits at",
+    "divergent shuffle": r"deadlock: thread \(96, 0, 0\) waits .* at faulty_\w+:8, .*\(127, 0, 0\) waits at",
     "mask without oneself": r"thread \(3, 0, 0\) waits in its warp .*mask 0xfffffff7 leaves itself out",
     "lane outside of a mask": r"thread \(0, 0, 0\) waits .*, and reads lane 16, which its mask leaves out",
     "returned": r"thread \(96, 0, 0\) waits in its warp .*, but thread \(121, 0, 0\) has returned",
@@ -135,7 +135,7 @@ MESSAGES = {
     "not announced": r"threads meet at faulty_\w+:\d+, in a function that says that they do not",
     "end of shared": r"a store past the end of the shared array `part`",
     "much shared": r"399996 bytes of shared memory at `part`: .* at most 49152",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", MESSAGES)

@@ -73,7 +73,7 @@ def test_random_kernels():
 
 
 def threads(work: KernelWork) -> list[int]:
-    """How many threads run each function."""
+    """Return the number of threads that run each function."""
     return [call.function.grid[0] * call.function.block[0] for call in work.calls]
 
 
@@ -166,7 +166,7 @@ def test_while_and_if():
 
 
 def test_an_update_is_seen_by_what_comes_after():
-    """What was computed from a local or an element before is computed again, in loops and after branches."""
+    """Values made of an updated local or element are computed again, in loops and after branches."""
     i, a = Index("i", 9), Local("a", float32)
     body = (
         Let(a, x(i)),
@@ -204,7 +204,7 @@ def test_scratch_memory_of_threads():
 
 
 def test_scratch_memory_of_the_whole_kernel():
-    """What one statement leaves in a local buffer for another one, and what is shared in any case."""
+    """Scratch memory that one statement fills for another one, and memory that is shared in any case."""
     i, k = Index("i", 60), Index("k", 60)
     buffers = {
         "x": array(60),
@@ -247,7 +247,7 @@ def test_nothing_to_do():
 
 
 def test_text_of_a_function():
-    """What it looks like: every operation is there once, positions are int."""
+    """A function has every operation once, and its positions are int."""
     i, k, total = Index("i", 300), Index("k", 4), Local("total", float32)
     part = x(i, k) * 2.0
     body = (

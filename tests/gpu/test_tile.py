@@ -66,9 +66,14 @@ def einsum(equation: str, *shapes: tuple[int, ...]) -> Build:
 
 
 def convolution(
-    image: tuple[int, ...], window: tuple[int, ...], stride: int, padding: str, dilation: int = 1,
-    dtype: Any = sg.float32, kind: str = "conv2d",
-) -> Build:  # fmt: skip
+    image: tuple[int, ...],
+    window: tuple[int, ...],
+    stride: int,
+    padding: str,
+    dilation: int = 1,
+    dtype: Any = sg.float32,
+    kind: str = "conv2d",
+) -> Build:
     """The convolution, and its gradients by the image and by the weights."""
 
     def build() -> Any:

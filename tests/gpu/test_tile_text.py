@@ -1,4 +1,4 @@
-"""What is written for contractions, and what a compiler for cards makes of it."""
+"""Text of contractions, and what a compiler for GPUs makes of it."""
 
 import re
 from functools import cache

@@ -149,7 +149,7 @@ def test_what_lies_as_the_result_is_read_before_the_barrier():
 
 @small
 def test_results_in_place():
-    """What is read where it is written is read by the thread that writes it."""
+    """A result that is read at the place of its write is read by the thread that writes it."""
     i, j = Index("i", 70), Index("j", 100)
     y, x = Load("y", (i, j), float32), Load("x", (j, i), float32)
     buffers = {"x": array(100, 70), "y": result(70, 100), "z": result(70, 100)}

@@ -53,7 +53,7 @@ def test_which_nests_are_done_in_tiles(build: Build, inputs: Inputs, kind: str):
 
 
 def bank_conflicts(plan: tiles.TransposeSchedule, load: Load) -> int:
-    """How often threads that write at the same time, 128 bytes together, meet in a bank, at the most."""
+    """Return the most threads that meet in a bank as they write at the same time, 128 bytes together."""
     size, pitch = load.dtype.size, plan.pitch(load)
     reach = max(plan.width * size, 4)
     worst = 0

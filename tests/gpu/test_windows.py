@@ -27,9 +27,15 @@ TOLERANCE = {float32: 2e-6, float16: 2e-3, bfloat16: 2**-7}
 
 
 def net(
-    image: tuple[int, ...], taps: tuple[int, ...], strides: tuple[int, ...] = (1, 1), padding: Any = "SAME",
-    dilations: tuple[int, ...] = (1, 1), dtype: Any = sg.float32, layout: str = "NHWC", outputs: int = 6,
-) -> Build:  # fmt: skip
+    image: tuple[int, ...],
+    taps: tuple[int, ...],
+    strides: tuple[int, ...] = (1, 1),
+    padding: Any = "SAME",
+    dilations: tuple[int, ...] = (1, 1),
+    dtype: Any = sg.float32,
+    layout: str = "NHWC",
+    outputs: int = 6,
+) -> Build:
     """A convolution of an image with its channels last, and its gradients; in memory it has this layout."""
 
     def steps(along: tuple[int, ...]) -> list[int]:
@@ -52,7 +58,7 @@ def found(case: Case) -> Windowed | None:
 
 
 def check(case: Case, windows: Windowed) -> None:
-    """What the library makes of the packed operands is what the sums of the nest are."""
+    """Check that the library makes of the packed operands what the sums of the nest are."""
     c, rng = case.product, np.random.default_rng(0)
     convolution, dtype = windows.convolution, windows.convolution.dtype
     arrays = {name: random(b.dtype, b.shape, rng) for name, b in c.buffers.items()}
@@ -189,17 +195,33 @@ def test_what_is_none(name):
 @pytest.mark.parametrize(
     "change",
     [
-        {"dtype": sg.float64}, {"space": (5,)}, {"taps": (6, 1)}, {"strides": (0, 1)}, {"before": (-1, 0)},
-        {"inputs": 0}, {"taps": (3, 3, 3)},
+        {"dtype": sg.float64},
+        {"space": (5,)},
+        {"taps": (6, 1)},
+        {"strides": (0, 1)},
+        {"before": (-1, 0)},
+        {"inputs": 0},
+        {"taps": (3, 3, 3)},
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_what_cannot_be_asked_for(change):
     fields: dict[str, Any] = {
-        "made": Made.RESULT, "dtype": float32, "batch": 1, "inputs": 2, "outputs": 3, "space": (5, 5),
-        "taps": (3, 3), "strides": (1, 1), "dilations": (1, 1), "before": (0, 0), "after": (0, 0),
-        "image": "x", "filter": "w", "result": "y",
-    }  # fmt: skip
+        "made": Made.RESULT,
+        "dtype": float32,
+        "batch": 1,
+        "inputs": 2,
+        "outputs": 3,
+        "space": (5, 5),
+        "taps": (3, 3),
+        "strides": (1, 1),
+        "dilations": (1, 1),
+        "before": (0, 0),
+        "after": (0, 0),
+        "image": "x",
+        "filter": "w",
+        "result": "y",
+    }
     Convolution(**fields)
     with pytest.raises(ValueError):
         Convolution(**fields | change)

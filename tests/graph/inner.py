@@ -25,9 +25,13 @@ def looped(
     function = Function((*params, *captured), (cond(*made, *captured), *made))
     pred = cond(*init, *captures)
     given = {
-        "body": function, "carried": len(init), "family": build.serial, "bound": None, "exact": False,
+        "body": function,
+        "carried": len(init),
+        "family": build.serial,
+        "bound": None,
+        "exact": False,
         "brief": False,
-    }  # fmt: skip
+    }
     return build.node(OPS["loop"], (pred, *init, *captures), given | attrs)
 
 
@@ -37,7 +41,7 @@ def branched(
     functions: Sequence[Callable[..., Sequence[Value]]],
     captures: Sequence[Value],
 ) -> Node:
-    """What the function with the number `index` makes of `captures`."""
+    """Return what the function with the number `index` makes of `captures`."""
     params = tuple(build.fresh_parameter("captured", v.type) for v in captures)
     branches = tuple(Function(params, tuple(f(*params))) for f in functions)
     return build.node(OPS["branch"], (index, *captures), {"branches": branches})

@@ -1,4 +1,4 @@
-"""How messages are laid out, and whose lines they tell."""
+"""Layout of messages, and the lines of users that they tell."""
 
 import contextlib
 import threading

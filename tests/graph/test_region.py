@@ -1,4 +1,4 @@
-"""What a region sees, what it captures, and what the operation that it is a part of must fit."""
+"""Views of a region: its captures, and what the operation that it is a part of must fit."""
 
 from __future__ import annotations
 
@@ -17,9 +17,16 @@ def test_regions_use_what_is_around_them():
     assert inner.around == [inner, outer]
     seen = {(a, b) for a in (None, outer, inner, other) for b in (None, outer, inner, other) if may_use(a, b)}
     assert seen == {
-        (None, None), (outer, None), (outer, outer), (inner, None), (inner, outer), (inner, inner),
-        (other, None), (other, outer), (other, other),
-    }  # fmt: skip
+        (None, None),
+        (outer, None),
+        (outer, outer),
+        (inner, None),
+        (inner, outer),
+        (inner, inner),
+        (other, None),
+        (other, outer),
+        (other, other),
+    }
 
 
 def names(items) -> list[str]:

@@ -148,8 +148,15 @@ def test_blocks_of_rows_are_at_most_so_many():
     rows = symbol("rows")
     blocks = at_most(positive(rows // 16), 64)
     assert [evaluate(blocks, {"rows": n}) for n in (0, 15, 31, 32, 1000, 1024, 1040, 10**9)] == [
-        1, 1, 1, 2, 62, 64, 64, 64,
-    ]  # fmt: skip
+        1,
+        1,
+        1,
+        2,
+        62,
+        64,
+        64,
+        64,
+    ]
     assert bounds(blocks) == (1, 64)
     assert at_most(5, 3) == 3 and at_most(blocks, 64) is blocks
     assert same(of_data(to_data(blocks * 3 + 1)), blocks * 3 + 1)

@@ -42,7 +42,7 @@ def fed(tf, value, name, shape=None):
 
 
 def operand(variable):
-    """What operations take in place of a variable. Fetched, it has the value after the assignments of a run."""
+    """Return the operand of operations for a variable. Fetched, it has the value after the assignments of a run."""
     return variable.graph.get_tensor_by_name(variable.op.name + "/read:0")
 
 
@@ -51,7 +51,7 @@ def weights(tf, *shape, seed, name):
 
 
 def run(tf, graph, told, session=None):
-    """What the fetches of a model are: before training, and after."""
+    """Return the fetches of a model: before training, and after."""
     with (session or tf.Session)(graph=graph) as sess:
         feeds = {graph.get_tensor_by_name(name): value for name, value in told.feeds.items()}
         if told.init:
@@ -79,7 +79,7 @@ def elementwise(tf):
         tf.where(x > 0.5, x, -x), tf.cast(x * 9.0, tf.int32), tf.logical_and(x > 0.2, x < 0.7), tf.equal(x, x),
         tf.clip_by_value(x, 0.2, 0.7), tf.add_n([x, x, x]), tf.identity(x), tf.zeros_like(x), tf.ones_like(x),
         tf.is_nan(x), tf.atan2(x, y), tf.stop_gradient(x), tf.not_equal(x, 0.5), tf.atan(x),
-    ]  # fmt: skip
+    ]
     return model({x: values}, out)
 
 
@@ -93,7 +93,7 @@ def reductions(tf):
         tf.nn.softmax(x, axis=1), tf.nn.log_softmax(x), tf.reduce_logsumexp(x, 1), tf.cumsum(x, 1),
         tf.cumprod(x, 2, exclusive=True, reverse=True), tf.nn.moments(x, [0])[1], tf.nn.l2_loss(x), tf.norm(x),
         tf.nn.top_k(x, 2)[0], tf.nn.top_k(x, 2)[1], tf.nn.l2_normalize(x, 2),
-    ]  # fmt: skip
+    ]
     return model({x: values}, out)
 
 
@@ -116,7 +116,7 @@ def shapes(tf):
         tf.boolean_mask(x, [True, False, True], axis=1), tf.scatter_nd([[1], [3]], [1.0, 2.0], [4]),
         tf.unsorted_segment_sum(x, [0, 1], 2), tf.matrix_band_part(x, 1, 0), tf.invert_permutation([2, 0, 1]),
         tf.eye(3), tf.broadcast_to(tf.constant([1.0, 2.0]), [3, 2]), tf.sequence_mask([1, 3], 4),
-    ]  # fmt: skip
+    ]
     return model({x: values}, out)
 
 
@@ -137,7 +137,7 @@ def convolutions(tf):
         tf.image.resize_bilinear(x, [4, 5]), tf.image.resize_nearest_neighbor(x, [5, 4]),
         tf.nn.fused_batch_norm(x, tf.ones([3]), tf.zeros([3]), tf.zeros([3]), tf.ones([3]), is_training=False)[0],
         tf.nn.fused_batch_norm(x, tf.ones([3]), tf.zeros([3]))[0],
-    ]  # fmt: skip
+    ]
     return model({x: values}, out)
 
 
@@ -149,7 +149,7 @@ def products(tf):
     out = [
         tf.matmul(flat, w), tf.matmul(flat, w, transpose_a=False, transpose_b=False), tf.matmul(x, x, transpose_b=True),
         tf.matmul(flat, flat, transpose_a=True), tf.tensordot(x, w, 1), tf.matmul(x, x, adjoint_a=True),
-    ]  # fmt: skip
+    ]
     return model({x: values}, out)
 
 
@@ -164,7 +164,7 @@ def losses(tf):
         tf.losses.mean_squared_error(hot, x), tf.losses.softmax_cross_entropy(hot, x),
         tf.losses.absolute_difference(hot, x), tf.losses.huber_loss(hot, x), tf.nn.in_top_k(x, labels, 1),
         tf.reduce_mean(tf.cast(tf.equal(tf.argmax(x, 1, output_type=tf.int32), labels), tf.float32)),
-    ]  # fmt: skip
+    ]
     return model({x: values, labels: classes}, out)
 
 
@@ -303,7 +303,7 @@ def optimizers(tf, use_resource=False):
         train.FtrlOptimizer(0.3, learning_rate_power=-0.3, l2_shrinkage_regularization_strength=0.2),
         train.AdagradDAOptimizer(0.3, count, l1_regularization_strength=0.05),
         train.ProximalGradientDescentOptimizer(0.1, 0.2, 0.1), train.ProximalAdagradOptimizer(0.2, 0.1, 0.3),
-    ]  # fmt: skip
+    ]
     fetches, steps = [], []
     for number, optimizer in enumerate(every):
         with tf.variable_scope("net%d" % number, use_resource=use_resource):
@@ -354,13 +354,13 @@ def derivatives(tf):
         tf.reduce_sum(tf.nn.lrn(tf.reshape(x, [-1, 2, 2, 6])) * tf.reshape(x, [-1, 2, 2, 6])),
         tf.reduce_sum(tf.pad(x, [[0, 0], [1, 1], [0, 0]], mode="REFLECT") ** 2.0),
         tf.reduce_sum((x - tf.reduce_mean(x, [0, 1], keepdims=True)) ** 2.0), tf.reduce_sum(tf.unstack(x, axis=1)[2] ** 2.0),
-    ]  # fmt: skip
+    ]
     return model({x: values}, [tf.gradients(part, x)[0] for part in parts])
 
 
 TRAINED = [
     mlp, adam, gradient_descent, adagrad, rms_prop, centered_rms_prop, lenet, batch_norm, lstm, resources,
-]  # fmt: skip
+]
 IMPORTED = [*EXPORTED, *TRAINED, embedding, derivatives, optimizers, resource_optimizers]
 
 
@@ -375,7 +375,7 @@ def served(tf, session, folder):
 
 
 def load_served(tf, session, folder):
-    """What such a SavedModel gives, by its signature."""
+    """Return the results of such a SavedModel, by its signature."""
     told = tf.saved_model.loader.load(session, ["serve"], folder).signature_def["serving_default"]
     return session.run(told.outputs["y"].name, {told.inputs["x"].name: numbers(4, 3, seed=80)})
 

@@ -120,7 +120,7 @@ def translated(tf):
     beams = s2s.BeamSearchDecoder(
         tf.nn.rnn_cell.GRUCell(width, name="beam"), table, tf.fill([batch], 1), 2, s2s.tile_batch(state, 3),
         3, project,
-    )  # fmt: skip
+    )
     paths = s2s.dynamic_decode(beams, maximum_iterations=4)[0].predicted_ids
     loss = tf.reduce_mean(
         tf.nn.sparse_softmax_cross_entropy_with_logits(labels=target, logits=made.rnn_output)
@@ -153,7 +153,7 @@ def detected(tf):
             crops, tf.image.resize_nearest_neighbor(h, [9, 9]), tf.image.resize_bicubic(h, [9, 9]),
             tf.layers.conv3d_transpose(other, 2, 2, 2),
         )
-    ])  # fmt: skip
+    ])
     step = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
     return trained(tf, feeds, [loss, best, crops, tf.where(scores > 0.5)], step)
 

@@ -117,7 +117,7 @@ def array_slopes(tf):
     ys = [
         products.stack(), products.gather([2, 0]) * 2.0, products.read(1) ** 2.0, grown.stack(),
         scattered.read(1) * scattered.stack(), scattered.concat() ** 2.0,
-    ]  # fmt: skip
+    ]
     return with_slopes(tf, {x: values}, ys, [x])
 
 
@@ -248,4 +248,4 @@ def both_ways_momentum(tf):
 SLOPES = [
     loop_slopes, endless_slopes, nested_slopes, branch_slopes, other_branch_slopes, array_slopes,
     chosen_slopes, mapped_slopes, drawn_slopes, layer_slopes, lstm_descent, stacked_adam, both_ways_momentum,
-]  # fmt: skip
+]

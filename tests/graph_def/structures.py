@@ -75,7 +75,7 @@ def arrays(tf):
         parts.read(1),
         tf.cast(array.size(), tf.float32), tf.map_fn(lambda row: row * 2.0 + 1.0, x),
         tf.scan(lambda total, row: total + row, x), tf.foldl(lambda total, row: total * row, x),
-    ]  # fmt: skip
+    ]
     return model({x: values}, [tf.identity(t) for t in out])
 
 
@@ -135,7 +135,7 @@ def raw_nodes(tf):
     example = tf.train.Example(features=tf.train.Features(feature={
         "a": tf.train.Feature(float_list=tf.train.FloatList(value=[1.0, 2.0])),
         "b": tf.train.Feature(int64_list=tf.train.Int64List(value=[7])),
-    })).SerializeToString()  # fmt: skip
+    })).SerializeToString()
     features = {
         "a": tf.FixedLenFeature([2], tf.float32),
         "b": tf.VarLenFeature(tf.int64),
@@ -165,7 +165,7 @@ def raw_nodes(tf):
         *raw.GRUBlockCell(x=rows, h_prev=hidden, **gates), table.lookup(indices), table.size(),
         parsed["a"], parsed["b"].values, parsed["c"], tf.parse_single_example(example, features)["a"],
         tf.dynamic_stitch([tf.cast(rows[:2, 0] > 5.0, tf.int32) + [0, 2], [1, 3]], [rows[:2], rows[2:4]]),
-    ]  # fmt: skip
+    ]
     return model({}, out, init=tf.tables_initializer())._replace(feeds=RAW_FEEDS)
 
 
@@ -191,7 +191,7 @@ def sparse_nodes(tf):
         indices=[few.indices], values=[few.values], shapes=[few.dense_shape], dense_inputs=[words],
         hashed_output=True, num_buckets=50, hash_key=0xDECAFCAFFE, out_type=tf.int64,
         internal_type=tf.int64,
-    )  # fmt: skip
+    )
     table = tf.Variable(numbers(9, 3, seed=131), name="table")
     looked = [
         tf.nn.embedding_lookup_sparse(table, filled, None, combiner=combiner)
@@ -275,5 +275,5 @@ def assets(tf, session, folder, words):
     builder.add_meta_graph_and_variables(
         session, ["serve"], {"serving_default": signature}, main_op=main,
         assets_collection=tf.get_collection(tf.GraphKeys.ASSET_FILEPATHS), saver=tf.train.Saver([half]),
-    )  # fmt: skip
+    )
     builder.save()

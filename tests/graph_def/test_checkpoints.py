@@ -66,8 +66,11 @@ def test_old_ones_of_that_format_are_removed_as_a_whole(tmp_path):
         for step in range(3):
             saver.save(sess, str(tmp_path / "model"), step)
     assert sorted(os.listdir(tmp_path)) == [
-        "checkpoint", "model-2.data-00000-of-00001", "model-2.index", "model-2.meta",
-    ]  # fmt: skip
+        "checkpoint",
+        "model-2.data-00000-of-00001",
+        "model-2.index",
+        "model-2.meta",
+    ]
 
 
 def test_our_own_format_is_no_one_of_theirs(tmp_path):

@@ -37,8 +37,11 @@ def test_nets_behind_pipelines_are_trained_by_feeding(pipelines: sg.Graph):
 def test_what_a_node_gives_has_its_types_and_shapes(pipelines: sg.Graph):
     told = {name: pipelines.get_tensor_by_name(name) for name in structures.PIPELINE_FEEDS}
     assert [(each.dtype, each.type.shape) for each in told.values()] == [
-        (sg.float32, (None, 3)), (sg.int32, (None,)), (sg.float32, None), (sg.int32, None),
-    ]  # fmt: skip
+        (sg.float32, (None, 3)),
+        (sg.int32, (None,)),
+        (sg.float32, None),
+        (sg.int32, None),
+    ]
 
 
 @pytest.mark.parametrize(

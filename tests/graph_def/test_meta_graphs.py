@@ -235,11 +235,15 @@ class TestOurOwn:
         with sg.Graph().as_default(), pytest.raises(ValueError, match="cannot be read"):
             sg.train.import_meta_graph(made)
 
-    @pytest.mark.parametrize("change", [
-        lambda names: names.string_val.__setitem__(0, b"\xff"),
-        lambda names: names.CopyFrom(sg.messages.make_tensor_proto([1, 2, 3])),
-        lambda names: names.CopyFrom(sg.messages.make_tensor_proto(7, shape=[1 << 27])),
-    ], ids=["no text", "numbers", "numbers without end"])  # fmt: skip
+    @pytest.mark.parametrize(
+        "change",
+        [
+            lambda names: names.string_val.__setitem__(0, b"\xff"),
+            lambda names: names.CopyFrom(sg.messages.make_tensor_proto([1, 2, 3])),
+            lambda names: names.CopyFrom(sg.messages.make_tensor_proto(7, shape=[1 << 27])),
+        ],
+        ids=["no text", "numbers", "numbers without end"],
+    )
     def test_a_saver_whose_names_are_none(self, session, change):
         made = sg.train.Saver([sg.Variable(1.0, name="v")]).export_meta_graph()
         [names] = [node for node in made.graph_def.node if node.name == "save/SaveV2/tensor_names"]

@@ -1,4 +1,4 @@
-"""How derivatives through loops and branches are written: what a loop keeps for them, and what cannot be."""
+"""Writing of derivatives through loops and branches: what a loop keeps for them, and what cannot be."""
 
 from collections import Counter
 
@@ -74,11 +74,14 @@ class TestWhatALoopKeeps:
     @pytest.mark.parametrize(
         ("start", "test", "rounds"),
         [
-            (0, lambda i, n: i < n, 5), (2, lambda i, n: i <= n, 4), (1, lambda i, n: n > i, 4),
-            (0, lambda i, n: n >= i, 6), (7, lambda i, n: i < n, 0),
+            (0, lambda i, n: i < n, 5),
+            (2, lambda i, n: i <= n, 4),
+            (1, lambda i, n: n > i, 4),
+            (0, lambda i, n: n >= i, 6),
+            (7, lambda i, n: i < n, 0),
             (0, lambda i, n: sg.logical_and(sg.cos(sg.to_float(n)) < 2.0, i < n), 5),
         ],
-    )  # fmt: skip
+    )
     def test_the_number_of_rounds(self, graph, start, test, rounds):
         x, n = sg.placeholder(sg.float32, [], name="x"), sg.placeholder(sg.int32, [], name="n")
         _, y = sg.while_loop(lambda i, _: test(i, n), lambda i, y: (1 + i, sg.sin(y)), (start, x))

@@ -23,7 +23,7 @@ def theirs(name: str) -> GraphDef:
 
 
 def run(build: Callable[..., models.Model], given: GraphDef, prefix: str = "") -> list[np.ndarray]:
-    """What the model's fetches are in that graph."""
+    """Return the model's fetches in that graph."""
     name = build.__name__
     with sg.Graph().as_default():
         told = build(tf)

@@ -64,16 +64,37 @@ def test_json_and_configs_make_equal_models():
 
 def test_json_as_keras_writes_it():
     config = {
-        "class_name": "Sequential", "keras_version": "2.2.4-tf", "backend": "tensorflow",
-        "config": {"name": "sequential", "layers": [
-            {"class_name": "Dense", "config": {
-                "name": "dense", "trainable": True, "batch_input_shape": [None, 4], "units": 3,
-                "dtype": "float32", "activation": "relu", "use_bias": True, "kernel_initializer": {
-                    "class_name": "GlorotUniform", "config": {"seed": None, "dtype": "float32"}},
-                "bias_initializer": {"class_name": "Zeros", "config": {"dtype": "float32"}},
-                "kernel_regularizer": None, "bias_regularizer": None, "activity_regularizer": None,
-                "kernel_constraint": None, "bias_constraint": None}}]},
-    }  # fmt: skip
+        "class_name": "Sequential",
+        "keras_version": "2.2.4-tf",
+        "backend": "tensorflow",
+        "config": {
+            "name": "sequential",
+            "layers": [
+                {
+                    "class_name": "Dense",
+                    "config": {
+                        "name": "dense",
+                        "trainable": True,
+                        "batch_input_shape": [None, 4],
+                        "units": 3,
+                        "dtype": "float32",
+                        "activation": "relu",
+                        "use_bias": True,
+                        "kernel_initializer": {
+                            "class_name": "GlorotUniform",
+                            "config": {"seed": None, "dtype": "float32"},
+                        },
+                        "bias_initializer": {"class_name": "Zeros", "config": {"dtype": "float32"}},
+                        "kernel_regularizer": None,
+                        "bias_regularizer": None,
+                        "activity_regularizer": None,
+                        "kernel_constraint": None,
+                        "bias_constraint": None,
+                    },
+                }
+            ],
+        },
+    }
     assert keras.models.model_from_json(json.dumps(config)).output_shape == (None, 3)
 
 

@@ -32,7 +32,7 @@ class Case:
 def unplaced(
     name: str, buffers: dict[str, Buffer], domain: tuple[Index, ...], stores: tuple[Store, ...]
 ) -> Kernel:
-    """What `place` is asked for, at its plainest: each store at each point, reductions on the spot."""
+    """Kernel as `place` is asked for, at its plainest: each store at each point, reductions on the spot."""
     body: tuple[Stmt, ...] = stores
     for index in reversed(domain):
         body = (Loop(index, body),)

@@ -34,10 +34,17 @@ def extents(kernel: Kernel) -> list[int]:
     return [s.index.extent for s in statements(kernel.body) if getattr(s, "kind", None) is LoopKind.SIMD]
 
 
-@pytest.mark.parametrize("shift, vector_bytes, expected", [
-    (1, 64, [15, 111]), (1, 32, [7, 119]), (15, 64, [1, 125]), (16, 64, [126]), (8, 32, [126]),
-    (8, 64, [8, 118]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "shift, vector_bytes, expected",
+    [
+        (1, 64, [15, 111]),
+        (1, 32, [7, 119]),
+        (15, 64, [1, 125]),
+        (16, 64, [126]),
+        (8, 32, [126]),
+        (8, 64, [8, 118]),
+    ],
+)
 def test_loops_begin_where_a_vector_of_the_result_does(shift, vector_bytes, expected):
     assert extents(aligned(interior(shift, 5, 126, 160), vector_bytes)) == expected
 

@@ -134,7 +134,7 @@ def test_powers_that_are_numbers_are_exact(dtype: DType):
 
 
 def test_special_cases_of_pow():
-    """Those of C99's annex F, as NumPy has them."""
+    """Special cases of C99's annex F, as NumPy has them."""
     special = np.array([0.0, -0.0, 1, -1, 2, -2, 3, -3, 0.5, -0.5, 5e-324, 1e308, np.inf, -np.inf, np.nan])
     base, exponent = np.repeat(special, special.size), np.tile(special, special.size)
     with np.errstate(all="ignore"):

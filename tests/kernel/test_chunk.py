@@ -45,9 +45,12 @@ def elementwise(m: int, n: int) -> Kernel:
     i, j = Index("i", m), Index("j", n)
     buffers = {"x": array(m, n), "y": result(m, n), "z": result(m, n, dtype=int8)}
     twice = load("x", i, j) * 2.0
-    return place("elementwise", buffers, (i, j), (
-        Store("y", (i, j), twice), Store("z", (i, j), scalar.cast(twice > 1.0, int8)),
-    ))  # fmt: skip
+    return place(
+        "elementwise",
+        buffers,
+        (i, j),
+        (Store("y", (i, j), twice), Store("z", (i, j), scalar.cast(twice > 1.0, int8))),
+    )
 
 
 def transposed(m: int, n: int) -> Kernel:
@@ -74,10 +77,15 @@ def column_sums(m: int, n: int) -> Kernel:
 def row_extrema(m: int, n: int) -> Kernel:
     i, k = Index("i", m), Index("k", n)
     x = load("x", i, k)
-    return place("row_extrema", {"x": array(m, n), "low": result(m), "high": result(m)}, (i,), (
-        Store("low", (i,), total(x, k, combine="minimum")),
-        Store("high", (i,), total(x, k, combine="maximum")),
-    ))  # fmt: skip
+    return place(
+        "row_extrema",
+        {"x": array(m, n), "low": result(m), "high": result(m)},
+        (i,),
+        (
+            Store("low", (i,), total(x, k, combine="minimum")),
+            Store("high", (i,), total(x, k, combine="maximum")),
+        ),
+    )
 
 
 def softmax(m: int, n: int) -> Kernel:
@@ -107,13 +115,20 @@ def framed(m: int, n: int) -> Kernel:
     """The middle of a picture and its upper and lower edge, as separate loops."""
     i, j, edge = Index("i", m), Index("j", n), Index("edge", n)
     last = Const(m + 1, int64)
-    return Kernel("framed", {"x": array(m + 2, n), "y": result(m + 2, n)}, (
-        Loop(edge, (
-            Store("y", (Const(0, int64), edge), load("x", Const(0, int64), edge)),
-            Store("y", (last, edge), load("x", last, edge)),
-        )),
-        Loop(i, (Loop(j, (Store("y", (i + 1, j), load("x", i, j) + load("x", i + 2, j)),)),)),
-    ))  # fmt: skip
+    return Kernel(
+        "framed",
+        {"x": array(m + 2, n), "y": result(m + 2, n)},
+        (
+            Loop(
+                edge,
+                (
+                    Store("y", (Const(0, int64), edge), load("x", Const(0, int64), edge)),
+                    Store("y", (last, edge), load("x", last, edge)),
+                ),
+            ),
+            Loop(i, (Loop(j, (Store("y", (i + 1, j), load("x", i, j) + load("x", i + 2, j)),)),)),
+        ),
+    )
 
 
 FORMS = [elementwise, transposed, outer, column_sums, row_extrema, softmax, centred, gathered, framed]
@@ -162,10 +177,20 @@ def test_small_kernels_are_one_chunk(form):
     assert only.chunks == 1
 
 
-@pytest.mark.parametrize("form, expected", [
-    (elementwise, 1), (transposed, 1), (outer, 1), (column_sums, 2), (row_extrema, 1), (softmax, 1),
-    (centred, 5), (gathered, 1), (framed, 1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "form, expected",
+    [
+        (elementwise, 1),
+        (transposed, 1),
+        (outer, 1),
+        (column_sums, 2),
+        (row_extrema, 1),
+        (softmax, 1),
+        (centred, 5),
+        (gathered, 1),
+        (framed, 1),
+    ],
+)
 def test_large_kernels_are_shared_out(form, expected: int):
     phases = chunked(schedule(form(3000, 100), 64), 64).phases
     assert len(phases) == expected

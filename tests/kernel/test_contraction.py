@@ -97,10 +97,18 @@ def test_update_in_place_reads_what_it_writes():
         Reduce((NONE,), "add", Load("a", (M, NONE), float32) * Load("b", (NONE, N), float32)),
     ],
     ids=[
-        "no sum", "two sums", "not a sum", "not of products", "of a function of an element", "not affine",
-        "uses a loop variable", "reads the result", "of integers", "of nothing",
+        "no sum",
+        "two sums",
+        "not a sum",
+        "not of products",
+        "of a function of an element",
+        "not affine",
+        "uses a loop variable",
+        "reads the result",
+        "of integers",
+        "of nothing",
     ],
-)  # fmt: skip
+)
 def test_other_forms_are_left_alone(value):
     assert of(value, n=Buffer(int32, (9, 10))) is None
 

@@ -74,7 +74,7 @@ def test_a_loop_that_counts_until_a_condition():
 
 
 def test_a_hole_that_sinks_in_a_heap():
-    """What it is next is no larger than what the condition lets pass."""
+    """The next index is no larger than the condition lets pass."""
     child = scalar.minimum(other, 3)
     step = (Update(at, child), store(at), Update(other, other * 2 + 1))
     assert is_proven(Let(at, Const(0, int64)), Let(other, Const(1, int64)), While(other < 4, step), store(at))
@@ -102,10 +102,17 @@ def test_refused(place: Expr):
         Loop(i, (If(i < 2, (store(j),)),)),
     ],
     ids=[
-        "data", "half a condition", "a sum after the condition", "changed in memory", "changed",
-        "without end", "a sum that overflows", "a condition that overflows", "guarded by another",
+        "data",
+        "half a condition",
+        "a sum after the condition",
+        "changed in memory",
+        "changed",
+        "without end",
+        "a sum that overflows",
+        "a condition that overflows",
+        "guarded by another",
     ],
-)  # fmt: skip
+)
 def test_clamped(body: Stmt):
     made = in_bounds((Let(at, Const(0, int64)), Loop(j, (body,))), BUFFERS)
     assert "minimum(maximum(" in "".join(map(statement_text, made))

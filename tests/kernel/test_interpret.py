@@ -11,7 +11,7 @@ n = Local("n", int32)
 
 
 def test_statements():
-    """How often a number can be halved or turned into 3n+1 before it is 1."""
+    """Count how often a number can be halved or turned into 3n+1 before it is 1."""
     steps = Local("steps", int32)
     body = (
         Let(n, Load("x", (i,), int32)),

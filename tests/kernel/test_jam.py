@@ -15,7 +15,7 @@ from tests.kernel.cases import array, filled, result
 
 
 def stencil(rows: int, columns: int = 100, dtype=float32, step: int = 1) -> Kernel:
-    """How much the elements above, below, left and right are more, in every `step`-th row."""
+    """Excess of the elements above, below, left and right, in every `step`-th row."""
     i, j = Index("i", rows), Index("j", columns)
 
     def x(down: int, right: int) -> Expr:
@@ -27,7 +27,7 @@ def stencil(rows: int, columns: int = 100, dtype=float32, step: int = 1) -> Kern
 
 
 def together(kernel: Kernel, vector_bytes: int = 32) -> int:
-    """How many rows a scheduled kernel does in one iteration."""
+    """Return the number of rows that a scheduled kernel does in one iteration."""
     outer = [s for s in schedule(kernel, vector_bytes).body if isinstance(s, Loop)]
     return max(sum(isinstance(s, Store) for s in statements(loop.body)) for loop in outer)
 

@@ -127,9 +127,12 @@ def test_digest():
     assert digest(Extent(N)) != digest(Extent(T))
     made = {
         subprocess.run(
-            [sys.executable, "-c", SCRIPT], env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
-            capture_output=True, text=True, check=True,
+            [sys.executable, "-c", SCRIPT],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout
         for seed in "12"
-    }  # fmt: skip
+    }
     assert len(made) == 1 and "" not in made

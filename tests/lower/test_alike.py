@@ -30,7 +30,7 @@ def built(monkeypatch):
 
 
 def layers(*each):
-    """What each function makes of the softmax of the one before."""
+    """Return a Function of layers, each of the softmax of the one before."""
     build = Builder()
     with recording(build):
         x = build.parameter("x", "float32", (6, 8))

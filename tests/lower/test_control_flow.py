@@ -53,9 +53,14 @@ def repeated(
     build: Builder, body: Callable[..., Value], x: Value, *captures: Value, rounds: int = 5
 ) -> Value:
     node = looped(
-        build, lambda i, *_: i < rounds, lambda i, a, *more: [i + 1, body(a, *more)],
-        [build.constant(0, "int32"), x], captures, bound=rounds, exact=True,
-    )  # fmt: skip
+        build,
+        lambda i, *_: i < rounds,
+        lambda i, a, *more: [i + 1, body(a, *more)],
+        [build.constant(0, "int32"), x],
+        captures,
+        bound=rounds,
+        exact=True,
+    )
     return node.outputs[1]
 
 
@@ -99,7 +104,7 @@ def test_captures_are_where_they_are(build: Builder):
 def test_weights_are_packed_once_before_all_rounds(
     build: Builder, monkeypatch: pytest.MonkeyPatch, rounds: int, frozen: bool
 ):
-    """Those of a recurrent net, captured or constant, and with the same bits as if each round packed them."""
+    """Weights of a recurrent net, captured or constant, have the same bits as if each round packed them."""
     rng = np.random.default_rng(1)
     weights = rng.normal(size=(64, 64)).astype(np.float32) / 8
     x, w, n = (
@@ -211,9 +216,13 @@ def test_what_is_not_set_has_no_first_value(build: Builder):
     with recording(build):
         empty = ops.unset(dtype=x.dtype, shape=(4, LINE))
     node = looped(
-        build, lambda i, a, s: i < 4, lambda i, a, s: [i + 1, a + 1.0, ops.row_update(s, i, a)],
-        [build.constant(0, "int32"), x, empty], bound=4, exact=True,
-    )  # fmt: skip
+        build,
+        lambda i, a, s: i < 4,
+        lambda i, a, s: [i + 1, a + 1.0, ops.row_update(s, i, a)],
+        [build.constant(0, "int32"), x, empty],
+        bound=4,
+        exact=True,
+    )
     function = Function((x,), (node.outputs[2],))
     (whole,) = loop_of(function).whole
     assert whole.init is None
@@ -279,9 +288,14 @@ def test_a_run_can_end_in_what_is_inside_of_a_brief_loop(build: Builder):
 
     def outer(inside: Callable[[Value], Value]) -> Function:
         node = looped(
-            build, lambda i, a: i < 3, lambda i, a: [i + 1, inside(a)], [build.constant(0, "int32"), x],
-            bound=3, exact=True, brief=True,
-        )  # fmt: skip
+            build,
+            lambda i, a: i < 3,
+            lambda i, a: [i + 1, inside(a)],
+            [build.constant(0, "int32"), x],
+            bound=3,
+            exact=True,
+            brief=True,
+        )
         return Function((x,), (node.outputs[1],))
 
     assert not program_of(outer(ops.sin)).may_stop

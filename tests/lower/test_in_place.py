@@ -182,7 +182,7 @@ def test_a_host_call_forbids_it_before(variables):
 
 
 def test_a_variable_that_only_seems_to_be_read():
-    """What is left of the step does not need the old value, so there need not be one."""
+    """The rest of the step does not need the old value, so there need not be one."""
     a = sg.Variable([1.0, 2.0], name="a")
     step = a.assign(sg.where([True, True], [5.0, 6.0], a.value()))
     with sg.Session() as sess:
@@ -237,7 +237,7 @@ def test_rows_change_twice(variables):
 
 
 def test_rows_before_and_after(variables):
-    """What is fetched of a variable on the way is not overwritten later in the run."""
+    """Values of a variable that are fetched on the way are not overwritten later in the run."""
     a, _ = variables
     first = sg.scatter_add(a, rows(), UPDATES)
     with sg.control_dependencies([first]):

@@ -27,9 +27,12 @@ def reading(
     table = build.parameter("table", "float32", (ROWS, width))
     zeros = build.constant(np.zeros(width), "float32")
     node = looped(
-        build, lambda i, s, t: i < start + 4, lambda i, s, t: [i + 1, s * 2.0 + read(t, i)],
-        [build.constant(start, "int32"), zeros], [table],
-    )  # fmt: skip
+        build,
+        lambda i, s, t: i < start + 4,
+        lambda i, s, t: [i + 1, s * 2.0 + read(t, i)],
+        [build.constant(start, "int32"), zeros],
+        [table],
+    )
     return Function((table,), (node.outputs[1],)), node
 
 

@@ -1,4 +1,4 @@
-"""What a step needs is known before it runs, and adds up."""
+"""Memory of a step is known before it runs, and adds up."""
 
 import numpy as np
 import pytest

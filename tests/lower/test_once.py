@@ -33,10 +33,15 @@ def test_what_is_large_or_depends_on_something_is_compiled():
         assert program(sess, sg.assign_add(v, [1.0, 2.0, 3.0])).compiled.kernels
 
 
-@pytest.mark.parametrize("initializer", [
-    sg.random_uniform_initializer(-1, 1, seed=3), sg.random_normal_initializer(seed=3),
-    sg.truncated_normal_initializer(seed=3), sg.glorot_uniform_initializer(seed=3),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "initializer",
+    [
+        sg.random_uniform_initializer(-1, 1, seed=3),
+        sg.random_normal_initializer(seed=3),
+        sg.truncated_normal_initializer(seed=3),
+        sg.glorot_uniform_initializer(seed=3),
+    ],
+)
 def test_the_numbers_are_those_of_compiled_code(initializer):
     v = sg.get_variable("v", [40, 30], initializer=initializer, dtype=sg.float32)
     with sg.Session() as sess:
@@ -45,7 +50,7 @@ def test_the_numbers_are_those_of_compiled_code(initializer):
 
 
 def first_value(v: sg.Variable) -> np.ndarray:
-    """What a session of its own fetches as the initial value, by compiled code."""
+    """Return the initial value that a session of its own fetches, by compiled code."""
     with sg.Session() as sess:
         return sess.run(v.initial_value)
 

@@ -14,7 +14,7 @@ from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.graph.function import Function, Value
 from staticgraph.compiler.kernel.digest import digest
-from staticgraph.compiler.kernel.expr import Const, Parameter
+from staticgraph.compiler.kernel.expr import Const, ScalarParameter
 from staticgraph.compiler.lower import kernel_dedup
 from staticgraph.compiler.lower.kernel_dedup import KernelTable
 from staticgraph.compiler.lower.lower import lower
@@ -88,7 +88,7 @@ def test_a_product_keeps_its_numbers():
 def test_a_parameter_is_read_from_its_buffer():
     (launch, *_) = launches(scaled, [2.0, 3.0, 4.0, 5.0])
     assert [buffer.shape for _, buffer in launch.work.buffers].count(()) == 1
-    parameter = Parameter("b1", float32)
+    parameter = ScalarParameter("b1", float32)
     assert isinstance(parameter, Const)
     assert digest(parameter) != digest(Const(parameter.value, parameter.dtype))
 

@@ -168,7 +168,7 @@ def test_conflicting_units_keep_their_order(data: st.DataObject):
         return one < other and (one[0] < other[0] or one[1] == other[1])
 
     def touches(task, phase):
-        """What a phase reads and writes of the blocks."""
+        """Return the blocks that a phase reads and writes."""
         early = phase < len(task.ahead)
         return ({*task.ahead[phase]}, set()) if early else ({*task.reads}, {*task.writes})
 

@@ -1,4 +1,4 @@
-"""What goes from row to row is one kernel: its values, and how many kernels there are."""
+"""Values that go from row to row in one kernel, and the number of kernels."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def rows_beside_sums_in_turn() -> Made:
 
 
 def rows_beside_sums_of_what_is_centred_by_sums() -> Made:
-    """What is centred is known after all rows too: the second sum has to wait for it."""
+    """Centred values are known after all rows too: the second sum has to wait for them."""
     x, feeds = matrix()
     centred = x - sg.reduce_mean(x)
     return [sg.nn.softmax(x), centred, sg.reduce_sum(sg.square(centred))], feeds

@@ -1,4 +1,4 @@
-"""What summaries refuse. What they make is compared with TensorFlow's in `tests/golden`."""
+"""Refusals of summaries. Their results are compared with TensorFlow's in `tests/golden`."""
 
 import numpy as np
 import pytest

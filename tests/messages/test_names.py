@@ -1,4 +1,4 @@
-"""Where TensorFlow's programs look for messages and for what reads and writes them."""
+"""Places at which TensorFlow's programs look for messages and for what reads and writes them."""
 
 import pytest
 

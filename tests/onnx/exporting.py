@@ -1,4 +1,4 @@
-"""What the tests of exported models share: onnx's own checks, and onnxruntime."""
+"""Checks that the tests of exported models share: onnx's own, and onnxruntime."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def checked(model: ModelProto) -> Any:
 
 
 def run(model: ModelProto | str, feeds: dict[str, np.ndarray]) -> list[np.ndarray]:
-    """What onnxruntime computes."""
+    """Return the results of onnxruntime."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     given = model if isinstance(model, str) else model.SerializeToString()
@@ -38,7 +38,7 @@ def run(model: ModelProto | str, feeds: dict[str, np.ndarray]) -> list[np.ndarra
 
 
 def operators(model: ModelProto) -> Counter[str]:
-    """How many nodes there are of each operator."""
+    """Count the nodes of each operator."""
     return Counter(node.op_type for node in model.graph.node)
 
 

@@ -191,8 +191,11 @@ def test_strings():
     checked(model)
     found = [array.tolist() for array in run(model, fed)]
     assert found == [
-        ["ab-suffix", "Ü1-suffix", "-suffix"], [True, False, False], [True, False, False], ["", "Ü1", "ab"]
-    ]  # fmt: skip
+        ["ab-suffix", "Ü1-suffix", "-suffix"],
+        [True, False, False],
+        [True, False, False],
+        ["", "Ü1", "ab"],
+    ]
 
 
 # Files

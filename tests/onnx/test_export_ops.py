@@ -21,9 +21,14 @@ from tests.ops.test_registry import reference
 
 # Ops that have indices: outside of a tensor ours give zeros or nothing, where ONNX stops.
 INDEXED = {
-    "gather", "gather_nd", "in_top_k", "scatter_nd", "tensor_scatter_add", "tensor_scatter_sub",
+    "gather",
+    "gather_nd",
+    "in_top_k",
+    "scatter_nd",
+    "tensor_scatter_add",
+    "tensor_scatter_sub",
     "tensor_scatter_update",
-}  # fmt: skip
+}
 # Types that an op cannot be written of, though it can of others.
 REFUSED = {
     "max_pool": {"int64", "uint64"},
@@ -48,6 +53,7 @@ def _choices(op: OpDef) -> list[dict[str, DType]]:
 
 
 # Ops of which some uses, or all, can be written only where the sizes of their inputs are known.
+# fmt: off
 NEEDS_SIZES = {
     "avg_pool", "avg_pool3d", "bincount", "conv2d", "conv2d_backprop_input", "conv3d",
     "conv3d_backprop_input", "crop_and_resize", "cumprod", "cumulative_logsumexp",
@@ -57,7 +63,8 @@ NEEDS_SIZES = {
     "max_pool3d", "max_pool_with_argmax", "mirror_pad",
     "mirror_pad_grad", "nth_element", "resize_area", "resize_bicubic",
     "roll", "row_major_order", "rows_ascend", "sparse_softmax_cross_entropy", "squeeze", "tensor_array_grow",
-}  # fmt: skip
+}
+# fmt: on
 VALUES = {"variable", "region_parameter", "no_op"}  # there is nothing to write: they have a value, or none
 WRITTEN = [op for op in TESTED if op.name not in WITHOUT and op.effect is not Effect.RANDOM and _choices(op)]
 USUAL = [pytest.param(op, _choices(op)[0], id=op.name) for op in WRITTEN]
@@ -88,7 +95,7 @@ def model_of(use: Use, opset: int = 21, known: bool = True):
 
 
 def computed(theirs, model, feeds):
-    """What onnxruntime computes; where it lacks an operator for a type, what onnx's own evaluator does."""
+    """Return the results of onnxruntime, or of onnx's own evaluator if it lacks an operator for a type."""
     try:
         return run(model, feeds)
     except onnxruntime.capi.onnxruntime_pybind11_state.NotImplemented:
@@ -183,7 +190,7 @@ def test_random_numbers_have_the_right_type(op: OpDef):
 
 
 def has_form(op: OpDef) -> bool:
-    """Whether there is a rule for an op, or a definition in terms of others that have one."""
+    """Return True if there is a rule for an op, or a definition in terms of others that have one."""
     by_definition = (
         op.kind in (Kind.COMPOSITE, Kind.MOVEMENT, Kind.ASSEMBLY)
         or (op.kind is Kind.ELEMENTWISE and op.primitive is None)

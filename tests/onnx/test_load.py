@@ -138,9 +138,16 @@ def test_a_scan_collects_rows_in_both_directions(length):
     )
     for backwards in (0, 1):
         nodes = [
-            node("Scan", "zero x", "last y", body=body, num_scan_inputs=1, scan_input_directions=[backwards],
-                 scan_output_axes=[1]),
-        ]  # fmt: skip
+            node(
+                "Scan",
+                "zero x",
+                "last y",
+                body=body,
+                num_scan_inputs=1,
+                scan_input_directions=[backwards],
+                scan_output_axes=[1],
+            )
+        ]
         x = np.arange(2 * length, dtype=np.float32).reshape(length, 2)
         y = result(nodes, [info("x", "float32", [length, 2])], "y", [tensor("zero", np.float32([0, 0]))], x=x)
         np.testing.assert_array_equal(y, np.cumsum(x[::-1] if backwards else x, axis=0).T)

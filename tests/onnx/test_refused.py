@@ -53,11 +53,15 @@ def test_nodes_that_contradict_themselves(nodes, text):
 
 def test_tensors_that_do_not_fit():
     for change in (
-        lambda t: t.dims.append(7), lambda t: t.dims.extend([1] * 65),
-        lambda t: t.dims.__setitem__(0, -2), lambda t: t.dims.append(1 << 62),
-        lambda t: setattr(t, "raw_data", b"abc"), lambda t: setattr(t, "data_type", 0),
-        lambda t: setattr(t, "data_type", 8), lambda t: t.ClearField("raw_data"),
-    ):  # fmt: skip
+        lambda t: t.dims.append(7),
+        lambda t: t.dims.extend([1] * 65),
+        lambda t: t.dims.__setitem__(0, -2),
+        lambda t: t.dims.append(1 << 62),
+        lambda t: setattr(t, "raw_data", b"abc"),
+        lambda t: setattr(t, "data_type", 0),
+        lambda t: setattr(t, "data_type", 8),
+        lambda t: t.ClearField("raw_data"),
+    ):
         proto = line()
         change(proto.graph.initializer[0])
         refused(proto, "tensor 'w'")

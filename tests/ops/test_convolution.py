@@ -95,11 +95,15 @@ def test_static_shapes_with_unknown_sizes():
 @pytest.mark.parametrize(
     ("size", "taps", "stride", "padding"),
     [
-        (8, 2, 2, "VALID"), (9, 2, 3, "VALID"), (9, 1, 2, "SAME"), (7, 2, 3, "SAME"),  # windows side by side
-        (10, 3, 2, "SAME"), (11, 5, 4, "VALID"),  # overlapping ones
+        (8, 2, 2, "VALID"),
+        (9, 2, 3, "VALID"),
+        (9, 1, 2, "SAME"),
+        (7, 2, 3, "SAME"),  # windows side by side
+        (10, 3, 2, "SAME"),
+        (11, 5, 4, "VALID"),  # overlapping ones
         (13, 7, 5, "SAME"),  # too many remainders for a convolution each
     ],
-)  # fmt: skip
+)
 def test_gradient_by_the_input_of_a_convolution_with_strides(size, taps, stride, padding, rng):
     x = rng.normal(size=(2, size, size + 1, 2)).astype(np.float32)
     w = rng.normal(size=(taps, taps, 2, 3)).astype(np.float32)

@@ -14,11 +14,13 @@ GRADIENT, NONE, CONSTANT = (set(TABLE[key]) for key in ("gradient", "none", "con
 # TensorFlow has a gradient; here the op is a part of a function that has one.
 PARTS = {"ascending_places", "partition_places", "stitch_sources"}
 # TensorFlow has no gradient, and no derivative gets there: results are integers, truth values or strings.
+# fmt: off
 NEVER_REACHED = {
     "broadcast_args", "count_below", "cross_op", "in_top_k", "is_finite", "is_inf", "is_nan",
     "is_variable_initialized", "lower_bound", "print_line", "random_uniform_int", "reduce_all", "reduce_any",
     "row_major_order", "unravel_index", "upper_bound", "where",
-}  # fmt: skip
+}
+# fmt: on
 # TensorFlow has no gradient for the result of an assignment here, and none flows for that of `assign` there.
 ASSIGNMENTS = {op.name for op in OPS.values() if op.effect is Effect.WRITE}
 OURS = {op.name for op in OPS.values() if op.tf == op.name}  # TensorFlow has no such type
@@ -65,6 +67,13 @@ def test_what_is_known_to_lack_a_gradient():
     ours = [op for op in OPS.values() if op.name != "undefined_gradient"]
     names = {op.name: op.no_gradient_known for op in ours if op.no_gradient_known}
     assert names == {
-        "betainc": (0, 1), "bitcast": True, "igamma_grad_a": (0,), "lu": True, "random_shuffle": True,
-        "setdiff1d": True, "unique": True, "unique_with_counts": True, "zeta": (0,),
-    }  # fmt: skip
+        "betainc": (0, 1),
+        "bitcast": True,
+        "igamma_grad_a": (0,),
+        "lu": True,
+        "random_shuffle": True,
+        "setdiff1d": True,
+        "unique": True,
+        "unique_with_counts": True,
+        "zeta": (0,),
+    }

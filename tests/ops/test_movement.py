@@ -1,4 +1,4 @@
-"""What ops that move elements promise beside values: shapes in the user's graph, indexing, bad indices."""
+"""Promises of ops that move elements, beside values: shapes in the user's graph, indexing, bad indices."""
 
 import numpy as np
 import pytest
@@ -196,7 +196,7 @@ TIES = np.array([[2, 5, 5, -1, 2, 5, np.nan, -np.inf], [0, 0, 0, 0, 0, 0, 0, 0]]
 
 @pytest.mark.parametrize("columns", [1, 64, 100, 128, 320])
 def test_wide_slices_are_added_in_order(columns, rng):
-    """Whether a kernel goes through them whole or in blocks of columns, and rows may be named repeatedly."""
+    """A kernel goes through them whole or in blocks of columns, and rows may be named repeatedly."""
     rows = rng.integers(0, 6, size=20)
     updates = rng.normal(size=(20, columns)).astype(np.float32)
     wanted = np.zeros((5, columns), np.float32)

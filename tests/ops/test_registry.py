@@ -40,10 +40,12 @@ CHOICES = [
     for choice in dtype_choices(op)
 ]
 # Attributes whose name says it all, or that many ops share and the manual explains once.
+# fmt: off
 OBVIOUS = {
     "axis", "data_format", "dilations", "dtype", "explicit_paddings", "keepdims", "ksize", "name", "out_idx",
     "out_type", "output_type", "padding", "seed", "seed2", "shape", "strides", "type",
-}  # fmt: skip
+}
+# fmt: on
 each_op = pytest.mark.parametrize("op", [pytest.param(op, id=op.name) for op in TESTED])
 each_choice = pytest.mark.parametrize(("op", "choice"), CHOICES)
 
@@ -131,7 +133,7 @@ def test_body_read_as_ops_equals_meaning(op: OpDef):
 
 
 def inner(a: np.ndarray, b: np.ndarray) -> float:
-    """How much a loss with the gradient `a` moves with `b`."""
+    """Return how far a loss with the gradient `a` moves with `b`."""
     return float(np.real(np.vdot(a, b)))
 
 
@@ -279,7 +281,7 @@ def test_saved_and_loaded_is_the_same_operation(op: OpDef):
 
 
 def recorded(operation: Operation) -> tuple[Any, ...]:
-    """What an operation is, without the graph that it is in."""
+    """Return an operation as data, without the graph that it is in."""
     return (
         operation.name,
         operation.definition,
@@ -292,6 +294,7 @@ def recorded(operation: Operation) -> tuple[Any, ...]:
 
 # Known to the compiler by name, or filled in by the session: their tests are those of graphs and sessions,
 # of loops and branches, of assertions and prints.
+# fmt: off
 WITHOUT_SAMPLES = {
     "assert_true", "branch", "branch_region", "check_numerics", "constant", "cotangent", "custom_gradient",
     "custom_vjp", "effect", "extents",
@@ -301,7 +304,8 @@ WITHOUT_SAMPLES = {
     "size_of", "stationary", "stop_gradient", "symbolic_gradients", "tensor_array", "undefined_gradient",
     "unset", "vanishing",
     "variable", "watch", "while_region",
-}  # fmt: skip
+}
+# fmt: on
 
 
 def test_has_samples():

@@ -76,17 +76,22 @@ SMALL_RESULTS = {
     "logsumexp": (lambda x: sg.reduce_logsumexp(sg.tile(x, [1, 20]), 1), LARGE),
     "cross entropy": (
         lambda x: sg.nn.sparse_softmax_cross_entropy_with_logits(
-            labels=[0, 1, 2], logits=sg.tile(x, [1, 20]) * 0.0), LARGE),
+            labels=[0, 1, 2], logits=sg.tile(x, [1, 20]) * 0.0
+        ),
+        LARGE,
+    ),
     "clip_by_norm": (lambda x: sg.clip_by_norm(x, 5.0), LARGE),
     "clip_by_average_norm": (lambda x: sg.clip_by_average_norm(x, 0.1), LARGE),
     "clip_by_global_norm": (lambda x: sg.clip_by_global_norm([x], 5.0)[0][0], LARGE),
     "squared error": (lambda x: sg.losses.mean_squared_error(x, x * 0.9, loss_collection=None), LARGE),
     "mean of a segment": (lambda x: sg.segment_mean(sg.transpose(x), np.zeros(4000, int)), LARGE),
     "mean of an unsorted segment": (
-        lambda x: sg.math.unsorted_segment_mean(sg.transpose(x), np.zeros(4000, int), 1), LARGE),
+        lambda x: sg.math.unsorted_segment_mean(sg.transpose(x), np.zeros(4000, int), 1),
+        LARGE,
+    ),
     "avg_pool": (lambda x: sg.nn.avg_pool(x, [1, 40, 40, 1], [1, 1, 1, 1], "VALID"), PIXELS),
     "response normalization": (lambda x: sg.nn.lrn(x, 5, 1.0, 1e-4, 0.75)[0, 0, 0], PIXELS),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", SMALL_RESULTS)

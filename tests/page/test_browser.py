@@ -81,7 +81,7 @@ PANEL = "return document.getElementById('panel').innerText"
 
 
 def browse(tmp_path, page, *steps):
-    """What the steps return, in the order of the steps; the last is how many colours the picture has."""
+    """Return the results of the steps, in their order; the last is the number of colours of the picture."""
     page.save(tmp_path / "page.html")
     (tmp_path / "driver.py").write_text(DRIVER)
     environment = os.environ | {
@@ -96,10 +96,13 @@ def browse(tmp_path, page, *steps):
 
 def test_the_page_opens_and_a_scope_closes_and_opens_by_a_click(tmp_path):
     before, closed, again, beyond, colours = browse(
-        tmp_path, sg.show(training()), BOXES,
-        f"{CLICK} click('.box.opened', '− layer'); {BOXES}", f"{CLICK} click('.box', '+ layer'); {BOXES}",
+        tmp_path,
+        sg.show(training()),
+        BOXES,
+        f"{CLICK} click('.box.opened', '− layer'); {BOXES}",
+        f"{CLICK} click('.box', '+ layer'); {BOXES}",
         f"{CLICK} click('.port', 'x'); {PANEL}",
-    )  # fmt: skip
+    )
     assert {"x", "W", "MatMul", "b"} <= set(before)
     assert "+ layer" in closed and "MatMul" not in closed
     assert again == before

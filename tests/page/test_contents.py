@@ -1,4 +1,4 @@
-"""What a page tells: stages, kernels with their lines and costs, why two are two, and what differs."""
+"""Contents of a page: stages, kernels with their lines and costs, why two are two, and what differs."""
 
 import json
 

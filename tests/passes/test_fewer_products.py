@@ -40,9 +40,14 @@ def names(function: Function) -> set[str]:
 )
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_results(
-    name: str, kind: str, size: tuple[int, int], counts: tuple[int, int], before: tuple[int, int],
-    dtype: str, rng: np.random.Generator,
-) -> None:  # fmt: skip
+    name: str,
+    kind: str,
+    size: tuple[int, int],
+    counts: tuple[int, int],
+    before: tuple[int, int],
+    dtype: str,
+    rng: np.random.Generator,
+) -> None:
     build = Builder()
     values = rng.normal(size=(1, *size, C)), rng.normal(size=(3, 3, C, C + 1)) / C
     if name == "conv_spread":
@@ -82,9 +87,12 @@ def test_so_many_images_at_a_time(
 
 @pytest.mark.parametrize(("images", "counts", "before"), [(6, (16, 16), (1, 1)), (4, (15, 13), (0, 2))])
 def test_derivative_by_the_filter(
-    images: int, counts: tuple[int, int], before: tuple[int, int], monkeypatch: pytest.MonkeyPatch,
+    images: int,
+    counts: tuple[int, int],
+    before: tuple[int, int],
+    monkeypatch: pytest.MonkeyPatch,
     rng: np.random.Generator,
-) -> None:  # fmt: skip
+) -> None:
     """Summed over groups of two images."""
     monkeypatch.setattr("staticgraph.compiler.passes.winograd._GROUP", 2 * 16 * 64 * (C + 1) * 4)
     build = Builder()
@@ -136,9 +144,13 @@ def test_where_it_would_not_pay(
 ) -> None:
     build = Builder()
     made = ops.conv_windows(
-        build.parameter("x", "float32", x), build.parameter("w", "float32", w), counts=counts,
-        strides=(steps, steps), dilations=(1, 1), before=(1, 1),
-    )  # fmt: skip
+        build.parameter("x", "float32", x),
+        build.parameter("w", "float32", w),
+        counts=counts,
+        strides=(steps, steps),
+        dilations=(1, 1),
+        before=(1, 1),
+    )
     function = Function(tuple(made.node.inputs), (made,))
     assert fewer_products(function) is function or names(fewer_products(function)) == names(function)
 
@@ -146,7 +158,7 @@ def test_where_it_would_not_pay(
 def test_equal_layers_share_the_body_of_their_loops(
     monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
 ) -> None:
-    """What is done for a group of images is the same in all of them; with another padding it is not."""
+    """Work for a group of images is the same in all of them; with another padding it is not."""
     monkeypatch.setattr("staticgraph.compiler.passes.winograd._GROUP", 2 * 16 * 64 * C * 4)
     build = Builder()
     x = h = build.parameter("x", "float32", (4, 16, 16, C))

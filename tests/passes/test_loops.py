@@ -102,8 +102,13 @@ def test_captured_constants_are_known_in_the_body(build: Builder):
     zero, two = build.constant(0, "int32"), build.constant(2.0, "float64")
     node = looped(build, counted(3), lambda i, a, b: [i + 1, a * (b + b)], [zero, x], [two])
     made = only_loop(tidied(Function((x,), (node.outputs[1],))))
-    assert [v.constant.item() for n in made.attrs["body"].nodes if n.op.name == "multiply"
-            for v in n.inputs if v.constant is not None] == [4.0]  # fmt: skip
+    assert [
+        v.constant.item()
+        for n in made.attrs["body"].nodes
+        if n.op.name == "multiply"
+        for v in n.inputs
+        if v.constant is not None
+    ] == [4.0]
 
 
 def test_branches_are_simplified_inside(build: Builder):

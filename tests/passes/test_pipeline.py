@@ -38,7 +38,7 @@ def test_composites_become_what_they_are_written_in():
 
 
 def test_composites_of_composites():
-    """What an expansion is written in may be composite again."""
+    """An expansion may be written in ops that are composite again."""
     x = parameter(4, 3)
     y = ops.reduce_mean(ops.softmax(ops.log_softmax(x)), axis=0)
     expanded = expand(Function((x,), (y,)))

@@ -1,4 +1,4 @@
-"""How many rounds a loop takes, where that can be told."""
+"""Trip counts of loops, as far as they can be told."""
 
 from __future__ import annotations
 
@@ -34,9 +34,12 @@ def python_rounds(cond: Callable[..., bool], step: Callable[[int], int], first: 
 
 
 STEPS: dict[str, Callable] = {
-    "plus 1": lambda i: i + 1, "plus 3": lambda i: i + 3, "1 plus": lambda i: 1 + i,
-    "minus 1": lambda i: i - 1, "minus 4": lambda i: i - 4,
-}  # fmt: skip
+    "plus 1": lambda i: i + 1,
+    "plus 3": lambda i: i + 3,
+    "1 plus": lambda i: 1 + i,
+    "minus 1": lambda i: i - 1,
+    "minus 4": lambda i: i - 4,
+}
 CONDITIONS: dict[str, tuple[Callable, Callable]] = {
     "<": (ops.less, lambda i, n: i < n),
     "<=": (ops.less_equal, lambda i, n: i <= n),

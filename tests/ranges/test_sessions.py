@@ -1,4 +1,4 @@
-"""What a session does when a run is given numbers out of range, and what checks do not cost."""
+"""Runs of a session with numbers out of range, and the cost of checks."""
 
 import numpy as np
 import pytest

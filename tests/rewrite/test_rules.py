@@ -94,7 +94,7 @@ def attributes_of(pattern: Pattern) -> dict[str, str]:
 
 
 def allows(pattern: Pattern, dtype: DType) -> bool:
-    """Whether all ops of a pattern take operands of this dtype, as far as the op's main letter goes."""
+    """Return True if all ops of a pattern take operands of this dtype, by the op's main letter."""
     if not isinstance(pattern, Use):
         return True
     params = [p for p in pattern.op.params if p.role in (Role.TENSOR, Role.TENSORS)]

@@ -36,7 +36,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list:
     params=[pytest.param("native", marks=native_only), pytest.param("long", marks=native_only), "python"]
 )
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """How runs go after the first ones, which always go through Python.
+    """Way of runs after the first ones, which always go through Python.
 
     `native`: machine code that Python calls. `long`: the same for long runs, without Python's lock.
     """

@@ -249,11 +249,20 @@ def test_structures(sess, way):
     y = x + 1.0
     one = np.float32(1)
     for fetches, wanted in [
-        (x, 1), ([x, y], [1, 2]), ((x, y), (1, 2)), ([y, y.op, y], [2, None, 2]), (y.op, None),
-        ([], []), ((), ()),
-        ([x, [y, (x,)]], [1, [2, (1,)]]), ({"a": x, "b": {"c": [y]}}, {"a": 1, "b": {"c": [2]}}),
-        (Pair(x, y), Pair(1, 2)), ([Pair(x, y)], [Pair(1, 2)]), ([(x, y)], [(1, 2)]), ([[x, y]], [[1, 2]]),
-    ]:  # fmt: skip
+        (x, 1),
+        ([x, y], [1, 2]),
+        ((x, y), (1, 2)),
+        ([y, y.op, y], [2, None, 2]),
+        (y.op, None),
+        ([], []),
+        ((), ()),
+        ([x, [y, (x,)]], [1, [2, (1,)]]),
+        ({"a": x, "b": {"c": [y]}}, {"a": 1, "b": {"c": [2]}}),
+        (Pair(x, y), Pair(1, 2)),
+        ([Pair(x, y)], [Pair(1, 2)]),
+        ([(x, y)], [(1, 2)]),
+        ([[x, y]], [[1, 2]]),
+    ]:
         call = sess.make_callable(fetches, [x])
         for made in repeated(lambda fetches=fetches: sess.run(fetches, {x: one})) + repeated(
             lambda call=call: call(one)
@@ -355,7 +364,7 @@ def test_a_failed_run_between_others(sess, way):
 
 
 def draws(noise, count: int) -> list:
-    """What a fresh session draws, through Python."""
+    """Return the draws of a fresh session, through Python."""
     with sg.Session(graph=noise.graph) as other, pytest.MonkeyPatch.context() as patch:
         patch.setattr(chain, "native", lambda: None)
         return [other.run(noise) for _ in range(count)]

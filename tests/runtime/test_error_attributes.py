@@ -14,13 +14,15 @@ import pytest
 import staticgraph as sg
 from staticgraph.tf1.compat.legacy import errors as others
 
+# fmt: off
 CODES = {
     "AbortedError": 10, "AlreadyExistsError": 6, "CancelledError": 1, "DataLossError": 15,
     "DeadlineExceededError": 4, "FailedPreconditionError": 9, "InternalError": 13,
     "InvalidArgumentError": 3, "NotFoundError": 5, "OutOfRangeError": 11, "PermissionDeniedError": 7,
     "ResourceExhaustedError": 8, "UnauthenticatedError": 16, "UnavailableError": 14,
     "UnimplementedError": 12, "UnknownError": 2,
-}  # fmt: skip
+}
+# fmt: on
 
 
 def vector() -> Any:
@@ -44,20 +46,29 @@ CASES: dict[str, tuple[Callable[[], Any], str, int, str, str]] = {
     "reshape": (lambda: sg.reshape(vector(), [3], name="r"), "InvalidArgumentError", 3, "r", "Reshape"),
     "numerics": (
         lambda: sg.check_numerics(sg.log(vector() - 2.0), "bad", name="cn"),
-        "InvalidArgumentError", 3, "cn", "CheckNumerics",
+        "InvalidArgumentError",
+        3,
+        "cn",
+        "CheckNumerics",
     ),
     "inverse": (
         lambda: sg.matrix_inverse(sg.reshape(vector() * 0.0, [1, 1]), name="inv"),
-        "InvalidArgumentError", 3, "inv", "MatrixInverse",
+        "InvalidArgumentError",
+        3,
+        "inv",
+        "MatrixInverse",
     ),
     "function": (
         lambda: sg.py_func(lambda a: 1 / 0, [vector()], sg.float32, name="pf"),
-        "UnknownError", 2, "pf", "PyFunc",
+        "UnknownError",
+        2,
+        "pf",
+        "PyFunc",
     ),
     "queue": (closed_queue, "OutOfRangeError", 11, "deq", "QueueDequeueV2"),
     "file": (lambda: sg.read_file("/none/x", name="rf"), "NotFoundError", 5, "rf", "ReadFile"),
     "assertion": (assertion, "InvalidArgumentError", 3, "a/Assert", "Assert"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", CASES)

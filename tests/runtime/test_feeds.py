@@ -1,4 +1,4 @@
-"""What may be fed, and what is refused."""
+"""Feeds that are taken, and feeds that are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be fetched, and what comes back."""
+"""Fetches, and the values that come back."""
 
 from __future__ import annotations
 

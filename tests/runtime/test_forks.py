@@ -1,4 +1,4 @@
-"""What a child finds whose parent had other threads at work; under load see tests/test_endurance_tool.py."""
+"""Forks of a process whose other threads are at work; under load see tests/test_endurance_tool.py."""
 
 from __future__ import annotations
 

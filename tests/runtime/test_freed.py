@@ -1,4 +1,4 @@
-"""What is not used any more is given back: graphs with all that is theirs, and files that were refused."""
+"""Memory that is given back: graphs with all that is theirs, and files that were refused."""
 
 import contextlib
 import gc

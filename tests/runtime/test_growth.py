@@ -19,11 +19,13 @@ from staticgraph.compiler.graph.opdef import OPS
 from staticgraph.runtime.memory import recursion
 
 # Small enough for the suite, large enough that what is done once matters little.
+# fmt: off
 SIZES = {
     "feeds": 200, "add_n": 300, "concat": 300, "conds": 20, "constants": 12, "offsets": 12, "shapes": 8,
     "kinds": 40, "fetches": 40, "adam": 40, "lstm": 6, "names": 200, "nested scopes": 100,
     "nested loops": 12, "nested conds": 12,
-}  # fmt: skip
+}
+# fmt: on
 MOST = 2.7  # calls at twice the size: 2 if they grow with the graph, 4 if with its square
 
 

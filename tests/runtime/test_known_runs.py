@@ -1,4 +1,4 @@
-"""What runs again is found by machine code, and whatever differs from what is known goes the long way."""
+"""Known runs are found by machine code, and whatever differs from them goes the long way."""
 
 import gc
 import sys
@@ -63,9 +63,14 @@ def test_whatever_differs_is_another_run(sess):
     total = x - y
     repeated(lambda: sess.run(total, {x: 2.0, y: 3.0}))
     for fed, wanted in (
-        ({y: 3.0, x: 2.0}, -1.0), ({x: 2.0}, -8.0), ({y: 3.0}, -2.0), ({}, -9.0), (None, -9.0),
-        (OrderedDict({x: 2.0, y: 3.0}), -1.0), ({x: 4.0, y: 3.0}, 1.0),
-    ):  # fmt: skip
+        ({y: 3.0, x: 2.0}, -1.0),
+        ({x: 2.0}, -8.0),
+        ({y: 3.0}, -2.0),
+        ({}, -9.0),
+        (None, -9.0),
+        (OrderedDict({x: 2.0, y: 3.0}), -1.0),
+        ({x: 4.0, y: 3.0}, 1.0),
+    ):
         assert repeated(lambda fed=fed: sess.run(total, fed)) == [wanted] * RUNS
     assert repeated(lambda: sess.run([total], {x: 2.0, y: 3.0})) == [[-1.0]] * RUNS
     assert repeated(lambda: sess.run((total,), {x: 2.0, y: 3.0})) == [(-1.0,)] * RUNS

@@ -126,8 +126,11 @@ def test_entries_that_are_no_files_of_the_user_are_not_read(cache: Path, kind: s
         monkeypatch.setattr(os, "fstat", lambda fd: _owned_by_another(real(fd), inode))
     else:
         place.rename(tmp_path / "real")
-        {"link": lambda: place.symlink_to(tmp_path / "real"), "pipe": lambda: os.mkfifo(place),
-         "folder": place.mkdir}[kind]()  # fmt: skip
+        {
+            "link": lambda: place.symlink_to(tmp_path / "real"),
+            "pipe": lambda: os.mkfifo(place),
+            "folder": place.mkdir,
+        }[kind]()
     assert object_cache.read(KEY) is None
     if kind in ("link", "pipe"):
         object_cache.write(KEY, b"new")

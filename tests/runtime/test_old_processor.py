@@ -29,7 +29,7 @@ np.savez(sys.argv[1], *results())
 
 
 def results() -> list[np.ndarray]:
-    """What some graphs give that have a bit of everything in them."""
+    """Return the results of some graphs that have a bit of everything in them."""
     rng = np.random.default_rng(7)
     image = rng.normal(size=(4, 9, 9, 3)).astype(np.float32)
     labels = np.array([0, 2, 1, 4], np.int32)

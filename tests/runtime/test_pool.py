@@ -67,9 +67,15 @@ def reductions() -> Step:
     x = sg.placeholder(sg.float32, [None, 501])
     mean = sg.reduce_mean(x)
     fetches = [
-        sg.nn.softmax(x), sg.reduce_sum(x), sg.reduce_sum(x, 0), sg.reduce_max(x, 1), sg.argmax(x, 1),
-        (x - mean) / sg.sqrt(sg.reduce_mean(sg.square(x - mean))), sg.reduce_any(x > 3.0, 0), sg.cumsum(x, 1),
-    ]  # fmt: skip
+        sg.nn.softmax(x),
+        sg.reduce_sum(x),
+        sg.reduce_sum(x, 0),
+        sg.reduce_max(x, 1),
+        sg.argmax(x, 1),
+        (x - mean) / sg.sqrt(sg.reduce_mean(sg.square(x - mean))),
+        sg.reduce_any(x > 3.0, 0),
+        sg.cumsum(x, 1),
+    ]
     return fetches, {x: normal(203, 501)}
 
 
@@ -98,7 +104,7 @@ STEPS = [network, convolutions, reductions, embedding, attention, noise]
 
 
 def outcome(session: sg.Session, step: Step, runs: int = 3) -> list[np.ndarray]:
-    """What some runs fetch, and the variables after them."""
+    """Return the fetches of some runs, and the variables after them."""
     fetches, feeds = step
     made = [value for _ in range(runs) for value in session.run(fetches, feeds) if value is not None]
     return [*made, *session.run(sg.global_variables())]
@@ -208,7 +214,7 @@ def test_numbers_of_another_type(number):
 
 
 def process(script: str, **environment: str) -> str:
-    """What a process prints that runs `script` after `network` above and its like are defined."""
+    """Return the output of a process that runs `script` after `network` above and its like are defined."""
     head = """
         import os, sys, threading, warnings
         import numpy as np
@@ -220,9 +226,12 @@ def process(script: str, **environment: str) -> str:
     """
     text = textwrap.dedent(head) + textwrap.dedent(script)
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", text], env={**os.environ, **environment},
-        capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
+        [sys.executable, "-W", "error", "-c", text],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr
 
@@ -286,22 +295,28 @@ def test_the_environment_chooses():
 
 @pytest.mark.parametrize("value", ["0", "many", "-2", "1000"])
 def test_what_the_environment_may_not_say(value: str):
-    text = process("""
+    text = process(
+        """
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             number = sg.get_num_threads()
             sg.get_num_threads()
         print(number >= 1, [str(w.message).partition(";")[0] for w in caught])
-    """, SG_THREADS=value)  # fmt: skip
+    """,
+        SG_THREADS=value,
+    )
     assert text == f"True [\"SG_THREADS='{value}': expected a number from 1 to 256\"]\n"
 
 
 def test_a_small_step_starts_no_threads():
-    text = process("""
+    text = process(
+        """
         with sg.Session() as session:
             session.run(x * 2.0, {x: np.ones((2, 400), np.float32)})
         print([t.name for t in threading.enumerate() if "worker" in t.name])
-    """, SG_THREADS="4")  # fmt: skip
+    """,
+        SG_THREADS="4",
+    )
     assert text == "[]\n"
 
 

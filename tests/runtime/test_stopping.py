@@ -22,7 +22,7 @@ posix = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system
 
 
 class Interrupted(Exception):
-    """What the signal handler raises."""
+    """Exception of the signal handler."""
 
 
 @contextmanager

@@ -94,7 +94,7 @@ FILES |= makers({
     "sg: two members in one place": lambda d: _again(d, 1),
     "sg: text": lambda d: b"import os\n",
     "sg: an old saved object": lambda d: b"\x80\x04cos\nsystem\n(S'id'\ntR.",
-}, _changed_archive)  # fmt: skip
+}, _changed_archive)
 
 
 def _again(data: bytes, member: int) -> bytes:
@@ -115,7 +115,7 @@ FILES |= makers({
     "sg: compressed members": lambda f, parts: _all(f, parts, compress_type=zipfile.ZIP_DEFLATED),
     "sg: a bomb": lambda f, _: f.writestr("graph.json", bytes(1 << 26), compress_type=zipfile.ZIP_DEFLATED),
     "sg: a link to a file": lambda f, parts: (_all(f, parts), f.writestr(*_link("w", b"/etc/passwd"))),
-}, _zipped)  # fmt: skip
+}, _zipped)
 
 
 def _sealed(folder: Path, members: dict[str, bytes]) -> Path:
@@ -145,7 +145,7 @@ FILES |= makers({
     "manifest: a method": _HEAD | {"members": {}, "__class__": "os.system"},
     "manifest: members that are not there": _HEAD | {"members": {"../graph.json": {"sha256": ""}}},
     "manifest: no checksums": _HEAD | {"members": {"graph.json": {}, "weights.safetensors": {}}},
-}, _manifest)  # fmt: skip
+}, _manifest)
 
 
 # Saved graphs: operations
@@ -200,7 +200,7 @@ FILES |= makers({
     "graph: regions without end": lambda g: g.update(regions=[None, *range(_MANY)]),
     "graph: a variable twice": lambda g: g["variables"].append(g["variables"][0]),
     "graph: a part of code": lambda g: g.update(code="print()"),
-}, _graph)  # fmt: skip
+}, _graph)
 
 
 # Arrays in the safetensors format
@@ -237,7 +237,7 @@ FILES |= makers({
     "safetensors: metadata that is no text": ({"__metadata__": {"w": ["x"]}, "w": _entry()}, bytes(8)),
     "safetensors: a truth value of 2": ({"w": _entry(dtype="BOOL", data_offsets=[0, 2])}, b"\2\0"),
     "safetensors: more at its end": ({"w": _entry()}, bytes(9)),
-}, _safetensors)  # fmt: skip
+}, _safetensors)
 FILES["safetensors: a header without end"] = lambda folder: written(
     folder / "net.safetensors", struct.pack("<Q", 2**64 - 1) + b"{}"
 )
@@ -281,7 +281,7 @@ FILES |= makers({
     "npz: a truth value of 2": _npy(_told(descr="'|b1'"), b"\2\0"),
     "npz: too few values": _npy(_told(), bytes(7)),
     "npz: a program": b"\x7fELF" + bytes(60),
-}, _npz)  # fmt: skip
+}, _npz)
 
 
 def _npz_archive(folder: Path, change: Callable[[zipfile.ZipFile, bytes], Any]) -> Path:
@@ -335,7 +335,7 @@ FILES |= makers({
     "npz: a rare compression": lambda f, m: f.writestr("w.npy", m, compress_type=zipfile.ZIP_LZMA),
     "npz: a link": lambda f, m: f.writestr(*_link("w.npy", b"/etc/passwd")),
     "npz: an archive in the archive": lambda f, m: f.writestr("w.npz", b"PK\x05\x06" + bytes(18)),
-}, _npz_archive)  # fmt: skip
+}, _npz_archive)
 
 
 # What is no file
@@ -354,4 +354,4 @@ FILES |= makers({
     "file: a link to a file of another kind": lambda path: path.symlink_to("/etc/passwd"),
     "file: empty": Path.touch,
     "file: a hole of a terabyte": lambda path: (path.touch(), os.truncate(path, 1 << 40)),
-}, _in_place)  # fmt: skip
+}, _in_place)

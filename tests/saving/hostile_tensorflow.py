@@ -118,7 +118,7 @@ FILES |= makers({
     "bundle: a block of more parts than bytes": lambda e: _blocks(b"\xff" * 12),
     "bundle: a key that takes from nothing": lambda e: _blocks(b"\x05\1\0x" + struct.pack("<II", 0, 1)),
     "bundle: keys without end": _endless_keys,
-}, _bundle)  # fmt: skip
+}, _bundle)
 
 
 # Graphs
@@ -152,7 +152,7 @@ FILES |= makers({
     "saved model: an asset that is the folder": _asset(".."),
     "saved model: an asset without a name": _asset(""),
     "saved model: an asset for what is not there": _asset("words"),
-}, _saved_model)  # fmt: skip
+}, _saved_model)
 
 
 def _meta(folder: Path, message: bytes) -> Path:
@@ -171,4 +171,4 @@ FILES |= makers({
     "meta graph: no message": b"\xff" * 100,
     "meta graph: a variable that is no message": _variables(b"\xff" * 10),
     "meta graph: a variable that is not there": _variables(b"\x0a\x03w:0"),
-}, _meta)  # fmt: skip
+}, _meta)

@@ -109,7 +109,7 @@ def _child(work: Callable[..., Any], *given: Any) -> int:
 
 
 def _ended(child: int) -> int:
-    """What became of a child: 0, the signal that killed it as a negative number, or else 1."""
+    """Return the end of a child: 0, the signal that killed it as a negative number, or else 1."""
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
@@ -145,14 +145,14 @@ def _saving(way: Way, folder: Path, begin: int) -> None:
 
 
 def _survived(way: Way, folder: Path, at_least: int) -> None:
-    """What is there is whole, not older than it may be, and can be saved over, which cleans up."""
+    """Check that the file is whole, not older than it may be, and can be saved over, which cleans up."""
     assert number(way, folder) >= at_least, (number(way, folder), at_least)
     way.save(folder, at_least + 1)
     assert number(way, folder) == at_least + 1 and not left_over(folder)
 
 
 def kill_at_each_call(way: Way, folder: Path) -> int:
-    """How many times a child was killed until one came through."""
+    """Return the number of children that were killed until one came through."""
     _begin(way, folder)
     for count in itertools.count(1):
         code = _ended(_child(_dying, way, folder, count))

@@ -128,12 +128,19 @@ def loops() -> Iterator[Any]:
 
 
 PROGRAMS: list[Callable[[], Iterator[Any]]] = [
-    text_ops, read_ops, data_decide, sequences, structure, shown, late, loops,
-]  # fmt: skip
+    text_ops,
+    read_ops,
+    data_decide,
+    sequences,
+    structure,
+    shown,
+    late,
+    loops,
+]
 
 
 def check_again(path: Path, outputs: list[sg.Tensor], feeds: dict[sg.Tensor, Any], session: Session) -> None:
-    """What the loaded graph gives is what the session gives, and its file is the same again."""
+    """Check that the loaded graph gives the results of the session, and that its file is the same again."""
     inputs = {f"in{i}": tensor for i, tensor in enumerate(feeds)}
     save(path, {f"out{i}": t for i, t in enumerate(outputs)}, inputs=inputs, session=session)
     wanted = session.run(outputs, feeds)
@@ -190,7 +197,7 @@ def test_all_ops_are_here():
 
 
 def is_late(op: OpDef) -> bool:
-    """Whether an op is declared outside of the compiler."""
+    """Return True if an op is declared outside of the compiler."""
     module = getattr(op.reference, "__module__", "")
     return module.startswith("staticgraph.") and not module.startswith("staticgraph.compiler.")
 

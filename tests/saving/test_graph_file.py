@@ -104,9 +104,26 @@ def test_control_dependencies_devices_and_scopes_are_kept(tmp_path):
 
 
 ATTRIBUTES = [
-    None, True, False, 0, -3, 2**63 - 1, 0.1, -0.0, 1.0, 5e-324, np.inf, -np.inf, np.nan,
-    "", "VALID", "ü\n\"", (), (1, (2.0, None), ("a", sg.bfloat16)), sg.complex64,
-]  # fmt: skip
+    None,
+    True,
+    False,
+    0,
+    -3,
+    2**63 - 1,
+    0.1,
+    -0.0,
+    1.0,
+    5e-324,
+    np.inf,
+    -np.inf,
+    np.nan,
+    "",
+    "VALID",
+    'ü\n"',
+    (),
+    (1, (2.0, None), ("a", sg.bfloat16)),
+    sg.complex64,
+]
 
 
 def test_attributes_come_back_with_their_types(tmp_path):

@@ -23,7 +23,7 @@ def folder() -> Iterator[Path]:
 
 
 def killed(way: str, folder: Path, *times: str) -> int:
-    """How many processes were killed and left what they should."""
+    """Return the number of processes that were killed and left what they should."""
     command = [sys.executable, "-m", "tests.saving.saves", way, folder, *times]
     run = subprocess.run(
         command, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True

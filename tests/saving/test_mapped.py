@@ -110,10 +110,14 @@ def test_ten_processes_share_one_copy(tmp_path: Path):
     processes = [
         subprocess.Popen(
             [sys.executable, "-c", SHARING],
-            cwd=tmp_path, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            cwd=tmp_path,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         for _ in range(10)
-    ]  # fmt: skip
+    ]
     assert [p.stdout.readline() for p in processes] == ["ready\n"] * 10
     for process in processes:
         process.stdin.write("\n")

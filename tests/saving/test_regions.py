@@ -186,7 +186,7 @@ def first(graph: dict, op: str, region: int | None = None) -> dict:
 
 
 def body(graph: dict) -> list:
-    """What is told of the body of the loop: its number, params and results."""
+    """Return the body of the loop: its number, params and results."""
     return first(graph, "while_region")["attrs"]["body"]["region"]
 
 
@@ -210,14 +210,17 @@ REGIONS: dict[str, tuple[Callable[[dict], Any], str]] = {
     "deep nesting": (deep, "nested too deeply"),
     "a region that nothing has": (lambda g: g["regions"].append(None), "is not a part of an operation"),
     "an operation in a region that is not there": (
-        lambda g: named(g, "x").update(region=99), "is in region 99",
+        lambda g: named(g, "x").update(region=99),
+        "is in region 99",
     ),
     "an operation in region -1": (lambda g: named(g, "x").update(region=-1), "is in region -1"),
     "an operation in a region that is closed": (
-        lambda g: named(g, "y").update(region=1), "comes after 'loop/While', which it is a part of",
+        lambda g: named(g, "y").update(region=1),
+        "comes after 'loop/While', which it is a part of",
     ),
     "a use of what is inside": (
-        lambda g: named(g, "y").update(inputs=[body(g)[2][1]]), "is not in the loop or branch",
+        lambda g: named(g, "y").update(inputs=[body(g)[2][1]]),
+        "is not in the loop or branch",
     ),
     "a control input that is inside": (
         lambda g: named(g, "y").update(after=[body(g)[2][1].partition(":")[0]]),
@@ -228,7 +231,8 @@ REGIONS: dict[str, tuple[Callable[[dict], Any], str]] = {
         "is not in the loop or branch",
     ),
     "a result of another region": (
-        lambda g: branches(g)[1].__setitem__(2, branches(g)[0][2]), "which is a part of another region",
+        lambda g: branches(g)[1].__setitem__(2, branches(g)[0][2]),
+        "which is a part of another region",
     ),
     "a result that is not there": (lambda g: branches(g)[1][2].__setitem__(0, "z:0"), "no operation 'z'"),
     "a region twice": (
@@ -236,12 +240,14 @@ REGIONS: dict[str, tuple[Callable[[dict], Any], str]] = {
         "is a region that is a part of another operation too",
     ),
     "a region that is a number": (
-        lambda g: first(g, "while_region")["attrs"]["body"].update(region=1), "must be list",
+        lambda g: first(g, "while_region")["attrs"]["body"].update(region=1),
+        "must be list",
     ),
     "a region of two parts": (lambda g: body(g).pop(), "not a number, params and results"),
     "a loop without a body": (lambda g: first(g, "while_region")["attrs"].pop("body"), "has no body"),
     "a loop whose body is a number": (
-        lambda g: first(g, "while_region")["attrs"].update(body=1), "operands and attributes do not fit",
+        lambda g: first(g, "while_region")["attrs"].update(body=1),
+        "operands and attributes do not fit",
     ),
     "a region for another op": (
         lambda g: first(g, "placeholder")["attrs"].update(shape={"region": [0, [], []]}),
@@ -251,7 +257,8 @@ REGIONS: dict[str, tuple[Callable[[dict], Any], str]] = {
     "a param twice": (lambda g: body(g)[1].__setitem__(0, body(g)[1][1]), "are not the region_parameter"),
     "fewer params": (lambda g: body(g)[1].pop(), "are not the region_parameter"),
     "a param outside": (
-        lambda g: first(g, "region_parameter").pop("region"), "is a param and in no region",
+        lambda g: first(g, "region_parameter").pop("region"),
+        "is a param and in no region",
     ),
     "fewer results": (stop_carrying, "not possible: the body gives"),
     "a result of another dtype": (lambda g: body(g)[2].reverse(), "not possible: the body gives"),
@@ -264,28 +271,34 @@ REGIONS: dict[str, tuple[Callable[[dict], Any], str]] = {
         "operands and attributes do not fit",
     ),
     "a loop that is given less": (
-        lambda g: first(g, "while_region").update(inputs=["x:0"]), "not possible: the loop gets",
+        lambda g: first(g, "while_region").update(inputs=["x:0"]),
+        "not possible: the loop gets",
     ),
     "a capture that is missing": (
-        lambda g: first(g, "branch_region")["inputs"].pop(), "does not have what its region captures",
+        lambda g: first(g, "branch_region")["inputs"].pop(),
+        "does not have what its region captures",
     ),
     "a number that chooses nothing": (
-        lambda g: first(g, "branch_region")["inputs"].__setitem__(0, "x:0"), "chooses no branch",
+        lambda g: first(g, "branch_region")["inputs"].__setitem__(0, "x:0"),
+        "chooses no branch",
     ),
     "branches with other results": (lambda g: branches(g)[1].__setitem__(2, []), "branches give"),
     "no branches": (
-        lambda g: first(g, "branch_region")["attrs"].update(branches=[]), "there are no branches",
+        lambda g: first(g, "branch_region")["attrs"].update(branches=[]),
+        "there are no branches",
     ),
     "a compiled loop": (lambda g: first(g, "while_region").update(op="loop"), "an op of the compiler's"),
     "a print to a file": (
-        lambda g: first(g, "print_line")["attrs"].update(stream="/etc/passwd"), "its stream is '/etc/passwd'",
+        lambda g: first(g, "print_line")["attrs"].update(stream="/etc/passwd"),
+        "its stream is '/etc/passwd'",
     ),
     "a print to a number": (lambda g: first(g, "print_line")["attrs"].update(stream=1), "its stream is 1"),
     "a call": (lambda g: named(g, "x").update(op="py_func"), "py_func reaches out"),
     "a file that is written": (
-        lambda g: named(g, "x").update(op="write_file"), "reaches out|does not know",
+        lambda g: named(g, "x").update(op="write_file"),
+        "reaches out|does not know",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("change, match", REGIONS.values(), ids=REGIONS)

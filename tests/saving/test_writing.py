@@ -53,9 +53,14 @@ def test_a_folder_that_is_read_only(tmp_path):
         tmp_path.chmod(0o700)
 
 
-@pytest.mark.parametrize("code, text", [
-    (errno.ENOSPC, "the disk is full"), (errno.EACCES, "may not write"), (errno.EIO, os.strerror(errno.EIO)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "code, text",
+    [
+        (errno.ENOSPC, "the disk is full"),
+        (errno.EACCES, "may not write"),
+        (errno.EIO, os.strerror(errno.EIO)),
+    ],
+)
 @pytest.mark.parametrize("call", ["open", "write", "fsync", "replace"])
 def test_every_system_call_may_fail(tmp_path, monkeypatch, call, code, text):
     path = line(tmp_path / "net.sg", step=None)

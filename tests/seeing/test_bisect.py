@@ -34,7 +34,7 @@ def nothing_remembered(monkeypatch):
 
 
 def bisected(fetches, feeds=None, found=PLAIN) -> Bisection:
-    """What is found in the one step of a run."""
+    """Return the findings in the one step of a run."""
     with sg.Session() as sess:
         if sess.graph.get_collection("variables"):
             sess.run(sg.global_variables_initializer())

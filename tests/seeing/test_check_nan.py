@@ -20,7 +20,7 @@ def x():
 
 
 def told(fetches, feeds=None, sess=None):
-    """What the error of a run says first, in one line."""
+    """Return the first line of the error of a run."""
     with sess or sg.Session(check_nan=True) as sess, pytest.raises(InvalidArgumentError) as caught:
         sess.run(fetches, feeds)
     return headline(caught.value)

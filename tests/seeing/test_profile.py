@@ -33,7 +33,7 @@ def sess():
 
 @pytest.fixture(params=["native", "python"])
 def way(request, monkeypatch):
-    """Whether runs go through machine code that Python calls, or through Python."""
+    """Way of runs: machine code that Python calls, or Python."""
     if request.param == "python":
         monkeypatch.setattr(chain, "native", lambda: None)
     return request.param
@@ -270,9 +270,15 @@ def test_a_timeline(sess):
     head, first, second = json.loads(text)["traceEvents"]
     assert head["args"] == {"name": "/device:CPU:0 Compute"}
     assert first == {
-        "ph": "X", "cat": "Op", "name": "MatMul", "pid": 0, "tid": 2, "ts": 5, "dur": 7,
+        "ph": "X",
+        "cat": "Op",
+        "name": "MatMul",
+        "pid": 0,
+        "tid": 2,
+        "ts": 5,
+        "dur": 7,
         "args": {"name": "m", "op": "MatMul", "input0": "x", "input1": "w"},
-    }  # fmt: skip
+    }
     assert second["args"] == {"name": "odd", "op": "unknown"}
     analysis = Timeline(metadata.step_stats).analyze_step_stats()
     assert json.loads(analysis.chrome_trace.format_to_string())["traceEvents"][1:] == [first, second]

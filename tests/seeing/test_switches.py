@@ -82,13 +82,15 @@ def test_the_environment_chooses(name, monkeypatch):
     assert switches.current(name) == SWITCHES[name].initial
 
 
+# fmt: off
 WRONG = {
     "check_bounds": "yes",
     "check_nan": "no", "cudnn": "off", "data_workers": "2", "device": "tpu", "math": "sloppy",
     "matmul_precision": "float16", "memory_limit": "-1", "no_compile": "maybe",
     "open_sizes": "all", "overlap": "some",
     "passes": "fuse", "threads": "0", "trace": "everything", "tune": "fast",
-}  # fmt: skip
+}
+# fmt: on
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -212,8 +214,11 @@ def test_a_dump_shows_each_stage(tmp_path):
     shown = [line.split()[:2] for line in (folders[1] / "stages.txt").read_text().splitlines()]
     files = sorted(file for _, file in shown if file != "unchanged")
     assert names == ["00-graph.txt", *files, "code.ll", "kernels.txt", "stages.txt"]
-    assert files == [f"{NUMBERS[name]:02}-{name}.txt" for name in NUMBERS if [name, "unchanged"] not in shown
-                     and name in dict(shown)]  # fmt: skip
+    assert files == [
+        f"{NUMBERS[name]:02}-{name}.txt"
+        for name in NUMBERS
+        if [name, "unchanged"] not in shown and name in dict(shown)
+    ]
     assert {each.__name__ for each in PIPELINE.passes} <= {name for name, _ in shown}
     assert ["loops", "unchanged"] in shown and ["defined", "unchanged"] in shown
     texts = {path.name: path.read_text() for path in folders[1].iterdir()}

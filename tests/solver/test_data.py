@@ -100,14 +100,17 @@ def test_names_of_classes_become_numbers_in_their_order(tmp_path):
 
 
 BAD_TABLES = {
-    "no number": ("2;10;1.5\n3;x;2.5\n", "houses.csv:3: column age: 'x' is not a number\n"
-                  '  hint: mend it, or leave the column out: inputs = ["rooms"]'),
+    "no number": (
+        "2;10;1.5\n3;x;2.5\n",
+        "houses.csv:3: column age: 'x' is not a number\n"
+        '  hint: mend it, or leave the column out: inputs = ["rooms"]',
+    ),
     "nan": ("2;nan;1.5\n", "houses.csv:2: column age: 'nan' is not a number\n"),
     "empty cell": ("2;10;1.5\n;5;2.5\n", "houses.csv:3: column rooms: the cell is empty\n"),
     "short row": ("2;10\n", "houses.csv:2: the row has 2 cells, and the head 3\n"),
     "label": ("2;10;cheap\n", "houses.csv: the label of example 1 is 'cheap', and must be a number"),
     "no rows": ("", "houses.csv has a head and no rows"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("rows", "expected"), BAD_TABLES.values(), ids=BAD_TABLES)
@@ -152,11 +155,23 @@ ARRAYS = {
     "names": ({"x": np.ones((9, 2)), "labels": np.arange(9)}, "net.toml:2: spiral.npz has no array 'inputs'"),
     "lengths": ({"inputs": np.ones((9, 2)), "labels": np.arange(8)}, "there are 9 inputs and 8 labels"),
     "nan": ({"inputs": np.full((9, 2), np.nan), "labels": np.arange(9)}, "example 0 has a NaN"),
-    "texts": ({"inputs": np.array(["a"] * 9), "labels": np.arange(9)}, "the inputs are <U1, and must be numbers"),
-    "labels": ({"inputs": np.ones((9, 2)), "labels": np.arange(9) - 1}, "the label of example 0 is -1, and must be a class"),
-    "objects": ({"inputs": np.array([None] * 9), "labels": np.arange(9)}, "is not a file of arrays that can be read"),
-    "few": ({"inputs": np.ones((2, 2)), "labels": np.arange(2)}, "there are 1 examples to train on, fewer than a batch of 8"),
-}  # fmt: skip
+    "texts": (
+        {"inputs": np.array(["a"] * 9), "labels": np.arange(9)},
+        "the inputs are <U1, and must be numbers",
+    ),
+    "labels": (
+        {"inputs": np.ones((9, 2)), "labels": np.arange(9) - 1},
+        "the label of example 0 is -1, and must be a class",
+    ),
+    "objects": (
+        {"inputs": np.array([None] * 9), "labels": np.arange(9)},
+        "is not a file of arrays that can be read",
+    ),
+    "few": (
+        {"inputs": np.ones((2, 2)), "labels": np.arange(2)},
+        "there are 1 examples to train on, fewer than a batch of 8",
+    ),
+}
 
 
 @pytest.mark.parametrize(("arrays", "expected"), ARRAYS.values(), ids=ARRAYS)

@@ -45,7 +45,7 @@ STEPS = np.random.default_rng(20151109).choice(np.arange(1, 36), 3, replace=Fals
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """What a training without a stop ends with."""
+    """Return the end of a training without a stop."""
     folder = tmp_path_factory.mktemp("whole")
     with_spiral(folder, SPIRAL)
     assert train(folder) == 0
@@ -60,9 +60,12 @@ def test_a_killed_training_goes_on_bit_for_bit(tmp_path, whole, moment, at):
     with_spiral(tmp_path, SPIRAL)
     command = [sys.executable, "-c", KILLED, moment, str(at), str(tmp_path / "net.toml")]
     killed = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, timeout=300,
+        command,
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=300,
         env={**os.environ, "PYTHONPATH": str(ROOT), "SG_CACHE_DIR": ""},  # which writes files too
-    )  # fmt: skip
+    )
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert not (tmp_path / "net.sg").exists()
     assert train(tmp_path, "--resume") == 0

@@ -13,11 +13,18 @@ from tests.solver.descriptions import SPIRAL, built, described, spiral, with_spi
 # What each layer is told besides its type, and the shape of an example that it takes; the others take 6 × 6 × 3.
 SHAPES = {"1d": (6, 3), "2d": (6, 6, 3), "3d": (4, 4, 4, 2)}
 TOLD = {
-    "dense": "units = 2", "embedding": "input_dim = 9\noutput_dim = 2", "activation": 'activation = "swish"',
-    "simple_rnn": "units = 2", "gru": "units = 2\nreturn_sequences = true", "lstm": "units = 2\ndropout = 0.1",
-    "repeat_vector": "n = 2", "reshape": "target_shape = [-1, 2]", "permute": "dims = [2, 1, 3]",
-    "gaussian_noise": "stddev = 0.1", "depthwise_conv2d": "kernel_size = [2, 3]",
-}  # fmt: skip
+    "dense": "units = 2",
+    "embedding": "input_dim = 9\noutput_dim = 2",
+    "activation": 'activation = "swish"',
+    "simple_rnn": "units = 2",
+    "gru": "units = 2\nreturn_sequences = true",
+    "lstm": "units = 2\ndropout = 0.1",
+    "repeat_vector": "n = 2",
+    "reshape": "target_shape = [-1, 2]",
+    "permute": "dims = [2, 1, 3]",
+    "gaussian_noise": "stddev = 0.1",
+    "depthwise_conv2d": "kernel_size = [2, 3]",
+}
 
 
 def told(type: str) -> str:
@@ -208,11 +215,27 @@ def test_nodes_name_the_lines_of_the_description(tmp_path):
 
 
 UNFIT = {
-    "ranks": ('type = "batch_normalization"', 'type = "conv2d"\nfilters = 2\nkernel_size = 3', "in conv2d\n    13 | "),
-    "what a layer says": ('type = "batch_normalization"', 'type = "batch_normalization"\naxis = 0', "net.toml:13"),
-    "too few classes": ("units = 3", "units = 2", "net.toml:20: layer scores gives 2 scores, and the labels go up to 2"),
-    "two softmaxes": ("units = 3", 'units = 3\nactivation = "softmax"', "net.toml:23: the loss softmax_cross_entropy makes"),
-}  # fmt: skip
+    "ranks": (
+        'type = "batch_normalization"',
+        'type = "conv2d"\nfilters = 2\nkernel_size = 3',
+        "in conv2d\n    13 | ",
+    ),
+    "what a layer says": (
+        'type = "batch_normalization"',
+        'type = "batch_normalization"\naxis = 0',
+        "net.toml:13",
+    ),
+    "too few classes": (
+        "units = 3",
+        "units = 2",
+        "net.toml:20: layer scores gives 2 scores, and the labels go up to 2",
+    ),
+    "two softmaxes": (
+        "units = 3",
+        'units = 3\nactivation = "softmax"',
+        "net.toml:23: the loss softmax_cross_entropy makes",
+    ),
+}
 
 
 @pytest.mark.parametrize(("before", "after", "expected"), UNFIT.values(), ids=UNFIT)

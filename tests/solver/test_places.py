@@ -35,13 +35,15 @@ small = -1e3
 big = +1.0
 [[layer.inner]]
 '''
+# fmt: off
 LINES = {
     ("title",): 2, ("dotted", "key"): 3, ("dotted", "key", 1): 4, ("dotted", "key", 3): 5,
     ("quoted key",): 6, ("when",): 9, ("solver",): 11, ("solver", "inside", "rate"): 12,
     ("solver", "inside", "more", 0, "deep"): 12, ("solver", "inside", "a.b"): 12, ("solver", "literal"): 13,
     ("solver", "escaped"): 14, ("layer", 0): 16, ("layer", 0, "type"): 17, ("layer", 1, "type"): 20,
     ("layer", 1, "sub", "small"): 22, ("layer", 1, "inner", 0, "big"): 24, ("layer", 1, "inner", 1): 25,
-}  # fmt: skip
+}
+# fmt: on
 
 
 def paths(value, path=()):

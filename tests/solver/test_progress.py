@@ -13,7 +13,7 @@ class Terminal(io.StringIO):
 
 
 def shown(stream, monkeypatch, steps=3):
-    """What an epoch shows, of which one step was done before."""
+    """Return the output of an epoch, of which one step was done before."""
     monkeypatch.setattr("sys.stdout", stream)
     monkeypatch.setattr("time.monotonic", iter(range(100)).__next__)
     progress = Progress(epochs=2)

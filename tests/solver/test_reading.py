@@ -46,7 +46,7 @@ def test_line_ends_and_marks_of_other_systems(tmp_path):
 
 def test_changes(tmp_path):
     changes = ["train.epochs=5", "layer.hidden.units=4", "data.normalize=range", "log.folder=logs",
-               'snapshot.folder="a b"', "layer.hidden.kernel_initializer.type=zeros"]  # fmt: skip
+               'snapshot.folder="a b"', "layer.hidden.kernel_initializer.type=zeros"]
     found = described(tmp_path, SPIRAL, *changes)
     assert found.train.epochs == 5
     assert found.layers[0].options["units"] == 4
@@ -163,7 +163,7 @@ net.toml:29: the values of the schedule are the learning rates
 net.toml:9: this is not TOML: invalid value
     9 | units = = 16
                 ^"""),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("change", "expected"), WRONG.values(), ids=WRONG)

@@ -1,4 +1,4 @@
-"""What tests of training put in the place of clocks, queues and event files."""
+"""Stand-ins of tests of training for clocks, queues and event files."""
 
 import staticgraph as sg
 from staticgraph.tf1.summary import summary_iterator

@@ -104,8 +104,12 @@ def test_summaries_at_the_first_run_and_every_so_many_steps(step):
     train(step, [sg.train.SummarySaverHook(save_steps=3, summary_writer=writer, summary_op=value)], 8)
     start = ("log", 1, 1)
     assert writer.written == [
-        start, ("summary", 10, 1), ("summary", 40, 4), ("summary", 70, 7), ("flush", None, None)
-    ]  # fmt: skip
+        start,
+        ("summary", 10, 1),
+        ("summary", 40, 4),
+        ("summary", 70, 7),
+        ("flush", None, None),
+    ]
 
 
 def test_summaries_of_a_scaffold(step):

@@ -43,8 +43,12 @@ def test_training_writes_checkpoints_graph_and_steps_per_second(step, tmp_path):
     saved, started = SessionLog.CHECKPOINT, SessionLog.START
     assert logs == [(0, saved), (1, started), (3, saved), (5, saved)]
     assert [(step, s.value[0].tag) for step, s in events(tmp_path, "summary")] == [
-        (1, "step"), (3, "global_step/sec"), (3, "step"), (5, "global_step/sec"), (5, "step")
-    ]  # fmt: skip
+        (1, "step"),
+        (3, "global_step/sec"),
+        (3, "step"),
+        (5, "global_step/sec"),
+        (5, "step"),
+    ]
 
 
 def test_a_failing_thread_ends_the_training(step):

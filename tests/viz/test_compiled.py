@@ -1,4 +1,4 @@
-"""What the compiler makes of a graph: optimized nodes, kernels with their members, updates in place."""
+"""Work of the compiler on a graph: optimized nodes, kernels with their members, updates in place."""
 
 import re
 

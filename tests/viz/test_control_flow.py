@@ -44,9 +44,16 @@ def test_a_loop_is_an_area_with_one_box_for_each_carried_value():
     drawing = drawn(powers()[0])
     around = ["while", "while: rounds"]
     assert areas(drawing) == {
-        "x": [], "a": [], "Identity": around, "Identity_1": around, "Less": around, "add": around,
-        "by": around, "While": ["while"], "Exit_1": ["while"],
-    }  # fmt: skip
+        "x": [],
+        "a": [],
+        "Identity": around,
+        "Identity_1": around,
+        "Less": around,
+        "add": around,
+        "by": around,
+        "While": ["while"],
+        "Exit_1": ["while"],
+    }
     boxes = by_title(drawing)
     assert boxes["Identity"].role is Role.CARRIED and boxes["Identity"].lines == ("i32", "from 0")
     assert boxes["Identity_1"].lines == ("3 f32",)
@@ -56,11 +63,16 @@ def test_a_loop_is_an_area_with_one_box_for_each_carried_value():
 def test_arrows_enter_a_loop_leave_it_and_go_round():
     drawing = drawn(powers()[0])
     assert arrows(drawing, Flow.DATA) == {
-        ("x", "Identity_1", "3 f32"), ("a", "by", "3 f32"), ("Identity_1", "by", "3 f32"),
-        ("Identity", "Less", "i32"), ("Identity", "add", "i32"),
-        ("Less", "While", "condition"), ("add", "While", "i32"), ("by", "While", "3 f32"),
+        ("x", "Identity_1", "3 f32"),
+        ("a", "by", "3 f32"),
+        ("Identity_1", "by", "3 f32"),
+        ("Identity", "Less", "i32"),
+        ("Identity", "add", "i32"),
+        ("Less", "While", "condition"),
+        ("add", "While", "i32"),
+        ("by", "While", "3 f32"),
         ("While", "Exit_1", "3 f32"),
-    }  # fmt: skip
+    }
     assert arrows(drawing, Flow.NEXT) == {("add", "Identity", ""), ("by", "Identity_1", "")}
 
 
@@ -68,13 +80,20 @@ def test_each_branch_is_an_area_and_gives_to_the_operation():
     x, p = sg.placeholder(sg.float32, [3], name="x"), sg.placeholder(sg.bool, [], name="p")
     drawing = drawn(sg.cond(p, lambda: sg.exp(x), lambda: sg.constant(np.zeros(3, np.float32))) + 1.0)
     assert areas(drawing) == {
-        "x": [], "p": [], "add": [], "Exp": ["cond", "cond: true"], "Const": ["cond", "cond: false"],
+        "x": [],
+        "p": [],
+        "add": [],
+        "Exp": ["cond", "cond: true"],
+        "Const": ["cond", "cond: false"],
         "If": ["cond"],
-    }  # fmt: skip
+    }
     assert arrows(drawing, Flow.DATA) == {
-        ("x", "Exp", "3 f32"), ("Exp", "If", "3 f32"), ("Const", "If", "3 f32"), ("p", "If", "condition"),
+        ("x", "Exp", "3 f32"),
+        ("Exp", "If", "3 f32"),
+        ("Const", "If", "3 f32"),
+        ("p", "If", "condition"),
         ("If", "add", "3 f32"),
-    }  # fmt: skip
+    }
 
 
 def test_a_branch_may_give_what_is_around_it():
@@ -127,16 +146,25 @@ def test_a_compiled_loop_tells_its_rounds_and_links_what_it_captures():
     inside = ["loop: rounds"]
     shown = [(box.title, box.lines, areas(drawing)[box.title]) for box in drawing.boxes]
     assert shown == [
-        ("x", ("3 f32",), []), ("a", ("3 f32",), []),
-        ("carried", ("i32", "from 0"), inside), ("add", ("y = 1",), inside), ("less", ("y = 5",), inside),
-        ("carried", ("3 f32",), inside), ("multiply", (), inside),
+        ("x", ("3 f32",), []),
+        ("a", ("3 f32",), []),
+        ("carried", ("i32", "from 0"), inside),
+        ("add", ("y = 1",), inside),
+        ("less", ("y = 5",), inside),
+        ("carried", ("3 f32",), inside),
+        ("multiply", (), inside),
         ("loop", ("5 rounds", "fetched: y"), []),
-    ]  # fmt: skip
+    ]
     assert arrows(drawing, Flow.DATA) == {
-        ("x", "carried", "3 f32"), ("a", "multiply", "3 f32"), ("carried", "multiply", "3 f32"),
-        ("carried", "add", "i32"), ("add", "less", "i32"),
-        ("less", "loop", "condition"), ("add", "loop", "i32"), ("multiply", "loop", "3 f32"),
-    }  # fmt: skip
+        ("x", "carried", "3 f32"),
+        ("a", "multiply", "3 f32"),
+        ("carried", "multiply", "3 f32"),
+        ("carried", "add", "i32"),
+        ("add", "less", "i32"),
+        ("less", "loop", "condition"),
+        ("add", "loop", "i32"),
+        ("multiply", "loop", "3 f32"),
+    }
     assert arrows(drawing, Flow.NEXT) == {("add", "carried", ""), ("multiply", "carried", "")}
 
 

@@ -43,9 +43,7 @@ def test_scopes_nest_and_a_scope_around_one_thing_is_left_out():
         box.title: [folded.region(box.path[: i + 1]).title for i in range(len(box.path))]
         for box in folded.boxes
     }
-    assert depths == {
-        "x": [], "Tanh": ["outer", "inner"], "Exp": ["outer", "inner"], "single/Neg": ["outer"],
-    }  # fmt: skip
+    assert depths == {"x": [], "Tanh": ["outer", "inner"], "Exp": ["outer", "inner"], "single/Neg": ["outer"]}
 
 
 def test_long_repetitions_of_scopes_show_the_first_two_rounds_and_the_last():

@@ -23,9 +23,12 @@ def test_a_layer_shows_roles_scopes_types_and_arrows():
     assert boxes["y"].lines == ("Relu",) and boxes["MatMul"].lines == ()  # the name tells the type
     assert [title for title, box in boxes.items() if box.fetched] == ["y"]
     assert arrows(drawing) == {
-        ("x", "MatMul", "?×64 f32"), ("W", "MatMul", "64×10 f32"), ("MatMul", "add", "?×10 f32"),
-        ("b", "add", "10 f32"), ("add", "y", "?×10 f32"),
-    }  # fmt: skip
+        ("x", "MatMul", "?×64 f32"),
+        ("W", "MatMul", "64×10 f32"),
+        ("MatMul", "add", "?×10 f32"),
+        ("b", "add", "10 f32"),
+        ("add", "y", "?×10 f32"),
+    }
 
 
 def test_tooltips_tell_name_type_and_the_users_line():

@@ -91,7 +91,7 @@ def compared(program: Program, wanted: Sequence[Outcome], found: dict[str, Any])
 
 
 def noise_of(program: Program, wanted: Sequence[Outcome]) -> list[dict[str, np.ndarray]]:
-    """How much rounding may change the results of each run, by name."""
+    """Return the noise that rounding may bring to the results of each run, by name."""
     noise: list[dict[str, Any]] = [{} for _ in wanted]
     for seed in range(3):
         rng = np.random.default_rng(seed)
@@ -121,7 +121,7 @@ def _pairs(one: Outcome, two: Outcome) -> list[tuple[str, Any, Any]]:
 def _differences(
     wanted: Sequence[Outcome], found: dict[str, Any], noise: Sequence[dict[str, Any]], slack: dict[int, float]
 ) -> Iterator[str]:
-    """What differs, although rounding changes results only by `noise`."""
+    """Return the differences, although rounding changes results only by `noise`."""
     for place, outcomes in found.items():
         if isinstance(outcomes, Refused):
             continue

@@ -36,7 +36,7 @@ OPTIMIZERS = (
 
 
 class Value:
-    """What is known of a value: its name, dtype and shape, and a number that it does not exceed."""
+    """Facts about a value: its name, dtype and shape, and a number that it does not exceed."""
 
     __slots__ = ("name", "dtype", "shape", "bound", "variable")
 
@@ -218,9 +218,16 @@ class Generator:
     def read(self):
         v = self.choose(self.variables)
         path, args = self.choose(
-            [(".read_value", [v]), (".read_value", [v]), (".value", [v]), ("tf.identity", [v]),
-             ("tf.convert_to_tensor", [v]), ("tf.add_n", [[v]]), ("tf.cast", [v, Code("tf." + v.dtype)])]
-        )  # fmt: skip
+            [
+                (".read_value", [v]),
+                (".read_value", [v]),
+                (".value", [v]),
+                ("tf.identity", [v]),
+                ("tf.convert_to_tensor", [v]),
+                ("tf.add_n", [[v]]),
+                ("tf.cast", [v, Code("tf." + v.dtype)]),
+            ]
+        )
         self.add(path, args, v.dtype, v.shape, v.bound)
         return True
 

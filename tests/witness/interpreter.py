@@ -47,20 +47,29 @@ def _at_places(old: np.ndarray, indices: np.ndarray, updates: np.ndarray, change
 
 
 _CHANGES: dict[str, Callable[..., Any]] = {
-    "update": lambda old, new: new, "add": np.add, "sub": np.subtract, "mul": np.multiply,
-    "div": np.divide, "min": np.minimum, "max": np.maximum,
-}  # fmt: skip
-WRITES: dict[str, Callable[..., np.ndarray]] = {
-    "assign": lambda old, value: value.copy(),
-    "assign_add": np.add,
-    "assign_sub": np.subtract,
-} | {
-    f"scatter_{name}": lambda old, at, new, change=change: _at_rows(old, at, new, change)
-    for name, change in _CHANGES.items()
-} | {
-    f"scatter_nd_{name}": lambda old, at, new, change=_CHANGES[name]: _at_places(old, at, new, change)
-    for name in ("update", "add", "sub")
-}  # fmt: skip
+    "update": lambda old, new: new,
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
+    "min": np.minimum,
+    "max": np.maximum,
+}
+WRITES: dict[str, Callable[..., np.ndarray]] = (
+    {
+        "assign": lambda old, value: value.copy(),
+        "assign_add": np.add,
+        "assign_sub": np.subtract,
+    }
+    | {
+        f"scatter_{name}": lambda old, at, new, change=change: _at_rows(old, at, new, change)
+        for name, change in _CHANGES.items()
+    }
+    | {
+        f"scatter_nd_{name}": lambda old, at, new, change=_CHANGES[name]: _at_places(old, at, new, change)
+        for name in ("update", "add", "sub")
+    }
+)
 
 
 DERIVATIVES = ("symbolic_gradients", "seed")

@@ -42,7 +42,7 @@ def _steps(function: Callable[..., Any]) -> Callable[[Node], Node]:
 
 
 def _of_values(function: Callable[..., Any]) -> Callable[..., Node]:
-    """What has no derivative: comparisons, arithmetic of integers and truth values."""
+    """Lift a function without a derivative: comparisons, arithmetic of integers and truth values."""
     return lambda *nodes, **_: leaf(function(*(n.value for n in nodes)))
 
 
@@ -149,7 +149,7 @@ MEANINGS.update({
     "size_of": lambda x, out_type: leaf(np.array(x.value.size, out_type.numpy)),
     "seed": lambda y, weight: weight if weight.shape == y.shape else spread(weight, y.shape),
     "rank_of": lambda x: leaf(np.int32(x.value.ndim)), "placeholder_with_default": lambda x, shape: x,
-})  # fmt: skip
+})
 
 
 @meaning("select")

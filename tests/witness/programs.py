@@ -404,7 +404,7 @@ class Machine:
         self._last = []  # what the next use of a variable has to wait for
 
     def lookup(self, path):
-        """What a path such as `tf.nn.relu` names."""
+        """Return the object of a path such as `tf.nn.relu`."""
         first, *rest = path.split(".")
         found = self.tf if first == "tf" else self.functions
         for name in rest:
@@ -467,5 +467,5 @@ class Machine:
 
 
 def described(program, error):
-    """What a person is shown of a program that went wrong."""
+    """Return a program that went wrong as it is shown to a person."""
     return "%s\n\n%s" % (error, textwrap.indent(program.script(), "    "))

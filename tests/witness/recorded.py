@@ -9,5 +9,5 @@ FOLDER, NAME = Path(__file__).parent, "tf1"
 
 
 def fingerprint(program):
-    """What tells this program from others."""
+    """Return a digest that tells this program from others."""
     return hashlib.sha256(program.script().encode()).hexdigest()[:16]

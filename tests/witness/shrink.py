@@ -88,7 +88,7 @@ def _uses(program: Program) -> set[str]:
 
 
 def _places(program: Program) -> list[tuple[int, ...]]:
-    """Where statements are: positions, and for inner ones the numbers of their blocks in between."""
+    """Yield places of statements: positions, and for inner ones the numbers of their blocks in between."""
 
     def walk(statements: list[Statement], prefix: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         for i, s in enumerate(statements):

@@ -16,29 +16,39 @@ def _ints(values: Any) -> list[int]:
     return [int(v) for v in np.atleast_1d(values)]
 
 
-MEANINGS.update({
-    "reshape": lambda x, shape: moved(x, lambda p: p.reshape(_ints(shape) if np.size(shape) else ())),
-    "transpose": lambda x, perm=None: moved(x, lambda p: p.transpose(None if perm is None else _ints(perm))),
-    "expand_dims": lambda x, axis: moved(x, lambda p: np.expand_dims(p, int(axis))),
-    "squeeze": lambda x, axis=None: moved(
-        x, lambda p: p.squeeze(tuple(_ints(axis)) if axis is not None and np.size(axis) else None)),
-    "tile": lambda x, multiples: moved(x, lambda p: np.tile(p, _ints(multiples))),
-    "reverse": lambda x, axis: moved(x, lambda p: np.flip(p, axes_of(axis, p.ndim))),
-    "roll": lambda x, shift, axis: moved(
-        x, lambda p: np.roll(p, tuple(_ints(shift)), tuple(_ints(axis)))),
-    "concat": lambda *xs, axis: arranged(xs, lambda ps: np.concatenate(ps, int(axis))),
-    "stack": lambda *xs, axis: stacked(xs, int(axis)),
-    "pad": lambda x, paddings: moved(
-        x, lambda p: np.pad(p, np.asarray(paddings).tolist(), constant_values=-1)),
-    "mirror_pad": lambda x, paddings, mode: moved(
-        x, lambda p: np.pad(p, np.asarray(paddings).tolist(), mode.lower())),
-    "fill": lambda value, dims: moved(
-        value, lambda p: np.broadcast_to(p, _ints(dims) if np.size(dims) else ())),
-    "diag": lambda x: moved(x, lambda p: _diagonal(p)), "matrix_diag": lambda x: moved(x, _diagonal),
-    "diag_part": lambda x: moved(x, np.diagonal), "matrix_diag_part": lambda x: moved(
-        x, lambda p: np.diagonal(p, axis1=-2, axis2=-1)),
-    "range": lambda start, limit, delta, dtype: leaf(np.arange(start, limit, delta).astype(dtype.numpy)),
-})  # fmt: skip
+MEANINGS.update(
+    {
+        "reshape": lambda x, shape: moved(x, lambda p: p.reshape(_ints(shape) if np.size(shape) else ())),
+        "transpose": lambda x, perm=None: moved(
+            x, lambda p: p.transpose(None if perm is None else _ints(perm))
+        ),
+        "expand_dims": lambda x, axis: moved(x, lambda p: np.expand_dims(p, int(axis))),
+        "squeeze": lambda x, axis=None: moved(
+            x, lambda p: p.squeeze(tuple(_ints(axis)) if axis is not None and np.size(axis) else None)
+        ),
+        "tile": lambda x, multiples: moved(x, lambda p: np.tile(p, _ints(multiples))),
+        "reverse": lambda x, axis: moved(x, lambda p: np.flip(p, axes_of(axis, p.ndim))),
+        "roll": lambda x, shift, axis: moved(
+            x, lambda p: np.roll(p, tuple(_ints(shift)), tuple(_ints(axis)))
+        ),
+        "concat": lambda *xs, axis: arranged(xs, lambda ps: np.concatenate(ps, int(axis))),
+        "stack": lambda *xs, axis: stacked(xs, int(axis)),
+        "pad": lambda x, paddings: moved(
+            x, lambda p: np.pad(p, np.asarray(paddings).tolist(), constant_values=-1)
+        ),
+        "mirror_pad": lambda x, paddings, mode: moved(
+            x, lambda p: np.pad(p, np.asarray(paddings).tolist(), mode.lower())
+        ),
+        "fill": lambda value, dims: moved(
+            value, lambda p: np.broadcast_to(p, _ints(dims) if np.size(dims) else ())
+        ),
+        "diag": lambda x: moved(x, lambda p: _diagonal(p)),
+        "matrix_diag": lambda x: moved(x, _diagonal),
+        "diag_part": lambda x: moved(x, np.diagonal),
+        "matrix_diag_part": lambda x: moved(x, lambda p: np.diagonal(p, axis1=-2, axis2=-1)),
+        "range": lambda start, limit, delta, dtype: leaf(np.arange(start, limit, delta).astype(dtype.numpy)),
+    }
+)
 
 
 def _diagonal(places: np.ndarray) -> np.ndarray:
@@ -69,9 +79,16 @@ def _slice(x: Node, begin: Any, size: Any) -> Node:
 
 @meaning("strided_slice")
 def _strided_slice(
-    x: Node, begin: Any, end: Any, strides: Any = None, begin_mask: int = 0, end_mask: int = 0,
-    ellipsis_mask: int = 0, new_axis_mask: int = 0, shrink_axis_mask: int = 0,
-) -> Node:  # fmt: skip
+    x: Node,
+    begin: Any,
+    end: Any,
+    strides: Any = None,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+) -> Node:
     low, high = _ints(begin), _ints(end)
     steps = [1] * len(low) if strides is None else _ints(strides)
     at: list[Any] = []

@@ -249,7 +249,7 @@ def reshape(x: Node, shape: Sequence[int]) -> Node:
 
 
 def moved(x: Node, move: Callable[[np.ndarray], np.ndarray]) -> Node:
-    """What `move` does to an array, done to `x`; `move` gets flat positions. -1 stands for a zero."""
+    """Do to `x` what `move` does to an array; `move` gets flat positions. -1 stands for a zero."""
     return take(x, move(np.arange(x.value.size).reshape(x.shape)))
 
 
@@ -282,7 +282,7 @@ def joined(parts: Sequence[Node]) -> Node:
 
 
 def arranged(parts: Sequence[Node], arrange: Callable[[list[np.ndarray]], np.ndarray]) -> Node:
-    """What `arrange` makes of several arrays, such as a concatenation; it gets flat positions."""
+    """Do to tensors what `arrange` does to arrays, such as a concatenation; it gets flat positions."""
     ends = np.cumsum([p.value.size for p in parts])
     places = [np.arange(end - p.value.size, end).reshape(p.shape) for p, end in zip(parts, ends, strict=True)]
     return take(joined(parts), arrange(places))

@@ -22,7 +22,7 @@ UNARY = [
     ("tf.stop_gradient", 1e3, lambda b: b), ("tf.floor", 50, lambda b: b + 1),
     ("tf.sign", 50, lambda b: 1), ("tf.zeros_like", 1e3, lambda b: 1), ("tf.ones_like", 1e3, lambda b: 1),
     ("tf.nn.swish", 20, lambda b: b),
-]  # fmt: skip
+]
 POSITIVE = ["tf.sqrt", "tf.rsqrt", "tf.log", "tf.reciprocal", "tf.log1p"]  # of 1.5 + x * x
 
 
@@ -87,7 +87,7 @@ def binary(g):
     if size(shape) > MOST:
         return False
     path = g.choose(["tf.add", "tf.subtract", "tf.multiply", "tf.multiply", "tf.maximum", "tf.minimum",
-                     "tf.squared_difference", "tf.divide", "tf.atan2", "tf.pow"])  # fmt: skip
+                     "tf.squared_difference", "tf.divide", "tf.atan2", "tf.pow"])
     x, y = g.calm(x, 10.0), g.calm(y, 10.0)
     if path in ("tf.divide", "tf.pow"):
         base = g.add("tf.add", [g.add("tf.cos", [y], FLOAT, y.shape, 1.0), 2.0], FLOAT, y.shape, 3.0)
@@ -381,7 +381,7 @@ def products(g):
     rows, depth = (x.shape[-1], x.shape[-2]) if ta else (x.shape[-2], x.shape[-1])
     wanted = x.shape[:-2]
     y = g.pick(where=lambda v: len(v.shape) == len(x.shape) and v.shape[:-2] == wanted
-               and v.shape[-1 if tb else -2] == depth)  # fmt: skip
+               and v.shape[-1 if tb else -2] == depth)
     if y is None:
         columns = g.random.randint(1, 3)
         y = g.constant(wanted + ((columns, depth) if tb else (depth, columns)))
@@ -467,7 +467,7 @@ def images(g):
     if kind == 0:
         filters = g.of_shape((2, 2, depth, 2))
         g.add("tf.nn.conv2d", [x, g.calm(filters)], FLOAT, out + (2,), 8 * depth * 8.0,
-              strides=[1, step, step, 1], padding=padding)  # fmt: skip
+              strides=[1, step, step, 1], padding=padding)
     else:
         path = "tf.nn.max_pool" if kind == 1 else "tf.nn.avg_pool"
         g.add(path, [x, [1, 2, 2, 1], [1, step, step, 1], padding], FLOAT, out + (depth,), x.bound)

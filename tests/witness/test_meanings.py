@@ -184,8 +184,9 @@ BY_RESULT: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "logsumexp": (sg.reduce_logsumexp, 0),
     "matrix_inverse": (
         lambda x: sg.matrix_inverse(sg.diag(x)),
-        [-5.0, 0.357143, -2.954545, 0.357143, 5.714286, 2.402597, -2.954545, 2.402597, -0.909091]),
-}  # fmt: skip
+        [-5.0, 0.357143, -2.954545, 0.357143, 5.714286, 2.402597, -2.954545, 2.402597, -0.909091],
+    ),
+}
 
 
 def again(function: Callable[[Any], Any]) -> Any:

@@ -32,7 +32,7 @@ def answers() -> dict[str, dict[str, Any]]:
 
 
 def known(seed: int, program: Program) -> list[Outcome] | None:
-    """What TensorFlow answered, None for what it cannot do."""
+    """Return the answers of TensorFlow, None for what it cannot do."""
     found = answers().get(str(seed))
     if found is None:
         return None
@@ -110,7 +110,7 @@ def test_a_difference_is_found_and_made_small(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_script_is_the_program(capsys: pytest.CaptureFixture[str]):
-    """What is printed for people builds the same graph."""
+    """A script that is printed for people builds the same graph."""
     program = Generator(11, 20).program()
     lines = program.script().splitlines()
     assert lines[1].startswith("import tensorflow as tf")

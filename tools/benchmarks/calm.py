@@ -1,4 +1,4 @@
-"""Whether the machine does what it can: on a shared one, neighbours take part of it away for a while.
+"""Calmness of the machine: on a shared one, neighbours take part of it away for a while.
 
 A visit of a row counts when all threads together came near the limits of the machine right before and right
 after it, and a thread saw soon what another one had written: a virtual machine's processors may be moved to
@@ -45,7 +45,7 @@ class Watch:
         self.visits = self.again = 0
 
     def look(self) -> floors.Machine:
-        """What is there now; memory and the rest as in the limits."""
+        """Return the present state; memory and the rest as in the limits."""
         flops = floors.multiply_adds(self._width, self._code, _MULTIPLY_ADDS, self._threads, self._once)
         cache = floors.triad(self._code.triad, floors.CACHE, _PASSES, self._threads, self._once)
         turns = [floors.hand_over(self._code, _TURNS, self._threads, self._once) for _ in range(_LOOKS)]

@@ -1,4 +1,4 @@
-"""Whether peers computed the same: a few numbers that stand for what each step returned."""
+"""Comparison of peers: a few numbers that stand for what each step returned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this machine can do at most: multiply-adds in registers, a triad from memory and from the last cache,
+"""Limits of this machine: multiply-adds in registers, a triad from memory and from the last cache,
 and how soon a thread sees what another one has written.
 
 The loops are written as LLVM IR with the machine's widest vectors and compiled by llvmlite, so no compiler is
@@ -174,8 +174,11 @@ def compiled() -> tuple[int, Functions]:
 
     return width, Functions(
         engine,
-        function("fma", 1, 1), function("triad", 3, 2), function("streaming", 3, 2), function("turns", 1, 2),
-    )  # fmt: skip
+        function("fma", 1, 1),
+        function("triad", 3, 2),
+        function("streaming", 3, 2),
+        function("turns", 1, 2),
+    )
 
 
 def splat(value: str, width: int) -> str:

@@ -68,7 +68,7 @@ class Graph:
         return name
 
     def runner(self, data: Data, names: str, results: dict[str, list[int]]) -> Step:
-        """What runs the graph on the next batch. `names`: a letter per input; `results`: shapes by name."""
+        """Return a step on the next batch. `names`: a letter per input; `results`: shapes by name."""
         inputs = {name: list(array.shape) for name, array in zip(names, data.batches[0], strict=True)}
         described = [
             [

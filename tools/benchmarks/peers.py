@@ -54,7 +54,7 @@ class Row:
         return PEERS[OURS if self.name == OPEN else self.name].file
 
     def does(self, workload: str) -> bool:
-        """Whether it takes part in this workload."""
+        """Return True if it takes part in this workload."""
         return workload not in PEERS[self.name].lacks
 
 

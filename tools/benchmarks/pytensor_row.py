@@ -45,7 +45,7 @@ def shared(values: dict[str, np.ndarray]) -> Tensors:
 
 
 def caller(feeds: list[Any], results: Any, data: Data, updates: Any = ()) -> Step:
-    """What runs the function on the next batch."""
+    """Return a function that runs the function on the next batch."""
     made, turn = pytensor.function(feeds, results, updates=list(updates)), itertools.cycle(data.batches)
     made.trust_input = True
     return lambda: made(*next(turn))

@@ -33,12 +33,12 @@ def filled(text: str, content: str) -> str:
 
 
 def shown(text: str) -> str:
-    """What stands between the markers of `text`."""
+    """Return the part of `text` between the markers."""
     return text.partition(BEGIN)[2].partition(END)[0]
 
 
 def section(results: Results) -> str:
-    """Where and when, how often we are ahead, the table, the chart."""
+    """Return the section: place and date, how often we are ahead, the table, the chart."""
     machine = results["machine"]
     ratios = [value for name in results["work"] if (value := speed(results, name)) is not None]
     ahead = sum(value >= 1 for value in ratios)
@@ -60,7 +60,7 @@ def section(results: Results) -> str:
 
 
 def speed(results: Results, workload: str) -> float | None:
-    """How many times as fast as the fastest peer we are, where both ran."""
+    """Return how many times as fast as the fastest peer we are, if both ran."""
     rows = results["work"][workload]
     mine, best = times(rows).get(OURS), fastest_peer(rows)
     return rows[best]["median"] / mine if mine and best else None

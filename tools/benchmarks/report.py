@@ -54,12 +54,12 @@ def markdown(results: Results, picture: str | None = None) -> str:
 
 
 def title(results: Results) -> str:
-    """What was compared."""
+    """Subject of the comparison."""
     return f"{OURS} and its peers, {threads(results)}"
 
 
 def threads(results: Results) -> str:
-    """How many there were: `2 threads`."""
+    """Return the number of threads: `2 threads`."""
     number = results["threads"]
     return f"{number} thread{'s' if number > 1 else ''}"
 
@@ -117,7 +117,7 @@ def verdict(value: float) -> str:
 
 
 def legend(results: Results) -> str:
-    """What the figures are."""
+    """Meaning of the figures."""
     rounds, seconds, visits = results["rounds"], results["seconds"], results.get("visits")
     again = visits and (
         f" Visits are made again where the machine does less than {ENOUGH:.0%} of what it can, or takes "
@@ -176,7 +176,7 @@ def limits(results: Results) -> str:
 
 
 def failures(results: Results) -> str:
-    """What did not run, and what disagrees."""
+    """Workloads that did not run, and results that disagree."""
     lines = []
     for workload, rows in results["work"].items():
         for name, facts in rows.items():

@@ -98,7 +98,7 @@ def weights(net: Net, classes: int, rng: np.random.Generator) -> dict[str, np.nd
 
 
 def is_statistic(name: str) -> bool:
-    """Whether a weight is a running mean or variance, which is not trained."""
+    """Return True if a weight is a running mean or variance, which is not trained."""
     return name.endswith((".m", ".v"))
 
 

@@ -60,7 +60,7 @@ def started() -> sg.Session:
 
 
 def runner(fetches: Any, feeds: list[sg.Tensor], batches: tuple[Batch, ...]) -> Any:
-    """What runs the fetches on the next batch, in a session of its own."""
+    """Return a function that runs the fetches on the next batch, in a session of its own."""
     session = started()
     turn = itertools.cycle([[session.pinned(array) for array in batch] for batch in batches])
     return lambda: session.run(fetches, feed_dict=dict(zip(feeds, next(turn), strict=True)))

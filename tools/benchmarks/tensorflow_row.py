@@ -70,7 +70,7 @@ def runner(fetches: Any, feeds: list[Any], batches: tuple[Batch, ...]) -> Step:
 
 
 def compiled(function: Callable[..., Any], batches: tuple[Batch, ...]) -> Step:
-    """What runs a function compiled by XLA on the next batch."""
+    """Return a function, compiled by XLA, that runs on the next batch."""
     made, turn = tf.function(function, jit_compile=True), itertools.cycle(batches)
     return lambda: made(*map(tf.convert_to_tensor, next(turn)))
 
@@ -119,7 +119,7 @@ def optimizer(data: Data) -> Any:
 
 
 def update_rule(data: Data, trained: list[Any]) -> Callable[[Any], None]:
-    """What changes the variables, inside a function for XLA."""
+    """Return the function that changes the variables, inside a function for XLA."""
     rate, kind = data.settings["rate"], data.settings["optimizer"]
     slots = [[tf.Variable(tf.zeros_like(v)) for v in trained] for _ in range(0 if kind == "sgd" else 2)]
     time = tf.Variable(0.0)

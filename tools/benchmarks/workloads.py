@@ -35,7 +35,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """What a step works on: step i uses `batches[i % len(batches)]`."""
+    """Data of a step: step i uses `batches[i % len(batches)]`."""
 
     weights: Weights
     batches: tuple[Batch, ...]
@@ -324,39 +324,44 @@ WORKLOADS = {
         "two-layer net 64-1000-100-10, Adam", two_layer, NARROW, {"optimizer": "adam", "rate": 1e-4}
     ),
     "lenet": Workload("LeNet training, batch 64", lenet, {"batch": 3, "size": 16}),
-    "mlp": Workload(
-        "784-1024-1024-10 net, batch 256, Adam", mlp, {"batch": 4, "inputs": 9, "hidden": 11}
-    ),
+    "mlp": Workload("784-1024-1024-10 net, batch 256, Adam", mlp, {"batch": 4, "inputs": 9, "hidden": 11}),
     "logistic": Workload("logistic regression, batch 100", logistic, {"batch": 6, "inputs": 9}),
-    "black_scholes": Workload(
-        "Black-Scholes, 4 million options", black_scholes, {"options": 99}, checked=2
-    ),
+    "black_scholes": Workload("Black-Scholes, 4 million options", black_scholes, {"options": 99}, checked=2),
     "norm_softmax": Workload(
         "layer norm, GELU, softmax 4096x1024, with gradient",
-        norm_softmax, {"rows": 5, "columns": 24}, checked=2,
+        norm_softmax,
+        {"rows": 5, "columns": 24},
+        checked=2,
     ),
     "lstm": Workload(
         "LSTM training, T=100, batch 32, 128 units",
-        lstm, {"time": 4, "batch": 3, "inputs": 5, "hidden": 6},
+        lstm,
+        {"time": 4, "batch": 3, "inputs": 5, "hidden": 6},
     ),
     "transformer": Workload(
         "transformer block training, B=8, T=128, D=256",
-        transformer, {"batch": 2, "time": 6, "width": 8, "heads": 2},
+        transformer,
+        {"batch": 2, "time": 6, "width": 8, "heads": 2},
     ),
     "resnet18": Workload(
         "ResNet-18 training, 32 images of 32x32",
-        resnet18, {"batch": 4, "size": 16, "channels": 4}, checked=3,
+        resnet18,
+        {"batch": 4, "size": 16, "channels": 4},
+        checked=3,
     ),
     "resnet50": Workload(
         "ResNet-50 inference, one image",
-        resnet50, {"size": 32, "channels": 4, "classes": 7}, checked=2,
+        resnet50,
+        {"size": 32, "channels": 4, "classes": 7},
+        checked=2,
     ),
     "heat": Workload("heat equation 512x512, 1000 steps", heat, {"size": 9, "steps": 3}, checked=2),
     "embedding": Workload(
         "embedding 100,000 x 64, sparse SGD",
-        embedding, {"rows": 50, "width": 6, "batch": 4, "words": 3},
+        embedding,
+        {"rows": 50, "width": 6, "batch": 4, "words": 3},
     ),
     "dag_1000": Workload("graph of 1,000 small nodes", dag, fixed={"nodes": 1000}),
     "dag_10000": Workload("graph of 10,000 small nodes", dag, fixed={"nodes": 10_000}),
     "dag_100000": Workload("graph of 100,000 small nodes", dag, fixed={"nodes": 100_000}, checked=2),
-}  # fmt: skip
+}

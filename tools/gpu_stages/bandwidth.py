@@ -1,4 +1,4 @@
-"""How near the kernels of whole steps come to what the card can move at best."""
+"""Bandwidth of the kernels of whole steps, against what the card can move at best."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FULL_ELEMENTS, SMALL_ELEMENTS = 1 << 26, 1 << 12  # of float32: 256 MiB
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What is computed from a matrix of these sizes, and how often its elements pass, at the least."""
+    """Computation from a matrix of these sizes, and how often its elements pass, at the least."""
 
     name: str
     build: Callable[[Any], Any]  # from the variable to what is run
@@ -49,7 +49,7 @@ def run(setting: Setting) -> None:
 
 
 def _seconds(setting: Setting, case: Case, rows: int, columns: int) -> float:
-    """How long a run takes the card: nothing is fetched, so that runs follow each other."""
+    """Return the time that a run takes the card: nothing is fetched, so that runs follow each other."""
     with sg.Graph().as_default():
         x = sg.Variable(sg.random_uniform([rows, columns], 0.1, 1.0))
         step = case.build(x)

@@ -1,4 +1,4 @@
-"""How long the kernels of whole steps take to be compiled, and to be loaded once they are; what they need."""
+"""Time of compiling and loading the kernels of whole steps, and what they need."""
 
 from __future__ import annotations
 

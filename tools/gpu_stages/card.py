@@ -33,6 +33,6 @@ def captured(driver: Driver, *asking: Callable[[], None]) -> DriverGraph:
 
 
 def seconds(driver: Driver, ask: Callable[[], None], times: int = 20, budget: float = 0.4) -> float:
-    """How long a piece of work takes the card: one of many in a graph."""
+    """Return the time that a piece of work takes the card: one of many in a graph."""
     graph = captured(driver, *[ask] * times)
     return seconds_per_call(graph.replay, driver.synchronize, budget) / times

@@ -1,4 +1,4 @@
-"""What a card can move at best, whatever the compiler makes of a graph.
+"""Ceilings of a card: what it can move at best, whatever the compiler makes of a graph.
 
 Which form of a kernel is the fastest differs from card to card, and a ceiling that is too low makes all else
 look better than it is. So several are tried, and the best of them is the ceiling.
@@ -31,7 +31,7 @@ class Form:
 
     @property
     def text(self) -> str:
-        """What it is, to be read."""
+        """Return it as text, to be read."""
         count = "a vector" if self.vectors == 1 else f"{self.vectors} vectors"
         return f"{count} per thread" + (" and round" if self.rounds else "")
 
@@ -59,7 +59,7 @@ class Ceiling:
 
 
 def ceilings(driver: Driver, size: int) -> tuple[Ceiling, Ceiling]:
-    """What is copied, with each byte counted as read and as written, and what is only read."""
+    """Return the bytes that are copied, each counted as read and as written, and those that are only read."""
     x, y = driver.allocate(size), driver.allocate(size)
     try:
         copied = _rates(driver, COPIES, [copying(driver, form, size // 4) for form in COPIES], (x, y))
@@ -119,7 +119,7 @@ float4 none = {{0.0f, 0.0f, 0.0f, 0.0f}};
 def _rates(
     driver: Driver, forms: Sequence[Form], functions: Sequence[CudaFunction], places: tuple[int, int]
 ) -> dict[str, float]:
-    """How often a second each is done."""
+    """Return how often a second each is done."""
     found = {}
     for form, kernel in zip(forms, driver.load(functions), strict=True):
         ask = lambda kernel=kernel: kernel(places)  # noqa: E731

@@ -123,7 +123,7 @@ def _check(setting: Setting, case: Case, numbers: Numbers, found: dict[str, np.n
 
 
 def _ran(device: Device, compiled: GpuCompiled, given: Places, small: bool) -> tuple[np.ndarray, float]:
-    """What a step gives, and how long it takes the card."""
+    """Return the result of a step, and the time that it takes the card."""
     driver, program = device.driver, compiled.program
     prepare(device, compiled)
     places: list[int] = []

@@ -22,13 +22,13 @@ _PROCESSES = multiprocessing.get_context("spawn")  # one that is forked could no
 
 
 def processes() -> int:
-    """How many processes this machine is good for: it has other stages to run beside them."""
+    """Return the number of processes for this machine, which has other stages to run beside them."""
     return min(MOST, -(-3 * (os.cpu_count() or 1) // 4))
 
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """What there is instead of an answer, where a task failed."""
+    """Placeholder of an answer of a task that failed."""
 
     why: str
 
@@ -108,7 +108,7 @@ class Crew:
         return _Member(process, ours)
 
     def _answer(self, member: _Member, ready: bool) -> Any:
-        """What a process says, or why it never will; None as long as that is open."""
+        """Return the answer of a process, or why it never will give one; None as long as that is open."""
         if not ready:
             late = time.monotonic() - member.since > self._patience
             return Broken(f"not done after {self._patience:.0f} s") if late else None

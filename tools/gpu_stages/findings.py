@@ -1,4 +1,4 @@
-"""What a stage finds out: lines of JSON in a file, written one by one, so that what was found stays."""
+"""Findings of a stage: lines of JSON in a file, written one by one, so that what was found stays."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _verdict(finding: Finding) -> str:
 
 
 def read(path: Path) -> list[Finding]:
-    """What a stage has found so far. A line that is not finished is left out."""
+    """Return the findings of a stage so far. A line that is not finished is left out."""
     found = []
     for line in path.read_text().splitlines() if path.exists() else []:
         try:
@@ -96,7 +96,7 @@ def read(path: Path) -> list[Finding]:
 
 
 def missed(finding: Finding) -> bool:
-    """Whether a number is not what it should be."""
+    """Return True if a number is not what it should be."""
     if finding.value is None or finding.target is None:
         return False
     return finding.value > finding.target if finding.most else finding.value < finding.target

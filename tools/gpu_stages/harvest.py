@@ -11,10 +11,20 @@ from gpu_stages.setting import Setting
 
 # What nvidia-smi is asked for: nothing that tells one machine from another of its kind.
 FIELDS = (
-    "name", "driver_version", "compute_cap", "memory.total", "clocks.max.sm", "clocks.max.mem", "power.limit",
-    "pcie.link.gen.max", "pcie.link.width.max", "ecc.mode.current", "compute_mode", "persistence_mode",
+    "name",
+    "driver_version",
+    "compute_cap",
+    "memory.total",
+    "clocks.max.sm",
+    "clocks.max.mem",
+    "power.limit",
+    "pcie.link.gen.max",
+    "pcie.link.width.max",
+    "ecc.mode.current",
+    "compute_mode",
+    "persistence_mode",
     "mig.mode.current",
-)  # fmt: skip
+)
 
 
 def run(setting: Setting) -> None:
@@ -47,7 +57,7 @@ def _cudnn(setting: Setting) -> None:
 
 
 def _graph(setting: Setting) -> None:
-    """What CUDA makes of a small capture, as Graphviz draws it."""
+    """Return the graph that CUDA makes of a small capture, as Graphviz draws it."""
     with setting.driver() as driver:
         (kernel,) = driver.load([card.nothing(driver)])
         x, y = driver.allocate(256), driver.allocate(256)

@@ -36,7 +36,7 @@ class Layer:
 
     @property
     def text(self) -> str:
-        """What it is, to be read."""
+        """Return it as text, to be read."""
         stride = f", stride {self.stride}" if self.stride > 1 else ""
         return f"{self.size}², {self.inputs} to {self.outputs}, {self.taps}×{self.taps}{stride}"
 
@@ -52,9 +52,13 @@ class Layer:
 
 
 LAYERS = (
-    Layer(56, 64, 64, 3), Layer(28, 128, 128, 3), Layer(14, 256, 256, 3), Layer(7, 512, 512, 3),
-    Layer(56, 128, 128, 3, 2), Layer(56, 256, 512, 1, 2),
-)  # fmt: skip
+    Layer(56, 64, 64, 3),
+    Layer(28, 128, 128, 3),
+    Layer(14, 256, 256, 3),
+    Layer(7, 512, 512, 3),
+    Layer(56, 128, 128, 3, 2),
+    Layer(56, 256, 512, 1, 2),
+)
 FEWER = (Layer(56, 64, 64, 3), Layer(14, 256, 256, 3), Layer(56, 128, 128, 3, 2))  # for tensor cores
 TYPES = (
     ("float32", Precision.FLOAT32),
@@ -81,7 +85,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """What it is, to be read."""
+        """Return its name, to be read."""
         return f"{self.numbers_text} {self.layer.text}: {self.kind}"
 
     @property
@@ -102,7 +106,7 @@ class Case:
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """What there is to compute from, by name."""
+        """Return the shapes of the inputs, by name."""
         layer, places = self.layer, self.layer.positions
         return {
             _IMAGE: (self.batch, layer.size, layer.size, layer.inputs),

@@ -35,9 +35,18 @@ def run(setting: Setting) -> None:
 def _checked(setting: Setting, program: str, kind: str, seconds: float) -> None:
     log = setting.folder / f"{kind}.log"
     command = [
-        program, "--tool", kind, "--error-exitcode", str(FOUND), "--log-file", str(log),
-        sys.executable, "-m", "gpu_stages.sanitized", setting.device,
-    ]  # fmt: skip
+        program,
+        "--tool",
+        kind,
+        "--error-exitcode",
+        str(FOUND),
+        "--log-file",
+        str(log),
+        sys.executable,
+        "-m",
+        "gpu_stages.sanitized",
+        setting.device,
+    ]
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=seconds, cwd=TOOLS, check=False

@@ -1,4 +1,4 @@
-"""Whether whole training steps give on the card what they give on the processor."""
+"""Comparison of whole training steps on the card with those on the processor."""
 
 from __future__ import annotations
 

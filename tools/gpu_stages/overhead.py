@@ -1,4 +1,4 @@
-"""What a run costs beside the work of the card."""
+"""Cost of a run beside the work of the card."""
 
 from __future__ import annotations
 

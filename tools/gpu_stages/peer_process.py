@@ -28,9 +28,15 @@ class PeerProcess:
         self._said = tempfile.TemporaryFile()  # noqa: SIM115  (closed with it)
         self._began = time.monotonic()
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said,
-            text=True, errors="replace", cwd=TOOLS, env={**os.environ, **environment},
-        )  # fmt: skip
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._said,
+            text=True,
+            errors="replace",
+            cwd=TOOLS,
+            env={**os.environ, **environment},
+        )
         self._answers: queue.Queue[dict[str, Any] | None] = queue.Queue()
         threading.Thread(target=self._listen, daemon=True).start()
 

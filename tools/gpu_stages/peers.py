@@ -127,7 +127,7 @@ def _several(setting: Setting, work: dict[str, list[str]]) -> None:
 
 
 def command(row: str, step: str, device: str) -> list[str]:
-    """What runs a peer."""
+    """Return the command that runs a peer."""
     return [sys.executable, "-m", "gpu_stages.peer", row, step, device, TURNS]
 
 

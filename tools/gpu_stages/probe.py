@@ -1,4 +1,4 @@
-"""What the card is, what it can do at best, and whether what the runtime counts on is so."""
+"""Facts about the card: what it is, what it can do at best, and whether what the runtime counts on is so."""
 
 from __future__ import annotations
 
@@ -17,10 +17,17 @@ from staticgraph.compiler.kernel.schedule_gpu.products.product import Matrix, Pr
 from staticgraph.runtime.gpu.cuda.driver import Direction, Driver, Multiplication
 
 PACKAGES = (
-    "cupy-cuda13x", "cupy-cuda12x", "cuda-pathfinder", "nvidia-cublas", "nvidia-cuda-nvrtc",
+    "cupy-cuda13x",
+    "cupy-cuda12x",
+    "cuda-pathfinder",
+    "nvidia-cublas",
+    "nvidia-cuda-nvrtc",
     "nvidia-cudnn-cu13",
-    "nvidia-cudnn-frontend", "torch", "jax", "numpy",
-)  # fmt: skip
+    "nvidia-cudnn-frontend",
+    "torch",
+    "jax",
+    "numpy",
+)
 
 
 def run(setting: Setting) -> None:
@@ -32,9 +39,13 @@ def run(setting: Setting) -> None:
         findings.note("versions", ", ".join(_versions(setting)))
         findings.measured("memory", about.memory / 2**30, "GiB", text=f"{driver.free_memory() >> 30} free")
         for name, part in (
-            ("copies", _copies), ("capture", _capture), ("products", _products),
-            ("replays", _replays), ("ceilings", _ceilings), ("rates of products", _rates),
-        ):  # fmt: skip
+            ("copies", _copies),
+            ("capture", _capture),
+            ("products", _products),
+            ("replays", _replays),
+            ("ceilings", _ceilings),
+            ("rates of products", _rates),
+        ):
             if setting.within(name, 2):
                 with findings.trying(name):
                     part(setting, driver)

@@ -1,4 +1,4 @@
-"""What the stages found, as JSON and as a short table."""
+"""Report of the stages, as JSON and as a short table."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ _LOOK = 0.02  # seconds between two looks at those that run
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What is tried, in at most so many seconds; `card`: not without one. `alone`: nothing else may run
+    """Work to try, in at most so many seconds; `card`: not without one. `alone`: nothing else may run
     meanwhile, since it takes times. `after`: the stage whose findings it goes by.
     """
 
@@ -53,7 +53,7 @@ STAGES = (
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a stage went: "done", "failed", "stopped" at the end of its time, or "left out"."""
+    """End of a stage: "done", "failed", "stopped" at the end of its time, or "left out"."""
 
     stage: str
     how: str
@@ -93,7 +93,7 @@ def run_stages(
 
 
 def turns(stages: Sequence[Stage], cores: int) -> list[list[Chain]]:
-    """What runs one after the other, and in each of these what runs side by side: with few cores nothing,
+    """Turns one after the other, and in each of them what runs side by side: with few cores nothing,
     else all stages that need not be alone, when the first one that must is done.
     """
     if cores < ENOUGH:
@@ -163,7 +163,7 @@ class _Running:
             )
 
     def outcome(self) -> Outcome | None:
-        """How it went; None as long as it runs and has time."""
+        """Return its outcome; None as long as it runs and has time."""
         code = self._process.poll()
         took = time.monotonic() - self._start
         if code is None and took < self._seconds:
@@ -191,6 +191,6 @@ class _Running:
 
 
 def _path() -> str:
-    """Where stages import from: these tools, and the tests, whose descriptions of ops they use."""
+    """Return the path of a stage's imports: these tools, and the tests, which describe the ops."""
     before = os.environ.get("PYTHONPATH")
     return os.pathsep.join([str(TOOLS), str(TOOLS.parent), *([before] if before else [])])

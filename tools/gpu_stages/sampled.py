@@ -1,4 +1,4 @@
-"""What a convolution gives in float64, at some places of it: enough to tell which of two results is wrong."""
+"""Convolution in float64, at some places of its result: enough to tell which of two results is wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a stage is given: the device, the sizes, the time, and where its findings go."""
+"""Setting of a stage: the device, the sizes, the time, and where its findings go."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Setting:
 
     @property
     def small(self) -> bool:
-        """Whether sizes are those for tests."""
+        """Return True if sizes are those for tests."""
         return self.device == STANDIN
 
     def sized(self, full: int, small: int) -> int:
@@ -43,7 +43,7 @@ class Setting:
         return self.began + self.seconds - time.monotonic()
 
     def within(self, what: str, seconds: float) -> bool:
-        """Whether there is time for something that takes so long; if not, that is noted."""
+        """Return True if there is time for something that takes so long; if not, that is noted."""
         if self.left > seconds:
             return True
         self.findings.note(what, f"left out: {self.left:.0f} s are left")
@@ -74,7 +74,7 @@ class Setting:
 
 
 def seconds_per_call(call: Callable[[], Any], finish: Callable[[], Any], budget: float = 0.5) -> float:
-    """How long a call takes, with `finish` after the last of many: the best of three rounds."""
+    """Return the time of a call, with `finish` after the last of many: the best of three rounds."""
     call()
     finish()
     start = time.perf_counter()

@@ -38,7 +38,7 @@ def _look(setting: Setting, name: str) -> None:
 
 
 def _calls(setting: Setting, name: str) -> list[StepCall]:
-    """What a step does with its first batch."""
+    """Return the calls of a step with its first batch."""
     data = STEPS[name].data(setting.small, SMALL.get(name))
     with sg.Graph().as_default() as graph, sg.options(device="cpu"):
         getattr(staticgraph_row, STEPS[name].name)(data)

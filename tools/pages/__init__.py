@@ -1,1 +1,1 @@
-"""What the manual is made of: pages written by hand, and pages made of the registry and of docstrings."""
+"""Sources of the manual: pages written by hand, and pages made of the registry and of docstrings."""

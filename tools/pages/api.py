@@ -99,7 +99,7 @@ def _text(page: Page, first: dict[int, Name]) -> str:
 
 
 def entry(name: Name, told: Name) -> str:
-    """What there is to say about a name; of a second name only what it is a name of."""
+    """Return the entry of a name in the manual; of a second name only what it is a name of."""
     kind = "class" if inspect.isclass(name.value) else "function"
     head = f"{name.full}{called(name.value)}"
     if told is not name:

@@ -49,7 +49,7 @@ def sections() -> dict[str, list[ModuleType]]:
 
 
 def title(module: ModuleType) -> str:
-    """What a module is about: the first clause of its docstring.
+    """Return the subject of a module: the first clause of its docstring.
 
     >>> title(ops.reduce)
     'Reductions'

@@ -37,7 +37,7 @@ class LinksToNames(SphinxPostTransform):
 
 
 def _near(literal: nodes.Element, name: str) -> list[str]:
-    """What a name in a docstring may mean: another of the same module, or of the package."""
+    """Return what a name in a docstring may mean: another of the same module, or of the package."""
     above: nodes.Element | None = literal
     while above is not None and not isinstance(above, addnodes.desc):
         above = above.parent
@@ -50,6 +50,6 @@ def _near(literal: nodes.Element, name: str) -> list[str]:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """What Sphinx calls."""
+    """Set up as Sphinx calls it."""
     app.add_post_transform(LinksToNames)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -81,7 +81,7 @@ def _paragraph(lines: list[str]) -> str:
 
 
 def _continues(shown: list[str]) -> bool:
-    """Whether an indented line goes on with an item of a list."""
+    """Return True if an indented line goes on with an item of a list."""
     return bool(shown) and bool(re.match(r"^\s*(\* |\d+\\?[.)] )", shown[-1]))
 
 

@@ -56,7 +56,7 @@ def modules() -> dict[str, ModuleType]:
 
 
 def _is_ours(name: str) -> bool:
-    """Whether a module is listed as public by the package itself."""
+    """Return True if a module is listed as public by the package itself."""
     return name in HOMES
 
 
@@ -82,7 +82,7 @@ def first_names(every: list[Name]) -> dict[int, Name]:
 
 
 def _told(value: Any) -> bool:
-    """Whether the manual tells about a value: functions, classes and ops of our own."""
+    """Return True if the manual tells about a value: functions, classes and ops of our own."""
     if isinstance(value, OpDef):
         return True
     home = getattr(value, "__module__", None) or ""

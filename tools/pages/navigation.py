@@ -68,6 +68,6 @@ def _above(environment: BuildEnvironment, page: str) -> set[str]:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """What Sphinx calls."""
+    """Set up as Sphinx calls it."""
     app.connect("html-page-context", list_of_pages, priority=400)  # themes have 500
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -28,9 +28,15 @@ from staticgraph.compiler.graph.opdef import OPS, REQUIRED, Effect, Kind, OpDef,
 FOLDER = "reference/ops"
 
 GROUPS = (
-    ("anything", EVERY), ("anything but strings", ANY), ("numbers", NUMERIC), ("real numbers", REAL),
-    ("floating numbers", FLOATING), ("integers", INTEGER), ("complex numbers", COMPLEX), ("bool", BOOLEAN),
-)  # fmt: skip
+    ("anything", EVERY),
+    ("anything but strings", ANY),
+    ("numbers", NUMERIC),
+    ("real numbers", REAL),
+    ("floating numbers", FLOATING),
+    ("integers", INTEGER),
+    ("complex numbers", COMPLEX),
+    ("bool", BOOLEAN),
+)
 
 KINDS = {
     Kind.ELEMENTWISE: "element by element; inputs broadcast",
@@ -84,7 +90,7 @@ def pages(makers: Mapping[str, list[Name]]) -> dict[str, str]:
 
 
 def path_of(module: ModuleType) -> str:
-    """Where the page of a family is."""
+    """Return the path of the page of a family."""
     name = module.__name__.removeprefix("staticgraph.").removeprefix("compiler.ops.")
     return f"{FOLDER}/{name.replace('.', '_')}.md"
 
@@ -124,7 +130,7 @@ def _family(module: ModuleType, ops: list[OpDef], makers: Mapping[str, list[Name
 
 
 def _about(module: ModuleType) -> str:
-    """What the module's docstring says besides its title."""
+    """Return the module's docstring without its title."""
     text = inspect.getdoc(module) or ""
     return docstring(text.removeprefix(f"{title(module)}.").strip())
 

@@ -13,8 +13,14 @@ from pages.names import first_names, modules, names
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 KEPT = (
-    "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "docs", "examples", "tests/test_layering.py",
-)  # fmt: skip
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "LICENSE",
+    "docs",
+    "examples",
+    "tests/test_layering.py",
+)
 
 # The pages by what a reader looks for. A page of docs/ that is not listed is one more guide.
 PARTS = {
@@ -22,16 +28,27 @@ PARTS = {
     "Tutorial": ["docs/tutorial/*"],
     "Coming from": ["docs/from_tensorflow", "docs/from_pytorch"],
     "Guides": [
-        "docs/seeing", "docs/show", "docs/gpu", "docs/files", "docs/ahead", "docs/tensorflow_files",
-        "docs/onnx", "docs/switches",
+        "docs/seeing",
+        "docs/show",
+        "docs/gpu",
+        "docs/files",
+        "docs/ahead",
+        "docs/tensorflow_files",
+        "docs/onnx",
+        "docs/switches",
     ],
     "How it works": [
-        "docs/how_it_works", "docs/cpu", "docs/loops", "docs/sizes",
-        "docs/derivatives", "docs/accuracy", "docs/benchmark",
+        "docs/how_it_works",
+        "docs/cpu",
+        "docs/loops",
+        "docs/sizes",
+        "docs/derivatives",
+        "docs/accuracy",
+        "docs/benchmark",
     ],
     "Reference": ["reference/ops/index", "reference/api/index", "docs/command_line", "docs/signatures"],
     "Project": ["CONTRIBUTING", "CHANGELOG"],
-}  # fmt: skip
+}
 OTHERS = "Guides"
 TITLES = {"README": "Overview", "docs/benchmark": "Benchmark"}
 
@@ -60,10 +77,15 @@ def written() -> dict[str, str]:
 def index(folder: Path) -> str:
     """The first page: what is where."""
     page = (Path(__file__).parent / "web" / "index.md").read_text(encoding="utf-8")
-    return page + "\n" + "\n\n".join(
-        directive("toctree", "", "\n".join(map(entry, pages)), ["hidden:", f"caption: {caption}"])
-        for caption, pages in parts(folder).items()
-    ) + "\n"  # fmt: skip
+    return (
+        page
+        + "\n"
+        + "\n\n".join(
+            directive("toctree", "", "\n".join(map(entry, pages)), ["hidden:", f"caption: {caption}"])
+            for caption, pages in parts(folder).items()
+        )
+        + "\n"
+    )
 
 
 def entry(page: str) -> str:

@@ -1,4 +1,4 @@
-"""What an op's own samples show of it: types before and after, the loops made of it, and its derivative."""
+"""Uses of an op, by its own samples: types before and after, the loops made of it, and its derivative."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Shown:
 
 
 def shown(op: OpDef) -> Shown | None:
-    """What the samples of `op` show; None where it has none."""
+    """Return what the samples of `op` show; None if it has none."""
     if op.samples is None:
         return None
     every = uses(op, next(dtype_choices(op)))

@@ -1,1 +1,1 @@
-"""How much of TensorFlow 1.15's public surface there is, and how signatures agree."""
+"""Coverage of TensorFlow 1.15's public surface, and agreement of signatures."""

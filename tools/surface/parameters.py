@@ -1,4 +1,4 @@
-"""Where two signatures differ for a caller: one is missing, elsewhere, or has another default."""
+"""Differences of two signatures for a caller: a parameter is missing, elsewhere, or has another default."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Parameters:
 
     @property
     def opaque(self) -> bool:
-        """Whether it tells nothing: `(*args, **kwargs)`, of a function hidden by a wrapper."""
+        """Return True if it tells nothing: `(*args, **kwargs)`, of a function hidden by a wrapper."""
         return not self.named and self.more_names
 
 
@@ -63,7 +63,7 @@ def _text(default: ast.expr | None) -> str | None:
 
 
 def differences(theirs: Parameters, ours: Parameters) -> dict[str, str]:
-    """What a caller of `theirs` finds changed in `ours`, by parameter. Empty: each call means the same.
+    """Return what a caller of `theirs` finds changed in `ours`, by parameter; empty if nothing is.
 
     A default where theirs has none changes nothing for them, nor do further parameters that have one.
 

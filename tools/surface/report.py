@@ -1,4 +1,4 @@
-"""What `tools/signatures.py` prints and writes: tables for a terminal, and a page of Markdown."""
+"""Output of `tools/signatures.py`: tables for a terminal, and a page of Markdown."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def listing(package: str, verdicts: Iterable[Verdict]) -> str:
 
 
 def described(verdict: Verdict) -> str:
-    """What differs, in words."""
+    """Describe the differences in words."""
     if verdict.grade is Grade.MISSING:
         return "missing"
     return "; ".join(f"{name}: {text}".removeprefix(": ") for name, text in verdict.differences.items())

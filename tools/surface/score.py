@@ -1,4 +1,4 @@
-"""How well a package's surface agrees with the recorded one, name by name and module by module."""
+"""Agreement of a package's surface with the recorded one, name by name and module by module."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CALLED = ("def", "class")
 
 
 class Grade(Enum):
-    """How a name agrees. Only PARTIAL and MISSING can break a call."""
+    """Agreement of a name. Only PARTIAL and MISSING can break a call."""
 
     FULL = "the same parameters, in the same order, with the same defaults"
     COMPATIBLE = "all of TensorFlow's parameters in the same way, and others"
@@ -75,7 +75,7 @@ def verdicts(package: Any, surface: dict[str, Any]) -> list[Verdict]:
 
 
 def verdict(package: Any, module: str, name: str, theirs: str, uses: int = 0) -> Verdict:
-    """How our name agrees with `theirs`, what `walk.offer` said of TensorFlow's.
+    """Return the agreement of our name with `theirs`, what `walk.offer` said of TensorFlow's.
 
     >>> import operator
     >>> verdict(operator, ".", "mul", "def(a, b, name=None)").differences

@@ -1,4 +1,4 @@
-"""What a package offers: its public names, and how each is called, as text.
+"""Surface of a package: its public names, and how each is called, as text.
 
 One walk serves both sides, so that TensorFlow 1.15 (on Python 3.7) and staticgraph are described in the same
 words. An *offer* is `module`, `value`, or `def` or `class` with its parameters as Python spells them:
@@ -44,7 +44,7 @@ def dotted(module: str, name: str) -> str:
 
 
 def offer(owner: Any, name: str) -> str:
-    """What `owner`, a module or a class, has under a name. AttributeError where it has nothing.
+    """Return what `owner`, a module or a class, has under a name. AttributeError if it has nothing.
 
     >>> import queue
     >>> offer(queue, "Queue"), offer(queue.Queue, "get")
@@ -86,7 +86,7 @@ def signature(function: Any, unbound: bool = False) -> str:
 
 
 def _constructor(cls: type) -> str:
-    """How a class is called. Its metaclass is passed over: TensorFlow's hides those of `Variable`."""
+    """Return the signature of a class, not its metaclass's: TensorFlow's hides those of `Variable`."""
     if issubclass(cls, enum.Enum):
         return ""
     for maker in (cls.__init__, cls.__new__):

@@ -177,9 +177,13 @@ def _loop(
     depends = depends_on(carried.params, results)
     (body,), captured = close(walk.build, carried.params, [results], depends.__contains__)
     attrs = {
-        "body": body, "carried": len(carried.init), "family": walk.build.serial, "bound": bound,
-        "exact": exact, "brief": False,
-    }  # fmt: skip
+        "body": body,
+        "carried": len(carried.init),
+        "family": walk.build.serial,
+        "bound": bound,
+        "exact": exact,
+        "brief": False,
+    }
     walk.loops[walk.build.serial] = op
     return list(walk.build.node(OPS["loop"], (pred, *carried.init, *captured), attrs).outputs)
 

@@ -44,9 +44,11 @@ class Span:
     def blocks(self, w: GemmWriter, size: int, body: Callable[[Span], None]) -> None:
         """`body` for the span in parts of at most `size`."""
         w.each(
-            self.start, self.stop, size,
+            self.start,
+            self.stop,
+            size,
             lambda n: body(Span(n, w.minimum(w.add(n, size), self.stop), self.count)),
-        )  # fmt: skip
+        )
 
     def within(self, w: GemmWriter, first: int, count: int, body: Callable[[Number], None]) -> None:
         """`body(number)` for those of the span that are among the `count` numbers from `first`."""

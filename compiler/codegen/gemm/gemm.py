@@ -283,9 +283,10 @@ class _Generator:
         count = w.quotient(size, full.size)
         stop = w.minimum(span.stop, count)
         w.when_less(
-            span.start, stop,
+            span.start,
+            stop,
             lambda: w.each(span.start, stop, 1, lambda n: tile(n, w.mul(n, full.size), full)),
-        )  # fmt: skip
+        )
 
         def rest() -> None:
             done = w.mul(count, full.size)
@@ -398,9 +399,7 @@ class _Generator:
         start = w.minimum(w.mul(turn, p.share), p.block_depth - p.share)
         return w.mul(start, self._c.b.step(self._c.k[0]))
 
-    def _kernel(
-        self, rows: int, inside: Inside, panel: PanelRun, operands: tuple[str, ...]
-    ) -> _Symbol:
+    def _kernel(self, rows: int, inside: Inside, panel: PanelRun, operands: tuple[str, ...]) -> _Symbol:
         """The symbol of the micro-kernel for a kind of tile, and its last arguments.
 
         It may pack the panel of b that it reads.

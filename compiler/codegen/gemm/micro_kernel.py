@@ -290,9 +290,12 @@ def _nest(
         share = extent // len(tile.later) // later.rows // unroll * unroll
         if share >= _ROW_STEPS:
             sums = w.repeat(
-                0, later.rows, 1, partial(after_asking, later, start, share),
+                0,
+                later.rows,
+                1,
+                partial(after_asking, later, start, share),
                 list(zip(kinds, sums, strict=True)),
-            )  # fmt: skip
+            )
             start += share * later.rows
     even = extent - (extent - start) % unroll
     if even > start:

@@ -55,9 +55,15 @@ def _packing(c: Contraction, operand: Access, packed: Packed) -> Phase:
 
 
 def pack_span(
-    w: GemmWriter, packed: Packed, stream: Stream, counts: Sequence[Number], source: str, target: str,
-    span: Span, first: Number,
-) -> None:  # fmt: skip
+    w: GemmWriter,
+    packed: Packed,
+    stream: Stream,
+    counts: Sequence[Number],
+    source: str,
+    target: str,
+    span: Span,
+    first: Number,
+) -> None:
     """Pack the panels of a span, `counts` steps along each index of the sum. `target` is the place of panel
     `first`.
     """
@@ -93,9 +99,14 @@ def pack_span(
 
 
 def pack(
-    w: GemmWriter, packed: Packed, stream: Stream, counts: Sequence[Number], source: str, target: str,
+    w: GemmWriter,
+    packed: Packed,
+    stream: Stream,
+    counts: Sequence[Number],
+    source: str,
+    target: str,
     pieces: tuple[TilePiece, ...],
-) -> None:  # fmt: skip
+) -> None:
     """Pack one panel."""
     copy = _pack_turned if packed.turned else _pack_panel
     copy(w, packed, stream, pieces, _Steps(tuple(counts), packed.numbers), source, target)

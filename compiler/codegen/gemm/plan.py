@@ -173,11 +173,27 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = 
         scratch.reserve(a, tuple(i for i in c.outer if c.a.step(i)), 1)
     partial = _partial_sums(c, tiling, scratch) if split else None
     return GemmPlan(
-        c.dtype, lanes, along, tiling, grid, read, block, turns, blocks, inside,
-        extents=tuple(extents), block_depth=block_depth, partial=partial,
-        a=a, b=b, first_packs=first_packs, a_stream=stream(c.a, c, inside), b_stream=stream(c.b, c, inside),
-        private_bytes=scratch.private, shared_bytes=scratch.shared,
-    )  # fmt: skip
+        c.dtype,
+        lanes,
+        along,
+        tiling,
+        grid,
+        read,
+        block,
+        turns,
+        blocks,
+        inside,
+        extents=tuple(extents),
+        block_depth=block_depth,
+        partial=partial,
+        a=a,
+        b=b,
+        first_packs=first_packs,
+        a_stream=stream(c.a, c, inside),
+        b_stream=stream(c.b, c, inside),
+        private_bytes=scratch.private,
+        shared_bytes=scratch.shared,
+    )
 
 
 def adding_plan(c: Contraction, target: CpuTarget, reserved: int) -> GemmPlan:
@@ -188,10 +204,27 @@ def adding_plan(c: Contraction, target: CpuTarget, reserved: int) -> GemmPlan:
     read, grid = _grid(c, tiling, False, False, False)
     known = None if c.open_sum else c.depth
     return GemmPlan(
-        c.dtype, lanes, Along.COLUMNS, tiling, grid, read, 0, 0, DepthBlocks(0, c.depth), c.k,
-        extents=(known,), block_depth=c.depth, partial=None, a=None, b=None, first_packs=False,
-        a_stream=unpacked, b_stream=unpacked, private_bytes=0, shared_bytes=reserved,
-    )  # fmt: skip
+        c.dtype,
+        lanes,
+        Along.COLUMNS,
+        tiling,
+        grid,
+        read,
+        0,
+        0,
+        DepthBlocks(0, c.depth),
+        c.k,
+        extents=(known,),
+        block_depth=c.depth,
+        partial=None,
+        a=None,
+        b=None,
+        first_packs=False,
+        a_stream=unpacked,
+        b_stream=unpacked,
+        private_bytes=0,
+        shared_bytes=reserved,
+    )
 
 
 def nanoseconds(c: Contraction) -> float:

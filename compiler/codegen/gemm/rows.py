@@ -44,9 +44,12 @@ def row_sums(w: GemmWriter, tile: Tile) -> list[str]:
     rows, lanes = tile.rows, tile.lanes
     groups = tuple(TilePiece(start, lanes, min(lanes, rows - start)) for start in range(0, rows, lanes))
     turned = replace(
-        tile, rows=tile.columns, pieces=groups,
-        a=Stream(tile.b.dtype, tile.b.lane, 0, tile.b.k), b=Stream(tile.a.dtype, 0, tile.a.row, tile.a.k),
-    )  # fmt: skip
+        tile,
+        rows=tile.columns,
+        pieces=groups,
+        a=Stream(tile.b.dtype, tile.b.lane, 0, tile.b.k),
+        b=Stream(tile.a.dtype, 0, tile.a.row, tile.a.k),
+    )
     sums = dict(zip(turned.places, column_sums(w, turned, "%b", "%a"), strict=True))
     found: dict[tuple[int, int], str] = {}
     for g, group in enumerate(groups):

@@ -55,9 +55,14 @@ class Scratch:
     private: int = 0
 
     def packed(
-        self, c: Contraction, operand: Access, lanes: Index | None, runs: tuple[PanelRun, ...],
-        block: tuple[Index, ...] | None, depth: int,
-    ) -> Packed:  # fmt: skip
+        self,
+        c: Contraction,
+        operand: Access,
+        lanes: Index | None,
+        runs: tuple[PanelRun, ...],
+        block: tuple[Index, ...] | None,
+        depth: int,
+    ) -> Packed:
         """An operand in packed form: blocks of `depth` products,
         along the indices `block`; or all of it, where that is None.
         """

@@ -73,9 +73,15 @@ def sliced(c: Contraction, plan: GemmPlan, reserved: int = 0) -> Sliced | None:
     a, b = within(c.a), within(c.b)
     outer = tuple(sorted((slices, *c.outer), key=lambda i: not b.step(i)))
     partial = replace(
-        c, a=a, b=b, outer=outer, k=tuple(i for i in k if i.extent > 1), stores=(Store("", (), c.acc),),
-        targets=(sums,), loads={},
-    )  # fmt: skip
+        c,
+        a=a,
+        b=b,
+        outer=outer,
+        k=tuple(i for i in k if i.extent > 1),
+        stores=(Store("", (), c.acc),),
+        targets=(sums,),
+        loads={},
+    )
     rest = replace(c, a=sums, b=sums, k=(slices,), limits=())
     return Sliced(partial, rest, scratch.shared)
 

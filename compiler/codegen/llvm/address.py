@@ -98,10 +98,11 @@ class Addresses:
         printer = self._printer
         value = printer.value(offsets)
         return Address(
-            self._pointer(buffer, uniform, constant), 0,
+            self._pointer(buffer, uniform, constant),
+            0,
             value._replace(text=printer.spread(value, offsets.dtype)),
             vector(register_type(offsets.dtype), printer.lanes),
-        )  # fmt: skip
+        )
 
     def _varies(self, term: Expr, lane_index: Index) -> bool:
         """True if the lanes may have different values of `term`."""
@@ -116,9 +117,7 @@ class Addresses:
                     return True
         return False
 
-    def _pointer(
-        self, buffer: str, terms: list[tuple[Expr, LlvmValue, AnySize]], constant: int
-    ) -> LlvmValue:
+    def _pointer(self, buffer: str, terms: list[tuple[Expr, LlvmValue, AnySize]], constant: int) -> LlvmValue:
         printer, emitter = self._printer, self._printer.emitter
         element = memory_type(self._buffers[buffer].dtype)
         level = max([emitter.floor, *[value.level for _, value, _ in terms]])

@@ -26,8 +26,8 @@ from staticgraph.compiler.kernel.expr import (
     Load,
     Local,
     Lookup,
-    Parameter,
     Scalar,
+    ScalarParameter,
     missing,
 )
 from staticgraph.compiler.kernel.index import bounds
@@ -169,7 +169,7 @@ class ExprPrinter:
 
     def _print(self, node: Expr) -> LlvmValue:
         match node:
-            case Parameter(buffer, dtype) if self._load is not None:
+            case ScalarParameter(buffer, dtype) if self._load is not None:
                 return self._load(self, Load(buffer, (), dtype))
             case Const(value, dtype):
                 return LlvmValue(constant(value, dtype))

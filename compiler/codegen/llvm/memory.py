@@ -93,10 +93,17 @@ def gather(site: Site, base: str, offsets: str, offset_type: str, mask: str | No
     """The element at `base + offset` for every lane; `offsets` count elements."""
     kind = memory_type(site.dtype, site.lanes)
     name = f"llvm.masked.gather.{suffix(memory_type(site.dtype), site.lanes)}.{suffix('ptr', site.lanes)}"
-    return widen(site, site.emitter.call(
-        kind, name, (vector("ptr", site.lanes), _pointers(site, base, offsets, offset_type)),
-        ("i32", str(site.dtype.size)), (site.mask_type, mask or "splat (i1 true)"), (kind, "zeroinitializer"),
-    ))  # fmt: skip
+    return widen(
+        site,
+        site.emitter.call(
+            kind,
+            name,
+            (vector("ptr", site.lanes), _pointers(site, base, offsets, offset_type)),
+            ("i32", str(site.dtype.size)),
+            (site.mask_type, mask or "splat (i1 true)"),
+            (kind, "zeroinitializer"),
+        ),
+    )
 
 
 def scatter(
@@ -106,10 +113,13 @@ def scatter(
     kind = memory_type(site.dtype, site.lanes)
     name = f"llvm.masked.scatter.{suffix(memory_type(site.dtype), site.lanes)}.{suffix('ptr', site.lanes)}"
     site.emitter.call(
-        "void", name, (kind, narrow(site, value)),
+        "void",
+        name,
+        (kind, narrow(site, value)),
         (vector("ptr", site.lanes), _pointers(site, base, offsets, offset_type)),
-        ("i32", str(site.dtype.size)), (site.mask_type, mask or "splat (i1 true)"),
-    )  # fmt: skip
+        ("i32", str(site.dtype.size)),
+        (site.mask_type, mask or "splat (i1 true)"),
+    )
 
 
 def _pointers(site: Site, base: str, offsets: str, offset_type: str) -> str:

@@ -57,7 +57,5 @@ POOL = pointer(PoolState)
 POOL_BYTES = PoolState.USABLE + PROCESSORS // 8
 _P = PoolState
 _FIELDS = (_P.RUN, _P.READY, _P.CLAIM, _P.LIMIT, _P.SLEEPERS, _P.PRIVATE, _P.THREADS)
-RUN, READY, CLAIM, LIMIT, SLEEPERS, PRIVATE, THREADS = (
-    field // 8 for field in _FIELDS
-)  # in 8 bytes
+RUN, READY, CLAIM, LIMIT, SLEEPERS, PRIVATE, THREADS = (field // 8 for field in _FIELDS)  # in 8 bytes
 TICKET = PoolState.LAST // 4  # that of the next region, in 4 bytes

@@ -50,9 +50,20 @@ def restore(graph: Graph, recorded: Recorded) -> Operation:
     operands, attrs = _arguments(recorded)
     _check_types(recorded, RecordedCall(op, recorded.inputs, operands, attrs))
     operation = Operation(
-        graph, op, name, recorded.inputs, operands, attrs, recorded.types, recorded.control_inputs,
-        recorded.device, recorded.where, graph.version, recorded.region, recorded.gradient,
-    )  # fmt: skip
+        graph,
+        op,
+        name,
+        recorded.inputs,
+        operands,
+        attrs,
+        recorded.types,
+        recorded.control_inputs,
+        recorded.device,
+        recorded.where,
+        graph.version,
+        recorded.region,
+        recorded.gradient,
+    )
     graph.adopt(operation)
     _take_name(graph, name)
     return operation

@@ -77,13 +77,17 @@ class Native:
         self._library: Library = load([dispatch.code(), find.code()])
         self._host = _host()
         self._run = _MethodDef(
-            b"run", self._library[dispatch.code().name], _FASTCALL_WITH_KEYWORDS,
+            b"run",
+            self._library[dispatch.code().name],
+            _FASTCALL_WITH_KEYWORDS,
             b"run($self, /, *values)\n--\n\nRun a step for these values of its feeds.",
-        )  # fmt: skip
+        )
         self._find = _MethodDef(
-            b"find", self._library[find.code().name], _FASTCALL_WITH_KEYWORDS,
+            b"find",
+            self._library[find.code().name],
+            _FASTCALL_WITH_KEYWORDS,
             b"find($self, fetches, feeds, /)\n--\n\nRun a step if it is known, else NotImplemented.",
-        )  # fmt: skip
+        )
 
     def function(self, chain: Words, fallback: Callable[..., Any] | None) -> Callable[..., Any]:
         """A callable that runs the first binding in `chain` that fits. Where none does, it calls `fallback`.

@@ -30,11 +30,13 @@ from staticgraph.runtime.memory.aligned import storage_dtype
 
 Stored = tuple[DType, np.ndarray]  # an array as compiled code holds it, and the dtype that it stands for
 
+# fmt: off
 _CODES = {
     "float16": "F16", "float32": "F32", "float64": "F64", "bfloat16": "BF16", "bool": "BOOL",
     "int8": "I8", "int16": "I16", "int32": "I32", "int64": "I64",
     "uint8": "U8", "uint16": "U16", "uint32": "U32", "uint64": "U64", "complex64": "C64",
-}  # fmt: skip
+}
+# fmt: on
 _DTYPES = {code: DTYPES[name] for name, code in _CODES.items()}
 _METADATA = "__metadata__"
 _LONGEST = 100_000_000  # bytes of a header, as in the reference implementation

@@ -192,9 +192,7 @@ def _size(
     return tuple(n if m is None else m for n, m in zip(shape, declared, strict=True))
 
 
-def _unknown(
-    name: str, label: str, tensor: Tensor, given: Sequence[int | None] | None = None
-) -> SaveError:
+def _unknown(name: str, label: str, tensor: Tensor, given: Sequence[int | None] | None = None) -> SaveError:
     """The error for an input whose sizes must be known, or whose shape is not that of the graph."""
     what = "its sizes are not all known" if given is None else f"{list(given)} does not fit"
     text = f"cannot compile {name}: its input {label!r} is {tensor.type}, and {what}"

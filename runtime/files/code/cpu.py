@@ -46,22 +46,39 @@ from staticgraph.runtime.variables import VariableStore
 
 _PROGRAMS = "programs.json"
 _DECIDING = (
-    "emit_step.py", "lower/program.py", "codegen/abi.py", "codegen/llvm/step.py", "codegen/native/pool.py",
-    "codegen/native/pool_layout.py", "codegen/llvm/control_flow.py", "codegen/native/dispatch_layout.py",
-    "codegen/native/dispatch.py", "codegen/native/watch.py",
-)  # fmt: skip
+    "emit_step.py",
+    "lower/program.py",
+    "codegen/abi.py",
+    "codegen/llvm/step.py",
+    "codegen/native/pool.py",
+    "codegen/native/pool_layout.py",
+    "codegen/llvm/control_flow.py",
+    "codegen/native/dispatch_layout.py",
+    "codegen/native/dispatch.py",
+    "codegen/native/watch.py",
+)
 # What all processors of a family can do; other names stand for one model of a processor.
 _V2 = {"+sse3", "+ssse3", "+sse4.1", "+sse4.2", "+popcnt", "+cx16"}
 _V3 = _V2 | {"+avx", "+avx2", "+bmi", "+bmi2", "+f16c", "+fma", "+lzcnt", "+movbe"}
 _V4 = _V3 | {"+avx512f", "+avx512bw", "+avx512cd", "+avx512dq", "+avx512vl"}
 _FAMILIES: Mapping[str, set[str]] = {
-    "x86-64": set(), "x86-64-v2": _V2, "x86-64-v3": _V3, "haswell": _V3, "x86-64-v4": _V4, "generic": set(),
-}  # fmt: skip
+    "x86-64": set(),
+    "x86-64-v2": _V2,
+    "x86-64-v3": _V3,
+    "haswell": _V3,
+    "x86-64-v4": _V4,
+    "generic": set(),
+}
 
 _HEAD: Kinds = {"layout": (str,), "target": (dict,), "programs": (list,)}
 _TARGET: Kinds = {
-    "triple": (str,), "data_layout": (str,), "cpu": (str,), "features": (str,), "fast_math": (bool,),
-}  # fmt: skip
+    "triple": (str,),
+    "data_layout": (str,),
+    "cpu": (str,),
+    "features": (str,),
+    "fast_math": (bool,),
+}
+# fmt: off
 _PROGRAM: Kinds = {
     "signature": (str,), "feeds": (list,), "arguments": (list,), "results": (list,), "fetches": (int,),
     "in_place": (list,), "arena": (int, list), "shared": (int,), "private": (int,), "cost": (float,),

@@ -56,9 +56,11 @@ def write(architecture: str, steps: Iterable[tuple[str, Sequence[str], Step]]) -
             {"signature": signature, "feeds": list(names), "arguments": [encode_type(t) for t in types]}
         )
     head = {
-        "architecture": architecture, "prelude": prelude_digest(), "programs": programs,
+        "architecture": architecture,
+        "prelude": prelude_digest(),
+        "programs": programs,
         "functions": [*functions],
-    }  # fmt: skip
+    }
     image = nvrtc.compile([*functions.values()], architecture) if functions else b""
     return packed({_PROGRAMS: dump(head).encode(), _IMAGE: image})
 

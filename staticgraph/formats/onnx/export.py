@@ -34,9 +34,16 @@ from staticgraph.runtime.session import default_session
 
 # The tables that these fill are looked up by name.
 _FAMILIES = (
-    write_arrays, write_linalg, write_math, write_nn, write_random, write_reduce,
-    write_regions, write_shapes, write_strings,
-)  # fmt: skip
+    write_arrays,
+    write_linalg,
+    write_math,
+    write_nn,
+    write_random,
+    write_reduce,
+    write_regions,
+    write_shapes,
+    write_strings,
+)
 OPSETS = {18: 8, 19: 9, 20: 9, 21: 10, 22: 10, 23: 11}  # sets of operators, and the format that has each
 
 

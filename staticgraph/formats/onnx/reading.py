@@ -38,24 +38,28 @@ from staticgraph.formats.onnx.read import vision as read_vision
 from staticgraph.formats.onnx.tensors import External, literal_of, sparse_tensor
 
 # Importing these files fills the table of operators.
+# fmt: off
 FAMILIES = (
     read_arrays, read_attention, read_control, read_convolution, read_math, read_movement, read_nn,
     read_normalization, read_optimizers, read_pooling, read_quantized, read_random, read_reductions,
     read_resize, read_rnn, read_sampling, read_scatter, read_sequences, read_signal, read_sorting,
     read_strings, read_vision,
-)  # fmt: skip
+)
+# fmt: on
 
 _UNNAMED = re.compile(r"[^A-Za-z0-9_.\-/]+")
 
 _Type = AttributeProto.AttributeType
 
 # The field that holds an attribute of a type, by the number of the type.
+# fmt: off
 _FIELDS = {
     _Type.FLOAT: "f", _Type.INT: "i", _Type.STRING: "s", _Type.TENSOR: "t", _Type.GRAPH: "g",
     _Type.FLOATS: "floats", _Type.INTS: "ints", _Type.STRINGS: "strings", _Type.TENSORS: "tensors",
     _Type.GRAPHS: "graphs", _Type.SPARSE_TENSOR: "sparse_tensor", _Type.SPARSE_TENSORS: "sparse_tensors",
     _Type.TYPE_PROTO: "tp", _Type.TYPE_PROTOS: "type_protos",
-}  # fmt: skip
+}
+# fmt: on
 
 _Key = tuple[str, str, str]  # of a function: domain, name, overload
 

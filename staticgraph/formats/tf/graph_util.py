@@ -31,9 +31,17 @@ _VARIABLES = ("Variable", "VariableV2", "VarHandleOp")
 # What hands on the handle of a variable: in the graph that is frozen, its value.
 _HANDING_ON = ("Enter", "RefEnter", "Switch", "RefSwitch", "Identity", "RefIdentity")
 _ON_VARIABLES = (
-    "Assign", "AssignAdd", "AssignSub", "Queue", "ScatterAdd", "ScatterSub", "ScatterUpdate",
-    "TruncatedNormal", "Variable", "VariableV2",
-)  # fmt: skip
+    "Assign",
+    "AssignAdd",
+    "AssignSub",
+    "Queue",
+    "ScatterAdd",
+    "ScatterSub",
+    "ScatterUpdate",
+    "TruncatedNormal",
+    "Variable",
+    "VariableV2",
+)
 
 
 def extract_sub_graph(graph_def: GraphDef, dest_nodes: Sequence[str]) -> GraphDef:

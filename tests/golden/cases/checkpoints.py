@@ -26,7 +26,7 @@ def last(saver):
 
 
 def state(folder, name="checkpoint"):
-    """What the state file says, without the folder's name."""
+    """Return what the state file says, without the folder's name."""
     with open(os.path.join(folder, name)) as file:
         return file.read().replace(folder, "folder").splitlines()
 

@@ -40,7 +40,7 @@ def several(tf, memory):
 
 
 def decoded(helper, layer=True, decode=None, **options):
-    """What a BasicDecoder gives."""
+    """Return the outputs of a BasicDecoder."""
 
     def build(tf, x):
         seq2seq = contrib(tf).seq2seq

@@ -5,7 +5,7 @@ from tests.golden.runner import answer, error, runs, shape, value
 
 
 def module(tf):
-    """What TensorFlow keeps in `contrib` is in `distributions` here."""
+    """Return TensorFlow's `contrib.distributions`, or our `distributions`."""
     return tf.contrib.distributions if hasattr(tf, "contrib") else tf.distributions
 
 

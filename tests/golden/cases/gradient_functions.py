@@ -289,7 +289,7 @@ def loop_state(dynamic):
 
 
 def calls(tf):
-    """How often a gradient function was called after each of three steps."""
+    """Count the calls of a gradient function after each of three steps."""
     seen = []
 
     @tf.custom_gradient

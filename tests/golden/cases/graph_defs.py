@@ -150,7 +150,7 @@ def mapped(tf):
 
 
 def collections(tf, scope=None):
-    """What the collections are after a graph went through a meta graph.
+    """Return the collections after a graph went through a meta graph.
 
     TensorFlow puts the scope before texts too, which is left out here.
     """

@@ -86,7 +86,7 @@ def outlined(tf, images, boxes, **options):
 
 
 def suppressed(name, *args, **options):
-    """What is kept of boxes that overlap much, and what comes with it."""
+    """Return the boxes that are kept of those that overlap much, and what comes with them."""
 
     def build(tf, corners, sizes, scores):
         made = getattr(tf.image, name)(tf.concat([corners, corners + sizes], 1), scores, *args, **options)

@@ -1,4 +1,4 @@
-"""What Keras takes and refuses: targets, datasets, tensors; and what of a run it reports."""
+"""Inputs that Keras takes and refuses: targets, datasets, tensors; and its reports of a run."""
 
 import numpy as np
 
@@ -173,7 +173,7 @@ def watching(tf, kind):
 
 
 def epochs_of(kind):
-    """What a layer reports is reset between epochs, and between training and validation."""
+    """Metrics of a layer are reset between epochs, and between training and validation."""
 
     def build(tf):
         model = watching(tf, kind)

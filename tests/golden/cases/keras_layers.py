@@ -1,4 +1,4 @@
-"""What the layers of Keras give for fixed weights, as values and for gradients of the weights."""
+"""Outputs of the layers of Keras for fixed weights, as values and for gradients of the weights."""
 
 from dataclasses import dataclass
 
@@ -99,7 +99,7 @@ def layer_order(tf):
 
 
 def configs(tf):
-    """What layers say of themselves, as far as it is the same in every program."""
+    """Return the configurations of layers, as far as they are the same in every program."""
     layers = tf.keras.layers
     made = [
         layers.Dense(3, "relu", kernel_regularizer="l2"), layers.Conv2D(4, (3, 2), padding="same"),

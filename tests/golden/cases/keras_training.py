@@ -1,4 +1,4 @@
-"""How the models of Keras learn: losses, metrics, optimizers, and what `fit` reports."""
+"""Training of the models of Keras: losses, metrics, optimizers, and what `fit` reports."""
 
 import numpy as np
 

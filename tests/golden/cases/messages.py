@@ -140,7 +140,7 @@ MESSAGES = [example, sequence_example, config, graph, meta_graph, event, run_met
 
 
 def presence(tf):
-    """What counts as given, through assignments, reading, and clearing."""
+    """Return the fields that count as given, through assignments, reading, and clearing."""
     made = message(tf, "Feature")
     out = [made.WhichOneof("kind"), made.HasField("int64_list")]
     made.int64_list.SetInParent()
@@ -294,7 +294,7 @@ def no_compression(tf):
 
 
 def events(tf):
-    """What a FileWriter's file holds, without the times."""
+    """Return the contents of a FileWriter's file, without the times."""
     folder = tempfile.mkdtemp()
     writer = tf.summary.FileWriter(folder, filename_suffix=".end")
     summary = message(tf, "Summary")
@@ -334,7 +334,7 @@ def graph_written(tf):
 
 
 def run(tf, kind, value, **options):
-    """What a summary op gives."""
+    """Return the result of a summary op."""
     if hasattr(tf, "messages"):
         return getattr(tf.summary.encode, kind)("tag", value, **options)
     if kind == "image":

@@ -39,7 +39,7 @@ def ranked(function, label, *draws, **options):
 
 
 def collected(tf):
-    """What the collections hold after two metrics of one kind, one of them listed by the user."""
+    """Return the collections after two metrics of one kind, one of them listed by the user."""
     tf.metrics.mean([1.0], metrics_collections=["values"], updates_collections=["updates", "more"])
     tf.metrics.mean([1.0])
     keys = ("values", "updates", "more", "local_variables", "metric_variables", "variables",

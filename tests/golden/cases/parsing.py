@@ -1,4 +1,4 @@
-"""What strings hold: training examples, lines of CSV, raw numbers, serialized tensors, compressed bytes."""
+"""Contents of strings: training examples, lines of CSV, raw numbers, serialized tensors, compressed bytes."""
 
 import gzip
 import io

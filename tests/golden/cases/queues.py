@@ -24,7 +24,7 @@ def plain(value):
 
 
 def steps(name, build):
-    """What the runs of a list of fetches give, or the classes of their errors."""
+    """Return the results of runs of a list of fetches, or the classes of their errors."""
 
     def script(tf):
         fetches = build(tf)
@@ -43,7 +43,7 @@ def outcome(tf, sess, fetch):
 
 
 def pipeline(name, build, times, ordered=True):
-    """What a fetch gives while queue runners work, until the input ends."""
+    """Return the results of a fetch while queue runners work, until the input ends."""
 
     def script(tf):
         fetch = build(tf)
@@ -258,7 +258,7 @@ def records(tf, name, *data, cut=0):
 
 
 def reading(name, make, files, times, most=None):
-    """What a reader gives for files, by the names of these."""
+    """Return the results of a reader for files, by the names of these."""
 
     def build(tf):
         q = queue(tf, dtypes=[tf.string], shapes=[[]])

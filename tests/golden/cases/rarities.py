@@ -16,7 +16,7 @@ def glimpse(size, **options):
 
 
 def glimpse_over_the_edge(tf):
-    """Where noise is, and that it is between the least and the largest element."""
+    """Find noise in a glimpse, and that it is between the least and the largest element."""
     x = tf.constant(np.arange(1.0, 17.0, dtype=np.float32).reshape(1, 4, 4, 1))
     made = tf.image.extract_glimpse(x, [3, 3], [[-1.0, 2.0]], centered=False, normalized=False)
     with tf.Session() as sess:

@@ -200,7 +200,7 @@ def taken_back(tf):
 
 
 def start_of_loop(tf):
-    """What was read once before the loop is added in each round."""
+    """Add a value that was read once before the loop in each round."""
     v = variable(tf)
     start = tf.convert_to_tensor(v)
 
@@ -256,7 +256,7 @@ def batch_norm(tf):
 
 
 def step_length(tf):
-    """How far a step moved the weights, with a derivative by the weights afterwards."""
+    """Return how far a step moved the weights, with a derivative by the weights afterwards."""
     v = variable(tf)
     old = v.read_value()
     with after(tf, old):

@@ -38,7 +38,7 @@ def draw(name, *sizes):
 
 
 def network(label, build, sizes=(3, 4, 2), tolerance=2.0):
-    """What a network gives, the derivatives by its variables and inputs, and the names of its variables.
+    """Return the outputs of a network, the derivatives by its variables and inputs, and its variables' names.
 
     `build(tf, inputs)` makes it, of inputs [batch, time, features].
     """

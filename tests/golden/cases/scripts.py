@@ -1,4 +1,4 @@
-"""What real scripts do a little beside the main road: types that are cast, shapes of unknown rank."""
+"""Real scripts a little beside the main road: types that are cast, shapes of unknown rank."""
 
 import threading
 
@@ -41,7 +41,7 @@ def cross_entropy(version, labels_dtype):
 
 
 def drawn_shapes(draw):
-    """What is drawn has the shape that is fed, whatever is known of it."""
+    """Shapes of draws are those that are fed, whatever is known of them."""
 
     def build(tf):
         seen = []
@@ -97,7 +97,7 @@ def queue_shapes(tf):
 
 
 def passed_to_threads(tf):
-    """What operations of another thread depend on, and where they are placed."""
+    """Return the dependencies and the devices of operations of another thread."""
     graph, made = tf.get_default_graph(), []
     first, second = tf.constant(1.0, name="first"), tf.constant(2.0, name="second")
 

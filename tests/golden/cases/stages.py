@@ -1,4 +1,4 @@
-"""What only Python can compute: functions of the user's, sizes that the data decide, strings."""
+"""Functions that only Python can compute: the user's own, sizes that the data decide, strings."""
 
 import numpy as np
 

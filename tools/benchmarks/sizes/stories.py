@@ -38,28 +38,44 @@ def _small_mobile() -> nets.Net:
 STORIES = {
     "cnn_39": Story(
         "small CNN and Adam, batches of 1 to 39 once each",
-        lambda: nets.cnn(16, 32, 64), tuple(range(1, 40)), (lambda: nets.cnn(2, 3, 4), (1, 2, 3)),
+        lambda: nets.cnn(16, 32, 64),
+        tuple(range(1, 40)),
+        (lambda: nets.cnn(2, 3, 4), (1, 2, 3)),
     ),
     "cnn_300": Story(
         "CNN and Adam, 300 batches of random size 1 to 128",
-        lambda: nets.cnn(32, 64, 128), _random(300, 1, 128), (lambda: nets.cnn(2, 3, 4), (3, 1, 3)),
+        lambda: nets.cnn(32, 64, 128),
+        _random(300, 1, 128),
+        (lambda: nets.cnn(2, 3, 4), (3, 1, 3)),
     ),
     "tagger": Story(
         "LSTM tagger and Adam, 200 batches of random length 5 to 60",
-        lambda: nets.tagger(128, 16), _random(200, 5, 60), (lambda: nets.tagger(4, 2, 9, 3), (5, 2, 5)),
+        lambda: nets.tagger(128, 16),
+        _random(200, 5, 60),
+        (lambda: nets.tagger(4, 2, 9, 3), (5, 2, 5)),
     ),
     "gpt": Story(
         "GPT, 2 layers of 64, 200 tokens with a growing context",
-        lambda: nets.gpt(64, 2, 4, 256), tuple(range(1, 201)), (lambda: nets.gpt(4, 1, 2, 9, 5), (1, 2, 3)),
+        lambda: nets.gpt(64, 2, 4, 256),
+        tuple(range(1, 201)),
+        (lambda: nets.gpt(4, 1, 2, 9, 5), (1, 2, 3)),
     ),
     "unet": Story(
         "U-Net training, first step",
-        lambda: nets.unet(64, 16, 3), (4,), (lambda: nets.unet(8, 2, 2), (2,)),
+        lambda: nets.unet(64, 16, 3),
+        (4,),
+        (lambda: nets.unet(8, 2, 2), (2,)),
     ),
     "dcgan": Story(
-        "DCGAN training, first step", lambda: nets.dcgan(32), (16,), (lambda: nets.dcgan(2), (3,)),
+        "DCGAN training, first step",
+        lambda: nets.dcgan(32),
+        (16,),
+        (lambda: nets.dcgan(2), (3,)),
     ),
     "mobilenet": Story(
-        "MobileNetV2 training, first step", lambda: nets.mobilenet(32), (8,), (_small_mobile, (2,)),
+        "MobileNetV2 training, first step",
+        lambda: nets.mobilenet(32),
+        (8,),
+        (_small_mobile, (2,)),
     ),
-}  # fmt: skip
+}

@@ -11,7 +11,7 @@ from staticgraph.compiler.kernel.contraction import Contraction, Limit
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.schedule_gpu.limits import WARP
 from staticgraph.compiler.kernel.schedule_gpu.products.axes import Axis, Values, is_wide
-from staticgraph.compiler.kernel.schedule_gpu.products.direct import DirectSchedule, Slices
+from staticgraph.compiler.kernel.schedule_gpu.products.direct import DirectSchedule, SplitK
 
 _WRITTEN_OUT = 32  # products in the text
 _COUNTED = 2**30  # values of an index of which a loop counts fewer in 32 bits
@@ -70,7 +70,7 @@ def _loops(made: DirectSchedule) -> list[str]:
     return body
 
 
-def _span(index: Index, values: Values, slices: Slices | None) -> tuple[list[str], str, str]:
+def _span(index: Index, values: Values, slices: SplitK | None) -> tuple[list[str], str, str]:
     """Return the range of a loop over an index of the sum: statements before it, its first value, its end."""
     if slices is None:
         return [], "0", str(index.extent)

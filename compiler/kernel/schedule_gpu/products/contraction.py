@@ -10,7 +10,7 @@ from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.schedule_gpu.function import GpuSchedule
 from staticgraph.compiler.kernel.schedule_gpu.limits import WARP
 from staticgraph.compiler.kernel.schedule_gpu.products.axes import Axes, Axis, axes
-from staticgraph.compiler.kernel.schedule_gpu.products.direct import DirectSchedule, Slices, outputs_of
+from staticgraph.compiler.kernel.schedule_gpu.products.direct import DirectSchedule, SplitK, outputs_of
 from staticgraph.compiler.kernel.schedule_gpu.products.library import library
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Precision
 from staticgraph.compiler.kernel.schedule_gpu.products.results import (
@@ -82,18 +82,18 @@ def directly(c: Contraction, outputs: Axis, machine: GpuMachine = H200) -> GpuSc
     return _sliced(c, outputs, every, lambda partial: DirectSchedule(partial, every, tuple(slices)))
 
 
-def _slices(whole: DirectSchedule, machine: GpuMachine) -> list[Slices]:
+def _slices(whole: DirectSchedule, machine: GpuMachine) -> list[SplitK]:
     """Return the indices of the sum to cut into slices, the longest ones first."""
     c, together = whole.product, WARP if whole.shared else 1
     wanted = min(machine.busy_threads // whole.busy, c.depth // (_SHORTEST * together), _MOST_SLICES)
-    found: list[Slices] = []
+    found: list[SplitK] = []
     for index in sorted(c.k, key=lambda i: -i.extent):
         if min(wanted, index.extent) < 2:
             break
         length = -(-index.extent // min(wanted, index.extent))
         length = -(-length // 8) * 8 if together > 1 else length  # whole packs
         number = Index(f"slices{len(found)}", -(-index.extent // length))
-        found.append(Slices(index, number, length))
+        found.append(SplitK(index, number, length))
         wanted //= number.extent
     return found
 

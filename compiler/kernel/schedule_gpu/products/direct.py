@@ -17,7 +17,7 @@ from staticgraph.compiler.support.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Slices:
+class SplitK:
     """A sum cut along `index`: slice `number` has `length` values of it, the last one those that are left."""
 
     index: Index
@@ -30,7 +30,7 @@ class DirectSchedule(ProductSchedule):
     """One function; the numbers of `slices` are indices of `outputs`."""
 
     outputs: Axis
-    slices: tuple[Slices, ...] = ()
+    slices: tuple[SplitK, ...] = ()
 
     kind = "direct"
 

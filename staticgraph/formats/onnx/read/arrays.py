@@ -24,9 +24,13 @@ from staticgraph.formats.onnx.values import (
 )
 
 _CONSTANTS: dict[str, Any] = {
-    "value_float": float32, "value_floats": float32, "value_int": int64, "value_ints": int64,
-    "value_string": string, "value_strings": string,
-}  # fmt: skip
+    "value_float": float32,
+    "value_floats": float32,
+    "value_int": int64,
+    "value_ints": int64,
+    "value_string": string,
+    "value_strings": string,
+}
 
 
 @operator("Constant")

@@ -183,9 +183,11 @@ def _rotary_embedding(
     if positions is not None:
         cosines, sines = (ops.gather(cache, positions, axis=0) for cache in (cosines, sines))
     cosines, sines = (ops.expand_dims(cache, axis=-2) for cache in (cosines, sines))
-    inner, rest = (rows, None) if turned == size else ops.split_v(
-        rows, size_splits=(turned, size - turned), axis=3, num_split=2
-    )  # fmt: skip
+    inner, rest = (
+        (rows, None)
+        if turned == size
+        else ops.split_v(rows, size_splits=(turned, size - turned), axis=3, num_split=2)
+    )
     if node.get("interleaved"):
         pairs = reshape(inner, [batch, length, heads, turned // 2, 2])
         first, second = ops.unstack(pairs, num=2, axis=4)

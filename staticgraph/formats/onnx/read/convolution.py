@@ -98,9 +98,11 @@ def _spread(node: Node, x: Tensor, w: Tensor, extra: int) -> Tensor:
     have = sizes(x)[2:]
     full = [(n - 1) * s + (k - 1) * d + 1 for n, k, s, d in zip(have, taps, strides, dilations, strict=True)]
     layer = {
-        "strides": (1, 1, *strides), "padding": "VALID", "data_format": _FORMATS[rank + 2],
+        "strides": (1, 1, *strides),
+        "padding": "VALID",
+        "data_format": _FORMATS[rank + 2],
         "dilations": (1, 1, *dilations),
-    }  # fmt: skip
+    }
     groups = node.get("group", 1)
     xs = ops.split(x, axis=1, num_split=groups) if groups > 1 else [x]
     ws = ops.split(w, axis=0, num_split=groups) if groups > 1 else [w]

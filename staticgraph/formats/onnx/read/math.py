@@ -12,6 +12,7 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.formats.onnx.nodes import Node, operator
 from staticgraph.formats.onnx.values import cast, constant, reshape, select, sizes
 
+# fmt: off
 _UNARY: dict[str, str] = {
     "Abs": "abs", "Acos": "acos", "Acosh": "acosh", "Asin": "asin", "Asinh": "asinh", "Atan": "atan",
     "Atanh": "atanh", "BitwiseNot": "invert", "Ceil": "ceil", "Cos": "cos", "Cosh": "cosh", "Erf": "erf",
@@ -19,13 +20,16 @@ _UNARY: dict[str, str] = {
     "Reciprocal": "reciprocal", "Relu": "relu", "Round": "rint", "Sigmoid": "sigmoid", "Sign": "sign",
     "Sin": "sin", "Sinh": "sinh", "Softplus": "softplus", "Softsign": "softsign", "Sqrt": "sqrt",
     "Tan": "tan", "Tanh": "tanh",
-}  # fmt: skip
+}
+# fmt: on
+# fmt: off
 _BINARY: dict[str, str] = {
     "Add": "add", "BitwiseAnd": "bitwise_and", "BitwiseOr": "bitwise_or", "BitwiseXor": "bitwise_xor",
     "Equal": "equal", "Greater": "greater", "GreaterOrEqual": "greater_equal", "Less": "less",
     "LessOrEqual": "less_equal", "And": "logical_and", "Mul": "multiply", "Or": "logical_or",
     "Sub": "subtract", "Xor": "not_equal",
-}  # fmt: skip
+}
+# fmt: on
 _OF_SEVERAL: dict[str, str] = {"Max": "maximum", "Min": "minimum", "Sum": "add"}
 
 
@@ -196,19 +200,23 @@ def _shrink(x: Tensor, lambd: float, bias: float) -> Tensor:
 
 
 FORMULAS: dict[str, tuple[_Formula, dict[str, float]]] = {
-    "Affine": (lambda x, alpha, beta: constant(alpha, x) * x + constant(beta, x),
-               {"alpha": 1.0, "beta": 0.0}),
+    "Affine": (
+        lambda x, alpha, beta: constant(alpha, x) * x + constant(beta, x),
+        {"alpha": 1.0, "beta": 0.0},
+    ),
     "Celu": (_celu, {"alpha": 1.0}),
     "Elu": (_elu, {"alpha": 1.0}),
     "HardSigmoid": (_hard_sigmoid, {"alpha": 0.2, "beta": 0.5}),
     "LeakyRelu": (_leaky_relu, {"alpha": 0.01}),
-    "ScaledTanh": (lambda x, alpha, beta: constant(alpha, x) * ops.tanh(constant(beta, x) * x),
-                   {"alpha": 1.0, "beta": 1.0}),
+    "ScaledTanh": (
+        lambda x, alpha, beta: constant(alpha, x) * ops.tanh(constant(beta, x) * x),
+        {"alpha": 1.0, "beta": 1.0},
+    ),
     "Selu": (_selu, {"alpha": 1.67326319217681884765625, "gamma": 1.05070102214813232421875}),
     "Shrink": (_shrink, {"lambd": 0.5, "bias": 0.0}),
     "Swish": (_swish, {"alpha": 1.0}),
     "ThresholdedRelu": (_thresholded, {"alpha": 1.0}),
-}  # fmt: skip
+}
 
 
 @operator(*FORMULAS)

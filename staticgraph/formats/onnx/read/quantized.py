@@ -24,9 +24,10 @@ def _along(node: Node, x: Tensor, values: Tensor, axis: int) -> Tensor:
     if not block:
         return values
     have = node.sizes(x)
-    repeated = ops.tile(ops.expand_dims(values, axis=axis + 1), multiples=tuple(
-        block if i == axis + 1 else 1 for i in range(rank + 1)
-    ))  # fmt: skip
+    repeated = ops.tile(
+        ops.expand_dims(values, axis=axis + 1),
+        multiples=tuple(block if i == axis + 1 else 1 for i in range(rank + 1)),
+    )
     whole = [n * block if i == axis else n for i, n in enumerate(node.sizes(values))]
     return ops.slice(reshape(repeated, whole), begin=(0,) * rank, size=have)
 

@@ -38,8 +38,11 @@ _REDUCTIONS: dict[str, _Reduction] = {
     "ReduceSumSquare": lambda x, axes, keep: _sum(x * x, axes, keep),
 }
 _EACH: dict[str, Callable[[Tensor], Tensor]] = {  # what a reduction along no axes does to each element
-    "ReduceL1": ops.abs, "ReduceL2": ops.abs, "ReduceLogSum": ops.log, "ReduceSumSquare": ops.square,
-}  # fmt: skip
+    "ReduceL1": ops.abs,
+    "ReduceL2": ops.abs,
+    "ReduceLogSum": ops.log,
+    "ReduceSumSquare": ops.square,
+}
 
 
 @operator(*_REDUCTIONS)

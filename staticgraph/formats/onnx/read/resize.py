@@ -138,9 +138,11 @@ def _by_sizes(node: Node, x: Tensor, counts: Sequence[int], region: np.ndarray |
 
 
 _NEAREST: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "round_prefer_floor": lambda at: np.ceil(at - 0.5), "round_prefer_ceil": lambda at: np.floor(at + 0.5),
-    "floor": np.floor, "ceil": np.ceil,
-}  # fmt: skip
+    "round_prefer_floor": lambda at: np.ceil(at - 0.5),
+    "round_prefer_ceil": lambda at: np.floor(at + 0.5),
+    "floor": np.floor,
+    "ceil": np.ceil,
+}
 
 
 def resized(node: Node, x: Tensor, axes: dict[int, Axis], how: str, nearest: str) -> Tensor:

@@ -22,9 +22,12 @@ _Step = Callable[
     [Tensor, _State], _State
 ]  # inputs times weights, state -> state, whose first part is the output
 _PLAIN: dict[str, _Function] = {
-    "relu": lambda x: ops.relu(x), "sigmoid": lambda x: ops.sigmoid(x), "softplus": lambda x: ops.softplus(x),
-    "softsign": lambda x: ops.softsign(x), "tanh": lambda x: ops.tanh(x),
-}  # fmt: skip
+    "relu": lambda x: ops.relu(x),
+    "sigmoid": lambda x: ops.sigmoid(x),
+    "softplus": lambda x: ops.softplus(x),
+    "softsign": lambda x: ops.softsign(x),
+    "tanh": lambda x: ops.tanh(x),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +122,11 @@ def _lstm_step(layer: Layer) -> tuple[Tensor | None, _Step]:
     return ours, step
 
 
-_STEPS = {"RNN": (_rnn_step, ["Tanh"]), "GRU": (_gru_step, ["Sigmoid", "Tanh"]),
-          "LSTM": (_lstm_step, ["Sigmoid", "Tanh", "Tanh"])}  # fmt: skip
+_STEPS = {
+    "RNN": (_rnn_step, ["Tanh"]),
+    "GRU": (_gru_step, ["Sigmoid", "Tanh"]),
+    "LSTM": (_lstm_step, ["Sigmoid", "Tanh", "Tanh"]),
+}
 
 
 @operator("RNN", "GRU")
@@ -171,9 +177,14 @@ def _recurrent(
     ys, ends = [], []
     for d in range(directions):
         layer = Layer(
-            node, _row(w, d), _row(r, d), None if b is None else _row(b, d),
-            None if p is None else _row(p, d), _functions(node, d), hidden,
-        )  # fmt: skip
+            node,
+            _row(w, d),
+            _row(r, d),
+            None if b is None else _row(b, d),
+            None if p is None else _row(p, d),
+            _functions(node, d),
+            hidden,
+        )
         batch = sizes(x)[1]
         state = tuple(_start(s, d, batch, hidden, x) for s in initial)
         y, end = _direction(layer, x, lengths, state, reverse or d == 1)
@@ -208,8 +219,11 @@ def _functions(node: Node, direction: int) -> list[_Function]:
             made.append(_PLAIN[name.lower()])
         elif key is not None:
             formula, settings = FORMULAS[key]
-            given = {k: (pool.pop(0) if pool else settings[k])
-                     for k, pool in (("alpha", alphas), ("beta", betas)) if k in settings}  # fmt: skip
+            given = {
+                k: (pool.pop(0) if pool else settings[k])
+                for k, pool in (("alpha", alphas), ("beta", betas))
+                if k in settings
+            }
             made.append(functools.partial(formula, **{**settings, **given}))
         else:
             raise node.unsupported(f"the activation {name!r} does not exist here")

@@ -178,9 +178,13 @@ def _roi_align(node: Node, x: Tensor, boxes: Tensor, which: Tensor) -> Tensor:
 
 
 def _boxed(
-    node: Node, x: Tensor, which: Tensor, taps: list[list[tuple[Tensor, Tensor]]], inside: list[Tensor],
+    node: Node,
+    x: Tensor,
+    which: Tensor,
+    taps: list[list[tuple[Tensor, Tensor]]],
+    inside: list[Tensor],
     grid: tuple[int, int, int],
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     rows, columns, count = grid
     boxes, channels = node.sizes(which)[0], node.sizes(x)[1]
     shape = (boxes, rows * count, columns * count)

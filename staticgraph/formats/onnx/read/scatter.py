@@ -96,8 +96,10 @@ def _combined(node: Node, x: Tensor, places: Tensor, updates: Tensor, how: str) 
     count = int(np.prod(shape[:depth], dtype=np.int64))
     rows, rest = reshape(updates, [-1, *shape[depth:]]), [count, *shape[depth:]]
     segments = {
-        "mul": ops.unsorted_segment_prod, "max": ops.unsorted_segment_max, "min": ops.unsorted_segment_min,
-    }[how]  # fmt: skip
+        "mul": ops.unsorted_segment_prod,
+        "max": ops.unsorted_segment_max,
+        "min": ops.unsorted_segment_min,
+    }[how]
     together = {"mul": ops.multiply, "max": ops.maximum, "min": ops.minimum}[how]
     made = together(reshape(x, rest), segments(rows, numbers, num_segments=count))
     touched = ops.unsorted_segment_sum(ops.ones_like(numbers), numbers, num_segments=count)

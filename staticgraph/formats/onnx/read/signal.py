@@ -96,8 +96,11 @@ def _stft(
     return _as_pairs(made, x)
 
 
-_COSINES = {"HannWindow": (0.5, 0.5, 0.0), "HammingWindow": (25 / 46, 21 / 46, 0.0),
-            "BlackmanWindow": (0.42, 0.5, 0.08)}  # fmt: skip
+_COSINES = {
+    "HannWindow": (0.5, 0.5, 0.0),
+    "HammingWindow": (25 / 46, 21 / 46, 0.0),
+    "BlackmanWindow": (0.42, 0.5, 0.08),
+}
 
 
 @operator(*_COSINES)

@@ -87,8 +87,11 @@ def _tf_idf(node: Node, x: Tensor) -> Tensor:
         if not len(grams):
             continue
         wanted = first <= n <= last
-        counts.append(_occurrences(rows, length, grams, most) if wanted else
-                      constant(np.zeros((batch, len(grams))), float32))  # fmt: skip
+        counts.append(
+            _occurrences(rows, length, grams, most)
+            if wanted
+            else constant(np.zeros((batch, len(grams))), float32)
+        )
     if not counts:
         raise OnnxError("its pool is empty")
     found = ops.concat(counts, axis=1) if len(counts) > 1 else counts[0]

@@ -16,13 +16,16 @@ from staticgraph.formats.onnx.write.value import Held, NoForm
 _END = np.iinfo(np.int64).max
 _BEGIN = np.iinfo(np.int64).min
 
-without({
-    "gather_grad row_add max_pool_grad avg_pool_grad avg_pool3d_grad max_unpool max_pool_first max_pool_pick "
-    "conv_filter conv2d_backprop_filter conv3d_backprop_filter depthwise_conv2d_native_backprop_filter":
-        "it is a part of a derivative, and ONNX has none",
-    "conv_spread conv_windows max_pool_number":
-        "the compiler makes it of other ops, and graphs do not have it",
-})  # fmt: skip
+without(
+    "it is a part of a derivative, and ONNX has none",
+    "gather_grad row_add max_pool_grad avg_pool_grad avg_pool3d_grad max_unpool max_pool_first "
+    "max_pool_pick conv_filter conv2d_backprop_filter conv3d_backprop_filter "
+    "depthwise_conv2d_native_backprop_filter",
+)
+without(
+    "the compiler makes it of other ops, and graphs do not have it",
+    "conv_spread conv_windows max_pool_number",
+)
 
 
 def _slice(use: Use, x: Held, spans: Sequence[tuple[int, Any, Any, Any]], type: TensorType) -> Held:
@@ -53,9 +56,17 @@ def _sliced(use: Use, input_: Held, begin: Any, size: Any) -> Any:
 
 @writes("strided_slice")
 def _strided_slice(
-    use: Use, input_: Held, begin: Any, end: Any, strides: Any, begin_mask: int, end_mask: int,
-    ellipsis_mask: int, new_axis_mask: int, shrink_axis_mask: int,
-) -> Any:  # fmt: skip
+    use: Use,
+    input_: Held,
+    begin: Any,
+    end: Any,
+    strides: Any,
+    begin_mask: int,
+    end_mask: int,
+    ellipsis_mask: int,
+    new_axis_mask: int,
+    shrink_axis_mask: int,
+) -> Any:
     lows, highs = use.writer.entries(begin), use.writer.entries(end)
     steps = [1] * len(lows) if strides is None else list(use.ints(strides, "strides"))
     taken = sum(not (new_axis_mask >> i | ellipsis_mask >> i) & 1 for i in range(len(lows)))
@@ -204,9 +215,7 @@ def _row_update(use: Use, tensor: Held, index: Held, row: Held) -> Any:
     return use("Where", here, ops.expand_dims(row, axis=0), tensor)
 
 
-_SCATTERS = {
-    "tensor_scatter_update": None, "tensor_scatter_add": "add", "tensor_scatter_sub": "add",
-}  # fmt: skip
+_SCATTERS = {"tensor_scatter_update": None, "tensor_scatter_add": "add", "tensor_scatter_sub": "add"}
 
 
 @writes(*_SCATTERS)
@@ -253,9 +262,13 @@ def _invert_permutation(use: Use, x: Held) -> Any:
 @writes("top_k")
 def _top_k(use: Use, input: Held, k: Any, sorted: bool) -> Any:
     values, indices = use.several(
-        "TopK", input, use.writer.vector([use.writer.scalar(k)] if isinstance(k, Held) else [k]),
-        types=(use.type, TensorType(int64, use.types[1].shape)), axis=-1, sorted=int(sorted),
-    )  # fmt: skip
+        "TopK",
+        input,
+        use.writer.vector([use.writer.scalar(k)] if isinstance(k, Held) else [k]),
+        types=(use.type, TensorType(int64, use.types[1].shape)),
+        axis=-1,
+        sorted=int(sorted),
+    )
     return values, use.writer.cast(indices, use.types[1].dtype)
 
 

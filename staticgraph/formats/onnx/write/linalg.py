@@ -10,14 +10,17 @@ from staticgraph.formats.onnx.write.value import Held
 
 direct({"matrix_determinant": "Det"})
 
-without({
+without(
+    "ONNX has no operators of linear algebra but products and Det",
     "cholesky log_matrix_determinant lu matrix_cofactors matrix_exponential matrix_inverse matrix_solve "
     "matrix_square_root matrix_triangular_solve pseudo_inverse qr self_adjoint_eig svd sylvester "
-    "tridiagonal_solve":
-        "ONNX has no operators of linear algebra but products and Det",
+    "tridiagonal_solve",
+)
+without(
+    "ONNX's operators do not take complex numbers",
     "angle complex complex_abs conj fft fft2d fft3d ifft ifft2d ifft3d imag irfft irfft2d irfft3d real rfft "
-    "rfft2d rfft3d": "ONNX's operators do not take complex numbers",
-})  # fmt: skip
+    "rfft2d rfft3d",
+)
 
 
 def _turned(x: Held) -> Any:

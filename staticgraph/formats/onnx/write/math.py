@@ -21,6 +21,7 @@ from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.formats.onnx.write.rules import RULES, Use, direct, without, writes
 from staticgraph.formats.onnx.write.value import Held, NoForm
 
+# fmt: off
 direct({
     "abs": "Abs", "acos": "Acos", "acosh": "Acosh", "add": "Add", "asin": "Asin", "asinh": "Asinh",
     "atan": "Atan", "atanh": "Atanh", "ceil": "Ceil", "cos": "Cos", "cosh": "Cosh", "equal": "Equal",
@@ -30,15 +31,16 @@ direct({
     "multiply": "Mul", "negative": "Neg", "pow": "Pow", "realdiv": "Div", "reciprocal": "Reciprocal",
     "rint": "Round", "round": "Round", "select": "Where", "sigmoid": "Sigmoid", "sign": "Sign", "sin": "Sin",
     "sinh": "Sinh", "sqrt": "Sqrt", "subtract": "Sub", "tan": "Tan", "tanh": "Tanh",
-})  # fmt: skip
+})
+# fmt: on
 
-without({
-    "lgamma digamma trigamma polygamma zeta igamma igammac igamma_grad_a betainc":
-        "ONNX has no gamma functions",
-    "bessel_i0e bessel_i1e": "ONNX has no Bessel functions",
-    "nextafter": "ONNX has nothing that tells the next number",
-    "linear_recurrence": "ONNX has no operator for a recurrence, which only derivatives have",
-})  # fmt: skip
+without(
+    "ONNX has no gamma functions",
+    "lgamma digamma trigamma polygamma zeta igamma igammac igamma_grad_a betainc",
+)
+without("ONNX has no Bessel functions", "bessel_i0e bessel_i1e")
+without("ONNX has nothing that tells the next number", "nextafter")
+without("ONNX has no operator for a recurrence, which only derivatives have", "linear_recurrence")
 
 
 @writes("add_n")
@@ -67,8 +69,12 @@ def _activation(operator: str) -> Any:
 
 
 for _name, _operator in {
-    "elu": "Elu", "selu": "Selu", "leaky_relu": "LeakyRelu", "softplus": "Softplus", "softsign": "Softsign",
-}.items():  # fmt: skip
+    "elu": "Elu",
+    "selu": "Selu",
+    "leaky_relu": "LeakyRelu",
+    "softplus": "Softplus",
+    "softsign": "Softsign",
+}.items():
     RULES[_name] = _activation(_operator)
 
 

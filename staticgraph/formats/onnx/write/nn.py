@@ -35,9 +35,13 @@ def _laid_out(type: TensorType, order: Order) -> TensorType:
 
 
 def _padding(
-    space: Sequence[int | None], taps: Sequence[int], strides: Sequence[int], dilations: Sequence[int],
-    padding: str, extra: Sequence[tuple[int, int]],
-) -> dict[str, Any]:  # fmt: skip
+    space: Sequence[int | None],
+    taps: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    padding: str,
+    extra: Sequence[tuple[int, int]],
+) -> dict[str, Any]:
     """The attributes that say how many zeros are around the input."""
     if padding == "VALID":
         return {}
@@ -62,10 +66,16 @@ def _conv(use: Use, input: Held, filter: Held, **attrs: Any) -> Any:
     strides, dilations = layer.space(layer.strides), layer.space(layer.dilations)
     space = _space(input.type.shape or (), layer.data_format)
     made = use(
-        "Conv", use.writer.ordered(input, order).kept, weights, type=_laid_out(use.type, order),
-        kernel_shape=taps, strides=strides, dilations=dilations, group=groups,
+        "Conv",
+        use.writer.ordered(input, order).kept,
+        weights,
+        type=_laid_out(use.type, order),
+        kernel_shape=taps,
+        strides=strides,
+        dilations=dilations,
+        group=groups,
         **_padding(space, taps, strides, dilations, layer.padding, layer.extra()),
-    )  # fmt: skip
+    )
     return made.in_order(order)
 
 
@@ -83,9 +93,11 @@ def _weights(use: Use, filter: Held) -> tuple[list[int], Held, int]:
 
 
 @writes(
-    "conv2d_backprop_input", "conv3d_backprop_input", "depthwise_conv2d_native_backprop_input",
+    "conv2d_backprop_input",
+    "conv3d_backprop_input",
+    "depthwise_conv2d_native_backprop_input",
     keeps_order=True,
-)  # fmt: skip
+)
 def _conv_transpose(use: Use, filter: Held, out_backprop: Held, input_sizes: Any, **attrs: Any) -> Any:
     """The layer that goes the other way. Its weights are [inputs, outputs of a group, ...]: the same ones."""
     layer, order = Layer(**attrs), _channels_first(out_backprop.rank, attrs["data_format"])
@@ -101,11 +113,17 @@ def _conv_transpose(use: Use, filter: Held, out_backprop: Held, input_sizes: Any
         for n, m, w in zip(space, given, windows, strict=True)
     ]
     made = use(
-        "ConvTranspose", use.writer.ordered(out_backprop, order).kept, weights,
+        "ConvTranspose",
+        use.writer.ordered(out_backprop, order).kept,
+        weights,
         type=_laid_out(use.type, order),
-        kernel_shape=taps, strides=strides, dilations=dilations, group=groups,
-        pads=[w.before for w in windows] + [w.after for w in windows], output_padding=lacking,
-    )  # fmt: skip
+        kernel_shape=taps,
+        strides=strides,
+        dilations=dilations,
+        group=groups,
+        pads=[w.before for w in windows] + [w.after for w in windows],
+        output_padding=lacking,
+    )
     return made.in_order(order)
 
 
@@ -119,10 +137,13 @@ def _pool(use: Use, x: Held, ksize: Any, strides: Any, padding: str, data_format
     space = _space(x.type.shape or (), data_format)
     ones = [1] * len(taps)
     made = use(
-        "MaxPool" if use.op.name.startswith("max") else "AveragePool", use.writer.ordered(x, order).kept,
-        type=_laid_out(use.type, order), kernel_shape=taps, strides=steps,
+        "MaxPool" if use.op.name.startswith("max") else "AveragePool",
+        use.writer.ordered(x, order).kept,
+        type=_laid_out(use.type, order),
+        kernel_shape=taps,
+        strides=steps,
         **_padding(space, taps, steps, ones, padding, [(0, 0)] * len(taps)),
-    )  # fmt: skip
+    )
     return made.in_order(order)
 
 
@@ -137,10 +158,13 @@ def _pool_with_places(
     if not space or None in space:
         raise NoForm("the spatial sizes of its input must be known")
     largest, places = use.several(
-        "MaxPool", use.writer.ordered(input, order).kept,
+        "MaxPool",
+        use.writer.ordered(input, order).kept,
         types=[_laid_out(t, order) for t in (use.type, inner)],
-        kernel_shape=taps, strides=steps, **_padding(space, taps, steps, [1, 1], padding, [(0, 0)] * 2),
-    )  # fmt: skip
+        kernel_shape=taps,
+        strides=steps,
+        **_padding(space, taps, steps, [1, 1], padding, [(0, 0)] * 2),
+    )
     pixels, channels = space[0] * space[1], input.shape[3]
     places = use.writer.plain(places.in_order(order)) % pixels * channels + np.arange(channels)
     if include_batch_in_index:
@@ -151,9 +175,16 @@ def _pool_with_places(
 
 @writes("fused_batch_norm", keeps_order=True)
 def _batch_norm(
-    use: Use, x: Held, scale: Held, offset: Held, mean: Held, variance: Held, epsilon: float,
-    data_format: str, is_training: bool,
-) -> Any:  # fmt: skip
+    use: Use,
+    x: Held,
+    scale: Held,
+    offset: Held,
+    mean: Held,
+    variance: Held,
+    epsilon: float,
+    data_format: str,
+    is_training: bool,
+) -> Any:
     if is_training or x.dtype is not scale.dtype or x.dtype is float64:  # of its epsilon, ONNX keeps 24 bits
         vectors = (scale, offset, mean, variance)
         return use.by_definition(
@@ -161,9 +192,15 @@ def _batch_norm(
         )
     order = _channels_first(x.rank, data_format)
     made = use(
-        "BatchNormalization", use.writer.ordered(x, order).kept, scale, offset, mean, variance,
-        type=_laid_out(use.type, order), epsilon=epsilon,
-    )  # fmt: skip
+        "BatchNormalization",
+        use.writer.ordered(x, order).kept,
+        scale,
+        offset,
+        mean,
+        variance,
+        type=_laid_out(use.type, order),
+        epsilon=epsilon,
+    )
     return made.in_order(order), mean, variance
 
 
@@ -173,9 +210,14 @@ def _lrn(use: Use, input: Held, depth_radius: int, bias: float, alpha: float, be
         return use.by_definition(input, depth_radius=depth_radius, bias=bias, alpha=alpha, beta=beta)
     order, size = _channels_first(input.rank, "NHWC"), 2 * depth_radius + 1
     made = use(
-        "LRN", use.writer.ordered(input, order).kept, type=_laid_out(use.type, order), size=size,
-        alpha=float(alpha * size), beta=float(beta), bias=float(bias),
-    )  # fmt: skip
+        "LRN",
+        use.writer.ordered(input, order).kept,
+        type=_laid_out(use.type, order),
+        size=size,
+        alpha=float(alpha * size),
+        beta=float(beta),
+        bias=float(bias),
+    )
     return made.in_order(order)
 
 
@@ -185,9 +227,13 @@ def _band_sum(use: Use, x: Held, radius: int) -> Any:
     size = 2 * radius + 1
     rows = ops.reshape(x, shape=(-1, 1, 1, x.shape[-1]))
     mean = use(
-        "AveragePool", rows, type=rows.type, kernel_shape=[1, size], pads=[0, radius, 0, radius],
+        "AveragePool",
+        rows,
+        type=rows.type,
+        kernel_shape=[1, size],
+        pads=[0, radius, 0, radius],
         count_include_pad=1,
-    )  # fmt: skip
+    )
     return ops.reshape(mean, shape=x.shape) * size
 
 
@@ -204,10 +250,16 @@ def _resize(use: Use, images: Held, size: Any, align_corners: bool, half_pixel_c
     rounding = "floor" if places == "asymmetric" else "round_prefer_ceil"
     sizes = use.writer.vector((images.shape[0], images.shape[3], *use.writer.entries(size)))
     made = use(
-        "Resize", use.writer.ordered(images, order).kept, None, None, sizes,
-        type=_laid_out(use.type, order), mode="nearest" if nearest else "linear",
-        coordinate_transformation_mode=places, nearest_mode=rounding if nearest else None,
-    )  # fmt: skip
+        "Resize",
+        use.writer.ordered(images, order).kept,
+        None,
+        None,
+        sizes,
+        type=_laid_out(use.type, order),
+        mode="nearest" if nearest else "linear",
+        coordinate_transformation_mode=places,
+        nearest_mode=rounding if nearest else None,
+    )
     return made.in_order(order)
 
 

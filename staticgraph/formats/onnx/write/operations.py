@@ -197,16 +197,20 @@ def _without_derivative(at: Operations, op: Operation) -> list[Held]:
     return [at.value(t) for t in op.tensors[: op.attrs["ys"]]]
 
 
-without({
-    "max_pool_backprop max_pool3d_backprop seed symbolic_gradients":
-        "it is a part of a derivative, and ONNX has none",
-    "report_uninitialized": "only a session knows which variables have a value",
-    "assign assign_add assign_sub scatter_add scatter_div scatter_max scatter_min scatter_mul scatter_nd_add "
-    "scatter_nd_sub scatter_nd_update scatter_sub scatter_update":
-        "it changes a variable, and an ONNX model has none",
-    "branch cotangent effect extents loop parameter reads_of undefined_gradient unset":
-        "graphs do not have it: the compiler makes it",
-})  # fmt: skip
+without(
+    "it is a part of a derivative, and ONNX has none",
+    "max_pool_backprop max_pool3d_backprop seed symbolic_gradients",
+)
+without("only a session knows which variables have a value", "report_uninitialized")
+without(
+    "it changes a variable, and an ONNX model has none",
+    "assign assign_add assign_sub scatter_add scatter_div scatter_max scatter_min scatter_mul "
+    "scatter_nd_add scatter_nd_sub scatter_nd_update scatter_sub scatter_update",
+)
+without(
+    "graphs do not have it: the compiler makes it",
+    "branch cotangent effect extents loop parameter reads_of undefined_gradient unset",
+)
 
 
 def refusal(op: Operation, why: str) -> UnimplementedError:

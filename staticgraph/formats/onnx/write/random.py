@@ -10,12 +10,12 @@ from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.formats.onnx.write.rules import Use, without, writes
 from staticgraph.formats.onnx.write.value import Held
 
-without({
-    "truncated_normal": "ONNX has no truncated normal distribution",
+without("ONNX has no truncated normal distribution", "truncated_normal")
+without(
+    "its numbers are those of one generator, and ONNX names none",
     "stateless_multinomial stateless_random_normal stateless_random_uniform stateless_random_uniform_int "
-    "stateless_state stateless_truncated_normal":
-        "its numbers are those of one generator, and ONNX names none",
-})  # fmt: skip
+    "stateless_state stateless_truncated_normal",
+)
 
 
 def _drawn(use: Use, operator: str, shape: Any, dtype: DType, seed: int) -> Any:

@@ -13,9 +13,13 @@ from staticgraph.formats.onnx.write.rules import Use, writes
 from staticgraph.formats.onnx.write.value import Held, NoForm, permuted
 
 _OPERATORS = {
-    "reduce_sum": "ReduceSum", "reduce_prod": "ReduceProd", "reduce_max": "ReduceMax",
-    "reduce_min": "ReduceMin", "reduce_mean": "ReduceMean", "euclidean_norm": "ReduceL2",
-}  # fmt: skip
+    "reduce_sum": "ReduceSum",
+    "reduce_prod": "ReduceProd",
+    "reduce_max": "ReduceMax",
+    "reduce_min": "ReduceMin",
+    "reduce_mean": "ReduceMean",
+    "euclidean_norm": "ReduceL2",
+}
 
 
 def _reduced(use: Use, operator: str, x: Held, axis: Any, keepdims: bool) -> Held:

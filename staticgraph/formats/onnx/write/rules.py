@@ -100,7 +100,6 @@ def reason(op: OpDef) -> str | None:
     return WITHOUT.get(op.name)
 
 
-def without(reasons: Mapping[str, str]) -> None:
-    """Ops, several names in a line, that ONNX has nothing for, and the reason."""
-    for names, reason in reasons.items():
-        WITHOUT.update(dict.fromkeys(names.split(), reason))
+def without(reason: str, names: str) -> None:
+    """Note ops that ONNX has nothing for, by their names with blanks between them."""
+    WITHOUT.update(dict.fromkeys(names.split(), reason))

@@ -130,9 +130,11 @@ def init_from_checkpoint(ckpt_dir_or_file: str, assignment_map: Mapping[str, Any
 
 
 def warm_start(
-    ckpt_to_initialize_from: str, vars_to_warm_start: Any = ".*", var_name_to_vocab_info: Any = None,
+    ckpt_to_initialize_from: str,
+    vars_to_warm_start: Any = ".*",
+    var_name_to_vocab_info: Any = None,
     var_name_to_prev_var_name: Mapping[str, str] | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """`init_from_checkpoint` for trainable variables whose name begins with a pattern, or for those in a
     list.
 

@@ -228,11 +228,16 @@ class Saver:
     # The graph
 
     def export_meta_graph(
-        self, filename: str | None = None, collection_list: Sequence[str] | None = None,
-        as_text: bool = False, export_scope: str | None = None, clear_devices: bool = False,
-        clear_extraneous_savers: bool = False, strip_default_attrs: bool = False,
+        self,
+        filename: str | None = None,
+        collection_list: Sequence[str] | None = None,
+        as_text: bool = False,
+        export_scope: str | None = None,
+        clear_devices: bool = False,
+        clear_extraneous_savers: bool = False,
+        strip_default_attrs: bool = False,
         save_debug_info: bool = False,
-    ) -> MetaGraphDef:  # fmt: skip
+    ) -> MetaGraphDef:
         """The default graph as a message, with the collections and with what restores the variables of this
         Saver; written to `filename` too. The parameters are those of `staticgraph.train.export_meta_graph`.
         """
@@ -240,9 +245,14 @@ class Saver:
             raise misuse(NotImplementedError, "export_meta_graph: export_scope is not supported")
         variables = self._built("export_meta_graph")
         made = meta_graph(
-            get_default_graph(), None, self.as_saver_def(), variables, collection_list, clear_devices,
+            get_default_graph(),
+            None,
+            self.as_saver_def(),
+            variables,
+            collection_list,
+            clear_devices,
             strip_default_attrs,
-        )  # fmt: skip
+        )
         if filename:
             write_meta_graph_file(filename, made, as_text)
         return made

@@ -12,9 +12,14 @@ if TYPE_CHECKING:
     from staticgraph.formats.tf.graph_def.nodes import GraphDefError
 
 __all__ = [
-    "GraphDefError", "as_graph_def", "as_meta_graph_def", "import_graph_def", "own_nodes", "supported_types",
+    "GraphDefError",
+    "as_graph_def",
+    "as_meta_graph_def",
+    "import_graph_def",
+    "own_nodes",
+    "supported_types",
     "write_graph",
-]  # fmt: skip
+]
 
 __getattr__, __dir__ = lazy_names(
     __name__,

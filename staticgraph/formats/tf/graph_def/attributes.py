@@ -11,9 +11,15 @@ from staticgraph.formats.tf.messages.tensors import make_ndarray, make_tensor_pr
 from staticgraph.formats.tf.messages.types import data_type, dtype_of
 
 FIELDS = {
-    "int": "i", "float": "f", "bool": "b", "string": "s", "type": "type", "shape": "shape",
-    "tensor": "tensor", "func": "func",
-}  # fmt: skip
+    "int": "i",
+    "float": "f",
+    "bool": "b",
+    "string": "s",
+    "type": "type",
+    "shape": "shape",
+    "tensor": "tensor",
+    "func": "func",
+}
 
 
 _LARGE = 64  # bytes of a value that is not cached

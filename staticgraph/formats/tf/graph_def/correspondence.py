@@ -34,15 +34,25 @@ IGNORED = frozenset(_IGNORED.split())
 
 # Several of our ops are of the same type; this is the one that a node of the type is read as.
 _READ_AS = {
-    "Fill": "fill", "Identity": "identity", "Select": "select_rows", "SelectV2": "select",
+    "Fill": "fill",
+    "Identity": "identity",
+    "Select": "select_rows",
+    "SelectV2": "select",
     "ZerosLike": "zeros_like",
-}  # fmt: skip
+}
 _ALIASES = {
-    "AddV2": "Add", "BatchMatMul": "BatchMatMulV2", "Inv": "Reciprocal", "InvGrad": "ReciprocalGrad",
+    "AddV2": "Add",
+    "BatchMatMul": "BatchMatMulV2",
+    "Inv": "Reciprocal",
+    "InvGrad": "ReciprocalGrad",
     "Mod": "TruncateMod",
-    "PlaceholderV2": "Placeholder", "RefIdentity": "Identity", "Variable": "VariableV2",
-    "PreventGradient": "StopGradient", "Snapshot": "Identity", "GuaranteeConst": "Identity",
-}  # fmt: skip
+    "PlaceholderV2": "Placeholder",
+    "RefIdentity": "Identity",
+    "Variable": "VariableV2",
+    "PreventGradient": "StopGradient",
+    "Snapshot": "Identity",
+    "GuaranteeConst": "Identity",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,9 +93,11 @@ def markers(ordered: Iterable[NodeDef]) -> set[str]:
     return {
         node.name
         for node in nodes
-        if node.op == "Identity" and len(node.input) == 1 and node.name not in used
+        if node.op == "Identity"
+        and len(node.input) == 1
+        and node.name not in used
         and (node.name in asked or edge(node.input[0]).node in pivots)
-    }  # fmt: skip
+    }
 
 
 def _frames(ordered: Sequence[NodeDef]) -> dict[str, tuple[str, ...]]:
@@ -125,9 +127,12 @@ class _Level:
     """The nodes of a graph, or of a part of a loop: those of further loops inside it are one unit each."""
 
     def __init__(
-        self, by_name: Mapping[str, NodeDef], frames: Mapping[str, tuple[str, ...]], depth: int = 0,
+        self,
+        by_name: Mapping[str, NodeDef],
+        frames: Mapping[str, tuple[str, ...]],
+        depth: int = 0,
         held: frozenset[Literal] = frozenset(),
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.by_name = by_name
         self.frames = frames
         self.depth = depth
@@ -326,10 +331,14 @@ class _Level:
             raise GraphDefError(f"the loop of node {names[0]!r} carries nothing")
         used = {edge(each.merge.input[0]).node for each in carried}
         special = {
-            *enters, *switches.values(), *(each.merge.name for each in carried), tests[0].name,
+            *enters,
+            *switches.values(),
+            *(each.merge.name for each in carried),
+            tests[0].name,
             *(each.param for each in carried),
-            *(node.name for node in exits.values()), *(node.name for node in mine if node.op in NEXT),
-        }  # fmt: skip
+            *(node.name for node in exits.values()),
+            *(node.name for node in mine if node.op in NEXT),
+        }
         rest = [name for name in names if name not in special]
         pred, held = edge(tests[0].input[0]), self.held | self.conditions[self.unit_of[names[0]]]
         asked = self._ancestors([pred, *map(edge, tests[0].input[1:])], set(rest))
@@ -345,9 +354,13 @@ class _Level:
         return node is not None and node.op in NEXT
 
     def _carried(
-        self, merge: NodeDef, enters: Mapping[str, NodeDef], switches: Mapping[Edge, str],
-        exits: Mapping[Edge, NodeDef], params: Mapping[str, str],
-    ) -> Carried:  # fmt: skip
+        self,
+        merge: NodeDef,
+        enters: Mapping[str, NodeDef],
+        switches: Mapping[Edge, str],
+        exits: Mapping[Edge, NodeDef],
+        params: Mapping[str, str],
+    ) -> Carried:
         first, back = (edge(text) for text in merge.input[:2])
         if first.node not in enters or not self._is_back(merge.input[1]):
             raise GraphDefError(f"node {merge.name!r} does not join the beginning and the round of a loop")

@@ -227,9 +227,12 @@ def _pick(writer: Writer, op: Operation) -> bool:
     strides = writer.constant([1] * (axis + 1), index.dtype, f"{op.name}/strides", op)
     whole = (1 << axis) - 1
     attrs = {
-        "T": x.dtype, "Index": index.dtype, "begin_mask": whole, "end_mask": whole,
+        "T": x.dtype,
+        "Index": index.dtype,
+        "begin_mask": whole,
+        "end_mask": whole,
         "shrink_axis_mask": 1 << axis,
-    }  # fmt: skip
+    }
     writer.node("StridedSlice", op.name, [writer.port(x, op), begin, end, strides], attrs, op)
     return True
 

@@ -48,10 +48,18 @@ _DEEPEST = 30  # functions that call one another
 
 # The nodes with which TensorFlow saves variables. A Saver is an object here: they and what needs them are
 # left out.
-SAVER_TYPES = frozenset({
-    "SaveV2", "RestoreV2", "Save", "SaveSlices", "Restore", "RestoreSlice", "MergeV2Checkpoints",
-    "ShardedFilename",
-})  # fmt: skip
+SAVER_TYPES = frozenset(
+    {
+        "SaveV2",
+        "RestoreV2",
+        "Save",
+        "SaveSlices",
+        "Restore",
+        "RestoreSlice",
+        "MergeV2Checkpoints",
+        "ShardedFilename",
+    }
+)
 
 _STRUCTURE = DATAFLOW | KEEPING | {*CALLS, "ControlTrigger"}  # what is no operation by itself
 

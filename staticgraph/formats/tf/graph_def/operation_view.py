@@ -44,9 +44,19 @@ def _constant(op: Operation, param: Param, value: Literal) -> Tensor:
         type = TensorType(value.dtype, value.array.shape)
         name = f"{op.name}/{param.tf or param.name}"
         beside = Operation(
-            op.graph, OPS["constant"], name, (), {}, {"value": value}, (type,), (), op.device, op.where,
-            op.id, op.region,
-        )  # fmt: skip
+            op.graph,
+            OPS["constant"],
+            name,
+            (),
+            {},
+            {"value": value},
+            (type,),
+            (),
+            op.device,
+            op.where,
+            op.id,
+            op.region,
+        )
         made[key] = beside.outputs[0]
     return made[key]
 

@@ -41,9 +41,11 @@ _FUNCTIONS: dict[str, Callable[..., Tensor]] = {
 }
 _TAKEN = {
     "BatchNormWithGlobalNormalization": ("variance_epsilon", "scale_after_normalization"),
-    "BatchToSpace": ("block_size",), "InTopK": ("k",),
-    "NonMaxSuppression": ("iou_threshold",), "SpaceToBatch": ("block_size",),
-}  # fmt: skip
+    "BatchToSpace": ("block_size",),
+    "InTopK": ("k",),
+    "NonMaxSuppression": ("iou_threshold",),
+    "SpaceToBatch": ("block_size",),
+}
 
 
 @reads(*_FUNCTIONS)
@@ -134,11 +136,13 @@ def _parse_examples(node: Node) -> Any:
     (_, [serialized]), (_, [names]), (_, sparse), (_, dense), (_, defaults) = node.arguments()
     told = node.attrs
     return parse_example_op(
-        serialized, names, defaults,
+        serialized,
+        names,
+        defaults,
         sparse=tuple(zip(_keys(node, sparse), told["sparse_types"], strict=True)),
         dense=tuple(zip(_keys(node, dense), told["Tdense"], told["dense_shapes"], strict=True)),
         name=node.out,
-    )  # fmt: skip
+    )
 
 
 @reads("ParseSingleExample")
@@ -146,8 +150,9 @@ def _parse_example(node: Node) -> Any:
     serialized, *defaults = node.tensors
     told = node.attrs
     return parse_single_example_op(
-        serialized, defaults,
+        serialized,
+        defaults,
         sparse=tuple(zip(told["sparse_keys"], told["sparse_types"], strict=True)),
         dense=tuple(zip(told["dense_keys"], told["Tdense"], told["dense_shapes"], strict=True)),
         name=node.out,
-    )  # fmt: skip
+    )

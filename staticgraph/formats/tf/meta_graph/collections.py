@@ -16,10 +16,15 @@ from staticgraph.formats.tf.messages.wire import DecodeError
 from staticgraph.state.variables import Variable
 
 _VARIABLES = {
-    GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES,
-    GraphKeys.MODEL_VARIABLES, GraphKeys.TRAINABLE_VARIABLES, GraphKeys.MOVING_AVERAGE_VARIABLES,
-    GraphKeys.GLOBAL_STEP, GraphKeys.EVAL_STEP,
-}  # fmt: skip
+    GraphKeys.GLOBAL_VARIABLES,
+    GraphKeys.LOCAL_VARIABLES,
+    GraphKeys.METRIC_VARIABLES,
+    GraphKeys.MODEL_VARIABLES,
+    GraphKeys.TRAINABLE_VARIABLES,
+    GraphKeys.MOVING_AVERAGE_VARIABLES,
+    GraphKeys.GLOBAL_STEP,
+    GraphKeys.EVAL_STEP,
+}
 _NOT_KEPT = {GraphKeys.SAVERS, GraphKeys.QUEUE_RUNNERS, GraphKeys.COND_CONTEXT, GraphKeys.WHILE_CONTEXT}
 
 

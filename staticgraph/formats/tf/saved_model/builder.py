@@ -53,12 +53,17 @@ class SavedModelBuilder:
             raise misuse(AssertionError, text, "choose another folder, or empty this one")
 
     def add_meta_graph_and_variables(
-        self, sess: Session, tags: Iterable[str],
+        self,
+        sess: Session,
+        tags: Iterable[str],
         signature_def_map: Mapping[str, SignatureDef] | None = None,
-        assets_collection: Sequence[Tensor] | None = None, legacy_init_op: Any = None,
-        clear_devices: bool = False, main_op: Any = None, strip_default_attrs: bool = False,
+        assets_collection: Sequence[Tensor] | None = None,
+        legacy_init_op: Any = None,
+        clear_devices: bool = False,
+        main_op: Any = None,
+        strip_default_attrs: bool = False,
         saver: Saver | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Add the graph of a session, and write the values of its variables.
 
         `tags` say what the graph is for, and `signature_def_map` what it takes and gives. `main_op`, or
@@ -72,9 +77,16 @@ class SavedModelBuilder:
         with sess.graph.as_default():
             saver = saver or Saver(sharded=True, allow_empty=True)
             made = self._message(
-                sess.graph, tags, signature_def_map, assets_collection, legacy_init_op or main_op,
-                clear_devices, strip_default_attrs, saver, legacy_init_op is not None,
-            )  # fmt: skip
+                sess.graph,
+                tags,
+                signature_def_map,
+                assets_collection,
+                legacy_init_op or main_op,
+                clear_devices,
+                strip_default_attrs,
+                saver,
+                legacy_init_op is not None,
+            )
         variables = saver.variables
         os.makedirs(os.path.join(self._folder, constants.VARIABLES_DIRECTORY), exist_ok=True)
         if variables:
@@ -84,11 +96,16 @@ class SavedModelBuilder:
         self._has_variables = True
 
     def add_meta_graph(
-        self, tags: Iterable[str], signature_def_map: Mapping[str, SignatureDef] | None = None,
-        assets_collection: Sequence[Tensor] | None = None, legacy_init_op: Any = None,
-        clear_devices: bool = False, main_op: Any = None, strip_default_attrs: bool = False,
+        self,
+        tags: Iterable[str],
+        signature_def_map: Mapping[str, SignatureDef] | None = None,
+        assets_collection: Sequence[Tensor] | None = None,
+        legacy_init_op: Any = None,
+        clear_devices: bool = False,
+        main_op: Any = None,
+        strip_default_attrs: bool = False,
         saver: Saver | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Add the default graph, which shares the variables that were written. AssertionError before that."""
         if not self._has_variables:
             text = "the variables have not been saved yet: use add_meta_graph_and_variables() first"
@@ -96,9 +113,16 @@ class SavedModelBuilder:
         graph = get_default_graph()
         saver = saver or Saver(sharded=True, allow_empty=True)
         made = self._message(
-            graph, tags, signature_def_map, assets_collection, legacy_init_op or main_op, clear_devices,
-            strip_default_attrs, saver, legacy_init_op is not None,
-        )  # fmt: skip
+            graph,
+            tags,
+            signature_def_map,
+            assets_collection,
+            legacy_init_op or main_op,
+            clear_devices,
+            strip_default_attrs,
+            saver,
+            legacy_init_op is not None,
+        )
         self._model.meta_graphs.read([made])
 
     def save(self, as_text: bool = False) -> str:
@@ -110,10 +134,17 @@ class SavedModelBuilder:
         return path
 
     def _message(
-        self, graph: Graph, tags: Iterable[str], signatures: Mapping[str, SignatureDef] | None,
-        assets: Sequence[Tensor] | None, first: Any, clear_devices: bool, strip_default_attrs: bool,
-        saver: Saver, legacy: bool,
-    ) -> MetaGraphDef:  # fmt: skip
+        self,
+        graph: Graph,
+        tags: Iterable[str],
+        signatures: Mapping[str, SignatureDef] | None,
+        assets: Sequence[Tensor] | None,
+        first: Any,
+        clear_devices: bool,
+        strip_default_attrs: bool,
+        saver: Saver,
+        legacy: bool,
+    ) -> MetaGraphDef:
         _check_signatures(signatures or {})
         if first is not None:
             if not isinstance(first, Operation):

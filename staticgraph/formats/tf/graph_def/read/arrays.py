@@ -118,9 +118,13 @@ def _print(node: Node) -> Any:
     x, *data = node.tensors
     first, summarize = node.attrs["first_n"], node.attrs["summarize"]
     return ops.print_values(
-        x, data, text=node.attrs["message"], first=Countdown(first) if first >= 0 else None,
-        summarize=summarize, name=node.out,
-    )  # fmt: skip
+        x,
+        data,
+        text=node.attrs["message"],
+        first=Countdown(first) if first >= 0 else None,
+        summarize=summarize,
+        name=node.out,
+    )
 
 
 @reads("PrintV2")

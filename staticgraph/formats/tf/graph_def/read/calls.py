@@ -77,6 +77,10 @@ def _truth(value: Any) -> Tensor:
 
 
 CALLS: dict[str, Callable[[Calling, NodeDef, Sequence[Any]], Sequence[Any]]] = {
-    "If": _if, "StatelessIf": _if, "While": _while, "StatelessWhile": _while, "PartitionedCall": _call,
+    "If": _if,
+    "StatelessIf": _if,
+    "While": _while,
+    "StatelessWhile": _while,
+    "PartitionedCall": _call,
     "StatefulPartitionedCall": _call,
-}  # fmt: skip
+}

@@ -87,9 +87,13 @@ def add_loop(reading: Reading, told: Loop) -> None:
 
 
 def loop(
-    reading: Reading, given: Sequence[Any], cond: Part, body: Part, name: str,
+    reading: Reading,
+    given: Sequence[Any],
+    cond: Part,
+    body: Part,
+    name: str,
     params: tuple[Sequence[str], Sequence[str]],
-) -> list[Any]:  # fmt: skip
+) -> list[Any]:
     """The values that a loop leaves. `params`: the names of what its condition and its body take.
 
     A value keeps the static shape that it comes with, as far as each round leaves it so: that is tried.
@@ -115,9 +119,14 @@ class _ChangedShapes:
 
 
 def _built_loop(
-    reading: Reading, given: Sequence[Any], cond: Part, body: Part, name: str,
-    params: tuple[Sequence[str], Sequence[str]], shapes: Sequence[Shape | None],
-) -> list[Any] | _ChangedShapes:  # fmt: skip
+    reading: Reading,
+    given: Sequence[Any],
+    cond: Part,
+    body: Part,
+    name: str,
+    params: tuple[Sequence[str], Sequence[str]],
+    shapes: Sequence[Shape | None],
+) -> list[Any] | _ChangedShapes:
     graph = reading.graph
     initial = [as_carried(value) for value in given]
     types = [TensorType(t.dtype, shape) for t, shape in zip(initial, shapes, strict=True)]

@@ -123,10 +123,17 @@ _FORMULAS: dict[str, Callable[[Values, Keep, Attrs], Tensor]] = {
     "ApplyProximalAdagrad": _proximal_adagrad,
 }
 _BY_ROWS = {
-    "SparseApplyMomentum", "SparseApplyAdagrad", "SparseApplyAdagradDA", "SparseApplyAdadelta",
-    "SparseApplyRMSProp", "SparseApplyCenteredRMSProp", "SparseApplyFtrl", "SparseApplyFtrlV2",
-    "SparseApplyProximalGradientDescent", "SparseApplyProximalAdagrad",
-}  # fmt: skip
+    "SparseApplyMomentum",
+    "SparseApplyAdagrad",
+    "SparseApplyAdagradDA",
+    "SparseApplyAdadelta",
+    "SparseApplyRMSProp",
+    "SparseApplyCenteredRMSProp",
+    "SparseApplyFtrl",
+    "SparseApplyFtrlV2",
+    "SparseApplyProximalGradientDescent",
+    "SparseApplyProximalAdagrad",
+}
 
 
 @reads(*_FORMULAS, *(f"Resource{name}" for name in _FORMULAS))

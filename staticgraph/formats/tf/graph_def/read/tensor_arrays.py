@@ -19,9 +19,13 @@ def _array(node: Node) -> Any:
     [size] = node.tensors
     told = node.attrs
     made = TensorArray(
-        told["dtype"], size, told["dynamic_size"], infer_shape=told["identical_element_shapes"],
-        element_shape=told["element_shape"], name=node.out,
-    )  # fmt: skip
+        told["dtype"],
+        size,
+        told["dynamic_size"],
+        infer_shape=told["identical_element_shapes"],
+        element_shape=told["element_shape"],
+        name=node.out,
+    )
     return made, made
 
 

@@ -120,9 +120,11 @@ class KeptRows:
         row, op, base = self._row(path), _owner(path[0]), value.replace(":", "_")
         size = self._size(path)
         attrs = {
-            "dtype": type.dtype, "element_shape": type.shape, "dynamic_size": size is None,
+            "dtype": type.dtype,
+            "element_shape": type.shape,
+            "dynamic_size": size is None,
             "clear_after_read": False,
-        }  # fmt: skip
+        }
         if size is None:
             size = writer.constant(0, int32, f"{base}/rows/size", op)
         name = writer.node("TensorArrayV3", writer.unique(f"{base}/rows"), [size], attrs, op)
@@ -154,10 +156,11 @@ class KeptRows:
     def _rounds(self, count: RoundCount, op: Operation) -> str:
         name = f"{op.name}/rounds"
         start, end, more, zero = (
-            self._writer.constant(each, int32, f"{name}/const", op) if isinstance(each, int)
+            self._writer.constant(each, int32, f"{name}/const", op)
+            if isinstance(each, int)
             else self._flow.port(each, None)
             for each in (count.start, count.end, count.more, 0)
-        )  # fmt: skip
+        )
         rounds = self._add("Sub", name, end, start, op)
         return self._add("Maximum", name, self._add("Add", name, rounds, more, op), zero, op)
 
