@@ -89,6 +89,11 @@ SLOW: dict[str, str] = {
     "test_english.py": (
         "test_summaries_are_no_questions test_names_of_files_and_classes_are_terms_of_the_field"
     ),
+    "test_benchmark_of_sizes.py": (
+        "test_a_story_has_the_results_of_a_session_that_compiles_each_size test_a_first_step "
+        "test_a_net_of_two_losses_trains_the_weights_of_each "
+        "test_rows_of_the_readme_with_open_sizes_compute_the_same"
+    ),
     "test_examples.py": (
         "test_two_layer_net_trains_to_the_loss_of_numpy test_two_layer_net_ends_where_numpy_ends"
     ),
