@@ -97,7 +97,8 @@ class Size:
 
     def __init__(self, terms: Mapping[Monomial, int]) -> None:
         self.terms: dict[Monomial, int] = dict(sorted(terms.items(), key=_order))
-        self._hash = hash(tuple(self.terms.items()))
+        # Python has one hash for -1 and -2. Sizes of equal hashes are compared, which may be undecided.
+        self._hash = hash(tuple((monomial, 2 * factor + 1) for monomial, factor in self.terms.items()))
 
     # Arithmetic
 
@@ -318,6 +319,23 @@ def same(a: AnySize, b: AnySize) -> bool:
 def several(size: AnySize) -> bool:
     """Return True if a size is more than one. One that is open counts as such."""
     return isinstance(size, Size) or size > 1
+
+
+def content(size: AnySize) -> int:
+    """Return the greatest number by which all coefficients of a size can be divided."""
+    return math.gcd(*size.terms.values()) if isinstance(size, Size) else abs(size)
+
+
+def quotient(size: AnySize, divisor: AnySize) -> AnySize | None:
+    """Return the size that is one size divided by another, None if there is none without a rest."""
+    if not isinstance(divisor, Size):
+        return size // divisor if divisor and content(size) % divisor == 0 else None
+    if not isinstance(size, Size):
+        return None if size else 0
+    try:
+        return _quotient(size, divisor)
+    except Undecided:
+        return None
 
 
 def same_shape(a: Sequence[AnySize], b: Sequence[AnySize]) -> bool:

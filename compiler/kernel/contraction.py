@@ -19,9 +19,8 @@ ties an index of the sum to one outside of it.
 
 A convolution of NHWC images with HWIO weights comes out as k = (kh, kw and ci in one), rows = ow, lanes = co.
 
-One index may have an open extent. It is then outermost in every array that it moves through, so that steps
-are numbers. It never runs along the lanes: for these, a matrix times a vector has an index with one value.
-Estimates take a number for the extent, see `count`.
+Extents and strides may be open. No open index runs along the lanes: for these, a matrix times a vector has an
+index with one value. Decisions take numbers for open sizes, see `count` and `Access.step`.
 """
 
 from __future__ import annotations
@@ -32,7 +31,8 @@ from dataclasses import replace
 from itertools import permutations
 
 from staticgraph.compiler.graph.dtypes import FLOATING, DType, float32, float64
-from staticgraph.compiler.graph.sizes import Size, Undecided, estimate
+from staticgraph.compiler.graph.sizes import AnySize, Size, Undecided, estimate, same
+from staticgraph.compiler.kernel.affine import Affine, linear
 from staticgraph.compiler.kernel.expr import (
     Expr,
     Extent,
@@ -45,7 +45,6 @@ from staticgraph.compiler.kernel.expr import (
     substitute,
     walk,
 )
-from staticgraph.compiler.kernel.index import Affine, affine
 from staticgraph.compiler.kernel.predicated_loads import Inside, unpadded
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.compiler.support.dataclass import dataclass
@@ -61,12 +60,25 @@ class Access:
 
     buffer: str
     dtype: DType
-    offset: int
-    steps: Mapping[Index, int]
+    offset: AnySize
+    steps: Mapping[Index, AnySize]
 
-    def step(self, index: Index | None) -> int:
+    def stride(self, index: Index | None) -> AnySize:
         """Elements between neighbours along `index`; 0 if the access does not depend on it."""
         return self.steps.get(index, 0) if index is not None else 0
+
+    def step(self, index: Index | None) -> int:
+        """The same as a number to decide by: an open stride is neither 0 nor 1, and not negative."""
+        step = self.stride(index)
+        return max(2, estimate(step)) if isinstance(step, Size) else step
+
+    def same(self, other: Access) -> bool:
+        """Return True if the other access is to the same elements for all sizes."""
+        return (
+            (self.buffer, self.dtype, self.steps.keys()) == (other.buffer, other.dtype, other.steps.keys())
+            and same(self.offset, other.offset)
+            and all(same(step, other.steps[index]) for index, step in self.steps.items())
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +132,9 @@ class Contraction:
     loads: Mapping[Local, Access]  # what the epilogue reads, by the name that the values have for it
     buffers: Mapping[str, Buffer]
     limits: tuple[Limit, ...] = ()  # of a
-    open: Index | None = None  # the index with an open extent
+    open: Index | None = None  # an index with an open extent, that of the sum if that is one
     slices: Slices | None = None  # of the open index of the sum
-    sizes: tuple[Size, ...] = ()  # that are open, that of the index first
+    sizes: tuple[Size, ...] = ()  # that are open
 
     @property
     def row_count(self) -> int:
@@ -137,7 +149,18 @@ class Contraction:
     @property
     def open_rows(self) -> bool:
         """True if the number of rows is open."""
-        return self.rows is not None and self.rows is self.open
+        return self.rows is not None and isinstance(self.rows.extent, Size)
+
+    @property
+    def open_outer(self) -> tuple[Index, ...]:
+        """The indices of the results with an open extent."""
+        indices = (*self.outer, *((self.rows,) if self.rows else ()))
+        return tuple(i for i in indices if isinstance(i.extent, Size))
+
+    @property
+    def several_open(self) -> bool:
+        """True if several indices of the sum are open."""
+        return sum(isinstance(i.extent, Size) for i in self.k) > 1
 
     @property
     def open_sum(self) -> bool:
@@ -193,14 +216,12 @@ def access(buffer: str, at: tuple[Expr, ...], buffers: Mapping[str, Buffer]) -> 
     """The flat form of `buffer[at]`; None if a position is not affine."""
     flat = Affine()
     for position, stride in zip(at, buffers[buffer].strides, strict=True):
-        form = affine(position)
-        if form is None:
+        form = linear(position)
+        if not all(isinstance(term, Index | Extent) for term in form.terms):
             return None
-        if isinstance(stride, Size):
-            raise Undecided(f"a stride of {stride}")
         flat += form.times(stride)
     moving = {i: step for i, step in flat.terms.items() if isinstance(i, Index) and _repeats(i)}
-    return Access(buffer, buffers[buffer].dtype, flat.constant, moving)
+    return Access(buffer, buffers[buffer].dtype, flat.size, moving)
 
 
 def analyse(
@@ -254,6 +275,8 @@ def analyse(
             return None
         if b.step(lanes):
             a, b, of_a = b, a, right_inside
+        if any(isinstance(x.stride(i), Size) and i is not lanes for x in (a, b) for i in inside):
+            return None  # neighbours along the sum are far apart: loops have neighbours along the results
         lanes = Index("lane", 1)  # of a matrix times a vector, whose rows move through the result
         b = replace(b, steps={**b.steps, lanes: 1})
         written = [replace(x, steps={**x.steps, lanes: 1}) for x in written]
@@ -261,11 +284,13 @@ def analyse(
         a, b, of_a = b, a, right_inside
     if len(of_a) != len(limits) or any(x is None or x.place is lanes for x in limits):
         return None
-    unknown = [i for i in (*outside, *inside) if isinstance(i.extent, Size)]
-    if len(unknown) > 1 or any((x and x.place in unknown) or (x and x.k in unknown) for x in limits):
-        raise Undecided("the sizes " + ", ".join(str(i.extent) for i in unknown) + " of one product")
+    unknown = [i for i in (*inside, *outside) if isinstance(i.extent, Size)]
+    if any((x and x.place in unknown) or (x and x.k in unknown) for x in limits):
+        sizes = tuple(i.extent for i in unknown)
+        raise Undecided(f"the sizes {', '.join(map(repr, sizes))} of one product", sizes=sizes)
     extents = [i.extent for i in unknown]
     extents += [e.size for e in walk(*(s.value for s in stores)) if isinstance(e, Extent)]
+    extents += [n for x in (a, b, *written, *others) for n in (x.offset, *x.steps.values())]
     short = [x.place for x in limits if x and x.k.extent > _SHORT]
     rows = _rows(
         [i for i in outside if i is not lanes and i not in short and a.step(i) and not b.step(i)], written[0]
@@ -298,7 +323,8 @@ def factors(
 
 def _position(place: Affine, dtype: DType) -> Access:
     """A position in a padded array in the form of an access, so that indices merge only where it allows."""
-    return Access("", dtype, place.constant, {i: s for i, s in place.terms.items() if isinstance(i, Index)})
+    steps = {i: int(s) for i, s in place.terms.items() if isinstance(i, Index)}
+    return Access("", dtype, place.constant, steps)
 
 
 def _limit(window: Access, inside: list[Index], outside: list[Index], extent: int) -> Limit | None:
@@ -330,7 +356,7 @@ def _independent(operands: list[Access], others: list[Access], written: list[Acc
         targets[target.buffer] = target
     if any(x.buffer in targets for x in operands):
         return False
-    return all(x == targets.get(x.buffer, x) for x in others)
+    return all(x.same(targets.get(x.buffer, x)) for x in others)
 
 
 def _merge(indices: list[Index], accesses: list[Access]) -> tuple[list[Index], list[Access]]:
@@ -339,9 +365,7 @@ def _merge(indices: list[Index], accesses: list[Access]) -> tuple[list[Index], l
     while merged:
         merged = False
         for p, q in permutations(indices, 2):
-            if isinstance(q.extent, Size):
-                continue
-            if all(x.step(p) == x.step(q) * q.extent for x in accesses):
+            if all(same(x.stride(p), x.stride(q) * q.extent) for x in accesses):
                 both = Index(f"{p.name}_{q.name}", p.extent * q.extent)
                 at = min(indices.index(p), indices.index(q))
                 indices = [i for i in indices if i not in (p, q)]
@@ -354,8 +378,8 @@ def _merge(indices: list[Index], accesses: list[Access]) -> tuple[list[Index], l
 
 def _joined(x: Access, p: Index, q: Index, both: Index) -> Access:
     steps = {index: step for index, step in x.steps.items() if index not in (p, q)}
-    if step := x.step(q):
-        steps[both] = step
+    if q in x.steps:
+        steps[both] = x.steps[q]
     return replace(x, steps=steps)
 
 

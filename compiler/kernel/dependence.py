@@ -9,19 +9,21 @@ If every two accesses of a written buffer have the same `step`, and their near p
 `step`, then two iterations can never meet: a difference of a whole number of `step*extent` cannot be made up
 by `step * (i - j)`, which is less than that, and a difference smaller than `step` cannot be either.
 
-Nothing is known to be divided by an open extent, so in a loop of such an extent everything else is near. If a
-loop `i` inside `loop` does share number `index` of its iterations, two iterations of `loop` do different `i`,
-and it is enough that those never meet.
+Sizes may be open: then all of this must hold for all of them. If a loop `i` inside `loop` does share number
+`index` of its iterations, two iterations of `loop` do different `i`, and it is enough that those never meet.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import combinations_with_replacement
 
-from staticgraph.compiler.graph.sizes import same
-from staticgraph.compiler.kernel.expr import Expr, Index, Load, walk
-from staticgraph.compiler.kernel.index import Affine, Range, offset
+from staticgraph.compiler.graph.sizes import AnySize, Size, bounds, proven, quotient, same
+from staticgraph.compiler.kernel.affine import Affine
+from staticgraph.compiler.kernel.expr import Expr, Extent, Index, Load, walk
+from staticgraph.compiler.kernel.extremes import Extremes, form_extremes
+from staticgraph.compiler.kernel.index import offset
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
     If,
@@ -157,20 +159,50 @@ def _apart(index: Index, forms: Sequence[Affine], changing: Set[Expr]) -> bool:
         return True
     first, *others = forms
     step = first.terms.get(index, 0)
-    if step == 0 or any(form.terms.get(index) != step for form in others):
+    if same(step, 0) or any(not same(form.terms.get(index, 0), step) for form in others):
         return False
     if any(t is not index and index in walk(t) for form in forms for t in form.terms):
         return False
     common = set(first.terms.items()).intersection(*(form.terms.items() for form in others))
     fixed = {index} | {t for t, _ in common if changing.isdisjoint(walk(t))}
-    period = abs(step) * index.extent if isinstance(index.extent, int) else None
+    if isinstance(step, Size):
+        step = -step if bounds(step)[1] <= 0 else step
+    else:
+        step = abs(step)
+    period = step * index.extent
+    if isinstance(period, Size):
+        return _open_apart(forms, fixed, step, period)
 
-    def near(form: Affine) -> Range:
-        terms = {t: f for t, f in form.terms.items() if t not in fixed and (period is None or f % period)}
-        return Affine(terms, form.constant if period is None else form.constant % period).range
+    def near(form: Affine) -> Affine:
+        return Affine(_undivided(form, fixed, period), form.constant % period)
+
+    ranges = [near(form).range for form in forms]
+    return max(high for _, high in ranges) - min(low for low, _ in ranges) < step
+
+
+def _open_apart(forms: Sequence[Affine], fixed: Set[Expr], step: AnySize, period: Size) -> bool:
+    """The same if how often the loop runs, or how far it steps, is open."""
+
+    def near(form: Affine) -> Extremes:
+        return form_extremes(Affine(_undivided(form, fixed, period), form.constant))
 
     ranges = list(map(near, forms))
-    return max(high for _, high in ranges) - min(low for low, _ in ranges) < abs(step)
+    return all(
+        most is not None and least is not None and proven(operator.lt, most - least, step)
+        for _, most in ranges
+        for least, _ in ranges
+    )
+
+
+def _undivided(form: Affine, fixed: Set[Expr], period: AnySize) -> dict[Expr, AnySize]:
+    """The terms that may differ between iterations by something else than multiples of `period`."""
+
+    def step(term: Expr, factor: AnySize) -> AnySize:
+        return term.size * factor if isinstance(term, Extent) else factor
+
+    return {
+        t: f for t, f in form.terms.items() if t not in fixed and quotient(step(t, f), period) is None
+    }
 
 
 def begun_with_stores(loop: Loop) -> set[str]:

@@ -12,10 +12,12 @@ from __future__ import annotations
 from collections.abc import Container
 from dataclasses import replace
 
-from staticgraph.compiler.graph.sizes import Size, same
+from staticgraph.compiler.graph.dtypes import int64
+from staticgraph.compiler.graph.sizes import AnySize, same
+from staticgraph.compiler.kernel.affine import linear
 from staticgraph.compiler.kernel.dependence import accesses, lane_locals, obstacle
-from staticgraph.compiler.kernel.expr import Expr, Index, Load, rebuild, substitute, walk
-from staticgraph.compiler.kernel.index import linear, offset, simplify_index
+from staticgraph.compiler.kernel.expr import Expr, Index, Load, number, rebuild, substitute, walk
+from staticgraph.compiler.kernel.index import offset, simplify_index
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
     If,
@@ -132,13 +134,13 @@ def _jumps(index: Index, body: tuple[Stmt, ...]) -> float:
     for access in accesses(body):
         step = step_of(access, index, locals_)
         if isinstance(access, Store):
-            total += 0 if step == 1 else SCATTER
+            total += 0 if is_one_of(step, 1) else SCATTER
         else:
-            total += 0 if step in (0, 1) else GATHER
+            total += 0 if is_one_of(step, 0, 1) else GATHER
     return total
 
 
-def step_of(access: Load | Store, index: Index, varying: Container[Expr]) -> int | None:
+def step_of(access: Load | Store, index: Index, varying: Container[Expr]) -> AnySize | None:
     """Elements from one access to the next one as `index` grows by one, None if they differ.
 
     Args:
@@ -149,17 +151,23 @@ def step_of(access: Load | Store, index: Index, varying: Container[Expr]) -> int
     return linear(access.at[0]).stride(index, varying) if access.at else 0
 
 
+def is_one_of(step: AnySize | None, *numbers: int) -> bool:
+    """Return True if a step is one of some numbers for all sizes."""
+    return isinstance(step, int) and step in numbers
+
+
 def _as_one(outer: Loop, inner: Loop) -> Loop | None:
     """The two loops as one, or None if some expression still needs the two variables."""
-    if isinstance(inner.index.extent, Size) or outer.share is not None or inner.share is not None:
+    if outer.share is not None or inner.share is not None:
         return None
     for access in accesses(inner.body):
         far, near = step_of(access, outer.index, ()), step_of(access, inner.index, ())
         # Where only the outer index is divided, the inner loop loads one element; one loop would gather it.
-        if near is not None and far != near * inner.index.extent:
+        if near is not None and (far is None or not same(far, near * inner.index.extent)):
             return None
     index = Index(outer.index.name, outer.index.extent * inner.index.extent)
-    quotient, remainder = index // inner.index.extent, index % inner.index.extent
+    extent = number(inner.index.extent, int64)
+    quotient, remainder = index // extent, index % extent
     table: dict[Expr, Expr] = {outer.index: quotient, inner.index: remainder}
     body = rewrite(inner.body, lambda e: simplify_index(substitute(e, table)))
     left = {e for stmt in statements(body) for e in walk(*expressions(stmt))}

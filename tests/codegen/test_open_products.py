@@ -7,7 +7,7 @@ import pytest
 
 from staticgraph.compiler.codegen.gemm.plan import plan
 from staticgraph.compiler.graph.dtypes import bfloat16, bool_, float16, float32, float64
-from staticgraph.compiler.graph.sizes import Undecided, positive
+from staticgraph.compiler.graph.sizes import positive
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.contraction import analyse
 from staticgraph.compiler.kernel.expr import Extent, Index, Load, Reduce
@@ -15,7 +15,7 @@ from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.contraction_cases import contraction, matmul, widened
 from tests.codegen.contraction_cases import run as run_closed
-from tests.codegen.open_products import SIZES, B, OpenProduct, shape_at
+from tests.codegen.open_products import SIZES, B, M, OpenProduct, shape_at
 
 WIDTHS = pytest.mark.parametrize("vector_bytes", [16, 32, 64])
 DTYPES = pytest.mark.parametrize("dtype", [float32, float64], ids=str)
@@ -190,11 +190,28 @@ def test_several_axes_are_the_rows(rng):
     OpenProduct(c).check(exact, rng)
 
 
-def test_sizes_that_would_need_strides_are_undecided():
-    with pytest.raises(Undecided, match="stride"):
-        matmul(40, B, 30)
-    with pytest.raises(Undecided, match="stride"):
-        matmul(40, 50, B)
+@pytest.mark.parametrize("size", [(40, 50), (3, 100), (200, 7)], ids=lambda s: "x".join(map(str, s)))
+def test_open_sums_along_rows(size, rng):
+    """Rows of a are as long as the sum."""
+    m, n = size
+    for turn_b in (False, True):
+        OpenProduct(matmul(m, n, B, False, turn_b)).check(product(False, turn_b), rng, (*SIZES, 3001))
+
+
+def test_both_sizes_of_a_matrix_may_be_open(rng):
+    OpenProduct(matmul(B, 40, M, False, False)).check(product(False, False), rng)
+    OpenProduct(matmul(B, 40, M, True, True)).check(product(True, True), rng)
+    OpenProduct(matmul(M, B, 40, False, True)).check(product(False, True), rng)
+    OpenProduct(matmul(30, B, 40, False, True)).check(product(False, True), rng)
+
+
+def test_loops_multiply_where_vectors_would_have_to_gather():
+    for m, n, k in ((40, B, 30), (B, M, 30), (B, B, B)):
+        i, j, l = Index("i", m), Index("j", n), Index("k", k)  # noqa: E741
+        shapes = {"a": (m, k), "b": (k, n), "c": (m, n)}
+        buffers = {name: Buffer(float32, shape, written=name == "c") for name, shape in shapes.items()}
+        total = Reduce((l,), "add", Load("a", (i, l), float32) * Load("b", (l, j), float32))
+        assert analyse((i, j), (Store("c", (i, j), total),), buffers) is None
 
 
 @pytest.mark.parametrize("m", [B, 30])
@@ -264,6 +281,34 @@ def batched(letters, shapes, target="c"):
     ("qkd,nkd->nqk", ((30, 90, 50), (B, 90, 50))),
 ], ids=lambda x: x if isinstance(x, str) else "")  # fmt: skip
 def test_batched_products(letters, shapes, rng):
+    c, exact = batched(letters, shapes)
+    OpenProduct(c).check(exact, rng, SIZES if c.depth < 5000 else (0, 1, 2, 8, 33))
+
+
+TWO_OPEN = [
+    ("nhqd,nhkd->nhqk", ((M, HEADS, B, D), (M, HEADS, B, D))),  # scores of attention of open length
+    ("nqhd,nkhd->nhqk", ((M, B, HEADS, D), (M, B, HEADS, D))),
+    ("qhd,khd->hqk", ((B, HEADS, D), (B, HEADS, D))),
+    ("qhd,khd->hqk", ((1, HEADS, D), (B, HEADS, D))),  # of the last position alone
+    ("hqk,khd->qhd", ((HEADS, 1, B), (B, HEADS, D))),
+    ("nhqk,nhkd->nhqd", ((M, HEADS, B, B), (M, HEADS, B, D))),  # what they weigh
+    ("nhqk,nkhd->nqhd", ((M, HEADS, B, B), (M, B, HEADS, D))),
+    ("nhqk,nkhd->nqhd", ((B, HEADS, M, M), (B, M, HEADS, D))),
+    ("nhqk,nhqd->nhkd", ((M, HEADS, B, B), (M, HEADS, B, D))),  # gradients
+    ("nqk,kj->nqj", ((B, M, 30), (30, 40))),
+    ("nkq,kj->nqj", ((B, 30, M), (30, 40))),
+    ("nqk,nqj->kj", ((B, M, 30), (B, M, 40))),
+    ("nqk,nqj->nkj", ((M, B, 30), (M, B, 40))),
+    ("tnk,nkj->tnj", ((B, M, 30), (M, 30, 40))),
+    ("nk,nkj->nj", ((M, B), (M, B, 40))),
+    ("nkq,knj->qj", ((B, M, 50), (M, B, 90))),  # sums over two open axes that do not merge
+    ("nkq,knj->qj", ((B, M, 300), (M, B, 7))),
+    ("nkqh,knjh->qj", ((B, M, 5, 9), (M, B, 6, 9))),
+]
+
+
+@pytest.mark.parametrize(("letters", "shapes"), TWO_OPEN, ids=lambda x: x if isinstance(x, str) else "")
+def test_products_of_two_open_axes(letters, shapes, rng):
     c, exact = batched(letters, shapes)
     OpenProduct(c).check(exact, rng, SIZES if c.depth < 5000 else (0, 1, 2, 8, 33))
 

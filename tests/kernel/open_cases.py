@@ -1,61 +1,21 @@
 """Kernels whose outermost extents may be open, as the lowering would hand them on."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DType, bool_, float32, float64, int32, int64
-from staticgraph.compiler.graph.sizes import AnySize, evaluate
+from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Reduce
-from staticgraph.compiler.kernel.lower_reductions import Nest, place
-from staticgraph.compiler.kernel.schedule_cpu.row_schedule import place_rows
-from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Store
+from staticgraph.compiler.kernel.expr import Const, Expr, Extent, Index, Load, Reduce
+from staticgraph.compiler.kernel.lower_reductions import Nest
+from staticgraph.compiler.kernel.stmt import Buffer, Store
 from tests.kernel.cases import Arrays, array, loads, result
+from tests.kernel.open_case import OpenCase
+from tests.kernel.open_case import one as _one
 
 x, w, g, h = loads("x"), loads("w"), loads("g"), loads("h")
-
-
-@dataclass(frozen=True)
-class OpenCase:
-    """A kernel for any values of `n` and `t`, and the arrays that it should make of others.
-
-    `rows`: the first indices of all nests, if it is a kernel of rows.
-    """
-
-    buffers: dict[str, Buffer]
-    nests: tuple[Nest, ...]
-    expected: Callable[[Arrays], Arrays]
-    rows: tuple[Index, ...] = ()
-    sums: tuple[Nest, ...] = ()
-    placed_as_rows: bool = False  # of which there is one
-    integers: dict[str, int] = field(default_factory=dict)  # the number of values of a buffer of integers
-
-    def placed(self) -> Kernel:
-        if self.rows or self.placed_as_rows:
-            return place_rows("case", dict(self.buffers), self.rows, self.nests, self.sums)
-        (nest,) = self.nests
-        return place("case", dict(self.buffers), nest.domain, nest.stores)
-
-    def arrays(self, sizes: dict[str, int], seed: int = 0) -> Arrays:
-        """Random arrays for the arguments."""
-        rng = np.random.default_rng(seed)
-
-        def filled(name: str, b: Buffer) -> np.ndarray:
-            shape = [evaluate(n, sizes) for n in b.shape]
-            if b.dtype.is_integer or b.dtype.is_bool:
-                return rng.integers(0, self.integers.get(name, 2), shape).astype(b.dtype.numpy)
-            return b.dtype.round(rng.normal(size=shape))
-
-        return {name: filled(name, b) for name, b in self.buffers.items() if not (b.local or b.shared)}
-
-
-def _one(buffers: dict[str, Buffer], domain: tuple[Index, ...], expected: Any, **values: Any) -> OpenCase:
-    """A case of one nest. `values`: for each buffer its position and the element there."""
-    stores = tuple(Store(name, *value) for name, value in values.items())
-    return OpenCase(buffers, (Nest(domain, stores),), expected)
 
 
 def elementwise(width: int, dtype: DType = float32) -> Callable[..., OpenCase]:
@@ -378,6 +338,112 @@ def both_in_one(n: AnySize, t: AnySize) -> OpenCase:
     )
 
 
+def turned(n: AnySize, t: AnySize) -> OpenCase:
+    """A matrix with both sizes open, transposed."""
+    i, j = Index("i0", t), Index("i1", n)
+    buffers = {"x": array(n, t), "y": result(t, n)}
+    return _one(buffers, (i, j), lambda a: {"y": a["x"].T * 2}, y=((i, j), x(j, i) * 2.0))
+
+
+def turned_narrow(width: int) -> Callable[..., OpenCase]:
+    """An open batch that becomes innermost."""
+
+    def made(n: AnySize, t: AnySize) -> OpenCase:
+        i, j = Index("i0", width), Index("i1", n)
+        buffers = {"x": array(n, width), "y": result(width, n)}
+        return _one(buffers, (i, j), lambda a: {"y": np.tanh(a["x"].T)}, y=((i, j), scalar.tanh(x(j, i))))
+
+    return made
+
+
+def open_inside(n: AnySize, t: AnySize) -> OpenCase:
+    """All of three axes, of which two are open: one loop over memory."""
+    i, j, k = Index("i0", n), Index("i1", t), Index("i2", 6)
+    buffers = {"x": array(n, t, 6), "w": array(n, t, 6), "y": result(n, t, 6)}
+    value = x(i, j, k) + w(i, j, k)
+    return _one(buffers, (i, j, k), lambda a: {"y": a["x"] + a["w"]}, y=((i, j, k), value))
+
+
+def along_open(combine: str, of: Callable[..., Any]) -> Callable[..., OpenCase]:
+    """A reduction along an open innermost axis."""
+
+    def made(n: AnySize, t: AnySize) -> OpenCase:
+        i, r = Index("i0", n), Index("r", t)
+        buffers = {"x": array(n, t), "y": result(n)}
+        return _one(buffers, (i,), lambda a: {"y": of(a["x"], 1)}, y=((i,), Reduce((r,), combine, x(i, r))))
+
+    return made
+
+
+def softmax_open(n: AnySize, t: AnySize) -> OpenCase:
+    """Weights of an attention over an open length."""
+    i, h, j, r = Index("i0", n), Index("i1", 2), Index("i2", t), Index("r", t)
+
+    def weight(j: Expr) -> Expr:
+        return scalar.exp(x(i, h, j) - Reduce((r,), "maximum", x(i, h, r)))
+
+    def expected(a: Arrays) -> Arrays:
+        e = np.exp(a["x"] - a["x"].max(2, keepdims=True))
+        return {"y": e / e.sum(2, keepdims=True)}
+
+    buffers = {"x": array(n, 2, t), "y": result(n, 2, t)}
+    value = weight(j) / Reduce((r,), "add", weight(r))
+    return _one(buffers, (i, h, j), expected, y=((i, h, j), value))
+
+
+def split_axis(n: AnySize, t: AnySize) -> OpenCase:
+    """One axis becomes two open ones."""
+    i, j, k = Index("i0", n), Index("i1", t), Index("i2", 5)
+    flat = (i * t + j) * 5 + k
+    buffers = {"x": array(n * t, 5), "y": result(n, t, 5)}
+    value = x(flat // 5, flat % 5) * 3.0
+    return _one(buffers, (i, j, k), lambda a: {"y": a["x"].reshape(a["y"].shape) * 3}, y=((i, j, k), value))
+
+
+def joined_axes(n: AnySize, t: AnySize) -> OpenCase:
+    """Two open axes become one."""
+    i, k = Index("i0", n * t), Index("i1", 5)
+    flat = i * 5 + k
+    buffers = {"x": array(n, t, 5), "y": result(n * t, 5)}
+    value = x(flat // (Extent(t) * 5), flat // 5 % Extent(t), flat % 5) * 3.0
+    return _one(buffers, (i, k), lambda a: {"y": a["x"].reshape(a["y"].shape) * 3}, y=((i, k), value))
+
+
+def time_major(n: AnySize, t: AnySize) -> OpenCase:
+    """Sums over time of what was batch-major."""
+    i, j, r = Index("i0", n), Index("i1", 8), Index("r", t)
+    buffers = {"x": array(t, n, 8), "y": result(n, 8)}
+    return _one(buffers, (i, j), lambda a: {"y": a["x"].sum(0)}, y=((i, j), Reduce((r,), "add", x(r, i, j))))
+
+
+def stacked(n: AnySize, t: AnySize) -> OpenCase:
+    """Two arrays as rows of one, whose rows are open."""
+    i, j = Index("i0", n), Index("j0", n)
+    buffers = {"x": array(n), "w": array(n), "y": result(2, n)}
+    return OpenCase(
+        buffers,
+        (
+            Nest((i,), (Store("y", (Const(0, int64), i), x(i)),)),
+            Nest((j,), (Store("y", (Const(1, int64), j), w(j)),)),
+        ),
+        lambda a: {"y": np.stack([a["x"], a["w"]])},
+        placed_as_rows=True,
+    )
+
+
+def diagonal(n: AnySize, t: AnySize) -> OpenCase:
+    i, j = Index("i0", n), Index("i1", n)
+    buffers = {"x": array(n), "y": result(n, n)}
+    value = scalar.select(scalar.eq(i, j), x(i), 0.0)
+    return _one(buffers, (i, j), lambda a: {"y": np.diag(a["x"])}, y=((i, j), value))
+
+
+def of_diagonal(n: AnySize, t: AnySize) -> OpenCase:
+    i = Index("i0", n)
+    buffers = {"x": array(n, n), "y": result(n)}
+    return _one(buffers, (i,), lambda a: {"y": np.diag(a["x"]) * 2}, y=((i,), x(i, i) * 2.0))
+
+
 OPEN_CASES: dict[str, Callable[[AnySize, AnySize], OpenCase]] = {
     "elementwise_7": elementwise(7),
     "elementwise_784": elementwise(784),
@@ -415,4 +481,16 @@ OPEN_CASES: dict[str, Callable[[AnySize, AnySize], OpenCase]] = {
     "one_after_the_other": one_after_the_other,
     "differences": differences,
     "both_in_one": both_in_one,
+    "turned": turned,
+    "turned_7": turned_narrow(7),
+    "turned_64": turned_narrow(64),
+    "open_inside": open_inside,
+    "sums_along_open": along_open("add", np.sum),
+    "softmax_open": softmax_open,
+    "split_axis": split_axis,
+    "joined_axes": joined_axes,
+    "time_major": time_major,
+    "stacked": stacked,
+    "diagonal": diagonal,
+    "of_diagonal": of_diagonal,
 }

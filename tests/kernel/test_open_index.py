@@ -8,14 +8,17 @@ import pytest
 from staticgraph.compiler.graph.dtypes import bool_, float32, int64
 from staticgraph.compiler.graph.sizes import AnySize, symbol
 from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.kernel.affine import bounds, linear
 from staticgraph.compiler.kernel.digest import digest
 from staticgraph.compiler.kernel.expr import Const, Expr, Extent, Index, Load
-from staticgraph.compiler.kernel.index import bounds, extremes, is_within, linear, simplify_index
+from staticgraph.compiler.kernel.extremes import extremes, is_within
+from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.printer import expression_text, kernel_text
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, Share, Store
 
 N, T = symbol("n"), symbol("t")
 i, j, flat = Index("i", N), Index("j", 7), Index("f", N * 7)
+b, both = Index("b", T), Index("q", N * T)
 
 
 @pytest.mark.parametrize(
@@ -33,13 +36,24 @@ i, j, flat = Index("i", N), Index("j", 7), Index("f", N * 7)
         (scalar.minimum(i, N - 1), i),
         (scalar.maximum(i, 0), i),
         (scalar.select(i < Extent(N), i, 0), i),
+        ((b * N + i) // N, b),
+        ((b * N + i) % N, i),
+        ((b * (N * 7) + i * 7 + j) // (N * 7), b),
+        ((b * (N * 7) + i * 7 + j) // 7 % N, i),
+        ((both * 7 + j) // (N * 7), both // N),
+        ((both * 7 + j) // 7 % N, both % N),
+        ((both // N) * N + both % N, both),
+        (scalar.minimum(both // N, T - 1), both // N),
+        (b * N + i < N * T, Const(True, bool_)),
     ],
 )
 def test_decided(expr: Expr, simple: Expr):
     assert simplify_index(expr) is simple
 
 
-@pytest.mark.parametrize("expr", [i < 5, i < Extent(T), scalar.minimum(i, 5), i < Extent(N) - 1, flat // 7])
+@pytest.mark.parametrize(
+    "expr", [i < 5, i < Extent(T), scalar.minimum(i, 5), i < Extent(N) - 1, flat // 7, b * N // N, j // N]
+)
 def test_left_alone(expr: Expr):
     assert simplify_index(expr) is expr
 
@@ -66,6 +80,13 @@ def test_left_alone(expr: Expr):
         (Const(0, int64), N, False),
         (Const(0, int64), N + 1, True),
         (Index("k", N * T), T * N, True),
+        (b * N + i, N * T, True),
+        (i * T + b, N * T, True),
+        (i * T + i, N * T, False),
+        (both // N, T, True),
+        (both // T, T, False),
+        (both % N, N, True),
+        (Index("k", (N - 1) * (T - 1)) // (N - 1), T - 1, False),  # both may be negative
     ],
 )
 def test_positions(place: Expr, extent: AnySize, inside: bool):

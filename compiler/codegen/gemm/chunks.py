@@ -95,14 +95,14 @@ class Grid:
         """Their number."""
         return math.prod(d.parts for d in self.dimensions)
 
-    def spans(self, w: GemmWriter, unknown: Number = 0) -> list[Span]:
-        """Write code for the range that chunk `%chunk` has in every dimension; return the ranges. An open
-        dimension has `unknown` numbers.
+    def spans(self, w: GemmWriter, unknown: Sequence[Number] = ()) -> list[Span]:
+        """Write code for the range that chunk `%chunk` has in every dimension; return the ranges. The open
+        dimensions have as many numbers as `unknown` says.
         """
         spans, rest = [], "%chunk"
-        left = self.chunks
+        left, counts = self.chunks, list(unknown)
         for d in reversed(self.dimensions):
-            count = unknown if isinstance(d, OpenPart) else d.count
+            count = counts.pop() if isinstance(d, OpenPart) else d.count
             if d.parts == 1:
                 spans.append(Span(0, count, count))
                 continue

@@ -41,10 +41,10 @@ def dot_sums(w: GemmWriter, tile: Tile) -> list[str]:
     kind = vector(memory_type(tile.dtype), tile.lanes)
 
     def step(a: str, b: str, k: Number, valid: int, sums: list[str]) -> list[str]:
-        left = [_read(w, tile, tile.a, a, i * tile.a.row, k, valid) for i in range(tile.rows)]
+        left = [_read(w, tile, tile.a, a, w.mul(i, tile.a.row), k, valid) for i in range(tile.rows)]
         held = dict(zip(places, sums, strict=True))
         for c in range(piece.valid):  # one by one: there are registers for few of them
-            right = _read(w, tile, tile.b, b, c * tile.b.lane, k, valid)
+            right = _read(w, tile, tile.b, b, w.mul(c, tile.b.lane), k, valid)
             for i in range(tile.rows):
                 held[i, c] = w.fma(left[i], right, held[i, c], tile.dtype, tile.lanes)
         return [held[place] for place in places]
@@ -70,7 +70,7 @@ def dot_sums(w: GemmWriter, tile: Tile) -> list[str]:
     return [_column_vector(w, tile, lanes[i * piece.valid : (i + 1) * piece.valid]) for i in range(tile.rows)]
 
 
-def _read(w: GemmWriter, tile: Tile, stream: Stream, base: str, start: int, k: Number, valid: int) -> str:
+def _read(w: GemmWriter, tile: Tile, stream: Stream, base: str, start: Number, k: Number, valid: int) -> str:
     """Neighbours along the sum, zeros after the first `valid`."""
     pointer = w.address(w.address(base, start, stream.dtype), k, stream.dtype)
     return w.convert(w.load(pointer, stream.dtype, tile.lanes, valid), stream.dtype, tile.dtype, tile.lanes)

@@ -20,7 +20,7 @@ from staticgraph.compiler.codegen.llvm.expr import ExprPrinter, LlvmValue
 from staticgraph.compiler.codegen.llvm.text import memory_type, register_type
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.graph.sizes import Undecided
+from staticgraph.compiler.graph.sizes import AnySize, Size, Undecided, same
 from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.kernel.expr import Const, Expr, Extent, Local, Lookup, Scalar, substitute, walk
 from staticgraph.compiler.kernel.lower_functions import approximate
@@ -56,10 +56,13 @@ class Epilogue:
             loads[local] = Access("", expr.dtype, n, {})
         self.accesses: list[Access] = []
         for access in (*contraction.targets, *loads.values()):
-            if access not in self.accesses:
+            if not any(access.same(x) for x in self.accesses):
                 self.accesses.append(access)
-        self._targets = [self.accesses.index(x) for x in contraction.targets]
-        self._loads = {local: self.accesses.index(x) for local, x in loads.items()}
+        self._targets = [self._number(x) for x in contraction.targets]
+        self._loads = {local: self._number(x) for local, x in loads.items()}
+
+    def _number(self, access: Access) -> int:
+        return next(n for n, x in enumerate(self.accesses) if x.same(access))
 
     @property
     def pointers(self) -> tuple[str, ...]:
@@ -90,7 +93,9 @@ class Epilogue:
         c, out = self._contraction, []
         for n in sorted(set(self._loads.values())):
             access, row = self.accesses[n], self._row_step(n)
-            if row and access.step(c.lanes) == 1 and c.size(access) * access.dtype.size >= CPU.near_bytes:
+            if isinstance(row, Size) or not row or access.step(c.lanes) != 1:
+                continue
+            if c.size(access) * access.dtype.size >= CPU.near_bytes:
                 out.append(Later(self.pointers[n], access.dtype, rows, row, columns))
         return tuple(out)
 
@@ -105,7 +110,7 @@ class Epilogue:
         for (i, j), value in sums.items():
             known: dict[Expr, str] = {self._contraction.acc: value}
             for local, n in self._loads.items():
-                key = (n, i if self._row_step(n) else 0, j)
+                key = (n, 0 if same(self._row_step(n), 0) else i, j)
                 if key not in loaded:
                     loaded[key] = self._load(w, n, self.pointers[n], i, tile.pieces[j])
                 known[local] = loaded[key]
@@ -136,19 +141,22 @@ class Epilogue:
 
         w.each(0, tile.rows, 1, row)
 
-    def _row_step(self, n: int) -> int:
-        return self.accesses[n].step(self._contraction.rows)
+    def _row_step(self, n: int) -> AnySize:
+        return self.accesses[n].stride(self._contraction.rows)
 
-    def _place(self, w: GemmWriter, n: int, base: str, row: int, piece: TilePiece) -> tuple[str, DType, int]:
+    def _place(
+        self, w: GemmWriter, n: int, base: str, row: int, piece: TilePiece
+    ) -> tuple[str, DType, AnySize]:
         """Return the address of one vector of the tile, its dtype, and the distance between its elements."""
-        step = self.accesses[n].step(self._contraction.lanes)
+        step = self.accesses[n].stride(self._contraction.lanes)
         dtype = self.accesses[n].dtype
-        return w.address(base, row * self._row_step(n) + piece.start * step, dtype), dtype, step
+        place = w.add(w.mul(row, self._row_step(n)), w.mul(piece.start, step))
+        return w.address(base, place, dtype), dtype, step
 
     def _load(self, w: GemmWriter, n: int, base: str, row: int, piece: TilePiece) -> str:
         """The elements of one vector of the tile, as values in registers."""
         pointer, dtype, step = self._place(w, n, base, row, piece)
-        if step == 0:
+        if same(step, 0):
             return w.spread(w.load(pointer, dtype, 1, 1), register_type(dtype), piece.width)
         return read_lanes(w, pointer, Stream(dtype, 0, step), piece)
 
@@ -159,7 +167,7 @@ class Epilogue:
         values = evaluate(w, self._values, known, piece.width)
         for value, n in zip(values, self._targets, strict=True):
             pointer, dtype, step = self._place(w, n, bases[n], row, piece)
-            if step == 1 or piece.width == 1:
+            if same(step, 1) or piece.width == 1:
                 w.store(value, pointer, dtype, piece.width, piece.valid)
             else:
                 w.scatter(value, pointer, dtype, step, piece.width, piece.valid)

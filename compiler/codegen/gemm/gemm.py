@@ -35,7 +35,7 @@ from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE, Choice
 from staticgraph.compiler.codegen.gemm.chunks import Span
 from staticgraph.compiler.codegen.gemm.dot import dot_sums
 from staticgraph.compiler.codegen.gemm.epilogue import Epilogue, with_formulas
-from staticgraph.compiler.codegen.gemm.loops import SIZE, Cursor, each, parameters
+from staticgraph.compiler.codegen.gemm.loops import Cursor, each, open_sizes, parameters
 from staticgraph.compiler.codegen.gemm.micro_kernel import Spans, Stream, Tile, column_sums, micro_kernel
 from staticgraph.compiler.codegen.gemm.pack import pack, pack_span, packing
 from staticgraph.compiler.codegen.gemm.plan import GemmPlan, adding_plan, nanoseconds, plan
@@ -46,13 +46,14 @@ from staticgraph.compiler.codegen.gemm.tiles import Along, PanelRun, TileRun
 from staticgraph.compiler.codegen.gemm.transpose_b import turned
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.codegen.target import CpuTarget
-from staticgraph.compiler.graph.sizes import MANY, NOMINAL
+from staticgraph.compiler.graph.sizes import MANY, NOMINAL, Size
 from staticgraph.compiler.kernel.contraction import Access, Contraction, Limit, Slices, closed
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.support.dataclass import dataclass
 
 _A, _B, _SUMS, _UNPACKED = "a", "b", "sums", "unpacked"
 _WHOLE = {Along.COLUMNS: column_sums, Along.ROWS: row_sums, Along.SUM: dot_sums}
+_Symbol = tuple[str, tuple[str, ...]]  # of a micro-kernel, and its last arguments
 Inside = tuple[tuple[int, Spans], ...]  # rows with products, by index of the sum
 Whole = Callable[[GemmWriter, Tile], list[str]]  # writes the finished sums of a tile
 
@@ -98,7 +99,8 @@ class _Generator:
     """Writes the phase that makes the results. `whole` writes sums that are finished at once."""
 
     def __init__(self, contraction: Contraction, plan: GemmPlan, whole: Whole) -> None:
-        self._c, self._plan, self._whole, self._w = contraction, plan, whole, GemmWriter()
+        self._c, self._plan, self._whole = contraction, plan, whole
+        self._w = GemmWriter(open_sizes(contraction))
         self._epilogue = Epilogue(contraction)
         self._accesses: dict[str, Access] = {
             _A: (plan.a and plan.a.shared) or contraction.a,
@@ -110,14 +112,14 @@ class _Generator:
             self._accesses[_SUMS] = plan.partial
         if plan.turns or plan.first_packs:
             self._accesses[_UNPACKED] = contraction.b
-        self._kernels: dict[tuple[int, Inside, PanelRun, tuple[str, ...]], str] = {}
+        self._kernels: dict[tuple[int, Inside, PanelRun, tuple[str, ...]], _Symbol] = {}
         self._lengths: dict[Index, Number] = {}  # of open indices
 
     def phase(self) -> Phase:
         """The function, and how many chunks there are."""
         c, w, grid = self._c, self._w, self._plan.grid
         moving = len(c.outer_of_b)
-        outer = grid.spans(w, self._open_count())
+        outer = grid.spans(w, self._open_counts())
         self._tiles, self._columns = outer.pop(), outer.pop(moving)
         indices = list(zip(c.outer, outer, strict=True))
         self._others = indices[moving:]
@@ -134,31 +136,35 @@ class _Generator:
         def all_blocks() -> None:
             each(w, indices[:moving], start, body)
 
-        variable = (c.open, c.slices and c.slices.index)
-        found = [span for index, span in (*indices, (c.rows, self._tiles)) if index and index in variable]
-        if found:
-            w.when_less(found[0].start, found[0].stop, all_blocks)
-        else:
-            all_blocks()
+        variable = (*c.open_outer, c.slices and c.slices.index)
+        guarded = all_blocks
+        for index, span in reversed((*indices, (c.rows, self._tiles))):
+            if index is not None and index in variable:
+                guarded = partial(w.when_less, span.start, span.stop, guarded)
+        guarded()
         return Phase(w.finish(parameters(c)), grid.chunks)
 
-    def _open_count(self) -> Number:
-        """The number of parts of the open dimension of the chunks: tiles of rows, or values of an index."""
+    def _open_counts(self) -> list[Number]:
+        """The number of parts of each open dimension of the chunks: values of an index, or tiles of rows."""
         c, w = self._c, self._w
-        if c.open is not None:
-            self._lengths[c.open] = SIZE
-        if not c.open_rows:
-            return SIZE
-        size = self._plan.tiling.rows[0].size
-        return w.quotient(w.add(SIZE, size - 1), size)
+        for index in (*c.outer, *c.k):
+            if isinstance(index.extent, Size):
+                self._lengths[index] = index.extent
+        counts: list[Number] = [i.extent for i in c.outer if isinstance(i.extent, Size)]
+        if c.rows is not None and c.open_rows:
+            size = self._plan.tiling.rows[0].size
+            counts.append(w.quotient(w.add(c.rows.extent, size - 1), size))
+        return counts
 
     def _sliced(self, slices: Slices) -> tuple[Number, Number]:
         """The length of the slices, and how many there are."""
         w, most = self._w, closed(slices.index)
-        equal = w.quotient(w.add(SIZE, most - 1), most)
+        assert self._c.open is not None
+        size = self._c.open.extent
+        equal = w.quotient(w.add(size, most - 1), most)
         piece = w.mul(w.quotient(w.add(equal, slices.unit - 1), slices.unit), slices.unit)
         piece = w.maximum(piece, slices.least)
-        rounded = w.add(SIZE, w.add(piece, -1))
+        rounded = w.add(size, w.add(piece, -1))
         count = w.maximum(w.value(f"udiv i64 {rounded}, {piece}"), 1)
         self._lengths[slices.index] = count
         return piece, count
@@ -168,12 +174,12 @@ class _Generator:
         w, c = self._w, self._c
         assert c.open is not None
         start = w.mul(cursor.values[slices.index], piece)
-        self._lengths[c.open] = w.minimum(piece, w.add(SIZE, w.mul(start, -1)))
+        self._lengths[c.open] = w.minimum(piece, w.add(c.open.extent, w.mul(start, -1)))
         self._column_blocks(cursor.moved(w, c.open, start))
 
     def _length(self, index: Index) -> Number:
         """The extent of an index."""
-        return self._lengths.get(index) or closed(index)
+        return self._lengths[index] if index in self._lengths else closed(index)
 
     def _column_blocks(self, cursor: Cursor) -> None:
         if self._plan.panel_block:
@@ -213,7 +219,7 @@ class _Generator:
     def _compare(self, predicate: str, a: Number, b: Number) -> str:
         if isinstance(a, int) and isinstance(b, int):
             return "true" if (a == b if predicate == "eq" else a >= b) else "false"
-        return self._w.value(f"icmp {predicate} i64 {a}, {b}")
+        return self._w.value(f"icmp {predicate} i64 {self._w.number(a)}, {self._w.number(b)}")
 
     def _both(self, a: str, b: str) -> str:
         return b if a == "true" else a if b == "true" else self._w.value(f"and i1 {a}, {b}")
@@ -265,6 +271,8 @@ class _Generator:
         """The full tiles of the span, and smaller ones for the rows after all full tiles if it ends there."""
         w, c, span = self._w, self._c, self._tiles
         full, *smaller = self._plan.tiling.rows
+        assert c.rows is not None
+        size = c.rows.extent
 
         def tile(number: Number, row: Number, run: TileRun) -> None:
             here = cursor.moved(w, c.rows, row)
@@ -272,7 +280,7 @@ class _Generator:
                 here = self._packed_a(here, self._plan.a, number, run, block)
             self._panels(here, number, run.size, (), columns, block)
 
-        count = w.quotient(SIZE, full.size)
+        count = w.quotient(size, full.size)
         stop = w.minimum(span.stop, count)
         w.when_less(
             span.start, stop,
@@ -281,7 +289,7 @@ class _Generator:
 
         def rest() -> None:
             done = w.mul(count, full.size)
-            left = w.add(SIZE, w.mul(done, -1))
+            left = w.add(size, w.mul(done, -1))
             for run in smaller:
                 row = w.add(done, w.value(f"and i64 {left}, {-2 * run.size}"))
                 w.when_less(0, w.value(f"and i64 {left}, {run.size}"), partial(tile, count, row, run))
@@ -343,15 +351,17 @@ class _Generator:
                     way = w.add(self._to_next(cursor, column, panel, block), self._to_share(cursor, tile))
                     arguments.append(f"ptr {w.address(here[_UNPACKED], way, self._c.b.dtype)}")
                 arguments += [
-                    f"i64 {n}" for n, extent in zip(block.counts, p.extents, strict=True) if extent is None
+                    f"i64 {w.number(n)}"
+                    for n, extent in zip(block.counts, p.extents, strict=True)
+                    if extent is None
                 ]
                 if p.partial is not None:
                     arguments += [f"ptr {here[_SUMS]}", f"i1 {block.first}", f"i1 {block.last}"]
 
                 def kernel(*names: str) -> None:
                     pointers = [f"ptr {here[name]}" for name in names]
-                    symbol = self._kernel(rows, inside, panel, names)
-                    w.line(f"call void {symbol}({', '.join([*pointers, *arguments])})")
+                    symbol, sizes = self._kernel(rows, inside, panel, names)
+                    w.line(f"call void {symbol}({', '.join([*pointers, *arguments, *sizes])})")
 
                 w.either(packs, lambda: kernel(_A, _UNPACKED, _B), lambda: kernel(_A, after))
 
@@ -388,13 +398,19 @@ class _Generator:
         start = w.minimum(w.mul(turn, p.share), p.block_depth - p.share)
         return w.mul(start, self._c.b.step(self._c.k[0]))
 
-    def _kernel(self, rows: int, inside: Inside, panel: PanelRun, operands: tuple[str, ...]) -> str:
-        """The symbol of the micro-kernel for a kind of tile. It may pack the panel of b that it reads."""
+    def _kernel(
+        self, rows: int, inside: Inside, panel: PanelRun, operands: tuple[str, ...]
+    ) -> _Symbol:
+        """The symbol of the micro-kernel for a kind of tile, and its last arguments.
+
+        It may pack the panel of b that it reads.
+        """
         p, key = self._plan, (rows, inside, replace(panel, start=0, count=0), operands)
         if key not in self._kernels:
             partial = None
             if p.partial is not None:
-                partial = Stream(self._c.dtype, p.partial.step(self._c.rows), 1, padded=not p.partial.buffer)
+                row = p.partial.stride(self._c.rows)
+                partial = Stream(self._c.dtype, row, 1, padded=not p.partial.buffer)
             later, extra = self._epilogue.later(rows, panel.size), self._epilogue.pointers
             if p.turns:
                 following = p.next_panel(panel.size)
@@ -405,10 +421,11 @@ class _Generator:
                 self._c.dtype, rows, panel.pieces, p.tile_a, b, p.extents, partial, extra, p.lanes, inside,
                 later, packed, asked=bool(p.turns),
             )  # fmt: skip
-            symbol, needs = micro_kernel(tile, self._epilogue.finish(tile), self._whole)
+            finish = self._epilogue.finish(tile)
+            symbol, needs, sizes = micro_kernel(tile, finish, self._whole, self._w.sizes)
             for need in needs:
                 self._w.need(need)
-            self._kernels[key] = symbol
+            self._kernels[key] = symbol, tuple(f"i64 {size}" for size in sizes)
         return self._kernels[key]
 
 

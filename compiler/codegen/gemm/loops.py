@@ -13,8 +13,6 @@ from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.support.dataclass import dataclass
 
-SIZE = "%s0"  # the parameter that holds the open extent of an index
-
 
 def open_sizes(c: Contraction) -> dict[Size, str]:
     """Return the parameter that holds the value of each open size."""
@@ -44,7 +42,7 @@ class Cursor:
     def moved(self, w: GemmWriter, index: Index | None, by: Number) -> Cursor:
         """The addresses after `index` went up by `by`."""
         at = {
-            name: w.address(pointer, w.mul(by, self.accesses[name].step(index)), self.accesses[name].dtype)
+            name: w.address(pointer, w.mul(by, self.accesses[name].stride(index)), self.accesses[name].dtype)
             for name, pointer in self.at.items()
         }
         values = self.values if index is None else {**self.values, index: by}

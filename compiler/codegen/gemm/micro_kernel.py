@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
+from types import MappingProxyType
 
 from staticgraph.compiler.codegen.gemm.pack_narrow_panels import (
     ZERO,
@@ -25,6 +26,7 @@ from staticgraph.compiler.codegen.gemm.tiles import TilePiece
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.codegen.llvm.text import memory_type, vector
 from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.support.dataclass import dataclass
 
 _PRODUCTS = 64  # in one round of the innermost loop, about
@@ -48,9 +50,9 @@ class Stream:
     """
 
     dtype: DType
-    row: int
-    lane: int
-    k: tuple[int, ...] = ()
+    row: Number
+    lane: Number
+    k: tuple[Number, ...] = ()
     padded: bool = False  # whole vectors may be read and written where only some lanes exist
 
 
@@ -117,8 +119,13 @@ class Tile:
         """The accumulators. Rows share some of them where only a moves along the rows, and all rows take
         part in every step.
         """
-        shared = not (self.a.lane or self.b.row or self.inside)
+        shared = not (moves(self.a.lane) or moves(self.b.row) or self.inside)
         return slots(self.rows, self.pieces, self.lanes if shared else 0)
+
+
+def moves(stride: Number) -> bool:
+    """Return True unless a stride is 0. An open one is taken to be another number."""
+    return not isinstance(stride, int) or stride != 0
 
 
 def steps(level: int) -> str:
@@ -127,13 +134,20 @@ def steps(level: int) -> str:
 
 
 def micro_kernel(
-    tile: Tile, finish: Finish, whole: Callable[[GemmWriter, Tile], list[str]]
-) -> tuple[str, tuple[str, ...]]:
-    """The symbol of the micro-kernel, and its text after what that needs.
+    tile: Tile,
+    finish: Finish,
+    whole: Callable[[GemmWriter, Tile], list[str]],
+    sizes: Mapping[Size, str] = MappingProxyType({}),
+) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """Return the symbol of the micro-kernel, its text after what that needs, and its last arguments.
 
-    `whole` writes the code of sums that are finished at once, `finish` that of the epilogue.
+    Args:
+        tile: What it computes.
+        finish: Writes the code of the epilogue.
+        whole: Writes the code of sums that are finished at once.
+        sizes: The parameters that hold open sizes. Those that it reads are its last ones, too.
     """
-    w = GemmWriter()
+    w = GemmWriter(sizes)
     if tile.partial is None:
         finish(w, _named(tile, whole(w, tile)))
     else:
@@ -149,7 +163,7 @@ def micro_kernel(
         w.branch(end)
         w.start(end)
     symbol, text = w.helper(tile.parameters, WIDE)
-    return symbol, (*w.needs, text)
+    return symbol, (*w.needs, text), tuple(w.used)
 
 
 def column_sums(w: GemmWriter, tile: Tile, a: str = "%a", b: str = "%b") -> list[str]:
@@ -165,7 +179,8 @@ def _partial(w: GemmWriter, tile: Tile, stream: Stream, row: int, j: int) -> tup
     """Address, type, width and valid lanes of partial sums in memory."""
     piece = tile.pieces[j]
     valid = piece.width if stream.padded else piece.valid
-    return w.address("%sums", row * stream.row + piece.start, tile.dtype), tile.dtype, piece.width, valid
+    place = w.add(w.mul(row, stream.row), piece.start)
+    return w.address("%sums", place, tile.dtype), tile.dtype, piece.width, valid
 
 
 def _initial(w: GemmWriter, tile: Tile, stream: Stream) -> list[str]:
@@ -285,12 +300,12 @@ def unless_empty(
 
 def _step(w: GemmWriter, tile: Tile, at: Sequence[str], u: int, rows: range, sums: list[str]) -> list[str]:
     """One step of the sum, `u` after the one whose addresses are given: some rows with every vector."""
-    offsets = [u * stream.k[-1] if stream.k else 0 for stream in tile.streams]
+    offsets = [w.mul(u, stream.k[-1]) if stream.k else 0 for stream in tile.streams]
     left, right = _Reader(w, tile, tile.a, at[0], offsets[0]), _Reader(w, tile, tile.b, at[1], offsets[1])
     _ask_ahead(w, tile, at[1], offsets[1])
     if tile.packed:
         for piece in tile.pieces:
-            place = w.address(at[2], offsets[2] + piece.start, tile.dtype)
+            place = w.address(at[2], w.add(offsets[2], piece.start), tile.dtype)
             w.store(right.lanes(0, piece), place, tile.dtype, piece.width, piece.width)
     return [
         w.fma(left.read(slot), right.read(slot), old, tile.dtype, slot.lanes) if slot.rows[0] in rows else old
@@ -298,26 +313,27 @@ def _step(w: GemmWriter, tile: Tile, at: Sequence[str], u: int, rows: range, sum
     ]
 
 
-def _ask_ahead(w: GemmWriter, tile: Tile, b: str, offset: int) -> None:
+def _ask_ahead(w: GemmWriter, tile: Tile, b: str, offset: Number) -> None:
     """Prefetch the panel row of a later step, where steps are far apart or it is read for the first time."""
     stream, step = tile.b, tile.b.k[-1] if tile.b.k else 0
-    if stream.lane == 1 and not tile.asked and (tile.packed or step * stream.dtype.size >= _FAR):
-        ask(w, w.address(b, offset + _AHEAD * step, stream.dtype), tile.columns, stream.dtype)
+    far = isinstance(step, Size) or (isinstance(step, int) and step * stream.dtype.size >= _FAR)
+    if isinstance(stream.lane, int) and stream.lane == 1 and not tile.asked and (tile.packed or far):
+        ask(w, w.address(b, w.add(offset, w.mul(_AHEAD, step)), stream.dtype), tile.columns, stream.dtype)
 
 
 class _Reader:
     """The vectors of one operand in one step, each read once."""
 
-    def __init__(self, w: GemmWriter, tile: Tile, stream: Stream, base: str, offset: int) -> None:
+    def __init__(self, w: GemmWriter, tile: Tile, stream: Stream, base: str, offset: Number) -> None:
         self._w, self._tile, self._stream, self._base, self._offset = w, tile, stream, base, offset
         self._known: dict[tuple[str | int, ...], str] = {}
 
     def read(self, slot: PanelSlot) -> str:
         """The elements for an accumulator: neighbours along the lanes, or one in all lanes of a row."""
         piece, stream, first = self._tile.pieces[slot.j], self._stream, slot.rows[0]
-        if not stream.lane:
+        if not moves(stream.lane):
             return together(self._w, slot, self._tile.dtype, lambda row: self._spread(row, slot.lanes))
-        row = first if stream.row else 0
+        row = first if moves(stream.row) else 0
         key = ("piece", row, slot.j, slot.lanes)
         if key not in self._known:
             self._known[key] = repeated(self._w, slot, self._tile.dtype, self.lanes(row, piece))
@@ -327,16 +343,18 @@ class _Reader:
         """The elements of a piece, neighbours along the lanes."""
         stream, key = self._stream, ("lanes", row, piece.start)
         if key not in self._known:
-            start = self._offset + row * stream.row + piece.start * stream.lane
+            w = self._w
+            start = w.add(w.add(self._offset, w.mul(row, stream.row)), w.mul(piece.start, stream.lane))
             value = read_lanes(self._w, self._w.address(self._base, start, stream.dtype), stream, piece)
             self._known[key] = self._w.convert(value, stream.dtype, self._tile.dtype, piece.width)
         return self._known[key]
 
     def _spread(self, row: int, width: int) -> str:
-        row = row if self._stream.row else 0
+        row = row if moves(self._stream.row) else 0
         dtype, scalar, spread = self._tile.dtype, ("scalar", row), ("spread", row, width)
         if scalar not in self._known:
-            pointer = self._w.address(self._base, self._offset + row * self._stream.row, self._stream.dtype)
+            place = self._w.add(self._offset, self._w.mul(row, self._stream.row))
+            pointer = self._w.address(self._base, place, self._stream.dtype)
             self._known[scalar] = self._w.convert(
                 self._w.load(pointer, self._stream.dtype, 1, 1), self._stream.dtype, dtype, 1
             )
@@ -348,6 +366,6 @@ class _Reader:
 def read_lanes(w: GemmWriter, pointer: str, stream: Stream, piece: TilePiece) -> str:
     """The elements of one piece, neighbours or some way apart, in their own type."""
     valid = piece.width if stream.padded else piece.valid
-    if stream.lane == 1 or piece.width == 1:
+    if piece.width == 1 or (isinstance(stream.lane, int) and stream.lane == 1):
         return w.load(pointer, stream.dtype, piece.width, valid)
     return w.gather(pointer, stream.dtype, stream.lane, piece.width, valid)

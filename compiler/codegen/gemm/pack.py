@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from staticgraph.compiler.codegen.abi import Phase
 from staticgraph.compiler.codegen.gemm.chunks import Span, chunks_wanted, cut
-from staticgraph.compiler.codegen.gemm.loops import Cursor, each, parameters
+from staticgraph.compiler.codegen.gemm.loops import Cursor, each, open_sizes, parameters
 from staticgraph.compiler.codegen.gemm.micro_kernel import Stream, read_lanes
 from staticgraph.compiler.codegen.gemm.plan import GemmPlan
 from staticgraph.compiler.codegen.gemm.scratch import Packed
@@ -40,8 +40,9 @@ def packing(c: Contraction, plan: GemmPlan) -> tuple[Phase, ...]:
 def _packing(c: Contraction, operand: Access, packed: Packed) -> Phase:
     """A phase that packs an operand for all values of the outer indices."""
     assert packed.shared is not None
-    w, indices, steps = GemmWriter(), [i for i in c.outer if operand.step(i)], [closed(i) for i in c.k]
-    whole = Stream(operand.dtype, 0, packed.lane, tuple(operand.step(i) for i in c.k))
+    w, steps = GemmWriter(open_sizes(c)), [closed(i) for i in c.k]
+    indices = [i for i in c.outer if operand.step(i)]
+    whole = Stream(operand.dtype, 0, packed.lane, tuple(operand.stride(i) for i in c.k))
     grid = cut((*map(closed, indices), packed.count), chunks_wanted(CPU.packed_ns * c.size(operand)))
     *outer, span = grid.spans(w)
 
@@ -75,7 +76,9 @@ def pack_span(
             known += run.count
 
     whole_lines = packed.pitch * packed.dtype.size % ALIGNMENT == 0
-    if packed.turned or whole_lines or not counts or not pages_apart(stream.k[-1], stream.dtype):
+    step = stream.k[-1] if counts else 0
+    far = isinstance(step, int) and pages_apart(step, stream.dtype)
+    if packed.turned or whole_lines or not counts or not far:
         steps(counts, source, target)
         return
 
@@ -120,7 +123,8 @@ def _pack_panel(
 
     def copy(at: str, step: Number) -> None:
         for piece in pieces:
-            x = read_lanes(w, w.address(at, piece.start * stream.lane, stream.dtype), stream, piece)
+            first = w.address(at, w.mul(piece.start, stream.lane), stream.dtype)
+            x = read_lanes(w, first, stream, piece)
             x = w.convert(x, stream.dtype, to, piece.width)
             place = w.address(target, w.add(w.mul(step, packed.pitch), piece.start), to)
             w.store(x, place, to, piece.width, piece.width)
@@ -155,9 +159,9 @@ def _pack_turned(
 
         def line(at: str, step: Number, symbol: str = symbol, piece: TilePiece = piece) -> None:
             place = w.address(target, w.add(w.mul(step, pitch), piece.start), to)
-            w.line(f"call void {symbol}(ptr {at}, ptr {place}, i64 {pitch}, i64 {count})")
+            w.line(f"call void {symbol}(ptr {at}, ptr {place}, i64 {pitch}, i64 {w.number(count)})")
 
-        _lines(w, stream, steps, w.address(source, piece.start * stream.lane, stream.dtype), line)
+        _lines(w, stream, steps, w.address(source, w.mul(piece.start, stream.lane), stream.dtype), line)
 
 
 def _lines(

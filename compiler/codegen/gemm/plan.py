@@ -31,7 +31,7 @@ from staticgraph.compiler.codegen.gemm.tiles import (
 )
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.graph.sizes import estimate
+from staticgraph.compiler.graph.sizes import Size, estimate
 from staticgraph.compiler.kernel.contraction import Access, Contraction, closed, count
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
@@ -60,6 +60,7 @@ OPEN_SCALE = 4  # chunks are made for an open size this many times its estimate
 # Operands of a sum of open length cannot be packed ahead. So its blocks are shorter, and its chunks few
 # and as wide as the result: what they read stays in the second-level cache.
 _OPEN_BLOCK_BYTES, _OPEN_CHUNKS = 1024, 16
+_EVEN_PARTS = 16  # of an open dimension, where another one can be cut as well
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +125,11 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = 
     tiling = _tiling(c, along, lanes, registers(target), choice)
     blocks, split = _depth(c, along, choice.depth)
     inside = c.k[blocks.level :]
-    block_depth = blocks.size * math.prod(map(closed, inside[1:]))
+    block_depth = blocks.size * math.prod(map(count, inside[1:]))
     uneven = c.open_sum or (split and closed(inside[0]) % blocks.size != 0)
     windows = frozenset(x.k for x in c.limits if x.place is None or x.place is not c.rows)
     extents = [
-        None if (uneven and n == 0) or i in windows else blocks.size if n == 0 else closed(i)
+        None if (uneven and n == 0) or i in windows or _is_open(i) else blocks.size if n == 0 else closed(i)
         for n, i in enumerate(inside)
     ]
 
@@ -140,12 +141,15 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = 
         pack_b = must or (pack_b if choice.pack_b is None else choice.pack_b)
         pack_a = tiling.panel_count >= _PANELS and _packs_a(c, pack_b)
         pack_a = _can_pack_a(c) and (pack_a if choice.pack_a is None else choice.pack_a)
+        if c.open_sum and not split:  # packed operands are blocks of the sum
+            pack_a = pack_b = False
     far = pack_b and _far(c, tiling.tile_count * others)
     read, grid = _grid(c, tiling, pack_a, pack_b, far and not pack_a and _rows_stay(c, tiling))
     columns, *rest = grid.dimensions[len(c.outer_of_b) :]
     assert not isinstance(columns, OpenPart)
     sizes = [tiling.tile_count if isinstance(d, OpenPart) else d.size for d in rest]
-    turns = math.prod(sizes) if far and all(d.parts == 1 for d in rest) else 0
+    fixed = not any(isinstance(n, Size) for n in c.b.steps.values())
+    turns = math.prod(sizes) if far and fixed and all(d.parts == 1 for d in rest) else 0
     turns = min(turns, _TURNS) if c.open_rows else turns
     block = max(1, _CACHED_BYTES[registers(target)] // (block_depth * tiling.pitch * size))
     several = math.prod(sizes) > 1
@@ -156,14 +160,14 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = 
     scratch, a, b = Scratch(reserved), None, None
     if pack_b:
         shares = any(d.parts > 1 for d in rest) and not overlaps(c, c.b, c.lanes)
-        shares = shares and not (c.open_sum or c.b.step(c.open))
+        shares = shares and not (c.open_sum or any(map(c.b.step, c.open_outer)))
         b = scratch.packed(c, c.b, c.lanes, tiling.panels, None if shares else inside, block_depth)
         scratch.reserve(b, c.outer_of_b, block or columns.size)
     alone = b is not None and not b.shared and all(d.parts == 1 for d in rest)
     first_packs = alone and c.b.step(c.lanes) == 1 and not c.limits
     if pack_a:
         shares = (columns.parts > 1 or _apart(c)) and not c.limits and not overlaps(c, c.a, c.rows)
-        shares = shares and not (c.open_sum or c.a.step(c.open))
+        shares = shares and not (c.open_sum or any(map(c.a.step, c.open_outer)))
         runs = tuple(PanelRun(r.start, r.count, whole_pieces(r.size, lanes)) for r in tiling.rows)
         a = scratch.packed(c, c.a, c.rows, runs, None if shares else inside, block_depth)
         scratch.reserve(a, tuple(i for i in c.outer if c.a.step(i)), 1)
@@ -174,6 +178,10 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = 
         a=a, b=b, first_packs=first_packs, a_stream=stream(c.a, c, inside), b_stream=stream(c.b, c, inside),
         private_bytes=scratch.private, shared_bytes=scratch.shared,
     )  # fmt: skip
+
+
+def _is_open(index: Index) -> bool:
+    return isinstance(index.extent, Size)
 
 
 def adding_plan(c: Contraction, target: CpuTarget, reserved: int) -> GemmPlan:
@@ -237,24 +245,31 @@ def _grid(c: Contraction, tiling: Tiling, pack_a: bool, pack_b: bool, rows_stay:
             best = read, Grid((*moving.dimensions, columns, *rest.dimensions))
     assert best is not None
     read, grid = best
-    if c.open is not None and not c.open_sum:
+    if c.open_outer:
         grid = _opened(c, grid, pack_b)
     return read, grid
 
 
 def _opened(c: Contraction, grid: Grid, pack_b: bool) -> Grid:
-    """The grid with the dimension of the open index cut as if it were long.
+    """The grid with the dimensions of open indices cut as if they were long.
 
-    It is not cut if the others give enough chunks, and each can pack b for itself.
+    They are not cut if the others give enough chunks, and each can pack b for itself. Of several, the first
+    one is cut most.
     """
     moving = len(c.outer_of_b)
     indices = [*c.outer_of_b, None, *c.other_outer, c.rows]
-    (at,) = (n for n, index in enumerate(indices) if index is c.open)
-    closed = math.prod(d.parts for n, d in enumerate(grid.dimensions) if n != at)
+    unknown = [n for n, index in enumerate(indices) if index in c.open_outer]
+    closed = math.prod(d.parts for n, d in enumerate(grid.dimensions) if n not in unknown)
     wanted = -(-chunks_wanted(nanoseconds(c) * OPEN_SCALE) // closed)
-    own = pack_b and at > moving and closed >= _COLUMN_CHUNKS
-    parts = 1 if own else max(grid.dimensions[at].parts, wanted)
-    return Grid((*grid.dimensions[:at], OpenPart(parts), *grid.dimensions[at + 1 :]))
+    dimensions = list(grid.dimensions)
+    for at in unknown:
+        own = pack_b and at > moving and closed >= _COLUMN_CHUNKS
+        parts = 1 if own else max(dimensions[at].parts, wanted)
+        if at != unknown[-1]:
+            parts = min(parts, _EVEN_PARTS)
+        dimensions[at] = OpenPart(parts)
+        wanted = -(-wanted // parts)
+    return Grid(tuple(dimensions))
 
 
 def direction(c: Contraction, target: CpuTarget) -> Along:
@@ -294,6 +309,8 @@ def _tiling(c: Contraction, along: Along, lanes: int, registers: int, choice: Ch
 def _depth(c: Contraction, along: Along, chosen: int | None) -> tuple[DepthBlocks, bool]:
     """The blocks of the sum, and whether there is more than one."""
     extents, largest = tuple(map(count, c.k)), chosen or _BLOCK_BYTES // c.dtype.size
+    if c.several_open or (c.open_sum and c.open_outer and _kept(c) is None):
+        return DepthBlocks(0, extents[0]), False  # there is no memory for unfinished sums, as below
     if c.open_sum:
         inner = math.prod(extents[1:])
         largest = largest if inner > 1 else _OPEN_BLOCK_BYTES // c.dtype.size
@@ -337,7 +354,7 @@ def _far(c: Contraction, tiles: int) -> bool:
     walked = (
         len(c.k) == 1
         and not c.limits
-        and (c.open is None or c.open_rows)
+        and (c.open is None or c.open_outer == (c.rows,))
         and 1 in (c.b.step(c.lanes), c.b.step(c.k[-1]))
     )
     return far and walked and tiles >= _TURNS
@@ -382,8 +399,8 @@ def registers(target: CpuTarget) -> int:
 
 def stream(access: Access, c: Contraction, inside: tuple[Index, ...]) -> Stream:
     """Return the strides by which micro-kernels read an access directly from memory, unpacked."""
-    k = tuple(access.step(i) for i in inside)
-    return Stream(access.dtype, access.step(c.rows), access.step(c.lanes), k, padded=not access.buffer)
+    k = tuple(access.stride(i) for i in inside)
+    return Stream(access.dtype, access.stride(c.rows), access.stride(c.lanes), k, padded=not access.buffer)
 
 
 def _partial_sums(c: Contraction, tiling: Tiling, scratch: Scratch) -> Access:

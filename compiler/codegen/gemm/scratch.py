@@ -10,7 +10,7 @@ import math
 
 from staticgraph.compiler.codegen.gemm.tiles import PanelRun, pitch
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.graph.sizes import Undecided
+from staticgraph.compiler.graph.sizes import AnySize, Undecided
 from staticgraph.compiler.kernel.contraction import Access, Contraction, closed, count
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.support.dataclass import dataclass
@@ -26,7 +26,7 @@ class Packed:
     panels: tuple[PanelRun, ...]  # of columns; of rows for operand a
     depth: int
     numbers: tuple[int, ...]  # steps from one value of each index of the sum to the next
-    lane: int  # elements between those of a step, in memory
+    lane: AnySize  # elements between those of a step, in memory
     turned: bool  # squares are turned around, because memory runs along the sum
     shared: Access | None  # all panels lie in shared memory before the chunks begin; None: in private memory
     offset: int  # bytes of private memory
@@ -61,10 +61,10 @@ class Scratch:
         """An operand in packed form: blocks of `depth` products,
         along the indices `block`; or all of it, where that is None.
         """
-        if block is None and (c.open_sum or operand.step(c.open)):
-            raise Undecided(f"scratch memory for all of an operand of {c.sizes[0]} rows")
-        step = operand.step(lanes)
-        turned = operand.step(c.k[-1] if c.k else None) == 1 and step != 1
+        if block is None and (c.open_sum or any(map(operand.step, c.open_outer))):
+            raise Undecided(f"scratch memory for all of an operand of {c.sizes[0]!r} rows", sizes=c.sizes)
+        step = operand.stride(lanes)
+        turned = operand.step(c.k[-1] if c.k else None) == 1 and isinstance(step, int) and step != 1
         if block is not None:
             return Packed(c.dtype, runs, depth, numbers(block), step, turned, None, self.private)
         steps = {index: n * pitch(runs) for index, n in zip(c.k, numbers(c.k), strict=True)}

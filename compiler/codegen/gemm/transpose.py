@@ -21,7 +21,7 @@ def turner(stream: Stream, piece: TilePiece, count: Number, to: DType) -> tuple[
     def block(k: Number, steps: int) -> None:
         at, columns = w.address("%from", k, dtype), ["zeroinitializer"] * side
         for c in range(piece.valid):
-            column = w.load(w.address(at, c * stream.lane, dtype), dtype, side, steps)
+            column = w.load(w.address(at, w.mul(c, stream.lane), dtype), dtype, side, steps)
             columns[c] = w.convert(column, dtype, to, side)
         for u, row in enumerate(transpose(w, columns, to)[:steps]):
             row = w.lanes(row, to, side, 0, piece.width)

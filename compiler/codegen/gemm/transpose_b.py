@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from staticgraph.compiler.codegen.abi import Phase
 from staticgraph.compiler.codegen.gemm.chunks import chunks_wanted, cut
-from staticgraph.compiler.codegen.gemm.loops import Cursor, parameters
+from staticgraph.compiler.codegen.gemm.loops import Cursor, open_sizes, parameters
 from staticgraph.compiler.codegen.gemm.micro_kernel import Stream
 from staticgraph.compiler.codegen.gemm.plan import registers
 from staticgraph.compiler.codegen.gemm.scratch import aligned
@@ -18,6 +18,7 @@ from staticgraph.compiler.codegen.gemm.tiles import TilePiece, row_products
 from staticgraph.compiler.codegen.gemm.transpose import turner
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.codegen.target import CpuTarget
+from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.kernel.contraction import Access, Contraction, closed, count
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
@@ -45,6 +46,8 @@ def turned(c: Contraction, target: CpuTarget) -> Turned | None:
         return None
     if len(c.k) != 1 or c.limits or c.outer_of_b or c.a.step(c.lanes) or c.a.step(c.k[0]) != 1:
         return None
+    if isinstance(c.b.stride(c.k[0]), Size):
+        return None
     if c.b.step(c.lanes) != 1 or c.column_count + 3 > registers(target) or not _pays(c, lanes):
         return None
     (k,), dtype = c.k, c.dtype
@@ -63,7 +66,7 @@ def _pays(c: Contraction, lanes: int) -> bool:
 
 def _phase(c: Contraction, lanes: int, pitch: int) -> Phase:
     """Squares of b, shared out by steps of the sum."""
-    w, (k,) = GemmWriter(), c.k
+    w, (k,) = GemmWriter(open_sizes(c)), c.k
     columns = c.column_count
     blocks, rest = divmod(closed(k), lanes)
     grid = cut((blocks + (rest > 0),), chunks_wanted(CPU.turned_ns * columns * c.depth))

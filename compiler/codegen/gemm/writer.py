@@ -5,22 +5,42 @@ the time: addresses, short loops, whole or masked vectors.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 from staticgraph.compiler.codegen.llvm import memory
 from staticgraph.compiler.codegen.llvm.site import Site
 from staticgraph.compiler.codegen.llvm.text import Emitter, memory_type, register_type, suffix, vector
 from staticgraph.compiler.codegen.target import register_bytes
 from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.graph.sizes import OPEN_TEXT, Size, Undecided
 
-Number = str | int  # an int64: an SSA name, or a number known while writing
+Number = str | int | Size  # an int64: an SSA name, a number known while writing, or an open size
 
 
 class GemmWriter(Emitter):
-    """The text of one function. Index arithmetic on known numbers is done at once."""
+    """The text of one function. Index arithmetic on known numbers is done at once.
+
+    Args:
+        sizes: The parameters that hold open sizes.
+    """
+
+    def __init__(self, sizes: Mapping[Size, str] = MappingProxyType({})) -> None:
+        super().__init__()
+        self.sizes = sizes
+        self.used: dict[str, None] = {}  # parameters of sizes
+
+    def number(self, n: Number) -> str | int:
+        """A number as text, or as one that is known while writing."""
+        if not isinstance(n, Size):
+            return n
+        name = self.sizes[n]
+        self.used[name] = None
+        return name
 
     def add(self, a: Number, b: Number) -> Number:
         """a + b"""
+        a, b = self.number(a), self.number(b)
         if isinstance(a, int) and isinstance(b, int):
             return a + b
         if a == 0 or b == 0:
@@ -29,6 +49,7 @@ class GemmWriter(Emitter):
 
     def mul(self, a: Number, b: Number) -> Number:
         """a * b"""
+        a, b = self.number(a), self.number(b)
         if isinstance(a, int) and isinstance(b, int):
             return a * b
         if a == 0 or b == 0:
@@ -39,12 +60,14 @@ class GemmWriter(Emitter):
 
     def quotient(self, a: Number, b: int) -> Number:
         """a // b of a number that is not negative."""
+        a = self.number(a)
         if isinstance(a, int) or b == 1:
             return a // b if isinstance(a, int) else a
         return self.value(f"udiv i64 {a}, {b}")
 
     def minimum(self, a: Number, b: Number) -> Number:
         """The smaller of two numbers."""
+        a, b = self.number(a), self.number(b)
         if isinstance(a, int) and isinstance(b, int):
             return min(a, b)
         less = self.value(f"icmp slt i64 {a}, {b}")
@@ -52,6 +75,7 @@ class GemmWriter(Emitter):
 
     def maximum(self, a: Number, b: Number) -> Number:
         """The larger of two numbers."""
+        a, b = self.number(a), self.number(b)
         if isinstance(a, int) and isinstance(b, int):
             return max(a, b)
         more = self.value(f"icmp sgt i64 {a}, {b}")
@@ -59,6 +83,7 @@ class GemmWriter(Emitter):
 
     def when_less(self, a: Number, b: Number, body: Callable[[], None]) -> None:
         """`body()` where a < b."""
+        a, b = self.number(a), self.number(b)
         if isinstance(a, int) and isinstance(b, int):
             if a < b:
                 body()
@@ -85,6 +110,7 @@ class GemmWriter(Emitter):
 
     def address(self, pointer: str, elements: Number, dtype: DType) -> str:
         """The address of an element some elements further."""
+        elements = self.number(elements)
         if elements == 0:
             return pointer
         return self.value(f"getelementptr {memory_type(dtype)}, ptr {pointer}, i64 {elements}")
@@ -101,6 +127,7 @@ class GemmWriter(Emitter):
 
         `carried` are pairs of type and initial value. A loop of one round is written without a loop.
         """
+        start, stop = self.number(start), self.number(stop)
         if isinstance(start, int) and isinstance(stop, int) and stop - start <= step:
             return body(start, [v for _, v in carried])
         with self.loop(start, stop, step, carried) as values:
@@ -133,13 +160,23 @@ class GemmWriter(Emitter):
         """The first `valid` lanes of a vector to neighbouring elements."""
         memory.store(Site(self, dtype, width), value, pointer, _mask(width, valid))
 
-    def gather(self, pointer: str, dtype: DType, step: int, width: int, valid: int) -> str:
+    def gather(self, pointer: str, dtype: DType, step: Number, width: int, valid: int) -> str:
         """`valid` elements `step` apart as a vector, zeros behind them."""
-        return memory.gather(Site(self, dtype, width), pointer, *_offsets(step, width), _mask(width, valid))
+        offsets = self._offsets(step, width)
+        return memory.gather(Site(self, dtype, width), pointer, *offsets, _mask(width, valid))
 
-    def scatter(self, value: str, pointer: str, dtype: DType, step: int, width: int, valid: int) -> None:
+    def scatter(self, value: str, pointer: str, dtype: DType, step: Number, width: int, valid: int) -> None:
         """The first `valid` lanes of a vector to elements `step` apart."""
-        memory.scatter(Site(self, dtype, width), value, pointer, *_offsets(step, width), _mask(width, valid))
+        offsets = self._offsets(step, width)
+        memory.scatter(Site(self, dtype, width), value, pointer, *offsets, _mask(width, valid))
+
+    def _offsets(self, step: Number, width: int) -> tuple[str, str]:
+        """Multiples of `step`, and their type."""
+        step, kind = self.number(step), f"<{width} x i64>"
+        if isinstance(step, int):
+            return "<" + ", ".join(f"i64 {lane * step}" for lane in range(width)) + ">", kind
+        lanes = ", ".join(f"i64 {lane}" for lane in range(width))
+        return self.value(f"mul {kind} {self.spread(step, 'i64', width)}, <{lanes}>"), kind
 
     def spread(self, scalar: str, kind: str, width: int) -> str:
         """A scalar of LLVM type `kind` in all lanes of a vector."""
@@ -179,8 +216,14 @@ class GemmWriter(Emitter):
         return self.value(f"{'fpext' if wider else 'fptrunc'} {kind} {value} to {wanted}")
 
     def helper(self, parameters: Sequence[str], attributes: str) -> tuple[str, str]:
-        """Symbol and text of an internal function that returns nothing. The symbol is a hash of the text."""
+        """Symbol and text of an internal function that returns nothing. The symbol is a hash of the text.
+
+        The sizes that it has used are further parameters.
+        """
+        parameters = (*parameters, *(f"i64 {name}" for name in self.used))
         body = "\n".join(self.lines)
+        if OPEN_TEXT in body:
+            raise Undecided("an open size in the text of a function")
         rest = f"({', '.join(parameters)}) {attributes} {{\nentry:\n{body}\n  ret void\n}}\n"
         symbol = "@h" + hashlib.blake2b(rest.encode(), digest_size=10).hexdigest()
         return symbol, f"define internal void {symbol}{rest}"
@@ -188,8 +231,3 @@ class GemmWriter(Emitter):
 
 def _mask(width: int, valid: int) -> str | None:
     return memory.first_lanes(valid, width) if valid < width else None
-
-
-def _offsets(step: int, width: int) -> tuple[str, str]:
-    """Multiples of `step`, and their type."""
-    return "<" + ", ".join(f"i64 {lane * step}" for lane in range(width)) + ">", f"<{width} x i64>"

@@ -13,8 +13,10 @@ from itertools import groupby
 from staticgraph.compiler.codegen.llvm.expr import NOTHING, ExprPrinter, LlvmValue
 from staticgraph.compiler.codegen.llvm.text import memory_type, register_type, vector
 from staticgraph.compiler.graph.dtypes import int32, int64
+from staticgraph.compiler.graph.sizes import AnySize, Size, content
+from staticgraph.compiler.kernel.affine import Affine, bounds
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, Scalar, walk
-from staticgraph.compiler.kernel.index import Affine, bounds, offset
+from staticgraph.compiler.kernel.index import offset
 from staticgraph.compiler.kernel.stmt import Buffer
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -32,10 +34,15 @@ class Address:
     """
 
     base: LlvmValue
-    stride: int
+    stride: AnySize
     offsets: LlvmValue | None = None
     offset_type: str = ""
     unit: int = 1
+
+    @property
+    def moves(self) -> bool:
+        """True if the lanes may have different elements by their stride."""
+        return isinstance(self.stride, Size) or self.stride != 0
 
     @property
     def level(self) -> int:
@@ -63,6 +70,7 @@ class Addresses:
         if form is None:
             form = self._offsets[buffer, at] = offset(self._buffers[buffer], at)
         stride = form.terms.get(lane_index, 0) if lane_index is not None else 0
+        moves = lane_index in form.terms
         uniform, varying = [], {}
         for term, factor in form.terms.items():
             if term is lane_index:
@@ -72,18 +80,18 @@ class Addresses:
             else:
                 uniform.append((term, self._printer.value(term), factor))
         if varying and lane_index is not None:
-            if stride:
+            if moves:
                 varying[lane_index] = stride
             return self._scattered(buffer, uniform, form.constant, Affine(varying).expr)
-        if stride and lane_index is not None:
+        if moves and lane_index is not None:
             first = self._printer.find(("first lane", lane_index))
             assert first is not None
             uniform.append((lane_index, first, stride))
-        unit = math.gcd(form.constant, *(f for t, f in form.terms.items() if t is not lane_index))
+        unit = math.gcd(form.constant, *(content(f) for t, f in form.terms.items() if t is not lane_index))
         return Address(self._pointer(buffer, uniform, form.constant), stride, unit=unit)
 
     def _scattered(
-        self, buffer: str, uniform: list[tuple[Expr, LlvmValue, int]], constant: int, offsets: Expr
+        self, buffer: str, uniform: list[tuple[Expr, LlvmValue, AnySize]], constant: int, offsets: Expr
     ) -> Address:
         size = self._buffers[buffer].size
         if (size < 2**31) if isinstance(size, int) else _fits(offsets):
@@ -109,12 +117,14 @@ class Addresses:
                     return True
         return False
 
-    def _pointer(self, buffer: str, terms: list[tuple[Expr, LlvmValue, int]], constant: int) -> LlvmValue:
+    def _pointer(
+        self, buffer: str, terms: list[tuple[Expr, LlvmValue, AnySize]], constant: int
+    ) -> LlvmValue:
         printer, emitter = self._printer, self._printer.emitter
         element = memory_type(self._buffers[buffer].dtype)
         level = max([emitter.floor, *[value.level for _, value, _ in terms]])
-        constant += sum(int(v.text) * factor for _, v, factor in terms if not v.text.startswith("%"))
-        terms = sorted((t for t in terms if t[1].text.startswith("%")), key=lambda t: t[1].level)
+        constant += sum(int(v.text) * factor for _, v, factor in terms if _is_literal(v, factor))
+        terms = sorted((t for t in terms if not _is_literal(*t[1:])), key=lambda t: t[1].level)
         pointer = LlvmValue(self._pointers[buffer], 1, emitter.floor)
         key: tuple[Hashable, ...] = ("pointer", buffer)
         for depth, group in groupby(terms, key=lambda t: max(t[1].level, emitter.floor)):
@@ -125,9 +135,9 @@ class Addresses:
                 with emitter.at(depth):
                     flat = ""
                     for _, value, factor in parts:
-                        scaled = (
-                            value.text if factor == 1 else emitter.value(f"mul i64 {value.text}, {factor}")
-                        )
+                        scaled = value.text
+                        if isinstance(factor, Size) or factor != 1:
+                            scaled = emitter.value(f"mul i64 {scaled}, {printer.extent(factor)}")
                         flat = emitter.value(f"add i64 {flat}, {scaled}") if flat else scaled
                     text = emitter.value(f"getelementptr {element}, ptr {pointer.text}, i64 {flat}")
                 reads = NOTHING.union(pointer.reads, *[value.reads for _, value, _ in parts])
@@ -146,6 +156,38 @@ class Addresses:
         # A loop variable that is a constant here, in a loop written out, still has another value in the next
         # copy.
         return pointer._replace(level=level)
+
+
+def lane_steps(printer: ExprPrinter, address: Address, lanes: int) -> tuple[str, str]:
+    """The distance of each lane's element from the base, and the type of these distances."""
+    if address.offsets is not None:
+        return address.offsets.text, address.offset_type
+    if isinstance(address.stride, Size):
+        return _open_steps(printer, address.stride, lanes), vector("i64", lanes)
+    kind = "i32" if abs(address.stride) * lanes < 2**31 else "i64"
+    steps = ", ".join(f"{kind} {address.stride * lane}" for lane in range(lanes))
+    return f"<{steps}>", vector(kind, lanes)
+
+
+def _open_steps(printer: ExprPrinter, stride: Size, lanes: int) -> str:
+    """The multiples of an open stride, computed once."""
+    key, emitter = ("steps", stride, lanes), printer.emitter
+    known = printer.find(key)
+    if known is None:
+        kind, numbers = vector("i64", lanes), ", ".join(f"i64 {lane}" for lane in range(lanes))
+        with emitter.at(0):
+            first = emitter.value(f"insertelement {kind} poison, i64 {printer.extent(stride)}, i64 0")
+            order = f"{vector('i32', lanes)} zeroinitializer"
+            spread = emitter.value(f"shufflevector {kind} {first}, {kind} poison, {order}")
+            text = emitter.value(f"mul {kind} {spread}, <{numbers}>")
+        known = LlvmValue(text, lanes)
+        printer.bind(key, known)
+    return known.text
+
+
+def _is_literal(value: LlvmValue, factor: AnySize) -> bool:
+    """True if a term is a number: its loop is written out, and its stride is not open."""
+    return not value.text.startswith("%") and not isinstance(factor, Size)
 
 
 def _in_32_bits(expr: Expr) -> Expr:

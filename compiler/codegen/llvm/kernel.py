@@ -18,7 +18,7 @@ from functools import partial
 
 from staticgraph.compiler.codegen.abi import SCRATCH_PARAMETERS, KernelCode, Phase
 from staticgraph.compiler.codegen.llvm import memory
-from staticgraph.compiler.codegen.llvm.address import Address, Addresses
+from staticgraph.compiler.codegen.llvm.address import Addresses, lane_steps
 from staticgraph.compiler.codegen.llvm.expr import ExprPrinter, LlvmValue
 from staticgraph.compiler.codegen.llvm.lanes import choose_lanes, horizontal, waits_for_memory
 from staticgraph.compiler.codegen.llvm.scalar import apply
@@ -445,7 +445,7 @@ class _KernelEmitter:
         address = self._addresses.address(node.buffer, node.at, self._lane_index)
         mask = self._mask.text if self._mask else None
         guarded = self._mask is not None and self._mask.guards
-        lanes = printer.lanes if address.stride or address.offsets or guarded else 1
+        lanes = printer.lanes if address.moves or address.offsets or guarded else 1
         level = max(
             address.level, emitter.floor, self._stored_at.get(key, 0), emitter.level if guarded else 0
         )
@@ -454,10 +454,10 @@ class _KernelEmitter:
             site = Site(emitter, node.dtype, lanes)
             if lanes == 1:
                 text = memory.load(site, address.base.text)
-            elif address.stride == 1:
+            elif same(address.stride, 1):
                 text = memory.load(site, address.base.text, mask)
             else:
-                text = memory.gather(site, address.base.text, *_steps(address, lanes), mask)
+                text = memory.gather(site, address.base.text, *lane_steps(printer, address, lanes), mask)
         return LlvmValue(text, lanes, level, reads)
 
     def _store(self, stmt: Store) -> None:
@@ -468,25 +468,17 @@ class _KernelEmitter:
         mask = self._mask.text if self._mask else None
         site = Site(self._emitter, dtype, printer.lanes)
         alignment = min(printer.lanes * dtype.size, ALIGNMENT)
-        whole = mask is None and address.stride == 1 and address.unit * dtype.size % alignment == 0
+        near = same(address.stride, 1)
+        whole = mask is None and near and address.unit * dtype.size % alignment == 0
         if self._light and whole and alignment >= memory.STREAM_WIDTH and stmt.buffer in self._large:
             self._streams = True
             memory.stream(site, text, address.base.text, alignment)
-        elif printer.lanes == 1 or address.stride == 1:
+        elif printer.lanes == 1 or near:
             memory.store(site, text, address.base.text, mask)
         else:
-            memory.scatter(site, text, address.base.text, *_steps(address, printer.lanes), mask)
+            memory.scatter(site, text, address.base.text, *lane_steps(printer, address, printer.lanes), mask)
         printer.forget([self._key(stmt.buffer)])
 
 
 def _is_short(index: Index, most: int) -> bool:
     return isinstance(index.extent, int) and index.extent <= most
-
-
-def _steps(address: Address, lanes: int) -> tuple[str, str]:
-    """The distance of each lane's element from the base, and the type of these distances."""
-    if address.offsets is not None:
-        return address.offsets.text, address.offset_type
-    kind = "i32" if abs(address.stride) * lanes < 2**31 else "i64"
-    steps = ", ".join(f"{kind} {address.stride * lane}" for lane in range(lanes))
-    return f"<{steps}>", vector(kind, lanes)

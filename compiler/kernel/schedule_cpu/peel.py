@@ -17,10 +17,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from staticgraph.compiler.graph.sizes import Size
+from staticgraph.compiler.graph.sizes import Size, content, same
+from staticgraph.compiler.kernel.affine import linear
 from staticgraph.compiler.kernel.dependence import accesses
 from staticgraph.compiler.kernel.expr import Expr, Index, substitute
-from staticgraph.compiler.kernel.index import linear, simplify_index
+from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Stmt, Store, While, rewrite
 
 _WORTH = 4  # vectors in a loop: the first one is done under a mask
@@ -66,9 +67,10 @@ def _begin(loop: Loop, lanes: int) -> int:
     for stmt in loop.body:
         if isinstance(stmt, Store) and stmt.at:
             place = linear(stmt.at[0])
-            if place.stride(loop.index) != 1:
+            step = place.stride(loop.index)
+            if step is None or not same(step, 1):
                 return 0
-            if any(factor % lanes for term, factor in place.terms.items() if term is not loop.index):
+            if any(content(factor) % lanes for t, factor in place.terms.items() if t is not loop.index):
                 return 0
             begins.add(place.constant % lanes)
         elif not isinstance(stmt, Let):

@@ -21,9 +21,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from staticgraph.compiler.graph.sizes import Size
+from staticgraph.compiler.kernel.affine import linear
 from staticgraph.compiler.kernel.dependence import accesses, conflict
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, substitute
-from staticgraph.compiler.kernel.index import linear, simplify_index
+from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
     If,
@@ -83,7 +84,7 @@ def _share(row: Index, count: int, body: tuple[Stmt, ...]) -> bool:
     The body must also have few loads.
     """
     loads = {a for a in accesses(body) if isinstance(a, Load)}
-    moving = {load for load in loads if load.at and linear(load.at[0]).terms.get(row)}
+    moving = {load for load in loads if load.at and row in linear(load.at[0]).terms}
     shifts: list[dict[Expr, Expr]] = [{row: row + n} for n in range(1, count)]
     return len(loads) <= _LOADS and any(
         simplify_index(substitute(load, shift)) in moving for shift in shifts for load in moving

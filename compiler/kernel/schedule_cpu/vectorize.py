@@ -9,7 +9,7 @@ from staticgraph.compiler.graph.sizes import Size, estimate
 from staticgraph.compiler.kernel.cost import operation_cost, values
 from staticgraph.compiler.kernel.dependence import accesses, lane_locals, obstacle, reductions
 from staticgraph.compiler.kernel.expr import Expr, Index, Load
-from staticgraph.compiler.kernel.loop_nests import GATHER, SCATTER, step_of
+from staticgraph.compiler.kernel.loop_nests import GATHER, SCATTER, is_one_of, step_of
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
     If,
@@ -99,10 +99,10 @@ class _Vectorizer:
             for node in values(stmt):
                 if isinstance(node, Load):
                     step = step_of(node, index, varying) if index else 1
-                    total += 1.0 if step in (0, 1) else GATHER * lanes
+                    total += 1.0 if is_one_of(step, 0, 1) else GATHER * lanes
                 else:
                     total += operation_cost(node.op)
             if isinstance(stmt, Store):
                 step = step_of(stmt, index, varying) if index else 1
-                total += 1.0 if step == 1 else SCATTER * lanes
+                total += 1.0 if is_one_of(step, 1) else SCATTER * lanes
         return total
