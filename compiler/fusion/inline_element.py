@@ -23,8 +23,9 @@ from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import estimate, is_open, same
 from staticgraph.compiler.graph.undecided import Answer, Undecided, answering, current_answer
+from staticgraph.compiler.kernel.affine import affine
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, Reduce, Scalar, rebuild, walk
-from staticgraph.compiler.kernel.index import affine, simplify_index
+from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.scalar import cast
 from staticgraph.compiler.kernel.stmt import Loop, Stmt, While, expressions, inner
 from staticgraph.compiler.ops.kinds import Out, Piece, View, described

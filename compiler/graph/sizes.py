@@ -97,7 +97,8 @@ class Size:
 
     def __init__(self, terms: Mapping[Monomial, int]) -> None:
         self.terms: dict[Monomial, int] = dict(sorted(terms.items(), key=_order))
-        self._hash = hash(tuple(self.terms.items()))
+        # Python has one hash for -1 and -2. Sizes of equal hashes are compared, which may be undecided.
+        self._hash = hash(tuple((monomial, 2 * factor + 1) for monomial, factor in self.terms.items()))
 
     # Arithmetic
 

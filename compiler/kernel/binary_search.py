@@ -18,7 +18,7 @@ def how_many(n: int, passes: Callable[[Expr], Expr]) -> tuple[list[Stmt], Expr]:
     """
     place: Expr = Const(0, int64)
     lets: list[Stmt] = []
-    for k in reversed(range(n.bit_length())):
+    for k in reversed(range(int(n).bit_length())):
         step = place + (1 << k)
         further = (step <= n) & passes(scalar.minimum(step, n) - 1)
         lets.append(Let(Local(f"p{k}", int64), scalar.select(further, step, place)))

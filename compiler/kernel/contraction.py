@@ -20,8 +20,7 @@ ties an index of the sum to one outside of it.
 A convolution of NHWC images with HWIO weights comes out as k = (kh, kw and ci in one), rows = ow, lanes = co.
 
 Extents and strides may be open. No open index runs along the lanes: for these, a matrix times a vector has an
-index with one value. Of the indices of the sum, one may be open. Decisions take numbers for open sizes, see
-`count` and `Access.step`.
+index with one value. Decisions take numbers for open sizes, see `count` and `Access.step`.
 """
 
 from __future__ import annotations
@@ -33,6 +32,7 @@ from itertools import permutations
 
 from staticgraph.compiler.graph.dtypes import FLOATING, DType, float32, float64
 from staticgraph.compiler.graph.sizes import AnySize, Size, Undecided, estimate, same
+from staticgraph.compiler.kernel.affine import Affine, linear
 from staticgraph.compiler.kernel.expr import (
     Expr,
     Extent,
@@ -45,7 +45,6 @@ from staticgraph.compiler.kernel.expr import (
     substitute,
     walk,
 )
-from staticgraph.compiler.kernel.index import Affine, linear
 from staticgraph.compiler.kernel.predicated_loads import Inside, unpadded
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.compiler.support.dataclass import dataclass
@@ -157,6 +156,11 @@ class Contraction:
         """The indices of the results with an open extent."""
         indices = (*self.outer, *((self.rows,) if self.rows else ()))
         return tuple(i for i in indices if isinstance(i.extent, Size))
+
+    @property
+    def several_open(self) -> bool:
+        """True if several indices of the sum are open."""
+        return sum(isinstance(i.extent, Size) for i in self.k) > 1
 
     @property
     def open_sum(self) -> bool:
@@ -281,8 +285,7 @@ def analyse(
     if len(of_a) != len(limits) or any(x is None or x.place is lanes for x in limits):
         return None
     unknown = [i for i in (*inside, *outside) if isinstance(i.extent, Size)]
-    several = sum(isinstance(i.extent, Size) for i in inside) > 1
-    if several or any((x and x.place in unknown) or (x and x.k in unknown) for x in limits):
+    if any((x and x.place in unknown) or (x and x.k in unknown) for x in limits):
         sizes = tuple(i.extent for i in unknown)
         raise Undecided(f"the sizes {', '.join(map(repr, sizes))} of one product", sizes=sizes)
     extents = [i.extent for i in unknown]

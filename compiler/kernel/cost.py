@@ -6,8 +6,8 @@ The estimates choose between ways to run a kernel. The result is the same whiche
 from __future__ import annotations
 
 from staticgraph.compiler.graph.sizes import NOMINAL, estimate
+from staticgraph.compiler.kernel.affine import linear
 from staticgraph.compiler.kernel.expr import Expr, Load, Scalar
-from staticgraph.compiler.kernel.index import linear
 from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
 from staticgraph.compiler.kernel.primitives.instructions import CONVERSIONS
 from staticgraph.compiler.kernel.primitives.primitive import ADDITION

@@ -20,8 +20,10 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import combinations_with_replacement
 
 from staticgraph.compiler.graph.sizes import AnySize, Size, bounds, proven, quotient, same
+from staticgraph.compiler.kernel.affine import Affine
 from staticgraph.compiler.kernel.expr import Expr, Extent, Index, Load, walk
-from staticgraph.compiler.kernel.index import Affine, Extremes, form_extremes, offset
+from staticgraph.compiler.kernel.extremes import Extremes, form_extremes
+from staticgraph.compiler.kernel.index import offset
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
     If,

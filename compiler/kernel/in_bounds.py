@@ -19,25 +19,29 @@ indices it has: so it may be read outside of other loops, which may turn out to 
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from staticgraph.compiler.graph.dtypes import int64
-from staticgraph.compiler.graph.sizes import AnySize, Size, Undecided, same
+from staticgraph.compiler.graph.sizes import AnySize, Size, Undecided, proven, same
 from staticgraph.compiler.graph.sizes import bounds as size_bounds
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Expr, Extent, Load, Local, Reduce, Scalar, rebuild, walk
-from staticgraph.compiler.kernel.index import (
-    UNKNOWN,
-    Affine,
-    Range,
-    affine,
-    bounds_given,
-    is_open,
-    is_within,
-    linear,
-    simplify_index,
+from staticgraph.compiler.kernel.affine import UNKNOWN, Affine, Range, affine, bounds_given, linear
+from staticgraph.compiler.kernel.expr import (
+    Expr,
+    Extent,
+    Index,
+    Load,
+    Local,
+    Reduce,
+    Scalar,
+    rebuild,
+    substitute,
+    walk,
 )
+from staticgraph.compiler.kernel.extremes import extremes, form_extremes, is_open, is_within
+from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.printer import expression_text
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, Stmt, Store, Update, While, statements
 
@@ -62,8 +66,28 @@ def outside(position: Expr, extent: AnySize) -> Range | None:
     if form is None or is_within(place, extent):
         return None
     if is_open(place) or isinstance(extent, Size):
-        raise Undecided(f"the position {expression_text(place)} in 0..{extent - 1!r}")
+        _ask(place, extent)
+        return None
     return form.range
+
+
+def _ask(place: Expr, extent: AnySize) -> None:
+    """Ask if a position is in 0..extent - 1 at hand. Raises Undecided if it is not, or if no one answers."""
+    low, high = form_extremes(linear(place))
+    try:
+        if low is not None and high is not None and low >= 0 and high < extent:
+            return
+    except Undecided:
+        pass
+    text = f"the position {expression_text(place)} in 0..{extent - 1!r}"
+    raise Undecided(text, sizes=_sizes(place, extent))
+
+
+def _sizes(place: Expr, extent: AnySize) -> tuple[Size, ...]:
+    """The open sizes that a position and its extent depend on."""
+    nodes = walk(place)
+    found = [e.extent if isinstance(e, Index) else e.size for e in nodes if isinstance(e, Index | Extent)]
+    return tuple(n for n in (*found, extent) if isinstance(n, Size))
 
 
 def in_bounds(body: tuple[Stmt, ...], buffers: Mapping[str, Buffer]) -> tuple[Stmt, ...]:
@@ -81,7 +105,7 @@ class _Known:
     def __init__(self, other: _Known | None = None) -> None:
         self.ranges: dict[Expr, Range] = dict(other.ranges) if other else {}
         self.least: dict[frozenset[tuple[Expr, int]], int] = dict(other.least) if other else {}  # of sums
-        self.meaning: dict[Expr, Expr] = dict(other.meaning) if other else {}  # of truth values
+        self.meaning: dict[Expr, Expr] = dict(other.meaning) if other else {}  # of truth values, positions
 
     def range(self, expr: Expr) -> Range:
         """The least and the greatest value of an integer expression."""
@@ -154,6 +178,11 @@ class _Known:
             elif factor == -1:
                 self.ranges[term] = low, min(high, most - least)
 
+    def is_less(self, place: Expr, extent: Size) -> bool:
+        """Return True if a condition tells that a position is less than an open extent."""
+        form = self._sum(Extent(extent)) + self._sum(place).times(-1)
+        return self.least.get(frozenset(form.terms.items()), -math.inf) + form.constant >= 1
+
     def _sum(self, expr: Expr) -> Affine:
         """`expr` as a sum if that does not overflow, else as one term."""
         form = linear(expr)
@@ -199,7 +228,7 @@ class _Prover:
             case Let(local, value):
                 made_value = self.expression(value, known, runs)
                 self.set(local, value, known)
-                if local.dtype.is_bool:
+                if local.dtype.is_bool or local.dtype is int64:
                     known.meaning[local] = value
                 return stmt if made_value is value else Let(local, made_value)
             case Update(local, value, combine):
@@ -286,6 +315,11 @@ class _Prover:
                 f"axis {axis} of {name} has the positions 0..{extent - 1}, "
                 f"but {expression_text(place)} runs from {found[0]} to {found[1]}"
             )
+        if is_open(place) or isinstance(extent, Size):
+            simple = simplify_index(place)
+            if runs and all(isinstance(term, Index | Extent) for term in linear(simple).terms):
+                _ask(simple, extent)
+                return place
         if (
             isinstance(extent, Size) and extent > 0
         ):  # an axis that may be empty has no element to read instead
@@ -296,6 +330,13 @@ class _Prover:
 def _is_inside(place: Expr, extent: AnySize, known: _Known) -> bool:
     low, high = known.range(place)
     least = size_bounds(extent)[0]
+    if isinstance(extent, Size):
+        meant = substitute(place, known.meaning)
+        most = extremes(meant)[1] if low >= 0 else None
+        if is_within(meant, extent) or (most is not None and proven(operator.lt, most, extent)):
+            return True
+        if low >= 0 and known.is_less(meant, extent):
+            return True
     if (low >= 0 and high < least) or low > high or is_within(place, extent):
         # What cannot be reached has no values.
         return True

@@ -20,32 +20,14 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import field
-from itertools import chain
 
-from staticgraph.compiler.graph.dtypes import DType, bool_, int64
-from staticgraph.compiler.graph.sizes import AnySize, Size, content, estimate, proven, quotient, same
-from staticgraph.compiler.graph.sizes import bounds as size_bounds
-from staticgraph.compiler.kernel.expr import (
-    Const,
-    Expr,
-    Extent,
-    Index,
-    Reduce,
-    Scalar,
-    rebuild,
-    unknown,
-    walk,
-)
+from staticgraph.compiler.graph.dtypes import bool_, int64
+from staticgraph.compiler.graph.sizes import Size, content, proven, quotient, same
+from staticgraph.compiler.kernel.affine import Affine, bounds, floor, linear
+from staticgraph.compiler.kernel.expr import Const, Expr, Extent, Index, Scalar, rebuild, unknown, walk
+from staticgraph.compiler.kernel.extremes import Extremes, extremes, form_extremes, is_open
 from staticgraph.compiler.kernel.stmt import Buffer
-from staticgraph.compiler.support.dataclass import dataclass
 
-Range = tuple[int | float, int | float]
-Extremes = tuple[AnySize | None, AnySize | None]
-UNKNOWN: Range = (-math.inf, math.inf)
-_MOST = 1 << 56  # no loop runs over more elements than an address space has bytes
-_OVERFLOWING = frozenset({"add", "sub", "mul", "neg"})  # may wrap around where a range has no end
 _DECIDE = {
     "lt": lambda a, b: True if a[1] < b[0] else False if a[0] >= b[1] else None,
     "le": lambda a, b: True if a[1] <= b[0] else False if a[0] > b[1] else None,
@@ -60,114 +42,6 @@ _DECIDE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Affine:
-    """`constant` plus a sum of terms, each a size times an expression that is not such a sum itself.
-
-    The expressions are mostly loop variables; anything else (`i // 3`, a loaded index, a local) is kept as a
-    whole. An open size that is added is a number times an `Extent` for each of its monomials.
-    """
-
-    terms: dict[Expr, AnySize] = field(default_factory=dict)
-    constant: int = 0
-
-    def __add__(self, other: Affine) -> Affine:
-        terms = dict(self.terms)
-        for term, factor in other.terms.items():
-            terms[term] = terms.get(term, 0) + factor
-        kept = {t: f for t, f in terms.items() if isinstance(f, Size) or f}
-        return Affine(kept, self.constant + other.constant)
-
-    def times(self, factor: AnySize) -> Affine:
-        """This form multiplied by a size."""
-        if isinstance(factor, Size):
-            moving = {t: f * factor for t, f in self.terms.items() if not isinstance(t, Extent)}
-            return Affine(moving) + _of_size(self.size * factor)
-        return Affine({t: f * factor for t, f in self.terms.items() if factor}, self.constant * factor)
-
-    @property
-    def size(self) -> AnySize:
-        """The sum of what does not vary: the constant and open sizes."""
-        total: AnySize = self.constant
-        for term, factor in self.terms.items():
-            if isinstance(term, Extent):
-                total = total + term.size * factor
-        return total
-
-    @property
-    def is_size(self) -> bool:
-        """True if nothing varies."""
-        return all(isinstance(term, Extent) for term in self.terms)
-
-    def stride(self, index: Index, varying: Container[Expr] = ()) -> AnySize | None:
-        """Return how far the value moves when `index` grows by one, or None if this varies.
-
-        `varying` are the locals whose values depend on `index`.
-        """
-        for term in self.terms:
-            if term is not index and any(e is index or e in varying for e in walk(term)):
-                return None
-        return self.terms.get(index, 0)
-
-    @property
-    def range(self) -> Range:
-        """The least and the greatest value."""
-        low: int | float = self.constant
-        high: int | float = self.constant
-        for term, factor in self.terms.items():
-            ends = [_times(end, f) for end in bounds(term) for f in size_bounds(factor)]
-            low, high = low + min(ends), high + max(ends)
-        return low, high
-
-    @property
-    def expr(self) -> Expr:
-        """The form as an expression, the same object for equal forms: greater factors first."""
-        order = list(self.terms.items())
-        if len(order) > 1:
-            order.sort(key=lambda t: (estimate(t[1]) < 0, -abs(estimate(t[1])), getattr(t[0], "name", "~")))
-        added = [_scaled(term, factor) for term, factor in order if estimate(factor) > 0]
-        taken = [_scaled(term, -factor) for term, factor in order if estimate(factor) < 0]
-        if self.constant > 0 or not self.terms:
-            added.append(Const(self.constant, int64))
-        elif self.constant < 0:
-            taken.append(Const(-self.constant, int64))
-        out = added.pop(0) if added else -taken.pop(0)
-        for term in added:
-            out = Scalar("add", (out, term), int64)
-        for term in taken:
-            out = Scalar("sub", (out, term), int64)
-        return out
-
-
-def _scaled(term: Expr, factor: AnySize) -> Expr:
-    if isinstance(factor, Size):
-        return term * Extent(factor)
-    return term if factor == 1 else Scalar("mul", (term, Const(factor, int64)), int64)
-
-
-def _of_size(size: AnySize) -> Affine:
-    """A size as an affine form: a term for each monomial."""
-    if not isinstance(size, Size):
-        return Affine({}, size)
-    parts = {Size({monomial: 1}): factor for monomial, factor in size.terms.items() if monomial}
-    return Affine({Extent(part): f for part, f in parts.items()}, size.terms.get((), 0))
-
-
-def linear(expr: Expr) -> Affine:
-    """An int64 expression as an affine form over whatever terms it has."""
-    if "linear" not in expr.known:
-        for node in unknown("linear", expr):
-            node.known["linear"] = _form(node)
-    form: Affine = expr.known["linear"]
-    return form
-
-
-def affine(expr: Expr) -> Affine | None:
-    """An int64 expression as an affine form over loop variables alone, or None if it is not one."""
-    form = linear(expr)
-    return form if all(isinstance(term, Index) for term in form.terms) else None
-
-
 def offset(buffer: Buffer, at: tuple[Expr, ...]) -> Affine:
     """The place of an element in its row-major buffer, counted in elements."""
     if len(buffer.shape) == 1:
@@ -176,32 +50,6 @@ def offset(buffer: Buffer, at: tuple[Expr, ...]) -> Affine:
     for position, stride in zip(at, buffer.strides, strict=True):
         flat += linear(position).times(stride)
     return linear(simplify_index(flat.expr))
-
-
-def bounds(expr: Expr) -> Range:
-    """The least and the greatest value of an integer or bool expression, infinite where unknown.
-
-    Arithmetic on positions is taken not to overflow int64;
-    other integers wrap, and a range that could is unknown.
-    """
-    if "bounds" not in expr.known:
-        for node in unknown("bounds", expr):
-            ends = _range(node, [c.known["bounds"] for c in node.children])
-            node.known["bounds"] = _within(node.dtype, ends)
-    found: Range = expr.known["bounds"]
-    return found
-
-
-def bounds_given(expr: Expr, ranges: Mapping[Expr, Range], narrowed: Callable[[Expr, Range], Range]) -> Range:
-    """The same where the `ranges` of some expressions are known. `narrowed` is what else is known of any."""
-    found: dict[Expr, Range] = {}
-    for node in walk(expr):
-        if node in ranges:
-            found[node] = narrowed(node, ranges[node])
-        else:
-            ends = _range(node, [found[c] for c in node.children])
-            found[node] = narrowed(node, _within(node.dtype, ends))
-    return found[expr]
 
 
 def simplify_index(expr: Expr) -> Expr:
@@ -213,191 +61,6 @@ def simplify_index(expr: Expr) -> Expr:
             node.known["simple"] = _simplest(same) if isinstance(same, Scalar | Index) else same
     simple: Expr = expr.known["simple"]
     return simple
-
-
-def extremes(expr: Expr) -> Extremes:
-    """The least and the greatest value of a position as sizes, None if unknown.
-
-    They are right if every loop runs whose index the position reads.
-    """
-    for node in unknown("extremes", expr):
-        node.known["extremes"] = _extremes(node, [c.known["extremes"] for c in node.children])
-    ends: Extremes = expr.known["extremes"]
-    return ends
-
-
-def form_extremes(form: Affine) -> Extremes:
-    """The least and the greatest value of an affine form as sizes: see `extremes`."""
-    low: AnySize | None = form.constant
-    high: AnySize | None = form.constant
-    for term, factor in form.terms.items():
-        least, most = extremes(term)
-        if isinstance(factor, Size) and not proven(operator.ge, factor, 0):
-            if not proven(operator.le, factor, 0):
-                return None, None
-            least, most = most, least
-        elif not isinstance(factor, Size) and factor < 0:
-            least, most = most, least
-        low = None if low is None or least is None else low + least * factor
-        high = None if high is None or most is None else high + most * factor
-    return low, high
-
-
-def is_within(place: Expr, extent: AnySize) -> bool:
-    """Return True if a position is proven to lie in 0..extent - 1 wherever it is evaluated."""
-    low, high = bounds(place)
-    if low >= 0 and high < size_bounds(extent)[0]:
-        return True
-    if not isinstance(extent, Size) and not is_open(place):
-        return False
-    least, most = form_extremes(linear(place))
-    return (
-        least is not None
-        and most is not None
-        and proven(operator.ge, least, 0)
-        and proven(operator.lt, most, extent)
-    )
-
-
-def is_open(expr: Expr) -> bool:
-    """Return True if an open size is in an expression."""
-    for node in unknown("open", expr):
-        size = node.extent if isinstance(node, Index) else node.size if isinstance(node, Extent) else 0
-        node.known["open"] = isinstance(size, Size) or any(c.known["open"] for c in node.children)
-    found: bool = expr.known["open"]
-    return found
-
-
-def _extremes(node: Expr, ends: Sequence[Extremes]) -> Extremes:
-    match node:
-        case Index(_, extent):
-            return 0, extent - 1 if isinstance(extent, Size) else max(extent - 1, 0)
-        case Extent(size):
-            return size, size
-        case Scalar("add" | "sub" | "neg" | "mul", _, dtype) if dtype is int64:
-            form = linear(node)
-            if node not in form.terms:
-                return form_extremes(form)
-        case Scalar("floordiv", (_, Const(int(n)))) if n > 0:
-            low, high = ends[0]
-            return None if low is None else low // n, None if high is None else high // n
-        case Scalar("minimum", _):
-            return _lesser(*ends)
-        case Scalar("maximum", _):
-            return _negative(_lesser(*map(_negative, ends)))
-        case Scalar("floordiv", (dividend, Extent(size))) if _is_multiple(dividend, size):
-            low, high = ends[0]
-            most = None if high is None else quotient(high + 1, size)
-            least = 0 if low is not None and proven(operator.ge, low, 0) else None
-            return least, None if most is None else most - 1
-        case Scalar("floormod", (dividend, Extent(size))) if _is_multiple(dividend, size):
-            return 0, size - 1  # which is not negative
-    low, high = bounds(node)
-    return None if low == -math.inf else int(low), None if high == math.inf else int(high)
-
-
-def _is_multiple(position: Expr, size: Size) -> bool:
-    """Return True if a loop of a position runs over a multiple of a size, which then is not 0."""
-    loops = (e for e in walk(position) if isinstance(e, Index) and isinstance(e.extent, Size))
-    return proven(operator.ge, size, 0) and any(quotient(e.extent, size) is not None for e in loops)
-
-
-def _lesser(a: Extremes, b: Extremes) -> Extremes:
-    """The extremes of the lesser one of two values."""
-    low = None
-    if a[0] is not None and b[0] is not None:
-        low = a[0] if proven(operator.le, a[0], b[0]) else b[0] if proven(operator.le, b[0], a[0]) else None
-    highs = [high for high in (a[1], b[1]) if high is not None]  # it is greater than none of them
-    return low, next((n for n in highs if isinstance(n, Size)), min(highs, default=None))
-
-
-def _negative(ends: Extremes) -> Extremes:
-    low, high = ends
-    return None if high is None else -high, None if low is None else -low
-
-
-def _form(node: Expr) -> Affine:
-    match node:
-        case Const(value) if not isinstance(value, float):
-            return Affine({}, int(value))
-        case Extent(size):
-            return _of_size(size)
-        case Index(_, int(1)):
-            return Affine()
-        case Scalar("add", (a, b)):
-            return linear(a) + linear(b)
-        case Scalar("sub", (a, b)):
-            return linear(a) + linear(b).times(-1)
-        case Scalar("neg", (a,)):
-            return linear(a).times(-1)
-        case Scalar("mul", (a, b)) if linear(b).is_size:
-            return linear(a).times(linear(b).size)
-        case Scalar("mul", (a, b)) if linear(a).is_size:
-            return linear(b).times(linear(a).size)
-    return Affine({node: 1})
-
-
-def _times(end: int | float, factor: int | float) -> int | float:
-    return 0 if factor == 0 or end == 0 else end * factor
-
-
-def _within(dtype: DType, found: Range) -> Range:
-    if dtype.is_bool:
-        return max(found[0], 0), min(found[1], 1)
-    if not dtype.is_integer:
-        return UNKNOWN
-    low, high = int(dtype.min), int(dtype.max)
-    if low <= found[0] and found[1] <= high:
-        return found
-    # Half a range is still worth having for positions, as between the two steps of a clamp.
-    return (found if math.inf in found or -math.inf in found else UNKNOWN) if dtype is int64 else (low, high)
-
-
-def _range(node: Expr, ranges: Sequence[Range]) -> Range:
-    match node:
-        case Const(value) if not isinstance(value, float):
-            return int(value), int(value)
-        case Index(_, extent):
-            return 0, max(min(size_bounds(extent)[1], _MOST) - 1, 0)
-        case Extent(size):
-            return size_bounds(size)
-        case Reduce():
-            return UNKNOWN
-        case Scalar(op, args):
-            pass
-        case _:
-            return UNKNOWN
-    if op in _OVERFLOWING and any(map(math.isinf, chain(*ranges))):
-        return UNKNOWN
-    match op, ranges:
-        case "add", [a, b]:
-            return a[0] + b[0], a[1] + b[1]
-        case "sub", [a, b]:
-            return a[0] - b[1], a[1] - b[0]
-        case "neg", [a]:
-            return -a[1], -a[0]
-        case "mul", [a, b]:
-            ends = [_times(x, y) for x in a for y in b]
-            return min(ends), max(ends)
-        case "floordiv", [a, (divisor, same)] if divisor == same and divisor > 0:
-            return _floor(a[0], divisor), _floor(a[1], divisor)
-        case "floormod", [a, (divisor, same)] if divisor == same and divisor > 0:
-            return a if a[0] >= 0 and a[1] < divisor else (0, divisor - 1)
-        case "floormod", [_, (low, high)] if low > 0:
-            return 0, high - 1
-        case "minimum", [a, b]:
-            return min(a[0], b[0]), min(a[1], b[1])
-        case "maximum", [a, b]:
-            return max(a[0], b[0]), max(a[1], b[1])
-        case "select", [_, a, b]:
-            return min(a[0], b[0]), max(a[1], b[1])
-        case "cast", [a] if args[0].dtype.is_integer or args[0].dtype.is_bool:
-            return a
-    return UNKNOWN
-
-
-def _floor(value: int | float, divisor: int | float) -> int | float:
-    return value if math.isinf(value) else value // divisor
 
 
 def _simplest(node: Expr) -> Expr:
@@ -494,7 +157,7 @@ def _recombined(form: Affine) -> Affine:
     for term, factor in form.terms.items():
         if isinstance(term, Scalar) and term.op == "floormod" and isinstance(term.args[1], Const | Extent):
             x, by = term.args
-            n = by.size if isinstance(by, Extent) else int(by.value)
+            n = linear(by).size
             whole = linear(_simplest(x // by))
             steps = ((form.terms.get(t, 0), f * n * factor) for t, f in whole.terms.items())
             if whole.terms and all(same(has, needs) for has, needs in steps):
@@ -559,7 +222,7 @@ def _open_quotient(node: Expr, form: Affine, n: Size, whole: bool) -> Expr:
 def _quotient(form: Affine, n: int) -> Expr:
     whole, rest = _split(form, n)
     low, high = rest.range
-    if _floor(low, n) == _floor(high, n):
+    if floor(low, n) == floor(high, n):
         return (whole + Affine({}, int(low // n))).expr
     unit = _unit(rest, n)
     rest, n = _split(rest, unit)[0], n // unit
@@ -573,7 +236,7 @@ def _quotient(form: Affine, n: int) -> Expr:
 def _remainder(form: Affine, n: int) -> Expr:
     _, rest = _split(form, n)
     low, high = rest.range
-    if _floor(low, n) == _floor(high, n):
+    if floor(low, n) == floor(high, n):
         return (rest + Affine({}, -n * int(low // n))).expr
     match rest.expr:
         case Scalar("floormod", (x, Const(m))) if m % n == 0:

@@ -14,9 +14,10 @@ from dataclasses import replace
 
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.sizes import AnySize, same
+from staticgraph.compiler.kernel.affine import linear
 from staticgraph.compiler.kernel.dependence import accesses, lane_locals, obstacle
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, number, rebuild, substitute, walk
-from staticgraph.compiler.kernel.index import linear, offset, simplify_index
+from staticgraph.compiler.kernel.index import offset, simplify_index
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
     If,

@@ -10,6 +10,7 @@ from staticgraph.compiler.graph.dtypes import ANY, DType
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, merge, operand_shape
+from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.ops.kinds import composite, structural
 from staticgraph.compiler.ops.movement import INDEX
 from staticgraph.compiler.ops.requirements import index_in
@@ -17,7 +18,7 @@ from staticgraph.compiler.ops.samples import Sample, indices, real
 
 
 def _array_type(dtype: DType, size: Any, element_shape: Shape | None, number: int) -> TensorType:
-    count = None if size is None else int(size)
+    count: Any = size if size is None or isinstance(size, Size) else int(size)
     require(count is None or count >= 0, f"size is {count}, and must not be negative")
     element_shape = operand_shape(element_shape, "element_shape")
     return TensorType(dtype, None if element_shape is None else (count, *element_shape))

@@ -149,7 +149,7 @@ def sparse_softmax_cross_entropy(features: Any, labels: Any) -> Any:
     """
     classes = features.shape[-1]
     label = _column(labels)
-    chosen = ops.equal(label, np.arange(classes, dtype=labels.dtype.numpy))
+    chosen = ops.equal(label, np.arange(int(classes), dtype=labels.dtype.numpy))
     known = ops.logical_and(ops.greater_equal(label, 0), ops.less(label, classes))
     shifted = below_max(features, -1)
     e = ops.exp(shifted)

@@ -13,7 +13,7 @@ from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, merge, normalize_axis
 from staticgraph.compiler.graph.sizes import AnySize, Size, is_open, positive
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Reduce
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Reduce, number
 from staticgraph.compiler.ops.kinds import View, composite, windowed
 from staticgraph.compiler.ops.samples import Sample, real
 
@@ -106,7 +106,7 @@ def band_sum(at: tuple[Expr, ...], x: View, *, radius: int) -> Expr:
     radius = min(radius, max(n - 1, 0))
     place = channel + Index("r", 2 * radius + 1) - radius
     inside = scalar.ge(place, 0) & scalar.lt(place, n)
-    near = scalar.minimum(scalar.maximum(place, 0), Const(n - 1, int64))
+    near = scalar.minimum(scalar.maximum(place, 0), number(n - 1, int64))
     return Reduce(
         (Index("r", 2 * radius + 1),), "add", scalar.select(inside, x[(*outer, near)], Const(0, x.dtype))
     )
@@ -137,9 +137,9 @@ def _lrn_grad(
 
 def lrn_type(input: TensorType, depth_radius: int, **numbers: float) -> TensorType:
     """Type rule of `local_response_normalization`."""
-    for name, number in numbers.items():
-        fits = isinstance(number, int | float) and abs(number) <= float(float32.max)
-        require(fits, f"{name} is {number}, which is no float32 number")
+    for name, value in numbers.items():
+        fits = isinstance(value, int | float) and abs(value) <= float(float32.max)
+        require(fits, f"{name} is {value}, which is no float32 number")
     require(input.rank in (None, 4), f"input has rank {input.rank}, 4 is needed")
     return _band_type(input, depth_radius)
 

@@ -16,6 +16,7 @@ from staticgraph.compiler.graph.dtypes import ANY, NUMERIC, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, merge, normalize_axis, shape_text
+from staticgraph.compiler.graph.sizes import AnySize, Size, same
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local
 from staticgraph.compiler.kernel.scalar import cast
 from staticgraph.compiler.kernel.stmt import If, Let, Loop, LoopKind, Stmt, Store
@@ -70,7 +71,7 @@ def slices(
     if not columns:
         return nested(outer, (*lets, If(inside, (write(rows, ()),))))
     width = _block_width(columns[-1])
-    if width == columns[-1]:
+    if same(width, columns[-1]):
         at = counters(columns, "s")
         return nested(outer, (*lets, If(inside, nested(at, (write(rows, at),)))))
     block = Index("block", columns[-1] // width)
@@ -95,12 +96,15 @@ def updated(
     return begin + body if form is None else Described(begin + body, form)
 
 
-def _block_width(columns: int) -> int:
-    """The number of columns of a block, of those that slices are cut into; all of them where that is no help.
+def _block_width(columns: AnySize) -> AnySize:
+    """The number of columns of a block, of those that slices are cut into; all of them where that is no help,
+    or where their number is open.
 
     >>> _block_width(1024), _block_width(320), _block_width(64), _block_width(60), _block_width(32)
     (128, 80, 32, 60, 32)
     """
+    if isinstance(columns, Size):
+        return columns
     most = min(_BLOCK, columns // 2) // _UNIT * _UNIT
     return next((n for n in range(most, _LEAST_BLOCK - 1, -_UNIT) if columns % n == 0), columns)
 

@@ -11,7 +11,7 @@ from staticgraph.compiler.graph.dtypes import ANY, int32, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, check_parts, normalize_axis, shape_text
-from staticgraph.compiler.graph.sizes import same
+from staticgraph.compiler.graph.sizes import AnySize, Size, same
 from staticgraph.compiler.kernel.expr import Const, Expr
 from staticgraph.compiler.ops.assembly import spread_apart
 from staticgraph.compiler.ops.kinds import View, composite, movement, sizes
@@ -166,7 +166,7 @@ def _element(axis: int, size: int | None, index: int | None) -> SliceSpan:
         f"index {index} is out of range for axis {axis} of size {size}",
         hint=f"an index may be {-size} to {size - 1}" if size else "the axis is empty",
     )
-    return SliceSpan(index % size, 1, 1, True)
+    return SliceSpan(index + size if index < 0 else index, 1, 1, True)
 
 
 def _span(axis: int, size: int | None, low: Any, high: Any, step: int | None) -> SliceSpan:
@@ -176,8 +176,27 @@ def _span(axis: int, size: int | None, low: Any, high: Any, step: int | None) ->
         return SliceSpan(0 if step == 1 or size is None else size - 1, size, step)
     if size is None or step is None or (None,) in (low, high):
         return SliceSpan(0, None, step or 1)
-    start, stop, step = slice(low and low[0], high and high[0], step).indices(size)
+    first, last = low and low[0], high and high[0]
+    if any(isinstance(n, Size) for n in (size, first, last)):
+        return _open_span(size, first, last, step)
+    start, stop, step = slice(first, last, step).indices(size)
     return SliceSpan(start, len(range(start, stop, step)), step)
+
+
+def _open_span(size: AnySize, low: AnySize | None, high: AnySize | None, step: int) -> SliceSpan:
+    """The same where sizes are open."""
+    first, last = (0, size) if step > 0 else (-1, size - 1)
+
+    def inside(end: AnySize) -> AnySize:
+        if end < 0:
+            end = end + size
+            return end if end >= first else first
+        return end if end <= last else last
+
+    start = (first if step > 0 else last) if low is None else inside(low)
+    stop = (last if step > 0 else first) if high is None else inside(high)
+    distance = stop - start if step > 0 else start - stop
+    return SliceSpan(start, (distance + abs(step) - 1) // abs(step) if distance > 0 else 0, step)
 
 
 def strided_type(input_: TensorType, begin: Any, end: Any, strides: Any = None, **masks: int) -> TensorType:

@@ -167,6 +167,7 @@ def _counted(
     if not step:
         return None
     bound = loop.attrs["bound"]
+    bound = None if bound is None else bounds(bound)[1]
     ends = [] if bound is None else [step * max(bound - 1, 0) + (first[1] if step > 0 else first[0])]
     inside = Intervals(captures)
     for condition in conjuncts(body.results[0]):

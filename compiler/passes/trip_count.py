@@ -7,9 +7,11 @@ adds a constant to that number. Conditions joined by `logical_and` hold no longe
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from staticgraph.compiler.graph.builder import number
 from staticgraph.compiler.graph.function import Value
+from staticgraph.compiler.graph.sizes import AnySize, Size
 
 # Comparisons of a counter with a bound, by which way the counter must go, and whether the bound is included.
 _UP = {"less": 0, "less_equal": 1}
@@ -24,7 +26,7 @@ _MIRRORED = {
 
 def most_rounds(
     init: Sequence[Value], params: Sequence[Value], results: Sequence[Value]
-) -> tuple[int | None, bool]:
+) -> tuple[AnySize | None, bool]:
     """The number of rounds that a loop does not exceed, None where that depends on data; and whether there
     are always so many.
 
@@ -46,19 +48,19 @@ def conjuncts(pred: Value) -> list[Value]:
 
 def _counted(
     condition: Value, init: Sequence[Value], params: Sequence[Value], results: Sequence[Value]
-) -> int | None:
+) -> AnySize | None:
     """Return how often `condition` holds if it compares a counter with a number, otherwise None."""
     name = condition.node.op.name
     if name not in _MIRRORED:
         return None
     left, right = map(plain, condition.node.inputs)
-    if number(right) is None:
+    if _size(right) is None:
         left, right, name = right, left, _MIRRORED[name]
-    bound = number(right)
+    bound = _size(right)
     counters = [i for i, result in enumerate(results) if plain(result) is left]
     if bound is None or not counters:
         return None
-    first, step = number(plain(init[counters[0]])), step_of(left, params[counters[0]])
+    first, step = _size(plain(init[counters[0]])), step_of(left, params[counters[0]])
     if first is None or not step:
         return None
     if name in _DOWN:
@@ -66,8 +68,22 @@ def _counted(
     if step <= 0:
         return None
     inclusive = (_UP | _DOWN)[name]
-    steps = (bound - first) // step + 1 if inclusive else -(-(bound - first) // step)
-    return max(0, int(steps))
+    distance = bound - first
+    if isinstance(distance, Size):
+        step = int(step)
+        steps = distance // step + 1 if inclusive else (distance + step - 1) // step
+        return steps if steps >= 0 else 0
+    return max(0, int(distance // step + 1 if inclusive else -(-distance // step)))
+
+
+def _size(value: Value) -> Any:
+    """The number that a constant holds, or the open size of which an integer consists; None for others."""
+    node = value.node
+    while node.op.name == "cast" and value.dtype.is_integer:
+        node = node.inputs[0].node
+    if node.op.name == "extents" and len(node.attrs["sizes"]) == 1:
+        return node.attrs["sizes"][0]
+    return number(value)
 
 
 def step_of(value: Value, param: Value) -> float | None:

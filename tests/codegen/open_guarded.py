@@ -13,6 +13,8 @@ import sys
 import numpy as np
 
 from tests.codegen.native import launch
+from tests.codegen.open_products import OpenProduct
+from tests.codegen.test_open_products import TWO_OPEN, batched
 from tests.codegen.test_open_sizes import N, T, code
 from tests.kernel.open_cases import OPEN_CASES
 
@@ -40,6 +42,13 @@ def main(values: list[int], more: int) -> None:
                 print(name, sizes, flush=True)
                 memory = [before_a_page(a) for a in case.arrays(sizes).values()]
                 launch(kernel, [m.ctypes.data for m in memory], {k: v + more for k, v in sizes.items()})
+    for letters, shapes in TWO_OPEN[::3]:
+        product = OpenProduct(batched(letters, shapes)[0])
+        for n in values:
+            print(letters, n, flush=True)
+            arrays = product.inputs(n, np.random.default_rng(n))
+            memory = [before_a_page(arrays[name]) for name in product.c.buffers]
+            product.launch([m.ctypes.data for m in memory], n + more)
 
 
 if __name__ == "__main__":

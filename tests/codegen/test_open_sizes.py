@@ -35,7 +35,8 @@ from staticgraph.compiler.kernel.verify import verify
 from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.native import GUARD, guarded, inside, launch, stored
 from tests.kernel.cases import Arrays
-from tests.kernel.open_cases import OPEN_CASES, OpenCase
+from tests.kernel.open_case import OpenCase
+from tests.kernel.open_cases import OPEN_CASES
 
 SIZES = (0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 64, 100, 1000)
 INTERPRETED = (0, 1, 3)  # at which the slow meaning is run

@@ -153,12 +153,11 @@ def test_feeds_that_must_agree_share_a_size():
 def test_what_depends_on_a_size_is_compiled_for_it():
     """Here, the value of the first one: the other may have any."""
     x, y = sg.placeholder(sg.float32, [None, 2]), sg.placeholder(sg.float32, [None])
-    patches = sg.image.extract_image_patches(x[None, :, :, None], [1, 2, 1, 1], [1] * 4, [1] * 4, "SAME")[0]
+    resized = sg.image.resize_bilinear(x[None, :, :, None], [7, 2])[0]
     with sg.Session(open_sizes=True) as session:
         for rows, more in ((3, 5), (3, 6), (4, 6), (3, 7), (4, 8)):
-            given = {x: np.ones((rows, 2)), y: np.ones(more)}
-            found = session.run([patches, y], given)
-            assert [*map(len, found)] == [rows, more]
+            found = session.run([resized, y], {x: np.ones((rows, 2)), y: np.ones(more)})
+            assert [*map(len, found)] == [7, more]
         assert len(session.compiles) == 2
 
 
@@ -212,3 +211,85 @@ def test_indices_are_tested_at_every_size():
         with pytest.raises(InvalidArgumentError, match=r"indices\[4\] = 7 is not in \[0, 4\)"):
             session.run(rows, {at: [0, 1, 2, 3, 7]})
         assert len(session.compiles) == 2  # one of them set the variable
+
+
+def _both(make, feeds):
+    """Run a step with open sizes, and one for each of the sizes of `feeds`: the results must agree."""
+    with sg.Graph().as_default():
+        inputs, outputs = make()
+        with sg.Session(open_sizes=True) as session, sg.Session() as closed:
+            for each in (session, closed):
+                each.run(sg.global_variables_initializer())
+            before = len(session.compiles)
+            for arrays in feeds:
+                given = dict(zip(inputs, arrays, strict=True))
+                for found, wanted in zip(
+                    session.run(outputs, given), closed.run(outputs, given), strict=True
+                ):
+                    np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-3)
+            return len(session.compiles) - before
+
+
+def _normal(*shape):
+    return np.random.default_rng(sum(shape)).normal(size=shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("time_major", [False, True])
+def test_a_recurrent_net_takes_any_batch_and_length(time_major):
+    def make():
+        x = sg.placeholder(sg.float32, [None, None, 6])
+        cell = sg.nn.rnn_cell.LSTMCell(8, initializer=sg.constant_initializer(0.1))
+        y, _ = sg.nn.dynamic_rnn(cell, x, dtype=sg.float32, time_major=time_major)
+        gradients = sg.gradients(sg.reduce_sum(y * y), [x, *sg.trainable_variables()])
+        return [x], [y, *gradients]
+
+    sizes = ((2, 5), (1, 1), (3, 17), (40, 2), (2, 5))
+    assert _both(make, [(_normal(n, t, 6),) for n, t in sizes]) == 1
+
+
+def test_attention_takes_any_batch_and_length():
+    def make():
+        x = sg.placeholder(sg.float32, [None, None, 32])
+
+        def heads(weights):
+            y = sg.matmul(sg.reshape(x, [-1, 32]), sg.constant(weights * 0.2))
+            shape = sg.shape(x)
+            return sg.transpose(sg.reshape(y, [shape[0], shape[1], 4, 8]), [0, 2, 1, 3])
+
+        q, k, v = (heads(_normal(32, 32, n)[..., 0]) for n in (1, 2, 3))
+        y = sg.matmul(sg.nn.softmax(sg.matmul(q, k, transpose_b=True) / 3), v)
+        return [x], [y, *sg.gradients(sg.reduce_sum(y * y), x)]
+
+    sizes = ((2, 5), (1, 1), (3, 17), (4, 40), (0, 3), (2, 0))
+    assert _both(make, [(_normal(n, t, 32),) for n, t in sizes]) == 1
+
+
+def test_a_context_may_grow():
+    """Keys and values of positions so far, as in sampling."""
+
+    def make():
+        keys, query = sg.placeholder(sg.float32, [None, 4, 8]), sg.placeholder(sg.float32, [1, 4, 8])
+        grown = sg.concat([keys, query], 0)
+        weights = sg.nn.softmax(sg.einsum("qhd,khd->hqk", query, grown))
+        return [keys, query], [grown, sg.einsum("hqk,khd->qhd", weights, grown)]
+
+    assert _both(make, [(_normal(n, 4, 8), _normal(1, 4, 8)) for n in range(40)]) == 1
+
+
+@pytest.mark.parametrize("name", ["map_fn", "scan", "while_loop"])
+def test_loops_run_as_often_as_there_are_rows(name):
+    def make():
+        x = sg.placeholder(sg.float32, [None, 3])
+        match name:
+            case "map_fn":
+                y = sg.map_fn(lambda row: row * 2 + 1, x)
+            case "scan":
+                y = sg.scan(lambda total, row: total * 0.5 + row, x, initializer=sg.zeros([3]))
+            case _:
+                n = sg.shape(x)[0]
+                _, y = sg.while_loop(
+                    lambda i, _: i < n, lambda i, a: (i + 1, a * 0.9 + x[i]), [0, sg.zeros([3])]
+                )
+        return [x], [y, *sg.gradients(sg.reduce_sum(y * y), x)]
+
+    assert _both(make, [(_normal(n, 3),) for n in (4, 1, 9, 70, 4)]) == 1

@@ -14,8 +14,9 @@ from typing import NamedTuple
 from staticgraph.compiler.codegen.cuda.prelude import register_type
 from staticgraph.compiler.codegen.cuda.scalar import apply, constant, convert, has_text, loaded, stored
 from staticgraph.compiler.graph.dtypes import DType, int32, int64, uint64
+from staticgraph.compiler.kernel.affine import Affine, bounds
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Scalar, missing, substitute
-from staticgraph.compiler.kernel.index import Affine, bounds, offset
+from staticgraph.compiler.kernel.index import offset
 from staticgraph.compiler.kernel.lower_functions import approximate
 from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
 from staticgraph.compiler.kernel.primitives.instructions import CONVERSIONS

@@ -125,11 +125,11 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = 
     tiling = _tiling(c, along, lanes, registers(target), choice)
     blocks, split = _depth(c, along, choice.depth)
     inside = c.k[blocks.level :]
-    block_depth = blocks.size * math.prod(map(closed, inside[1:]))
+    block_depth = blocks.size * math.prod(map(count, inside[1:]))
     uneven = c.open_sum or (split and closed(inside[0]) % blocks.size != 0)
     windows = frozenset(x.k for x in c.limits if x.place is None or x.place is not c.rows)
     extents = [
-        None if (uneven and n == 0) or i in windows else blocks.size if n == 0 else closed(i)
+        None if (uneven and n == 0) or i in windows or _is_open(i) else blocks.size if n == 0 else closed(i)
         for n, i in enumerate(inside)
     ]
 
@@ -194,6 +194,10 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = 
         private_bytes=scratch.private,
         shared_bytes=scratch.shared,
     )
+
+
+def _is_open(index: Index) -> bool:
+    return isinstance(index.extent, Size)
 
 
 def adding_plan(c: Contraction, target: CpuTarget, reserved: int) -> GemmPlan:
@@ -338,7 +342,7 @@ def _tiling(c: Contraction, along: Along, lanes: int, registers: int, choice: Ch
 def _depth(c: Contraction, along: Along, chosen: int | None) -> tuple[DepthBlocks, bool]:
     """The blocks of the sum, and whether there is more than one."""
     extents, largest = tuple(map(count, c.k)), chosen or _BLOCK_BYTES // c.dtype.size
-    if c.open_sum and c.open_outer and _kept(c) is None:
+    if c.several_open or (c.open_sum and c.open_outer and _kept(c) is None):
         return DepthBlocks(0, extents[0]), False  # there is no memory for unfinished sums, as below
     if c.open_sum:
         inner = math.prod(extents[1:])

@@ -20,7 +20,7 @@ class Later:
     pointer: str
     dtype: DType
     rows: int
-    step: int  # elements from one row to the next
+    step: Number  # elements from one row to the next
     columns: int
 
     def ask(self, w: GemmWriter, row: Number) -> None:

@@ -14,7 +14,7 @@ from staticgraph.compiler.codegen.gemm.chunks import chunks_wanted
 from staticgraph.compiler.codegen.gemm.micro_kernel import Tile, read_lanes, steps, unless_empty
 from staticgraph.compiler.codegen.gemm.plan import GemmPlan, nanoseconds, open_chunks
 from staticgraph.compiler.codegen.gemm.scratch import Scratch
-from staticgraph.compiler.codegen.gemm.writer import GemmWriter
+from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.kernel.contraction import Access, Contraction, Slices, closed
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.stmt import Store
@@ -47,7 +47,8 @@ def sliced(c: Contraction, plan: GemmPlan, reserved: int = 0) -> Sliced | None:
     if plan.turns:
         return None
     if c.open is not None:
-        return _open_slices(c, plan, reserved) if c.open_sum and not c.open_outer else None
+        one = c.open_sum and not c.several_open and not c.open_outer
+        return _open_slices(c, plan, reserved) if one else None
     wanted = chunks_wanted(nanoseconds(c))
     least = -(-wanted // plan.grid.chunks)
     if least <= 2:
@@ -142,7 +143,7 @@ def slice_sums(w: GemmWriter, tile: Tile) -> list[str]:
     (known,), (step,) = tile.extents, tile.a.k
     count = steps(0) if known is None else known
 
-    def add(n: int | str, sums: list[str]) -> list[str]:
+    def add(n: Number, sums: list[str]) -> list[str]:
         following = read(w.address("%a", w.mul(n, step), tile.dtype))
         return [
             w.value(f"fadd {kind} {x}, {y}") for kind, x, y in zip(tile.kinds, sums, following, strict=True)

@@ -14,8 +14,9 @@ from staticgraph.compiler.codegen.llvm.expr import NOTHING, ExprPrinter, LlvmVal
 from staticgraph.compiler.codegen.llvm.text import memory_type, register_type, vector
 from staticgraph.compiler.graph.dtypes import int32, int64
 from staticgraph.compiler.graph.sizes import AnySize, Size, content
+from staticgraph.compiler.kernel.affine import Affine, bounds
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, Scalar, walk
-from staticgraph.compiler.kernel.index import Affine, bounds, offset
+from staticgraph.compiler.kernel.index import offset
 from staticgraph.compiler.kernel.stmt import Buffer
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -154,6 +155,33 @@ class Addresses:
         # A loop variable that is a constant here, in a loop written out, still has another value in the next
         # copy.
         return pointer._replace(level=level)
+
+
+def lane_steps(printer: ExprPrinter, address: Address, lanes: int) -> tuple[str, str]:
+    """The distance of each lane's element from the base, and the type of these distances."""
+    if address.offsets is not None:
+        return address.offsets.text, address.offset_type
+    if isinstance(address.stride, Size):
+        return _open_steps(printer, address.stride, lanes), vector("i64", lanes)
+    kind = "i32" if abs(address.stride) * lanes < 2**31 else "i64"
+    steps = ", ".join(f"{kind} {address.stride * lane}" for lane in range(lanes))
+    return f"<{steps}>", vector(kind, lanes)
+
+
+def _open_steps(printer: ExprPrinter, stride: Size, lanes: int) -> str:
+    """The multiples of an open stride, computed once."""
+    key, emitter = ("steps", stride, lanes), printer.emitter
+    known = printer.find(key)
+    if known is None:
+        kind, numbers = vector("i64", lanes), ", ".join(f"i64 {lane}" for lane in range(lanes))
+        with emitter.at(0):
+            first = emitter.value(f"insertelement {kind} poison, i64 {printer.extent(stride)}, i64 0")
+            order = f"{vector('i32', lanes)} zeroinitializer"
+            spread = emitter.value(f"shufflevector {kind} {first}, {kind} poison, {order}")
+            text = emitter.value(f"mul {kind} {spread}, <{numbers}>")
+        known = LlvmValue(text, lanes)
+        printer.bind(key, known)
+    return known.text
 
 
 def _is_literal(value: LlvmValue, factor: AnySize) -> bool:

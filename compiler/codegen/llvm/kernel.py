@@ -18,7 +18,7 @@ from functools import partial
 
 from staticgraph.compiler.codegen.abi import SCRATCH_PARAMETERS, KernelCode, Phase
 from staticgraph.compiler.codegen.llvm import memory
-from staticgraph.compiler.codegen.llvm.address import Address, Addresses
+from staticgraph.compiler.codegen.llvm.address import Addresses, lane_steps
 from staticgraph.compiler.codegen.llvm.expr import ExprPrinter, LlvmValue
 from staticgraph.compiler.codegen.llvm.lanes import choose_lanes, horizontal, waits_for_memory
 from staticgraph.compiler.codegen.llvm.scalar import apply
@@ -457,7 +457,7 @@ class _KernelEmitter:
             elif same(address.stride, 1):
                 text = memory.load(site, address.base.text, mask)
             else:
-                text = memory.gather(site, address.base.text, *self._steps(address, lanes), mask)
+                text = memory.gather(site, address.base.text, *lane_steps(printer, address, lanes), mask)
         return LlvmValue(text, lanes, level, reads)
 
     def _store(self, stmt: Store) -> None:
@@ -476,34 +476,8 @@ class _KernelEmitter:
         elif printer.lanes == 1 or near:
             memory.store(site, text, address.base.text, mask)
         else:
-            memory.scatter(site, text, address.base.text, *self._steps(address, printer.lanes), mask)
+            memory.scatter(site, text, address.base.text, *lane_steps(printer, address, printer.lanes), mask)
         printer.forget([self._key(stmt.buffer)])
-
-    def _steps(self, address: Address, lanes: int) -> tuple[str, str]:
-        """The distance of each lane's element from the base, and the type of these distances."""
-        if address.offsets is not None:
-            return address.offsets.text, address.offset_type
-        if isinstance(address.stride, Size):
-            return self._open_steps(address.stride, lanes), vector("i64", lanes)
-        kind = "i32" if abs(address.stride) * lanes < 2**31 else "i64"
-        steps = ", ".join(f"{kind} {address.stride * lane}" for lane in range(lanes))
-        return f"<{steps}>", vector(kind, lanes)
-
-    def _open_steps(self, stride: Size, lanes: int) -> str:
-        """The multiples of an open stride, computed once."""
-        key = ("steps", stride, lanes)
-        known = self._printer.find(key)
-        if known is None:
-            kind, numbers = vector("i64", lanes), ", ".join(f"i64 {lane}" for lane in range(lanes))
-            with self._emitter.at(0):
-                text = f"insertelement {kind} poison, i64 {self._printer.extent(stride)}, i64 0"
-                first = self._emitter.value(text)
-                order = f"{vector('i32', lanes)} zeroinitializer"
-                all_lanes = self._emitter.value(f"shufflevector {kind} {first}, {kind} poison, {order}")
-                text = self._emitter.value(f"mul {kind} {all_lanes}, <{numbers}>")
-            known = LlvmValue(text, lanes)
-            self._printer.bind(key, known)
-        return known.text
 
 
 def _is_short(index: Index, most: int) -> bool:

@@ -18,9 +18,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from staticgraph.compiler.graph.sizes import Size, content, same
+from staticgraph.compiler.kernel.affine import linear
 from staticgraph.compiler.kernel.dependence import accesses
 from staticgraph.compiler.kernel.expr import Expr, Index, substitute
-from staticgraph.compiler.kernel.index import linear, simplify_index
+from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Stmt, Store, While, rewrite
 
 _WORTH = 4  # vectors in a loop: the first one is done under a mask

@@ -21,9 +21,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from staticgraph.compiler.graph.sizes import Size
+from staticgraph.compiler.kernel.affine import linear
 from staticgraph.compiler.kernel.dependence import accesses, conflict
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, substitute
-from staticgraph.compiler.kernel.index import linear, simplify_index
+from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
     If,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 
+from staticgraph.compiler.kernel.affine import linear
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Scalar, free_indices, substitute, walk
-from staticgraph.compiler.kernel.index import linear, offset, simplify_index
+from staticgraph.compiler.kernel.index import offset, simplify_index
 from staticgraph.compiler.kernel.schedule_gpu.limits import VECTOR_BYTES
 from staticgraph.compiler.kernel.stmt import Buffer, Stmt, Store, expressions, statements
 

@@ -13,8 +13,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from staticgraph.compiler.kernel.affine import Affine, Range
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, free_indices, walk
-from staticgraph.compiler.kernel.index import Affine, Range, offset, simplify_index
+from staticgraph.compiler.kernel.index import offset, simplify_index
 from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.schedule_gpu.elements.transpose import TransposeSchedule, transpose
 from staticgraph.compiler.kernel.schedule_gpu.function import Extents, FunctionSchedule

@@ -16,9 +16,10 @@ import math
 from collections.abc import Sequence, Set
 from dataclasses import replace
 
+from staticgraph.compiler.kernel.affine import Affine, linear
 from staticgraph.compiler.kernel.dependence import accesses, begun_with_stores, conflict, reductions
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, free_indices, substitute, walk
-from staticgraph.compiler.kernel.index import Affine, linear, simplify_index
+from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.stmt import (
     If,
     Kernel,

@@ -1,0 +1,116 @@
+"""Extremes of positions whose loops are open: the least and the greatest value as sizes."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+
+from staticgraph.compiler.graph.dtypes import int64
+from staticgraph.compiler.graph.sizes import AnySize, Size, proven, quotient
+from staticgraph.compiler.graph.sizes import bounds as size_bounds
+from staticgraph.compiler.kernel.affine import Affine, bounds, linear
+from staticgraph.compiler.kernel.expr import Const, Expr, Extent, Index, Scalar, unknown, walk
+
+Extremes = tuple[AnySize | None, AnySize | None]
+
+
+def extremes(expr: Expr) -> Extremes:
+    """The least and the greatest value of a position as sizes, None if unknown.
+
+    They are right if every loop runs whose index the position reads.
+    """
+    for node in unknown("extremes", expr):
+        node.known["extremes"] = _extremes(node, [c.known["extremes"] for c in node.children])
+    ends: Extremes = expr.known["extremes"]
+    return ends
+
+
+def form_extremes(form: Affine) -> Extremes:
+    """The least and the greatest value of an affine form as sizes: see `extremes`."""
+    low: AnySize | None = form.constant
+    high: AnySize | None = form.constant
+    for term, factor in form.terms.items():
+        least, most = extremes(term)
+        if isinstance(factor, Size) and not proven(operator.ge, factor, 0):
+            if not proven(operator.le, factor, 0):
+                return None, None
+            least, most = most, least
+        elif not isinstance(factor, Size) and factor < 0:
+            least, most = most, least
+        low = None if low is None or least is None else low + least * factor
+        high = None if high is None or most is None else high + most * factor
+    return low, high
+
+
+def is_within(place: Expr, extent: AnySize) -> bool:
+    """Return True if a position is proven to lie in 0..extent - 1 wherever it is evaluated."""
+    low, high = bounds(place)
+    if low >= 0 and high < size_bounds(extent)[0]:
+        return True
+    if not isinstance(extent, Size) and not is_open(place):
+        return False
+    least, most = form_extremes(linear(place))
+    return (
+        least is not None
+        and most is not None
+        and proven(operator.ge, least, 0)
+        and proven(operator.lt, most, extent)
+    )
+
+
+def is_open(expr: Expr) -> bool:
+    """Return True if an open size is in an expression."""
+    for node in unknown("open", expr):
+        size = node.extent if isinstance(node, Index) else node.size if isinstance(node, Extent) else 0
+        node.known["open"] = isinstance(size, Size) or any(c.known["open"] for c in node.children)
+    found: bool = expr.known["open"]
+    return found
+
+
+def _extremes(node: Expr, ends: Sequence[Extremes]) -> Extremes:
+    match node:
+        case Index(_, extent):
+            return 0, extent - 1 if isinstance(extent, Size) else max(extent - 1, 0)
+        case Extent(size):
+            return size, size
+        case Scalar("add" | "sub" | "neg" | "mul", _, dtype) if dtype is int64:
+            form = linear(node)
+            if node not in form.terms:
+                return form_extremes(form)
+        case Scalar("floordiv", (_, Const(int(n)))) if n > 0:
+            low, high = ends[0]
+            return None if low is None else low // n, None if high is None else high // n
+        case Scalar("minimum", _):
+            return _lesser(*ends)
+        case Scalar("maximum", _):
+            return _negative(_lesser(*map(_negative, ends)))
+        case Scalar("floordiv", (dividend, Extent(size))) if _is_multiple(dividend, size):
+            low, high = ends[0]
+            most = None if high is None else quotient(high + 1, size)
+            least = 0 if low is not None and proven(operator.ge, low, 0) else None
+            return least, None if most is None else most - 1
+        case Scalar("floormod", (dividend, Extent(size))) if _is_multiple(dividend, size):
+            return 0, size - 1  # which is not negative
+    low, high = bounds(node)
+    return None if low == -math.inf else int(low), None if high == math.inf else int(high)
+
+
+def _lesser(a: Extremes, b: Extremes) -> Extremes:
+    """The extremes of the lesser one of two values."""
+    low = None
+    if a[0] is not None and b[0] is not None:
+        low = a[0] if proven(operator.le, a[0], b[0]) else b[0] if proven(operator.le, b[0], a[0]) else None
+    highs = [high for high in (a[1], b[1]) if high is not None]  # it is greater than none of them
+    return low, next((n for n in highs if isinstance(n, Size)), min(highs, default=None))
+
+
+def _negative(ends: Extremes) -> Extremes:
+    low, high = ends
+    return None if high is None else -high, None if low is None else -low
+
+
+def _is_multiple(position: Expr, size: Size) -> bool:
+    """Return True if a loop of a position runs over a multiple of a size, which then is not 0."""
+    loops = (e for e in walk(position) if isinstance(e, Index) and isinstance(e.extent, Size))
+    return proven(operator.ge, size, 0) and any(quotient(e.extent, size) is not None for e in loops)
