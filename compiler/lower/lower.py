@@ -74,6 +74,15 @@ def lower(
     return program
 
 
+def _asks_sizes(function: Function) -> bool:
+    """Return True if code for a Function may ask for open sizes: of values, or as numbers of nodes."""
+    values = (*function.params, *(v for node in function.nodes for v in node.outputs))
+    numbers = (number for node in function.nodes for number in node.attrs.values())
+    return any(is_open(v.shape) for v in values) or any(
+        is_open(number if isinstance(number, tuple) else (number,)) for number in numbers
+    )
+
+
 class _Lowering:
     def __init__(
         self,
@@ -86,7 +95,7 @@ class _Lowering:
         checked: bool,
     ) -> None:
         self.function = fusion.function
-        self.opens = any(is_open(v.shape) for node in self.function.nodes for v in node.outputs)
+        self.opens = _asks_sizes(self.function)
         self.may_stop = may_stop
         self.fetches = fetches
         self.updates = updates
@@ -110,6 +119,7 @@ class _Lowering:
         inner = partial(_inner, fuse, kernels)
         control = {g.root: g for g in self.groups if is_control(g.root)}
         self.inner = {control[node]: plan for node, plan in plans(control, inner).items()}
+        self.opens |= any(each.opens for plan in self.inner.values() for each in plan.programs)
         self.sizes |= {g: plan.size for g, plan in self.inner.items()}
         if self.inner:
             stages.report("control_flow", {}, self.inner)

@@ -198,3 +198,25 @@ def test_indices_are_tested_at_every_size():
         with pytest.raises(InvalidArgumentError, match=r"indices\[4\] = 7 is not in \[0, 4\)"):
             session.run(rows, {at: [0, 1, 2, 3, 7]})
         assert len(session.compiles) == 2  # one of them set the variable
+
+
+@pytest.mark.parametrize("fold", [sg.foldl, sg.foldr, sg.scan])
+@pytest.mark.parametrize("shape", [[None], [None, 3], [None, None]])
+def test_a_loop_asks_for_a_size_that_no_value_has(fold, shape):
+    """The rows that it counts are not read."""
+    x = sg.placeholder(sg.float32, shape)
+    found = fold(lambda old, row: old + 1.0, x, sg.constant(0.5))
+    with sg.Session(open_sizes=True, device="cpu") as session:
+        for rows in (4, 0, 1, 100):
+            given = np.ones([rows, 2, 3][: len(shape)] if shape[-1] is None else [rows, 3])
+            last = np.ravel(session.run(found, {x: given}))[-1:]
+            assert last.tolist() == ([rows + 0.5] if rows or fold is not sg.scan else [])
+
+
+def test_a_branch_asks_for_a_size_that_no_value_has():
+    x, on = sg.placeholder(sg.float32, [None]), sg.placeholder(sg.bool, [])
+    found = sg.cond(on, lambda: sg.cast(sg.shape(x)[0], sg.float32) * 2.0, lambda: 1.0)
+    with sg.Session(open_sizes=True, device="cpu") as session:
+        for rows in (4, 0, 100):
+            assert session.run(found, {x: np.ones(rows), on: True}) == 2 * rows
+            assert session.run(found, {x: np.ones(rows), on: False}) == 1
