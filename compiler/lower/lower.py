@@ -75,6 +75,15 @@ def lower(
     return program
 
 
+def _asks_sizes(function: Function) -> bool:
+    """Return True if code for a Function may ask for open sizes: of values, or as numbers of nodes."""
+    values = (*function.params, *(v for node in function.nodes for v in node.outputs))
+    numbers = (number for node in function.nodes for number in node.attrs.values())
+    return any(is_open(v.shape) for v in values) or any(
+        is_open(number if isinstance(number, tuple) else (number,)) for number in numbers
+    )
+
+
 class _Lowering:
     def __init__(
         self,
@@ -87,8 +96,7 @@ class _Lowering:
         checked: bool,
     ) -> None:
         self.function = fusion.function
-        nodes = self.function.nodes
-        self.opens = any(n.op.name == "extents" or any(is_open(v.shape) for v in n.outputs) for n in nodes)
+        self.opens = _asks_sizes(self.function)
         self.may_stop = may_stop
         self.fetches = fetches
         self.updates = updates
@@ -112,6 +120,7 @@ class _Lowering:
         inner = partial(_inner, fuse, kernels)
         control = {g.root: g for g in self.groups if is_control(g.root)}
         self.inner = {control[node]: plan for node, plan in plans(control, inner).items()}
+        self.opens |= any(each.opens for plan in self.inner.values() for each in plan.programs)
         self.sizes |= {g: plan.size for g, plan in self.inner.items()}
         if self.inner:
             stages.report("control_flow", {}, self.inner)

@@ -217,7 +217,7 @@ def _both(make, feeds):
     """Run a step with open sizes, and one for each of the sizes of `feeds`: the results must agree."""
     with sg.Graph().as_default():
         inputs, outputs = make()
-        with sg.Session(open_sizes=True) as session, sg.Session() as closed:
+        with sg.Session(open_sizes=True) as session, sg.Session(open_sizes=False) as closed:
             for each in (session, closed):
                 each.run(sg.global_variables_initializer())
             before = len(session.compiles)
@@ -293,3 +293,25 @@ def test_loops_run_as_often_as_there_are_rows(name):
         return [x], [y, *sg.gradients(sg.reduce_sum(y * y), x)]
 
     assert _both(make, [(_normal(n, 3),) for n in (4, 1, 9, 70, 4)]) == 1
+
+
+@pytest.mark.parametrize("fold", [sg.foldl, sg.foldr, sg.scan])
+@pytest.mark.parametrize("shape", [[None], [None, 3], [None, None]])
+def test_a_loop_asks_for_a_size_that_no_value_has(fold, shape):
+    """The rows that it counts are not read."""
+    x = sg.placeholder(sg.float32, shape)
+    found = fold(lambda old, row: old + 1.0, x, sg.constant(0.5))
+    with sg.Session(open_sizes=True, device="cpu") as session:
+        for rows in (4, 0, 1, 100):
+            given = np.ones([rows, 2, 3][: len(shape)] if shape[-1] is None else [rows, 3])
+            last = np.ravel(session.run(found, {x: given}))[-1:]
+            assert last.tolist() == ([rows + 0.5] if rows or fold is not sg.scan else [])
+
+
+def test_a_branch_asks_for_a_size_that_no_value_has():
+    x, on = sg.placeholder(sg.float32, [None]), sg.placeholder(sg.bool, [])
+    found = sg.cond(on, lambda: sg.cast(sg.shape(x)[0], sg.float32) * 2.0, lambda: 1.0)
+    with sg.Session(open_sizes=True, device="cpu") as session:
+        for rows in (4, 0, 100):
+            assert session.run(found, {x: np.ones(rows), on: True}) == 2 * rows
+            assert session.run(found, {x: np.ones(rows), on: False}) == 1
