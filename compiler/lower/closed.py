@@ -1,7 +1,9 @@
 """A program with open sizes as it is for some values of them, down to its loops: to be looked at.
 
-for i0 in 0..n0:                        for i0 in 0..64:
-  out[i0] = x[i0] / cast(n0)    is        out[i0] = x[i0] / cast(64)
+    for i0 in 0..n0:                        for i0 in 0..64:
+      out[i0] = x[i0] / cast(n0)              out[i0] = x[i0] / cast(64)
+
+The right kernel is the left one for n0 = 64.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from staticgraph.compiler.capture.guards import asking
 from staticgraph.compiler.graph.undecided import Undecided
 from staticgraph.runtime.switches.table import Settings
 from staticgraph.runtime.variables import VariableStore
@@ -91,6 +90,7 @@ class CpuBackend:
         self, step: Step, fetches: Fetches
     ) -> tuple[Compiled | LoadedProgram, Callable[[], Compiled] | None]:
         """Return the program of a step, and what compiles it if it was only loaded."""
+        from staticgraph.compiler.capture.guards import asking
         from staticgraph.runtime.cpu import disk_cache
         from staticgraph.runtime.cpu.jit import MissingCode, load
 

@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def run(peer: Any, name: str, how: List[str]) -> Tuple[Dict[str, Any], Callable[[], Dict[str, Any]]]:
-    """What a story took, and a function that runs its sizes once more."""
+    """Run a story; return its times, and a function that runs its sizes once more."""
     import numpy as np
 
     from benchmarks.sizes.stories import STORIES
