@@ -194,25 +194,32 @@ def instantiate(
 ) -> Expr:
     """The template's value at the position `at`; `element(n, at)` gives elements of the n-th input."""
     done: dict[Expr, Expr] = dict(zip(template.at, at, strict=True))
-    bound = {a for e in template.order if isinstance(e, Reduce) for a in e.axes}
-    # Axes in order of appearance, not of hash.
-    for e in template.order:
-        if isinstance(e, Reduce):
-            for axis in e.axes:
-                if axis in bound and axis not in done:
-                    done[axis] = fresh(axis.extent)
+    axes, inputs = _bound(template)
+    for axis in axes:
+        if axis not in done:
+            done[axis] = fresh(axis.extent)
     for e in template.order:
         if e in done:
             continue
-        children = tuple(done[c] for c in e.children)
-        if isinstance(e, Load) and e.buffer.startswith("?"):
-            done[e] = element(int(e.buffer[1:]), children)
+        children = tuple([done[c] for c in e.children])
+        if e in inputs:
+            done[e] = element(inputs[e], children)
         elif isinstance(e, Reduce):
-            axes = tuple(done[a] for a in e.axes)
-            done[e] = Reduce(axes, e.combine, children[0])  # type: ignore[arg-type]
+            renamed = tuple([done[a] for a in e.axes])
+            done[e] = Reduce(renamed, e.combine, children[0])  # type: ignore[arg-type]
         else:
             done[e] = e if children == e.children else rebuild(e, children)
     return done[template.value]
+
+
+@lru_cache(TEMPLATE_LIMIT)
+def _bound(template: Template) -> tuple[tuple[Index, ...], dict[Expr, int]]:
+    """The axes of reductions, in order of appearance; and loads of elements of inputs, with their numbers."""
+    axes = dict.fromkeys(a for e in template.order if isinstance(e, Reduce) for a in e.axes)
+    loads: dict[Expr, int] = {
+        e: int(e.buffer[1:]) for e in template.order if isinstance(e, Load) and e.buffer.startswith("?")
+    }
+    return tuple(axes), loads
 
 
 def domain_of(value: Value) -> tuple[Index, ...]:

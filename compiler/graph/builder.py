@@ -37,10 +37,10 @@ def may_fold(op: OpDef, result: TensorType, limit: int) -> bool:
 
     Ops with windows are never quick: they may do much work for a small result.
     """
-    if is_open(result.static_shape):
+    shape = result.static_shape
+    if is_open(shape) or math.prod([n or 1 for n in shape]) > limit:
         return False
-    has_windows = any(p.name in ("padding", "dilations") for p in op.params)
-    return not has_windows and math.prod(max(n, 1) for n in result.static_shape) <= limit
+    return not any(p.name in ("padding", "dilations") for p in op.params)
 
 
 class Builder:

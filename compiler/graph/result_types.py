@@ -63,16 +63,22 @@ def _check_kinds(op: OpDef, attrs: Mapping[str, Any]) -> None:
 def _check_sizes(type: TensorType) -> None:
     if type.shape is None:
         return
-    whole = all(n is None or (isinstance(n, int | np.integer | Size) and n >= 0) for n in type.shape)
-    require(
-        whole, f"a result would have the shape {list(type.shape)}", hint="sizes are whole numbers, 0 or more"
-    )
+    usual = True
+    for n in type.shape:
+        if n.__class__ is not int or n < 0:
+            usual = False
+            break
+    whole = usual or all(n is None or (isinstance(n, int | np.integer | Size) and n >= 0) for n in type.shape)
+    if not whole:
+        what = f"a result would have the shape {list(type.shape)}"
+        require(False, what, hint="sizes are whole numbers, 0 or more")
     if is_open(type.shape):  # looked at when the values are known: see `addressable`
         return
-    size = math.prod(n for n in type.shape if n) * type.dtype.size
-    what = f"a result of shape {shape_text(type.shape)} needs more memory than there are addresses"
-    require(size < _ADDRESSES, what, "it has too many elements for any computer", SizeError)
-    require(len(type.shape) <= MOST_AXES, f"a result has {len(type.shape)} axes, and can have {MOST_AXES}")
+    if math.prod([n for n in type.shape if n]) * type.dtype.size >= _ADDRESSES:
+        what = f"a result of shape {shape_text(type.shape)} needs more memory than there are addresses"
+        require(False, what, "it has too many elements for any computer", SizeError)
+    if len(type.shape) > MOST_AXES:
+        require(False, f"a result has {len(type.shape)} axes, and can have {MOST_AXES}")
 
 
 def addressable(sizes: Iterable[AnySize], values: Mapping[str, int]) -> bool:

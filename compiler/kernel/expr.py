@@ -10,12 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Container, Iterator, Sequence
 from typing import Any
-from weakref import WeakValueDictionary
+from weakref import ReferenceType, WeakValueDictionary
 
 from staticgraph.compiler.graph.dtypes import DType, bool_, int64
 from staticgraph.compiler.graph.sizes import AnySize, Size
 
 _INTERNED: WeakValueDictionary[tuple[Any, ...], Expr] = WeakValueDictionary()
+# Looked up here, an expression is found in half of the time that `get` of the dictionary of values takes.
+_REFERENCES: dict[tuple[Any, ...], ReferenceType[Expr]] = _INTERNED.data  # type: ignore[attr-defined]
 
 
 class Expr:
@@ -108,7 +110,8 @@ def _intern(
     cls: type[Expr], key: tuple[Any, ...], dtype: DType, children: tuple[Expr, ...] = (), **fields: Any
 ) -> Any:
     key = (cls, *key)
-    found = _INTERNED.get(key)
+    reference = _REFERENCES.get(key)
+    found = None if reference is None else reference()
     if found is None:
         found = object.__new__(cls)
         found.dtype, found.children, found.known = dtype, children, {}
@@ -315,15 +318,14 @@ def missing(root: Expr, known: Container[Any], operands: Callable[[Expr], Sequen
 
 def rebuild(expr: Expr, children: tuple[Expr, ...]) -> Expr:
     """`expr` with other children."""
-    match expr:
-        case Load(buffer, _, dtype):
-            return Load(buffer, children, dtype)
-        case Scalar(op, _, dtype):
-            return Scalar(op, children, dtype)
-        case Lookup(table, _, dtype):
-            return Lookup(table, children[0], dtype)
-        case Reduce(axes, combine, _):
-            return Reduce(axes, combine, children[0])
+    if isinstance(expr, Scalar):
+        return Scalar(expr.op, children, expr.dtype)
+    if isinstance(expr, Load):
+        return Load(expr.buffer, children, expr.dtype)
+    if isinstance(expr, Reduce):
+        return Reduce(expr.axes, expr.combine, children[0])
+    if isinstance(expr, Lookup):
+        return Lookup(expr.table, children[0], expr.dtype)
     return expr
 
 
@@ -341,18 +343,21 @@ def substitute(expr: Expr, table: dict[Expr, Expr]) -> Expr:
 
 def free_table(*roots: Expr) -> dict[Expr, frozenset[Index]]:
     """For every expression below `roots`: the loop variables that it reads and does not bind itself."""
-    table: dict[Expr, frozenset[Index]] = {}
-    for node in walk(*roots):
-        match node:
-            case Index():
-                table[node] = frozenset((node,))
-            case Reduce(axes, _, value):
-                table[node] = table[value] - frozenset(axes)
-            case _:
-                table[node] = frozenset().union(*(table[c] for c in node.children))
-    return table
+    return {node: free_indices(node) for node in walk(*roots)}
 
 
 def free_indices(expr: Expr) -> frozenset[Index]:
     """The loop variables that `expr` reads and does not bind itself."""
-    return free_table(expr)[expr]
+    if "free" not in expr.known:
+        for node in unknown("free", expr):
+            node.known["free"] = _free(node)
+    found: frozenset[Index] = expr.known["free"]
+    return found
+
+
+def _free(node: Expr) -> frozenset[Index]:
+    if isinstance(node, Index):
+        return frozenset((node,))
+    below = [free for c in node.children if (free := c.known["free"])]
+    found: frozenset[Index] = below[0].union(*below[1:]) if below else frozenset()
+    return found.difference(node.axes) if isinstance(node, Reduce) else found

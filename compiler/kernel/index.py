@@ -106,25 +106,32 @@ class Affine:
     @property
     def expr(self) -> Expr:
         """The form as an expression, the same object for equal forms: greater factors first."""
-        order = sorted(self.terms.items(), key=lambda t: (t[1] < 0, -abs(t[1]), getattr(t[0], "name", "~")))
-        added = [term if factor == 1 else term * factor for term, factor in order if factor > 0]
-        taken = [term if factor == -1 else term * -factor for term, factor in order if factor < 0]
+        order = list(self.terms.items())
+        if len(order) > 1:
+            order.sort(key=lambda t: (t[1] < 0, -abs(t[1]), getattr(t[0], "name", "~")))
+        added = [_multiple(term, factor) for term, factor in order if factor > 0]
+        taken = [_multiple(term, -factor) for term, factor in order if factor < 0]
         if self.constant > 0 or not self.terms:
             added.append(Const(self.constant, int64))
         elif self.constant < 0:
             taken.append(Const(-self.constant, int64))
         out = added.pop(0) if added else -taken.pop(0)
         for term in added:
-            out = out + term
+            out = Scalar("add", (out, term), int64)
         for term in taken:
-            out = out - term
+            out = Scalar("sub", (out, term), int64)
         return out
+
+
+def _multiple(term: Expr, factor: int) -> Expr:
+    return term if factor == 1 else Scalar("mul", (term, Const(factor, int64)), int64)
 
 
 def linear(expr: Expr) -> Affine:
     """An int64 expression as an affine form over whatever terms it has."""
-    for node in unknown("linear", expr):
-        node.known["linear"] = _form(node)
+    if "linear" not in expr.known:
+        for node in unknown("linear", expr):
+            node.known["linear"] = _form(node)
     form: Affine = expr.known["linear"]
     return form
 
@@ -151,10 +158,12 @@ def bounds(expr: Expr) -> Range:
     Arithmetic on positions is taken not to overflow int64;
     other integers wrap, and a range that could is unknown.
     """
-    for node in unknown("bounds", expr):
-        node.known["bounds"] = _within(node.dtype, _range(node, [c.known["bounds"] for c in node.children]))
-    ends: Range = expr.known["bounds"]
-    return ends
+    if "bounds" not in expr.known:
+        for node in unknown("bounds", expr):
+            ends = _range(node, [c.known["bounds"] for c in node.children])
+            node.known["bounds"] = _within(node.dtype, ends)
+    found: Range = expr.known["bounds"]
+    return found
 
 
 def bounds_given(expr: Expr, ranges: Mapping[Expr, Range], narrowed: Callable[[Expr, Range], Range]) -> Range:
@@ -171,10 +180,11 @@ def bounds_given(expr: Expr, ranges: Mapping[Expr, Range], narrowed: Callable[[E
 
 def simplify_index(expr: Expr) -> Expr:
     """`expr` with the index arithmetic in it, also below loads and comparisons, in its simplest form."""
-    for node in unknown("simple", expr):
-        children = tuple(c.known["simple"] for c in node.children)
-        same = node if children == node.children else rebuild(node, children)
-        node.known["simple"] = _simplest(same) if isinstance(same, Scalar | Index) else same
+    if "simple" not in expr.known:
+        for node in unknown("simple", expr):
+            children = tuple([c.known["simple"] for c in node.children])
+            same = node if children == node.children else rebuild(node, children)
+            node.known["simple"] = _simplest(same) if isinstance(same, Scalar | Index) else same
     simple: Expr = expr.known["simple"]
     return simple
 
@@ -430,9 +440,13 @@ def _sum(node: Expr) -> Expr:
     alone: spelled out, they would be computed repeatedly.
     """
     form = linear(node)
-    if form.terms and not any(isinstance(e, Index) for term in form.terms for e in walk(term)):
+    if form.terms and not any(map(_has_index, form.terms)):
         return node
     return _recombined(form).expr
+
+
+def _has_index(term: Expr) -> bool:
+    return isinstance(term, Index) or any(isinstance(e, Index) for e in walk(term))
 
 
 def _recombined(form: Affine) -> Affine:

@@ -82,6 +82,8 @@ def _init(cls: type, fields: Sequence[Field[Any]]) -> Callable[..., None]:
             later.append((_put(cls, f.name), f))
     names = places + named_only
     puts = [_put(cls, name) for name in names]
+    short, third = 2 <= len(puts) <= 3, len(puts) == 3
+    put_first, put_second, put_last = (puts[0], puts[1], puts[-1]) if short else (_put_none,) * 3
     every = set(names)
     whole = -1 if named_only else len(names)  # arguments that are all values, in order
     more = bool(later) or hasattr(cls, "__post_init__")
@@ -103,8 +105,14 @@ def _init(cls: type, fields: Sequence[Field[Any]]) -> Callable[..., None]:
     def __init__(self: Any, /, *args: Any, **named: Any) -> None:
         if named or len(args) != whole:
             args = completed(args, named)
-        for place, put in enumerate(puts):  # sooner done than a `zip`
-            put(self, args[place])
+        if short:  # the usual classes, without a loop
+            put_first(self, args[0])
+            put_second(self, args[1])
+            if third:
+                put_last(self, args[2])
+        else:
+            for place, put in enumerate(puts):  # sooner done than a `zip`
+                put(self, args[place])
         if more:
             for put, field in later:
                 put(self, _default(field))
@@ -132,6 +140,10 @@ def _put(cls: type, name: str) -> Callable[[Any, Any], None]:
                 return found.__set__
             break
     return lambda self, value: object.__setattr__(self, name, value)
+
+
+def _put_none(obj: Any, value: Any) -> None:
+    raise AssertionError("a class without such fields")
 
 
 def _default(field: Field[Any]) -> Any:

@@ -106,15 +106,20 @@ class Primitive:
 
     def __call__(self, *args: Any) -> Any:
         """The operation on `args`, read as kernel expression, graph operation or NumPy value."""
-        tensors = [a for a in args if hasattr(a, "read_scalar")]
-        if tensors:
-            return tensors[0].read_scalar(self.name, args)
-        if not any(isinstance(a, Expr) for a in args):
-            return self.numpy(*args)
         first = 1 if self.name == "select" else 0  # a condition has a dtype of its own
-        typed = [a.dtype for a in args[first:] if isinstance(a, Expr)]
-        operands = tuple(a if isinstance(a, Expr) else number(a, typed[0]) for a in args)
-        if any(operand.dtype is not operands[-1].dtype for operand in operands[first:]):
-            dtypes = ", ".join(o.dtype.name for o in operands)
-            raise TypeError(f"{self.name} of {dtypes}: the dtypes differ")
-        return Scalar(self.name, operands, bool_ if self.predicate else operands[-1].dtype)
+        for a in args:
+            if not isinstance(a, Expr):
+                tensors = [a for a in args if hasattr(a, "read_scalar")]
+                if tensors:
+                    return tensors[0].read_scalar(self.name, args)
+                typed = [a.dtype for a in args[first:] if isinstance(a, Expr)]
+                if not typed and not any(isinstance(a, Expr) for a in args):
+                    return self.numpy(*args)
+                args = tuple([a if isinstance(a, Expr) else number(a, typed[0]) for a in args])
+                break
+        dtype = args[-1].dtype
+        for operand in args[first:]:
+            if operand.dtype is not dtype:
+                dtypes = ", ".join(o.dtype.name for o in args)
+                raise TypeError(f"{self.name} of {dtypes}: the dtypes differ")
+        return Scalar(self.name, args, bool_ if self.predicate else dtype)
