@@ -58,7 +58,10 @@ def main() -> int:
     checked = _CheckedOpen(progress) if asked.open else check
     while progress["done"] < asked.programs:
         seed = asked.first + progress["done"]
-        found = difference(program_of(asked, seed), places_of(asked, seed), checked)
+        program = program_of(asked, seed)
+        if isinstance(checked, _CheckedOpen):
+            checked.program = program
+        found = difference(program, places_of(asked, seed), checked)
         if found is not None:
             progress["different"].append(seed)
             (asked.folder / f"{seed}.txt").write_text(found)
@@ -77,13 +80,16 @@ def main() -> int:
 
 
 class _CheckedOpen:
-    """Checks programs with open sizes, and counts their compiles and the reasons in `progress`."""
+    """Checks programs with open sizes; counts the compiles of `program` and why, in `progress`."""
 
     def __init__(self, progress: dict[str, Any]) -> None:
         self.progress = progress
+        self.program: Program | None = None  # the others are smaller ones that differ, too
 
     def __call__(self, program: Program, places: tuple[str, ...]) -> None:
         why = check_open(program)
+        if program is not self.program:
+            return
         made, reasons = self.progress["compiles"], self.progress["reasons"]
         made[str(len(why))] = made.get(str(len(why)), 0) + 1
         for text in {_numbers_out(each) for each in why[2:]}:

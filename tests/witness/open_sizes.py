@@ -101,8 +101,9 @@ def _fetchable(statement: Any) -> bool:
     return getattr(statement, "path", "") != "tf.nn.top_k"
 
 
-def _casts(statement: Any) -> bool:
-    return getattr(statement, "path", "") == "tf.cast"
+def _needs_numbers(statement: Any) -> bool:
+    """Return True for operations that differ in what they make of NaN, such as an integer."""
+    return getattr(statement, "path", "") in ("tf.cast", "tf.clip_by_value")
 
 
 def _fed(shapes: Mapping[str, tuple[int, ...]], sizes: tuple[int, int], seed: int) -> dict[str, Any]:
@@ -133,10 +134,11 @@ def _meaningful(
                 for feed in given:
                     witness = Witness(graph)
                     witness.state = dict(start.state)
-                    casts = [env[r] for r in statement.uses()] if _casts(statement) else []
-                    found = witness.run([*results, *casts], feed)
-                    if not all(np.isfinite(value).all() for value in found[len(results) :]):
-                        raise ValueError("an integer of what is none")
+                    finite = [env[r] for r in statement.uses()] if _needs_numbers(statement) else []
+                    found = witness.run([*results, *finite], feed)
+                    numbers = (*found[len(results) :], *witness.state.values())
+                    if not all(np.isfinite(value).all() for value in numbers):
+                        raise ValueError("what it makes of NaN is not said")
             except Exception:  # it has no meaning at these sizes
                 continue
             env = inner
