@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
@@ -29,7 +30,15 @@ from staticgraph.compiler.lower.interpret_initializers import by_meaning, runs_o
 from staticgraph.compiler.lower.kernel_dedup import KernelTable
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.memory_use import ADDRESSABLE, MemoryUse, does_not_fit, memory_use
-from staticgraph.compiler.lower.program import Branch, Instruction, Launch, LoopInstruction, Loops, Program
+from staticgraph.compiler.lower.program import (
+    Branch,
+    Instruction,
+    Launch,
+    LoopInstruction,
+    Loops,
+    Program,
+    inner_programs,
+)
 from staticgraph.compiler.passes.pipeline import pipeline
 from staticgraph.compiler.rewrite.engine import Trace
 from staticgraph.compiler.stages import Observer, observation, observing, report
@@ -161,19 +170,21 @@ def compile(
     may_interpret: bool = True,
     without: Container[str] = (),
     trace: Trace | None = None,
+    told: Callable[[int, int], None] = lambda number, total: None,
 ) -> Compiled:
     """The program and code of `step` for a processor. `written` gets each function at once.
 
     What is in `kept` is not generated again. Where the step would need more than `memory_limit` bytes, values
     are computed again rather than stored. ResourceExhaustedError if that is not enough. `may_interpret`: a
     step that only sets variables may be left to NumPy, which is sooner done. `without`: names of passes that
-    are left out. `trace` is told of each rule that is applied.
+    are left out. `trace` is told of each rule that is applied, `told` that kernel `number` of `total` begins.
     """
+    coded = partial(_coded, step, target=target, written=written, kept=kept, told=told)
     with collector_paused(), observing(*observers):
         if may_interpret and runs_once(step):
             program = by_meaning(step.function, step.checked)
             report("interpret_initializers", step.function, program)
-            return _coded(step, Fusion(step.function, ()), program, target, written, kept)
+            return coded(Fusion(step.function, ()), program)
         fusion = optimize(step.function, (), without, trace)
         fused = partial(fuse, without=without)
         lowered = partial(
@@ -185,10 +196,10 @@ def compile(
             kernels=KernelTable(parameters=True),
             checked=step.checked,
         )
-        made = _coded(step, fusion, lowered(), target, written, kept)
+        made = coded(fusion, lowered())
         if memory_limit is not None and (over := made.memory.peak - memory_limit) > 0:
             program = lowered(max(made.program.arena - over, 0))
-            made = _coded(step, fusion, program, target, written, kept)
+            made = coded(fusion, program)
             if made.memory.peak > memory_limit:
                 raise does_not_fit(made.memory, memory_limit)
         return made
@@ -218,8 +229,12 @@ def _coded(
     target: CpuTarget,
     written: Callable[[Code], None],
     kept: KernelCache | None,
+    told: Callable[[int, int], None],
 ) -> Compiled:
+    numbers, total = itertools.count(1), _launches(program)
+
     def code(launch: Launch) -> abi.KernelCode:
+        told(next(numbers), total)
         try:
             with answering(None):  # code is kept for other runs
                 made = emit(launch.work, target, kept)
@@ -236,6 +251,13 @@ def _coded(
     made = write(program, code, looks=clock_of(target.triple))
     report("emit_step", program, made)
     return Compiled(step, fusion, replace(program, watched=made.watched), made)
+
+
+def _launches(program: Program) -> int:
+    """The number of kernels of a program, those of its loops and branches included."""
+    own = sum(isinstance(i, Launch) for i in program.instructions)
+    around = (i for i in program.instructions if isinstance(i, LoopInstruction | Branch))
+    return own + sum(_launches(each.program) for i in around for each in inner_programs(i))
 
 
 # By structure, so that the layers of a deep model are generated once.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from staticgraph.compiler.capture.step import Step
@@ -22,6 +23,7 @@ from staticgraph.compiler.stages import Observer
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.cpu.kernel_text import KEPT
 from staticgraph.runtime.cpu.pool import POOL
+from staticgraph.runtime.reports.progress import Progress
 from staticgraph.runtime.switches.table import Settings
 
 if TYPE_CHECKING:
@@ -70,16 +72,18 @@ def compiled(step: Step, settings: Settings, what: str) -> Compiled:
     watching = Watching(settings, what, step)
     if sum(estimate(p.size) for p in step.function.params) > _MUCH:
         POOL.expect()
-    made = compile(
-        step,
-        target,
-        watching.observers,
-        cpu_jit.begin,
-        settings.memory_limit,
-        KEPT,
-        without=settings.left_out,
-        trace=watching.trace,
-    )
+    with Progress(f"compiling {what}") as progress:
+        made = compile(
+            step,
+            target,
+            watching.observers,
+            cpu_jit.begin,
+            settings.memory_limit,
+            KEPT,
+            without=settings.left_out,
+            trace=watching.trace,
+            told=partial(progress, noun="kernel"),
+        )
     watching.finish(made, "ll", lambda: module(made.codes, cpu_jit.host()))
     return made
 

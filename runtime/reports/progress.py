@@ -1,32 +1,45 @@
-"""A line on the terminal that tells how far a search is, if it takes long."""
+"""A line on the terminal that tells how far a compile or a search is, if it takes long."""
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 
-PATIENCE = 2.0  # seconds of silence; after that a terminal is told how far the search is
+from staticgraph.runtime.switches.table import current
+
+PATIENCE = 2.0  # seconds of silence; after that a terminal is told how far it is
+_PAUSE = 0.5  # seconds between two lines
+clock = time.monotonic
 
 
 class Progress:
-    """Context that is called after each step of a search for `what`."""
+    """Context that is called with each step of `what`.
+
+    Nothing is written unless standard error is a terminal, nor with `SG_PROGRESS=0`. The line is erased at
+    the end.
+    """
 
     def __init__(self, what: str) -> None:
         self._what = what
         self._count = 0
-        self._next = time.monotonic() + PATIENCE
+        self._next = clock() + PATIENCE
         self._shown = False
 
     def __enter__(self) -> Progress:
         return self
 
-    def __call__(self) -> None:
+    def __call__(self, done: int | None = None, total: int | None = None, noun: str = "step") -> None:
+        """Tell that a step is done, or that step `done` of `total` begins."""
         self._count += 1
-        if time.monotonic() > self._next and sys.stderr.isatty():
-            print(f"\r{self._what}, {self._count} done", end="", file=sys.stderr)
-            self._next = time.monotonic() + 0.5
+        if clock() > self._next and sys.stderr.isatty() and current("progress"):
+            far = f", {self._count} done" if total is None else f": {noun} {done} of {total}"
+            room = shutil.get_terminal_size().columns - len(far) - 1
+            what = self._what if len(self._what) <= room else f"{self._what[: max(room - 3, 0)]}..."
+            print(f"\r\033[K{what}{far}", end="", file=sys.stderr, flush=True)
+            self._next = clock() + _PAUSE
             self._shown = True
 
     def __exit__(self, *_: object) -> None:
         if self._shown:
-            print("\r\033[K", end="", file=sys.stderr)
+            print("\r\033[K", end="", file=sys.stderr, flush=True)

@@ -219,6 +219,11 @@ SWITCHES = {
             _left_out, frozenset(),
         ),
         Switch(
+            "progress", "0 or 1", "1",
+            "0: no line on a terminal that tells how far a long compile or search is",
+            _truth, True, of_session=False,
+        ),
+        Switch(
             "threads", f"a number from 1 to {MOST_THREADS}", "the processors that the process may use",
             "threads that work on a step, as `set_num_threads` sets",
             _threads, of_session=False,

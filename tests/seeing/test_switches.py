@@ -67,6 +67,7 @@ TEXTS = {
     "device": ("GPU:1", "gpu:1"),
     "matmul_precision": ("tf32", "tf32"),
     "overlap": ("0", False),
+    "progress": ("0", False),
     "threads": ("3", 3),
     "trace": ("rules", frozenset({"rules"})),
     "tune": ("1", True),
@@ -88,7 +89,7 @@ WRONG = {
     "check_nan": "no", "cudnn": "off", "data_workers": "2", "device": "tpu", "math": "sloppy",
     "matmul_precision": "float16", "memory_limit": "-1", "no_compile": "maybe",
     "open_sizes": "all", "overlap": "some",
-    "passes": "fuse", "threads": "0", "trace": "everything", "tune": "fast",
+    "passes": "fuse", "progress": "bar", "threads": "0", "trace": "everything", "tune": "fast",
 }
 # fmt: on
 
