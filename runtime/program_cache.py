@@ -91,12 +91,19 @@ class ProgramCache:
         self._programs: dict[CallSignature, Executable] = {}
         self._open: list[_OpenProgram] = []
         self.specializer = Specializer()
-        self._warner = RecompileWarner(fetches.text)
+        # What other stages of a run feed, the user can do nothing about.
+        self._warner = RecompileWarner(fetches.text) if calls is NO_CALLS else None
 
     @property
     def known(self) -> list[Executable]:
         """The programs so far."""
         return [*self._programs.values()]
+
+    def opened(self, program: Executable) -> OpenShapes | None:
+        """Return the shapes of feeds that the code of a program takes, if sizes in them are open."""
+        types = program.prepared.program.arguments[: len(self.feeds)]
+        given = [type.static_shape for type in types]
+        return next((each.shapes for each in self._open if each.shapes.values(given) is not None), None)
 
     def ready(self, arrays: Sequence[np.ndarray]) -> Executable | NeedsSegments:
         """Return the program for arrays of these shapes, whose variables have the values that it needs."""
@@ -144,13 +151,13 @@ class ProgramCache:
                 self.compiler.tell(
                     program, self.fetches, why, started, symbols_text(shapes, self.feeds), guards
                 )
-                self._warner(why)
+                self._warn(why)
                 return program
             match capture(signature.shapes):
                 case Step() as step:
                     program = self.compiler.compile(step, statics, self.fetches, why, started)
                     self._keep(signature, program)
-                    self._warner(why)
+                    self._warn(why)
                 case NeedsFeeds(feeds):
                     self.know(feeds)
                 case NeedsTypes(variables):
@@ -190,6 +197,10 @@ class ProgramCache:
             if (each.statics, each.types) == (signature.statics, signature.types)
         ]
         return guard_reason(why, signature.shapes, alike, self.specializer.closing, self.feeds)
+
+    def _warn(self, why: Reason) -> None:
+        if self._warner is not None:
+            self._warner(why)
 
     def _keep(self, signature: CallSignature, program: Executable) -> None:
         self._programs[signature] = program

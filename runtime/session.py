@@ -245,7 +245,8 @@ class Session:
             with observing(log):
                 programs, program = run.planned([fed[t] for t in run.feeds], not shapes)
             compiles = self.compiles[before:]
-            return step_plan(run.fetches.text, program, programs.static, programs.variables, compiles, log)
+            what, opened = run.fetches.text, programs.opened(program)
+            return step_plan(what, program, opened, programs.static, programs.variables, compiles, log)
 
     def profile(self) -> Profile:
         """Context that takes the time of each kernel in the runs inside it. Its value, printed afterwards, is

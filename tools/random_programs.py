@@ -115,7 +115,7 @@ def places_of(asked: argparse.Namespace, seed: int) -> tuple[str, ...]:
 
 
 def difference(program: Program, places: tuple[str, ...], check: Check = check) -> str | None:
-    """What differs, with a small program that shows it; None if nothing does."""
+    """The difference, with a small program that shows it; None if there is none."""
     try:
         check(program, places)
     except Difference:

@@ -37,7 +37,6 @@ _HOLDS = {
     "<": lambda n: n < 0,
     ">=": lambda n: n >= 0,
 }
-_OPPOSITE = {"==": "!=", "<": ">="}
 _TURNED = {"==": "==", "!=": "!=", "<": ">", ">=": "<="}
 
 
@@ -122,7 +121,11 @@ class Answers:
             return False
         apart, relation = question.comparison
         answer = bool(_HOLDS[relation](evaluate(apart, self.values)))
-        self._guards[Guard(apart, relation if answer else _OPPOSITE[relation])] = None
+        if relation == "==":
+            guard = Guard(apart, "==" if answer else "!=")
+        else:
+            guard = Guard(-1 - apart if answer else apart, ">=")
+        self._guards[guard] = None
         return answer
 
 

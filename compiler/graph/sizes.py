@@ -253,6 +253,13 @@ def evaluate(size: AnySize, values: Mapping[str, int]) -> int:
     return total
 
 
+def attribute_at(value: Any, values: Mapping[str, int]) -> Any:
+    """Return an attribute of an op with the values of the open sizes in it."""
+    if isinstance(value, tuple):
+        return tuple(attribute_at(each, values) for each in value)
+    return evaluate(value, values) if isinstance(value, Size) else value
+
+
 def symbols(size: AnySize) -> frozenset[str]:
     """Return the names of the symbols that a size depends on."""
     found: set[str] = set()

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from staticgraph.compiler.graph.dtypes import int64
+from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.sizes import evaluate
 from staticgraph.compiler.kernel.expr import Const, Expr, Extent, Index, Reduce, rebuild, walk
 from staticgraph.compiler.kernel.lower_reductions import Nest
@@ -26,7 +27,8 @@ def closed_program(program: Program, values: Values) -> Program:
     if not program.opens:
         return program
     instructions = tuple(_instruction(each, values) for each in program.instructions)
-    return replace(program.at(values), instructions=instructions)
+    fullest = tuple(Value(v.node, v.index, v.type.at(values), v.recorder) for v in program.fullest)
+    return replace(program.at(values), instructions=instructions, fullest=fullest)
 
 
 def _instruction(instruction: Instruction, values: Values) -> Instruction:

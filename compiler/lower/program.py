@@ -15,7 +15,7 @@ from typing import Any
 from staticgraph.compiler.graph.function import Node, Value
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.sizes import AnySize, evaluate
+from staticgraph.compiler.graph.sizes import AnySize, attribute_at, evaluate
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel
@@ -81,7 +81,8 @@ class HostCall:
             tuple((Ref(ref.slot, evaluate(ref.offset, values)), type.at(values)) for ref, type in some)
             for some in (self.inputs, self.outputs)
         )
-        return replace(self, inputs=inputs, outputs=outputs)
+        attrs = {name: attribute_at(value, values) for name, value in self.attrs.items()}
+        return replace(self, attrs=attrs, inputs=inputs, outputs=outputs)
 
 
 @dataclass(frozen=True, slots=True)

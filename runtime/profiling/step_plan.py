@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
+from staticgraph.compiler.capture.open_shapes import OpenShapes
 from staticgraph.compiler.compile import CompiledStep
 from staticgraph.compiler.fusion.neighbours import neighbours
 from staticgraph.compiler.graph.errors import InvalidArgumentError, misuse
+from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.lower.memory_use import MemoryUse, size_text
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.profiling.kernels import KernelView, kernels_of
 from staticgraph.runtime.reports.compile_log import Compile
+from staticgraph.runtime.reports.recompile_reason import symbols_text
 from staticgraph.runtime.reports.stage_log import StageLog
 from staticgraph.runtime.reports.table import counted, duration, table
 
@@ -105,6 +109,7 @@ def _row(kernel: KernelView) -> tuple[str, ...]:
 def step_plan(
     what: str,
     program: Executable,
+    opened: OpenShapes | None,
     static: Sequence[int],
     variables: Sequence[Operation],
     compiles: Sequence[Compile],
@@ -112,7 +117,8 @@ def step_plan(
 ) -> StepPlan:
     """The plan of a compiled step; InvalidArgumentError where it came as machine code.
 
-    `static`: the feeds whose values it is for; `variables`: those whose types the graph does not tell.
+    `opened`: the shapes of feeds that its code takes, if sizes are open; `static`: the feeds whose values it
+    is for; `variables`: those whose types the graph does not tell.
     """
     compiled = program.compiled
     if not isinstance(compiled, CompiledStep):
@@ -125,7 +131,7 @@ def step_plan(
         maker, reader = (names.get(tuple(group.nodes)) for group in (pair.maker, pair.reader))
         if maker is not None and reader is not None and maker != reader:
             apart.append(Apart(maker, reader, pair.reason))
-    again = tuple(_again(compiled, compiled.step.feeds, static, variables))
+    again = tuple(_again(compiled, compiled.step.feeds, opened, static, variables))
     guard = program.checks
     finite = guard is not None and guard.finite
     return StepPlan(
@@ -142,16 +148,30 @@ def step_plan(
 
 
 def _again(
-    compiled: CompiledStep, feeds: Sequence[Tensor], static: Sequence[int], variables: Sequence[Operation]
+    compiled: CompiledStep,
+    feeds: Sequence[Tensor],
+    opened: OpenShapes | None,
+    static: Sequence[int],
+    variables: Sequence[Operation],
 ) -> Iterator[str]:
     """Yield the changes that need another program."""
-    for tensor, type in zip(feeds, compiled.program.arguments, strict=False):
+    places: dict[Any, list[str]] = {}
+    for number, (tensor, type) in enumerate(zip(feeds, compiled.program.arguments, strict=False)):
         name, shape = tensor.op.name, tensor.type.shape
         if shape is None:
             yield f"another shape of {name}, which is {list(type.static_shape)} here"
         for axis, size in enumerate(shape or ()):
-            if size is None:
+            known = None if opened is None else opened.shapes[number][axis]
+            if isinstance(known, Size):
+                places.setdefault(known, []).append(f"axis {axis} of {name}")
+            elif size is None:
                 yield f"another size of {name} along axis {axis}, which is {type.static_shape[axis]} here"
+    for several in places.values():
+        if len(several) > 1:
+            yield f"sizes that differ along {', '.join(several)}"
+    if opened is not None and opened.guards:
+        guards = ", ".join(map(str, opened.guards))
+        yield f"sizes without the guards {guards} ({symbols_text(opened, feeds)})"
     for number in static:
         yield f"another value of {feeds[number].op.name}: shapes depend on it"
     for op in variables:

@@ -76,12 +76,12 @@ class CompileLog(Sequence[Compile]):
     """The compiles of a session, in order; printed, it is a table.
 
     >>> import staticgraph as sg
-    >>> x = sg.placeholder(sg.float32, [None], name="x")
-    >>> total = sg.reduce_sum(x)
+    >>> n = sg.placeholder(sg.int32, [], name="n")
+    >>> zeros = sg.zeros([n])
     >>> with sg.Session() as sess:
-    ...     sums = [sess.run(total, {x: values}) for values in ([1, 2], [3, 4], [5, 6, 7])]
+    ...     made = [sess.run(zeros, {n: size}) for size in (2, 2, 3)]
     ...     [each.why for each in sess.compiles]
-    ['first run of these fetches with these feeds', 'x is float32[3], was float32[2]']
+    ['first run of these fetches with these feeds', 'n is 3, was 2']
     """
 
     def __init__(self, tells: bool = False) -> None:

@@ -107,7 +107,7 @@ class Native:
         return next(f for f in self.made.interface.functions if f.label == label)
 
     def sizes(self, label: str, *sizes: int) -> tuple[int, list[tuple[int, ...]], int]:
-        """What a function tells of sizes: its status, the shapes of outputs, the bytes of the workspace."""
+        """Report of a function about sizes: its status, the shapes of outputs, the bytes of the workspace."""
         function = self.function(label)
         assert isinstance(function.entry, OpenEntry)
         shapes = [(ctypes.c_int64 * len(a.type.static_shape))() for a in function.outputs if a.is_open]

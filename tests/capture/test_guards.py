@@ -134,7 +134,7 @@ def index(size):
         (lambda n, m: index(n), (2, 6), ((2,), (M,)), []),
         (lambda n, m: n == 3, (3, 6), ((3,), (M,)), []),
         (lambda n, m: n == 3, (4, 6), ((N,), (M,)), ["n0 != 3"]),
-        (lambda n, m: n >= 3, (4, 6), ((N,), (M,)), ["n0 > 2"]),
+        (lambda n, m: n >= 3, (4, 6), ((N,), (M,)), ["n0 >= 3"]),
         (
             lambda n, m: (n >= 3 and proven(lambda a, b: a >= b, n, 3)) or index(n),
             (4, 6),

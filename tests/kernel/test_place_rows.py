@@ -7,7 +7,7 @@ import pytest
 
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Index, Load, Reduce
+from staticgraph.compiler.kernel.expr import Const, Index, Load, Reduce
 from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.printer import kernel_text
 from staticgraph.compiler.kernel.schedule_cpu.parallelize import chunked
@@ -111,3 +111,16 @@ def test_equal_sums_are_taken_once():
     arrays = filled(buffers)
     total = arrays["x"].sum(0)
     checked(kernel, {"a": total, "b": total * 2}, arrays)
+
+
+def test_sums_of_one_value_over_other_axes_are_apart():
+    """A count of rows and one of elements both add ones."""
+    r, q, s = Index("r", 64), Index("q", 64), Index("s", 3)
+    one = Const(1.0, float32)
+    buffers = {"rows": result(), "elements": result()}
+    sums = [
+        Nest((), (Store("rows", (), Reduce((r,), "add", one)),)),
+        Nest((), (Store("elements", (), Reduce((q, s), "add", one)),)),
+    ]
+    kernel = place_rows("counts", buffers, (Index("i", 64),), [], sums)
+    checked(kernel, {"rows": np.float32(64), "elements": np.float32(192)}, filled(buffers))

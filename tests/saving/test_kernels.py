@@ -230,13 +230,9 @@ def test_a_loaded_graph_is_saved_with_code_for_other_targets(tmp_path: Path):
 
 
 def test_sizes_must_be_known(tmp_path: Path):
-    """Of an input without a rank, and where an operation asks for them."""
-    for shapes, wrong in (
-        ((), "cannot compile train for all sizes: square asks for the stride 3\\*size 0 of x"),
-        ({"x": [1, 9, 8, 1]}, r"cannot compile predict: its input 'x' is .*\[1, 9, 8, 1\] does not fit"),
-    ):
-        with pytest.raises(SaveError, match=wrong):
-            net(tmp_path / "net.sg", shapes=shapes)
+    """Of an input without a rank; and those that are given must fit."""
+    with pytest.raises(SaveError, match=r"its input 'x' is .*\[1, 9, 8, 1\] does not fit"):
+        net(tmp_path / "net.sg", shapes={"x": [1, 9, 8, 1]})
     anything = sg.placeholder(sg.float32, name="anything")
     with pytest.raises(SaveError, match=r"'anything' is .*, and its sizes are not all known"):
         sg.save(tmp_path / "net.sg", {"y": anything * 2.0}, kernels=["native"])

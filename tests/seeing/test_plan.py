@@ -63,12 +63,26 @@ def test_what_would_be_compiled_again(sess):
         {x: np.ones((5, 3)), n: 7, start: 1.0},
     )
     assert set(plan.recompiled_for) == {
-        "another size of x along axis 0, which is 5 here",
         "another value of n: shapes depend on it",
         "another shape of start, which is [] here",
         "another shape of the variable v, or whether it has a value",
         "other fetches, or other tensors that are fed; not for other dtypes: values are converted",
     }
+
+
+def test_what_would_be_compiled_again_for_other_sizes():
+    x, y = (sg.placeholder(sg.float32, [None, 3], name=name) for name in "xy")
+    total = sg.slice(x + y, [0, 0], [2, 3])
+    feeds = {x: np.ones((5, 3)), y: np.ones((5, 3))}
+    with sg.Session() as session:
+        differ, guards, _ = session.plan(total, feeds).recompiled_for
+    assert differ == "sizes that differ along axis 0 of x, axis 0 of y"
+    assert guards == "sizes without the guards n0 >= 2 (n0: axis 0 of x)"
+    with sg.Session(open_sizes=False) as session:
+        assert session.plan(total, feeds).recompiled_for[:2] == (
+            "another size of x along axis 0, which is 5 here",
+            "another size of y along axis 0, which is 5 here",
+        )
 
 
 def test_why_kernels_are_apart(sess):
@@ -134,7 +148,7 @@ def test_the_table(sess):
     assert lines[2].split() == ["kernel", "ops", "FLOP", "bytes", "time", "in", "lines"]
     assert lines[3].startswith("1_reduce_sum")
     assert "memory: 1.2 KB at most" in lines
-    assert lines[-2] == "  another size of x along axis 0, which is 100 here"
+    assert lines[-2] == "another program is compiled for:"
 
 
 def test_a_program_that_came_as_machine_code(sess, tmp_path):

@@ -169,7 +169,7 @@ class _Parts:
         columns = tuple(c for c in domain if c in needed)  # a sum of all is one, whatever it is used for
         axes = reduce.axes[len(self.rows) :]
         each = substitute(reduce.value, dict(zip(reduce.axes, self.rows, strict=False)))
-        key = columns, reduce.combine, each
+        key = columns, reduce.combine, axes, each  # `each` need not read the axes, as in a count
         if key not in self.names:
             self.names[key] = name = f"part{len(self.names)}"
             sizes = [operator.index(c.extent) for c in columns]  # scratch is closed
