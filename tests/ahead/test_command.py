@@ -41,6 +41,7 @@ def test_a_size_that_is_left_open_is_a_parameter(line: Path):
 
 def test_what_closes_a_size_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     x = sg.placeholder(sg.float32, [None, 3], name="x")
+    small = sg.image.resize_bilinear(x[None, :, :, None], [2, 2])
     saved(tmp_path / "net.sg", {"f": sg.Signature({"y": small})})
     assert main(["compile", str(tmp_path / "net.sg")]) == 1
     told = capsys.readouterr().err
