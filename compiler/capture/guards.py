@@ -11,9 +11,10 @@ all answers that the program was made with. So the program of a run does not dep
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
 from staticgraph.compiler.graph.size_data import of_data, to_data
@@ -176,25 +177,44 @@ def known_from(guards: Iterable[Guard]) -> dict[str, AnySize]:
 
 
 def as_one(undecided: Undecided, values: Mapping[str, int]) -> dict[str, AnySize]:
-    """Return what is put in place of a symbol that was asked to be equal to another one but for a number.
+    """Return what is put in place of symbols if two sizes were asked to be equal, which they are.
 
-    Empty if they differ, or if something else was asked.
+    So `16*n0 == 16*n1 + 32` makes `n1 + 2` of n0, and `n0*n1 == n2*n3` makes two symbols of four if they are
+    equal in pairs. Empty if something else was asked, or the two are not of such a kind.
     """
-    pair = _pair(*undecided.equal) if undecided.equal is not None else []
-    if len({name for name, _ in pair}) != 2:
+    apart = undecided.equal[0] - undecided.equal[1] if undecided.equal is not None else 0
+    if not isinstance(apart, Size) or evaluate(apart, values) != 0:
         return {}
-    # The size `first + more` is equal to `second + than`.
-    (first, more), (second, than) = sorted(pair, key=lambda each: (-each[1], each[0]))
-    return {second: symbol(first) + (more - than)} if values[first] + more == values[second] + than else {}
+    terms = [(monomial, factor) for monomial, factor in apart.terms.items() if monomial]
+    constant = apart.terms.get((), 0)
+    if len(terms) != 2 or terms[0][1] != -terms[1][1] or constant % terms[0][1]:
+        return {}
+    ((one, factor), (other, _)) = terms
+    alike = [
+        sorted(
+            (Counter(mine) - Counter(its)).elements(), key=lambda atom: (values.get(str(atom), 0), str(atom))
+        )
+        for mine, its in ((one, other), (other, one))
+    ]
+    if any(not isinstance(atom, str) for atom in chain(*alike)) or len(alike[0]) != len(alike[1]):
+        return {}
+    if len(alike[0]) == 1 and not (set(one) & set(other)):
+        return _shifted(alike[0][0], alike[1][0], constant // factor)
+    if constant or any(values[a] != values[b] for a, b in zip(*alike, strict=True)):
+        return {}
+    pairs = (sorted(pair) for pair in zip(*alike, strict=True))
+    return {second: symbol(first) for first, second in pairs if first != second}
+
+
+def _shifted(one: str, other: str, more: int) -> dict[str, AnySize]:
+    """The size in place of one of two symbols, of which `one + more` is equal to `other`."""
+    if more == 0:
+        first, second = sorted((one, other))
+        return {second: symbol(first)}
+    return {other: symbol(one) + more} if more > 0 else {one: symbol(other) - more}
 
 
 def known_after(undecided: Undecided, values: Mapping[str, int]) -> dict[str, AnySize]:
     """Return the values of the symbols that a question is about; of all if it does not say."""
     names: frozenset[str] = frozenset().union(*map(symbols, undecided.sizes))
     return {name: values[name] for name in names or values}
-
-
-def _pair(*sizes: AnySize) -> list[tuple[str, int]]:
-    """The symbol and the constant of each size, if all are symbols but for a number."""
-    found = [linear(size) for size in sizes]
-    return [(f[0], f[2]) for f in found if f and f[1] == 1] if all(f and f[1] == 1 for f in found) else []

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.capture.guards import Answers, Guard, asking, guard_of_data, known_from
+from staticgraph.compiler.capture.guards import Answers, Guard, as_one, asking, guard_of_data, known_from
 from staticgraph.compiler.capture.open_shapes import OpenShapes
 from staticgraph.compiler.capture.specialization import Specializer
 from staticgraph.compiler.graph.sizes import MOST, bounds, evaluate, proven, replaced, symbol
@@ -131,6 +131,11 @@ def index(size):
         (lambda n, m: n == m, (5, 6), ((N,), (M,)), ["n0 != n1"]),
         (lambda n, m: n + 2 == m, (5, 7), ((N,), (N + 2,)), []),
         (lambda n, m: n == m + 2, (7, 5), ((M + 2,), (M,)), []),
+        (lambda n, m: 16 * n == 16 * m, (5, 5), ((N,), (N,)), []),
+        (lambda n, m: 16 * n == 16 * m + 32, (7, 5), ((M + 2,), (M,)), []),
+        (lambda n, m: n * m == m * m, (5, 5), ((N,), (N,)), []),
+        (lambda n, m: n * n == m * m, (5, 5), ((N,), (N,)), []),
+        (lambda n, m: n * m == 25, (5, 5), None, []),
         (lambda n, m: index(n), (2, 6), ((2,), (M,)), []),
         (lambda n, m: n == 3, (3, 6), ((3,), (M,)), []),
         (lambda n, m: n == 3, (4, 6), ((N,), (M,)), ["n0 != 3"]),
@@ -189,6 +194,18 @@ def test_no_symbol_is_greater_than_can_be():
     assert OpenShapes(((N,),)).values([(MOST,)]) == {"n0": MOST}
     assert OpenShapes(((N,),)).values([(MOST + 1,)]) is None
     assert OpenShapes(((N + 3,),)).values([(2,)]) is None
+
+
+def test_products_that_are_equal_make_symbols_of_pairs():
+    a, b, c, d = (symbol(f"n{number}") for number in range(4))
+    values = {"n0": 5, "n1": 7, "n2": 7, "n3": 5}
+    assert as_one(Undecided("", (a * b, c * d)), values) == {"n3": a, "n2": b}
+    assert (
+        as_one(Undecided("", (a * b, c * d)), {"n0": 2, "n1": 6, "n2": 3, "n3": 4}) == {}
+    )  # equal by chance
+    assert as_one(Undecided("", (a * b * 4, d * b * 4)), values) == {"n3": a}
+    assert as_one(Undecided("", (a, b)), values) == {}
+    assert as_one(Undecided("", (a + b, c + d)), values) == {}
 
 
 def test_a_session_compiles_once_for_runs_with_the_same_answers():

@@ -315,3 +315,20 @@ def test_a_branch_asks_for_a_size_that_no_value_has():
         for rows in (4, 0, 100):
             assert session.run(found, {x: np.ones(rows), on: True}) == 2 * rows
             assert session.run(found, {x: np.ones(rows), on: False}) == 1
+
+
+def test_a_tagger_takes_any_length():
+    """Labels and logits of all words in one have equally many rows."""
+
+    def make():
+        words, tags = (sg.placeholder(sg.int32, [None, None]) for _ in range(2))
+        table = sg.constant(_normal(20, 6))
+        cell = sg.nn.rnn_cell.LSTMCell(6, initializer=sg.constant_initializer(0.1))
+        y, _ = sg.nn.dynamic_rnn(cell, sg.gather(table, words), dtype=sg.float32, time_major=True)
+        losses = sg.nn.sparse_softmax_cross_entropy_with_logits(
+            labels=sg.reshape(tags, [-1]), logits=sg.reshape(y, [-1, 6])
+        )
+        return [words, tags], [losses, *sg.gradients(sg.reduce_mean(losses), sg.trainable_variables())]
+
+    feeds = [(np.full((t, n), 7), np.full((t, n), 2)) for t, n in ((5, 3), (9, 3), (2, 8), (17, 4))]
+    assert _both(make, feeds) == 1
