@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import chain
 from typing import Any
 
 from staticgraph.compiler.graph.size_data import of_data, to_data
@@ -190,14 +189,14 @@ def as_one(undecided: Undecided, values: Mapping[str, int]) -> dict[str, AnySize
     if len(terms) != 2 or terms[0][1] != -terms[1][1] or constant % terms[0][1]:
         return {}
     ((one, factor), (other, _)) = terms
-    alike = [
-        sorted(
-            (Counter(mine) - Counter(its)).elements(), key=lambda atom: (values.get(str(atom), 0), str(atom))
-        )
-        for mine, its in ((one, other), (other, one))
-    ]
-    if any(not isinstance(atom, str) for atom in chain(*alike)) or len(alike[0]) != len(alike[1]):
+    apart_from = [Counter(one) - Counter(other), Counter(other) - Counter(one)]
+    alike = [[atom for atom in atoms.elements() if isinstance(atom, str)] for atoms in apart_from]
+    if len(alike[0]) != len(alike[1]) or any(
+        len(n) != a.total() for n, a in zip(alike, apart_from, strict=True)
+    ):
         return {}
+    for names in alike:
+        names.sort(key=lambda name: (values[name], name))
     if len(alike[0]) == 1 and not (set(one) & set(other)):
         return _shifted(alike[0][0], alike[1][0], constant // factor)
     if constant or any(values[a] != values[b] for a, b in zip(*alike, strict=True)):
