@@ -42,6 +42,7 @@ PROGRAM_LIMIT = 128  # batches of ever new sizes must not fill the memory
 OPEN_LIMIT = 16  # programs with open sizes
 
 
+_Fixed = tuple[tuple[tuple[int, bytes], ...], tuple[TensorType | None, ...]]  # values of feeds, and types
 Capture = Callable[[Sequence[tuple[AnySize, ...]]], Step | Needs]  # for feeds of these shapes
 
 
@@ -90,9 +91,14 @@ class ProgramCache:
         self.recyclers = [BufferPool() for _ in fetches.tensors]
         self._programs: dict[CallSignature, Executable] = {}
         self._open: list[_OpenProgram] = []
-        self.specializer = Specializer()
+        self._specializers: dict[_Fixed, Specializer] = {}
         # What other stages of a run feed, the user can do nothing about.
         self._warner = RecompileWarner(fetches.text) if calls is NO_CALLS else None
+
+    @property
+    def closing(self) -> dict[str, Exception]:
+        """Why sizes are known in programs, as text and as it was raised."""
+        return {text: why for each in self._specializers.values() for text, why in each.closing.items()}
 
     @property
     def known(self) -> list[Executable]:
@@ -103,7 +109,8 @@ class ProgramCache:
         """Return the shapes of feeds that the code of a program takes, if sizes in them are open."""
         types = program.prepared.program.arguments[: len(self.feeds)]
         given = [type.static_shape for type in types]
-        return next((each.shapes for each in self._open if each.shapes.values(given) is not None), None)
+        alike = (each.shapes for each in self._open if dict(each.statics) == program.static)
+        return next((shapes for shapes in alike if shapes.values(given) is not None), None)
 
     def ready(self, arrays: Sequence[np.ndarray]) -> Executable | NeedsSegments:
         """Return the program for arrays of these shapes, whose variables have the values that it needs."""
@@ -196,7 +203,15 @@ class ProgramCache:
             for each in self._open
             if (each.statics, each.types) == (signature.statics, signature.types)
         ]
-        return guard_reason(why, signature.shapes, alike, self.specializer.closing, self.feeds)
+        closing = self._specializer(signature).closing
+        return guard_reason(why, signature.shapes, alike, closing, self.feeds)
+
+    def _specializer(self, signature: CallSignature) -> Specializer:
+        """The search for programs with these values and types: for others, other questions are asked."""
+        found = self._specializers.setdefault((signature.statics, signature.types), Specializer())
+        if len(self._specializers) > OPEN_LIMIT:
+            del self._specializers[next(iter(self._specializers))]
+        return found
 
     def _warn(self, why: Reason) -> None:
         if self._warner is not None:
@@ -234,7 +249,7 @@ class ProgramCache:
                 return None
             return step.open_blocks, self.compiler.compile_open(step, signature.statics, self.fetches)
 
-        found = self.specializer.search(shapes, signature.shapes, make)
+        found = self._specializer(signature).search(shapes, signature.shapes, make)
         if found is None:
             return False
         shapes, (blocks, bind) = found

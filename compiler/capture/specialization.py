@@ -97,6 +97,8 @@ class Specializer:
         except Undecided as raised:
             undecided = raised.with_traceback(None)
             answers.ask(undecided)
+        except (MemoryError, RecursionError):  # of this moment: there may be more room later
+            raise
         except Exception as error:  # the step for the sizes at hand tells it, if it has it too
             self.closing[f"{type(error).__name__}: {error}"] = error.with_traceback(None)
         question = _Question(at, answers.guards, undecided)

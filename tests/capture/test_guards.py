@@ -169,6 +169,21 @@ def test_what_cannot_be_made_now_is_tried_again():
     assert [each and each[1] for each in found] == [None, "a program"]
 
 
+@pytest.mark.parametrize("error", [MemoryError, RecursionError])
+def test_what_lacked_room_is_tried_again(error):
+    specializer, errors = Specializer(), [error()]
+
+    def make(shapes: OpenShapes) -> str:
+        if errors:
+            raise errors.pop()
+        return "a program"
+
+    start = OpenShapes(((N,),))
+    with pytest.raises(error):
+        specializer.search(start, [(4,)], make)
+    assert specializer.search(start, [(4,)], make) == (start, "a program")
+
+
 def test_the_program_of_a_run_does_not_depend_on_the_runs_before():
     def ask(n, m):
         if n < 3 and m > 2:

@@ -332,3 +332,15 @@ def test_a_tagger_takes_any_length():
 
     feeds = [(np.full((t, n), 7), np.full((t, n), 2)) for t, n in ((5, 3), (9, 3), (2, 8), (17, 4))]
     assert _both(make, feeds) == 1
+
+
+def test_questions_belong_to_the_values_that_a_step_is_compiled_for():
+    """With n = 5, x has 5 elements or one; with n = 1 it may have any number, whichever came first."""
+    x, n = sg.placeholder(sg.float32, [None], name="x"), sg.placeholder(sg.int32, [], name="n")
+    total = x * 2.0 + sg.zeros([n])
+    with sg.Session() as session:
+        for rows, size in ((5, 5), (1, 5), (1, 6), (1, 7)):
+            assert session.run(total, {x: np.ones(size), n: rows}).tolist() == [2.0] * size
+        assert [each.symbols for each in session.compiles] == ["", "n0: axis 0 of x"]
+        plan = session.plan(total, {x: np.ones(5), n: 5})
+        assert "another size of x along axis 0, which is 5 here" in plan.recompiled_for
