@@ -203,8 +203,8 @@ class ProgramCache:
             for each in self._open
             if (each.statics, each.types) == (signature.statics, signature.types)
         ]
-        closing = self._specializer(signature).closing
-        return guard_reason(why, signature.shapes, alike, closing, self.feeds)
+        questions = self._specializer(signature).questions
+        return guard_reason(why, signature.shapes, alike, questions, self.feeds)
 
     def _specializer(self, signature: CallSignature) -> Specializer:
         """The search for programs with these values and types: for others, other questions are asked."""

@@ -44,6 +44,11 @@ class Specializer:
         self._questions: list[_Question] = []
         self.closing: dict[str, Exception] = {}
 
+    @property
+    def questions(self) -> list[str]:
+        """The questions about sizes that are known in programs: `closing` without errors of runs."""
+        return [text for text, why in self.closing.items() if isinstance(why, Undecided)]
+
     def search(
         self,
         start: OpenShapes,

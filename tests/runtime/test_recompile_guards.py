@@ -32,6 +32,19 @@ def test_a_second_program_names_the_guard():
     assert "open sizes n1: axis 0 of y with guards n1 != 1" in str(second)
 
 
+def test_an_error_of_another_run_is_no_reason():
+    x = sg.placeholder(sg.float32, [None, 2], name="x")
+    part = sg.slice(x, [0, 0], [3, 2])
+    with sg.Session(device="cpu") as session:
+        with pytest.raises(sg.errors.InvalidArgumentError, match="no elements 0 to 2"):
+            session.run(part, {x: ones(2)})
+        session.run(part, {x: ones(5)})
+        session.no_compile = True
+        with pytest.raises(NoCompileError, match=r"the guard n0 >= 3 \(n0: axis 0 of x\) fails\n") as told:
+            session.run(part, {x: ones(2)})
+        assert "no elements" not in str(told.value)
+
+
 def test_a_condition_on_one_size_is_named():
     x, y = (sg.placeholder(sg.float32, [None, 2], name=name) for name in "xy")
     total = x + y

@@ -1,7 +1,8 @@
 """Open sizes in the record of a program: the shapes of its feeds, its guards, and types with sizes.
 
-A size is a number, or a polynomial in the symbols of the feeds as `size_data.to_data` tells it. Nothing that is
-read is taken for granted: each size is of bounded length and depth, has bounded factors and known symbols.
+A size is a number, or a polynomial in the symbols of the feeds as `size_data.to_data` tells it. Nothing that
+is read is taken for granted: each size is of bounded length and depth, has bounded factors and known
+symbols.
 """
 
 from __future__ import annotations
