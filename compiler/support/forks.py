@@ -38,6 +38,7 @@ _pauses: list[tuple[Callable[[], object], Callable[[], object]]] = []  # and wha
 _functions: list[Callable[[], object]] = []
 _methods: WeakKeyDictionary[Any, str] = WeakKeyDictionary()  # names of methods, by object
 _held: list[Any] = []  # by the fork in progress
+_resumes: list[Callable[[], object]] = []  # after the fork in progress
 
 
 def brief(lock: AnyLock) -> AnyLock:
@@ -80,16 +81,27 @@ def reclaim(lock: Any) -> bool:
 
 
 def _before() -> None:
-    for lock in _patient:
+    # A module that another thread was importing may have registered more, and that thread may use it by now.
+    while True:
+        registered = len(_patient), len(_pauses)
+        _hold_locks()
+        _hold_imports(time.monotonic() + _IMPORT_WAIT)
+        if registered == (len(_patient), len(_pauses)):
+            return
+        _after_in_parent()
+
+
+def _hold_locks() -> None:
+    for lock in list(_patient):
         lock.acquire()
         _held.append(lock)
-    for pause, _ in _pauses:
+    for pause, resume in list(_pauses):
         pause()
+        _resumes.append(resume)
     end = time.monotonic() + _BRIEF_WAIT
     for lock in list(_brief):
         if lock.acquire(timeout=max(0.0, end - time.monotonic())):
             _held.append(lock)
-    _hold_imports(time.monotonic() + _IMPORT_WAIT)
 
 
 class _ImportLock:
@@ -124,8 +136,8 @@ def _importing() -> bool:
 
 
 def _after_in_parent() -> None:
-    for _, resume in _pauses:
-        resume()
+    while _resumes:
+        _resumes.pop()()
     _release()
 
 
@@ -136,6 +148,7 @@ def _release() -> None:
 
 def _after_in_child() -> None:
     taken = {id(lock) for lock in _held}
+    _resumes.clear()
     _release()
     for lock in list(_brief):
         if isinstance(lock, threading.Condition):

@@ -84,6 +84,31 @@ with lock:
 """,
         "False",
     ),
+    "a lock of a module that another thread imports": (
+        """
+import importlib.abc, importlib.util
+class Late(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    def find_spec(self, name, path, target=None):
+        return importlib.util.spec_from_loader(name, self) if name == "staticgraph.late" else None
+    def create_module(self, spec):
+        return None
+    def exec_module(self, module):
+        begun.set()
+        until(lambda: forks._held)
+        module.lock = forks.patient(threading.RLock())
+sys.meta_path.insert(0, Late())
+begun = threading.Event()
+def use(other):
+    other.set()
+    import staticgraph.late
+    with staticgraph.late.lock:
+        threading.Event().wait(0.3)
+thread(use)
+begun.wait()
+print(child(lambda: sys.modules["staticgraph.late"].lock.acquire(timeout=1)))
+""",
+        "True",
+    ),
     "a session in a run": (
         """
 v = sg.Variable(1.0)
