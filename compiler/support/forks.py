@@ -92,10 +92,10 @@ def _before() -> None:
 
 
 def _hold_locks() -> None:
-    for lock in list(_patient):
+    for lock in _patient:
         lock.acquire()
         _held.append(lock)
-    for pause, resume in list(_pauses):
+    for pause, resume in _pauses:
         pause()
         _resumes.append(resume)
     end = time.monotonic() + _BRIEF_WAIT

@@ -67,8 +67,9 @@ class CompileThreads:
                 sys.setswitchinterval(TURN)
             job = self._pending[code.name] = _Job(code)
             self._jobs.put(job)
-            if len(self._working) < min(THREADS, len(self._pending)):
-                self._start_thread()
+            with _STARTS:
+                if len(self._working) < min(THREADS, len(self._pending)):
+                    self._start_thread()
 
     def finish(self, codes: Iterable[Code]) -> None:
         """Wait until what was begun of `codes` is done."""
@@ -108,21 +109,27 @@ class CompileThreads:
 
 
 _ALL: weakref.WeakSet[CompileThreads] = weakref.WeakSet()
+_STARTS = threading.RLock()  # of threads; held by a fork, and taken after the patient locks
+_paused: list[threading.Lock] = []  # by the fork in progress
 
 
 def _pause() -> None:
+    _STARTS.acquire()
     for ahead in _ALL:
         for working in ahead._working:
             working.acquire()
+            _paused.append(working)
 
 
 def _resume() -> None:
-    for ahead in _ALL:
-        for working in ahead._working:
-            working.release()
+    while _paused:
+        _paused.pop().release()
+    _STARTS.release()
 
 
 def _forget() -> None:
+    _paused.clear()
+    _STARTS._at_fork_reinit()  # type: ignore[attr-defined]
     for ahead in _ALL:
         ahead._forget()
 

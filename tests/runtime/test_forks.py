@@ -109,6 +109,25 @@ print(child(lambda: sys.modules["staticgraph.late"].lock.acquire(timeout=1)))
 """,
         "True",
     ),
+    "a compile that another thread begins meanwhile": (
+        """
+from staticgraph.compiler.codegen.llvm.text import Code
+from staticgraph.runtime.cpu.compile_threads import CompileThreads
+done = threading.Event()
+ahead = CompileThreads(lambda code: until(done.is_set))
+def begin(other):
+    other.set()
+    ahead.begin(Code("late", ""))
+def pause():
+    thread(begin)
+    threading.Event().wait(0.2)
+    at_work.append(len(ahead._working))
+at_work = []
+forks.pausing(pause, lambda: None)
+print(child(lambda: at_work))
+""",
+        "[0]",
+    ),
     "a session in a run": (
         """
 v = sg.Variable(1.0)
