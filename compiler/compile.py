@@ -174,8 +174,9 @@ def compile(
 ) -> Compiled:
     """The program and code of `step` for a processor. `written` gets each function at once.
 
-    What is in `kept` is not generated again. Where the step would need more than `memory_limit` bytes, values
-    are computed again rather than stored. ResourceExhaustedError if that is not enough. `may_interpret`: a
+    What is in `kept` is not generated again. If the step would need more than `memory_limit` bytes, values
+    are computed again rather than stored. ResourceExhaustedError if that is not enough. With open sizes it is
+    not known yet what the step needs. `may_interpret`: a
     step that only sets variables may be left to NumPy, which is sooner done. `without`: names of passes that
     are left out. `trace` is told of each rule that is applied, `told` that kernel `number` of `total` begins.
     """
@@ -197,7 +198,8 @@ def compile(
             checked=step.checked,
         )
         made = coded(fusion, lowered())
-        if memory_limit is not None and (over := made.memory.peak - memory_limit) > 0:
+        peak = made.memory.peak
+        if memory_limit is not None and isinstance(peak, int) and (over := peak - memory_limit) > 0:
             program = lowered(max(made.program.arena - over, 0))
             made = coded(fusion, program)
             if made.memory.peak > memory_limit:

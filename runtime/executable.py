@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from staticgraph.compiler.capture.step import Step
     from staticgraph.compiler.graph.shapes import TensorType
     from staticgraph.compiler.graph.tensor import Operation
+    from staticgraph.compiler.lower.memory_use import MemoryUse
     from staticgraph.compiler.lower.program import Program
     from staticgraph.runtime.memory.buffer_pool import BufferPool
     from staticgraph.runtime.variables import VariableStore
@@ -50,6 +51,10 @@ class Prepared(Protocol):
     @property
     def program(self) -> Program:
         """Its program: the types of arguments and results, and which results overwrite an argument."""
+
+    @property
+    def memory(self) -> MemoryUse:
+        """Memory use of the step, by kind."""
 
 
 class Executable(Protocol):

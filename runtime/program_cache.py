@@ -14,6 +14,7 @@ from staticgraph.compiler.capture.needs import Needs, NeedsFeeds, NeedsSegments,
 from staticgraph.compiler.capture.open_shapes import OpenShapes, open_shapes
 from staticgraph.compiler.capture.specialization import Specializer
 from staticgraph.compiler.capture.step import Step, uninitialized
+from staticgraph.compiler.graph.errors import ResourceExhaustedError
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.result_types import addressable
 from staticgraph.compiler.graph.shapes import TensorType
@@ -135,6 +136,14 @@ class ProgramCache:
         return with_room(lambda: self._program(arrays))
 
     def _program(self, arrays: Sequence[np.ndarray]) -> Executable | NeedsSegments:
+        try:
+            return self._found(arrays, self.compiler.may_be_open)
+        except ResourceExhaustedError:
+            if self.compiler.settings.memory_limit is None or not self._open:
+                raise
+        return self._found(arrays, False)  # a program for these sizes alone may store less
+
+    def _found(self, arrays: Sequence[np.ndarray], may_be_open: bool) -> Executable | NeedsSegments:
         started = None
         while True:
             statics = tuple((i, arrays[i].tobytes()) for i in self.static)
@@ -144,13 +153,13 @@ class ProgramCache:
             if program is not None:
                 return program
             capture = partial(self.step, static={self.feeds[i]: arrays[i] for i in self.static}, types=types)
-            if (program := self._bound(signature, capture)) is not None:
+            if may_be_open and (program := self._bound(signature, capture)) is not None:
                 return program
             why = self._why(signature)
             if started is None:
                 self.compiler.allow(self.fetches, why)
                 started = time.perf_counter()
-            if self._compile_open(signature, capture):
+            if may_be_open and self._compile_open(signature, capture):
                 program = self._bound(signature, capture)
                 assert program is not None, signature
                 shapes = self._open[-1].shapes
@@ -186,7 +195,7 @@ class ProgramCache:
             step: Its step, of which the Function need not be known.
             bound: Gives the executable for values of the sizes.
         """
-        bind = self.compiler.binding(bound, step, self.fetches)
+        bind = self.compiler.binding(bound, step, self.fetches, last=step.may_overwrite)
         self._open.append(_OpenProgram(shapes, blocks, (), (), bind))
 
     def know(self, tensors: Sequence[Tensor]) -> None:
@@ -236,7 +245,7 @@ class ProgramCache:
 
     def _compile_open(self, signature: CallSignature, capture: Capture) -> bool:
         """Compile a program with open sizes, as many as can be; return False if there can be none."""
-        shapes = open_shapes(self.feeds, signature.shapes, self.static) if self.compiler.may_be_open else None
+        shapes = open_shapes(self.feeds, signature.shapes, self.static)
         if shapes is None:
             return False
 

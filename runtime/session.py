@@ -366,9 +366,12 @@ class Session:
     def adopt(self, fetches: Any, feeds: Iterable[Tensor], program: Executable) -> None:
         """Run `fetches` by `program`, which was made elsewhere, where these tensors are fed in its shapes.
 
-        Not where runs are to be checked in another way: for NaN, or not for bounds.
+        Not if runs are to be checked in another way (for NaN, or not for bounds), or may not need so much
+        memory.
         """
-        if self._takes(program.prepared.step):
+        prepared, limit = program.prepared, self.settings.memory_limit
+        fits = limit is None or prepared.memory.peak <= limit
+        if fits and self._takes(prepared.step):
             self._cached_run(fetches, feeds).programs.adopt(program)
 
     def adopt_open(

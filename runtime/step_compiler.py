@@ -76,11 +76,8 @@ class StepCompiler:
             reason: Why it is compiled.
             started: The time of `perf_counter` when its capture began.
         """
-        last, finite = step.may_overwrite, self.settings.check_nan
-        if finite:
-            from staticgraph.compiler.capture.nan_guard import checked  # what few programs ask for
-
-            step = checked(step)
+        last, step = step.may_overwrite, self._guarded(step)
+        finite = self.settings.check_nan
         checks = CheckedStep(fetches.graph, lambda: step, last, finite) if step.checked else None
         made = self.backend.compile(step, static, checks, fetches)
         self._made(made, fetches)
@@ -90,9 +87,7 @@ class StepCompiler:
     @property
     def may_be_open(self) -> bool:
         """True if a step may be compiled for all values of the sizes that its graph leaves open."""
-        settings = self.settings
-        closed = settings.check_nan or settings.memory_limit is not None or not settings.open_sizes
-        return self.backend.compile_open is not None and not closed
+        return self.backend.compile_open is not None and self.settings.open_sizes
 
     def compile_open(self, step: Step, static: Sequence[tuple[int, bytes]], fetches: Fetches) -> Bind:
         """Compile a step with open sizes; return a function that gives the program for values of these.
@@ -101,25 +96,43 @@ class StepCompiler:
             Undecided: If the step cannot be compiled without knowing a size.
         """
         assert self.backend.compile_open is not None
-        return self.binding(self.backend.compile_open(step, fetches), step, fetches, static)
+        last, step = step.may_overwrite, self._guarded(step)
+        return self.binding(self.backend.compile_open(step, fetches), step, fetches, static, last)
 
     def binding(
-        self, bound: Bound, step: Step, fetches: Fetches, static: Sequence[tuple[int, bytes]] = ()
+        self,
+        bound: Bound,
+        step: Step,
+        fetches: Fetches,
+        static: Sequence[tuple[int, bytes]] = (),
+        last: bool = True,
     ) -> Bind:
-        """Return a function that gives the program of an open step for values of its sizes."""
+        """Return a function that gives the program of an open step for values of its sizes.
+
+        `last`: False if something that may fail comes after the step.
+        """
 
         def bind(values: Mapping[str, int], capture: Callable[[], Step | Needs]) -> Executable:
             def closed() -> Step:
                 found = capture()
                 assert isinstance(found, Step), found
-                return found
+                return self._guarded(found)
 
-            checks = CheckedStep(fetches.graph, closed, step.may_overwrite) if step.checked else None
+            finite = self.settings.check_nan
+            checks = CheckedStep(fetches.graph, closed, last, finite) if step.checked else None
             program = bound(values, static, checks)
             self._made(program, fetches)
             return program
 
         return bind
+
+    def _guarded(self, step: Step) -> Step:
+        """Return the step with the checks for NaN that the session asks for."""
+        if not self.settings.check_nan:
+            return step
+        from staticgraph.compiler.capture.nan_guard import checked  # what few programs ask for
+
+        return checked(step)
 
     def tell(
         self,

@@ -102,7 +102,9 @@ def may_be_infinite(node: Node) -> bool:
     array = node.outputs[0].constant if node.outputs else None
     if array is not None:
         return array.dtype.kind in "fc" and bool(np.isinf(array).any())
-    return any(same(v.size, 0) for v in node.inputs) and not all(same(v.size, 0) for v in node.outputs)
+    sizes = [v.size for v in node.outputs]
+    empty = any(v.size == 0 for v in node.inputs if not all(same(v.size, size) for size in sizes))
+    return empty and any(size != 0 for size in sizes)
 
 
 def _has_infinity(node: Node) -> bool:

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 
 def bound(
-    made: Compiled | LoadedProgram, again: Callable[[], Compiled] | None = None, begun: int | None = None
+    made: Compiled | LoadedProgram,
+    again: Callable[[], Compiled] | None = None,
+    begun: int | None = None,
+    limit: int | None = None,
 ) -> Callable[[Mapping[str, int], Sequence[tuple[int, bytes]], Checks | None], CpuExecutable]:
     """Return a function that gives the executable of a program for values of its open sizes.
 
@@ -35,6 +38,7 @@ def bound(
         made: The program.
         again: Compiles it, if it was only loaded.
         begun: When its compile began, as `jit.mark` gives it; None if it was not compiled here.
+        limit: The bytes that a run may need. ResourceExhaustedError for values with which it needs more.
     """
     from staticgraph.runtime.cpu import jit
     from staticgraph.runtime.cpu.executable import CpuExecutable
@@ -46,6 +50,10 @@ def bound(
     ) -> CpuExecutable:
         nonlocal workspace
         there = made.at(values) if values else made
+        if limit is not None and there.memory.peak > limit:
+            from staticgraph.compiler.lower.memory_use import does_not_fit  # needed only then
+
+            raise does_not_fit(made.closed(values).memory, limit)
         program = CpuExecutable(there, static, checks, again, values, workspace)
         workspace = program.workspace
         if begun is not None:
@@ -84,7 +92,7 @@ class CpuBackend:
 
         begun = jit.mark()
         made, again = self._prepared(step, fetches)
-        return bound(made, again, begun)
+        return bound(made, again, begun, self._settings.memory_limit)
 
     def _prepared(
         self, step: Step, fetches: Fetches

@@ -184,10 +184,10 @@ class CpuExecutable:
 
     def _does_not_fit(self) -> ResourceExhaustedError:
         """The error for a step that needs more memory than there is."""
-        from staticgraph.compiler.lower.memory_use import does_not_fit, memory_use  # needed only then
+        from staticgraph.compiler.lower.memory_use import does_not_fit  # needed only then
 
         made = self.prepared
-        return does_not_fit(memory_use(made.program, len(made.step.feeds), made.shared + made.private))
+        return does_not_fit((made.closed(self.values) if self.values else made).memory)
 
     @property
     def calls(self) -> int:

@@ -20,6 +20,7 @@ from staticgraph.compiler.support.dataclass import dataclass
 
 if TYPE_CHECKING:
     from staticgraph.compiler.compile import Compiled
+    from staticgraph.compiler.lower.memory_use import MemoryUse
 
 NO_FUNCTION = Function((), ())
 
@@ -64,6 +65,13 @@ class LoadedProgram:
         return replace(self, step=self.step.at(values), program=self.program.at(values))
 
     closed = at  # its kernels are not known
+
+    @property
+    def memory(self) -> MemoryUse:
+        """Memory use of the step, by kind. Printed, it is a table."""
+        from staticgraph.compiler.lower.memory_use import memory_use  # what few runs ask for
+
+        return memory_use(self.program, len(self.step.feeds), self.shared + self.private)
 
 
 def layout_of(compiled: Compiled) -> dict[str, Any]:

@@ -32,6 +32,10 @@ one, many = np.float32(1), 3 * 10**8
 situations = {{
     "fetch": (sg.fill([k, 1000], 1.0), {{k: 10**6}}),
     "temporary": (sg.reduce_sum(sg.cumsum(sg.matmul(sg.ones([k, 1]), sg.ones([1, k])), 0)), {{k: 10**5}}),
+    "open temporary": (
+        sg.reduce_sum(sg.cumsum(sg.matmul(rows, rows, transpose_b=True), 0)),
+        {{rows: np.ones((10**5, 4), np.float32)}},
+    ),
     "sorted": (sg.reduce_sum(sg.nn.top_k(sg.fill([k], 1.0), k)[0]), {{k: 10**9}}),
     "rows of a loop": (sg.gradients(sg.reduce_sum(kept), v), {{k: 10**6}}),
     "new value": (sg.assign(v, sg.fill([k], 1.0), validate_shape=False), {{k: 10**9}}),
@@ -72,11 +76,11 @@ def test_each_situation():
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     told = dict(line.split(" = ", 1) for line in done.stdout.splitlines())
-    assert len(told) == 14
+    assert len(told) == 15
     for name, text in told.items():
         assert "memory" in text or "Unable to allocate" in text, (name, text)
         assert "hint: " in text or "Python" in name, (name, text)
-    for name in ("fetch", "temporary", "rows of a loop", "new value", "tile"):
+    for name in ("fetch", "temporary", "open temporary", "rows of a loop", "new value", "tile"):
         assert "the step needs" in told[name] and "at most" in told[name], told[name]
     assert "wide:0 is fed" in told["feed"]
 

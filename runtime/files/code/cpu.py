@@ -203,7 +203,8 @@ def _adopt_open(session: Session, bound: BoundFunction, prepared: LoadedProgram,
     types = (*program.arguments, *program.results)
     memory = [t.size * t.dtype.size for t in types if is_open(t.static_shape)]
     blocks = tuple(dict.fromkeys((*opened.blocks(), *memory, program.arena)))
-    session.adopt_open(bound.fetches, step.feeds, shapes, blocks, step, backend.bound(prepared))
+    limit = session.settings.memory_limit
+    session.adopt_open(bound.fetches, step.feeds, shapes, blocks, step, backend.bound(prepared, limit=limit))
 
 
 def fits(target: CpuTarget, here: CpuTarget) -> bool:
