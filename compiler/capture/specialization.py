@@ -15,6 +15,7 @@ from staticgraph.compiler.capture.open_shapes import OpenShapes
 from staticgraph.compiler.graph.sizes import proven
 from staticgraph.compiler.graph.undecided import Undecided, answering
 from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.signals import from_handler
 
 _Made = TypeVar("_Made")
 _MOST_QUESTIONS = 256  # that are remembered
@@ -105,6 +106,8 @@ class Specializer:
         except (MemoryError, RecursionError):  # of this moment: there may be more room later
             raise
         except Exception as error:  # the step for the sizes at hand tells it, if it has it too
+            if from_handler(error):
+                raise
             self.closing[f"{type(error).__name__}: {error}"] = error.with_traceback(None)
         question = _Question(at, answers.guards, undecided)
         self._questions = [*self._questions, question][-_MOST_QUESTIONS:]

@@ -1,4 +1,5 @@
-"""Helpers without a meaning of their own: quick dataclasses, cached properties, garbage collection, forks.
+"""Helpers without a meaning of their own: quick dataclasses, cached properties, garbage collection, forks and
+signals.
 
 Everything may import them; they import nothing of the project.
 """

@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterable
 
 from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.compiler.support import forks
+from staticgraph.compiler.support.signals import from_handler
 
 THREADS = max(1, min(4, os.cpu_count() or 1) - 1)  # the caller is busy with the next text meanwhile
 TURN = 0.0005  # seconds
@@ -94,12 +95,16 @@ class CompileThreads:
                 self._do(job)
 
     def _do(self, job: _Job) -> None:
-        with contextlib.suppress(Exception):
+        try:
             self._work(job.code)
-        self._pending.pop(job.code.name, None)
-        if not self._pending:
-            self._end_short_turns()
-        job.done.set()
+        except Exception as error:
+            if from_handler(error):
+                raise
+        finally:
+            self._pending.pop(job.code.name, None)
+            if not self._pending:
+                self._end_short_turns()
+            job.done.set()
 
     def _end_short_turns(self) -> None:
         """Turns are as long as they were."""

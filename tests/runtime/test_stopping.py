@@ -14,7 +14,10 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.codegen.llvm import stop as llvm_stop
+from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.compiler.lower import lower
+from staticgraph.runtime.cpu import compile_threads
+from staticgraph.runtime.cpu.backend import CpuBackend
 
 SIZE = 700
 MANY = 100  # runs, tens of seconds in all: a signal may come late where other programs have the processors
@@ -87,6 +90,45 @@ def test_a_long_step_ends_when_a_signal_handler_raises(threads: int):
                 call(fed)
             pytest.fail("it has not been stopped")
         assert call(fed) == SIZE
+
+
+@pytest.fixture
+def raising() -> Iterator[Callable[[], None]]:
+    """Something that has a signal handler raise Interrupted."""
+
+    class Handler:
+        def __call__(self, *_: Any) -> None:
+            raise Interrupted
+
+    before = signal.signal(signal.SIGINT, Handler())
+    yield lambda: signal.raise_signal(signal.SIGINT)
+    signal.signal(signal.SIGINT, before)
+
+
+def test_a_compile_ends_when_a_signal_handler_raises(raising, monkeypatch):
+    x = sg.placeholder(sg.float32, [None], name="x")
+    compile_open = CpuBackend.compile_open
+
+    def interrupted(*arguments: Any) -> Any:
+        monkeypatch.setattr(CpuBackend, "compile_open", compile_open)
+        raising()
+
+    monkeypatch.setattr(CpuBackend, "compile_open", interrupted)
+    with sg.Session() as sess:
+        with pytest.raises(Interrupted):
+            sess.run(x * 3.0, {x: [1.0]})
+        assert sess.run(x * 3.0, {x: [2.0]}) == 6
+        assert sess.compiles[-1].symbols
+
+
+def test_work_ahead_of_a_compile_ends_when_a_signal_handler_raises(raising, monkeypatch):
+    monkeypatch.setattr(compile_threads, "THREADS", 0)
+    ahead = compile_threads.CompileThreads(lambda code: raising())
+    code = Code("some", "")
+    ahead.begin(code)
+    with pytest.raises(Interrupted):
+        ahead.finish([code])
+    assert code not in ahead
 
 
 def test_a_step_of_another_thread_that_a_run_waits_for(threads: int):
