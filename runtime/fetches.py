@@ -89,7 +89,9 @@ class Fetches:
             text = headline(error)
             cure = hint(error) or "fetches are tensors, operations, variables, and names such as 'x:0'"
             if item is None:
-                cure = "a None among the fetches is often a gradient that does not exist"
+                cure = (
+                    "a None among the fetches is often a gradient that does not exist: why_no_gradient(y, x)"
+                )
             raise misuse(FetchError, f"cannot fetch {shown(item)}: {text}", cure) from None
 
 

@@ -10,7 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from staticgraph.compiler.graph.errors import NoArrayError, misuse, shown
-from staticgraph.compiler.graph.opdef import METHODS, PRIMITIVE_OPS
+from staticgraph.compiler.graph.opdef import METHODS, OPS, PRIMITIVE_OPS
+
+_IN_GRAPH = "use the function of this library in the graph; or take what Session.run gives"
 
 
 def _binary(name: str, reverse: bool = False) -> Callable[[Any, Any], Any]:
@@ -27,6 +29,32 @@ def _unary(name: str) -> Callable[[Any], Any]:
 
     operator.__name__ = f"__{name}__"
     return operator
+
+
+_MISSED = {  # what is looked for in tensors, and why it is not there
+    "assign assign_add assign_sub load initializer initialized_value scatter_update": (
+        "only a Variable has it; `v = v + 1` makes v a tensor: give that another name"
+    ),
+    "numpy item tolist": "take what Session.run gives, or x.eval() inside of `with Session():`",
+    "backward grad requires_grad": "gradients(y, x) are tensors; an optimizer's minimize(loss) uses them",
+    "cuda cpu to": "Session(device='gpu') chooses where a graph runs",
+}
+
+
+def _renamed(pairs: str) -> dict[str, str]:
+    return dict(pair.split("=") for pair in pairs.split())
+
+
+# Operators and operations by the names of NumPy's functions, where those are others.
+_UFUNCS = _renamed(
+    "add=add subtract=sub multiply=mul divide=truediv floor_divide=floordiv remainder=mod power=pow "
+    "matmul=matmul bitwise_and=and bitwise_or=or bitwise_xor=xor left_shift=lshift right_shift=rshift "
+    "less=lt less_equal=le greater=gt greater_equal=ge"
+)
+_NAMES = _renamed(
+    "absolute=abs arcsin=asin arccos=acos arctan=atan arctan2=atan2 arcsinh=asinh arccosh=acosh "
+    "arctanh=atanh isnan=is_nan isinf=is_inf isfinite=is_finite conjugate=conj fmax=maximum fmin=minimum"
+)
 
 
 class Operators:
@@ -60,7 +88,9 @@ class Operators:
     def __getattr__(self, name: str) -> Any:
         function = None if name.startswith("_") else METHODS.get(name)
         if function is None:
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+            text = f"{type(self).__name__} has no attribute {name!r}"
+            hint = next((told for names, told in _MISSED.items() if name in names.split()), None)
+            raise AttributeError(text) if hint is None else misuse(AttributeError, text, hint)
         return lambda *args, **kwargs: function(self, *args, **kwargs)
 
     def read_scalar(self, name: str, args: tuple[Any, ...]) -> Any:
@@ -76,6 +106,20 @@ class Symbolic(Operators):
 
     __slots__ = ()
 
+    def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """Take part in `array + tensor`, which NumPy asks first. Its other functions need values."""
+        name = function.__name__
+        if method == "__call__" and not kwargs and len(inputs) == 2:
+            if name in _UFUNCS:
+                return METHODS[_UFUNCS[name]](*inputs)
+            if name in ("equal", "not_equal"):  # as everywhere: is it the same tensor?
+                return (inputs[0] is inputs[1]) == (name == "equal")
+        known = _NAMES.get(name, name)
+        hint = f"the function of this library is {known}" if known in OPS else _IN_GRAPH
+        raise misuse(
+            TypeError, f"np.{name} needs the value of {shown(self)}, and the graph is being built", hint
+        )
+
     def __setitem__(self, key: Any, value: Any) -> None:
         hint = "make another tensor, with where or concat; a Variable's part is assigned by scatter_update"
         raise misuse(TypeError, f"the elements of a {type(self).__name__} cannot be assigned", hint)
@@ -87,8 +131,7 @@ class Symbolic(Operators):
     __float__ = __int__ = __complex__ = _as_number
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        hint = "use the function of this library in the graph; or take what Session.run gives"
-        raise misuse(NoArrayError, f"{shown(self)} cannot be an array while the graph is built", hint)
+        raise misuse(NoArrayError, f"{shown(self)} cannot be an array while the graph is built", _IN_GRAPH)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         return self.__array__()

@@ -42,6 +42,8 @@ def result_types(op: OpDef, types: Sequence[TensorType], attrs: Mapping[str, Any
         raise
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         _check_kinds(op, attrs)
+        if isinstance(error, TypeError):
+            _check_lists(op, attrs)
         given = ", ".join(f"{name} = {shown(v)}" for name, v in attrs.items() if isinstance(v, _SHOWN))
         raise RuleError(f"operands and attributes do not fit together: {given or error}") from error
     _check_kinds(op, attrs)
@@ -58,6 +60,14 @@ def _check_kinds(op: OpDef, attrs: Mapping[str, Any]) -> None:
             (expected, fits), value = kind, attrs[param.name]
             if not fits(value) and not _is_open(param, value):
                 require(False, f"{param.name} is {shown(value)}, and must be {expected}", kind=DtypeError)
+
+
+def _check_lists(op: OpDef, attrs: Mapping[str, Any]) -> None:
+    """Tell of a number for an operand such as a shape, whose type rule could not go over it."""
+    for param in op.params:
+        value = attrs.get(param.name)
+        if param.role is Role.OPERAND and isinstance(value, int):
+            require(False, f"{param.name} is {value}, and must be a list", hint=f"write [{value}]")
 
 
 def _check_sizes(type: TensorType) -> None:

@@ -48,6 +48,8 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
     >>> sg.placeholder(sg.float32, [None, 784], name="x")
     <sg.Tensor 'x:0' shape=(?, 784) dtype=float32>
     """
+    if isinstance(dtype, Sequence) and not isinstance(dtype, str):
+        raise misuse(TypeError, f"a placeholder of dtype {shown(dtype)}", "write placeholder(dtype, shape)")
     return ops.placeholder(dtype=as_dtype(dtype), shape=as_shape(shape), name=name)
 
 

@@ -16,6 +16,7 @@ from staticgraph.layers.spatial import (
     convolve,
     convolve_separably,
     convolve_transposed,
+    count_of,
     data_format_of,
     sizes_of,
 )
@@ -61,7 +62,7 @@ class Convolution(Layer):
     ) -> None:
         self.weight_options = weight_options(options, "kernel", "bias")
         super().__init__(trainable, name, **options)
-        self.filters = int(filters)
+        self.filters = count_of(filters, "filters")
         self.kernel_size = sizes_of(kernel_size, self.rank, "kernel_size")
         self.strides = sizes_of(strides, self.rank, "strides")
         self.padding = padding.lower()

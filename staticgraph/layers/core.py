@@ -12,6 +12,7 @@ from staticgraph.compiler.graph.errors import ShapeError, misuse
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.layers.adapters import function_of, weight_options, with_weights
+from staticgraph.layers.spatial import count_of
 from staticgraph.nn.activation import activation_of
 from staticgraph.state.initializers import Zeros
 from staticgraph.state.layer import Layer, applied, known_size
@@ -41,7 +42,7 @@ class Dense(Layer):
     ) -> None:
         self.kernel_options, self.bias_options = weight_options(options, "kernel", "bias").values()
         super().__init__(trainable, name, **options)
-        self.units = int(units)
+        self.units = count_of(units, "units")
         self.activation = activation_of(activation)
         self.use_bias = use_bias
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from staticgraph import nn
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.compiler.graph.tensor import Tensor
 
 _FORMATS = {
@@ -35,11 +35,22 @@ def data_format_of(data_format: str, rank: int) -> str:
     return _FORMATS[key, rank]
 
 
+def count_of(value: Any, name: str) -> int:
+    """A number of units or the like that a user gave. ValueError if it is none."""
+    try:
+        count = int(value)
+    except (TypeError, ValueError):
+        count = -1
+    if count < 0 or count != value:
+        raise misuse(ValueError, f"{name} is {shown(value)}, and must be a whole number, 0 or more")
+    return count
+
+
 def sizes_of(value: Any, rank: int, name: str) -> tuple[int, ...]:
     """`rank` integers from one for all axes, or one each."""
-    if isinstance(value, int):
-        return (value,) * rank
-    sizes = tuple(int(n) for n in value)
+    if isinstance(value, int | str):
+        return (count_of(value, name),) * rank
+    sizes = tuple(count_of(n, name) for n in value)
     if len(sizes) != rank:
         raise misuse(ValueError, f"{name}={value!r} must be one integer or {rank} integers")
     return sizes

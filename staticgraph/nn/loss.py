@@ -10,6 +10,7 @@ from staticgraph.building.framework import checked, name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.renamed import named_only, needed, renamed
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.errors import DtypeError, misuse
 from staticgraph.compiler.graph.shapes import merge
 from staticgraph.compiler.graph.tensor import Tensor
 
@@ -110,8 +111,11 @@ def sparse_softmax_cross_entropy_with_logits(
     """
     named_only("sparse_softmax_cross_entropy_with_logits", _sentinel, labels=labels, logits=logits)
     with name_scope(name, "SparseSoftmaxCrossEntropyWithLogits", [labels, logits]):
-        logits = convert_to_tensor(logits)
-        return ops.sparse_softmax_cross_entropy(logits, convert_to_tensor(labels), name=name)[0]
+        logits, labels = convert_to_tensor(logits), convert_to_tensor(labels)
+        if logits.dtype.is_integer and labels.dtype.is_floating:
+            text = f"labels are {labels.type}, and logits {logits.type}"
+            raise misuse(DtypeError, text, "they seem to be swapped: labels are numbers of classes")
+        return ops.sparse_softmax_cross_entropy(logits, labels, name=name)[0]
 
 
 def _same_shape(function: str, **tensors: Tensor) -> None:

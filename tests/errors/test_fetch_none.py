@@ -10,7 +10,7 @@ cannot fetch None: None of type NoneType is not a Tensor or Operation
   test_fetch_none.py, in <lambda>
     |         told = message(FetchError, lambda: sess.run(sg.gradients(x, [y]), {x: 1.0}))
     |                                            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-  hint: a None among the fetches is often a gradient that does not exist
+  hint: a None among the fetches is often a gradient that does not exist: why_no_gradient(y, x)
 """
 
 

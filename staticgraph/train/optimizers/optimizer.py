@@ -134,7 +134,8 @@ class Optimizer:
         given = [(_converted(g), v) for g, v in pairs if g is not None]
         if not given:
             names = ", ".join(v.op.name for _, v in pairs)
-            raise misuse(GradientError, f"no gradients provided for any variable: {names}")
+            hint = "print(sg.why_no_gradient(loss, variable)) tells where the way to it is cut"
+            raise misuse(GradientError, f"no gradients provided for any variable: {names}", hint)
         with init_scope():
             self._create_slots([v for _, v in given])
         with name_scope(name, self._name) as scope:
@@ -223,7 +224,10 @@ class Optimizer:
     def _make_tensors(self, **hyperparameters: Any) -> None:
         """Hyperparameters, numbers or tensors or functions that give one, as tensors of these names."""
         for name, value in hyperparameters.items():
-            self._tensors[name] = convert_to_tensor(self._call_if_callable(value), name=name)
+            tensor = convert_to_tensor(self._call_if_callable(value), name=name)
+            if not (tensor.dtype.is_floating or tensor.dtype.is_integer):
+                raise misuse(TypeError, f"{name} is {shown(value)}, and must be a number")
+            self._tensors[name] = tensor
 
     # For subclasses
 

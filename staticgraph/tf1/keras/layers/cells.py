@@ -11,6 +11,7 @@ from staticgraph.building.inputs import identity
 from staticgraph.building.signatures import like
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.layers.adapters import with_weights
+from staticgraph.layers.spatial import count_of
 from staticgraph.state.layer import known_size
 from staticgraph.tf1.keras import activations, initializers
 from staticgraph.tf1.keras import backend as K
@@ -86,7 +87,7 @@ class _Cell(AbstractRNNCell):
     ) -> None:
         self.weight_options = weight_options(kwargs, *self.weight_names)
         super().__init__(**kwargs)
-        self.units = units
+        self.units = count_of(units, "units")
         self.activation = activations.get(activation)
         self.use_bias = use_bias
         self.dropout = min(1.0, max(0.0, dropout))
