@@ -88,7 +88,8 @@ def open_shapes(
     for number, (feed, given) in enumerate(zip(feeds, shapes, strict=True)):
         declared = feed.type.shape
         shape: list[AnySize] = list(given)
-        if declared is not None and number not in closed and feed.dtype is not string:
+        alike = declared is not None and len(declared) == len(given)  # a result of Python may be otherwise
+        if declared is not None and alike and number not in closed and feed.dtype is not string:
             for axis, n in enumerate(declared):
                 if n is None:
                     shape[axis], count = symbol(f"n{count}"), count + 1

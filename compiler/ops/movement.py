@@ -97,7 +97,7 @@ def _reshape_static(types: list[TensorType], values: list[Any], shape: Any) -> A
         return (None,) if tuple(shape) in ((1,), (-1,)) and types[0].rank == 0 else None
     if isinstance(value, tuple) and None in value:
         return value if len(shape) == 1 else None
-    return np.reshape(value, shape) if known else None
+    return np.reshape(value, reshaped(np.shape(value), shape)) if known else None
 
 
 @movement(

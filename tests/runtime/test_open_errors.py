@@ -149,3 +149,12 @@ def test_errors_are_the_same(name):
                     assert (a.shape, a.dtype) == (b.shape, b.dtype), shapes
                     np.testing.assert_allclose(a, b, 1e-5, 1e-6)
     assert refused or name in ("attended", "segmented")  # whose graph alone refuses
+
+
+def test_a_result_of_python_of_another_rank_than_the_graph_says():
+    x = sg.placeholder(sg.float32, [None], name="x")
+    y = sg.py_func(lambda a: a, [x], sg.float32)
+    y.set_shape([None, None])
+    with sg.Session() as session:
+        np.testing.assert_array_equal(session.run(y * 2.0, {x: [1.0, 2.0]}), [2.0, 4.0])
+        np.testing.assert_array_equal(session.run(y * 2.0, {x: [1.0, 2.0, 3.0]}), [2.0, 4.0, 6.0])
