@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ def visualize(
     max_nodes: int | None = 100,
     title: str | None = None,
     legend: bool = True,
+    opened: Collection[str] = (),
 ) -> Picture:
     """Draw a graph, or what the compiler makes of it.
 
@@ -46,6 +47,10 @@ def visualize(
     folded by the lines of your program, or cut where few tensors pass. None draws everything. `depth`
     closes all scopes that are nested deeper.
 
+    Such a picture of the graph as it was built shows the model: a layer or loss that one line of your program
+    made is one box with its weights, equal blocks in a row are drawn once, arrows tell a shape where it
+    changes, and an optimizer is one box. `opened` names scopes that are shown from inside, such as "Adam".
+
     Errors: ValueError for an unknown stage or ending, FetchError,
     FeedError, SaveError; and where neither the `dot` program nor pygraphviz
     is installed RendererMissingError, after writing the graph as .dot text.
@@ -59,4 +64,4 @@ def visualize(
     # Imported at the first drawing: a program that draws nothing should not wait for Graphviz when it starts.
     from staticgraph.draw.draw import draw
 
-    return draw(what, path, stage, session, feeds, depth, max_nodes, title, legend)
+    return draw(what, path, stage, session, feeds, depth, max_nodes, title, legend, opened)

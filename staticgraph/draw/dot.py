@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import graphviz
+import networkx as nx
 
 from staticgraph.draw.legend import legend_table
 from staticgraph.draw.markup import escaped, label, plain
 from staticgraph.draw.model import Box, Drawing, Flow, Link, Path, Region, Role, Work
 from staticgraph.draw.palette import ACCENT, FLOWS, FONT, INK, NESTED_SCOPE, QUIET, ROLES, WORKS
-from staticgraph.draw.wording import shorten
+from staticgraph.draw.wording import amount, shorten
 
 TITLE = 34  # characters of a title
+_WEIGHTS = 4  # lines of a box
+_SPINE = 40  # weight of its arrows
 
 
 def dot_source(drawing: Drawing, legend: bool = True) -> str:
@@ -44,8 +48,9 @@ def dot_source(drawing: Drawing, legend: bool = True) -> str:
         frame.attr("graph", label=_heading(drawing), labelloc="t", labeljust="l", peripheries="0", margin="4")
         _add_scope(frame, drawing, (), names)
     boxes = {box.key: box for box in drawing.boxes}
+    main = spine(drawing)
     for link in drawing.links:
-        _add_link(graph, link, names, boxes[link.source], boxes[link.target])
+        _add_link(graph, link, names, boxes[link.source], boxes[link.target], main)
     return graph.source
 
 
@@ -104,7 +109,7 @@ def _add_box(graph: graphviz.Digraph, box: Box, name: str) -> None:
         "penwidth": str(look.width),
         "margin": margin(box),
         "tooltip": escaped(box.tooltip),
-        "label": label(shorten(box.title, TITLE), box.lines, quiet=box.role is Role.CONSTANT),
+        "label": label(shorten(box.title, TITLE), told(box), quiet=box.role is Role.CONSTANT),
     }
     if look.double:
         attrs["peripheries"] = "2"
@@ -115,16 +120,46 @@ def _add_box(graph: graphviz.Digraph, box: Box, name: str) -> None:
     graph.node(name, **attrs)
 
 
+def told(box: Box) -> tuple[str, ...]:
+    """Return the lines of a box below its title: of its weights the number, if they are many."""
+    weights = box.weights
+    if len(weights) > _WEIGHTS:
+        weights = (f"{len(weights)} variables, {amount(box.parameters)} parameters",)
+    return (*box.lines, *weights)
+
+
 def margin(box: Box) -> str:
     """Room around a label: the fonts of a viewer may be a tenth wider than those that Graphviz measured."""
-    longest = max(len(box.title[:TITLE]), *map(len, box.lines), 0)
+    longest = max(len(box.title[:TITLE]), *map(len, told(box)), 0)
     above = 0.09 if box.role in (Role.HIDDEN, Role.REPEATS) else 0.05  # for the tab at the top
     return f"{0.1 + 0.006 * longest:.3f},{above}"
 
 
-def _add_link(graph: graphviz.Digraph, link: Link, names: dict[str, str], source: Box, target: Box) -> None:
+def spine(drawing: Drawing) -> set[tuple[str, str]]:
+    """Return the arrows of the longest way through a drawing, which is to be straight."""
+    graph = nx.DiGraph()
+    order = {box.key: n for n, box in enumerate(drawing.boxes)}
+    for link in drawing.links:
+        if link.flow is Flow.DATA and order[link.source] < order[link.target]:
+            graph.add_edge(link.source, link.target)
+    way = nx.dag_longest_path(graph)
+    return {*itertools.pairwise(way)}
+
+
+def _add_link(
+    graph: graphviz.Digraph,
+    link: Link,
+    names: dict[str, str],
+    source: Box,
+    target: Box,
+    main: set[tuple[str, str]],
+) -> None:
     tip = escaped(link.tooltip)
-    attrs = {"weight": str(_weight(link, source, target)), **FLOWS[link.flow], "edgetooltip": tip}
+    attrs = {
+        "weight": str(_SPINE if (source.key, target.key) in main else _weight(link, source, target)),
+        **FLOWS[link.flow],
+        "edgetooltip": tip,
+    }
     if link.count > 1 and link.flow is Flow.DATA:
         attrs["penwidth"] = f"{1 + math.log2(link.count) / 3:.2f}"
     if link.text:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from staticgraph.compiler.graph.graph import Graph, get_default_graph
@@ -12,6 +12,7 @@ from staticgraph.compiler.stages import NAMES
 from staticgraph.draw.dot import dot_source
 from staticgraph.draw.fold import fold
 from staticgraph.draw.model import Drawing
+from staticgraph.draw.outline import outlined
 from staticgraph.draw.picture import Picture
 from staticgraph.draw.recorded import recorded
 from staticgraph.draw.wording import refused, shorten
@@ -32,6 +33,7 @@ def draw(
     max_nodes: int | None,
     title: str | None,
     legend: bool,
+    opened: Collection[str] = (),
 ) -> Picture:
     """See `visualize`."""
     if stage not in STAGES:
@@ -42,6 +44,8 @@ def draw(
     found = Fetches(graph, [] if what is graph else what)
     if stage == "user":
         drawing = _recorded(graph, what is graph, found)
+        if max_nodes is not None:
+            drawing = outlined(drawing, opened)
     else:
         if what is graph:
             raise refused(

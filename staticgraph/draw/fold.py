@@ -107,6 +107,7 @@ def _one(source: str, target: str, flow: Flow, links: list[Link]) -> Link:
     else:
         texts = {link.text for link in links}
         text = f"{len(links)} × {texts.pop()}" if len(texts) == 1 else f"{len(links)} tensors"
+        text = text if any(link.text for link in links) else ""
     tips = [link.tooltip for link in links[:8]]
     if len(links) > 8:
         tips.append(f"and {len(links) - 8} more")

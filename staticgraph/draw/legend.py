@@ -29,7 +29,7 @@ def entries(drawing: Drawing) -> Iterator[Entry]:
     works = {drawing.region(b.path[: i + 1]).work for b in drawing.boxes for i in range(len(b.path))}
     works |= {b.work for b in drawing.boxes}
     for role, look in ROLES.items():
-        if role in roles and role is not Role.OP:
+        if role in roles and role not in (Role.OP, Role.STUB):
             yield Entry(role.value, look.fill, look.stroke, look.width)
     for work, look in WORKS.items():
         if work in works and work is not Work.SCOPE:

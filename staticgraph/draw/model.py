@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from enum import Enum
 from typing import Any
@@ -26,6 +26,8 @@ class Role(Enum):
     CARRIED = "carried by a loop"
     HIDDEN = "folded operations"
     REPEATS = "folded repetition"
+    OPTIMIZER = "optimizer (double line)"
+    STUB = "of what many read"
 
 
 class Flow(Enum):
@@ -66,6 +68,8 @@ class Box:
     fetched: bool = False
     in_place: bool = False
     work: Work = Work.SCOPE  # of a folded region
+    weights: tuple[str, ...] = ()  # variables that it alone reads, `kernel 64×10`
+    parameters: int = 0  # elements of the trainable variables in it
     of: Any = field(default=None, compare=False, repr=False)  # the operation or node that it stands for
 
 
@@ -104,6 +108,34 @@ class Drawing:
 
     def with_parts(self, boxes: Iterable[Box], links: Iterable[Link]) -> Drawing:
         return replace(self, boxes=tuple(sorted(boxes, key=lambda b: b.order)), links=tuple(links))
+
+    @property
+    def leaving(self) -> dict[str, list[Link]]:
+        """The links from each box, by its key."""
+        found: dict[str, list[Link]] = {}
+        for link in self.links:
+            found.setdefault(link.source, []).append(link)
+        return found
+
+    def quotient(self, home: Mapping[str, str], changed: Mapping[str, Box]) -> Drawing:
+        """Return the drawing without the boxes in `home`, whose links go to the box that each is put into.
+
+        `changed`: boxes that look otherwise from then on.
+        """
+        links = []
+        ordered: set[tuple[str, str]] = set()
+        for link in self.links:
+            source, target = home.get(link.source, link.source), home.get(link.target, link.target)
+            if link.flow is Flow.CONTROL:
+                if (source, target) in ordered:
+                    continue
+                ordered.add((source, target))
+            if (source, target) == (link.source, link.target):
+                links.append(link)
+            elif source != target:
+                links.append(replace(link, source=source, target=target))
+        boxes = [changed.get(box.key, box) for box in self.boxes if box.key not in home]
+        return self.with_parts(boxes, links)
 
     def region(self, path: Path) -> Region:
         return self.regions.get(path) or Region(path[-1])

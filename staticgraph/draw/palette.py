@@ -38,6 +38,8 @@ ROLES = {
     Role.CONTROL: Look("ellipse", "#ffffff", LINE, "filled,dashed"),
     Role.CARRIED: Look("box", "#e4f2f3", "#2f7f86", "filled,rounded", 1.4),
     Role.HIDDEN: Look("folder", "#e7eaee", "#5b6673"),
+    Role.OPTIMIZER: Look("box", "#fdf3e1", "#9a6410", width=1.6, double=True),
+    Role.STUB: Look("plaintext", "#ffffff", QUIET, ""),
     Role.REPEATS: Look("box3d", "#e7eaee", "#5b6673"),
 }
 WORKS = {

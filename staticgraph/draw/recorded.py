@@ -50,6 +50,7 @@ class _Recorded:
         self.regions: dict[Path, Region] = {}
         self.home: dict[Operation, Operation] = {}  # folded operation -> the one into whose box it goes
         self.inlined: set[Operation] = set()
+        self.ordered: set[tuple[Operation, Operation]] = set()  # boxes with an arrow for "runs after"
         self.backward = backward(operations)
         self.home.update((op, first) for op, first in self.backward.items() if op is not first)
         self._fold_loops()
@@ -221,8 +222,9 @@ class _Recorded:
                 plain = op not in self.backward or op.definition.name == "seed"
                 out.append(self._link(tensor, target, _flow(op, position) if plain else Flow.REFERENCE))
         for control in op.control_inputs:
-            if control not in self.inlined:
-                source = self.home.get(control, control)
+            source = self.home.get(control, control)
+            if control not in self.inlined and (source, target) not in self.ordered:
+                self.ordered.add((source, target))
                 text = f"{op.name} runs after {control.name}"
                 out.append(Link(source.name, target.name, f"^{control.name}", "", text, Flow.CONTROL))
         return [link for link in out if link.source != link.target]

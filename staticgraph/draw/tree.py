@@ -8,7 +8,7 @@ from dataclasses import field, replace
 
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.draw.model import Box, Drawing, Path, Role, Work
-from staticgraph.draw.wording import counted, shorten, stem
+from staticgraph.draw.wording import amount, counted, shorten, stem
 
 
 @dataclass(eq=False, slots=True)
@@ -96,11 +96,13 @@ def as_box(scope: Scope, path: Path) -> Box:
         fetched=any(b.fetched for b in boxes),
         in_place=any(b.in_place for b in boxes),
         work=scope.work,
+        parameters=sum(b.parameters for b in boxes),
     )
 
 
 def _lines(scope: Scope, boxes: list[Box]) -> tuple[str, ...]:
-    lines = [contents(boxes)]
+    parameters = sum(box.parameters for box in boxes)
+    lines = [contents(boxes), *([f"{amount(parameters)} parameters"] if parameters else [])]
     if scope.work is not Work.SCOPE:
         ops = dict.fromkeys(b.title for b in boxes if b.role is not Role.VARIABLE)
         lines = [shorten(", ".join(ops))]

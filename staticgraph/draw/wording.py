@@ -24,6 +24,7 @@ _UNTOLD = {
     "shown",
 }
 # fmt: on
+_UNITS = (("G", 10**9), ("M", 10**6), ("k", 10**3))
 _SHORT = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u", "complex": "c"}
 
 
@@ -130,6 +131,14 @@ def place_lines(where: Provenance | None) -> list[str]:
 def counted(number: int, what: str) -> str:
     """`1 op`, `12 ops`."""
     return f"{number} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def amount(number: int) -> str:
+    """Return a number in few digits: `950`, `25.6 M`."""
+    for unit, size in _UNITS:
+        if number >= size:
+            return f"{number / size:.3g} {unit}"
+    return str(number)
 
 
 def refused(what: str, hint: str) -> ValueError:
