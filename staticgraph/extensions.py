@@ -14,6 +14,7 @@ _TOP = "staticgraph"
 _EXTENSIONS = {
     "differentiation.gradient_registry": "with_registered_gradient",
     "formats.contents": "contents",
+    "formats.functions": "functions_of",
     "formats.tf.graph_def.export": "as_graph_def",
     "formats.tf.graph_def.operation_view": "attribute inputs node_def",
     "runtime.debug.crash_file": "write_crash_dump",

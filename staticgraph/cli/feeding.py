@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from staticgraph.cli.opening import Opened
 from staticgraph.cli.outcome import UsageError
 from staticgraph.compiler.graph.dtypes import bool_, string
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.formats.functions import Opened
 from staticgraph.runtime.aot.steps import Shapes
 from staticgraph.runtime.files.nearest import nearest
 from staticgraph.weights import read_weights

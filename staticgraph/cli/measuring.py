@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from staticgraph.cli.opening import Opened
 from staticgraph.cli.terminal import Progress
 from staticgraph.compiler.lower.memory_use import size_text
 from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.formats.functions import Opened
 from staticgraph.runtime.cpu.jit import host
 from staticgraph.runtime.cpu.threads import get_num_threads
 from staticgraph.runtime.profiling.profile import Profile

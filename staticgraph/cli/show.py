@@ -23,11 +23,12 @@ def add(commands: Commands) -> None:
         "its kernels and their code. It needs no server and no network.",
         epilog=examples(
             ("net.sg", "writes net.html"),
+            ("resnet.onnx", "draws a model of ONNX"),
             ("net.sg --html pages/net.html", "writes it elsewhere"),
         ),
     )
     parser.add_argument("--html", type=Path, metavar="PAGE", help="where to write it (default: beside FILE)")
-    parser.add_argument("file", help="a graph that sg.save wrote")
+    parser.add_argument("file", help="a graph: .sg, .onnx, .pb, or the folder of a SavedModel")
     parser.set_defaults(command=show)
 
 

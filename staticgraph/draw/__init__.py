@@ -28,9 +28,10 @@ def visualize(
     """Draw a graph, or what the compiler makes of it.
 
     `what`: a graph, or what one would fetch: a tensor, operation or variable, or a nesting of them in lists
-    and dicts; then only what these need is drawn. `path`: a file to write, in the format of its ending:
-    .svg, .png, .pdf or .dot. Tooltips of an SVG tell full names, types and the line of your program. A
-    notebook shows the returned picture.
+    and dicts; then only what these need is drawn. It may also be a model of Keras, a loaded graph, or the
+    path of a file (.sg, .onnx, .pb, or the folder of a SavedModel). `path`: a file to write, in the format of
+    its ending: .svg, .png, .pdf or .dot. Tooltips of an SVG tell full names, types and the line of your
+    program. A notebook shows the returned picture.
 
     `stage`: `"user"` is the graph as it was built, scopes as nested areas; `"optimized"` is what the
     compiler's passes leave of it; `"fused"` also shows which operations one kernel computes. Any stage of

@@ -9,6 +9,7 @@ from typing import Any
 from staticgraph.compiler.graph.graph import Graph, get_default_graph
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.stages import NAMES
+from staticgraph.compiler.support.extensions import EXTENSIONS
 from staticgraph.draw.dot import dot_source
 from staticgraph.draw.fold import fold
 from staticgraph.draw.model import Drawing
@@ -40,6 +41,7 @@ def draw(
         raise refused(f"there is no stage {stage!r}", f"stage is one of {', '.join(map(repr, STAGES))}")
     if max_nodes is not None and max_nodes < 1:
         raise refused(f"max_nodes is {max_nodes}", "give at least 1, or None for no limit")
+    what, session = fetches_of(what, session)
     graph = what if isinstance(what, Graph) else graph_of(what)
     found = Fetches(graph, [] if what is graph else what)
     if stage == "user":
@@ -61,6 +63,27 @@ def draw(
     if path is not None:
         picture.save(path)
     return picture
+
+
+def fetches_of(what: Any, session: Any) -> tuple[Any, Any]:
+    """Return what a model or a file computes, and the session that has its values.
+
+    Args:
+        what: A model of Keras, a graph that was loaded, or the path of a file; or anything that is drawn as
+            it is.
+        session: The session that is used otherwise.
+    """
+    if isinstance(what, os.PathLike) or (isinstance(what, str) and os.path.exists(what)):
+        found = list(EXTENSIONS["functions_of"](os.fspath(what)))
+        return [each.fetches for each in found], session or next((each.session for each in found), None)
+    if isinstance(what, Operation | Tensor | Graph):
+        return what, session
+    if (signatures := getattr(what, "signatures", None)) is not None:
+        own = getattr(what, "session", None)
+        functions = signatures.values()
+        return [[f.outputs, *([] if f.step is None else [f.step])] for f in functions], session or own
+    outputs = getattr(what, "outputs", None)
+    return (what if outputs is None else outputs), session
 
 
 def graph_of(what: Any) -> Graph:

@@ -130,3 +130,23 @@ def test_the_drawing_is_not_loaded_with_the_package():
     program = "import sys, staticgraph; print('graphviz' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def test_models_and_files_are_drawn_as_what_they_compute(tmp_path):
+    layers = sg.keras.layers
+    model = sg.keras.Sequential([layers.Dense(4, activation="relu", input_shape=(3,)), layers.Dense(2)])
+    assert [box for box in ("dense", "dense_1") if box in sg.visualize(model).dot] == ["dense", "dense_1"]
+    with sg.Session() as session:
+        y = layer()
+        session.run(sg.global_variables_initializer())
+        sg.save(tmp_path / "net.sg", {"y": y}, session=session)
+        model = sg.onnx.export({"y": y}, session=session)
+        (tmp_path / "net.onnx").write_bytes(model.SerializeToString())
+        folder = str(tmp_path / "saved")
+        x = sg.get_default_graph().get_tensor_by_name("x:0")
+        sg.saved_model.simple_save(session, folder, {"x": x}, {"y": y})
+    drawn_of = [sg.visualize(what) for what in (sg.load(tmp_path / "net.sg"), tmp_path / "net.sg", folder)]
+    assert {picture.boxes for picture in drawn_of} == {2}
+    assert sg.visualize(tmp_path / "net.onnx", stage="fused", feeds={"x:0": [3, 64]}).boxes
+    with pytest.raises(sg.errors.NotFoundError):
+        sg.visualize(tmp_path / "missing.sg")
