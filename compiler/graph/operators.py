@@ -61,7 +61,7 @@ class Operators:
     """Arithmetic, comparison and indexing; methods such as `x.sum(axis=0)` through `opdef.METHODS`."""
 
     __slots__ = ()
-    __array_ufunc__ = None  # so that `array + tensor` asks the tensor
+    __array_ufunc__: Any = None  # so that `array + tensor` asks the tensor
 
     __add__, __radd__ = _binary("add"), _binary("add", True)
     __sub__, __rsub__ = _binary("sub"), _binary("sub", True)

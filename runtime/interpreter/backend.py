@@ -15,6 +15,7 @@ from staticgraph.compiler.graph.errors import UnimplementedError, misuse
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.lower.constants import Constants
+from staticgraph.compiler.lower.memory_use import MemoryUse, memory_use
 from staticgraph.compiler.lower.program import Program
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.backend import Programs
@@ -38,6 +39,10 @@ def perform(step: Step, fetches: Fetches, arguments: list[np.ndarray]) -> list[n
 class _Prepared:
     step: Step
     program: Program  # without instructions
+
+    @property
+    def memory(self) -> MemoryUse:
+        return memory_use(self.program, len(self.step.feeds), scratch=0)
 
 
 class InterpretedStep:

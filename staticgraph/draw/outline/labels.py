@@ -27,8 +27,9 @@ def with_parameters_told(drawing: Drawing) -> Drawing:
     boxes = []
     for box in drawing.boxes:
         shape = box.of.outputs[0].type.shape if box.role is Role.VARIABLE and _trained(box.of) else None
-        known = shape is not None and None not in shape
-        boxes.append(replace(box, parameters=math.prod(shape)) if known else box)
+        if shape is not None and None not in shape:
+            box = replace(box, parameters=math.prod(shape))
+        boxes.append(box)
     total = sum(box.parameters for box in boxes)
     notes = (*drawing.notes, f"{amount(total)} parameters") if total else drawing.notes
     return replace(drawing.with_parts(boxes, drawing.links), notes=notes)
