@@ -1,9 +1,10 @@
 """`dataclass` as in the standard library, for classes that are made sooner.
 
-Python's own writes and compiles up to six functions for each class. Of all that an import of this package
-takes, that was a third. Here classes share functions that go through their fields. What such a class is and
-does is what `dataclasses` says: `field`, `fields`, `replace` and `asdict` are those of the standard library,
-and type checkers see its `dataclass`.
+Python's own writes and compiles up to six functions for each class and makes an object of each field. Of all
+that an import of this package took, that was a third. Here classes share functions that go through their
+fields, `__init__` is made with the first object, and fields get their objects when somebody asks. What such a
+class is and does is what `dataclasses` says: `field`, `fields`, `replace` and `asdict` are those of the
+standard library, and type checkers see its `dataclass`.
 """
 
 from __future__ import annotations
@@ -12,15 +13,20 @@ import dataclasses
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, fields
+from functools import partial
 from operator import attrgetter
 from reprlib import recursive_repr
 from types import MemberDescriptorType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+# A field: its annotation, what the class says of it (a default, `field(...)` or MISSING), if it has no place
+_Row: TypeAlias = tuple[Any, Any, bool]
+_Put: TypeAlias = Callable[[Any, Any], None]
 
 
 def _dataclass(cls: type | None = None, /, **options: bool) -> Any:
     """`dataclasses.dataclass`, with those of its options that `_made` has."""
-    return _made(cls, **options) if cls is not None else lambda cls: _made(cls, **options)
+    return partial(_made, **options) if cls is None else _made(cls, **options)
 
 
 if TYPE_CHECKING:
@@ -39,49 +45,138 @@ def _made(
     kw_only: bool = False,
     weakref_slot: bool = False,
 ) -> type:
-    own = _SHARED & vars(cls).keys()
+    own = _SHARED & cls.__dict__.keys()
     if "__eq__" in own and cls.__hash__ is None:
         own.discard("__hash__")  # it is Python that put it there
-    if cls.__doc__ is None:
-        cls.__doc__ = cls.__name__  # otherwise a signature, which takes long
-    make = dataclasses.dataclass(
-        init=False, repr=False, eq=False, slots=slots, kw_only=kw_only, weakref_slot=weakref_slot
-    )
-    made: type = make(cls)
-    every = fields(made)
-    init = _init(made, every)
-    given: dict[str, Any] = {"__init__": init, "__signature__": _Signature(made, init)}
+    rows: dict[str, _Row] = {}
+    slots_of_bases: set[str] = set()
+    for base in cls.__mro__[-1:0:-1]:
+        slots_of_bases.update(base.__dict__.get("__slots__", ()))
+        described = base.__dict__.get("__dataclass_fields__")
+        if described is not None:
+            rows |= described.rows if described.__class__ is _Fields else _rows(described)
+    for name, annotation in cls.__annotations__.items():
+        text = annotation.__class__ is str
+        if ("ClassVar" in annotation) if text else getattr(annotation, "__origin__", annotation) is ClassVar:
+            continue
+        given = cls.__dict__.get(name, MISSING)
+        named = kw_only
+        if given.__class__ is Field:
+            named = given.kw_only = kw_only if given.kw_only is MISSING else given.kw_only
+            if given.default is not MISSING:
+                setattr(cls, name, given.default)
+            else:
+                delattr(cls, name)
+        elif given.__class__.__hash__ is None:
+            raise ValueError(f"{cls.__qualname__}.{name}: a default that can change needs a default_factory")
+        rows[name] = (annotation, given, named)
+    places, compared = [], []
+    for name, (_, given, named) in rows.items():
+        described = given.__class__ is Field
+        if not named and (not described or given.init):
+            places.append(name)
+        if not described or given.compare:
+            compared.append(name)
+
+    def __init__(self: Any, /, *args: Any, **named: Any) -> None:
+        init = _init(made, rows)
+        type.__setattr__(made, "__init__", init)  # from the first object on
+        init(self, *args, **named)
+
+    members = {"__init__": __init__, "__signature__": _SIGNATURE, "__match_args__": tuple(places)}
     if repr:
-        given["__repr__"] = _repr
+        members["__repr__"] = _repr
     if eq:
-        given |= _comparing(every)
+        members |= _comparing(compared)
     if eq and not frozen:
-        given["__hash__"] = None
+        members["__hash__"] = None
     if frozen:
-        given |= _FROZEN
-    for name, value in given.items():
-        if name not in own:
-            setattr(made, name, value)
+        members |= _FROZEN
+    for name in own:
+        members.pop(name, None)
+    members["__dataclass_fields__"] = _Fields(rows)
+    if cls.__doc__ is None:
+        members["__doc__"] = cls.__name__
+    made = _with_slots(cls, members, rows, slots_of_bases, weakref_slot) if slots else cls
+    if not slots:
+        for name, value in members.items():
+            setattr(cls, name, value)
     return made
 
 
-def _init(cls: type, fields: Sequence[Field[Any]]) -> Callable[..., None]:
+def _with_slots(
+    cls: type, members: dict[str, Any], rows: Mapping[str, _Row], taken: set[str], weakref_slot: bool
+) -> type:
+    """Return the class once more: slots are declared before a class is made."""
+    space = {**cls.__dict__, **members}
+    for name in (*rows, "__dict__", "__weakref__"):
+        space.pop(name, None)
+    every = [*rows, "__weakref__"] if weakref_slot else rows
+    space["__slots__"] = tuple([name for name in every if name not in taken])
+    made = type(cls)(cls.__name__, cls.__bases__, space)
+    made.__qualname__ = cls.__qualname__
+    return made
+
+
+class _Fields:
+    """Descriptor of `__dataclass_fields__`, which the standard library reads: describes them on access."""
+
+    __slots__ = ("rows",)
+
+    def __init__(self, rows: dict[str, _Row]) -> None:
+        self.rows = rows
+
+    def __get__(self, instance: object, owner: type) -> dict[str, Field[Any]]:
+        """Return the fields as the standard library has them, from now on an attribute of the class."""
+        found: dict[str, Field[Any]] = {}
+        for name, (annotation, given, named) in self.rows.items():
+            field = found[name] = given if given.__class__ is Field else object.__new__(Field)
+            for slot in _HIDDEN if field is given else Field.__slots__:
+                setattr(field, slot, getattr(_PLAIN, slot))
+            field.name, field.type, field.kw_only = name, annotation, named
+            if field is not given:
+                field.default = given
+        for cls in owner.__mro__:
+            if vars(cls).get("__dataclass_fields__") is self:
+                type.__setattr__(cls, "__dataclass_fields__", found)
+        return found
+
+
+@dataclasses.dataclass(init=False, repr=False, eq=False, match_args=False)
+class _Plain:
+    field: Any
+
+
+_PLAIN = fields(_Plain)[0]  # the standard library's record of a field without a default
+_HIDDEN = [name for name in Field.__slots__ if name.startswith("_")]
+
+
+def _rows(fields: Mapping[str, Field[Any]]) -> dict[str, _Row]:
+    return {name: (field.type, field, bool(field.kw_only)) for name, field in fields.items()}
+
+
+def _init(cls: type, rows: Mapping[str, _Row]) -> Callable[..., None]:
     places: list[str] = []
     named_only: list[str] = []
     defaults: dict[str, Any] = {}
     factories: list[tuple[str, Callable[[], Any]]] = []
-    later: list[tuple[Callable[[Any, Any], None], Field[Any]]] = []
-    for f in fields:
-        if f.init:
-            (named_only if f.kw_only else places).append(f.name)
-            if f.default is not MISSING:
-                defaults[f.name] = f.default
-            elif f.default_factory is not MISSING:
-                factories.append((f.name, f.default_factory))
-        elif f.default is not f.default_factory:  # not both missing
-            later.append((_put(cls, f.name), f))
+    later: list[tuple[_Put, Field[Any]]] = []
+    put_by_name: dict[str, _Put] = {}
+    for name, (_, given, named) in rows.items():
+        slot = getattr(cls, name, None)
+        put_by_name[name] = slot.__set__ if slot.__class__ is MemberDescriptorType else _put(name)
+        field = given if given.__class__ is Field else None
+        default, factory = (given, MISSING) if field is None else (field.default, field.default_factory)
+        if field is None or field.init:
+            (named_only if named else places).append(name)
+            if default is not MISSING:
+                defaults[name] = default
+            elif factory is not MISSING:
+                factories.append((name, factory))
+        elif default is not factory:  # not both missing
+            later.append((put_by_name[name], field))
     names = places + named_only
-    puts = [_put(cls, name) for name in names]
+    puts = [*map(put_by_name.__getitem__, names)]
     short, third = 2 <= len(puts) <= 3, len(puts) == 3
     put_first, put_second, put_last = (puts[0], puts[1], puts[-1]) if short else (_put_none,) * 3
     every = set(names)
@@ -131,14 +226,8 @@ def _misuse(cls: type, args: Sequence[Any], named: Mapping[str, Any]) -> TypeErr
     raise AssertionError(cls, args, named)
 
 
-def _put(cls: type, name: str) -> Callable[[Any, Any], None]:
-    """Return a function that sets a field, even of a frozen object."""
-    for each in cls.__mro__:
-        if name in each.__dict__:
-            found = each.__dict__[name]
-            if isinstance(found, MemberDescriptorType):
-                return found.__set__
-            break
+def _put(name: str) -> _Put:
+    """Return a function that sets a field that is no slot, even of a frozen object."""
     return lambda self, value: object.__setattr__(self, name, value)
 
 
@@ -153,15 +242,14 @@ def _default(field: Field[Any]) -> Any:
 class _Signature:
     """Descriptor of `__signature__`, which `inspect.signature` reads: computes the signature on access."""
 
-    def __init__(self, cls: type, init: object) -> None:
-        self._cls = cls
-        self._init = init
-
     def __get__(self, instance: object, owner: type) -> inspect.Signature:
-        if instance is not None or inspect.getattr_static(owner, "__init__") is not self._init:
+        if instance is not None or inspect.getattr_static(owner, "__init__").__module__ != __name__:
             raise AttributeError("__signature__")
-        every = [f for f in fields(self._cls) if f.init]
+        every = [f for f in fields(owner) if f.init]
         return inspect.Signature([_parameter(f) for f in sorted(every, key=lambda f: bool(f.kw_only))])
+
+
+_SIGNATURE = _Signature()
 
 
 def _parameter(field: Field[Any]) -> inspect.Parameter:
@@ -178,8 +266,7 @@ def _repr(self: Any) -> str:
     return f"{type(self).__qualname__}({told})"
 
 
-def _comparing(fields: Sequence[Field[Any]]) -> dict[str, Any]:
-    names = [f.name for f in fields if f.compare]
+def _comparing(names: Sequence[str]) -> dict[str, Any]:
     key: Callable[[Any], Any] = attrgetter(*names) if names else lambda self: ()
 
     def __eq__(self: Any, other: object) -> bool:
