@@ -25,7 +25,6 @@ from staticgraph.compiler.graph.sizes import AnySize, Size
 from staticgraph.compiler.graph.undecided import Undecided, answering
 from staticgraph.compiler.kernel.digest import digest
 from staticgraph.compiler.kernel.stmt import Kernel, structure
-from staticgraph.compiler.lower.closed import closed_program
 from staticgraph.compiler.lower.interpret_initializers import by_meaning, runs_once
 from staticgraph.compiler.lower.kernel_dedup import KernelTable
 from staticgraph.compiler.lower.lower import lower
@@ -111,6 +110,8 @@ class Compiled(CompiledStep):
 
     def closed(self, values: Mapping[str, int]) -> Compiled:
         """The same with all sizes known, also in the loops of kernels: to be looked at."""
+        from staticgraph.compiler.lower.closed import closed_program
+
         return replace(self.at(values), program=closed_program(self.program, values))
 
     @property

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from staticgraph.compiler import stages
 from staticgraph.compiler.codegen import abi
-from staticgraph.compiler.codegen.gemm import gemm as contraction
-from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE, Choice
 from staticgraph.compiler.codegen.llvm import kernel as llvm
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.kernel.contraction import Contraction, analyse
@@ -19,7 +18,10 @@ from staticgraph.compiler.kernel.schedule_cpu.schedule import schedule
 from staticgraph.compiler.kernel.stmt import Kernel
 from staticgraph.compiler.lower.program import Loops
 
-Search = Callable[[Contraction, CpuTarget], Choice]
+if TYPE_CHECKING:
+    from staticgraph.compiler.codegen.gemm.choice import Choice
+
+Search = Callable[[Contraction, CpuTarget], "Choice"]
 
 
 def generate(work: Loops | Kernel, target: CpuTarget, search: Search | None = None) -> abi.KernelCode:
@@ -28,6 +30,10 @@ def generate(work: Loops | Kernel, target: CpuTarget, search: Search | None = No
         buffers = dict(work.buffers)
         product = None if work.rows else analyse(work.nests[0].domain, work.nests[0].stores, buffers)
         if product is not None:
+            # What many graphs have none of must not delay them.
+            from staticgraph.compiler.codegen.gemm import gemm as contraction
+            from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE
+
             stages.report("product", work, product)
             choice = NO_CHOICE if search is None or product.sizes else search(product, target)
             return _printed("print_gemm", product, contraction.emit(product, target, choice))

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from staticgraph.compiler.capture.calls import Calls
 from staticgraph.compiler.capture.needs import NeedsSegments
+from staticgraph.compiler.capture.segments import needs_segments
 from staticgraph.compiler.graph.errors import (
     FeedError,
     OpError,
@@ -27,11 +28,12 @@ from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.runtime.backend import FastPath
 from staticgraph.runtime.executable import Executable
-from staticgraph.runtime.failures.crash_dump import kept
 from staticgraph.runtime.feeds import Converter
 from staticgraph.runtime.fetches import Fetches
-from staticgraph.runtime.host_ops.segmented_run import SegmentedRun, needs_segments
 from staticgraph.runtime.program_cache import ProgramCache
+
+if TYPE_CHECKING:
+    from staticgraph.runtime.host_ops.segmented_run import SegmentedRun
 
 
 class CachedRun:
@@ -47,7 +49,8 @@ class CachedRun:
         self._converters = [Converter(t) for t in self.feeds]
         self._numbers = {t: number for number, t in enumerate(self.feeds)}
         self.segmented: SegmentedRun | None = None
-        if needs_segments(self.fetches, self.feeds, programs.calls.region):
+        fetches = self.fetches
+        if needs_segments(fetches.tensors, fetches.targets, self.feeds, programs.calls.region):
             self._segment()
 
     def function(self, feeds: Sequence[Tensor]) -> Callable[..., Any]:
@@ -122,6 +125,8 @@ class CachedRun:
             return made
         if self.settings.failures is None:
             return self.run(arrays, fast_path)
+        from staticgraph.runtime.failures.crash_dump import kept
+
         with kept(self.settings.failures, self, arrays, self._store):
             return self.run(arrays, fast_path)
 
@@ -138,6 +143,8 @@ class CachedRun:
 
     def _segment(self) -> None:
         """Run in segments from now on."""
+        from staticgraph.runtime.host_ops.segmented_run import SegmentedRun  # what few runs need
+
         self.segmented = SegmentedRun(self.programs, partial(_inner, self.programs))
 
     def _operation(self, where: Provenance, name: str) -> Operation | None:

@@ -153,21 +153,21 @@ b = ours()"""
 MODULES = {
     "import": (69, "import staticgraph; print(len(ours()))"),
     "a first run": (
-        318,
+        252,
         "import staticgraph as sg; x = sg.placeholder('float32', [4, 3]);"
         "sg.Session().run(sg.reduce_sum(sg.nn.relu(x * 2.0 + 1.0)), {x: [[1.0] * 3] * 4});"
         "print(len(ours()))",
     ),
     "save of a Saver": (
-        58,
+        55,
         f"{TRAINED}; sg.train.Saver().save(s, './model'); print(beyond(b))",
     ),
     "save": (
-        30,
+        27,
         f"{TRAINED}; sg.save('model.sg', dict(y=v * 2.0), session=s); print(beyond(b))",
     ),
     "the program of README.md": (
-        403,
+        374,
         f"import re; text = open({str(ROOT / 'README.md')!r}).read();"
         "code = re.search(r'```python\\n(.*?)```', text, re.S)[1].replace('range(500)', 'range(1)');"
         "exec(code.replace('print(', 'str(')); print(len(ours()))",

@@ -34,8 +34,6 @@ from staticgraph.compiler.graph.function import Function, Value, toposort
 from staticgraph.compiler.graph.opdef import recording
 from staticgraph.compiler.graph.shapes import Shape
 from staticgraph.compiler.ops.structural import variable_of
-from staticgraph.compiler.passes.loops import merge_loops
-from staticgraph.compiler.passes.prove_requirements import proven
 from staticgraph.compiler.support.gc_pause import collector_paused
 
 
@@ -87,10 +85,16 @@ def _step(walk: Walk, fetched: Sequence[Value]) -> Step:
     params = (*walk.feeds.params.values(), *state.initial.values(), *drawing.values())
     captured = Function(params, tuple(results))
     stages.report("capture", walk.wanted.needed, captured)
-    function = merge_loops(captured)
+    function = captured
+    if "loop" in [node.op.name for node in captured.nodes]:
+        from staticgraph.compiler.passes.loops import merge_loops
+
+        function = merge_loops(captured)
     stages.report("merge_loops", captured, function)
     checked = state.sound.constant is None
     if checked:
+        from staticgraph.compiler.passes.prove_requirements import proven
+
         merged, function = function, proven(function)
         stages.report("prove_requirements", merged, function)
         checked = function.results[-1].constant is None

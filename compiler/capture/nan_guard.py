@@ -21,6 +21,7 @@ from dataclasses import replace
 import numpy as np
 
 from staticgraph.compiler import stages
+from staticgraph.compiler.capture.rules.operations import DECISIONS
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.dtypes import bool_
@@ -30,16 +31,6 @@ from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.ops.control_flow import functions
 from staticgraph.compiler.passes.expand import MARKERS
-
-# Ops that decide by numbers and give none, and the input that they decide by.
-DECISIONS = {
-    "argmax": 0,
-    "argmin": 0,
-    "top_k": 0,
-    "in_top_k": 0,
-    "multinomial": 1,
-    "stateless_multinomial": 0,
-}
 
 
 def checked(step: Step) -> Step:

@@ -95,6 +95,23 @@ def crosses(tensor: Tensor) -> bool:
     return tensor.op.definition.name != "constant" and not is_host(tensor.op)
 
 
+def needs_segments(
+    fetches: Sequence[Tensor],
+    targets: Sequence[Operation],
+    feeds: Sequence[Tensor],
+    region: Region | None = None,
+) -> bool:
+    """Return True if a run has host ops, or feeds or fetches strings, as far as known before a compile."""
+    if string in {t.dtype for t in (*feeds, *fetches)}:
+        return True
+    fed = frozenset(feeds)
+    roots = [*(outermost(t, region) for t in fetches if t not in fed), *targets]
+    if not any(map(is_host, above(roots, fed))):
+        return False
+    needed = stages(fetches, targets, fed, region=region)
+    return bool(needed.leading or needed.trailing)
+
+
 def stages(
     fetches: Iterable[Tensor],
     targets: Iterable[Operation],

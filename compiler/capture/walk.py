@@ -44,6 +44,11 @@ class CaptureRule:
     takes: Callable[[Operation], Iterable[Tensor]] = lambda op: op.tensors
 
 
+def no_inputs(op: Operation) -> tuple[Tensor, ...]:
+    """Return no tensors: a rule that asks for no values, or sees to it itself."""
+    return ()
+
+
 @dataclass(slots=True)
 class Walk:
     """A graph on its way into a Function.

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from staticgraph.compiler import stages
 from staticgraph.compiler.fusion.fuse import fuse
@@ -19,7 +20,6 @@ from staticgraph.compiler.graph.undecided import Undecided
 from staticgraph.compiler.kernel.expr import Reduce
 from staticgraph.compiler.lower.buffer_assignment import fullest, plan_arena, plan_open
 from staticgraph.compiler.lower.constants import ConstantPool, Constants
-from staticgraph.compiler.lower.control_flow import instruction, plans
 from staticgraph.compiler.lower.in_place import may_overwrite
 from staticgraph.compiler.lower.kernel_dedup import KernelTable
 from staticgraph.compiler.lower.kernels import RowRange
@@ -39,6 +39,9 @@ from staticgraph.compiler.lower.program import (
 )
 from staticgraph.compiler.lower.rematerialize import Candidate, lifetimes, recompute, spared
 from staticgraph.compiler.machine import CPU
+
+if TYPE_CHECKING:
+    from staticgraph.compiler.lower.control_flow import ControlPlan
 
 LARGE_ARENA = 1 << 26  # bytes, of all values: with fewer it matters little how long they are kept
 _UNSTOPPABLE = 3e9  # ns of work of one thread that a run may still do when it should stop
@@ -119,7 +122,11 @@ class _Lowering:
         self.sizes: dict[Value | Group, AnySize] = {v: v.size * v.dtype.size for v in inside}  # in the arena
         inner = partial(_inner, fuse, kernels)
         control = {g.root: g for g in self.groups if is_control(g.root)}
-        self.inner = {control[node]: plan for node, plan in plans(control, inner).items()}
+        self.inner: dict[Group, ControlPlan] = {}
+        if control:
+            from staticgraph.compiler.lower.control_flow import plans
+
+            self.inner = {control[node]: plan for node, plan in plans(control, inner).items()}
         self.opens |= any(each.opens for plan in self.inner.values() for each in plan.programs)
         self.sizes |= {g: plan.size for g, plan in self.inner.items()}
         if self.inner:
@@ -388,6 +395,8 @@ class _Lowering:
     def _instruction(self, group: Group, number: int) -> Instruction:
         root = group.root
         if group in self.inner:
+            from staticgraph.compiler.lower.control_flow import instruction
+
             return instruction(root, self.inner[group], self.versions[group, number], self._place, self._keep)
         if is_host(root):
             assert root.op.meaning is not None, root

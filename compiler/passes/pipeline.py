@@ -10,15 +10,19 @@ from collections.abc import Callable, Container, Sequence
 from staticgraph.compiler import stages
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.passes.expand import expand
-from staticgraph.compiler.passes.loops import tidy
 from staticgraph.compiler.passes.simplify import simplify as apply_rules
-from staticgraph.compiler.passes.undefined_derivatives import defined
-from staticgraph.compiler.passes.winograd import fewer_products
 from staticgraph.compiler.rewrite.engine import Trace
 from staticgraph.compiler.stages import Observer, observing, unobserved
 from staticgraph.compiler.support.dataclass import dataclass
 
 Pass = Callable[[Function], Function]
+
+# Passes that are for few graphs, and the ops without which they change nothing. Then they are not imported.
+OPS_OF = {
+    "loops": {"loop", "branch"},
+    "fewer_products": {"conv_windows", "conv_spread", "conv_filter"},
+    "defined": {"undefined_gradient"},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +47,26 @@ def pipeline(without: Container[str] = (), trace: Trace | None = None) -> Pipeli
 
     def loops(function: Function) -> Function:
         """Loops and branches as small as can be; the passes are applied to what is in them."""
-        with unobserved():
-            return tidy(function, made)
+        if _concerns("loops", function):
+            from staticgraph.compiler.passes.loops import tidy
+
+            with unobserved():
+                return tidy(function, made)
+        return function
+
+    def fewer_products(function: Function) -> Function:
+        if _concerns("fewer_products", function):
+            from staticgraph.compiler.passes import winograd
+
+            return winograd.fewer_products(function)
+        return function
+
+    def defined(function: Function) -> Function:
+        if _concerns("defined", function):
+            from staticgraph.compiler.passes import undefined_derivatives
+
+            return undefined_derivatives.defined(function)
+        return function
 
     def simplify(function: Function) -> Function:
         return apply_rules(function, trace, improve="improve" not in without)
@@ -53,6 +75,11 @@ def pipeline(without: Container[str] = (), trace: Trace | None = None) -> Pipeli
     names = [stage.name for stage in stages.part("passes")]
     made = Pipeline(tuple(passes[name] for name in names if name not in without))
     return made
+
+
+def _concerns(name: str, function: Function) -> bool:
+    """Return True if a Function has ops that a pass is for."""
+    return not OPS_OF[name].isdisjoint([node.op.name for node in function.nodes])
 
 
 PIPELINE = pipeline()

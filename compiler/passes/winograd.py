@@ -94,7 +94,7 @@ def fewer_products(function: Function) -> Function:
 
 def _replaceable(node: Node) -> _Convolution | None:
     """Return a description of the convolution `node`, or None if it does not pay to replace it."""
-    if node.op.name not in _REPLACED:
+    if node.op.name not in REPLACED:
         return None
     attrs, y, w = node.attrs, node.outputs[0], node.inputs[1]
     if node.op.name == "conv_filter":
@@ -116,7 +116,7 @@ def _rebuild(node: Node, inputs: tuple[Value, ...], loops: RowLoops) -> Any:
     with build.at(node.where), recording(build):
         if c is None:
             return build.apply(node.op, inputs, node.attrs)
-        return _REPLACED[node.op.name](loops, c, *inputs)
+        return REPLACED[node.op.name](loops, c, *inputs)
 
 
 def _windows(loops: RowLoops, c: _Convolution, x: Value, w: Value) -> Value:
@@ -161,7 +161,7 @@ def _filter_of_group(c: _Convolution, x: Value, dy: Value) -> Value:
     return ops.batch_matmul(_transformed_input(c, x), _matrices(spread), adj_x=True)
 
 
-_REPLACED = {"conv_windows": _windows, "conv_spread": _spread, "conv_filter": _filter}
+REPLACED = {"conv_windows": _windows, "conv_spread": _spread, "conv_filter": _filter}
 
 
 def _grouped(c: _Convolution, x: Value) -> Value:

@@ -60,7 +60,7 @@ def _settle(
     for _ in range(STEPS):
         if value in settled:
             break
-        candidates = rules.by_op.get(value.node.op.name, ())
+        candidates = rules.of(value.node.op.name)
         for each in candidates:
             better = each.apply(value, uses)
             if better is not None:

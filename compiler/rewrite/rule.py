@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Flag
+from functools import partial
 from typing import Any
 
 from staticgraph.compiler import ops
@@ -110,24 +111,44 @@ def rule(
 
 
 class RuleSet:
-    """Rules, found by the op at the root of their left side."""
+    """Rules, found by the op at the root of their left side.
 
-    def __init__(self, *rules: Rule) -> None:
-        names = [r.name for r in rules]
-        twice = {n for n in names if names.count(n) > 1}
-        if twice:
-            raise ValueError(f"two rules are called {', '.join(sorted(twice))}")
-        self.rules = rules
-        self.by_op: dict[str, list[Rule]] = {}
+    A table gives them under this op, as a function that makes them when a graph has the op: most graphs have
+    few of the ops that there are rules for.
+    """
+
+    def __init__(self, *rules: Rule, **by_op: Callable[[], Iterable[Rule]]) -> None:
+        self._makers = {op: [maker] for op, maker in by_op.items()}
+        self._made: dict[str, tuple[Rule, ...]] = {}
         for each in rules:
-            self.by_op.setdefault(each.left.op.name, []).append(each)
+            self._makers.setdefault(each.left.op.name, []).append(partial(iter, (each,)))
 
-    def __add__(self, other: RuleSet) -> RuleSet:
-        return RuleSet(*self.rules, *other.rules)
+    def of(self, op: str) -> tuple[Rule, ...]:
+        """Return the rules of one op, by its name."""
+        if op not in self._made:
+            made = tuple([rule for maker in self._makers.get(op, ()) for rule in maker()])
+            names = [rule.name for rule in made]
+            twice = {name for name in names if names.count(name) > 1}
+            if twice:
+                raise ValueError(f"two rules are called {', '.join(sorted(twice))}")
+            assert all(rule.left.op.name == op for rule in made), f"{op} is not the root of each rule"
+            self._made[op] = made
+        return self._made[op]
 
     def __iter__(self) -> Iterator[Rule]:
-        return iter(self.rules)
+        for op in self._makers:
+            yield from self.of(op)
+
+    def __add__(self, other: RuleSet) -> RuleSet:
+        return _selected((self, other), ~EXACT)
 
     def allowed(self, inexact: Inexact) -> RuleSet:
         """The rules that change no more than `inexact`."""
-        return RuleSet(*(r for r in self.rules if r.inexact in inexact or not r.inexact))
+        return _selected((self,), inexact)
+
+
+def _selected(sets: Sequence[RuleSet], inexact: Inexact) -> RuleSet:
+    def maker(op: str) -> Callable[[], Iterable[Rule]]:
+        return lambda: [rule for each in sets for rule in each.of(op) if rule.inexact in inexact]
+
+    return RuleSet(**{op: maker(op) for each in sets for op in each._makers})

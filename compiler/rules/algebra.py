@@ -36,43 +36,60 @@ def invertible(x: Value, c: Value) -> bool:
 
 
 algebra = RuleSet(
-    # identities
-    rule("add zero", x + 0, x, inexact=IMPROVES),  # -0 + 0 is 0
-    rule("add zero to integer", x + 0, x, when=integer),
-    rule("subtract zero", ops.subtract(x, 0), x),
-    rule("subtract from zero", ops.subtract(0, x), -x, inexact=IMPROVES),
-    rule("multiply by one", x * 1, x),
-    rule("multiply by minus one", x * -1, -x),
-    rule("divide by one", ops.realdiv(x, 1), x),
-    rule("negate twice", ops.negative(-x), x),
-    rule("add negative", x + -y, ops.subtract(x, y)),
-    rule("subtract negative", ops.subtract(x, -y), x + y),
-    rule("multiply negatives", -x * -y, x * y),
-    rule("absolute value of negative", ops.abs(-x), ops.abs(x)),
-    rule("square of negative", ops.square(-x), ops.square(x)),
-    rule("absolute value twice", ops.abs(ops.abs(x)), ops.abs(x)),
-    rule("square root of square", ops.sqrt(ops.square(x)), ops.abs(x), inexact=IMPROVES, when=floating),
-    # constants travel outwards and meet
-    rule("gather addends", (x + c) + d, x + (c + d), inexact=ROUNDING),
-    rule("gather factors", (x * c) * d, x * (c * d), inexact=ROUNDING, when=floating),
-    rule("divide by number", ops.realdiv(x, c), x * ops.realdiv(1, c), inexact=ROUNDING, when=invertible),
-    rule("factor out of negative", -x * c, x * -c),
-    rule("negative of product", -(x * c), x * -c),
-    # cancellation
-    rule("self difference", ops.subtract(x, x), 0, inexact=NONFINITE),  # inf - inf
-    rule("multiply by zero", x * 0, 0, inexact=NONFINITE),  # inf * 0
-    rule("self quotient", ops.realdiv(x, x), 1, inexact=NONFINITE),  # 0 / 0
-    # powers
-    rule("power of one", ops.pow(x, 1), x),
-    rule("power of two", ops.pow(x, 2), ops.square(x)),
-    rule("power of three", ops.pow(x, 3), x * ops.square(x), inexact=ROUNDING),
-    rule("power of four", ops.pow(x, 4), ops.square(ops.square(x)), inexact=ROUNDING),
-    rule("power of minus one", ops.pow(x, -1), ops.realdiv(1, x), inexact=ROUNDING, when=floating),
-    rule("power of half", ops.pow(x, 0.5), ops.sqrt(x), inexact=IMPROVES, when=floating),
-    rule("power of minus half", ops.pow(x, -0.5), ops.rsqrt(x), inexact=IMPROVES, when=floating),
-    rule("self product", x * x, ops.square(x)),
-    # exponentials
-    rule("log of exp", ops.log(ops.exp(x)), x, inexact=IMPROVES),  # exp(x) may overflow
-    rule("exp of log", ops.exp(ops.log(x)), x, inexact=NONFINITE),  # NaN where x < 0
-    rule("product of exps", ops.exp(x) * ops.exp(y), ops.exp(x + y), inexact=IMPROVES, single_use=True),
+    add=lambda: [
+        rule("add zero", x + 0, x, inexact=IMPROVES),  # -0 + 0 is 0
+        rule("add zero to integer", x + 0, x, when=integer),
+        rule("add negative", x + -y, ops.subtract(x, y)),
+        rule("gather addends", (x + c) + d, x + (c + d), inexact=ROUNDING),
+    ],
+    subtract=lambda: [
+        rule("subtract zero", ops.subtract(x, 0), x),
+        rule("subtract from zero", ops.subtract(0, x), -x, inexact=IMPROVES),
+        rule("subtract negative", ops.subtract(x, -y), x + y),
+        rule("self difference", ops.subtract(x, x), 0, inexact=NONFINITE),  # inf - inf
+    ],
+    multiply=lambda: [
+        rule("multiply by one", x * 1, x),
+        rule("multiply by minus one", x * -1, -x),
+        rule("multiply negatives", -x * -y, x * y),
+        rule("gather factors", (x * c) * d, x * (c * d), inexact=ROUNDING, when=floating),
+        rule("factor out of negative", -x * c, x * -c),
+        rule("multiply by zero", x * 0, 0, inexact=NONFINITE),  # inf * 0
+        rule("self product", x * x, ops.square(x)),
+        rule("product of exps", ops.exp(x) * ops.exp(y), ops.exp(x + y), inexact=IMPROVES, single_use=True),
+    ],
+    realdiv=lambda: [
+        rule("divide by one", ops.realdiv(x, 1), x),
+        rule("divide by number", ops.realdiv(x, c), x * ops.realdiv(1, c), inexact=ROUNDING, when=invertible),
+        rule("self quotient", ops.realdiv(x, x), 1, inexact=NONFINITE),  # 0 / 0
+    ],
+    negative=lambda: [
+        rule("negate twice", ops.negative(-x), x),
+        rule("negative of product", -(x * c), x * -c),
+    ],
+    abs=lambda: [
+        rule("absolute value of negative", ops.abs(-x), ops.abs(x)),
+        rule("absolute value twice", ops.abs(ops.abs(x)), ops.abs(x)),
+    ],
+    square=lambda: [
+        rule("square of negative", ops.square(-x), ops.square(x)),
+    ],
+    sqrt=lambda: [
+        rule("square root of square", ops.sqrt(ops.square(x)), ops.abs(x), inexact=IMPROVES, when=floating),
+    ],
+    pow=lambda: [
+        rule("power of one", ops.pow(x, 1), x),
+        rule("power of two", ops.pow(x, 2), ops.square(x)),
+        rule("power of three", ops.pow(x, 3), x * ops.square(x), inexact=ROUNDING),
+        rule("power of four", ops.pow(x, 4), ops.square(ops.square(x)), inexact=ROUNDING),
+        rule("power of minus one", ops.pow(x, -1), ops.realdiv(1, x), inexact=ROUNDING, when=floating),
+        rule("power of half", ops.pow(x, 0.5), ops.sqrt(x), inexact=IMPROVES, when=floating),
+        rule("power of minus half", ops.pow(x, -0.5), ops.rsqrt(x), inexact=IMPROVES, when=floating),
+    ],
+    log=lambda: [
+        rule("log of exp", ops.log(ops.exp(x)), x, inexact=IMPROVES),  # exp(x) may overflow
+    ],
+    exp=lambda: [
+        rule("exp of log", ops.exp(ops.log(x)), x, inexact=NONFINITE),  # NaN where x < 0
+    ],
 )

@@ -50,22 +50,38 @@ def over_ones(x: Value, p: Axes, **_: object) -> bool:
 
 
 movement = RuleSet(
-    rule("transpose twice", ops.transpose(ops.transpose(x, perm=p), perm=q),
-         ops.transpose(x, perm=compute(composed, x, p, q))),
-    rule("transpose to itself", ops.transpose(x, perm=p), x, when=stays),
-    rule("reshape twice", ops.reshape(ops.reshape(x, shape=p), shape=q), ops.reshape(x, shape=q)),
-    rule("reshape to itself", ops.reshape(x, shape=p), x, when=is_whole),
-    rule("broadcast twice", ops.broadcast_to(ops.broadcast_to(x, shape=p), shape=q),
-         ops.broadcast_to(x, shape=q)),
-    rule("broadcast to itself", ops.broadcast_to(x, shape=p), x, when=is_whole),
-    rule("add broadcast", x + ops.broadcast_to(y, shape=p), x + y),
-    rule("subtract broadcast", ops.subtract(x, ops.broadcast_to(y, shape=p)), ops.subtract(x, y)),
-    rule("subtract from broadcast", ops.subtract(ops.broadcast_to(y, shape=p), x), ops.subtract(y, x)),
-    rule("multiply by broadcast", x * ops.broadcast_to(y, shape=p), x * y),
-    rule("sum over ones", ops.reduce_sum(x, axis=p, keepdims=False),
-         ops.reshape(x, shape=compute(without, x, p)), when=over_ones),
-    rule("sum over ones, kept", ops.reduce_sum(x, axis=p, keepdims=True), x, when=over_ones),
-    rule("maximum over ones", ops.reduce_max(x, axis=p, keepdims=False),
-         ops.reshape(x, shape=compute(without, x, p)), when=over_ones),
-    rule("maximum over ones, kept", ops.reduce_max(x, axis=p, keepdims=True), x, when=over_ones),
+    transpose=lambda: [
+        rule("transpose twice", ops.transpose(ops.transpose(x, perm=p), perm=q),
+             ops.transpose(x, perm=compute(composed, x, p, q))),
+        rule("transpose to itself", ops.transpose(x, perm=p), x, when=stays),
+    ],
+    reshape=lambda: [
+        rule("reshape twice", ops.reshape(ops.reshape(x, shape=p), shape=q), ops.reshape(x, shape=q)),
+        rule("reshape to itself", ops.reshape(x, shape=p), x, when=is_whole),
+    ],
+    broadcast_to=lambda: [
+        rule("broadcast twice", ops.broadcast_to(ops.broadcast_to(x, shape=p), shape=q),
+             ops.broadcast_to(x, shape=q)),
+        rule("broadcast to itself", ops.broadcast_to(x, shape=p), x, when=is_whole),
+    ],
+    add=lambda: [
+        rule("add broadcast", x + ops.broadcast_to(y, shape=p), x + y),
+    ],
+    subtract=lambda: [
+        rule("subtract broadcast", ops.subtract(x, ops.broadcast_to(y, shape=p)), ops.subtract(x, y)),
+        rule("subtract from broadcast", ops.subtract(ops.broadcast_to(y, shape=p), x), ops.subtract(y, x)),
+    ],
+    multiply=lambda: [
+        rule("multiply by broadcast", x * ops.broadcast_to(y, shape=p), x * y),
+    ],
+    reduce_sum=lambda: [
+        rule("sum over ones", ops.reduce_sum(x, axis=p, keepdims=False),
+             ops.reshape(x, shape=compute(without, x, p)), when=over_ones),
+        rule("sum over ones, kept", ops.reduce_sum(x, axis=p, keepdims=True), x, when=over_ones),
+    ],
+    reduce_max=lambda: [
+        rule("maximum over ones", ops.reduce_max(x, axis=p, keepdims=False),
+             ops.reshape(x, shape=compute(without, x, p)), when=over_ones),
+        rule("maximum over ones, kept", ops.reduce_max(x, axis=p, keepdims=True), x, when=over_ones),
+    ],
 )

@@ -7,17 +7,22 @@ from staticgraph.compiler.rewrite.rule import IMPROVES, RuleSet, rule
 x, y = variables("x y")
 
 stability = RuleSet(
-    rule("log of one plus", ops.log(x + 1), ops.log1p(x), inexact=IMPROVES),
-    rule("exp minus one", ops.subtract(ops.exp(x), 1), ops.expm1(x), inexact=IMPROVES),
-    rule("exp plus minus one", ops.exp(x) + -1, ops.expm1(x), inexact=IMPROVES),
-    rule("softplus", ops.log1p(ops.exp(x)), ops.softplus(x), inexact=IMPROVES),
-    rule("log of sigmoid", ops.log(ops.sigmoid(x)), -ops.softplus(-x), inexact=IMPROVES),
-    rule(
-        "one minus sigmoid",
-        ops.subtract(1, ops.sigmoid(x)),
-        ops.sigmoid(-x),
-        inexact=IMPROVES,
-        single_use=True,
-    ),
-    rule("reciprocal root", ops.realdiv(1, ops.sqrt(x)), ops.rsqrt(x), inexact=IMPROVES),
+    log=lambda: [
+        rule("log of one plus", ops.log(x + 1), ops.log1p(x), inexact=IMPROVES),
+        rule("log of sigmoid", ops.log(ops.sigmoid(x)), -ops.softplus(-x), inexact=IMPROVES),
+    ],
+    subtract=lambda: [
+        rule("exp minus one", ops.subtract(ops.exp(x), 1), ops.expm1(x), inexact=IMPROVES),
+        rule("one minus sigmoid", ops.subtract(1, ops.sigmoid(x)), ops.sigmoid(-x), inexact=IMPROVES,
+             single_use=True),
+    ],
+    add=lambda: [
+        rule("exp plus minus one", ops.exp(x) + -1, ops.expm1(x), inexact=IMPROVES),
+    ],
+    log1p=lambda: [
+        rule("softplus", ops.log1p(ops.exp(x)), ops.softplus(x), inexact=IMPROVES),
+    ],
+    realdiv=lambda: [
+        rule("reciprocal root", ops.realdiv(1, ops.sqrt(x)), ops.rsqrt(x), inexact=IMPROVES),
+    ],
 )

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from functools import partial
 from importlib import import_module
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from staticgraph.compiler.support.gc_pause import collector_paused
@@ -103,6 +105,15 @@ def lazy_names(
 
     vars(sys.modules[package])["__all__"] = sorted({*homes} - {*(modules or {})})
     return __getattr__, __dir__
+
+
+def functions_of(module: str, names: str) -> SimpleNamespace:
+    """Return functions of a module by their names, between spaces. The first call imports the module."""
+    return SimpleNamespace(**{name: partial(_call, module, name) for name in names.split()})
+
+
+def _call(module: str, name: str, *args: Any) -> Any:
+    return getattr(load(module), name)(*args)
 
 
 def export_names(package: str, further: str = "", *elsewhere: Any) -> None:

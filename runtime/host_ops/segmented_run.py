@@ -19,7 +19,7 @@ from staticgraph.compiler.capture.segments import is_host, reaches, stages
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import InvalidArgumentError, misuse
 from staticgraph.compiler.graph.opdef import Effect
-from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.backend import FastPath
 from staticgraph.runtime.executable import Executable
@@ -44,13 +44,6 @@ class _Stage:
     @property
     def is_empty(self) -> bool:
         return not (self.tensors or self.targets or self.calls.after)
-
-
-def needs_segments(fetches: Fetches, feeds: tuple[Tensor, ...], region: Region | None = None) -> bool:
-    """Return True if a run has host ops, or feeds or fetches strings, as far as known before a compile."""
-    needed = stages(fetches.tensors, fetches.targets, frozenset(feeds), region=region)
-    crossing = (*feeds, *fetches.tensors)
-    return bool(needed.leading or needed.trailing) or any(t.dtype is string for t in crossing)
 
 
 class SegmentedRun:

@@ -14,8 +14,9 @@ from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.graph.opdef import OPS, Kind
 from staticgraph.compiler.graph.printer import function_text
 from staticgraph.compiler.graph.verify import verify
+from staticgraph.compiler.passes import winograd
 from staticgraph.compiler.passes.expand import MARKERS, expand
-from staticgraph.compiler.passes.pipeline import PIPELINE, Pipeline
+from staticgraph.compiler.passes.pipeline import OPS_OF, PIPELINE, Pipeline
 from staticgraph.compiler.passes.simplify import simplify
 
 
@@ -122,3 +123,9 @@ def test_text_before_and_after():
     assert function_text(PIPELINE(Function((x,), (ops.log(ops.identity(x) + 1),)))) == (
         "(v0: float32[2]) -> (v1):\n  v1 = log1p(v0): float32[2]\n"
     )
+
+
+def test_passes_that_are_for_few_ops_see_all_of_them():
+    assert OPS_OF["fewer_products"] == winograd.REPLACED.keys()
+    assert OPS_OF.keys() <= {each.__name__ for each in PIPELINE.passes}
+    assert {name for names in OPS_OF.values() for name in names} <= {*OPS}

@@ -138,7 +138,7 @@ def applied(rule: Rule, case: Case) -> Value | None:
 def test_names_are_unique():
     assert not [name for name, count in Counter(r.name for r in RULES).items() if count > 1]
     with pytest.raises(ValueError, match="two rules are called"):
-        RuleSet(RULES[0], RULES[0])
+        RuleSet(RULES[0], RULES[0]).of(RULES[0].left.op.name)
 
 
 @each_rule

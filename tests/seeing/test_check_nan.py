@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.capture.nan_guard import DECISIONS, checked
+from staticgraph.compiler.capture.nan_guard import checked
+from staticgraph.compiler.capture.rules.operations import DECISIONS
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.errors import InvalidArgumentError
 from staticgraph.compiler.graph.opdef import OPS

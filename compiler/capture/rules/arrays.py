@@ -12,7 +12,8 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.capture.needs import Needs, NeedsRows
 from staticgraph.compiler.capture.rules.operations import applied
 from staticgraph.compiler.capture.rules.static_values import attributes
-from staticgraph.compiler.capture.walk import Made, Walk
+from staticgraph.compiler.capture.table import RULES
+from staticgraph.compiler.capture.walk import CaptureRule, Made, Walk
 from staticgraph.compiler.graph.shapes import Shape
 from staticgraph.compiler.graph.tensor import Operation
 
@@ -47,3 +48,8 @@ def _written(walk: Walk, op: Operation, row_of: Callable[[tuple[int, ...]], Shap
     if number in walk.rows and walk.rows[number] is None:
         return NeedsRows(number, row_of(inputs[2].shape))
     return applied(walk, op, inputs)
+
+
+RULES["tensor_array"] = CaptureRule(capture_array)
+RULES["tensor_array_write"] = CaptureRule(capture_write)
+RULES["tensor_array_scatter"] = CaptureRule(capture_scatter)

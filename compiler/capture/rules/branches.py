@@ -11,7 +11,8 @@ from staticgraph.compiler.capture.needs import Needs, Stop
 from staticgraph.compiler.capture.regions import around, with_inner
 from staticgraph.compiler.capture.rules.region_walk import RegionState, perform_region
 from staticgraph.compiler.capture.rules.static_values import flag, static_value
-from staticgraph.compiler.capture.walk import Made, Walk
+from staticgraph.compiler.capture.table import RULES
+from staticgraph.compiler.capture.walk import CaptureRule, Made, Walk
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.lambda_lift import close
@@ -99,3 +100,6 @@ def _branch(walk: Walk, pred: Value, made: Sequence[Sequence[Value]], first: int
 
 _BESIDE_INPUTS = {"watch", "override"}  # a derivative may be taken by these
 _OUTSIDE = {"parameter", "reads_of"}
+
+
+RULES["branch_region"] = CaptureRule(capture_branch, condition)

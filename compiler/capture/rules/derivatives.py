@@ -12,7 +12,8 @@ from staticgraph.compiler.capture.prune import gradient_parts, is_of_one_operati
 from staticgraph.compiler.capture.regions import around, is_loop, with_inner
 from staticgraph.compiler.capture.rules.host import left_to_python
 from staticgraph.compiler.capture.rules.region_walk import perform_region
-from staticgraph.compiler.capture.walk import Made, Walk
+from staticgraph.compiler.capture.table import RULES
+from staticgraph.compiler.capture.walk import CaptureRule, Made, Walk
 from staticgraph.compiler.graph.errors import GradientError, layout
 from staticgraph.compiler.graph.function import Function, Value, substitute
 from staticgraph.compiler.graph.lambda_lift import close, depends_on
@@ -199,3 +200,8 @@ def _lacking(op: Operation, problem: Operation) -> str:
     )
     hint = "only what computes with fixed shapes can be in it; outside of bodies there may be anything"
     return layout(text, op.where, [("it", problem.where)], hint)
+
+
+RULES["symbolic_gradients"] = CaptureRule(capture_gradients, gradient_inputs)
+RULES["seed"] = CaptureRule(capture_seed)
+RULES["custom_gradient"] = CaptureRule(capture_custom_gradient, custom_results)

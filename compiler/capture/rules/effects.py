@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.capture.walk import Made, Walk
+from staticgraph.compiler.capture.table import RULES
+from staticgraph.compiler.capture.walk import CaptureRule, Made, Walk
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.lambda_lift import close
 from staticgraph.compiler.graph.opdef import OPS
@@ -50,3 +51,8 @@ def _if(walk: Walk, pred: Value, done: Value) -> Value:
     functions, captured = close(walk.build, (), [[done], [walk.state.order]], lambda v: v is done)
     index = ops.select(pred, np.int32(0), np.int32(1))
     return walk.build.node(OPS["branch"], (index, *captured), {"branches": tuple(functions)}).outputs[0]
+
+
+RULES["assert_true"] = CaptureRule(capture_assertion)
+RULES["check_numerics"] = CaptureRule(capture_numerics_check)
+RULES["*effect"] = CaptureRule(capture_effect)

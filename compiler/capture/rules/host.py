@@ -5,7 +5,8 @@ from __future__ import annotations
 from staticgraph.compiler.capture.needs import NeedsHost
 from staticgraph.compiler.capture.regions import regions_of
 from staticgraph.compiler.capture.segments import crosses, inputs_read
-from staticgraph.compiler.capture.walk import Made, Walk
+from staticgraph.compiler.capture.table import RULES
+from staticgraph.compiler.capture.walk import CaptureRule, Made, Walk, no_inputs
 from staticgraph.compiler.graph.errors import UnimplementedError, layout
 from staticgraph.compiler.graph.interpret import perform
 from staticgraph.compiler.graph.opdef import Effect
@@ -49,3 +50,6 @@ def left_to_python(walk: Walk, loop: Operation) -> NeedsHost:
     text = f"no derivative flows through {op.name} ({op.type}): only Python can do {loop.name} ({loop.type})"
     hint = "not compiled: data decide the shapes, or how many rounds of changing shapes there are"
     raise UnimplementedError(layout(text, loop.where, hint=hint), op)
+
+
+RULES["*host"] = CaptureRule(capture_host, no_inputs)

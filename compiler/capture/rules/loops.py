@@ -18,7 +18,8 @@ from staticgraph.compiler.capture.regions import around, is_rounds, regions_of, 
 from staticgraph.compiler.capture.rules.host import left_to_python
 from staticgraph.compiler.capture.rules.region_walk import RegionState, perform_region
 from staticgraph.compiler.capture.rules.static_values import known_trip_count
-from staticgraph.compiler.capture.walk import Made, Walk
+from staticgraph.compiler.capture.table import RULES
+from staticgraph.compiler.capture.walk import CaptureRule, Made, Walk
 from staticgraph.compiler.graph.dtypes import DType, int32
 from staticgraph.compiler.graph.errors import ShapeError, layout
 from staticgraph.compiler.graph.function import Value
@@ -203,3 +204,6 @@ def _keeps_shapes(op: Operation, params: Sequence[Value], made: Sequence[Value])
         hint = "what a loop carries keeps its shape; where it must grow, say so in shape_invariants"
         raise ShapeError(layout(text, op.where, [("what the body returns", result.op.where)], hint=hint))
     return True
+
+
+RULES["while_region"] = CaptureRule(capture_while, initial_values)

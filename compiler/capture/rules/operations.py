@@ -7,13 +7,23 @@ from functools import reduce
 from typing import Any
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.capture.nan_guard import DECISIONS
 from staticgraph.compiler.capture.needs import Needs
 from staticgraph.compiler.capture.rules.static_values import attributes, flag
-from staticgraph.compiler.capture.walk import Made, Walk
+from staticgraph.compiler.capture.table import RULES
+from staticgraph.compiler.capture.walk import CaptureRule, Made, Walk
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.opdef import Effect, Kind, OpDef, by_meaning
 from staticgraph.compiler.graph.tensor import Operation
+
+# Ops that decide by numbers and give none, and the input that they decide by.
+DECISIONS = {
+    "argmax": 0,
+    "argmin": 0,
+    "top_k": 0,
+    "in_top_k": 0,
+    "multinomial": 1,
+    "stateless_multinomial": 0,
+}
 
 
 def capture_operation(walk: Walk, op: Operation) -> Made:
@@ -66,3 +76,8 @@ def _require(walk: Walk, definition: OpDef, inputs: Sequence[Value], attrs: Mapp
         with walk.build.at(None):  # to join them is no work of the user's line
             for holds in required:
                 walk.state.sound = ops.logical_and(walk.state.sound, holds)
+
+
+RULES["*computed"] = CaptureRule(capture_operation)
+RULES["select"] = RULES["select_rows"] = CaptureRule(capture_select)
+RULES["add_n"] = CaptureRule(capture_sum)

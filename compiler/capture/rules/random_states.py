@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from staticgraph.compiler.capture.needs import Stop
 from staticgraph.compiler.capture.rules.operations import applied
-from staticgraph.compiler.capture.walk import Made, Walk
+from staticgraph.compiler.capture.table import RULES
+from staticgraph.compiler.capture.walk import CaptureRule, Made, Walk
 from staticgraph.compiler.graph.dtypes import uint64
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.tensor import Operation
@@ -38,3 +39,6 @@ def counter(walk: Walk, op: Operation) -> Value:
         state.counters[op] = walk.build.parameter(f"random state of {op.name}", uint64, (3,))
         state.advances[op] = 0
     return state.counters[op]
+
+
+RULES["*random"] = CaptureRule(capture_random)

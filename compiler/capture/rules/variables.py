@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from staticgraph.compiler.capture.needs import NeedsTypes, Stop
 from staticgraph.compiler.capture.rules.operations import applied
-from staticgraph.compiler.capture.walk import Made, Walk
+from staticgraph.compiler.capture.table import RULES
+from staticgraph.compiler.capture.walk import CaptureRule, Made, Walk, no_inputs
 from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -76,3 +77,11 @@ def _has_value(walk: Walk, tensor: Tensor) -> bool | NeedsTypes:
     if owner not in walk.request.types:
         return NeedsTypes((owner,))
     return walk.request.types[owner] is not None
+
+
+RULES["placeholder_with_default"] = CaptureRule(capture_input)  # it is not fed
+RULES["read_value"] = CaptureRule(capture_input)
+RULES["assign"] = CaptureRule(capture_assign, no_inputs)
+RULES["is_variable_initialized"] = CaptureRule(capture_is_initialized, no_inputs)
+RULES["initialized_value"] = CaptureRule(capture_initialized_value, no_inputs)
+RULES["*write"] = CaptureRule(capture_update, no_inputs)

@@ -14,17 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.kernel.approximate import (
-    error_function,
-    exponential,
-    fast,
-    gamma,
-    inverse_trigonometric,
-    logarithm,
-    power,
-    tables,
-    trigonometric,
-)
 from staticgraph.compiler.kernel.primitives.instructions import INSTRUCTIONS
 from staticgraph.compiler.kernel.primitives.primitive import (
     DIGAMMA,
@@ -34,6 +23,23 @@ from staticgraph.compiler.kernel.primitives.primitive import (
     Approximation,
     Primitive,
     Texts,
+)
+from staticgraph.compiler.support.lazy_names import functions_of
+
+# The files of formulas: each is imported when one of its functions is printed.
+error_function, exponential, fast, gamma, inverse_trigonometric, logarithm, power, tables, trigonometric = (
+    functions_of(f"staticgraph.compiler.kernel.approximate.{file}", names)
+    for file, names in {
+        "error_function": "erf erfc",
+        "exponential": "exp expm1 sinh cosh tanh",
+        "fast": "tanh erf",
+        "gamma": "lgamma digamma",
+        "inverse_trigonometric": "asin acos atan atan2",
+        "logarithm": "log log1p asinh acosh atanh",
+        "power": "power",
+        "tables": "tanh erf",
+        "trigonometric": "sin cos tan far",
+    }.items()
 )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from staticgraph.compiler.capture.all_sizes import OpenMade, SizesAreAsked, for_all_sizes
 from staticgraph.compiler.capture.open_shapes import OpenShapes
+from staticgraph.compiler.capture.segments import needs_segments
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.native.dispatch import dispatch
 from staticgraph.compiler.codegen.native.pool import pool_code
@@ -29,7 +30,6 @@ from staticgraph.runtime.files.code import GPU_TARGETS
 from staticgraph.runtime.files.code import cpu as kernels
 from staticgraph.runtime.files.code import gpu as gpu_kernels
 from staticgraph.runtime.files.signature import BoundFunction, InputShapes
-from staticgraph.runtime.host_ops.segmented_run import needs_segments
 
 MOST_TARGETS = 8
 _MOST_PROGRAMS = 8  # of one step, for sizes with other guards
@@ -51,7 +51,8 @@ class _Task:
 
     def step(self, shapes: OpenShapes) -> Step | None:
         """The step for these shapes, None where a part of it can only be known or done when it is run."""
-        if needs_segments(Fetches(self.bound.graph, self.bound.fetches), self.feeds):
+        fetches = Fetches(self.bound.graph, self.bound.fetches)
+        if needs_segments(fetches.tensors, fetches.targets, self.feeds):
             return None
         made = kernels.captured(self.bound, self.feeds, shapes.shapes)
         return made if isinstance(made, Step) else None
