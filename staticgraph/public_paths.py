@@ -51,6 +51,7 @@ HOMES = {
     "summary": "tf1.summary",
     "train": "train",
 }
+_MOVED = {name for name, home in HOMES.items() if name != home}
 
 
 class PublicPaths:
@@ -63,15 +64,15 @@ class PublicPaths:
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Return the spec of a public path, None for any other name."""
-        if path is None or _own_path(fullname) is None:  # without a path it is no module of a package
-            return None
+        top, _, below = fullname.partition(".")
+        if path is None or top != _TOP or below.partition(".")[0] not in _MOVED:
+            return None  # without a path it is no module of a package
         return ModuleSpec(fullname, self, is_package=True)  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Import the module by its own path."""
-        own = _own_path(spec.name)
-        assert own is not None
-        module = import_module(own)
+        _, name, *below = spec.name.split(".")
+        module = import_module(".".join((_TOP, HOMES[name], *below)))
         spec.loader_state = module.__spec__
         return module
 
@@ -85,11 +86,3 @@ class PublicPaths:
 def install() -> None:
     """Let Python find the public paths."""
     sys.meta_path.insert(0, PublicPaths())
-
-
-def _own_path(fullname: str) -> str | None:
-    """Return where a module is that lies elsewhere than its public path says."""
-    top, _, rest = fullname.partition(".")
-    name, dot, below = rest.partition(".")
-    home = HOMES.get(name, name) if top == _TOP else name
-    return None if home == name else f"{_TOP}.{home}{dot}{below}"

@@ -23,15 +23,45 @@ class DType:
     >>> from staticgraph.compiler.graph.dtypes import as_dtype, float32
     >>> as_dtype("float32") is float32, float32.is_floating, float32.size
     (True, True, 4)
+
+    Attributes:
+        name: The name, such as "float32".
+        numpy: The `numpy.dtype` of fetched values.
+        size: Bytes per element in compiled code.
+        kind: "float", "int", "uint", "bool", "complex" or "string".
+        is_floating: True for floating types.
+        is_integer: True for integers with and without a sign.
+        is_unsigned: True for integers without a sign.
+        is_bool: True for truth values.
+        is_complex: True for complex numbers.
+        is_differentiable: True if gradients flow through tensors of this type.
     """
 
-    __slots__ = ("name", "numpy", "size", "kind", "_hash")
+    __slots__ = (
+        "name",
+        "numpy",
+        "size",
+        "kind",
+        "is_floating",
+        "is_integer",
+        "is_unsigned",
+        "is_bool",
+        "is_complex",
+        "is_differentiable",
+        "_hash",
+    )
 
     def __init__(self, name: str, numpy: Any, size: int, kind: str) -> None:
         self.name = name
         self.numpy = np.dtype(numpy)
-        self.size = size  # bytes per element in compiled code
-        self.kind = kind  # "float", "int", "uint", "bool", "complex" or "string"
+        self.size = size
+        self.kind = kind
+        self.is_floating = kind == "float"
+        self.is_integer = kind in ("int", "uint")
+        self.is_unsigned = kind == "uint"
+        self.is_bool = kind == "bool"
+        self.is_complex = kind == "complex"
+        self.is_differentiable = kind in ("float", "complex")
         # Equal to that of the `numpy.dtype` that this type is equal to; NumPy has none for bfloat16.
         self._hash = hash(name if name == "bfloat16" else self.numpy)
 
@@ -51,33 +81,8 @@ class DType:
         return {complex64: float32, complex128: float64}.get(self, self)
 
     @property
-    def is_floating(self) -> bool:
-        return self.kind == "float"
-
-    @property
-    def is_integer(self) -> bool:
-        return self.kind in ("int", "uint")
-
-    @property
-    def is_unsigned(self) -> bool:
-        return self.kind == "uint"
-
-    @property
-    def is_bool(self) -> bool:
-        return self.kind == "bool"
-
-    @property
-    def is_complex(self) -> bool:
-        return self.kind == "complex"
-
-    @property
     def is_numpy_compatible(self) -> bool:
         return self is not bfloat16
-
-    @property
-    def is_differentiable(self) -> bool:
-        """True if gradients flow through tensors of this type."""
-        return self.kind in ("float", "complex")
 
     @property
     def min(self) -> Any:

@@ -148,7 +148,8 @@ class RuleSet:
 
 
 def _selected(sets: Sequence[RuleSet], inexact: Inexact) -> RuleSet:
-    def maker(op: str) -> Callable[[], Iterable[Rule]]:
-        return lambda: [rule for each in sets for rule in each.of(op) if rule.inexact in inexact]
+    return RuleSet(**{op: partial(_rules_of, op, sets, inexact) for each in sets for op in each._makers})
 
-    return RuleSet(**{op: maker(op) for each in sets for op in each._makers})
+
+def _rules_of(op: str, sets: Sequence[RuleSet], inexact: Inexact) -> list[Rule]:
+    return [rule for each in sets for rule in each.of(op) if rule.inexact in inexact]

@@ -14,6 +14,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, fields
 from functools import partial
+from itertools import filterfalse
 from operator import attrgetter
 from reprlib import recursive_repr
 from types import MemberDescriptorType
@@ -24,7 +25,7 @@ _Row: TypeAlias = tuple[Any, Any, bool]
 _Put: TypeAlias = Callable[[Any, Any], None]
 
 
-def _dataclass(cls: type | None = None, /, **options: bool) -> Any:
+def _dataclass(cls: type | None = None, /, **options: Any) -> Any:
     """`dataclasses.dataclass`, with those of its options that `_made` has."""
     return partial(_made, **options) if cls is None else _made(cls, **options)
 
@@ -112,7 +113,7 @@ def _with_slots(
     for name in (*rows, "__dict__", "__weakref__"):
         space.pop(name, None)
     every = [*rows, "__weakref__"] if weakref_slot else rows
-    space["__slots__"] = tuple([name for name in every if name not in taken])
+    space["__slots__"] = tuple(filterfalse(taken.__contains__, every))
     made = type(cls)(cls.__name__, cls.__bases__, space)
     made.__qualname__ = cls.__qualname__
     return made

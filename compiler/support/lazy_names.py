@@ -112,8 +112,8 @@ def functions_of(module: str, names: str) -> SimpleNamespace:
     return SimpleNamespace(**{name: partial(_call, module, name) for name in names.split()})
 
 
-def _call(module: str, name: str, *args: Any) -> Any:
-    return getattr(load(module), name)(*args)
+def _call(module: str, name: str, *args: Any, **named: Any) -> Any:
+    return getattr(load(module), name)(*args, **named)
 
 
 def export_names(package: str, further: str = "", *elsewhere: Any) -> None:
