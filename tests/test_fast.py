@@ -18,7 +18,6 @@ ATTENTION = "gpu/test_attention.py::test_attention_is_one_function"
 
 # Folders that no file of tests names, because they work for another one: a fast test that goes through each.
 REACHED = {
-    "staticgraph.compiler.capture.rules": "capture/test_needs.py::test_a_need_inside_of_regions_is_handed_up",
     "staticgraph.compiler.codegen.cuda.attention": ATTENTION,
     "staticgraph.compiler.codegen.cuda.elements": SCHEDULES,
     "staticgraph.compiler.codegen.cuda.products": SCHEDULES,
