@@ -2,6 +2,7 @@
 results.
 """
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,23 @@ def check(found: list[np.ndarray], expected: list[np.ndarray]) -> None:
 def told(build):
     with sg.Graph().as_default():
         return build(tf)
+
+
+@cache
+def ours(build):
+    """A model that is built and run here: the names of its parts, its results, and its graph as written."""
+    with sg.Graph().as_default() as graph:
+        model = build(tf)
+        found = models.run(sg, graph, model)
+        return model, found, graph.as_graph_def().SerializeToString()
+
+
+@cache
+def returned(build, written: bytes):
+    """Results of a model whose graph was written here and is read again, and that graph written once more."""
+    with sg.Graph().as_default() as graph:
+        sg.import_graph_def(sg.messages.GraphDef.FromString(written), name="")
+        return models.run(sg, graph, ours(build)[0]), graph.as_graph_def().SerializeToString()
 
 
 def graph_def(path: Path) -> sg.messages.GraphDef:
@@ -72,35 +90,26 @@ def check_model(model, name):
 @pytest.mark.parametrize("build", structures.WRITTEN, ids=lambda build: build.__name__)
 def test_what_is_written_here_ran_there(build):
     """The graph is the very one that TensorFlow ran: tools/record_graph_defs.py records it again."""
-    with sg.Graph().as_default() as graph:
-        model = build(tf)
-        found = models.run(sg, graph, model)
-        written = graph.as_graph_def()
-    assert not any(node.op.startswith("sg.") for node in written.node)
-    assert (DATA / "ours" / f"{build.__name__}.pb").read_bytes() == written.SerializeToString()
+    _, found, written = ours(build)
+    assert not any(node.op.startswith("sg.") for node in sg.messages.GraphDef.FromString(written).node)
+    assert (DATA / "ours" / f"{build.__name__}.pb").read_bytes() == written
     check(found, recorded(DATA / "ours" / f"{build.__name__}.npz"))
 
 
 @pytest.mark.parametrize("build", SLOPES, ids=lambda build: build.__name__)
 def test_derivatives_of_loops_come_back(build):
     """TensorFlow's nodes for a derivative through loops, branches and tensor arrays run here as well."""
-    model = told(build)
-    with sg.Graph().as_default() as graph:
-        sg.import_graph_def(graph_def(DATA / "ours" / f"{build.__name__}.pb"), name="")
-        check(models.run(sg, graph, model), recorded(DATA / "ours" / f"{build.__name__}.npz"))
+    found, _ = returned(build, (DATA / "ours" / f"{build.__name__}.pb").read_bytes())
+    check(found, recorded(DATA / "ours" / f"{build.__name__}.npz"))
 
 
 @pytest.mark.parametrize("build", structures.READ, ids=lambda build: build.__name__)
 def test_a_graph_comes_back_as_it_was(build):
-    with sg.Graph().as_default() as graph:
-        model = build(tf)
-        expected = models.run(sg, graph, model)
-        written = graph.as_graph_def()
-    with sg.Graph().as_default() as again:
-        sg.import_graph_def(written, name="")
-        check(models.run(sg, again, model), expected)
-        if build in models.EXPORTED:  # what others become are several nodes, for several operations
-            assert again.as_graph_def().SerializeToString() == written.SerializeToString()
+    _, expected, written = ours(build)
+    found, again = returned(build, written)
+    check(found, expected)
+    if build in models.EXPORTED:  # what others become are several nodes, for several operations
+        assert again == written
 
 
 def test_loops_and_branches_come_back_node_by_node():
