@@ -52,7 +52,7 @@ def capture(request: CaptureRequest) -> Step | Needs:
                 return replace(made, reports=tuple(reports))
             if not isinstance(made, NeedsRows):
                 return made
-            rows[made.number] = made.shape
+            rows |= made.shapes
 
 
 def _walked(request: CaptureRequest, wanted: Wanted, rows: dict[int, Shape | None]) -> Step | Stop:

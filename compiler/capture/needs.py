@@ -14,6 +14,8 @@ Within a capture, whatever cannot go on returns such a value, and each function 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from staticgraph.compiler.graph.shapes import Shape
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
@@ -49,13 +51,12 @@ class NeedsHost:
 
 @dataclass(frozen=True, slots=True)
 class NeedsRows:
-    """Shape of the rows of an array that was made before one was written.
+    """Shapes of the rows of arrays that were made before one was written, by the number of each array.
 
-    `capture` answers this need itself: it begins anew and makes the array in this shape.
+    `capture` answers this need itself: it begins anew and makes the arrays in these shapes.
     """
 
-    number: int
-    shape: Shape
+    shapes: Mapping[int, Shape]
 
 
 Needs = NeedsFeeds | NeedsTypes | NeedsStage | NeedsHost  # the caller's to answer

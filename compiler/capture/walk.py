@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.capture.needs import Needs, NeedsHost, NeedsTypes, Stop
+from staticgraph.compiler.capture.needs import Needs, NeedsHost, NeedsRows, NeedsTypes, Stop
 from staticgraph.compiler.capture.reads import Reads
+from staticgraph.compiler.capture.regions import with_inner
 from staticgraph.compiler.capture.request import CaptureRequest
 from staticgraph.compiler.capture.segments import is_host
 from staticgraph.compiler.capture.state import Feeds, RunState
@@ -20,6 +21,7 @@ from staticgraph.compiler.capture.wanted import Wanted
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.errors import InvalidArgumentError, RuleError, layout, refused
 from staticgraph.compiler.graph.function import Value, as_outputs
+from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.shapes import Shape, TensorType
 from staticgraph.compiler.graph.sizes import is_open, same
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -29,6 +31,8 @@ from staticgraph.compiler.support.dataclass import dataclass
 
 # The values of an operation, one per output; None if it has none in this step; or why there are none yet.
 Made = Value | Sequence[Value] | None | Stop
+
+_STATELESS = {Effect.PURE, Effect.SOURCE, Effect.CONTROL, Effect.MARK}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,7 @@ class Walk:
         loops: The operation of each family of loops.
         losses: The values outside of regions that are differentiated.
         captured: The inputs of host ops that Python calls after the step.
+        missing: The tensors that depend on arrays whose rows this walk has found.
     """
 
     request: CaptureRequest
@@ -80,9 +85,15 @@ class Walk:
     loops: dict[int, Operation] = field(default_factory=dict)
     losses: dict[Value, None] = field(default_factory=dict)
     captured: dict[tuple[Operation, Tensor], Value] = field(default_factory=dict)
+    missing: set[Tensor] = field(default_factory=set)
 
     def perform(self, operations: Iterable[Operation]) -> Stop | None:
-        """Capture operations in this order. Returns what is lacking if the walk must end early."""
+        """Capture operations in this order. Returns what is lacking if the walk must end early.
+
+        Many arrays may lack the shapes of their rows. The walk goes on with what does not depend on them,
+        as long as no state is concerned, so that one more walk can answer for all that it finds.
+        """
+        rows: dict[int, Shape] | None = None
         for op in operations:
             with self.build.at(op.where):
                 try:
@@ -93,12 +104,19 @@ class Walk:
                 except RuleError as error:
                     call = f"{op.name} ({op.type})"
                     raise refused(error, op.definition.name, call, op.where) from None
-            if stop is not None:
-                return stop
-        return None
+            if isinstance(stop, NeedsRows):
+                rows = {**stop.shapes, **(rows or {})}
+                self.missing.update(op.outputs)
+                if not all(inner.definition.effect in _STATELESS for inner in with_inner([op])):
+                    break
+            elif stop is not None:
+                return stop if rows is None else NeedsRows(rows)
+        return None if rows is None else NeedsRows(rows)
 
     def _perform(self, op: Operation) -> Stop | None:
         rule = self.rule_of(self, op)
+        if self.missing and not self.missing.isdisjoint((*op.all_inputs, *rule.takes(op))):
+            return NeedsRows({})
         made = self.lacking(rule.takes(op)) or rule.capture(self, op)
         if made is None or isinstance(made, Stop):
             return made

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import staticgraph as sg
+from staticgraph.compiler.capture import capture as capture_module
 from staticgraph.compiler.capture.capture import capture
 from staticgraph.compiler.capture.needs import Needs, NeedsFeeds, NeedsHost, NeedsStage, NeedsTypes
 from staticgraph.compiler.capture.request import CaptureRequest
@@ -144,6 +146,36 @@ def test_the_shape_of_rows_is_found_by_a_second_walk():
     rows = rows.write(0, x).write(1, x * 2.0)
     step = step_of([rows.stack()], {x: np.zeros(3)})
     assert step.function.results[0].shape == (2, 3)
+
+
+def arrays(count: int) -> tuple[list, dict]:
+    """Sums of rows of arrays, each of which is written in a loop of its own."""
+    x = sg.placeholder(sg.float32, [2, 3], name="x")
+    totals = []
+    for each in range(count):
+        made = sg.TensorArray(sg.float32, size=2, infer_shape=False)
+        write = lambda i, a, k=each: [i + 1, a.write(i, x[i] * float(k + 1))]  # noqa: E731
+        _, made = sg.while_loop(lambda i, _: i < 2, write, [0, made])
+        totals.append(sg.reduce_sum(made.stack()))
+    return totals, {x: np.ones((2, 3))}
+
+
+@pytest.mark.parametrize("gradients", [False, True])
+def test_two_walks_find_the_rows_of_all_arrays(gradients: bool, monkeypatch: pytest.MonkeyPatch):
+    """The time of a first run does not grow with the square of their number."""
+    fetches, feeds = arrays(6)
+    expected = [6.0 * (k + 1) for k in range(6)]
+    if gradients:
+        fetches = sg.gradients(fetches, [*feeds])
+        expected = [np.full((2, 3), 21.0)]
+    walks, walked = [], capture_module._walked
+    monkeypatch.setattr(capture_module, "_walked", lambda *args: walks.append(args) or walked(*args))
+    step = step_of(fetches, feeds)
+    assert len(walks) <= 3
+    for result, value in zip(step.function.results, expected, strict=False):
+        assert result.shape == np.shape(value)
+    for found, value in zip(sg.Session().run(fetches, feeds), expected, strict=True):
+        np.testing.assert_array_equal(found, value)
 
 
 # The table

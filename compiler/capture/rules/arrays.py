@@ -1,7 +1,7 @@
 """Capture of arrays of rows, whose shape may be known only when a row is written.
 
-Such an array is made without elements first. The first write ends the walk with the shape of its row, and the
-next walk makes the array in that shape.
+Such an array is made without elements first. The first write tells the shape of its row, the walk goes on
+with what does not depend on it, and the next walk makes all arrays that were written in their shapes.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _written(walk: Walk, op: Operation, row_of: Callable[[tuple[int, ...]], Shap
     inputs = [walk.value(t) for t in op.tensors]
     number = op.attrs["number"]
     if number in walk.rows and walk.rows[number] is None:
-        return NeedsRows(number, row_of(inputs[2].shape))
+        return NeedsRows({number: row_of(inputs[2].shape)})
     return applied(walk, op, inputs)
 
 
