@@ -104,7 +104,7 @@ def _step(walk: Walk, fetched: Sequence[Value]) -> Step:
         feeds=tuple(walk.feeds.params),
         reads=tuple(state.initial),
         counters=tuple(drawing),
-        advances=tuple(state.advances[op] for op in drawing),
+        advances=tuple(map(state.advances.__getitem__, drawing)),
         fetches=len(fetched),
         writes=tuple(writes),
         draws=tuple(state.draws),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field
+from itertools import filterfalse
+from operator import attrgetter
 
 from staticgraph.compiler.fusion.inline_element import Fresh, Position
 from staticgraph.compiler.graph.dtypes import int64
@@ -50,9 +52,12 @@ class Group:
     @property
     def outputs(self) -> tuple[Value, ...]:
         """The values that the kernel stores for others."""
-        made = [v for part in (*self.nests, *self.sums) for v in part.outputs]
-        made += [v for node in (*self.stored, self.root) for v in node.outputs]
-        return tuple(v for v in dict.fromkeys(made) if v not in self.local)
+        made: dict[Value, None] = {}
+        for part in (*self.nests, *self.sums):
+            made |= dict.fromkeys(part.outputs)
+        for node in (*self.stored, self.root):
+            made |= dict.fromkeys(node.outputs)
+        return tuple(filterfalse(self.local.__contains__, made))
 
     @property
     def reduces(self) -> bool:
@@ -88,8 +93,10 @@ class Group:
     @property
     def nodes(self) -> list[Node]:
         """All nodes of the group, inputs before users."""
-        below = (node for part in (*self.nests, *self.sums) for node in part.nodes)
-        return sorted({self.root, *self.members, *below}, key=lambda n: n.serial)
+        found = {self.root, *self.members}
+        for part in (*self.nests, *self.sums):
+            found.update(part.nodes)
+        return sorted(found, key=attrgetter("serial"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +144,11 @@ def is_host(node: Node) -> bool:
 
     Such a node has no native form, or complex numbers in it.
     """
-    native = node.op.element or node.op.pieces or node.op.statements
-    is_complex = any(v.dtype.is_complex for v in (*node.inputs, *node.outputs))
-    return (native is None or is_complex) and not is_control(node)
+    if node.op.effect is Effect.CONTROL:
+        return False
+    if not (node.op.element or node.op.pieces or node.op.statements):
+        return True
+    return True in [v.type.dtype.is_complex for v in (*node.inputs, *node.outputs)]
 
 
 def is_control(node: Node) -> bool:
@@ -152,4 +161,4 @@ def is_whole(node: Node) -> bool:
 
     Such a node may fail or be stopped while it runs.
     """
-    return is_host(node) or is_control(node)
+    return is_control(node) or is_host(node)

@@ -98,7 +98,7 @@ def widened(value: Expr) -> Expr:
     """`value` with sums and products over 16-bit floats kept in float32 until they are complete."""
     done: dict[Expr, Expr] = {}
     for e in walk(value):
-        same = rebuild(e, tuple(done[c] for c in e.children)) if e.children else e
+        same = rebuild(e, tuple(map(done.__getitem__, e.children))) if e.children else e
         if isinstance(same, Reduce) and same.combine in ("add", "mul") and same.dtype in (float16, bfloat16):
             match same.value:
                 case Scalar("mul", (a, b)):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -183,17 +182,28 @@ class Builder:
         """`value` as a Value of this builder."""
         return value if isinstance(value, Value) else self.constant(value, dtype)
 
-    @contextmanager
-    def at(self, where: Provenance | None) -> Any:
+    def at(self, where: Provenance | None) -> _At:
         """Context in which new nodes come from the user's line `where`."""
-        before, self.where = self.where, where
-        try:
-            yield self
-        except Undecided as undecided:
-            undecided.asked_by = undecided.asked_by or (("what asks", where),)
-            raise
-        finally:
-            self.where = before
+        return _At(self, where)
+
+
+class _At:
+    """The context of `Builder.at`, which is entered for every node."""
+
+    __slots__ = ("_before", "_builder", "_where")
+
+    def __init__(self, builder: Builder, where: Provenance | None) -> None:
+        self._builder, self._where = builder, where
+
+    def __enter__(self) -> Builder:
+        builder = self._builder
+        self._before, builder.where = builder.where, self._where
+        return builder
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if isinstance(error, Undecided):
+            error.asked_by = error.asked_by or (("what asks", self._where),)
+        self._builder.where = self._before
 
 
 def _call(op: OpDef, inputs: Sequence[Value]) -> str:

@@ -8,6 +8,7 @@ node, so common subexpressions merge by themselves and equality is identity.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -152,8 +153,9 @@ def toposort(results: Iterable[Value]) -> list[Node]:
         node = stack.pop()
         if node not in seen:
             seen.add(node)
-            stack.extend(value.node for value in node.inputs if value.node not in seen)
-    return sorted(seen, key=lambda node: node.serial)
+            for value in node.inputs:
+                stack.append(value.node)
+    return sorted(seen, key=attrgetter("serial"))
 
 
 def as_outputs(made: Any) -> tuple[Any, ...]:
@@ -171,7 +173,7 @@ def transform(function: Function, rebuild: Callable[[Node, tuple[Value, ...]], A
     for node in function.nodes:
         if node.outputs and node.outputs[0] in table:
             continue
-        made = rebuild(node, tuple(table[v] for v in node.inputs))
+        made = rebuild(node, tuple(map(table.__getitem__, node.inputs)))
         table.update(zip(node.outputs, as_outputs(made), strict=True))
     return function.with_results(table[r] for r in function.results)
 
@@ -197,7 +199,7 @@ def substitute_more(results: Iterable[Value], table: dict[Value, Value]) -> list
         if node not in seen:
             seen.add(node)
             stack += [v.node for v in node.inputs if v not in table]
-    for node in sorted(seen, key=lambda node: node.serial):
+    for node in sorted(seen, key=attrgetter("serial")):
         inputs = [table.get(v, v) for v in node.inputs]
         changed = any(new is not old for new, old in zip(inputs, node.inputs, strict=True))
         made = node.outputs[0].recorder.again(node, inputs) if changed else node

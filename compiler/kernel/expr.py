@@ -109,7 +109,7 @@ READ: Callable[..., Any] = _unread
 def _intern(
     cls: type[Expr], key: tuple[Any, ...], dtype: DType, children: tuple[Expr, ...] = (), **fields: Any
 ) -> Any:
-    key = (cls, *key)
+    key = (cls, *key)  # with names of dtypes, which Python hashes by itself
     reference = _REFERENCES.get(key)
     found = None if reference is None else reference()
     if found is None:
@@ -132,7 +132,7 @@ class Const(Expr):
         value = bool(value) if dtype is bool_ else int(value) if dtype.is_integer else float(value)
         # 0.0 and -0.0 are equal and NaN is not equal to itself, hence the sign and the text in the key.
         text = repr(value) if isinstance(value, float) and not math.isfinite(value) else value
-        return _intern(cls, (text, math.copysign(1, value), dtype), dtype, value=value)
+        return _intern(cls, (text, math.copysign(1, value), dtype.name), dtype, value=value)
 
 
 class ScalarParameter(Const):
@@ -147,7 +147,7 @@ class ScalarParameter(Const):
     buffer: str
 
     def __new__(cls, buffer: str, dtype: DType) -> ScalarParameter:
-        return _intern(cls, (buffer, dtype), dtype, value=0.7, buffer=buffer)
+        return _intern(cls, (buffer, dtype.name), dtype, value=0.7, buffer=buffer)
 
 
 class Index(Expr):
@@ -181,7 +181,7 @@ class Local(Expr):
     name: str
 
     def __new__(cls, name: str, dtype: DType) -> Local:
-        return _intern(cls, (name, dtype), dtype, name=name)
+        return _intern(cls, (name, dtype.name), dtype, name=name)
 
 
 class Load(Expr):
@@ -193,7 +193,7 @@ class Load(Expr):
     at: tuple[Expr, ...]
 
     def __new__(cls, buffer: str, at: tuple[Expr, ...], dtype: DType) -> Load:
-        return _intern(cls, (buffer, at, dtype), dtype, at, buffer=buffer, at=at)
+        return _intern(cls, (buffer, at, dtype.name), dtype, at, buffer=buffer, at=at)
 
 
 class Scalar(Expr):
@@ -205,7 +205,7 @@ class Scalar(Expr):
     args: tuple[Expr, ...]
 
     def __new__(cls, op: str, args: tuple[Expr, ...], dtype: DType) -> Scalar:
-        return _intern(cls, (op, args, dtype), dtype, args, op=op, args=args)
+        return _intern(cls, (op, args, dtype.name), dtype, args, op=op, args=args)
 
 
 class Lookup(Expr):
@@ -220,7 +220,7 @@ class Lookup(Expr):
     index: Expr
 
     def __new__(cls, table: tuple[float, ...], index: Expr, dtype: DType) -> Lookup:
-        return _intern(cls, (table, index, dtype), dtype, (index,), table=table, index=index)
+        return _intern(cls, (table, index, dtype.name), dtype, (index,), table=table, index=index)
 
 
 class Reduce(Expr):
@@ -277,8 +277,7 @@ def _walk(roots: Sequence[Expr]) -> list[Expr]:
     stack = list(reversed(roots))
     while stack:
         expr = stack[-1]
-        waiting = [c for c in expr.children if c not in done] if expr not in done else ()
-        if waiting:
+        if expr.children and expr not in done and (waiting := [c for c in expr.children if c not in done]):
             stack.extend(reversed(waiting))
         else:
             done[stack.pop()] = None
@@ -293,7 +292,9 @@ def unknown(what: str, root: Expr) -> list[Expr]:
         expr = stack[-1]
         if what in expr.known or expr in done:
             stack.pop()
-        elif waiting := [c for c in expr.children if what not in c.known and c not in done]:
+        elif expr.children and (
+            waiting := [c for c in expr.children if what not in c.known and c not in done]
+        ):
             stack.extend(waiting)
         else:
             done[stack.pop()] = None
@@ -336,7 +337,7 @@ def substitute(expr: Expr, table: dict[Expr, Expr]) -> Expr:
     done = dict(table)
     for node in walk(expr):
         if node not in done:
-            children = tuple(done[c] for c in node.children)
+            children = tuple(map(done.__getitem__, node.children))
             done[node] = node if children == node.children else rebuild(node, children)
     return done[expr]
 

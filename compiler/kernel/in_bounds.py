@@ -294,7 +294,7 @@ class _Prover:
             children = tuple(done.get(c, c) for c in node.children)
             if isinstance(node, Load) and node.buffer in self.buffers:
                 children = self.position(node.buffer, children, known, runs)
-            if any(a is not b for a, b in zip(children, node.children, strict=True)):
+            if children != node.children:  # equal expressions are one object
                 done[node] = rebuild(node, children)
         return done.get(root, root)
 

@@ -42,7 +42,7 @@ def flatten(kernel: Kernel) -> Kernel:
     def flat(expr: Expr) -> Expr:
         done: dict[Expr, Expr] = {}
         for node in walk(expr):
-            children = tuple(done[c] for c in node.children)
+            children = tuple(map(done.__getitem__, node.children))
             if isinstance(node, Load):
                 children = _position(kernel.buffers[node.buffer], children)
             done[node] = node if children == node.children else rebuild(node, children)

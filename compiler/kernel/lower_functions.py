@@ -38,7 +38,7 @@ def approximate(expr: Expr, fast_math: bool = False, numbers: int = 0) -> Expr:
     """
     done: dict[Expr, Expr] = {}
     for node in walk(expr):
-        children = tuple(done[c] for c in node.children)
+        children = tuple(map(done.__getitem__, node.children))
         same = node if children == node.children else rebuild(node, children)
         if isinstance(same, Scalar) and same.dtype.is_floating and approximation_of(same.op):
             same = _formula(same, fast_math, numbers)

@@ -115,7 +115,7 @@ class _Canonical:
         for node in walk(expr):
             if node in self.done:
                 continue
-            children = tuple(self.done[c] for c in node.children)
+            children = tuple(map(self.done.__getitem__, node.children))
             depth = max((self.depth[c] for c in node.children), default=0)
             new = node if children == node.children else _rebuild(node, children)
             if isinstance(new, Reduce):

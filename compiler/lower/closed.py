@@ -89,7 +89,7 @@ def _index(index: Index, values: Values) -> Index:
 def _expr(root: Expr, values: Values) -> Expr:
     done: dict[Expr, Expr] = {}
     for node in walk(root):
-        children = tuple(done[c] for c in node.children)
+        children = tuple(map(done.__getitem__, node.children))
         match node:
             case Index():
                 done[node] = _index(node, values)

@@ -115,11 +115,11 @@ class KernelTable:
             else:
                 built = build_kernel(group, in_place)
             stages.report("build_kernel", group, built.work)
-            self._built[key] = built.work, tuple(values[v] for v in built.values)
+            self._built[key] = built.work, tuple(map(values.__getitem__, built.values))
             return built
         work, order = self._built[key]
         numbered = [*values]
-        return GroupKernel(work, tuple(numbered[n] for n in order))
+        return GroupKernel(work, tuple(map(numbered.__getitem__, order)))
 
 
 def is_parameter(value: Value) -> bool:

@@ -61,11 +61,13 @@ class Rule:
         heads, inputs = self.heads, node.inputs
         if len(heads) != len(inputs):
             return False
-        if all(h is None or h is v.node.op for h, v in zip(heads, inputs, strict=True)):
-            return True
-        return node.op.commutes and all(
-            h is None or h is v.node.op for h, v in zip(heads, reversed(inputs), strict=True)
-        )
+        for order in (inputs, inputs[::-1]) if node.op.commutes else (inputs,):
+            for wanted, value in zip(heads, order, strict=True):
+                if wanted is not None and wanted is not value.node.op:
+                    break
+            else:
+                return True
+        return False
 
     def _build(self, value: Value, bound: Bindings) -> Value | None:
         graph = value.recorder

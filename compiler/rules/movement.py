@@ -25,7 +25,7 @@ def full(perm: Axes, rank: int) -> tuple[int, ...]:
 def composed(x: Value, p: Axes, q: Axes) -> tuple[int, ...]:
     """The permutation that does what `p` and then `q` do."""
     first, second = full(p, x.rank), full(q, x.rank)
-    return tuple(first[a] for a in second)
+    return tuple(map(first.__getitem__, second))
 
 
 def stays(x: Value, p: Axes) -> bool:

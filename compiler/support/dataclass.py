@@ -163,9 +163,12 @@ def _init(cls: type, rows: Mapping[str, _Row]) -> Callable[..., None]:
     factories: list[tuple[str, Callable[[], Any]]] = []
     later: list[tuple[_Put, Field[Any]]] = []
     put_by_name: dict[str, _Put] = {}
+    in_dict = bool(rows)  # all fields
     for name, (_, given, named) in rows.items():
         slot = getattr(cls, name, None)
-        put_by_name[name] = slot.__set__ if slot.__class__ is MemberDescriptorType else _put(name)
+        is_slot = slot.__class__ is MemberDescriptorType
+        in_dict = in_dict and not is_slot
+        put_by_name[name] = slot.__set__ if is_slot else _put(name)
         field = given if given.__class__ is Field else None
         default, factory = (given, MISSING) if field is None else (field.default, field.default_factory)
         if field is None or field.init:
@@ -201,7 +204,9 @@ def _init(cls: type, rows: Mapping[str, _Row]) -> Callable[..., None]:
     def __init__(self: Any, /, *args: Any, **named: Any) -> None:
         if named or len(args) != whole:
             args = completed(args, named)
-        if short:  # the usual classes, without a loop
+        if in_dict:
+            self.__dict__.update(zip(names, args, strict=True))
+        elif short:  # the usual classes, without a loop
             put_first(self, args[0])
             put_second(self, args[1])
             if third:

@@ -178,17 +178,14 @@ class Emitter:
         operands = ("ptr", target), ("i8", "0"), ("i64", str(size)), ("i1", "false")
         self.call("void", "llvm.memset.p0.i64", *operands)
 
-    @contextmanager
-    def at(self, level: int) -> Iterator[None]:
-        """Lines go to an enclosing scope: to where the scope inside it begins."""
-        current = self._current
-        self._current = self.scopes[level]
-        self.lines = self._current.lines
-        try:
-            yield
-        finally:
-            self._current = current
-            self.lines = current.lines
+    def at(self, level: int) -> _At:
+        """Context in which lines go to an enclosing scope: to where the scope inside it begins."""
+        return _At(self, self.scopes[level])
+
+    def go_on(self, scope: Scope) -> Scope:
+        """Let lines go to a scope. Return the one that they went to."""
+        current, self._current, self.lines = self._current, scope, scope.lines
+        return current
 
     @contextmanager
     def scope(self, guarded: bool = False) -> Iterator[Scope]:
@@ -288,6 +285,21 @@ class Emitter:
         """
         head = f"define {result.split()[0]} {NAME}({', '.join(parameters)}) nounwind {{\nentry:\n"
         return function(head + "\n".join(self.lines) + f"\n  ret {result}\n}}\n", tuple(self.needs))
+
+
+class _At:
+    """The context of `Emitter.at`, which is entered for every value."""
+
+    __slots__ = ("_before", "_emitter", "_scope")
+
+    def __init__(self, emitter: Emitter, scope: Scope) -> None:
+        self._emitter, self._scope = emitter, scope
+
+    def __enter__(self) -> None:
+        self._before = self._emitter.go_on(self._scope)
+
+    def __exit__(self, *_: object) -> None:
+        self._emitter.go_on(self._before)
 
 
 def function(text: str, needs: tuple[str, ...] = ()) -> Code:

@@ -172,7 +172,7 @@ def _after(c: Contraction, core: Expr, where: Access, left: Iterable[int], outpu
     stores = tuple(replace(c.stores[n], value=substitute(c.stores[n].value, {core: found})) for n in left)
     used = set(walk(*(s.value for s in stores)))
     loads = {local: x for local, x in c.loads.items() if local in used} | {found: where}
-    targets = tuple(c.targets[n] for n in left)
+    targets = tuple(map(c.targets.__getitem__, left))
     return ResultSchedule(replace(c, stores=stores, targets=targets, loads=loads), outputs)
 
 

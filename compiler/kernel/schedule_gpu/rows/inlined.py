@@ -72,7 +72,7 @@ class Inlined:
         """`value` with formulas instead of what was stored."""
         done: dict[Expr, Expr] = {}
         for node in walk(value):
-            children = tuple(done[c] for c in node.children)
+            children = tuple(map(done.__getitem__, node.children))
             node_now = node if children == node.children else rebuild(node, children)
             if isinstance(node_now, Load) and node_now.buffer in self._formulas:
                 formula = self._formulas[node_now.buffer]

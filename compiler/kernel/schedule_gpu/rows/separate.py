@@ -33,7 +33,7 @@ def separate(
         """`expr` in the row `at`."""
         done: dict[Expr, Expr] = {}
         for node in walk(expr):
-            children = tuple(done[c] for c in node.children)
+            children = tuple(map(done.__getitem__, node.children))
             if isinstance(node, Load) and node.buffer in local:
                 done[node] = Load(node.buffer, (*at, *children), node.dtype)
             else:
