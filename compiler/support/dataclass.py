@@ -165,7 +165,7 @@ def _init(cls: type, rows: Mapping[str, _Row]) -> Callable[..., None]:
     put_by_name: dict[str, _Put] = {}
     in_dict = bool(rows)  # all fields
     for name, (_, given, named) in rows.items():
-        slot = getattr(cls, name, None)
+        slot: Any = getattr(cls, name, None)
         is_slot = slot.__class__ is MemberDescriptorType
         in_dict = in_dict and not is_slot
         put_by_name[name] = slot.__set__ if is_slot else _put(name)
