@@ -167,12 +167,35 @@ MODULES = {
         f"{TRAINED}; sg.save('model.sg', dict(y=v * 2.0), session=s); print(beyond(b))",
     ),
     "the program of README.md": (
-        379,
+        386,
         f"import re; text = open({str(ROOT / 'README.md')!r}).read();"
         "code = re.search(r'```python\\n(.*?)```', text, re.S)[1].replace('range(500)', 'range(1)');"
         "exec(code.replace('print(', 'str(')); print(len(ours()))",
     ),
 }
+
+
+# Calls of functions of this package in the first run of a small graph, imports included, and their files.
+# Raise neither without a reason.
+MOST_CALLS, MOST_FILES = 9_500, 205
+CALLS = f"""
+import staticgraph as sg
+x = sg.placeholder('float32', [4, 3])
+y, session, found = sg.reduce_sum(sg.nn.relu(x * 2.0 + 1.0)), sg.Session(), []
+def called(frame, event, _):
+    if event == 'call':
+        found.append(frame.f_code.co_filename)
+sys.setprofile(called)
+session.run(y, {{x: [[1.0] * 3] * 4}})
+sys.setprofile(None)
+mine = [file for file in found if file.startswith({str(ROOT)!r})]
+print(len(mine), len({{*mine}}))
+"""
+
+
+def test_few_functions_are_called_in_a_first_run():
+    calls, files = map(int, fresh(COUNTED + CALLS).split())
+    assert calls <= MOST_CALLS and files <= MOST_FILES, (calls, files)
 
 
 @pytest.mark.parametrize("what", MODULES)
