@@ -260,6 +260,11 @@ def attribute_at(value: Any, values: Mapping[str, int]) -> Any:
     return evaluate(value, values) if isinstance(value, Size) else value
 
 
+def has_sizes(value: Any) -> bool:
+    """Return True if an attribute of an op is an open size, or a list or tuple with one in it."""
+    return isinstance(value, Size) or (isinstance(value, list | tuple) and any(map(has_sizes, value)))
+
+
 def symbols(size: AnySize) -> frozenset[str]:
     """Return the names of the symbols that a size depends on."""
     found: set[str] = set()
@@ -427,7 +432,7 @@ def _less(a: AnySize, b: AnySize) -> bool:
         return True
     if most <= 0:
         return False
-    return not answered(Undecided(f"{a!r} < {b!r}", None, (apart,), (apart - 1, "<")))
+    return answered(Undecided(f"{a!r} < {b!r}", None, (apart,), (apart - 1, ">=")))
 
 
 def _quotient(size: Size, divisor: Size) -> AnySize:
