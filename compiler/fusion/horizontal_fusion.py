@@ -310,5 +310,5 @@ def _kinds_fit(producer: Group, group: Group) -> bool:
         return False
     other = group if group.contraction is None else producer
     return not other.reduces and all(
-        node.op.kind is Kind.ELEMENTWISE or template(node).is_copy for node in other.nodes
+        node.op.kind is Kind.ELEMENTWISE or template(node).on_tiles for node in other.nodes
     )

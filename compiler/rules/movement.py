@@ -62,6 +62,8 @@ movement = RuleSet(
     rule("subtract broadcast", ops.subtract(x, ops.broadcast_to(y, shape=p)), ops.subtract(x, y)),
     rule("subtract from broadcast", ops.subtract(ops.broadcast_to(y, shape=p), x), ops.subtract(y, x)),
     rule("multiply by broadcast", x * ops.broadcast_to(y, shape=p), x * y),
+    rule("divide broadcast", ops.realdiv(ops.broadcast_to(x, shape=p), y), ops.realdiv(x, y)),
+    rule("divide by broadcast", ops.realdiv(x, ops.broadcast_to(y, shape=p)), ops.realdiv(x, y)),
     rule("sum over ones", ops.reduce_sum(x, axis=p, keepdims=False),
          ops.reshape(x, shape=compute(without, x, p)), when=over_ones),
     rule("sum over ones, kept", ops.reduce_sum(x, axis=p, keepdims=True), x, when=over_ones),

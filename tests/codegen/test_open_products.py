@@ -7,7 +7,7 @@ import pytest
 
 from staticgraph.compiler.codegen.gemm.gemm import emit
 from staticgraph.compiler.codegen.gemm.plan import plan
-from staticgraph.compiler.graph.dtypes import bfloat16, bool_, float16, float32, float64
+from staticgraph.compiler.graph.dtypes import bfloat16, bool_, float16, float32, float64, int64
 from staticgraph.compiler.graph.sizes import positive
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.contraction import analyse
@@ -303,6 +303,33 @@ def test_open_sizes_in_the_epilogue(m, rng):
             return {"c": total}, {"c": np.abs(arrays["a"]) @ np.abs(arrays["b"]) + 3 * size}
 
         compiled.check(exact, rng, (size,))
+
+
+@pytest.mark.parametrize("long", [False, True])
+def test_open_sizes_in_integers_of_the_epilogue(long, rng):
+    """Here and in a loop over the rows, each result depends on a comparison with a size."""
+
+    def chosen(x, at):
+        y = scalar.select(
+            scalar.lt(scalar.cast(Load("row", at[:1], float32) * 20.0, int64), Extent(B)), x, 0.5
+        )
+        for _ in range(12 if long else 0):
+            y = y * 0.5 + 1.0 / (1.0 + y * y)
+        return y
+
+    c = matmul(B, 20, 30, c=chosen)
+
+    def exact(arrays):
+        y = np.where(
+            np.trunc(arrays["row"] * np.float32(20))[:, None] < len(arrays["c"]),
+            arrays["a"] @ arrays["b"],
+            0.5,
+        )
+        for _ in range(12 if long else 0):
+            y = y * 0.5 + 1.0 / (1.0 + y * y)
+        return {"c": y}, {"c": np.abs(arrays["a"]) @ np.abs(arrays["b"]) + 1}
+
+    OpenProduct(c).check(exact, rng)
 
 
 HEADS, T, D = 3, 20, 16
