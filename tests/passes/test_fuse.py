@@ -251,3 +251,16 @@ def test_the_gradient_of_a_mean_over_an_open_batch_is_in_the_kernel_of_a_closed_
     opened, closed = step(symbol("n0")).splitlines(), step(64).splitlines()
     assert len(opened) == len(closed) == 3
     assert "matmul" in opened[0] and "extents" in opened[0] and "realdiv" in opened[0]
+
+
+def test_rows_of_an_open_length_are_done_in_one_kernel():
+    """What closed rows keep in a buffer of one row is then stored in full."""
+
+    def softmax_of(length: AnySize) -> str:
+        (x,) = params((64, length))
+        e = ops.exp(x - ops.reduce_max(x, axis=1, keepdims=True))
+        return kernels(ops.realdiv(e, ops.reduce_sum(e, axis=1, keepdims=True)))
+
+    closed, opened = softmax_of(100), softmax_of(symbol("n0"))
+    assert closed == "realdiv: reduce_max subtract exp reduce_sum realdiv"
+    assert opened.splitlines() == ["realdiv, exp: reduce_max subtract exp reduce_sum realdiv"]
