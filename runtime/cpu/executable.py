@@ -22,7 +22,7 @@ from staticgraph.compiler.graph.sizes import evaluator
 from staticgraph.compiler.lower.program import ARGUMENTS, Ref
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.cached_property import cached_property
-from staticgraph.runtime.cpu.jit import host, load
+from staticgraph.runtime.cpu.jit import Library, host, load
 from staticgraph.runtime.cpu.pool import POOL
 from staticgraph.runtime.cpu.watch import Watch, plain
 from staticgraph.runtime.cpu.workspace import Workspace
@@ -64,6 +64,9 @@ class CpuExecutable:
 
     version = -1
     origins: Origins = (0, 0, 0)
+    library: Library
+    workspace: Workspace
+    numbers_at: Callable[[Mapping[str, int]], list[int]]  # of open sizes that the code asks for
 
     def __init__(
         self,

@@ -142,7 +142,7 @@ class Epilogue:
 
     def _at_hand(self, w: GemmWriter, sums: str, width: int) -> dict[Expr, str]:
         """What is known before anything is loaded: the sums of one vector, and open sizes."""
-        sizes = {e: w.spread(str(w.number(e.size)), "i64", width) for e in self._extents}
+        sizes: dict[Expr, str] = {e: w.spread(str(w.number(e.size)), "i64", width) for e in self._extents}
         return {self._contraction.acc: sums, **sizes}
 
     def _row_step(self, n: int) -> AnySize:

@@ -47,7 +47,7 @@ from staticgraph.compiler.codegen.gemm.tiles import VALID, Along, PanelRun, Tile
 from staticgraph.compiler.codegen.gemm.transpose_b import turned
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.codegen.target import CpuTarget
-from staticgraph.compiler.graph.sizes import MANY, NOMINAL, Size
+from staticgraph.compiler.graph.sizes import MANY, Size
 from staticgraph.compiler.kernel.contraction import Access, Contraction, Limit, Slices, closed
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.support.dataclass import dataclass
@@ -64,7 +64,7 @@ def emit(contraction: Contraction, target: CpuTarget, choice: Choice = NO_CHOICE
     with any choice.
     """
     contraction = with_formulas(contraction, target)
-    cost = nanoseconds(contraction) * (MANY / NOMINAL if contraction.sizes else 1)
+    cost = nanoseconds(contraction, MANY)
     before: tuple[Phase, ...] = ()
     reserved = 0
     if turn := turned(contraction, target):

@@ -32,7 +32,7 @@ from staticgraph.compiler.codegen.gemm.tiles import (
 )
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.graph.sizes import Size, estimate
+from staticgraph.compiler.graph.sizes import NOMINAL, Size, estimate
 from staticgraph.compiler.kernel.contraction import Access, Contraction, closed, count
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
@@ -236,11 +236,13 @@ def adding_plan(c: Contraction, target: CpuTarget, reserved: int) -> GemmPlan:
     )
 
 
-def nanoseconds(c: Contraction) -> float:
-    """An estimate of the time on one core."""
-    results = c.row_count * c.column_count * math.prod(map(count, c.outer))
-    moved = sum(estimate(b.size) * b.dtype.size for b in c.buffers.values())
-    return max(results * c.depth * c.dtype.size / (2 * CPU.flops_per_ns), moved / CPU.product_bytes_per_ns)
+def nanoseconds(c: Contraction, symbol: int = NOMINAL) -> float:
+    """An estimate of the time on one core, in which every symbol is `symbol`."""
+    indices = (*((c.rows,) if c.rows else ()), c.lanes, *c.outer)
+    results = math.prod(estimate(i.extent, symbol) for i in indices)
+    depth = c.depth if symbol == NOMINAL else math.prod(estimate(i.extent, symbol) for i in c.k)
+    moved = sum(estimate(b.size, symbol) * b.dtype.size for b in c.buffers.values())
+    return max(results * depth * c.dtype.size / (2 * CPU.flops_per_ns), moved / CPU.product_bytes_per_ns)
 
 
 def open_chunks(c: Contraction) -> int:
