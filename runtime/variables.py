@@ -29,7 +29,7 @@ from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.compiler.support.forks import in_child, reclaim
-from staticgraph.runtime.memory.aligned import empty, from_storage, to_storage
+from staticgraph.runtime.memory.aligned import address_of, empty, from_storage, to_storage
 from staticgraph.runtime.resources import Resources, remaining
 
 
@@ -39,8 +39,8 @@ class _Places:
     __slots__ = ("cell", "_arrays")
 
     def __init__(self, value: np.ndarray) -> None:
-        self.cell = (ctypes.c_int64 * len(Cell))(value.ctypes.data, 0)
-        self._arrays = {value.ctypes.data: value}
+        self.cell = (ctypes.c_int64 * len(Cell))(address_of(value), 0)
+        self._arrays = {address_of(value): value}
 
     @property
     def front(self) -> np.ndarray:
@@ -53,15 +53,15 @@ class _Places:
     @back.setter
     def back(self, array: np.ndarray | None) -> None:
         front = self.front
-        self.cell[Cell.BACK] = 0 if array is None else array.ctypes.data
-        self._arrays = {a.ctypes.data: a for a in (front, array) if a is not None}
+        self.cell[Cell.BACK] = 0 if array is None else address_of(array)
+        self._arrays = {address_of(a): a for a in (front, array) if a is not None}
 
     def put(self, value: np.ndarray) -> None:
         """Make `value` the front. If it is the back, the front before becomes the back."""
         before, back = self.front, self.back
         if value is not before:
-            self._arrays[value.ctypes.data] = value
-            self.cell[Cell.FRONT] = value.ctypes.data
+            self._arrays[address_of(value)] = value
+            self.cell[Cell.FRONT] = address_of(value)
             back = before if value is back else back
             self.back = back if back is not None and back.shape == value.shape else None
 

@@ -34,10 +34,9 @@ from staticgraph.compiler.support.dataclass import dataclass
 _HOLDS = {
     "==": lambda n: n == 0,
     "!=": lambda n: n != 0,
-    "<": lambda n: n < 0,
     ">=": lambda n: n >= 0,
 }
-_TURNED = {"==": "==", "!=": "!=", "<": ">", ">=": "<="}
+_TURNED = {"==": "==", "!=": "!=", ">=": "<="}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ class Guard:
             assert _HOLDS[self.relation](size), self
             return None
         least, most = bounds(size)
-        always = {"==": False, "!=": least > 0 or most < 0, "<": most < 0, ">=": least >= 0}
+        always = {"==": False, "!=": least > 0 or most < 0, ">=": least >= 0}
         return None if always[self.relation] else Guard(size, self.relation)
 
     def __str__(self) -> str:
@@ -124,7 +123,7 @@ class Answers:
         if relation == "==":
             guard = Guard(apart, "==" if answer else "!=")
         else:
-            guard = Guard(-1 - apart if answer else apart, ">=")
+            guard = Guard(apart if answer else -1 - apart, ">=")
         self._guards[guard] = None
         return answer
 
@@ -157,8 +156,6 @@ def known_from(guards: Iterable[Guard]) -> dict[str, AnySize]:
         if guard.relation == "!=":
             excluded |= {(name, -constant // factor)} if constant % factor == 0 else set()
             continue
-        if guard.relation == "<":
-            factor, constant = -factor, -constant - 1  # >= 0
         if factor > 0:
             least[name] = max(least[name], -(constant // factor))
         else:

@@ -43,6 +43,8 @@ class Step:
 
     def at(self, values: Mapping[str, int]) -> Self:
         """The same step for values of the open sizes, as far as a run looks at it."""
+        if not is_open(self.advances):
+            return self
         return replace(self, advances=tuple(evaluate(n, values) for n in self.advances))
 
     @cached_property

@@ -135,7 +135,7 @@ def obstacle(node: Node, wanted: dict[Group, dict[Demand, None]], cheap: bool) -
                 return "it is a product, and what reads it is more than arithmetic on its tiles"
             if next(iter(at)).at != group.position:
                 return "it is a product that is read in another order"
-        elif group.contraction is not None and not (node.op.kind is Kind.ELEMENTWISE or formula.is_copy):
+        elif group.contraction is not None and not (node.op.kind is Kind.ELEMENTWISE or formula.on_tiles):
             return "a kernel with a product only does arithmetic on whole tiles"
         elif node.op.kind is Kind.MOVEMENT or cheap:
             continue

@@ -38,7 +38,7 @@ from staticgraph.compiler.fusion.group import MEMBER_LIMIT, Demand, Demands, Gro
 from staticgraph.compiler.fusion.inline_element import Position, template
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.opdef import Kind
-from staticgraph.compiler.graph.sizes import Size, estimate, same, same_shape, several
+from staticgraph.compiler.graph.sizes import Size, estimate, is_open, same, same_shape, several
 from staticgraph.compiler.kernel.expr import Index, Reduce
 from staticgraph.compiler.machine import CPU
 
@@ -114,7 +114,7 @@ class _Joining:
         if (place := self._meeting(producer, group)) is None:
             return False
         values = [v for part in (producer, group) for v in (*part.outputs, *part.local)]
-        local = {v for v in values if self._is_local(v, producer, group)}
+        local = {v for v in values if self._is_local(v, producer, group) and not is_open(v.shape[rows:])}
         if _kept(local, rows) > CPU.row_bytes or len(values) - len(local) > STORED_LIMIT:
             return False
         group.nests = [*producer.nests, producer, *group.nests]
@@ -153,7 +153,7 @@ class _Joining:
         if any(d.at is None or not any(_runs_along(d.at, axes) for axes in ends) for d in between):
             return False
         values = (*kernel.outputs, *kernel.local)
-        local = {v for v in values if self._is_local(v, kernel, group)}
+        local = {v for v in values if self._is_local(v, kernel, group) and not is_open(v.shape[rows:])}
         if _kept(local, rows) + _kept(group.outputs, 0) > CPU.row_bytes:
             return False
         if (place := self._meeting(kernel, group)) is None:
@@ -310,5 +310,5 @@ def _kinds_fit(producer: Group, group: Group) -> bool:
         return False
     other = group if group.contraction is None else producer
     return not other.reduces and all(
-        node.op.kind is Kind.ELEMENTWISE or template(node).is_copy for node in other.nodes
+        node.op.kind is Kind.ELEMENTWISE or template(node).on_tiles for node in other.nodes
     )

@@ -50,6 +50,11 @@ class Template:
         """True if the element is a single element of an input, at an affine position."""
         return isinstance(self.value, Load) and all(affine(e) is not None for e in self.value.at)
 
+    @property
+    def on_tiles(self) -> bool:
+        """True if tiles of a product, which have no positions, can compute it: a copy, or one number."""
+        return self.is_copy or not any(isinstance(e, Load | Index | Reduce) for e in self.order)
+
 
 def template(node: Node) -> Template:
     """The template of a node that has an element formula."""

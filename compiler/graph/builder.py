@@ -15,7 +15,7 @@ from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef, Role
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.result_types import is_known, result_types
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.sizes import Size, is_open
+from staticgraph.compiler.graph.sizes import has_sizes, is_open
 from staticgraph.compiler.graph.undecided import Undecided
 
 
@@ -153,7 +153,8 @@ class Builder:
 
         If it contains open sizes, the value is what they are in a run.
         """
-        if _has_sizes(value):
+        objects = isinstance(value, np.ndarray) and value.dtype == object
+        if has_sizes(value.tolist() if objects else value):
             return self._extents(np.asarray(value, object), as_dtype(dtype or int32))
         type = as_dtype(dtype) if dtype is not None else infer_dtype(value)
         with np.errstate(over="ignore"):  # a count may be infinite in float16
@@ -257,13 +258,6 @@ def infer_dtype(value: Any) -> DType:
     if array.dtype == np.bool_:
         return bool_
     return as_dtype(array.dtype)
-
-
-def _has_sizes(value: Any) -> bool:
-    """Return True if a value is an open size, or an array, list or tuple with one in it."""
-    if isinstance(value, np.ndarray):
-        return value.dtype == object and any(isinstance(v, Size) for v in value.flat)
-    return isinstance(value, Size) or (isinstance(value, list | tuple) and any(map(_has_sizes, value)))
 
 
 def _canonical_order(value: Value) -> tuple[bool, int]:

@@ -253,11 +253,29 @@ def evaluate(size: AnySize, values: Mapping[str, int]) -> int:
     return total
 
 
+def evaluator(sizes: Sequence[AnySize]) -> Callable[[Mapping[str, int]], list[int]]:
+    """Return a function that gives the values of many sizes, which are asked again and again."""
+    forms = [(linear(size), size) for size in sizes]
+
+    def values_at(values: Mapping[str, int]) -> list[int]:
+        return [
+            evaluate(size, values) if form is None else values[form[0]] * form[1] + form[2]
+            for form, size in forms
+        ]
+
+    return values_at
+
+
 def attribute_at(value: Any, values: Mapping[str, int]) -> Any:
     """Return an attribute of an op with the values of the open sizes in it."""
     if isinstance(value, tuple):
         return tuple(attribute_at(each, values) for each in value)
     return evaluate(value, values) if isinstance(value, Size) else value
+
+
+def has_sizes(value: Any) -> bool:
+    """Return True if an attribute of an op is an open size, or a list or tuple with one in it."""
+    return isinstance(value, Size) or (isinstance(value, list | tuple) and any(map(has_sizes, value)))
 
 
 def symbols(size: AnySize) -> frozenset[str]:
@@ -427,7 +445,7 @@ def _less(a: AnySize, b: AnySize) -> bool:
         return True
     if most <= 0:
         return False
-    return not answered(Undecided(f"{a!r} < {b!r}", None, (apart,), (apart - 1, "<")))
+    return answered(Undecided(f"{a!r} < {b!r}", None, (apart,), (apart - 1, ">=")))
 
 
 def _quotient(size: Size, divisor: Size) -> AnySize:

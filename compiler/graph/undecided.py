@@ -16,7 +16,7 @@ class Undecided(Exception):
         equal: The two sizes, if the question was whether they are equal.
         sizes: The sizes that the question is about; empty if it may be all.
         asked_by: The name and the line of the operations that ask, for messages; empty if they are not known.
-        comparison: If it was a comparison, a size, and "==" or "<" for how it is compared with 0.
+        comparison: If it was a comparison, a size, and "==" or ">=" for how it is compared with 0.
     """
 
     def __init__(

@@ -19,8 +19,9 @@ ties an index of the sum to one outside of it.
 
 A convolution of NHWC images with HWIO weights comes out as k = (kh, kw and ci in one), rows = ow, lanes = co.
 
-Extents and strides may be open. No open index runs along the lanes: for these, a matrix times a vector has an
-index with one value. Decisions take numbers for open sizes, see `count` and `Access.step`.
+Extents and strides may be open, those along the lanes too. If few vectors are multiplied with the rows of a
+matrix, of which there is an open number, the lanes are an index with one value instead, and vectors run along
+the sum. Decisions take numbers for open sizes, see `count` and `Access.step`.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ from staticgraph.compiler.support.dataclass import dataclass
 
 Operand = tuple[Load, tuple[Inside, ...]]  # an element, and where it exists
 _SHORT = 16  # values of an index of the sum, for each of which code may be written
-_FEW = 6  # fewer rows than this do not fill the registers
+_FEW = 6  # fewer rows than this do not fill the registers, and so many are few vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +144,13 @@ class Contraction:
 
     @property
     def column_count(self) -> int:
-        """The extent of `lanes`, which is never open."""
-        return closed(self.lanes)
+        """The count of `lanes`."""
+        return count(self.lanes)
+
+    @property
+    def open_columns(self) -> bool:
+        """True if the extent of `lanes` is open."""
+        return isinstance(self.lanes.extent, Size)
 
     @property
     def open_rows(self) -> bool:
@@ -153,7 +159,7 @@ class Contraction:
 
     @property
     def open_outer(self) -> tuple[Index, ...]:
-        """The indices of the results with an open extent."""
+        """The indices of the results with an open extent, the lanes apart."""
         indices = (*self.outer, *((self.rows,) if self.rows else ()))
         return tuple(i for i in indices if isinstance(i.extent, Size))
 
@@ -165,7 +171,7 @@ class Contraction:
     @property
     def open_sum(self) -> bool:
         """True if the number of products in each sum is open."""
-        return self.open is not None and not any(i is self.open for i in (self.rows, *self.outer))
+        return self.open is not None and not any(i is self.open for i in (self.rows, self.lanes, *self.outer))
 
     def arguments(self, operand: Access) -> tuple[int, ...] | None:
         """Which of the buffers an operand is read from; None if it lies in scratch memory."""
@@ -275,11 +281,13 @@ def analyse(
             return None
         if b.step(lanes):
             a, b, of_a = b, a, right_inside
-        if any(isinstance(x.stride(i), Size) and i is not lanes for x in (a, b) for i in inside):
-            return None  # neighbours along the sum are far apart: loops have neighbours along the results
-        lanes = Index("lane", 1)  # of a matrix times a vector, whose rows move through the result
-        b = replace(b, steps={**b.steps, lanes: 1})
-        written = [replace(x, steps={**x.steps, lanes: 1}) for x in written]
+        along_sum = all(any(same(x.stride(i), 1) for i in inside) for x in (a, b))
+        if limits or (along_sum and all(count(i) <= _FEW for i in outside if b.step(i) and not a.step(i))):
+            if any(isinstance(x.stride(i), Size) and i is not lanes for x in (a, b) for i in inside):
+                return None  # neighbours along the sum are far apart, those along the results are not
+            lanes = Index("lane", 1)  # of a matrix times a vector, whose rows move through the result
+            b = replace(b, steps={**b.steps, lanes: 1})
+            written = [replace(x, steps={**x.steps, lanes: 1}) for x in written]
     if a.step(lanes) and (not b.step(lanes) or (b.step(lanes) != 1 and a.step(lanes) == 1)):
         a, b, of_a = b, a, right_inside
     if len(of_a) != len(limits) or any(x is None or x.place is lanes for x in limits):

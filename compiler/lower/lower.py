@@ -15,7 +15,7 @@ from staticgraph.compiler.fusion.group import Fusion, Group, is_alias, is_contro
 from staticgraph.compiler.fusion.inline_element import template
 from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.graph.opdef import Kind
-from staticgraph.compiler.graph.sizes import AnySize, estimate, is_open
+from staticgraph.compiler.graph.sizes import AnySize, estimate, has_sizes, is_open
 from staticgraph.compiler.graph.undecided import Undecided
 from staticgraph.compiler.kernel.expr import Reduce
 from staticgraph.compiler.lower.buffer_assignment import fullest, plan_arena, plan_open
@@ -81,10 +81,8 @@ def lower(
 def _asks_sizes(function: Function) -> bool:
     """Return True if code for a Function may ask for open sizes: of values, or as numbers of nodes."""
     values = (*function.params, *(v for node in function.nodes for v in node.outputs))
-    numbers = (number for node in function.nodes for number in node.attrs.values())
-    return any(is_open(v.shape) for v in values) or any(
-        is_open(number if isinstance(number, tuple) else (number,)) for number in numbers
-    )
+    attributes = (value for node in function.nodes for value in node.attrs.values())
+    return any(is_open(v.shape) for v in values) or any(map(has_sizes, attributes))
 
 
 class _Lowering:

@@ -74,6 +74,10 @@ movement = RuleSet(
     multiply=lambda: [
         rule("multiply by broadcast", x * ops.broadcast_to(y, shape=p), x * y),
     ],
+    realdiv=lambda: [
+        rule("divide broadcast", ops.realdiv(ops.broadcast_to(x, shape=p), y), ops.realdiv(x, y)),
+        rule("divide by broadcast", ops.realdiv(x, ops.broadcast_to(y, shape=p)), ops.realdiv(x, y)),
+    ],
     reduce_sum=lambda: [
         rule("sum over ones", ops.reduce_sum(x, axis=p, keepdims=False),
              ops.reshape(x, shape=compute(without, x, p)), when=over_ones),

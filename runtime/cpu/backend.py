@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from staticgraph.runtime.cpu.fast_path.inline_cache import InlineCache
     from staticgraph.runtime.cpu.loaded_program import LoadedProgram
     from staticgraph.runtime.cpu.meter import CpuMeter
-    from staticgraph.runtime.cpu.workspace import Workspace
     from staticgraph.runtime.executable import Checks
     from staticgraph.runtime.fetches import Fetches
 
@@ -43,21 +42,23 @@ def bound(
     from staticgraph.runtime.cpu import jit
     from staticgraph.runtime.cpu.executable import CpuExecutable
 
-    workspace: Workspace | None = None
+    first: CpuExecutable | None = None
 
     def bind(
         values: Mapping[str, int], static: Sequence[tuple[int, bytes]], checks: Checks | None
     ) -> CpuExecutable:
-        nonlocal workspace
+        nonlocal first
         there = made.at(values) if values else made
         if limit is not None and there.memory.peak > limit:
             from staticgraph.compiler.lower.memory_use import does_not_fit  # needed only then
 
             raise does_not_fit(made.closed(values).memory, limit)
-        program = CpuExecutable(there, static, checks, again, values, workspace)
-        workspace = program.workspace
-        if begun is not None:
+        program = CpuExecutable(there, static, checks, again, values, first)
+        if first is not None:
+            program.origins = first.origins
+        elif begun is not None:
             program.origins = jit.origins(made.codes, begun)
+        first = first or program
         return program
 
     return bind

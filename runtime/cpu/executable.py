@@ -18,15 +18,17 @@ from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.interpret import failure
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import evaluate as value_of
+from staticgraph.compiler.graph.sizes import evaluator
 from staticgraph.compiler.lower.program import ARGUMENTS, Ref
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.cached_property import cached_property
-from staticgraph.runtime.cpu.jit import host, load
+from staticgraph.runtime.cpu.jit import Library, host, load
 from staticgraph.runtime.cpu.pool import POOL
 from staticgraph.runtime.cpu.watch import Watch, plain
 from staticgraph.runtime.cpu.workspace import Workspace
 from staticgraph.runtime.executable import Checks, Origins, changes, state_arguments
 from staticgraph.runtime.memory.aligned import (
+    address_of,
     empty,
     from_storage,
     storage_dtype,
@@ -57,11 +59,14 @@ class CpuExecutable:
 
     `entry` is the address of the native function, which takes the address of `table`. To call it directly is
     as good as calling the executable, where the program has no host calls. `values` are those of open sizes;
-    executables for different ones share a `workspace`.
+    executables for different ones share the code and the workspace of the `first`.
     """
 
     version = -1
     origins: Origins = (0, 0, 0)
+    library: Library
+    workspace: Workspace
+    numbers_at: Callable[[Mapping[str, int]], list[int]]  # of open sizes that the code asks for
 
     def __init__(
         self,
@@ -70,7 +75,7 @@ class CpuExecutable:
         checks: Checks | None = None,
         again: Callable[[], Compiled] | None = None,
         values: Mapping[str, int] = NO_VALUES,
-        workspace: Workspace | None = None,
+        first: CpuExecutable | None = None,
     ) -> None:
         self.prepared = prepared  # what a run needs of the compiled step
         self._again = again
@@ -78,7 +83,7 @@ class CpuExecutable:
         self.checks = checks  # of a checked step: says what is wrong where results are not finite
         self.static = dict(static)  # feeds by number, and the values that the program is good for
         program = prepared.program
-        self.library = load(prepared.codes)
+        self.library = load(prepared.codes) if first is None else first.library
         self.count = (ctypes.c_int64 * 1)()
         self.needed = tuple(prepared.step.needed)  # variables that must have a value
         self.entry = self.library[prepared.entry.name]
@@ -88,18 +93,20 @@ class CpuExecutable:
         self.enter(self.entry)
         self._address = ctypes.addressof(self.table)
         try:
-            self.workspace = Workspace(prepared) if workspace is None else workspace
+            self.workspace = Workspace(prepared) if first is None else first.workspace
             self.workspace.enter(self.table, program.arena)
         except MemoryError:
             raise self._does_not_fit() from None
         if program.opens:
-            numbers = [value_of(size, values) for size in prepared.sizes]
+            self.numbers_at = evaluator(prepared.sizes) if first is None else first.numbers_at
+            numbers = self.numbers_at(values)
             self._numbers = (ctypes.c_int64 * len(numbers))(*numbers)
             self.table[program.numbers_slot] = ctypes.addressof(self._numbers)
         self._hosts = [call.at(values) if values else call for call in program.host_calls]
         self._failure: BaseException | None = None
-        self._host = _HOST(self._run_host)
-        self.table[program.host_slot] = ctypes.cast(self._host, ctypes.c_void_p).value
+        if self._hosts:
+            self._host = _HOST(self._run_host)
+            self.table[program.host_slot] = ctypes.cast(self._host, ctypes.c_void_p).value
         if self.watch is not None:
             self.table[program.watch_slot] = self.watch.address
         if checks is not None:
@@ -128,10 +135,10 @@ class CpuExecutable:
         table = self.table
         slot = ARGUMENTS
         for array in arguments:
-            table[slot] = array.ctypes.data
+            table[slot] = address_of(array)
             slot += 1
         for array in results:
-            table[slot] = array.ctypes.data
+            table[slot] = address_of(array)
             slot += 1
         self.count[0] += 1
         if self.parallel:

@@ -12,11 +12,13 @@ from weakref import WeakValueDictionary
 
 from staticgraph.compiler.lower.program import ARENA, CONSTANTS, PRIVATE, SHARED
 from staticgraph.runtime.cpu.pool import POOL
-from staticgraph.runtime.memory.aligned import aligned_bytes, give_back_unused
+from staticgraph.runtime.memory.aligned import address_of, aligned_bytes, give_back_unused
 
 if TYPE_CHECKING:
     from staticgraph.compiler.compile import Compiled
     from staticgraph.runtime.cpu.loaded_program import LoadedProgram
+
+AHEAD = 1 << 28  # bytes up to which an arena that is too small is replaced by one of twice its size
 
 
 class Workspace:
@@ -30,10 +32,12 @@ class Workspace:
         give_back_unused()  # the peak is from here on: the arena comes on top of what is kept
         program = prepared.program
         self._arena = aligned_bytes(0)
+        self._address = address_of(self._arena)
         shared, private = aligned_bytes(prepared.shared), aligned_bytes(prepared.private)
         constants = aligned_bytes(len(program.constants))
         program.constants.write(constants)
         self._fixed = {SHARED: shared, PRIVATE: private, CONSTANTS: constants}
+        self._places = [(slot, address_of(block)) for slot, block in self._fixed.items()]
         self._pool = POOL.open(prepared.private) if prepared.regions else None
         self._pool_slot = program.pool_slot
         self._tables: WeakValueDictionary[int, Any] = WeakValueDictionary()  # by address
@@ -45,11 +49,14 @@ class Workspace:
             MemoryError: The system does not give so much.
         """
         if arena > len(self._arena):
-            self._arena = aligned_bytes(arena)
+            # Sizes often grow step by step. What is not used yet takes no memory of the system.
+            self._arena = aligned_bytes(max(arena, min(2 * len(self._arena), AHEAD)))
+            self._address = address_of(self._arena)
+            for each in self._tables.values():
+                each[ARENA] = self._address
         self._tables[ctypes.addressof(table)] = table
-        for each in self._tables.values():
-            each[ARENA] = self._arena.ctypes.data
-        for slot, block in self._fixed.items():
-            table[slot] = block.ctypes.data
+        table[ARENA] = self._address
+        for slot, address in self._places:
+            table[slot] = address
         if self._pool is not None:
             table[self._pool_slot] = self._pool

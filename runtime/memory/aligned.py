@@ -30,6 +30,29 @@ def aligned_bytes(size: int) -> np.ndarray:
     return block[start:][:size]  # an empty slice begins where the sliced array does
 
 
+_DATA = 16  # where CPython's objects of NumPy arrays hold the address of their elements
+
+
+def _address(array: np.ndarray) -> int:
+    return ctypes.c_int64.from_address(id(array) + _DATA).value
+
+
+def _numpy_address(array: np.ndarray) -> int:
+    return array.ctypes.data
+
+
+def _is_laid_out() -> bool:
+    """Return True if `_address` is right here."""
+    known = sys.implementation.name == "cpython" and ctypes.sizeof(ctypes.c_void_p) == 8
+    whole = np.zeros(4, np.int16)
+    return known and all(_address(a) == a.ctypes.data for a in (whole, whole[1:], whole.reshape(2, 2)))
+
+
+# The address of the first element of an array. NumPy makes several objects to tell it, which takes so long
+# that it is a good part of a step of a small net.
+address_of = _address if _is_laid_out() else _numpy_address
+
+
 def storage_dtype(dtype: DType) -> np.dtype:
     """Return the NumPy dtype of elements in compiled code: 16-bit words for bfloat16, else NumPy's own."""
     return np.dtype(np.uint16) if dtype is bfloat16 else dtype.numpy

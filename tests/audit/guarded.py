@@ -77,6 +77,7 @@ def install(at_end: bool = True) -> None:
     for module in (memory, binding, pool, meter):
         setattr(module, name, guarded_bytes)
     setattr(workspace, name, guarded_arena)
+    workspace.AHEAD = 0  # an arena is no larger than it must be
     setattr(lower, "plan_arena", plan_apart)  # noqa: B010
 
 

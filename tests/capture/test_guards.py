@@ -54,13 +54,13 @@ def test_that_sizes_are_equal_is_not_told_but_known_from_then_on(ask):
     [
         ([(N - 3, ">=")], N + 3),
         ([(2 * N - 3, ">=")], N + 2),
-        ([(3 - N, "<")], N + 4),
+        ([(N - 4, ">=")], N + 4),
         ([(N, "!=")], N + 1),
         ([(N, "!="), (N - 1, "!=")], N + 2),
         ([(N - 2, "!=")], None),
-        ([(N - 3, ">="), (N - 4, "<")], 3),
-        ([(N - 1, "<")], 0),
-        ([(N - 9, "<")], None),
+        ([(N - 3, ">="), (3 - N, ">=")], 3),
+        ([(-N, ">=")], 0),
+        ([(8 - N, ">=")], None),
         ([(5 - 2 * N, ">="), (N, "!="), (N - 1, "!=")], 2),
         ([(N - M, ">=")], None),
     ],
@@ -83,9 +83,9 @@ def test_other_sizes_take_the_place_of_symbols(size):
 
 
 def test_a_guard_is_kept_in_files():
-    guard = Guard(N * 4 - (M + 1) // 2, "<")
+    guard = Guard(N * 4 - (M + 1) // 2, ">=")
     assert guard_of_data(json.loads(json.dumps(guard.to_data()))) == guard
-    for wrong in (None, [], [5, "<"], [guard.to_data()[0], ">"], [["n0"], "<"], [[[["n0"], "1"]], "<"]):
+    for wrong in (None, [], [5, ">="], [guard.to_data()[0], "<"], [["n0"], ">="], [[[["n0"], "1"]], ">="]):
         with pytest.raises(ValueError):
             guard_of_data(wrong)
 

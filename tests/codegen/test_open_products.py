@@ -7,7 +7,7 @@ import pytest
 
 from staticgraph.compiler.codegen.gemm.gemm import emit
 from staticgraph.compiler.codegen.gemm.plan import plan
-from staticgraph.compiler.graph.dtypes import bfloat16, bool_, float16, float32, float64
+from staticgraph.compiler.graph.dtypes import bfloat16, bool_, float16, float32, float64, int64
 from staticgraph.compiler.graph.sizes import positive
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.contraction import analyse
@@ -224,13 +224,66 @@ def test_both_sizes_of_a_matrix_may_be_open(rng):
     OpenProduct(matmul(30, B, 40, False, True)).check(product(False, True), rng)
 
 
-def test_loops_multiply_where_vectors_would_have_to_gather():
-    for m, n, k in ((40, B, 30), (B, M, 30), (B, B, B)):
-        i, j, l = Index("i", m), Index("j", n), Index("k", k)  # noqa: E741
-        shapes = {"a": (m, k), "b": (k, n), "c": (m, n)}
-        buffers = {name: Buffer(float32, shape, written=name == "c") for name, shape in shapes.items()}
-        total = Reduce((l,), "add", Load("a", (i, l), float32) * Load("b", (l, j), float32))
-        assert analyse((i, j), (Store("c", (i, j), total),), buffers) is None
+@DTYPES
+@pytest.mark.parametrize("turn_b", [False, True])
+@pytest.mark.parametrize(
+    "size",
+    [(40, 30), (8, 1), (90, 333), (700, 600), (1, 50), (B, 30), (M, 70)],
+    ids=lambda s: f"{s[0]!r}x{s[1]}",
+)
+def test_open_columns(size, turn_b, dtype, rng):
+    m, k = size
+    c = matmul(m, B, k, False, turn_b, dtype)
+    assert c.open_columns == (m is B or m is M or m != 1 or not turn_b)
+    sizes = SIZES if c.depth < 500 else (0, 1, 16, 17, 33, 300)
+    OpenProduct(c).check(product(False, turn_b), rng, sizes)
+
+
+@WIDTHS
+def test_every_number_of_columns(vector_bytes, rng):
+    for m, k, turn_a, turn_b in ((40, 30, False, True), (B, 45, True, True), (20, 30, True, False)):
+        c = matmul(m, B, k, turn_a, turn_b)
+        OpenProduct(c, vector_bytes).check(product(turn_a, turn_b), rng, range(70))
+
+
+@pytest.mark.parametrize("dtype", [bfloat16, float16], ids=str)
+def test_narrow_elements_in_open_columns(dtype, rng):
+    for turn_b in (False, True):
+        OpenProduct(widened(90, B, 40, False, turn_b, dtype)).check(product(False, turn_b), rng)
+
+
+def test_columns_and_sum_may_be_open(rng):
+    for m, n, k in ((B, B, B), (50, B, M), (50, M, B), (B, M, 30)):
+        for turn_a, turn_b in ((False, False), (True, False), (True, True)):
+            OpenProduct(matmul(m, n, k, turn_a, turn_b)).check(product(turn_a, turn_b), rng)
+
+
+@pytest.mark.parametrize("m", [50, B, 400])
+def test_epilogues_of_open_columns(m, rng):
+    """What they read lies along the columns, or is an array of the same shape."""
+
+    def residual(x, at):
+        kept = scalar.select(Load("mask", at, bool_), x * 2.0, 0.0)
+        return Load("c", at, float32) + kept + Load("bias", (at[1],), float32) + Load("row", at[:1], float32)
+
+    def exact(arrays):
+        a, b, others = arrays["a"], arrays["b"].T, arrays["bias"] + arrays["row"][:, None]
+        found = arrays["c"] + others + np.where(arrays["mask"], 2 * (a @ b), 0)
+        size = 2 * (np.abs(a) @ np.abs(b)) + np.abs(arrays["c"]) + np.abs(others)
+        return {"c": found}, {"c": size}
+
+    OpenProduct(matmul(m, B, 40, False, True, c=residual)).check(exact, rng)
+
+
+def test_open_columns_have_the_bits_of_closed_ones(rng):
+    """Each result is one sum, from the first product to the last."""
+    for turn_b in (False, True):
+        compiled = OpenProduct(matmul(50, B, 90, False, turn_b))
+        for size in (30, 64, 100):
+            arrays = compiled.inputs(size, rng)
+            found = compiled.run(size, arrays)["c"]
+            closed = run_closed(matmul(50, size, 90, False, turn_b), arrays)["c"]
+            assert found.tobytes() == closed.tobytes()
 
 
 @pytest.mark.parametrize("m", [B, 30])
@@ -250,6 +303,33 @@ def test_open_sizes_in_the_epilogue(m, rng):
             return {"c": total}, {"c": np.abs(arrays["a"]) @ np.abs(arrays["b"]) + 3 * size}
 
         compiled.check(exact, rng, (size,))
+
+
+@pytest.mark.parametrize("long", [False, True])
+def test_open_sizes_in_integers_of_the_epilogue(long, rng):
+    """Here and in a loop over the rows, each result depends on a comparison with a size."""
+
+    def chosen(x, at):
+        y = scalar.select(
+            scalar.lt(scalar.cast(Load("row", at[:1], float32) * 20.0, int64), Extent(B)), x, 0.5
+        )
+        for _ in range(12 if long else 0):
+            y = y * 0.5 + 1.0 / (1.0 + y * y)
+        return y
+
+    c = matmul(B, 20, 30, c=chosen)
+
+    def exact(arrays):
+        y = np.where(
+            np.trunc(arrays["row"] * np.float32(20))[:, None] < len(arrays["c"]),
+            arrays["a"] @ arrays["b"],
+            0.5,
+        )
+        for _ in range(12 if long else 0):
+            y = y * 0.5 + 1.0 / (1.0 + y * y)
+        return {"c": y}, {"c": np.abs(arrays["a"]) @ np.abs(arrays["b"]) + 1}
+
+    OpenProduct(c).check(exact, rng)
 
 
 HEADS, T, D = 3, 20, 16

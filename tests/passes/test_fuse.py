@@ -14,7 +14,9 @@ from staticgraph.compiler.compile import optimize
 from staticgraph.compiler.fusion.fuse import fuse
 from staticgraph.compiler.fusion.group import MEMBER_LIMIT
 from staticgraph.compiler.graph.builder import Builder
+from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.graph.function import Function, Value
+from staticgraph.compiler.graph.sizes import AnySize, symbol
 
 
 def kernels(*results: Value) -> str:
@@ -233,3 +235,32 @@ def test_each_stored_value_has_one_kernel():
     assert len(stored) == len(set(stored))
     assert fusion.group_of(h) is fusion.groups[0]
     assert fusion.group_of(x) is None
+
+
+def test_the_gradient_of_a_mean_over_an_open_batch_is_in_the_kernel_of_a_closed_one():
+    """The batch is a number that a run tells: to multiply with it is arithmetic on tiles of a product."""
+
+    def step(rows: AnySize) -> str:
+        x, w, y = params((rows, 20), (20, 10), (rows, 10))
+        count = ops.cast(x.recorder.constant(10 * rows, "int64"), dtype=float32)
+        apart = ops.matmul(x, w) - y
+        one = ops.broadcast_to(x.recorder.constant([[1.0]]), shape=(rows, 10))
+        slope = ops.realdiv(one, count) * apart
+        return kernels(ops.reduce_sum(ops.square(apart)) * 0.5, ops.matmul(x, slope, transpose_a=True))
+
+    opened, closed = step(symbol("n0")).splitlines(), step(64).splitlines()
+    assert len(opened) == len(closed) == 3
+    assert "matmul" in opened[0] and "extents" in opened[0] and "realdiv" in opened[0]
+
+
+def test_rows_of_an_open_length_are_done_in_one_kernel():
+    """What closed rows keep in a buffer of one row is then stored in full."""
+
+    def softmax_of(length: AnySize) -> str:
+        (x,) = params((64, length))
+        e = ops.exp(x - ops.reduce_max(x, axis=1, keepdims=True))
+        return kernels(ops.realdiv(e, ops.reduce_sum(e, axis=1, keepdims=True)))
+
+    closed, opened = softmax_of(100), softmax_of(symbol("n0"))
+    assert closed == "realdiv: reduce_max subtract exp reduce_sum realdiv"
+    assert opened.splitlines() == ["realdiv, exp: reduce_max subtract exp reduce_sum realdiv"]

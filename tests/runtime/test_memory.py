@@ -4,9 +4,12 @@ import mmap
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from staticgraph.runtime.memory.aligned import give_back_unused
+import staticgraph as sg
+from staticgraph.runtime.cpu import workspace
+from staticgraph.runtime.memory.aligned import address_of, give_back_unused
 
 
 def resident() -> int:
@@ -24,3 +27,34 @@ def test_freed_memory_goes_back():
     give_back_unused()
     assert before - resident() > 40e6
     assert len(above) == 100_000
+
+
+def test_addresses_are_those_that_numpy_tells():
+    whole = np.arange(24, dtype=np.float32).reshape(4, 6)
+    fixed = np.frombuffer(b"abcd", np.uint8)
+    for array in (whole, whole[1:], whole.T, whole[::2, 3], whole[2:2], np.array(3.0), fixed):
+        assert address_of(array) == array.ctypes.data
+
+
+def test_a_size_that_grows_step_by_step_seldom_needs_a_new_arena(monkeypatch):
+    """To touch new memory takes longer than a small step. The results are those of other orders of sizes."""
+    made = []
+
+    def counted(size, made=workspace.aligned_bytes, sizes=made):
+        sizes.append(size)
+        return made(size)
+
+    monkeypatch.setattr(workspace, "aligned_bytes", counted)
+    with sg.Graph().as_default():
+        x = sg.placeholder(sg.float32, [None, 40])
+        w = sg.constant(np.ones((40, 40), np.float32))
+        total = sg.reduce_sum(sg.tanh(sg.matmul(sg.tanh(sg.matmul(x, w)), w)), 1)
+        arrays = [np.full((n, 40), 0.01 * n, np.float32) for n in range(1, 101)]
+        with sg.Session(device="cpu") as session:
+            growing = [session.run(total, {x: array}) for array in arrays]
+            assert len(session.compiles) == 1
+        count = len(made)
+        with sg.Session(device="cpu") as session:
+            shrinking = [session.run(total, {x: array}) for array in arrays[::-1]]
+    assert count < 16
+    assert [r.tobytes() for r in growing] == [r.tobytes() for r in shrinking[::-1]]

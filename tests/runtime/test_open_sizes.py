@@ -176,6 +176,23 @@ def test_more_elements_than_addresses_are_the_same_error(first):
                 assert session.run(total, given) == rows**3
 
 
+def test_a_new_size_finds_what_became_of_variables():
+    """Programs for other sizes fitted them as they were before."""
+    x = sg.placeholder(sg.float32, [None, 3], name="x")
+    late = sg.Variable(np.ones(3, np.float32), name="late")
+    any_shape = sg.Variable(np.ones((1, 3), np.float32), validate_shape=False, name="any_shape")
+    total = sg.reduce_sum(x * late + any_shape, 1)
+    longer = sg.assign(any_shape, np.full((2, 3), 2, np.float32), validate_shape=False)
+    with sg.Session(device="cpu") as sess:
+        sess.run(sg.global_variables_initializer())
+        for rows in (4, 5, 6):
+            assert sess.run(total, {x: np.ones((rows, 3))}).tolist() == [6.0] * rows
+        sess.run(longer)
+        assert sess.run(total, {x: np.ones((2, 3))}).tolist() == [9.0] * 2
+        with pytest.raises(InvalidArgumentError):
+            sess.run(total, {x: np.ones((7, 3))})
+
+
 def test_new_sizes_compile_nothing():
     x = sg.placeholder(sg.float32, [None, 2])
     double, triple = x * 2, x * 3

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
+from staticgraph.compiler.codegen.gemm.tiles import PanelRun
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
+from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -59,6 +62,53 @@ class Span:
             w.each(start, stop, 1, body)
         else:
             w.when_less(start, stop, lambda: w.each(start, stop, 1, body))
+
+
+def each_panel(
+    w: GemmWriter,
+    span: Span,
+    panels: Sequence[PanelRun],
+    columns: Number,
+    body: Callable[[PanelRun, Number, Number, Number], None],
+) -> None:
+    """`body(panel, number, column, way)` for the panels of a span.
+
+    Columns after the last full panel of an open number of them have the number of the panel that they would
+    be, and are done in narrower ones: their vectors tell at run time how many lanes exist, and lie `way`
+    columns behind the beginning of the full one.
+    """
+    if not isinstance(columns, Size):
+        first = 0
+        for run in panels:
+
+            def one(n: Number, run: PanelRun = run, first: int = first) -> None:
+                body(run, n, w.add(w.mul(n, run.size), run.start - first * run.size), 0)
+
+            span.within(w, first, run.count, one)
+            first += run.count
+        return
+    full, narrow = panels
+    count = w.quotient(columns, full.size)
+    stop, lanes = w.minimum(span.stop, count), narrow.size
+
+    def rest() -> None:
+        done = w.mul(count, full.size)
+        left = w.add(columns, w.mul(done, -1))
+
+        def part(n: Number) -> None:
+            way = w.mul(n, lanes)
+            valid = w.minimum(w.add(left, w.mul(way, -1)), lanes)
+            piece = replace(narrow.pieces[0], valid=str(valid))
+            body(replace(narrow, pieces=(piece,)), count, w.add(done, way), way)
+
+        w.each(0, w.quotient(w.add(left, lanes - 1), lanes), 1, part)
+
+    w.when_less(
+        span.start,
+        stop,
+        lambda: w.each(span.start, stop, 1, lambda n: body(full, n, w.mul(n, full.size), 0)),
+    )
+    w.when_less(count, span.stop, rest)
 
 
 @dataclass(frozen=True, slots=True)

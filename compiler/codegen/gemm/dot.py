@@ -37,13 +37,13 @@ def dot_tiling(rows: int, columns: int, registers: int) -> Tiling:
 def dot_sums(w: GemmWriter, tile: Tile) -> list[str]:
     """The finished sums of the tile: per row, one vector along the columns."""
     (piece,) = tile.pieces
-    places = [(i, c) for i in range(tile.rows) for c in range(piece.valid)]
+    places = [(i, c) for i in range(tile.rows) for c in range(piece.known)]
     kind = vector(memory_type(tile.dtype), tile.lanes)
 
     def step(a: str, b: str, k: Number, valid: int, sums: list[str]) -> list[str]:
         left = [_read(w, tile, tile.a, a, w.mul(i, tile.a.row), k, valid) for i in range(tile.rows)]
         held = dict(zip(places, sums, strict=True))
-        for c in range(piece.valid):  # one by one: there are registers for few of them
+        for c in range(piece.known):  # one by one: there are registers for few of them
             right = _read(w, tile, tile.b, b, w.mul(c, tile.b.lane), k, valid)
             for i in range(tile.rows):
                 held[i, c] = w.fma(left[i], right, held[i, c], tile.dtype, tile.lanes)
@@ -67,7 +67,7 @@ def dot_sums(w: GemmWriter, tile: Tile) -> list[str]:
         return step(a, b, whole, extent - whole, sums) if extent > whole else sums
 
     lanes = nest(0, "%a", "%b", ["zeroinitializer"] * len(places))
-    return [_column_vector(w, tile, lanes[i * piece.valid : (i + 1) * piece.valid]) for i in range(tile.rows)]
+    return [_column_vector(w, tile, lanes[i * piece.known : (i + 1) * piece.known]) for i in range(tile.rows)]
 
 
 def _read(w: GemmWriter, tile: Tile, stream: Stream, base: str, start: Number, k: Number, valid: int) -> str:

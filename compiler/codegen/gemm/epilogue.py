@@ -20,7 +20,7 @@ from staticgraph.compiler.codegen.llvm.expr import ExprPrinter, LlvmValue
 from staticgraph.compiler.codegen.llvm.text import memory_type, register_type
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.graph.sizes import AnySize, Size, Undecided, same
+from staticgraph.compiler.graph.sizes import AnySize, Size, same
 from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.kernel.expr import Const, Expr, Extent, Local, Lookup, Scalar, substitute, walk
 from staticgraph.compiler.kernel.lower_functions import approximate
@@ -49,8 +49,7 @@ class Epilogue:
         self._constants = _constants(values, contraction)
         self._values = [substitute(value, {**self._constants}) for value in values]
         read = set(walk(*self._values))
-        if any(isinstance(x, Extent) for x in read):
-            raise Undecided("an open size in integer arithmetic after a product")
+        self._extents = [x for x in read if isinstance(x, Extent)]  # in arithmetic on integers
         loads = {local: access for local, access in contraction.loads.items() if local in read}
         for n, (expr, local) in enumerate(self._constants.items()):
             loads[local] = Access("", expr.dtype, n, {})
@@ -108,7 +107,7 @@ class Epilogue:
     def _written_out(self, tile: Tile, w: GemmWriter, sums: Sums) -> None:
         loaded: dict[tuple[int, int, int], str] = {}
         for (i, j), value in sums.items():
-            known: dict[Expr, str] = {self._contraction.acc: value}
+            known = self._at_hand(w, value, tile.pieces[j].width)
             for local, n in self._loads.items():
                 key = (n, 0 if same(self._row_step(n), 0) else i, j)
                 if key not in loaded:
@@ -134,12 +133,17 @@ class Epilogue:
             line = w.address(kept, w.mul(r, width), dtype)
             for piece in tile.pieces:
                 value = w.load(w.address(line, piece.start, dtype), dtype, piece.width, piece.width)
-                known: dict[Expr, str] = {self._contraction.acc: value}
+                known = self._at_hand(w, value, piece.width)
                 for local, n in self._loads.items():
                     known[local] = self._load(w, n, bases[n], 0, piece)
                 self._store(w, known, bases, 0, piece)
 
         w.each(0, tile.rows, 1, row)
+
+    def _at_hand(self, w: GemmWriter, sums: str, width: int) -> dict[Expr, str]:
+        """What is known before anything is loaded: the sums of one vector, and open sizes."""
+        sizes: dict[Expr, str] = {e: w.spread(str(w.number(e.size)), "i64", width) for e in self._extents}
+        return {self._contraction.acc: sums, **sizes}
 
     def _row_step(self, n: int) -> AnySize:
         return self.accesses[n].stride(self._contraction.rows)

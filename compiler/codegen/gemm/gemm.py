@@ -14,9 +14,10 @@ outermost first:
 Blocks exist only where the operands are large, and packing only where it pays. The order in which products
 are added depends on nothing but the shapes and the width of the target's vectors.
 
-One index may have an open extent, a parameter of the functions:
+Indices may have open extents, parameters of the functions:
 
     rows       full tiles, then at most one of each smaller power of two
+    columns    full panels, then panels of one vector, masked
     outer      a loop, as ever
     the sum    the outermost loop of micro-kernels, in blocks and slices whose borders follow from its length
 
@@ -32,7 +33,7 @@ from functools import partial
 
 from staticgraph.compiler.codegen.abi import KernelCode, Phase
 from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE, Choice
-from staticgraph.compiler.codegen.gemm.chunks import Span
+from staticgraph.compiler.codegen.gemm.chunks import Span, each_panel
 from staticgraph.compiler.codegen.gemm.dot import dot_sums
 from staticgraph.compiler.codegen.gemm.epilogue import Epilogue, with_formulas
 from staticgraph.compiler.codegen.gemm.loops import Cursor, each, open_sizes, parameters
@@ -42,11 +43,11 @@ from staticgraph.compiler.codegen.gemm.plan import GemmPlan, adding_plan, nanose
 from staticgraph.compiler.codegen.gemm.rows import row_sums
 from staticgraph.compiler.codegen.gemm.scratch import Packed
 from staticgraph.compiler.codegen.gemm.split_k import slice_sums, sliced
-from staticgraph.compiler.codegen.gemm.tiles import Along, PanelRun, TileRun
+from staticgraph.compiler.codegen.gemm.tiles import VALID, Along, PanelRun, TileRun
 from staticgraph.compiler.codegen.gemm.transpose_b import turned
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.codegen.target import CpuTarget
-from staticgraph.compiler.graph.sizes import MANY, NOMINAL, Size
+from staticgraph.compiler.graph.sizes import MANY, Size
 from staticgraph.compiler.kernel.contraction import Access, Contraction, Limit, Slices, closed
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.support.dataclass import dataclass
@@ -63,7 +64,7 @@ def emit(contraction: Contraction, target: CpuTarget, choice: Choice = NO_CHOICE
     with any choice.
     """
     contraction = with_formulas(contraction, target)
-    cost = nanoseconds(contraction) * (MANY / NOMINAL if contraction.sizes else 1)
+    cost = nanoseconds(contraction, MANY)
     before: tuple[Phase, ...] = ()
     reserved = 0
     if turn := turned(contraction, target):
@@ -136,24 +137,26 @@ class _Generator:
         def all_blocks() -> None:
             each(w, indices[:moving], start, body)
 
-        variable = (*c.open_outer, c.slices and c.slices.index)
+        variable = (*c.open_outer, c.slices and c.slices.index, c.lanes if c.open_columns else None)
         guarded = all_blocks
-        for index, span in reversed((*indices, (c.rows, self._tiles))):
+        for index, span in reversed((*indices, (c.lanes, self._columns), (c.rows, self._tiles))):
             if index is not None and index in variable:
                 guarded = partial(w.when_less, span.start, span.stop, guarded)
         guarded()
         return Phase(w.finish(parameters(c)), grid.chunks)
 
     def _open_counts(self) -> list[Number]:
-        """The number of parts of each open dimension of the chunks: values of an index, or tiles of rows."""
+        """The number of parts of each open dimension of the chunks: values of an index, panels, tiles."""
         c, w = self._c, self._w
         for index in (*c.outer, *c.k):
             if isinstance(index.extent, Size):
                 self._lengths[index] = index.extent
-        counts: list[Number] = [i.extent for i in c.outer if isinstance(i.extent, Size)]
-        if c.rows is not None and c.open_rows:
-            size = self._plan.tiling.rows[0].size
-            counts.append(w.quotient(w.add(c.rows.extent, size - 1), size))
+        tiling, counts = self._plan.tiling, list[Number]()
+        sizes = {c.lanes: tiling.panels[0].size} | ({c.rows: tiling.rows[0].size} if c.rows else {})
+        for index in (*c.outer_of_b, c.lanes, *c.other_outer, *((c.rows,) if c.rows else ())):
+            if isinstance(index.extent, Size):
+                size = sizes.get(index, 1)
+                counts.append(w.quotient(w.add(index.extent, size - 1), size))
         return counts
 
     def _sliced(self, slices: Slices) -> tuple[Number, Number]:
@@ -334,40 +337,39 @@ class _Generator:
         self, cursor: Cursor, tile: Number, rows: int, inside: Inside, columns: Span, block: _Block
     ) -> None:
         """Panels of columns: call the micro-kernels, those that pack b for the first tile of rows."""
-        w, p, first = self._w, self._plan, 0
+        w, p = self._w, self._plan
         packs = self._packs(cursor, tile, rows)
         # The smaller ones of open tiles also come where there is no full one that packs.
         full = not self._c.open_rows or rows == p.tiling.rows[0].size
         after = _B if full or not p.first_packs else _UNPACKED
-        for panel in p.tiling.panels:
 
-            def call(n: Number, panel: PanelRun = panel, first: int = first) -> None:
-                column = w.add(w.mul(n, panel.size), panel.start - first * panel.size)
-                here = dict(cursor.moved(w, self._c.lanes, column).at)
-                if p.b:
-                    number = n if p.b.shared else w.add(n, w.mul(columns.start, -1))
-                    here[_B] = w.address(cursor.at[_B], w.mul(number, p.b.elements), p.dtype)
-                arguments = [f"ptr {here[name]}" for name in self._epilogue.pointers]
-                if p.turns:
-                    way = w.add(self._to_next(cursor, column, panel, block), self._to_share(cursor, tile))
-                    arguments.append(f"ptr {w.address(here[_UNPACKED], way, self._c.b.dtype)}")
-                arguments += [
-                    f"i64 {w.number(n)}"
-                    for n, extent in zip(block.counts, p.extents, strict=True)
-                    if extent is None
-                ]
-                if p.partial is not None:
-                    arguments += [f"ptr {here[_SUMS]}", f"i1 {block.first}", f"i1 {block.last}"]
+        def call(panel: PanelRun, n: Number, column: Number, inside_panel: Number) -> None:
+            here = dict(cursor.moved(w, self._c.lanes, column).at)
+            if p.b:
+                number = n if p.b.shared else w.add(n, w.mul(columns.start, -1))
+                place = w.add(w.mul(number, p.b.elements), inside_panel)
+                here[_B] = w.address(cursor.at[_B], place, p.dtype)
+            arguments = [f"ptr {here[name]}" for name in self._epilogue.pointers]
+            if p.turns:
+                way = w.add(self._to_next(cursor, column, panel, block), self._to_share(cursor, tile))
+                arguments.append(f"ptr {w.address(here[_UNPACKED], way, self._c.b.dtype)}")
+            arguments += [f"i64 {x.valid}" for x in panel.pieces if isinstance(x.valid, str)]
+            arguments += [
+                f"i64 {w.number(n)}"
+                for n, extent in zip(block.counts, p.extents, strict=True)
+                if extent is None
+            ]
+            if p.partial is not None:
+                arguments += [f"ptr {here[_SUMS]}", f"i1 {block.first}", f"i1 {block.last}"]
 
-                def kernel(*names: str) -> None:
-                    pointers = [f"ptr {here[name]}" for name in names]
-                    symbol, sizes = self._kernel(rows, inside, panel, names)
-                    w.line(f"call void {symbol}({', '.join([*pointers, *arguments, *sizes])})")
+            def kernel(*names: str) -> None:
+                pointers = [f"ptr {here[name]}" for name in names]
+                symbol, sizes = self._kernel(rows, inside, panel, names)
+                w.line(f"call void {symbol}({', '.join([*pointers, *arguments, *sizes])})")
 
-                w.either(packs, lambda: kernel(_A, _UNPACKED, _B), lambda: kernel(_A, after))
+            w.either(packs, lambda: kernel(_A, _UNPACKED, _B), lambda: kernel(_A, after))
 
-            columns.within(w, first, panel.count, call)
-            first += panel.count
+        each_panel(w, columns, p.tiling.panels, self._c.lanes.extent, call)
 
     def _packs(self, cursor: Cursor, tile: Number, rows: int) -> str:
         """Return the LLVM condition that a tile with `rows` rows packs the elements of b that it reads."""
@@ -404,7 +406,10 @@ class _Generator:
 
         It may pack the panel of b that it reads.
         """
-        p, key = self._plan, (rows, inside, replace(panel, start=0, count=0), operands)
+        p = self._plan
+        valid = (replace(x, valid=VALID) if isinstance(x.valid, str) else x for x in panel.pieces)
+        panel = PanelRun(0, 0, tuple(valid))
+        key = rows, inside, panel, operands
         if key not in self._kernels:
             partial = None
             if p.partial is not None:

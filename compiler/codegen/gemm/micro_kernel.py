@@ -22,7 +22,7 @@ from staticgraph.compiler.codegen.gemm.pack_narrow_panels import (
     together,
 )
 from staticgraph.compiler.codegen.gemm.prefetch import Later, ask
-from staticgraph.compiler.codegen.gemm.tiles import TilePiece
+from staticgraph.compiler.codegen.gemm.tiles import VALID, TilePiece
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.codegen.llvm.text import memory_type, vector
 from staticgraph.compiler.graph.dtypes import DType
@@ -85,14 +85,15 @@ class Tile:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Of the function: operands, further pointers, extents that are
-        known at the call; partial sums, first and last block.
+        """Of the function: operands, further pointers, how many lanes exist and extents if they are known at
+        the call; partial sums, first and last block.
         """
         counts = (f"i64 {steps(level)}" for level, extent in enumerate(self.extents) if extent is None)
         blocks = ("ptr %sums", "i1 %first", "i1 %last") if self.partial else ()
         packed = ("ptr noalias %packed",) if self.packed else ()
         pointers = (f"ptr {name}" for name in self.extra)
-        return "ptr noalias %a", "ptr noalias %b", *packed, *pointers, *counts, *blocks
+        valid = (f"i64 {VALID}",) if any(piece.valid == VALID for piece in self.pieces) else ()
+        return "ptr noalias %a", "ptr noalias %b", *packed, *pointers, *valid, *counts, *blocks
 
     @property
     def streams(self) -> tuple[Stream, ...]:
@@ -102,7 +103,7 @@ class Tile:
     @property
     def columns(self) -> int:
         """Their number."""
-        return self.pieces[-1].start + self.pieces[-1].valid
+        return self.pieces[-1].stop
 
     @property
     def places(self) -> list[tuple[int, int]]:
@@ -175,7 +176,9 @@ def _named(tile: Tile, sums: list[str]) -> Sums:
     return dict(zip(tile.places, sums, strict=True))
 
 
-def _partial(w: GemmWriter, tile: Tile, stream: Stream, row: int, j: int) -> tuple[str, DType, int, int]:
+def _partial(
+    w: GemmWriter, tile: Tile, stream: Stream, row: int, j: int
+) -> tuple[str, DType, int, int | str]:
     """Address, type, width and valid lanes of partial sums in memory."""
     piece = tile.pieces[j]
     valid = piece.width if stream.padded else piece.valid

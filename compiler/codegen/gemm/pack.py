@@ -12,12 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from staticgraph.compiler.codegen.abi import Phase
-from staticgraph.compiler.codegen.gemm.chunks import Span, chunks_wanted, cut
+from staticgraph.compiler.codegen.gemm.chunks import Span, chunks_wanted, cut, each_panel
 from staticgraph.compiler.codegen.gemm.loops import Cursor, each, open_sizes, parameters
 from staticgraph.compiler.codegen.gemm.micro_kernel import Stream, read_lanes
 from staticgraph.compiler.codegen.gemm.plan import GemmPlan
 from staticgraph.compiler.codegen.gemm.scratch import Packed
-from staticgraph.compiler.codegen.gemm.tiles import PanelRun, TilePiece, pages_apart
+from staticgraph.compiler.codegen.gemm.tiles import VALID, PanelRun, TilePiece, pages_apart
 from staticgraph.compiler.codegen.gemm.transpose import turner
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.kernel.contraction import Access, Contraction, closed
@@ -69,17 +69,13 @@ def pack_span(
     """
 
     def steps(counts: Sequence[Number], source: str, target: str) -> None:
-        known = 0
-        for run in packed.panels:
+        def one(run: PanelRun, n: Number, column: Number, way: Number) -> None:
+            number = w.add(n, w.mul(first, -1))
+            place = w.address(target, w.add(w.mul(number, packed.elements), way), packed.dtype)
+            at = w.address(source, w.mul(column, stream.lane), stream.dtype)
+            pack(w, packed, stream, counts, at, place, run.pieces)
 
-            def one(n: Number, run: PanelRun = run, known: int = known) -> None:
-                column = w.add(w.mul(n, run.size), run.start - known * run.size)
-                place = w.address(target, w.mul(w.add(n, w.mul(first, -1)), packed.elements), packed.dtype)
-                at = w.address(source, w.mul(column, stream.lane), stream.dtype)
-                pack(w, packed, stream, counts, at, place, run.pieces)
-
-            span.within(w, known, run.count, one)
-            known += run.count
+        each_panel(w, span, packed.panels, packed.extent, one)
 
     whole_lines = packed.pitch * packed.dtype.size % ALIGNMENT == 0
     step = stream.k[-1] if counts else 0
@@ -164,13 +160,19 @@ def _pack_turned(
     """Copy elements that are neighbours along the innermost index of the sum."""
     to, pitch, count = packed.dtype, packed.pitch, steps.counts[-1]
     for piece in pieces:
-        symbol, needs = turner(stream, replace(piece, start=0), count, to)
+        at_run_time = isinstance(piece.valid, str)
+        symbol, needs = turner(
+            stream, replace(piece, start=0, valid=VALID if at_run_time else piece.valid), count, to
+        )
+        valid = f", i64 {piece.valid}" if at_run_time else ""
         for need in needs:
             w.need(need)
 
-        def line(at: str, step: Number, symbol: str = symbol, piece: TilePiece = piece) -> None:
+        def line(
+            at: str, step: Number, symbol: str = symbol, piece: TilePiece = piece, valid: str = valid
+        ) -> None:
             place = w.address(target, w.add(w.mul(step, pitch), piece.start), to)
-            w.line(f"call void {symbol}(ptr {at}, ptr {place}, i64 {pitch}, i64 {w.number(count)})")
+            w.line(f"call void {symbol}(ptr {at}, ptr {place}, i64 {pitch}, i64 {w.number(count)}{valid})")
 
         _lines(w, stream, steps, w.address(source, w.mul(piece.start, stream.lane), stream.dtype), line)
 

@@ -23,6 +23,7 @@ from staticgraph.compiler.codegen.gemm.tiles import (
     balanced,
     choose,
     choose_open,
+    choose_open_columns,
     depth_blocks,
     open_rows,
     pages_apart,
@@ -31,7 +32,7 @@ from staticgraph.compiler.codegen.gemm.tiles import (
 )
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.graph.sizes import Size, estimate
+from staticgraph.compiler.graph.sizes import NOMINAL, Size, estimate
 from staticgraph.compiler.kernel.contraction import Access, Contraction, closed, count
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
@@ -61,6 +62,7 @@ OPEN_SCALE = 4  # chunks are made for an open size this many times its estimate
 # and as wide as the result: what they read stays in the second-level cache.
 _OPEN_BLOCK_BYTES, _OPEN_CHUNKS = 1024, 16
 _EVEN_PARTS = 16  # of an open dimension, where another one can be cut as well
+_OPEN_PANEL_BYTES = 128 * 1024  # of panels of b that a chunk packs together, if the number of columns is open
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +148,7 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = 
     far = pack_b and _far(c, tiling.tile_count * others)
     read, grid = _grid(c, tiling, pack_a, pack_b, far and not pack_a and _rows_stay(c, tiling))
     columns, *rest = grid.dimensions[len(c.outer_of_b) :]
-    assert not isinstance(columns, OpenPart)
+    column_size = tiling.panel_count if isinstance(columns, OpenPart) else columns.size
     sizes = [tiling.tile_count if isinstance(d, OpenPart) else d.size for d in rest]
     fixed = not any(isinstance(n, Size) for n in c.b.steps.values())
     turns = math.prod(sizes) if far and fixed and all(d.parts == 1 for d in rest) else 0
@@ -154,15 +156,18 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = 
     block = max(1, _CACHED_BYTES[registers(target)] // (block_depth * tiling.pitch * size))
     several = math.prod(sizes) > 1
     if choice.single is not None:
-        block = 1 if choice.single else columns.size
-    block = 1 if turns else block if several and columns.size > block * 5 // 4 else 0
+        block = 1 if choice.single else column_size
+    if c.open_columns and pack_b:
+        block = max(1, min(block, _OPEN_PANEL_BYTES // (block_depth * tiling.pitch * size)))
+    else:
+        block = 1 if turns else block if several and column_size > block * 5 // 4 else 0
 
     scratch, a, b = Scratch(reserved), None, None
     if pack_b:
         shares = any(d.parts > 1 for d in rest) and not overlaps(c, c.b, c.lanes)
-        shares = shares and not (c.open_sum or any(map(c.b.step, c.open_outer)))
+        shares = shares and not (c.open_sum or c.open_columns or any(map(c.b.step, c.open_outer)))
         b = scratch.packed(c, c.b, c.lanes, tiling.panels, None if shares else inside, block_depth)
-        scratch.reserve(b, c.outer_of_b, block or columns.size)
+        scratch.reserve(b, c.outer_of_b, block or column_size)
     alone = b is not None and not b.shared and all(d.parts == 1 for d in rest)
     first_packs = alone and c.b.step(c.lanes) == 1 and not c.limits
     if pack_a:
@@ -231,11 +236,13 @@ def adding_plan(c: Contraction, target: CpuTarget, reserved: int) -> GemmPlan:
     )
 
 
-def nanoseconds(c: Contraction) -> float:
-    """An estimate of the time on one core."""
-    results = c.row_count * c.column_count * math.prod(map(count, c.outer))
-    moved = sum(estimate(b.size) * b.dtype.size for b in c.buffers.values())
-    return max(results * c.depth * c.dtype.size / (2 * CPU.flops_per_ns), moved / CPU.product_bytes_per_ns)
+def nanoseconds(c: Contraction, symbol: int = NOMINAL) -> float:
+    """An estimate of the time on one core, in which every symbol is `symbol`."""
+    indices = (*((c.rows,) if c.rows else ()), c.lanes, *c.outer)
+    results = math.prod(estimate(i.extent, symbol) for i in indices)
+    depth = c.depth if symbol == NOMINAL else math.prod(estimate(i.extent, symbol) for i in c.k)
+    moved = sum(estimate(b.size, symbol) * b.dtype.size for b in c.buffers.values())
+    return max(results * depth * c.dtype.size / (2 * CPU.flops_per_ns), moved / CPU.product_bytes_per_ns)
 
 
 def open_chunks(c: Contraction) -> int:
@@ -278,7 +285,7 @@ def _grid(c: Contraction, tiling: Tiling, pack_a: bool, pack_b: bool, rows_stay:
             best = read, Grid((*moving.dimensions, columns, *rest.dimensions))
     assert best is not None
     read, grid = best
-    if c.open_outer:
+    if c.open_outer or c.open_columns:
         grid = _opened(c, grid, pack_b)
     return read, grid
 
@@ -290,8 +297,8 @@ def _opened(c: Contraction, grid: Grid, pack_b: bool) -> Grid:
     one is cut most.
     """
     moving = len(c.outer_of_b)
-    indices = [*c.outer_of_b, None, *c.other_outer, c.rows]
-    unknown = [n for n, index in enumerate(indices) if index in c.open_outer]
+    indices = [*c.outer_of_b, c.lanes, *c.other_outer, c.rows]
+    unknown = [n for n, index in enumerate(indices) if index and isinstance(index.extent, Size)]
     closed = math.prod(d.parts for n, d in enumerate(grid.dimensions) if n not in unknown)
     wanted = -(-chunks_wanted(nanoseconds(c) * OPEN_SCALE) // closed)
     dimensions = list(grid.dimensions)
@@ -308,7 +315,7 @@ def _opened(c: Contraction, grid: Grid, pack_b: bool) -> Grid:
 def direction(c: Contraction, target: CpuTarget) -> Along:
     """Choose the direction of the vectors."""
     lanes = target.lanes([c.dtype])
-    if not c.k or c.a.step(c.lanes) or c.limits:
+    if not c.k or c.a.step(c.lanes) or c.limits or c.open_columns:
         return Along.COLUMNS
     vector = c.column_count == 1
     turned = not c.b.buffer  # it was turned around for that
@@ -331,6 +338,10 @@ def _tiling(c: Contraction, along: Along, lanes: int, registers: int, choice: Ch
             return replace(tiling, rows=open_rows(largest, tiling.tile_count)) if c.open_rows else tiling
         case Along.ROWS:
             return row_tiling(c.row_count, c.column_count, lanes, registers)
+    if c.open_columns:
+        return choose_open_columns(
+            c.column_count, c.depth, lanes, registers, c.row_count, any_rows=c.open_rows
+        )
     if c.open_rows:
         return choose_open(c.column_count, c.depth, lanes, registers, c.row_count)
     if (chosen := choice.tiling(c.row_count, c.column_count, lanes)) is not None:
@@ -342,7 +353,7 @@ def _tiling(c: Contraction, along: Along, lanes: int, registers: int, choice: Ch
 def _depth(c: Contraction, along: Along, chosen: int | None) -> tuple[DepthBlocks, bool]:
     """The blocks of the sum, and whether there is more than one."""
     extents, largest = tuple(map(count, c.k)), chosen or _BLOCK_BYTES // c.dtype.size
-    if c.several_open or (c.open_sum and c.open_outer and _kept(c) is None):
+    if c.several_open or (c.open_sum and (c.open_outer or c.open_columns) and _kept(c) is None):
         return DepthBlocks(0, extents[0]), False  # there is no memory for unfinished sums, as below
     if c.open_sum:
         inner = math.prod(extents[1:])
@@ -388,6 +399,7 @@ def _far(c: Contraction, tiles: int) -> bool:
         len(c.k) == 1
         and not c.limits
         and (c.open is None or c.open_outer == (c.rows,))
+        and not c.open_columns
         and 1 in (c.b.step(c.lanes), c.b.step(c.k[-1]))
     )
     return far and walked and tiles >= _TURNS

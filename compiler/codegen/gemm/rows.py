@@ -55,8 +55,8 @@ def row_sums(w: GemmWriter, tile: Tile) -> list[str]:
     for g, group in enumerate(groups):
         for j, piece in enumerate(tile.pieces):
             square = ["zeroinitializer"] * lanes
-            for c in range(piece.valid):
+            for c in range(piece.known):
                 square[c] = sums[piece.start + c, g]
-            for r, row in enumerate(transpose(w, square, tile.dtype)[: group.valid]):
+            for r, row in enumerate(transpose(w, square, tile.dtype)[: group.known]):
                 found[group.start + r, j] = w.lanes(row, tile.dtype, lanes, 0, piece.width)
     return [found[place] for place in tile.places]

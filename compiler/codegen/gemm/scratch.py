@@ -24,6 +24,7 @@ class Packed:
 
     dtype: DType
     panels: tuple[PanelRun, ...]  # of columns; of rows for operand a
+    extent: AnySize  # of all panels
     depth: int
     numbers: tuple[int, ...]  # steps from one value of each index of the sum to the next
     lane: AnySize  # elements between those of a step, in memory
@@ -66,19 +67,20 @@ class Scratch:
         """An operand in packed form: blocks of `depth` products,
         along the indices `block`; or all of it, where that is None.
         """
-        if block is None and (c.open_sum or any(map(operand.step, c.open_outer))):
+        unknown = (*c.open_outer, *((c.lanes,) if c.open_columns else ()))
+        if block is None and (c.open_sum or any(map(operand.step, unknown))):
             raise Undecided(f"scratch memory for all of an operand of {c.sizes[0]!r} rows", sizes=c.sizes)
-        step = operand.stride(lanes)
+        step, extent = operand.stride(lanes), 1 if lanes is None else lanes.extent
         turned = operand.step(c.k[-1] if c.k else None) == 1 and isinstance(step, int) and step != 1
         if block is not None:
-            return Packed(c.dtype, runs, depth, numbers(block), step, turned, None, self.private)
+            return Packed(c.dtype, runs, extent, depth, numbers(block), step, turned, None, self.private)
         steps = {index: n * pitch(runs) for index, n in zip(c.k, numbers(c.k), strict=True)}
         elements = c.depth * pitch(runs) * sum(r.count for r in runs)
         for index in reversed([i for i in c.outer if operand.step(i)]):
             steps[index] = elements
             elements *= closed(index)
         place = Access("", c.dtype, self.shared // c.dtype.size, steps)
-        return Packed(c.dtype, runs, c.depth, numbers(c.k), step, turned, place, 0)
+        return Packed(c.dtype, runs, extent, c.depth, numbers(c.k), step, turned, place, 0)
 
     def reserve(self, packed: Packed, outer: tuple[Index, ...], panels: int) -> None:
         """Take the memory of an operand: of so many panels, or of all of them for all outer indices."""

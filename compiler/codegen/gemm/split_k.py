@@ -47,7 +47,7 @@ def sliced(c: Contraction, plan: GemmPlan, reserved: int = 0) -> Sliced | None:
     if plan.turns:
         return None
     if c.open is not None:
-        one = c.open_sum and not c.several_open and not c.open_outer
+        one = c.open_sum and not (c.several_open or c.open_outer or c.open_columns)
         return _open_slices(c, plan, reserved) if one else None
     wanted = chunks_wanted(nanoseconds(c))
     least = -(-wanted // plan.grid.chunks)

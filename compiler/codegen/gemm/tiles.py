@@ -26,6 +26,8 @@ _SHARED_CYCLES = 40_000  # work that threads share
 _MOST_ROWS = 16  # of a tile
 _REST_COST = 1.04  # of batches that are powers of two, in tiles that are not: the last ones have few rows
 _MOST_PIECES = 8  # vectors along the columns of a tile
+_OPEN_PIECES = 2  # the same if the number of columns is open: what is left of them has panels of one vector
+VALID = "%valid"  # the parameter that holds how many lanes exist
 
 
 class Along(Enum):
@@ -38,16 +40,25 @@ class Along(Enum):
 
 @dataclass(frozen=True, slots=True)
 class TilePiece:
-    """One vector of a panel: `width` lanes from column `start` of the panel, `valid` of which exist."""
+    """One vector of a panel: `width` lanes from column `start` of the panel, `valid` of which exist.
+
+    If `valid` is a string, it names the value at run time.
+    """
 
     start: int
     width: int
-    valid: int
+    valid: int | str
 
     @property
-    def masked(self) -> bool:
-        """True if loads and stores must leave out the last lanes."""
-        return self.valid != self.width
+    def known(self) -> int:
+        """How many lanes exist, which is known when the code is written."""
+        assert isinstance(self.valid, int)
+        return self.valid
+
+    @property
+    def stop(self) -> int:
+        """The column after the last lane that may exist."""
+        return self.start + (self.width if isinstance(self.valid, str) else self.valid)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +86,7 @@ class PanelRun:
     @property
     def size(self) -> int:
         """Columns of one panel."""
-        return self.pieces[-1].start + self.pieces[-1].valid
+        return self.pieces[-1].stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +163,15 @@ def panels(columns: int, lanes: int, pieces: int) -> tuple[PanelRun, ...]:
     return tuple(out)
 
 
+def open_panels(lanes: int, pieces: int, count: int) -> tuple[PanelRun, ...]:
+    """The panels of an unknown number of columns: `count` of `pieces` vectors, or more or fewer.
+
+    Panels of one vector do the rest, of which as many lanes exist as `VALID` says.
+    """
+    whole = tuple(TilePiece(i * lanes, lanes, lanes) for i in range(pieces))
+    return PanelRun(0, count, whole), PanelRun(count * pieces * lanes, 1, (TilePiece(0, lanes, VALID),))
+
+
 def pages_apart(step: int, dtype: DType) -> bool:
     """True if elements at this distance compete for the same cache sets."""
     return step * dtype.size % CPU.page_bytes == 0
@@ -214,6 +234,30 @@ def choose_open(columns: int, depth: int, lanes: int, registers: int, rows: int)
                 best = cost, tiling
         if pieces * lanes >= columns:
             break
+    assert best is not None
+    return best[1]
+
+
+def choose_open_columns(
+    columns: int, depth: int, lanes: int, registers: int, rows: int, any_rows: bool
+) -> Tiling:
+    """The tiling with the least estimated cycles for each of many columns, of which `columns` is an estimate.
+
+    If `any_rows`, `rows` is one as well.
+    """
+    best: tuple[float, Tiling] | None = None
+    for pieces in range(1, _OPEN_PIECES + 1):
+        most = most_rows(pieces, registers)
+        for largest in range(most, max(most // 2, 1) - 1, -1):
+            runs = open_rows(largest, max(1, rows // largest)) if any_rows else balanced(rows, largest)
+            cut = open_panels(lanes, pieces, max(1, columns // (pieces * lanes)))
+            full = (TileRun(0, largest, 1),) if any_rows else runs
+            cost = estimate(Tiling(full, (PanelRun(0, 1, cut[0].pieces),)), depth, lanes, registers)
+            cost /= pieces * sum(run.size * run.count for run in full)
+            if any_rows and largest & (largest - 1):
+                cost *= _REST_COST
+            if best is None or cost < best[0]:
+                best = cost, Tiling(runs, cut)
     assert best is not None
     return best[1]
 

@@ -11,17 +11,22 @@ from staticgraph.compiler.graph.dtypes import DType
 
 def turner(stream: Stream, piece: TilePiece, count: Number, to: DType) -> tuple[str, tuple[str, ...]]:
     """A helper function (ptr from, ptr to, i64 pitch, i64 count) that turns around one piece: its symbol, and
-    its text after what that needs.
+    its text after what that needs. If the number of lanes is open, it follows `count`, and the last one is
+    repeated in the lanes that do not exist.
 
     Lane l of step s comes from `from[l * stream.lane + s]`, and goes to `to[s * pitch + l]`. Squares first,
     then what is left of the `count` steps.
     """
     w, side, dtype = GemmWriter(), max(piece.width, 16 // to.size), stream.dtype
+    columns_at: list[Number] = [w.mul(c, stream.lane) for c in range(piece.stop)]
+    if isinstance(piece.valid, str):
+        last = w.mul(w.add(piece.valid, -1), stream.lane)
+        columns_at = [w.minimum(at, last) for at in columns_at]
 
     def block(k: Number, steps: int) -> None:
         at, columns = w.address("%from", k, dtype), ["zeroinitializer"] * side
-        for c in range(piece.valid):
-            column = w.load(w.address(at, w.mul(c, stream.lane), dtype), dtype, side, steps)
+        for c, way in enumerate(columns_at):
+            column = w.load(w.address(at, way, dtype), dtype, side, steps)
             columns[c] = w.convert(column, dtype, to, side)
         for u, row in enumerate(transpose(w, columns, to)[:steps]):
             row = w.lanes(row, to, side, 0, piece.width)
@@ -43,7 +48,10 @@ def turner(stream: Stream, piece: TilePiece, count: Number, to: DType) -> tuple[
         whole = w.value(f"and i64 %count, {-side}")
         w.when_less(0, whole, lambda: w.each(0, whole, side, lambda k: block(k, side)))
         w.when_less(whole, "%count", lambda: w.each(whole, "%count", 1, single))
-    symbol, text = w.helper(("ptr noalias %from", "ptr noalias %to", "i64 %pitch", "i64 %count"), WIDE)
+    valid = (f"i64 {piece.valid}",) if isinstance(piece.valid, str) else ()
+    symbol, text = w.helper(
+        ("ptr noalias %from", "ptr noalias %to", "i64 %pitch", "i64 %count", *valid), WIDE
+    )
     return symbol, (*w.needs, text)
 
 

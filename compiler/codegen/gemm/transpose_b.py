@@ -42,7 +42,7 @@ class Turned:
 def turned(c: Contraction, target: CpuTarget) -> Turned | None:
     """`c` with b turned around, if it is worth it."""
     lanes = target.lanes([c.dtype])
-    if c.open_sum or c.column_count == 1:
+    if c.open_sum or c.open_columns or c.column_count == 1:
         return None
     if len(c.k) != 1 or c.limits or c.outer_of_b or c.a.step(c.lanes) or c.a.step(c.k[0]) != 1:
         return None

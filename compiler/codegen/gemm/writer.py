@@ -152,23 +152,30 @@ class GemmWriter(Emitter):
         self.need("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
         self.line(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 0, i32 3, i32 1)")
 
-    def load(self, pointer: str, dtype: DType, width: int, valid: int) -> str:
+    def load(self, pointer: str, dtype: DType, width: int, valid: int | str) -> str:
         """`width` neighbouring elements, zeros after the first `valid`."""
-        return memory.load(Site(self, dtype, width), pointer, _mask(width, valid))
+        return memory.load(Site(self, dtype, width), pointer, self._mask(width, valid))
 
-    def store(self, value: str, pointer: str, dtype: DType, width: int, valid: int) -> None:
+    def store(self, value: str, pointer: str, dtype: DType, width: int, valid: int | str) -> None:
         """The first `valid` lanes of a vector to neighbouring elements."""
-        memory.store(Site(self, dtype, width), value, pointer, _mask(width, valid))
+        memory.store(Site(self, dtype, width), value, pointer, self._mask(width, valid))
 
-    def gather(self, pointer: str, dtype: DType, step: Number, width: int, valid: int) -> str:
+    def gather(self, pointer: str, dtype: DType, step: Number, width: int, valid: int | str) -> str:
         """`valid` elements `step` apart as a vector, zeros behind them."""
         offsets = self._offsets(step, width)
-        return memory.gather(Site(self, dtype, width), pointer, *offsets, _mask(width, valid))
+        return memory.gather(Site(self, dtype, width), pointer, *offsets, self._mask(width, valid))
 
-    def scatter(self, value: str, pointer: str, dtype: DType, step: Number, width: int, valid: int) -> None:
+    def scatter(
+        self, value: str, pointer: str, dtype: DType, step: Number, width: int, valid: int | str
+    ) -> None:
         """The first `valid` lanes of a vector to elements `step` apart."""
         offsets = self._offsets(step, width)
-        memory.scatter(Site(self, dtype, width), value, pointer, *offsets, _mask(width, valid))
+        memory.scatter(Site(self, dtype, width), value, pointer, *offsets, self._mask(width, valid))
+
+    def _mask(self, width: int, valid: int | str) -> str | None:
+        if isinstance(valid, str):
+            return memory.lanes_before(self, valid, width)
+        return memory.first_lanes(valid, width) if valid < width else None
 
     def _offsets(self, step: Number, width: int) -> tuple[str, str]:
         """Multiples of `step`, and their type."""
@@ -227,7 +234,3 @@ class GemmWriter(Emitter):
         rest = f"({', '.join(parameters)}) {attributes} {{\nentry:\n{body}\n  ret void\n}}\n"
         symbol = "@h" + hashlib.blake2b(rest.encode(), digest_size=10).hexdigest()
         return symbol, f"define internal void {symbol}{rest}"
-
-
-def _mask(width: int, valid: int) -> str | None:
-    return memory.first_lanes(valid, width) if valid < width else None
