@@ -152,7 +152,7 @@ def range_(at: tuple[Expr, ...], *, start: float, limit: float, delta: float, dt
     return scalar.cast(at[0], dtype) * number(delta, dtype) + number(start, dtype)
 
 
-def positions(x: Any, n: int, dtype: DType = int32) -> Any:
+def positions(x: Any, n: AnySize, dtype: DType = int32) -> Any:
     """The numbers 0 to n-1, in the builder that the value `x` is in."""
     return x.recorder.record(OPS["range"], {"start": 0, "limit": n, "delta": 1, "dtype": dtype})
 
