@@ -100,9 +100,9 @@ class ProgramCache:
         self._warner = RecompileWarner(fetches.text) if calls is NO_CALLS else None
 
     @property
-    def closing(self) -> dict[str, Exception]:
-        """Why sizes are known in programs, as text and as it was raised."""
-        return {text: why for each in self._specializers.values() for text, why in each.closing.items()}
+    def questions(self) -> list[str]:
+        """The questions about sizes that are known in programs."""
+        return [text for each in self._specializers.values() for text in each.questions]
 
     @property
     def known(self) -> list[Executable]:

@@ -123,11 +123,11 @@ def check_everywhere(
     for place, outcomes in found.items():
         if not isinstance(outcomes, Refused):
             for number, (mine, other) in enumerate(zip(first, outcomes, strict=True)):
-                _check_same(f"run {number}: {places[0]} and {place}", mine, other, rtol, atol)
+                check_same(f"run {number}: {places[0]} and {place}", mine, other, rtol, atol)
     return found
 
 
-def _check_same(where: str, mine: Outcome, other: Outcome, rtol: float | None, atol: float) -> None:
+def check_same(where: str, mine: Outcome, other: Outcome, rtol: float | None, atol: float) -> None:
     if other.error.startswith("status"):  # an object has numbers for its errors
         assert mine.error, f"{where}: {other.error}, and no error"
     else:

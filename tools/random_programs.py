@@ -4,6 +4,7 @@
     python tools/random_programs.py FOLDER --programs 500 --size 30
     python tools/random_programs.py FOLDER --seed 17             # one program: prints it, and what differs
     python tools/random_programs.py FOLDER --open --programs 300 # with open sizes, each at ten sizes
+                                                                 # (tools/results/random_programs_open.json)
 
 Each program runs in a session; one in `--everywhere` also runs as an interpreted step, from a file, through
 a GraphDef and as an object for C, and one in `--gpu` on the simulator of a CUDA driver. FOLDER keeps the

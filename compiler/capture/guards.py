@@ -11,6 +11,7 @@ all answers that the program was made with. So the program of a run does not dep
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,11 +21,13 @@ from staticgraph.compiler.graph.size_data import of_data, to_data
 from staticgraph.compiler.graph.sizes import (
     MOST,
     AnySize,
+    Quotient,
     Size,
     bounds,
     evaluate,
     linear,
     replaced,
+    same,
     symbol,
     symbols,
 )
@@ -175,12 +178,17 @@ def known_from(guards: Iterable[Guard]) -> dict[str, AnySize]:
 def as_one(undecided: Undecided, values: Mapping[str, int]) -> dict[str, AnySize]:
     """Return what is put in place of symbols if two sizes were asked to be equal, which they are.
 
-    So `16*n0 == 16*n1 + 32` makes `n1 + 2` of n0, and `n0*n1 == n2*n3` makes two symbols of four if they are
-    equal in pairs. Empty if something else was asked, or the two are not of such a kind.
+    So `16*n0 == 16*n1 + 32` makes `n1 + 2` of n0, `n0*n1 == n2*n3` makes two symbols of four if they are
+    equal in pairs, `4*(n0//4) == n0` makes `4*n0` of n0, and `n1//2 + 1 == n2` the left side of n2. Empty if
+    something else was asked, or the two are not of such a kind.
     """
     apart = undecided.equal[0] - undecided.equal[1] if undecided.equal is not None else 0
     if not isinstance(apart, Size) or evaluate(apart, values) != 0:
         return {}
+    return _equal_in_pairs(apart, values) or _multiple(apart, values) or _other_side(apart)
+
+
+def _equal_in_pairs(apart: Size, values: Mapping[str, int]) -> dict[str, AnySize]:
     terms = [(monomial, factor) for monomial, factor in apart.terms.items() if monomial]
     constant = apart.terms.get((), 0)
     if len(terms) != 2 or terms[0][1] != -terms[1][1] or constant % terms[0][1]:
@@ -208,6 +216,34 @@ def _shifted(one: str, other: str, more: int) -> dict[str, AnySize]:
         first, second = sorted((one, other))
         return {second: symbol(first)}
     return {other: symbol(one) + more} if more > 0 else {one: symbol(other) - more}
+
+
+def _multiple(apart: Size, values: Mapping[str, int]) -> dict[str, AnySize]:
+    """Return what a symbol is if `apart` is a remainder, such as that of `n0 + 1` after a division by 4."""
+    atoms = (atom for monomial in apart.terms for atom in monomial if isinstance(atom, Quotient))
+    for atom in atoms:
+        form = linear(atom.dividend)
+        count = -apart.terms.get((atom,), 0)
+        rest = atom.dividend - Size({(atom,): atom.divisor})
+        if form is None or count % atom.divisor or not same(rest * (count // atom.divisor), apart):
+            continue
+        name, factor, _ = form
+        step = atom.divisor // math.gcd(factor, atom.divisor)
+        if step > 1:
+            return {name: symbol(name) * step + values[name] % step}
+    return {}
+
+
+def _other_side(apart: Size) -> dict[str, AnySize]:
+    """Return what a symbol is if the others tell it, and are free to have any values."""
+    for name in sorted(symbols(apart), key=lambda name: (len(name), name), reverse=True):
+        factor = apart.terms.get((name,), 0)
+        if abs(factor) != 1:
+            continue
+        others = symbol(name) - apart * factor
+        if not isinstance(others, Size) or (name not in symbols(others) and bounds(others)[0] >= 0):
+            return {name: others}
+    return {}
 
 
 def known_after(undecided: Undecided, values: Mapping[str, int]) -> dict[str, AnySize]:

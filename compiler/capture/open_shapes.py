@@ -4,7 +4,8 @@
 
 gives x the shape [n0, 784] and y the shape [n1, 10]. If an operation demands that n0 and n1 are equal, and in
 the run at hand they are, both are called n0 from then on. If it asks for the value of n1, it is given: y
-then has as many rows as in the run at hand. And if `n0 >= 3` is a guard, n0 + 3 takes the place of n0.
+then has as many rows as in the run at hand. If it demands that n0 is even, 2*n0 takes the place of n0, and
+if `n0 >= 3` is a guard, n0 + 3.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import replace
 
 from staticgraph.compiler.capture.guards import Guard, as_one, known_after, known_from
 from staticgraph.compiler.graph.dtypes import string
-from staticgraph.compiler.graph.sizes import MOST, AnySize, Size, linear, replaced, symbol
+from staticgraph.compiler.graph.sizes import MOST, AnySize, Size, evaluate, linear, replaced, symbol
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.graph.undecided import Undecided
 from staticgraph.compiler.support.dataclass import dataclass
@@ -25,7 +26,8 @@ class OpenShapes:
     """Shapes of the feeds of a run, with symbols for open sizes.
 
     Attributes:
-        shapes: The shapes. Each open size is a symbol, or one and a number.
+        shapes: The shapes. Each symbol is found alone in some open size, perhaps times a number and with a
+            number: see `linear`. Other open sizes follow from these.
         guards: What holds in a run besides.
     """
 
@@ -40,6 +42,7 @@ class OpenShapes:
     def values(self, shapes: Sequence[Sequence[int]]) -> dict[str, int] | None:
         """Return the values of the symbols in a run with feeds of these shapes; None if there are none."""
         values: dict[str, int] = {}
+        follow: list[tuple[Size, int]] = []
         for mine, given in zip(self.shapes, shapes, strict=True):
             if len(mine) != len(given):
                 return None
@@ -48,9 +51,15 @@ class OpenShapes:
                     if size != n:
                         return None
                     continue
-                name, _, more = _parts(size)
-                if not 0 <= n - more <= MOST or values.setdefault(name, n - more) != n - more:
+                if (form := linear(size)) is None:
+                    follow.append((size, n))
+                    continue
+                name, factor, more = form
+                value, rest = divmod(n - more, factor)
+                if rest or not 0 <= n - more <= MOST or values.setdefault(name, value) != value:
                     return None
+        if any(evaluate(size, values) != n for size, n in follow):
+            return None
         return values if all(guard.holds(values) for guard in self.guards) else None
 
     def after(self, undecided: Undecided, shapes: Sequence[Sequence[int]]) -> OpenShapes:
@@ -96,9 +105,3 @@ def open_shapes(
         found.append(tuple(shape))
     made = OpenShapes(tuple(found))
     return made if count and made.values(shapes) is not None else None
-
-
-def _parts(size: Size) -> tuple[str, int, int]:
-    found = linear(size)
-    assert found is not None and found[1] == 1, size
-    return found

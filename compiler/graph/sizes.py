@@ -93,11 +93,12 @@ class Size:
             constant.
     """
 
-    __slots__ = ("terms", "_hash")
+    __slots__ = ("terms", "_hash", "_bounds")
 
     def __init__(self, terms: Mapping[Monomial, int]) -> None:
         self.terms: dict[Monomial, int] = dict(sorted(terms.items(), key=_order))
         # Python has one hash for -1 and -2. Sizes of equal hashes are compared, which may be undecided.
+        self._bounds: tuple[int, int] | None = None
         self._hash = hash(tuple((monomial, 2 * factor + 1) for monomial, factor in self.terms.items()))
 
     # Arithmetic
@@ -145,7 +146,10 @@ class Size:
         constant = self.terms.get((), 0) % other
         if isinstance(rest, int):
             return whole
-        return whole + Size({(Quotient(rest + constant, other),): 1})
+        if next(iter(rest.terms.values())) > 0:
+            return whole + Size({(Quotient(rest + constant, other),): 1})
+        # One form for each quotient: -(-n0 // 2) is (n0 + 1) // 2.
+        return whole - (other - 1 - constant - rest) // other
 
     def __rfloordiv__(self, other: Any) -> Any:
         if other == 0 and bounds(self)[0] > 0:
@@ -229,6 +233,30 @@ def symbol(name: str) -> Any:
 
 def bounds(size: AnySize) -> tuple[int, int]:
     """Return a number that a size is never less than, and one that it is never greater than."""
+    if not isinstance(size, Size):
+        return int(size), int(size)
+    if size._bounds is None:
+        size._bounds = _bounds(size)
+    return size._bounds
+
+
+def _bounds(size: Size) -> tuple[int, int]:
+    low, high = _bounds_of_terms(size)
+    quotients = [(m[0], f) for m, f in size.terms.items() if len(m) == 1 and isinstance(m[0], Quotient)]
+    if not quotients:
+        return low, high
+    # A quotient is its dividend less a rest, divided: what is left of `(n0 + 1) // 2 - n0 // 2` are rests.
+    times = math.lcm(*(q.divisor // math.gcd(f, q.divisor) for q, f in quotients))
+    whole, below, above = size * times, 0, 0
+    for q, factor in quotients:
+        count = factor * times // q.divisor
+        whole = whole - Size({(q,): factor * times}) + q.dividend * count
+        below, above = below + max(count, 0) * (q.divisor - 1), above + max(-count, 0) * (q.divisor - 1)
+    least, most = bounds(whole)
+    return max(low, -((below - least) // times)), min(high, (most + above) // times)
+
+
+def _bounds_of_terms(size: Size) -> tuple[int, int]:
     low = high = 0
     for monomial, factor in _terms(size).items():
         ends = (1, 1)
@@ -297,7 +325,16 @@ def at_most(size: AnySize, most: int) -> AnySize:
     """Return the lesser one of a size and a number."""
     if not isinstance(size, Size):
         return min(size, most)
-    return size if bounds(size)[1] <= most else Size({(AtMost(size, most),): 1})
+    least, greatest = bounds(size)
+    return size if greatest <= most else most if least >= most else Size({(AtMost(size, most),): 1})
+
+
+def at_least(size: AnySize, least: int) -> AnySize:
+    """Return the greater one of a size and a number."""
+    if not isinstance(size, Size):
+        return max(size, least)
+    low, high = bounds(size)
+    return size if low >= least else least if high <= least else positive(size + (1 - least)) - (1 - least)
 
 
 def replaced(size: AnySize, by: Mapping[str, AnySize]) -> AnySize:

@@ -4,13 +4,32 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from staticgraph.compiler.graph.dtypes import int64
-from staticgraph.compiler.graph.sizes import AnySize, Size, proven, quotient
+from staticgraph.compiler.graph.sizes import (
+    AnySize,
+    AtMost,
+    Quotient,
+    Size,
+    proven,
+    quotient,
+    replaced,
+    symbol,
+)
 from staticgraph.compiler.graph.sizes import bounds as size_bounds
 from staticgraph.compiler.kernel.affine import Affine, bounds, linear
-from staticgraph.compiler.kernel.expr import Const, Expr, Extent, Index, Scalar, unknown, walk
+from staticgraph.compiler.kernel.expr import (
+    Const,
+    Expr,
+    Extent,
+    Index,
+    Scalar,
+    number,
+    substitute,
+    unknown,
+    walk,
+)
 
 Extremes = tuple[AnySize | None, AnySize | None]
 
@@ -50,13 +69,76 @@ def is_within(place: Expr, extent: AnySize) -> bool:
         return True
     if not isinstance(extent, Size) and not is_open(place):
         return False
-    least, most = form_extremes(linear(place))
-    return (
-        least is not None
-        and most is not None
-        and proven(operator.ge, least, 0)
-        and proven(operator.lt, most, extent)
-    )
+    if _is_between(place, extent):
+        return True
+    known = _of_running_loops(place)
+    return bool(known) and _is_between(_with(place, known), replaced(extent, known))
+
+
+def _is_between(place: Expr, extent: AnySize) -> bool:
+    return _is_from_0(place) and _is_below(place, extent)
+
+
+def _is_from_0(place: Expr) -> bool:
+    match place:
+        case Scalar("minimum", (a, b)):
+            return _is_from_0(a) and _is_from_0(b)
+        case Scalar("maximum", (a, b)):
+            return _is_from_0(a) or _is_from_0(b)
+    least = form_extremes(linear(place))[0]
+    return least is not None and proven(operator.ge, least, 0)
+
+
+def _is_below(place: Expr, extent: AnySize) -> bool:
+    match place:
+        case Scalar("minimum", (a, b)):
+            return _is_below(a, extent) or _is_below(b, extent)
+        case Scalar("maximum", (a, b)):
+            return _is_below(a, extent) and _is_below(b, extent)
+    most = form_extremes(linear(place))[1]
+    return most is not None and proven(operator.lt, most, extent)
+
+
+def _of_running_loops(place: Expr) -> dict[str, AnySize]:
+    """Symbols as the loops of a position bound them: n0 is at least 3 if one of `n0 - 2` iterations runs."""
+    least: dict[str, int] = {}
+    for loop in walk(place):
+        for name, n in _when_positive(loop.extent).items() if isinstance(loop, Index) else ():
+            least[name] = max(n, least.get(name, n))
+    return {name: symbol(name) + n for name, n in least.items()}
+
+
+def _when_positive(size: AnySize) -> dict[str, int]:
+    """Least values of the symbols of a size that is at least 1: 3 for `(n0 + 1) // 2 - 1`."""
+    if not isinstance(size, Size):
+        return {}
+    constant = size.terms.get((), 0)
+    (monomial, factor), *others = ((m, f) for m, f in size.terms.items() if m)
+    if others or factor < 0:
+        return {}
+    least = -((constant - 1) // factor)  # of the monomial
+    if len(monomial) > 1:
+        return {atom: 1 for atom in monomial if isinstance(atom, str)} if least > 0 else {}
+    match monomial[0]:
+        case str() as name:
+            return {name: least} if least > 0 else {}
+        case AtMost(size=inner, most=most) if 0 < least <= most:
+            return _when_positive(inner - (least - 1))
+        case Quotient(dividend=inner, divisor=divisor):
+            return _when_positive(inner - (least * divisor - 1))
+    return {}
+
+
+def _with(place: Expr, known: Mapping[str, AnySize]) -> Expr:
+    """A position with other sizes in place of symbols."""
+    table: dict[Expr, Expr] = {}
+    for node in walk(place):
+        match node:
+            case Index(name, Size() as extent):
+                table[node] = Index(name, replaced(extent, known))
+            case Extent(size):
+                table[node] = number(replaced(size, known), int64)
+    return substitute(place, table)
 
 
 def is_open(expr: Expr) -> bool:
@@ -101,8 +183,16 @@ def _lesser(a: Extremes, b: Extremes) -> Extremes:
     low = None
     if a[0] is not None and b[0] is not None:
         low = a[0] if proven(operator.le, a[0], b[0]) else b[0] if proven(operator.le, b[0], a[0]) else None
-    highs = [high for high in (a[1], b[1]) if high is not None]  # it is greater than none of them
-    return low, next((n for n in highs if isinstance(n, Size)), min(highs, default=None))
+    return low, _least(a[1], b[1])  # it is greater than none of them
+
+
+def _least(a: AnySize | None, b: AnySize | None) -> AnySize | None:
+    """One of two sizes that is not greater than the other; an open one if that is not known."""
+    if a is None or b is None:
+        return b if a is None else a
+    if proven(operator.le, a, b) or proven(operator.le, b, a):
+        return a if proven(operator.le, a, b) else b
+    return a if isinstance(a, Size) else b
 
 
 def _negative(ends: Extremes) -> Extremes:

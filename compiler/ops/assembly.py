@@ -20,7 +20,7 @@ from staticgraph.compiler.graph.shapes import (
     operand_shape,
     shape_text,
 )
-from staticgraph.compiler.graph.sizes import AnySize, Size, same
+from staticgraph.compiler.graph.sizes import AnySize, Size, at_least, at_most, same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, number
 from staticgraph.compiler.ops.kinds import Piece, View, assembly, movement, sizes
@@ -156,7 +156,7 @@ def _pack(values: Sequence[Any], axis: int = 0, name: str | None = None) -> Any:
 
 def _between(count: int) -> int:
     """Return the number of gaps between elements."""
-    return max(count - 1, 0)
+    return at_least(count - 1, 0)
 
 
 def embedded(
@@ -288,7 +288,8 @@ def _interior(x: np.ndarray, low: Any, high: Any, interior: Any) -> np.ndarray:
 
 def _interior_grad(g: Any, y: Any, x: Any, low: Any, high: Any, interior: Any) -> tuple[Any]:
     ends = tuple(
-        a + max(n - 1, 0) * (gap + 1) + min(n, 1) for n, a, gap in zip(x.shape, low, interior, strict=True)
+        a + at_least(n - 1, 0) * (gap + 1) + at_most(n, 1)
+        for n, a, gap in zip(x.shape, low, interior, strict=True)
     )
     return (ops.strided_slice(g, begin=low, end=ends, strides=tuple(gap + 1 for gap in interior)),)
 

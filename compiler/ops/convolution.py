@@ -26,6 +26,7 @@ from staticgraph.compiler.graph.dtypes import FLOATING
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, merge
+from staticgraph.compiler.graph.sizes import at_least, is_open
 from staticgraph.compiler.kernel.expr import Expr, Index, Reduce
 from staticgraph.compiler.kernel.predicated_loads import padded_load
 from staticgraph.compiler.ops.assembly import spread_apart
@@ -68,8 +69,8 @@ def _check(image: TensorType, other: TensorType, steps: dict[str, Ints], filter:
     for name, values in steps.items():
         require(len(values) == d > 0, f"{name} {values} has {len(values)} entries, {max(d, 1)} are needed")
         least = {"strides": 1, "dilations": 1, "before": None}.get(name, 0)
-        require(least is None or min(values) >= least, f"{name} {values} must be {least} or more")
-        require(max(map(abs, values)) <= LONGEST, f"{name} {values} is more than {LONGEST}")
+        require(least is None or all(n >= least for n in values), f"{name} {values} must be {least} or more")
+        require(all(-LONGEST <= n <= LONGEST for n in values), f"{name} {values} is more than {LONGEST}")
     x, w = image.shape, other.shape
     if x is None or w is None:
         return
@@ -140,6 +141,8 @@ def conv_transposed(g: Any, w: Any, space: Ints, strides: Ints, dilations: Ints,
     """The cotangent of the input of a convolution; `space` are the spatial axes of the input."""
     if set(strides) == {1}:
         return _spread_over(g, w, space, dilations, before)
+    if is_open(before):
+        return _cut_out(g, w, space, strides, dilations, before)
     apart = set(dilations) == {1} and all(t <= s for t, s in zip(w.shape, strides, strict=False))
     if apart and w.rank == len(space) + 2:
         return _side_by_side(g, w, space, strides, before)
@@ -155,6 +158,20 @@ def conv_transposed(g: Any, w: Any, space: Ints, strides: Ints, dilations: Ints,
     return ops.interleave(parts, strides=(1, *strides, *(1,) * (g.rank - len(space) - 1)))
 
 
+def _cut_out(g: Any, w: Any, space: Ints, strides: Ints, dilations: Ints, before: Ints) -> Any:
+    """The cotangent of the input and of the padding around it, without the padding.
+
+    Which taps meet an element depends on `before`, and that of an open size on the size.
+    """
+    steps = zip(g.shape[1:], strides, w.shape, dilations, strict=False)
+    seen = [at_least((p - 1) * s + (t - 1) * r + 1, 0) for p, s, t, r in steps]
+    room = tuple(n + at_least(b + m - n, 0) for n, b, m in zip(seen, before, space, strict=True))
+    x = conv_transposed(g, w, room, strides, dilations, (0,) * len(space))
+    images, *rest = x.shape
+    rest = rest[len(space) :]
+    return ops.slice(x, begin=(0, *before, *(0 for _ in rest)), size=(images, *space, *rest))
+
+
 def _side_by_side(g: Any, w: Any, space: Ints, strides: Ints, before: Ints) -> Any:
     """The cotangent of the input where windows do not overlap: one product, its elements put in order."""
     d, taps, channels = len(space), w.shape[: len(space)], w.shape[-2]
@@ -168,9 +185,11 @@ def _side_by_side(g: Any, w: Any, space: Ints, strides: Ints, before: Ints) -> A
     x = ops.transpose(x, perm=(0, *by_axis, 2 * d + 1))
     room = tuple(p * s for p, s in zip(counts, strides, strict=True))
     x = ops.reshape(x, shape=(g.shape[0], *room, channels))
-    x = x[(slice(None), *(slice(max(0, b), max(0, b + n)) for b, n in zip(before, space, strict=True)))]
+    parts = (slice(at_least(b, 0), at_least(b + n, 0)) for b, n in zip(before, space, strict=True))
+    x = x[(slice(None), *parts)]
     short = (
-        (max(0, -b), n - have - max(0, -b)) for n, have, b in zip(space, x.shape[1:], before, strict=False)
+        (at_least(-b, 0), n - have - at_least(-b, 0))
+        for n, have, b in zip(space, x.shape[1:], before, strict=False)
     )
     return ops.pad(x, paddings=((0, 0), *short, (0, 0)))
 
@@ -202,7 +221,7 @@ class _Reach:
 
 def _part(g: Any, w: Any, reaches: Sequence[_Reach]) -> Any:
     """The cotangent of every so many elements of the input: of those with the same windows."""
-    sizes, d = tuple(max(0, r.size) for r in reaches), len(reaches)
+    sizes, d = tuple(at_least(r.size, 0) for r in reaches), len(reaches)
     if any(r.first >= taps for r, taps in zip(reaches, w.shape, strict=False)):
         shape = (g.shape[0], *sizes, *g.shape[d + 1 : -1], w.shape[-2])
         return ops.fill(g.recorder.constant(0, g.dtype), dims=shape)
@@ -218,8 +237,8 @@ def _spread_over(g: Any, w: Any, space: Ints, dilations: Ints, before: Ints) -> 
     d = len(space)
     if w.shape[d:-1] == (1,):
         reach = (step * (t - 1) for t, step in zip(w.shape, dilations, strict=False))
-        low = tuple(max(0, r - b) for r, b in zip(reach, before, strict=True))
-        high = (max(0, n + b - p) for n, b, p in zip(space, before, g.shape[1:], strict=False))
+        low = tuple(at_least(r - b, 0) for r, b in zip(reach, before, strict=True))
+        high = (at_least(n + b - p, 0) for n, b, p in zip(space, before, g.shape[1:], strict=False))
         g = ops.pad(g, paddings=((0, 0), *zip(low, high, strict=True), (0, 0)))
         before = tuple(a + b for a, b in zip(low, before, strict=True))
     return conv_spread(g, w, space=space, dilations=dilations, before=before)

@@ -225,7 +225,7 @@ def _pad_space(x: Any, outputs: int, windows: Sequence[Window]) -> tuple[Any, In
     """
     before = tuple(a.before for a in windows)
     in_place = x.shape[-1] >= _MANY and outputs > 1
-    if in_place or not any(a.before or a.after for a in windows):
+    if in_place or not any(a.is_padded for a in windows):
         return x, before
     padded = ops.pad(x, paddings=((0, 0), *((a.before, a.after) for a in windows), (0, 0)))
     return padded, (0,) * len(windows)

@@ -11,7 +11,7 @@ from staticgraph.compiler.graph.dtypes import ANY, FLOATING, REAL, DType, float3
 from staticgraph.compiler.graph.errors import DtypeError, require
 from staticgraph.compiler.graph.opdef import OPS, Effect, ops
 from staticgraph.compiler.graph.shapes import TensorType, compatible, operand_shape, shape_text
-from staticgraph.compiler.graph.sizes import Size
+from staticgraph.compiler.graph.sizes import AnySize, Size
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Expr, number
 from staticgraph.compiler.ops.kinds import View, composite, movement, same_type, source, structural
@@ -152,9 +152,16 @@ def range_(at: tuple[Expr, ...], *, start: float, limit: float, delta: float, dt
     return scalar.cast(at[0], dtype) * number(delta, dtype) + number(start, dtype)
 
 
-def positions(x: Any, n: int, dtype: DType = int32) -> Any:
+def positions(x: Any, n: AnySize, dtype: DType = int32) -> Any:
     """The numbers 0 to n-1, in the builder that the value `x` is in."""
     return x.recorder.record(OPS["range"], {"start": 0, "limit": n, "delta": 1, "dtype": dtype})
+
+
+def numbers_below(like: Any, n: AnySize) -> Any:
+    """The numbers 0 to n-1 in the dtype of `like`: a constant, unless the size is open."""
+    if isinstance(n, Size):
+        return positions(like, n, like.dtype)
+    return np.arange(n, dtype=like.dtype.numpy)
 
 
 def _lin_space_type(start: TensorType, stop: TensorType, num: Any) -> TensorType:

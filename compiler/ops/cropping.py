@@ -41,7 +41,7 @@ def _type(
 
 def _places(low: Any, high: Any, old: int, new: int) -> Any:
     """Return the positions of the rows of a crop among those of the image, of shape [boxes, new]."""
-    low, high = (ops.expand_dims(x, axis=1) * float(old - 1) for x in (low, high))
+    low, high = (ops.expand_dims(x, axis=1) * (old - 1) for x in (low, high))
     if new == 1:
         return (low + high) * 0.5
     return low + (high - low) / float(new - 1) * np.arange(new, dtype=np.float32)
@@ -112,7 +112,7 @@ def crop_and_resize(
     first = ops.reshape(box_ind, shape=(count, 1, 1)) * (height * width)
 
     def within(places: Any, size: int) -> Any:
-        return ops.cast(ops.minimum(ops.maximum(places, 0.0), float(size - 1)), dtype=int32)
+        return ops.cast(ops.minimum(ops.maximum(places, 0.0), size - 1), dtype=int32)
 
     def at(rows: Any, columns: Any) -> Any:
         return ops.gather(pixels, first + within(rows, height) * width + within(columns, width), axis=0)
@@ -128,7 +128,7 @@ def crop_and_resize(
         )
         value = upper + (lower - upper) * down
     inside = ops.logical_and(
-        ops.logical_and(ops.greater_equal(ys, 0.0), ops.less_equal(ys, float(height - 1))),
-        ops.logical_and(ops.greater_equal(xs, 0.0), ops.less_equal(xs, float(width - 1))),
+        ops.logical_and(ops.greater_equal(ys, 0.0), ops.less_equal(ys, height - 1)),
+        ops.logical_and(ops.greater_equal(xs, 0.0), ops.less_equal(xs, width - 1)),
     )
     return ops.select(ops.expand_dims(inside, axis=3), value, extrapolation_value)

@@ -13,8 +13,9 @@ from staticgraph.compiler.graph.dtypes import ANY, bool_, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, merge, shape_text
+from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Const, Expr
+from staticgraph.compiler.kernel.expr import Const, Expr, number
 from staticgraph.compiler.ops.kinds import View, movement
 from staticgraph.compiler.ops.samples import Sample, real
 
@@ -141,9 +142,9 @@ def _set_diag_grad(g: Any, y: Any, input: Any, diagonal: Any) -> tuple[Any, Any]
 )
 def matrix_set_diag(at: tuple[Expr, ...], input: View, diagonal: View) -> Expr:
     """The input with other diagonals."""
-    if 0 in diagonal.shape:
+    if any(same(n, 0) for n in diagonal.shape):
         return input[at]
-    i = scalar.minimum(at[-2], Const(diagonal.shape[-1] - 1, int64))
+    i = scalar.minimum(at[-2], number(diagonal.shape[-1] - 1, int64))
     return scalar.select(scalar.eq(at[-2], at[-1]), diagonal[(*at[:-2], i)], input[at])
 
 

@@ -31,7 +31,7 @@ from staticgraph.compiler.graph.opdef import REQUIRED, Effect, Kind, OpDef, Para
 from staticgraph.compiler.graph.requirements import verified
 from staticgraph.compiler.graph.shapes import Shape, TensorType, broadcast, normalize_axes
 from staticgraph.compiler.graph.sizes import same
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Reduce
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Reduce, number
 from staticgraph.compiler.kernel.stmt import Form, Stmt
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -51,7 +51,7 @@ class View:
     def __getitem__(self, at: Any) -> Expr:
         at = at if isinstance(at, tuple) else (at,)
         assert len(at) == len(self.shape), (at, self.shape)
-        return self.pull(tuple(a if isinstance(a, Expr) else Const(a, int64) for a in at))
+        return self.pull(tuple(a if isinstance(a, Expr) else number(a, int64) for a in at))
 
     def broadcast(self, at: tuple[Expr, ...]) -> Expr:
         """The element for a position in what this shape broadcasts to: leading axes and axes of size one are
@@ -77,7 +77,8 @@ class Out:
     def __getitem__(self, at: Any) -> Load:
         """The present contents at a position: only after they were stored."""
         at = at if isinstance(at, tuple) else (at,)
-        return Load(self.buffer, tuple(a if isinstance(a, Expr) else Const(a, int64) for a in at), self.dtype)
+        places = tuple(a if isinstance(a, Expr) else number(a, int64) for a in at)
+        return Load(self.buffer, places, self.dtype)
 
 
 @dataclass(frozen=True, slots=True)

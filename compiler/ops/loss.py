@@ -11,6 +11,7 @@ from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, broadcast, merge, shape_text
 from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.ops.creation import numbers_below
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.normalization import below_max
 from staticgraph.compiler.ops.requirements import index_in
@@ -149,7 +150,7 @@ def sparse_softmax_cross_entropy(features: Any, labels: Any) -> Any:
     """
     classes = features.shape[-1]
     label = _column(labels)
-    chosen = ops.equal(label, np.arange(int(classes), dtype=labels.dtype.numpy))
+    chosen = ops.equal(label, numbers_below(label, classes))
     known = ops.logical_and(ops.greater_equal(label, 0), ops.less(label, classes))
     shifted = below_max(features, -1)
     e = ops.exp(shifted)

@@ -20,6 +20,7 @@ from staticgraph.compiler.graph.dtypes import REAL, bool_, int32, int64, uint8
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, merge, operand_shape
+from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, substitute
 from staticgraph.compiler.kernel.expr import number as whole_number
@@ -239,7 +240,9 @@ def _max_grad_grad(h: Any, y: Any, x: Any, g: Any, **attrs: Any) -> tuple[None, 
 
 def _tile(windows: list[Window]) -> bool:
     """Return True if each element of the input is in exactly one window."""
-    return all(w.size == w.stride and w.count * w.size == w.length and not w.before for w in windows)
+    return all(
+        w.size == w.stride and same(w.count * w.size, w.length) and same(w.before, 0) for w in windows
+    )
 
 
 @routine(

@@ -21,9 +21,9 @@ from staticgraph.compiler.graph.shapes import (
     normalize_axis,
     shape_text,
 )
-from staticgraph.compiler.graph.sizes import Size, same
+from staticgraph.compiler.graph.sizes import AnySize, Size, positive, same
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Const, Expr
+from staticgraph.compiler.kernel.expr import Const, Expr, Extent
 from staticgraph.compiler.ops.kinds import View, movement, sizes
 from staticgraph.compiler.ops.requirements import index_in
 from staticgraph.compiler.ops.samples import Draw, Sample, real
@@ -377,8 +377,16 @@ def _roll_type(input: TensorType, shift: Any, axis: Any) -> TensorType:
 def roll(at: tuple[Expr, ...], input: View, *, shift: Any, axis: Any) -> Expr:
     """Elements moved by `shift` places along `axis`; those that leave at the end come in at the beginning."""
     shifts, at = _shifts(shift, axis, input.rank), tuple(at)
-    sizes = enumerate(zip(at, input.shape, strict=True))
-    return input[tuple((i + (-shifts[d] % n)) % n if shifts.get(d) and n else i for d, (i, n) in sizes)]
+    moves = enumerate(zip(at, input.shape, strict=True))
+    return input[tuple(_moved(i, shifts.get(d, 0), n) for d, (i, n) in moves)]
+
+
+def _moved(i: Expr, shift: int, n: AnySize) -> Expr:
+    if shift == 0 or same(n, 0):
+        return i
+    if isinstance(n, Size):  # a division by 0 may be moved out of the loop over i, which is then empty
+        return (i + Const(-shift, int64) % Extent(positive(n))) % Extent(n)
+    return (i + (-shift % n)) % n
 
 
 def _reverse_sequence_type(

@@ -12,6 +12,7 @@ from staticgraph.compiler.graph.dtypes import REAL
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, shape_text
+from staticgraph.compiler.graph.sizes import at_least
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.samples import Sample, real
 from staticgraph.compiler.ops.windows import LONGEST, positions
@@ -25,9 +26,9 @@ def _windows(n: int, size: int, stride: int, rate: int, padding: str) -> tuple[i
     reach = (size - 1) * rate + 1
     if padding == "VALID":
         require(reach <= LONGEST, f"a window of {reach} elements is too long", f"{LONGEST} is the most")
-        return max(0, (n - reach + stride) // stride), 0, 0
+        return at_least((n - reach + stride) // stride, 0), 0, 0
     count = positions(n, size, stride, rate, padding) or 0
-    missing = max(0, (count - 1) * stride + reach - n)
+    missing = at_least((count - 1) * stride + reach - n, 0)
     return count, missing // 2, missing - missing // 2
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import int64
+from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Reduce
 from staticgraph.compiler.ops.windows import Window, window
@@ -47,7 +48,7 @@ def tap_place(at: Sequence[Expr], taps: Sequence[int], windows: list[Window]) ->
     places, inside = [], TRUE
     for position, tap, w in zip(at, taps, windows, strict=True):
         place = position * w.stride + (tap - w.before)
-        if w.before or w.after:
+        if w.is_padded:
             inside = both(inside, both(scalar.ge(place, 0), scalar.lt(place, w.length)))
             place = _clamped(place, w.length)
         places.append(place)
@@ -62,7 +63,7 @@ def look_in(at: Sequence[Expr], windows: list[Window]) -> tuple[tuple[Index, ...
         if w.size > 1:
             taps.append(Index(f"t{axis}", w.size))
             place = place + taps[-1]
-        if w.before or w.after:
+        if w.is_padded:
             place = place - w.before
             inside = both(inside, both(scalar.ge(place, 0), scalar.lt(place, w.length)))
             place = _clamped(place, w.length)
@@ -76,7 +77,7 @@ def look_back(
     """For the element at `at`: steps back, the windows there, its taps in them, whether they cover it."""
     steps, places, taps, covers = [], [], [], TRUE
     for axis, (index, w) in enumerate(zip(at, windows, strict=True)):
-        shifted: Any = index + w.before if w.before else index
+        shifted: Any = index if same(w.before, 0) else index + w.before
         place = shifted // w.stride if w.stride > 1 else shifted
         tap: Any = shifted % w.stride if w.stride > 1 else Const(0, int64)
         overlap = -(-w.size // w.stride)
@@ -107,9 +108,9 @@ def tap_number(taps: Sequence[Any], windows: list[Window]) -> Expr:
 
 def inside_count(at: Sequence[Any], windows: list[Window]) -> Any:
     """Return the count of taps of the window at `at` that are inside the input."""
-    count: Any = math.prod(w.size for w in windows if not (w.before or w.after))
+    count: Any = math.prod(w.size for w in windows if not w.is_padded)
     for position, w in zip(at, windows, strict=True):
-        if w.before or w.after:
+        if w.is_padded:
             start = position * w.stride - w.before
             count = (scalar.minimum(start + w.size, w.length) - scalar.maximum(start, 0)) * count
     return count

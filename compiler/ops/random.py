@@ -17,6 +17,7 @@ from staticgraph.compiler.graph.dtypes import FLOATING, DType, float32, float64,
 from staticgraph.compiler.graph.errors import DtypeError, require
 from staticgraph.compiler.graph.opdef import Kind, ops
 from staticgraph.compiler.graph.shapes import TensorType, operand_shape
+from staticgraph.compiler.graph.sizes import is_open
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.binary_search import how_many
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, substitute
@@ -300,7 +301,7 @@ def multinomial(
             LoopKind.PARALLEL,
         ),
     )
-    if not out.shape[0] or not classes:
+    if is_open((*out.shape, classes)) or not out.shape[0] or not classes:
         return body
     j = Index("class", classes)
     peaks, sums = (Out(name, logits.shape, float64) for name in ("class_peaks", "class_sums"))

@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import ANY, REAL, DType, float32
+from staticgraph.compiler.graph.dtypes import ANY, REAL, DType, float32, float64, int32
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import OpDef, ops
 from staticgraph.compiler.graph.shapes import TensorType, shape_text
+from staticgraph.compiler.graph.sizes import at_least, is_open, positive
+from staticgraph.compiler.ops.creation import positions
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.samples import Sample, real
 from staticgraph.compiler.support.dataclass import dataclass
@@ -138,13 +140,113 @@ def _along(x: Any, axis: int, taps: Taps) -> Any:
     return total
 
 
+# For sizes that are open, the same in operations
+
+
+def _open_along(x: Any, number: int, axis: ResizedAxis, taps: Callable[[ResizedAxis], Taps]) -> Any:
+    """`_along` for an axis of which the old or the new size is open."""
+    if taps is _area:
+        equation = "ph,nhwc->npwc" if number == 1 else "qw,nhwc->nhqc"
+        return ops.einsum([_covered(x, axis), x], equation=equation)
+    found = _OPEN_TAPS[taps](_Operations(x, axis))
+    shape = (-1, 1, 1) if number == 1 else (-1, 1)
+    (place, _), *others = found
+    total = first = ops.gather(x, place, axis=number)
+    for place, weight in others:
+        total = total + (ops.gather(x, place, axis=number) - first) * ops.reshape(weight, shape=shape)
+    return total
+
+
+class _Operations:
+    """The numbers of an axis as tensors.
+
+    Products are rounded to float32 one by one: they are computed in float64, in which they are exact.
+    """
+
+    def __init__(self, x: Any, axis: ResizedAxis) -> None:
+        self.axis, self._constant = axis, x.recorder.constant
+        self.numbers = positions(x, axis.new, float32)
+        old, new = axis.old, axis.new
+        if axis.align_corners:  # of one new pixel, the step does not matter
+            old, new = at_least(old - 1, 0), positive(new - 1)
+        quotient = self._constant(old, float64) / self._constant(new, float64)
+        self.step = ops.cast(quotient, dtype=float32)
+
+    def times_step(self, numbers: Any) -> Any:
+        product = ops.cast(numbers, dtype=float64) * ops.cast(self.step, dtype=float64)
+        return ops.cast(product, dtype=float32)
+
+    def positions(self) -> Any:
+        if self.axis.half_pixel_centers:
+            return self.times_step(self.numbers + 0.5) - 0.5
+        return self.times_step(self.numbers)
+
+    def within(self, numbers: Any) -> Any:
+        last = self._constant(at_least(self.axis.old - 1, 0), int32)
+        return ops.minimum(ops.maximum(ops.cast(numbers, dtype=int32), 0), last)
+
+
+_OpenTaps = list[tuple[Any, Any]]  # places and weights, of which the first one is not used
+
+
+def _open_nearest(of: _Operations) -> _OpenTaps:
+    places = of.times_step(of.numbers + 0.5 if of.axis.half_pixel_centers else of.numbers)
+    return [(of.within(ops.floor(places + 0.5) if of.axis.align_corners else ops.floor(places)), None)]
+
+
+def _open_linear(of: _Operations) -> _OpenTaps:
+    places = of.positions()
+    low = ops.floor(places)
+    return [(of.within(low), None), (of.within(ops.ceil(places)), places - low)]
+
+
+def _open_cubic(of: _Operations) -> _OpenTaps:
+    places = of.positions()
+    low = ops.floor(places)
+    share = ops.rint((places - low) * float(_TABLE)) / float(_TABLE)
+    a = -0.5 if of.axis.half_pixel_centers else -0.75
+    near = [((a + 2) * x - (a + 3)) * x * x + 1 for x in (share, 1 - share)]
+    far = [((a * x - 5 * a) * x + 8 * a) * x - 4 * a for x in (1 + share, 2 - share)]
+    weights = [far[0], near[0], near[1], far[1]]
+    found = [(of.within(low + float(k)), low + float(k)) for k in range(-1, 3)]
+    if of.axis.half_pixel_centers:
+        kept = [ops.equal(ops.cast(number, dtype=float32), wanted) for number, wanted in found]
+        weights = [ops.select(k, w, 0.0) for k, w in zip(kept, weights, strict=True)]
+        total = weights[0] + weights[1] + weights[2] + weights[3]
+        weights = [w / total for w in weights]
+    return [(number, weight) for (number, _), weight in zip(found, weights, strict=True)]
+
+
+def _covered(x: Any, axis: ResizedAxis) -> Any:
+    """The weights of old pixels by area, of shape [new, old]."""
+    of = _Operations(x, axis)
+    old = ops.reshape(positions(x, axis.old, float32), shape=(1, axis.old))
+    starts, ends = (
+        ops.reshape(of.times_step(n), shape=(axis.new, 1)) for n in (of.numbers, of.numbers + 1.0)
+    )
+    is_last = ops.equal(old, at_least(axis.old - 1, 0))  # it stands in for what is beyond it
+    until = ops.select(is_last, ends, ops.minimum(old + 1.0, ends))
+    covered = ops.maximum(until - ops.maximum(old, starts), 0.0)
+    # One pixel between aligned corners: new ones lie at it, and have no extent.
+    return ops.select(ops.greater(of.step, 0.0), covered / of.step, 1.0)
+
+
+_OPEN_TAPS: dict[Callable[[ResizedAxis], Taps], Callable[[_Operations], _OpenTaps]] = {
+    _nearest: _open_nearest, _linear: _open_linear, _cubic: _open_cubic,
+}  # fmt: skip
+
+
 def _resampled(
     taps: Callable[[ResizedAxis], Taps], images: Any, size: Any, align: bool, half: bool = False
 ) -> Any:
     height, width = _axes(images.shape[1:3], size, align, half)
     images = images if taps is _nearest else ops.cast(images, dtype=float32)
-    # Columns first, as TensorFlow does.
-    return _along(_along(images, 2, taps(width)), 1, taps(height))
+    for number, axis in ((2, width), (1, height)):  # columns first, as TensorFlow does
+        if is_open((axis.old, axis.new)):
+            images = _open_along(images, number, axis, taps)
+        else:
+            images = _along(images, number, taps(axis))
+    return images
 
 
 def _reference(taps: Callable[[ResizedAxis], Taps]) -> Callable[..., np.ndarray]:

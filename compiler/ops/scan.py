@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import COMPLEX, FLOATING, NUMERIC, int64
+from staticgraph.compiler.graph.dtypes import COMPLEX, FLOATING, NUMERIC
 from staticgraph.compiler.graph.errors import OperandError
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, merge, normalize_axis
+from staticgraph.compiler.graph.sizes import at_most, proven, same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local
 from staticgraph.compiler.kernel.form import Scan
@@ -19,7 +21,7 @@ from staticgraph.compiler.kernel.stmt import Let, Loop, Stmt, Store, Update
 from staticgraph.compiler.ops.complex_numbers import holomorphic
 from staticgraph.compiler.ops.kinds import Described, Out, View, routine
 from staticgraph.compiler.ops.samples import Sample, real
-from staticgraph.compiler.ops.scatter import counters, nested
+from staticgraph.compiler.ops.scatter import counters, first_of, nested
 
 
 def _type(
@@ -42,7 +44,7 @@ def scanned(
     """The first element along `axis`, then each from the one before it, for all positions side by side."""
     axis = normalize_axis(axis, x.rank)
     body = _statements(out, x, axis, exclusive, reverse, start, combine)
-    if x.shape[axis] < 2:
+    if not proven(operator.ge, x.shape[axis], 2):
         return body
     left, right = Local("left", x.dtype), Local("right", x.dtype)
     at, first = counters(x.shape), Const(start, x.dtype) if exclusive else None
@@ -61,7 +63,7 @@ def _statements(
     combine: Callable[[Expr, Expr], Expr],
 ) -> tuple[Stmt, ...]:
     n = x.shape[axis]
-    if n == 0:
+    if same(n, 0):
         return ()
     at = counters(x.shape)
 
@@ -69,15 +71,17 @@ def _statements(
         return at[:axis] + ((n - 1) - k if reverse else k,) + at[axis + 1 :]
 
     step, inner = Index("step", n - 1), at[axis + 1 :]
-    here, before, first = position(step + 1), position(step + 0), position(Const(0, int64))
+    start_at, begun = first_of(n)
+    here, before, first = position(step + 1), position(step + 0), position(start_at)
     head = Const(start, x.dtype) if exclusive else x[first]
     item = x[before if exclusive else here]
     if not inner:
         total = Local("total", x.dtype)  # at hand, where memory would make each step wait
         grow = Update(total, combine(total, item)), Store(out.buffer, here, total)
-        return nested(at[:axis], (Let(total, head), Store(out.buffer, first, total), Loop(step, grow)))
+        line = Let(total, head), Store(out.buffer, first, total), Loop(step, grow)
+        return nested((*at[:axis], *begun), line)
     body = (
-        *nested(inner, (Store(out.buffer, first, head),)),
+        *nested((*begun, *inner), (Store(out.buffer, first, head),)),
         Loop(step, nested(inner, (Store(out.buffer, here, combine(out[before], item)),))),
     )
     return nested(at[:axis], body)
@@ -141,10 +145,10 @@ def _next(x: Any, axis: int, reverse: bool) -> Any:
     n = x.shape[axis]
     kept = ops.slice(
         x,
-        begin=[0 if reverse or d != axis else min(1, n) for d in range(x.rank)],
-        size=[max(n - 1, 0) if d == axis else size for d, size in enumerate(x.shape)],
+        begin=[0 if reverse or d != axis else at_most(n, 1) for d in range(x.rank)],
+        size=[n - at_most(n, 1) if d == axis else size for d, size in enumerate(x.shape)],
     )
-    missing = (min(1, n), 0) if reverse else (0, min(1, n))
+    missing = (at_most(n, 1), 0) if reverse else (0, at_most(n, 1))
     return ops.pad(kept, paddings=[missing if d == axis else (0, 0) for d in range(x.rank)])
 
 
@@ -211,17 +215,19 @@ def linear_recurrence(
     """
     (out,), axis = outs, normalize_axis(axis, x.rank)
     n = x.shape[axis]
-    if n == 0:
+    if same(n, 0):
         return ()
     at, step = counters(x.shape), Index("step", n - 1)
 
     def position(k: Expr) -> tuple[Expr, ...]:
         return at[:axis] + ((n - 1) - k if reverse else k,) + at[axis + 1 :]
 
-    first, before, here = position(Const(0, int64)), position(step + 0), position(step + 1)
+    start, begun = first_of(n)
+    first, before, here = position(start), position(step + 0), position(step + 1)
     inner = at[axis + 1 :]
     grow = Store(out.buffer, here, x[here] + factors[here] * out[before])
-    body = *nested(inner, (Store(out.buffer, first, x[first]),)), Loop(step, nested(inner, (grow,)))
+    heads = nested(inner, (Store(out.buffer, first, x[first]),))
+    body = *nested(begun, heads), Loop(step, nested(inner, (grow,)))
     return nested(at[:axis], body)
 
 

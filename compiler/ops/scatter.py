@@ -7,6 +7,7 @@ If several updates name one position, they are added up, or the last one stays.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ from staticgraph.compiler.graph.dtypes import ANY, NUMERIC, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, merge, normalize_axis, shape_text
-from staticgraph.compiler.graph.sizes import AnySize, Size, same
+from staticgraph.compiler.graph.sizes import AnySize, Size, at_most, proven, same
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local
 from staticgraph.compiler.kernel.scalar import cast
 from staticgraph.compiler.kernel.stmt import If, Let, Loop, LoopKind, Stmt, Store
@@ -46,6 +47,14 @@ def nested(
     for index in reversed(loops):
         body = (Loop(index, body, kind),)
     return body
+
+
+def first_of(n: AnySize) -> tuple[Expr, tuple[Index, ...]]:
+    """The first position of an axis, and a loop around it that does not run if an open axis is empty."""
+    if proven(operator.ge, n, 1):
+        return Const(0, int64), ()
+    once = Index("once", at_most(n, 1))
+    return once, (once,)
 
 
 def each(out: Out, element: Callable[[tuple[Expr, ...]], Expr], prefix: str = "i") -> tuple[Stmt, ...]:

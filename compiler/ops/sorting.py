@@ -18,16 +18,16 @@ from staticgraph.compiler.graph.dtypes import FLOATING, REAL, UNSIGNED, DType, b
 from staticgraph.compiler.graph.errors import OperandError, require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, normalize_axis, shape_text
-from staticgraph.compiler.graph.sizes import same
+from staticgraph.compiler.graph.sizes import AnySize, same
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, number
 from staticgraph.compiler.kernel.form import Selection
 from staticgraph.compiler.kernel.stmt import If, Let, Loop, LoopKind, Stmt, Store, Update, While
 from staticgraph.compiler.ops.creation import positions
 from staticgraph.compiler.ops.kinds import Described, Out, View, composite, routine
 from staticgraph.compiler.ops.movement import INDEX, check_index
 from staticgraph.compiler.ops.samples import Sample, distinct, indices, real
-from staticgraph.compiler.ops.scatter import counters, nested
+from staticgraph.compiler.ops.scatter import counters, first_of, nested
 
 
 def _top_k_type(input: TensorType, k: Any, sorted: bool = True) -> tuple[TensorType, TensorType]:
@@ -84,7 +84,7 @@ def top_k(outs: tuple[Out, ...], input: View, *, k: int, sorted: bool = True) ->
 
     `sorted=False` allows any order in TF1; here it changes nothing.
     """
-    if k == 0 or same(math.prod(input.shape), 0):
+    if same(k, 0) or same(math.prod(input.shape), 0):
         return ()
     row, column = counters(input.shape[:-1], "row"), Index("column", input.shape[-1])
     body = nested(row, _Heap(outs[0], outs[1], row, k).select(input), LoopKind.PARALLEL)
@@ -108,9 +108,10 @@ def _descending(x: Expr) -> Expr:
 class _Heap:
     """The statements of a heap in two rows of the results: the values, and their positions in the input."""
 
-    def __init__(self, values: Out, places: Out, row: tuple[Index, ...], size: int) -> None:
+    def __init__(self, values: Out, places: Out, row: tuple[Index, ...], size: AnySize) -> None:
         self.values, self.places, self.row, self.size = values, places, row, size
         self.numbers: Iterator[int] = itertools.count()
+        self.root, self.begun = first_of(size)
 
     def select(self, x: View) -> tuple[Stmt, ...]:
         """Put the best elements of a row of `x` into the heap, then take them out again, worst first."""
@@ -123,21 +124,20 @@ class _Heap:
         )
         fill = self.put(first, x[(*self.row, first)], scalar.cast(first, int32))
         node = (k // 2 - 1) - half
-        order = self.sift(node, Const(k, int64), self.value(node), self.place(node))
+        order = self.sift(node, number(k, int64), self.value(node), self.place(node))
         item = (x[(*self.row, later + k)], scalar.cast(later + k, int32))
-        root = Const(0, int64)
+        root = self.root
         replace = If(
-            self.worse((self.value(root), self.place(root)), item), self.sift(root, Const(k, int64), *item)
+            self.worse((self.value(root), self.place(root)), item), self.sift(root, number(k, int64), *item)
         )
         last = (k - 1) - end
-        return (
-            Loop(first, fill), Loop(half, order), Loop(later, (replace,)), Loop(end, self.take(last)),
-        )
+        rounds = Loop(first, fill), Loop(half, order), Loop(later, (replace,)), Loop(end, self.take(last))
+        return nested(self.begun, rounds)
 
     def take(self, last: Expr) -> tuple[Stmt, ...]:
         """Move the worst element to the place `last`, where the heap then ends."""
         value, place = self.local("taken", self.values.dtype), self.local("taken_from", int32)
-        root = Const(0, int64)
+        root = self.root
         keep = (Let(value, self.value(last)), Let(place, self.place(last)))
         return (
             *keep,
@@ -228,7 +228,9 @@ def nth_element(input: Any, *, n: int, reverse: bool = False) -> Any:
     """The element that has n smaller ones in its row; with `reverse`, n greater ones."""
     k = n + 1 if reverse else input.shape[-1] - n
     best, _ = top_k(input, k=k)
-    return best[..., k - 1]
+    *rows, _ = input.shape
+    last = ops.slice(best, begin=[*(0 for _ in rows), k - 1], size=[*rows, 1])
+    return ops.reshape(last, shape=rows)
 
 
 def _in_top_k_type(predictions: TensorType, targets: TensorType, k: Any) -> TensorType:

@@ -11,6 +11,7 @@ from typing import Any
 
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.shapes import Shape
+from staticgraph.compiler.graph.sizes import at_least, same
 from staticgraph.compiler.support.dataclass import dataclass
 
 LONGEST = 1 << 24  # elements from the first tap of a window to the last
@@ -38,7 +39,12 @@ class Window:
         """The number of positions of the window."""
         if (self.size, self.stride, self.before, self.after) == (1, 1, 0, 0):
             return self.length
-        return max(0, (self.length + self.before + self.after - self.reach - 1) // self.stride + 1)
+        return at_least((self.length + self.before + self.after - self.reach - 1) // self.stride + 1, 0)
+
+    @property
+    def is_padded(self) -> bool:
+        """If there may be padding."""
+        return not (same(self.before, 0) and same(self.after, 0))
 
 
 def positions(
@@ -59,10 +65,8 @@ def positions(
     if length is None or (reach == 1 and stride == 1 and not any(extra)):
         return length
     if padding == "SAME":
-        most = max(2 * length, LONGEST_PADDED)
-        require(
-            reach is None or reach <= most, f"a window of {reach} elements is too long for {length} elements"
-        )
+        fits = reach is None or reach <= LONGEST_PADDED or reach <= 2 * length
+        require(fits, f"a window of {reach} elements is too long for {length} elements")
         return -(-length // stride)
     if reach is None:
         return None
@@ -91,7 +95,7 @@ def window(
     """The window of one axis. SAME: as many positions as strides fit, an odd padding element at the end."""
     if padding == "SAME" and (size > 1 or stride > 1):
         count = -(-length // stride)
-        total = max(0, (count - 1) * stride + (size - 1) * dilation + 1 - length)
+        total = at_least((count - 1) * stride + (size - 1) * dilation + 1 - length, 0)
         extra = (total // 2, total - total // 2)
     return Window(length, size, stride, dilation, *extra)
 

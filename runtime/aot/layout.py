@@ -193,7 +193,7 @@ def _called(shapes: OpenShapes, axes: _Axes) -> dict[str, AnySize]:
     found: dict[str, AnySize] = {}
     for name, number, axis in axes:
         if (form := linear(shapes.shapes[number][axis])) is not None:
-            found.setdefault(form[0], symbol_of(name) - form[2])
+            found.setdefault(form[0], (symbol_of(name) - form[2]) // form[1])
     return found
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from staticgraph.compiler.capture.open_shapes import OpenShapes
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.sizes import linear, symbols
+from staticgraph.compiler.graph.sizes import Size, evaluate, linear, symbols
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -96,19 +96,22 @@ def guard_reason(
 
 
 def symbols_text(shapes: OpenShapes, feeds: Sequence[Tensor]) -> str:
-    """Return where each symbol is found, such as `n0: axis 0 of x`."""
+    """Return where each symbol is found, such as `n0: axis 0 of x`; `4*n0: ...` if it is a part of a size."""
     places: dict[str, str] = {}
     for feed, shape in zip(feeds, shapes.shapes, strict=True):
         for axis, size in enumerate(shape):
-            for name in sorted(symbols(size)):
-                places.setdefault(name, f"axis {axis} of {feed.op.name}")
-    return ", ".join(f"{name}: {place}" for name, place in places.items())
+            if (form := linear(size)) is not None:
+                name, factor, more = form
+                said = name if factor == 1 else repr(size - more)
+                places.setdefault(name, f"{said}: axis {axis} of {feed.op.name}")
+    return ", ".join(places.values())
 
 
 def _failed(program: OpenShapes, shapes: Sequence[Sequence[int]], feeds: Sequence[Tensor]) -> Iterator[str]:
     """The guards of a program that fail in a run with feeds of these shapes, as text."""
     values: dict[str, int] = {}
     first: dict[str, str] = {}
+    follow: list[tuple[str, Size, int]] = []
     for feed, mine, given in zip(feeds, program.shapes, shapes, strict=True):
         if len(mine) != len(given):
             yield f"the guard that {feed.op.name} has {len(mine)} axes"
@@ -117,15 +120,24 @@ def _failed(program: OpenShapes, shapes: Sequence[Sequence[int]], feeds: Sequenc
             place = f"axis {axis} of {feed.op.name}"
             found = linear(size)
             if found is None:
-                if size != n:
+                if isinstance(size, Size):
+                    follow.append((place, size, n))
+                elif size != n:
                     yield f"the guard that {place} is {size}"
                 continue
-            name, _, more = found
+            name, factor, more = found
+            value, rest = divmod(n - more, factor)
             if n < more:
                 yield f"the guard that {place} is at least {more}"
-            elif values.setdefault(name, n - more) != n - more:
+            elif rest:
+                yield f"the guard that {place} is {size!r} for some {name}"
+            elif values.setdefault(name, value) != value:
                 yield f"the guard that {place} goes with {first[name]}"
             first.setdefault(name, place)
+    for place, size, n in follow:
+        if symbols(size) <= values.keys() and evaluate(size, values) != n:
+            places = ", ".join(f"{name}: {first[name]}" for name in sorted(symbols(size)))
+            yield f"the guard that {place} is {size!r} ({places})"
     for guard in program.guards:
         if symbols(guard.size) <= values.keys() and not guard.holds(values):
             places = ", ".join(f"{n}: {first[n]}" for n in sorted(symbols(guard.size)))

@@ -103,6 +103,27 @@ def test_sizes_that_a_program_compares(tmp_path: Path):
     assert native.sizes("sum", 3, 4)[0] == SIZES_DISAGREE
 
 
+def test_sizes_that_others_tell(tmp_path: Path):
+    """A size may have to be a multiple of a number, or to be what other sizes make of it."""
+    x = sg.placeholder(sg.float32, [None], name="x")
+    y = sg.placeholder(sg.float32, [None, None], name="y")
+    z = sg.placeholder(sg.float32, [None], name="z")
+    signatures = {
+        "rows": sg.Signature({"r": sg.reduce_sum(sg.reshape(x, [-1, 4]), 1)}, [x]),
+        "flat": sg.Signature({"r": sg.reshape(y, [-1]) + z}, [y, z]),
+    }
+    net = saved(tmp_path / "net.sg", signatures)
+    native = Native(built(net), tmp_path)
+    assert native.init() == 0
+    for rows in (0, 1, 2, 33):
+        follow(net, native, "rows", np.arange(4.0 * rows, dtype="f4"))
+        follow(net, native, "flat", np.ones((rows, 3), "f4"), np.arange(3.0 * rows, dtype="f4"))
+    assert native.sizes("rows", 5)[0] == OTHER_SIZES
+    assert native.sizes("flat", 2, 3, 6)[:2] == (0, [(6,)])
+    assert native.sizes("flat", 2, 3, 5)[0] == SIZES_DISAGREE
+    assert native.sizes("flat", 1 << 31, 2, 1 << 31)[0] == TOO_LARGE
+
+
 def test_each_refusal_has_a_code(tmp_path: Path):
     large = sg.placeholder(sg.float32, [None, 1 << 20, 1 << 18], name="large")
     pairs = sg.placeholder(sg.float32, [None, 2], name="pairs")
@@ -162,7 +183,7 @@ def test_given_sizes_are_known(tmp_path: Path):
 
 def test_what_closes_a_size_is_named_with_its_line(tmp_path: Path):
     x = sg.placeholder(sg.float32, [None, 3], name="x")
-    small = sg.image.resize_bilinear(x[None, :, :, None], [2, 2])
+    small = sg.nn.dilation2d(sg.ones([1, 9, 9, 1]), x[:, :, None], [1] * 4, [1] * 4, "SAME")
     net = saved(tmp_path / "net.sg", {"f": sg.Signature({"y": small})})
     message = r"f cannot be compiled for all sizes: .*size 0 of x(.|\n)*test_open_sizes.py(.|\n)*"
     with pytest.raises(UnimplementedError, match=message + "--shape x=8,3"):

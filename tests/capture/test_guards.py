@@ -136,6 +136,13 @@ def index(size):
         (lambda n, m: n * m == m * m, (5, 5), ((N,), (N,)), []),
         (lambda n, m: n * n == m * m, (5, 5), ((N,), (N,)), []),
         (lambda n, m: n * m == 25, (5, 5), None, []),
+        (lambda n, m: 4 * (n // 4) == n, (8, 5), ((4 * N,), (M,)), []),
+        (lambda n, m: 4 * (n // 4) == n, (9, 5), ((N,), (M,)), ["4*((n0) // 4) != n0"]),
+        (lambda n, m: (6 * n + 2) % 4 == 0, (7, 5), ((2 * N + 1,), (M,)), []),
+        (lambda n, m: n // 2 + 1 == m, (7, 4), ((N,), (N // 2 + 1,)), []),
+        (lambda n, m: n * n == m, (3, 9), ((N,), (N * N,)), []),
+        (lambda n, m: 4 * (n // 4) == n and n // 2 == m, (8, 4), ((4 * N,), (2 * N,)), []),
+        (lambda n, m: n * n - 5 == m, (3, 4), None, []),
         (lambda n, m: index(n), (2, 6), ((2,), (M,)), []),
         (lambda n, m: n == 3, (3, 6), ((3,), (M,)), []),
         (lambda n, m: n == 3, (4, 6), ((N,), (M,)), ["n0 != 3"]),
@@ -155,6 +162,13 @@ def test_a_size_is_open_unless_its_value_is_asked(ask, sizes, shapes, guards):
     found, _ = searched(Specializer(), ask, *sizes)
     assert (found and found.shapes) == shapes
     assert found is None or [*map(str, found.guards)] == guards
+
+
+def test_sizes_are_looked_for_in_parts_and_in_what_follows():
+    shapes = OpenShapes(((4 * N + 3, M), (N * M,)))
+    assert shapes.values([(11, 5), (10,)]) == {"n0": 2, "n1": 5}
+    for other in ([(12, 5), (10,)], [(11, 5), (11,)], [(2, 5), (0,)], [(11, 5, 1), (10,)]):
+        assert shapes.values(other) is None
 
 
 def test_a_question_is_met_once():

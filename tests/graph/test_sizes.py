@@ -10,6 +10,7 @@ from staticgraph.compiler.graph.size_data import of_data, to_data
 from staticgraph.compiler.graph.sizes import (
     MOST,
     Size,
+    at_least,
     at_most,
     bounds,
     estimate,
@@ -40,6 +41,7 @@ SIZES = st.recursive(
         | st.builds(lambda a, n: a % n, inner, st.integers(1, 8))
         | st.builds(positive, inner)
         | st.builds(at_most, inner, st.just(64))
+        | st.builds(at_least, inner, st.just(-2))
     ),
     max_leaves=6,
 )
@@ -78,6 +80,16 @@ def test_a_comparison_that_is_answered_holds_for_all_values(a, b):
 def test_bounds_hold(a):
     least, most = bounds(a)
     assert all(least <= at(a, x, y) <= most for x, y in itertools.product(VALUES, repeat=2))
+
+
+def test_bounds_of_quotients_are_those_of_their_rests():
+    assert bounds((B + 1) // 2 - B // 2) == (0, 1)
+    assert bounds(2 * ((B + 1) // 2) - B) == (0, 1)
+    assert bounds((B + 2) // 3 - (B // 3)) == (0, 1)
+    assert (B + 1) // 2 * 2 >= B > B // 4 * 4 - 1
+    assert at_least(2 * ((B + 1) // 2) - B, 0) == 2 * ((B + 1) // 2) - B
+    assert at_least(B, 0) is B and at_most(B + 1, 1) == 1 and at_least(B - 5, MOST) == MOST
+    assert -(-B // 2) == (B + 1) // 2
 
 
 @given(SIZES)

@@ -69,7 +69,9 @@ def test_left_alone(expr: Expr):
         (N - 1 - i, N, True),
         (flat // 7, N, True),
         (flat % 7, 7, True),
-        (i // 2, N, False),  # is, but not proven
+        (i // 2, N, True),
+        (scalar.minimum(i * 2 + 1, N - 1), N, True),  # there is one, if the loop runs
+        (scalar.minimum(j, N - 1), N, False),
         ((i + 3) % N, N, True),
         (flat % N, N, True),
         (j % N, N, False),  # zero, if there is none

@@ -83,7 +83,7 @@ def test_an_op_takes_any_size(name, axes, request):
                 for result, want, out in zip(results, wanted, outputs, strict=True):
                     assert_same(result, np.asarray(want), out.dtype, str(use))
         programs = [c.programs for c in session._runs.values()]
-        why = [text for each in programs for text in each.closing]
+        why = [text for each in programs for text in each.questions]
         if not why and len(session.compiles) > 1:
             why = [str(g) for each in programs for made in each._open for g in made.shapes.guards]
             assert why

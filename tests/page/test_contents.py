@@ -132,3 +132,24 @@ def test_assumed_sizes_are_told():
     x = sg.placeholder(sg.float32, [None, 3], name="x")
     assert "unknown sizes taken as 32: x" in sg.show(x * 2.0).data["stages"][-1]["notes"]
     assert sg.show(x * 2.0, feeds={x: (7, 3)}).data["stages"][-1]["notes"] == ()
+
+
+def test_programs_of_a_session_tell_their_open_sizes_and_the_guard_that_failed():
+    x, y = (sg.placeholder(sg.float32, [None, 2], name=name) for name in "xy")
+    total = sg.add(x, y, name="total")
+    assert sg.show(total).data["programs"] == []
+    with sg.Session(open_sizes=True, device="cpu") as session:
+        session.run(x * 2.0, {x: np.ones((3, 2))})
+        for rows, others in ((3, 3), (5, 5), (1, 4)):
+            session.run(total, {x: np.ones((rows, 2)), y: np.ones((others, 2))})
+        one, two = sg.show(total, session=session).data["programs"]
+        assert len(sg.show(total.graph, session=session).data["programs"]) == 3
+    assert (one["what"], one["symbols"], one["guards"], one["failed"]) == (
+        "total",
+        ["n0: axis 0 of x"],
+        [],
+        "",
+    )
+    assert two["symbols"] == ["n1: axis 0 of y"] and two["guards"] == ["n1 != 1"]
+    assert two["failed"] == session.compiles[-1].failed == "the guard that axis 0 of y goes with axis 0 of x"
+    assert two["place"].startswith("test_contents.py:")

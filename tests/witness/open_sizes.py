@@ -103,7 +103,7 @@ def _fetchable(statement: Any) -> bool:
 
 def _needs_numbers(statement: Any) -> bool:
     """Return True for operations that differ in what they make of NaN, such as an integer."""
-    return getattr(statement, "path", "") in ("tf.cast", "tf.clip_by_value")
+    return getattr(statement, "path", "") in ("tf.cast", "tf.clip_by_value", "tf.maximum", "tf.minimum")
 
 
 def _fed(shapes: Mapping[str, tuple[int, ...]], sizes: tuple[int, int], seed: int) -> dict[str, Any]:

@@ -42,7 +42,7 @@ class OpenProgram:
 
     Attributes:
         entry: Its step, with what lies where in the workspace; the arena is the last block.
-        axes: For each size of the function a number, or a symbol and a number.
+        axes: For each size of the function a number, or an open size as `OpenShapes` has them.
         guards: Sizes, and how each is compared with 0.
         blocks: The bytes of each block of memory of open size.
         numbers: The sizes that the code asks for, and where their values are in the workspace.
@@ -159,15 +159,21 @@ def _tell(writer: Emitter, program: OpenProgram) -> None:
 def _checked(writer: Emitter, program: OpenProgram) -> tuple[_Sizes, str]:
     """Refuse sizes that the program does not take. Returns sizes, and the bytes of the workspace."""
     symbols: dict[str, str] = {}
+    follow: list[tuple[str, Size]] = []
     for number, axis in enumerate(program.axes):
         given = f"%s{number}"
         if not isinstance(axis, Size):
             return_if(writer, writer.value(f"icmp ne i64 {given}, {axis}"), OTHER_SIZES)
             continue
-        form = linear(axis)
-        assert form is not None and form[1] == 1, axis
-        name, _, more = form
+        if (form := linear(axis)) is None:
+            follow.append((given, axis))
+            continue
+        name, factor, more = form
         found = writer.value(f"sub i64 {given}, {more}") if more else given
+        if factor > 1:
+            rest = writer.value(f"srem i64 {found}, {factor}")
+            return_if(writer, writer.value(f"icmp ne i64 {rest}, 0"), OTHER_SIZES)
+            found = writer.value(f"sdiv i64 {found}, {factor}")
         if name in symbols:
             return_if(writer, writer.value(f"icmp ne i64 {found}, {symbols[name]}"), SIZES_DISAGREE)
         else:
@@ -175,6 +181,8 @@ def _checked(writer: Emitter, program: OpenProgram) -> tuple[_Sizes, str]:
             if more > 0:
                 return_if(writer, writer.value(f"icmp slt i64 {found}, 0"), OTHER_SIZES)
     sizes = _Sizes(writer, symbols)
+    for given, axis in follow:
+        return_if(writer, writer.value(f"icmp ne i64 {given}, {sizes.value(axis)}"), SIZES_DISAGREE)
     for size, relation in program.guards:
         wrong = writer.value(f"icmp {_CONDITION[relation]} i64 {sizes.value(size)}, 0")
         return_if(writer, wrong, SIZES_DISAGREE if relation == "==" else OTHER_SIZES)

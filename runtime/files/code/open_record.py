@@ -15,7 +15,7 @@ from staticgraph.compiler.capture.open_shapes import OpenShapes
 from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.size_data import of_data, to_data
-from staticgraph.compiler.graph.sizes import AnySize, Size, linear, symbols
+from staticgraph.compiler.graph.sizes import AnySize, Size, linear
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.runtime.files.attributes import type_of
 from staticgraph.runtime.files.strict_json import Kinds, check, fields, items
@@ -53,8 +53,8 @@ class OpenRecord:
         told = fields(told, "the open sizes of a program", _OPEN)
         shapes = items(told["shapes"], "the shapes of feeds", list)
         self._shapes = [items(shape, "the shape of a feed", int, list) for shape in shapes]
-        names = (name for shape in self._shapes for size in shape for name in _names(size))
-        self.known = frozenset(names)
+        sizes = [_size(told) for shape in self._shapes for told in shape]
+        self.known = frozenset(form[0] for size in sizes if (form := linear(size)) is not None)
         if len(self.known) > _MOST_SYMBOLS:
             raise InvalidFileError(f"a program has {len(self.known)} open sizes")
         self._told = told
@@ -94,7 +94,7 @@ class OpenRecord:
         for size, n in zip(shape, declared, strict=True):
             if isinstance(size, Size):
                 form = linear(size)
-                fits = n is None and form is not None and form[1] == 1 and form[2] >= 0
+                fits = n is None and (form is None or (form[1] > 0 and form[2] >= 0))
             else:
                 fits = size >= 0 and n in (None, size)
             if not fits:
@@ -111,16 +111,15 @@ class OpenRecord:
             raise InvalidFileError("a guard is a size that is compared with 0") from None
 
 
-def _names(told: Any) -> Sequence[str]:
-    """The symbols of an open size of a feed: a symbol, perhaps with a number."""
+def _size(told: Any) -> AnySize:
+    """A size of a feed."""
     if isinstance(told, int):
-        return ()
+        return told
     _check_size(told, "a size of a feed", None)
     try:
-        size = of_data(told)
+        return of_data(told)
     except (ValueError, TypeError, RecursionError):
         raise InvalidFileError("a size of a feed is no size") from None
-    return tuple(symbols(size))
 
 
 def _check_size(value: Any, what: str, known: Container[str] | None) -> None:

@@ -36,9 +36,11 @@ def show(
     its operations on floating numbers and bytes, and why its neighbours are not part of it.
 
     `feeds` gives an array or a shape for fed tensors; sizes that stay unknown are taken as 32. `session`
-    tells the shapes of variables that the graph leaves open; if it runs on a GPU, the kernels are those of a
-    GPU. `profile`: what `session.profile` found for runs of the same with the same shapes, or seconds per run
-    by the names of kernels, as `session.plan` lists them; where the time goes is then shown by colour.
+    tells the shapes of variables that the graph leaves open, and the programs that it compiled for the same
+    fetches: the [open sizes](sizes.md) of each, its guards, and the guard that failed before. If it runs on a
+    GPU, the kernels are those of a GPU. `profile`: what `session.profile` found for runs of the same with the
+    same shapes, or seconds per run by the names of kernels, as `session.plan` lists them; where the time goes
+    is then shown by colour.
 
     Errors: FetchError, FeedError, SaveError, ValueError for a kernel in `profile` that does not exist; and
     where neither the `dot` program nor pygraphviz is installed RendererMissingError, after writing the graph

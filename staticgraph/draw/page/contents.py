@@ -27,9 +27,13 @@ _TYPED = (Role.INPUT, Role.VARIABLE, Role.CONSTANT, Role.CARRIED, Role.GRADIENTS
 
 
 def contents(
-    title: str, stages: Sequence[Stage], compilation: Compilation | None, profile: Mapping[str, float]
+    title: str,
+    stages: Sequence[Stage],
+    compilation: Compilation | None,
+    profile: Mapping[str, float],
+    programs: Sequence[Data] = (),
 ) -> Data:
-    """Everything that the page of `stages` shows."""
+    """Everything that the page of `stages` shows. `programs`: see `programs_of`."""
     texts: Texts = {}
     compiled = None if compilation is None else compilation.step
     kernels = kernel_facts(compiled, profile) if compiled is not None else []
@@ -40,6 +44,7 @@ def contents(
         "code": {each.name: each.text for kernel in kernels for each in kernel.view.listings},
         "language": "LLVM" if isinstance(compiled, Compiled) else "CUDA C",
         "memory": None if compiled is None else _memory(compiled, kernels),
+        "programs": [*programs],
         "compile": [] if compilation is None else _compile(compilation.log),
         "roles": {role.name: role.value for role in Role},
         "works": {work.name: work.value for work in Work},

@@ -22,6 +22,7 @@ from staticgraph.draw.fold import fold
 from staticgraph.draw.markup import printable
 from staticgraph.draw.model import Drawing
 from staticgraph.draw.page.contents import Data, contents
+from staticgraph.draw.page.programs import programs_of
 from staticgraph.draw.page.stages import stages_of
 from staticgraph.draw.picture import write
 from staticgraph.draw.render import RendererMissingError
@@ -89,9 +90,10 @@ def page_of(
     graph = what if isinstance(what, Graph) else graph_of(what)
     found = Fetches(graph, [] if what is graph else what)
     stages, compilation = stages_of(graph, None if what is graph else found, feeds, session)
+    programs = programs_of(None if what is graph else found, session)
     name = title if title is not None else title_of("user", what is graph, found)
     try:
-        page = Page(contents(name, stages, compilation, profile))
+        page = Page(contents(name, stages, compilation, profile, programs))
     except RendererMissingError as error:
         if path is None:
             raise

@@ -5,7 +5,7 @@ class Page {
     this.kernels = new Map(data.kernels.map(kernel => [kernel.name, kernel]));
     this.names = data.stages.map(stage => stage.name);
     this.stages = [new Stage(first, this.kernels)];
-    Object.assign(this, {memory: data.memory, compile: data.compile, roles: data.roles, works: data.works, language: data.language});
+    Object.assign(this, {memory: data.memory, compile: data.compile, programs: data.programs, roles: data.roles, works: data.works, language: data.language});
     this.estimated = data.kernels.some(kernel => kernel.estimate);
     this.stage = this.stages[0];
     this.views = new Map();  // where one was on each stage

@@ -65,6 +65,7 @@ function stagePanel(page) {
     ...(hidden ? [html("p", {class: "quiet"}, `${number(hidden)} arrows that lead where others do are drawn for the chosen box only`)] : []),
     ...(page.other ? differences(page) : []),
     ...(stage.kernelAt.size ? kernelTable(page) : []),
+    ...(page.programs.length ? programTable(page) : []),
     ...section("legend", legend(page)),
     ...(page.compile.length ? compileTable(page) : []),
     ...section("keys", html("p", {class: "quiet"},
@@ -93,6 +94,21 @@ function kernelTable(page) {
       html("td", {}, page.stage.kernelAt.has(kernel.name) ? go(kernel.name, () => page.choose(page.stage.kernelAt.get(kernel.name))) : kernel.name),
       html("td", {}, html("meter", {value: kernel[metric] || 0, max: most})),
       html("td", {class: "number"}, shown(kernel[metric]))))));
+}
+
+// The programs of the session: which sizes are open in each, on which conditions, and what the older ones lacked.
+function programTable(page) {
+  const several = new Set(page.programs.map(program => program.what)).size > 1;
+  const quiet = text => html("span", {class: "quiet"}, text);
+  const row = (program, i) => html("tr", {class: "program"},
+    html("td", {class: "number"}, `${i + 1}`),
+    html("td", {},
+      ...(several ? [html("p", {}, program.what)] : []),
+      html("p", {}, quiet("sizes "), program.symbols.length ? program.symbols.join(", ") : "of one run"),
+      ...(program.guards.length ? [html("p", {}, quiet("guards "), program.guards.join(", "))] : []),
+      ...(program.failed ? [html("p", {class: "failed"}, quiet("failed before "), program.failed)] : []),
+      html("p", {class: "quiet"}, program.place ? `${program.why}, ${program.place}` : program.why)));
+  return section(`programs of the session: ${page.programs.length}`, html("table", {}, ...page.programs.map(row)));
 }
 
 // Every stage of the compiler. Those that changed nothing are folded.
