@@ -21,6 +21,7 @@ from staticgraph.compiler.rewrite.engine import Trace
 from staticgraph.compiler.rewrite.rule import Rule
 from staticgraph.compiler.stages import Observer
 from staticgraph.runtime.cpu import jit as cpu_jit
+from staticgraph.runtime.cpu.fast_path import dispatch
 from staticgraph.runtime.cpu.kernel_text import KEPT
 from staticgraph.runtime.cpu.pool import POOL
 from staticgraph.runtime.reports.progress import Progress
@@ -70,6 +71,7 @@ def compiled(step: Step, settings: Settings, what: str) -> Compiled:
     """The step for this processor. `what` names it where it is dumped."""
     target = replace(cpu_jit.host(), fast_math=settings.math == "fast", tuned=settings.tune)
     watching = Watching(settings, what, step)
+    dispatch.expect()  # first, since no kernel is ready for the threads that compile
     if sum(estimate(p.size) for p in step.function.params) > _MUCH:
         POOL.expect()
     with Progress(f"compiling {what}") as progress:

@@ -33,6 +33,17 @@ def test_long_chains_and_sums_go_in_four_registers(operations, sums, expected):
     assert lanes(1024, operations, sums) == expected
 
 
+def test_many_operations_in_short_chains_go_in_one_register():
+    """The processor begins the next iterations while one waits, and LLVM has a quarter of the work."""
+    i = Index("i", 1024)
+    values = [Load("x", (i,), float32) * float(n + 2) for n in range(32)]
+    while len(values) > 1:
+        values = [a + b for a, b in zip(values[::2], values[1::2], strict=True)]
+    buffers = {name: Buffer(float32, (1024,), name == "y") for name in "xy"}
+    loop = Loop(i, (Store("y", (i,), values[0]),), LoopKind.SIMD)
+    assert choose_lanes(loop, buffers, TARGET) == (8, 1)
+
+
 @pytest.mark.parametrize(("extent", "expected"), [(1, 1), (5, 8), (8, 8), (16, 16), (40, 16), (32, 32)])
 def test_few_lanes_are_left_empty(extent, expected):
     assert lanes(extent, 20) == expected

@@ -461,3 +461,19 @@ def test_references_are_neither_lost_nor_kept(sess):
     counts()
     before, after = counts(), counts()
     assert all(abs(a - b) < 20 for a, b in zip(before, after, strict=True)), (before, after)
+
+
+@native_only
+def test_a_compile_begins_with_the_code_that_dispatches(monkeypatch):
+    begun: list = []
+    monkeypatch.setattr(dispatch, "begin", begun.append)
+    dispatch.native.cache_clear()
+    x = sg.placeholder("float32", [3])
+    with sg.Session() as sess:
+        sess.run(sg.exp(x) + 41.5, {x: np.ones(3)})
+    assert len({code.name for code in begun}) == 2
+    loaded = dispatch.native()
+    assert loaded is not None
+    begun.clear()
+    dispatch.expect()
+    assert not begun

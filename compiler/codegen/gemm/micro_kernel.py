@@ -29,7 +29,9 @@ from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.support.dataclass import dataclass
 
-_PRODUCTS = 64  # in one round of the innermost loop, about
+# In one round of the innermost loop, about: so many hide what the loop itself costs, more are more code
+# for LLVM and no gain.
+_PRODUCTS = 32
 # Processors guess which cache lines come next only inside of a page. Lines of b are asked for so many steps
 # ahead where steps are so many bytes apart.
 _AHEAD, _FAR = 8, 1024
@@ -63,10 +65,10 @@ class Tile:
     `extents` are those of the indices of the sum, outermost first; an extent that is None is an argument of
     the call. Along the indices in `inside`, only some rows have products: for each value, those from the
     first to before the last. `partial` is the memory of unfinished sums; None if every call finishes its
-    sums. `extra` are further pointers, those of the epilogue first. `later` is prefetched meanwhile, one
-    array after the other. `lanes` is the number of lanes of a register. If `packed` is given, the elements of
-    b that the tile reads are copied there for the tiles after this one. If `asked`, these elements may have
-    been prefetched already.
+    sums. `extra` are further pointers, those of the epilogue first. `later` is prefetched meanwhile,
+    arrays of as many rows side by side. `lanes` is the number of lanes of a register. If `packed` is given,
+    the elements of b that the tile reads are copied there for the tiles after this one. If `asked`, these
+    elements may have been prefetched already.
     """
 
     dtype: DType
@@ -225,8 +227,15 @@ def _nest(
     """The loop over one index of the sum and those inside it; the products of some rows."""
     extent = tile.extents[level]
     kinds = [vector(memory_type(tile.dtype), slot.lanes) for slot in tile.slots]
-    unroll = max(1, min(4, _PRODUCTS // len(kinds)))
+    unroll = _unrolled(extent, len(kinds))
     innermost = level + 1 == len(tile.extents)
+    asked_together: list[list[Later]] = []  # arrays of as many rows, for which one loop asks
+    for later in tile.later if len(tile.extents) == 1 else ():
+        alike = next((arrays for arrays in asked_together if arrays[0].rows == later.rows), None)
+        if alike is None:
+            asked_together.append([later])
+        else:
+            alike.append(later)
 
     def several(k: Number, count: int, rows: range, held: list[str]) -> list[str]:
         here = [
@@ -247,18 +256,25 @@ def _nest(
 
         return w.repeat(start, stop, count, body, list(zip(kinds, held, strict=True)))
 
-    def after_asking(later: Later, start: int, share: int, row: Number, held: list[str]) -> list[str]:
-        later.ask(w, row)
+    def after_asking(
+        arrays: Sequence[Later], start: int, share: int, row: Number, held: list[str]
+    ) -> list[str]:
+        for later in arrays:
+            later.ask(w, row)
         return rounds(0, share, unroll, rows, held, w.add(start, w.mul(row, share)))
 
-    def asking(later: Later, start: Number, stop: str, held: list[str]) -> tuple[Number, list[str]]:
+    def asking(
+        arrays: Sequence[Later], start: Number, stop: str, held: list[str]
+    ) -> tuple[Number, list[str]]:
         """Ask for the rows in the last block, a part of its steps after each; the first step after those."""
-        share = w.value(f"udiv i64 {stop}, {len(tile.later) * later.rows}")
+        count = arrays[0].rows
+        share = w.mul(w.quotient(stop, len(tile.later) * count), len(arrays))
         share = w.value(f"and i64 {share}, {-unroll}")
-        asked = w.value(f"select i1 %last, i64 {later.rows}, i64 0") if tile.partial else later.rows
+        asked = w.value(f"select i1 %last, i64 {count}, i64 0") if tile.partial else count
 
         def part(row: Number, held: list[str]) -> list[str]:
-            later.ask(w, row)
+            for later in arrays:
+                later.ask(w, row)
             first = w.add(start, w.mul(row, share))
             return unless_empty(
                 w, kinds, 0, share, held, lambda held: rounds(0, share, unroll, rows, held, first)
@@ -277,11 +293,11 @@ def _nest(
         return sums
     unroll = unroll if innermost else 1
     if extent is None:
-        stop, unroll = steps(level), 1 << (unroll.bit_length() - 1)
+        stop = steps(level)
         whole = stop if unroll == 1 else w.value(f"and i64 {stop}, {-unroll}")
         begin: Number = 0
-        for later in tile.later if len(tile.extents) == 1 else ():
-            begin, sums = asking(later, begin, stop, sums)
+        for arrays in asked_together:
+            begin, sums = asking(arrays, begin, stop, sums)
         sums = unless_empty(
             w, kinds, begin, whole, sums, lambda held: rounds(begin, whole, unroll, rows, held)
         )
@@ -289,21 +305,37 @@ def _nest(
             return sums
         return unless_empty(w, kinds, whole, stop, sums, lambda held: rounds(whole, stop, 1, rows, held))
     start = 0
-    for later in tile.later if len(tile.extents) == 1 else ():
-        share = extent // len(tile.later) // later.rows // unroll * unroll
-        if share >= _ROW_STEPS:
+    for arrays in asked_together:
+        count = arrays[0].rows
+        share = extent * len(arrays) // len(tile.later) // count // unroll * unroll
+        if share >= _ROW_STEPS * len(arrays):
             sums = w.repeat(
                 0,
-                later.rows,
+                count,
                 1,
-                partial(after_asking, later, start, share),
+                partial(after_asking, arrays, start, share),
                 list(zip(kinds, sums, strict=True)),
             )
-            start += share * later.rows
+            start += share * count
     even = extent - (extent - start) % unroll
     if even > start:
         sums = rounds(start, even, unroll, rows, sums)
     return several(even, extent - even, rows, sums) if even < extent else sums
+
+
+def _unrolled(extent: int | None, products: int) -> int:
+    """The steps in one round of a loop over the sum, each of so many products.
+
+    They divide the extent, where enough of them do: the steps that are left would be written once more.
+
+    >>> _unrolled(9, 24), _unrolled(9, 10), _unrolled(128, 10), _unrolled(7, 10), _unrolled(None, 10)
+    (1, 3, 2, 3, 2)
+    """
+    most = max(1, min(4, _PRODUCTS // products))
+    if extent is None:
+        return 1 << (most.bit_length() - 1)
+    even = (n for n in range(most, 0, -1) if extent % n == 0 and 2 * n * products >= _PRODUCTS)
+    return next(even, most)
 
 
 def unless_empty(

@@ -10,12 +10,13 @@ from staticgraph.compiler.codegen.llvm.text import register_type, vector
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.sizes import estimate
-from staticgraph.compiler.kernel.expr import Expr, Load, Lookup, Scalar
+from staticgraph.compiler.kernel.expr import Expr, Load, Lookup, Scalar, walk
 from staticgraph.compiler.kernel.stmt import Buffer, Let, Loop, Stmt, Store, Update, expressions, statements
 
 _WASTE = 1.25  # how many vectors may be computed for each one that is needed
 _REGISTERS = 4  # per value, where it would wait for itself or for a long chain of operations
 _CHAIN, _MOST = 12, 200  # operations: fewer wait for memory, and more have too many values for registers
+_ROUND = 32  # operations of an iteration that hide what its loop costs
 
 
 def choose_lanes(loop: Loop, buffers: dict[str, Buffer], target: CpuTarget) -> tuple[int, int]:
@@ -25,13 +26,17 @@ def choose_lanes(loop: Loop, buffers: dict[str, Buffer], target: CpuTarget) -> t
     other.
 
     A vector of four registers is four independent vectors to the processor, so it hides the latency of the
-    operations as unrolling would, in the same number of lines.
+    operations as unrolling would, in the same number of lines. LLVM takes four times as long for it. Where no
+    chain is long, the processor begins the next iterations meanwhile.
     """
     extent = estimate(loop.index.extent)
     lanes = min(target.lanes(_dtypes(loop.body, buffers)), 1 << (extent - 1).bit_length())
     cost, vectors = _operations(loop.body), -(-extent // lanes)
-    waits = cost >= _CHAIN or any(isinstance(s, Update) for s in statements(loop.body))
+    sums = any(isinstance(s, Update) for s in statements(loop.body))
+    waits = cost >= _CHAIN or sums
     registers = _REGISTERS
+    if not sums and cost >= _ROUND and _depth(loop.body) <= _CHAIN:
+        registers = 1
     while registers > 1 and -(-vectors // registers) * registers > _WASTE * vectors:
         registers //= 2
     return lanes, registers if waits and cost <= _MOST else 1
@@ -86,6 +91,20 @@ def _values(stmt: Stmt) -> Iterable[Expr]:
             yield node
             if not isinstance(node, Load):
                 stack += node.children
+
+
+def _depth(body: tuple[Stmt, ...]) -> int:
+    """The operations of the longest chain of one iteration, in which each waits for the one before."""
+    depths: dict[Expr, int] = {}
+    for stmt in statements(body):
+        roots = [stmt.value] if isinstance(stmt, Store) else [*expressions(stmt)]
+        for node in walk(*roots):
+            inner = () if isinstance(node, Load) else node.children
+            depth = max([depths[child] for child in inner], default=0) + isinstance(node, Scalar | Lookup)
+            depths[node] = max(depth, depths.get(node, 0))
+        if isinstance(stmt, Let):
+            depths[stmt.local] = depths[stmt.value]
+    return max(depths.values(), default=0)
 
 
 def _operations(body: tuple[Stmt, ...]) -> int:

@@ -19,7 +19,7 @@ from staticgraph.compiler.codegen.native import object_layout as at
 from staticgraph.compiler.codegen.native.dispatch import dispatch
 from staticgraph.compiler.codegen.native.dispatch_layout import Head, Host, Known
 from staticgraph.compiler.codegen.native.find import find
-from staticgraph.runtime.cpu.jit import Library, load
+from staticgraph.runtime.cpu.jit import Library, begin, load
 
 _NEW_FUNCTION = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
     ("PyCFunction_NewEx", ctypes.pythonapi)
@@ -123,6 +123,13 @@ def _function(method: _MethodDef, head: np.ndarray, keep: tuple[Any, ...]) -> Ca
 def native() -> Native | None:
     """The dispatching function, loaded at the first call; None where objects are not as it expects them."""
     return Native() if unsupported() is None else None
+
+
+def expect() -> None:
+    """Start to compile the dispatching functions, which the end of a first run loads."""
+    if not native.cache_info().currsize and unsupported() is None:
+        begin(dispatch.code())
+        begin(find.code())
 
 
 def _host() -> Words:
