@@ -11,10 +11,16 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import float32, float64
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, broadcast
+from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.kernel.expr import Expr
+from staticgraph.compiler.kernel.iterative import incomplete_gamma as kernel_gamma
+from staticgraph.compiler.kernel.iterative.steps import Steps
+from staticgraph.compiler.kernel.stmt import Stmt, Store
 from staticgraph.compiler.ops import incomplete_gamma
 from staticgraph.compiler.ops.exponential import exp, log, log1p
-from staticgraph.compiler.ops.kinds import on_host
+from staticgraph.compiler.ops.kinds import Out, View, on_host, routine
 from staticgraph.compiler.ops.samples import Sample, real, reals
+from staticgraph.compiler.ops.scatter import counters, nested
 
 _DTYPES = frozenset({float32, float64})
 _ENOUGH = 1e-17  # a term this small against its sum changes nothing
@@ -29,6 +35,14 @@ def each(function: Callable[..., float]) -> Callable[..., np.ndarray]:
         return made.astype(arrays[0].dtype)
 
     return of_arrays
+
+
+def _each_element(out: Out, function: Callable[..., Expr], *inputs: View) -> tuple[Stmt, ...]:
+    """Statements that store a function of float64 numbers, written by `function`, at every position."""
+    at = counters(out.shape)
+    steps = Steps(1e-17 if out.dtype is float64 else 1e-9)
+    made = function(steps, *(steps.value(scalar.cast(x.broadcast(at), float64)) for x in inputs))
+    return nested(at, (*steps.body, Store(out.buffer, at, scalar.cast(made, out.dtype))))
 
 
 def _broadcast_type(*types: TensorType) -> TensorType:
@@ -128,39 +142,42 @@ def _igamma_grad_a_grad(g: Any, y: Any, a: Any, x: Any) -> tuple[Any, Any]:
     return None, g * _gamma_density(a, x) * (log(x) - ops.digamma(a))
 
 
-@on_host(
+@routine(
     tf="IgammaGradA", type=_broadcast_type, numpy=each(_igamma_by_a), dtypes=_DTYPES, differentiable=(1,),
     no_gradient_known=(0,), samples=reals(0.5, 4, (0.5, 6)), grad=_igamma_grad_a_grad,
     grad_takes=(),
 )
-def igamma_grad_a(a: Any, x: Any) -> Any:
+def igamma_grad_a(outs: tuple[Out, ...], a: View, x: View) -> tuple[Stmt, ...]:
     """The derivative of igamma(a, x) by a. There is no gradient by a."""
+    return _each_element(outs[0], kernel_gamma.lower_by_order, a, x)
 
 
-@on_host(
+@routine(
     tf="Igamma", type=_broadcast_type, numpy=each(incomplete_gamma.lower), dtypes=_DTYPES,
     samples=reals(0.5, 4, (0.5, 6)),
     grad=_igamma_grad,
 )
-def igamma(a: Any, x: Any) -> Any:
+def igamma(outs: tuple[Out, ...], a: View, x: View) -> tuple[Stmt, ...]:
     """The incomplete gamma function: the integral of t ** (a - 1) * exp(-t) from 0 to x, over gamma(a).
 
     >>> sg.Session().run(sg.igamma(1.0, [0.0, 1.0])).round(4)
     array([0.    , 0.6321], dtype=float32)
     """
+    return _each_element(outs[0], kernel_gamma.lower, a, x)
 
 
-@on_host(
+@routine(
     tf="Igammac", type=_broadcast_type, numpy=each(incomplete_gamma.upper), dtypes=_DTYPES,
     samples=reals(0.5, 4, (0.5, 6)),
     grad=lambda g, y, a, x: _igamma_grad(-g, y, a, x),
 )
-def igammac(a: Any, x: Any) -> Any:
+def igammac(outs: tuple[Out, ...], a: View, x: View) -> tuple[Stmt, ...]:
     """1 - igamma(a, x), exact where it is small.
 
     >>> sg.Session().run(sg.igammac(1.0, [0.0, 1.0])).round(4)
     array([1.    , 0.3679], dtype=float32)
     """
+    return _each_element(outs[0], kernel_gamma.upper, a, x)
 
 
 # The incomplete beta function.

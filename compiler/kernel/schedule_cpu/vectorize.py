@@ -6,7 +6,7 @@ from collections.abc import Container
 from dataclasses import replace
 
 from staticgraph.compiler.graph.sizes import Size, estimate
-from staticgraph.compiler.kernel.cost import operation_cost, values
+from staticgraph.compiler.kernel.cost import UNKNOWN_TRIPS, operation_cost, values
 from staticgraph.compiler.kernel.dependence import accesses, lane_locals, obstacle, reductions
 from staticgraph.compiler.kernel.expr import Expr, Index, Load
 from staticgraph.compiler.kernel.loop_nests import GATHER, SCATTER, is_one_of, step_of
@@ -71,7 +71,8 @@ class _Vectorizer:
                 return _Plan((replace(stmt, body=serial.body),), cost)
             case While() | If():
                 plan = self.block(stmt.body)
-                return _Plan((replace(stmt, body=plan.body),), plan.cost)
+                trips = UNKNOWN_TRIPS if isinstance(stmt, While) else 1
+                return _Plan((replace(stmt, body=plan.body),), trips * plan.cost)
         return _Plan((stmt,), self.cost((stmt,), None, 1, ()))
 
     def lanes(self, loop: Loop) -> int:
@@ -95,6 +96,9 @@ class _Vectorizer:
         for stmt in body:
             if isinstance(stmt, Loop):
                 total += estimate(stmt.index.extent) * (self.cost(stmt.body, index, lanes, varying) + _LOOP)
+                continue
+            if isinstance(stmt, While):
+                total += UNKNOWN_TRIPS * (self.cost(stmt.body, index, lanes, varying) + _LOOP)
                 continue
             for node in values(stmt):
                 if isinstance(node, Load):
