@@ -1,4 +1,4 @@
-"""Functions by series and continued fractions, compiled: exact, in vector lanes, with the same bits always."""
+"""Functions by series and continued fractions, compiled: exact, in vector lanes, the same bits everywhere."""
 
 from pathlib import Path
 
@@ -65,3 +65,38 @@ def test_a_loop_runs_in_lanes_if_those_inside_it_touch_no_memory():
         While(total < Const(9.0, float32), (Update(total, total + 1.0),)),
     )
     assert obstacle(Loop(i, outside[1:]), buffers) is not None  # a loop that all iterations continue
+
+
+def arguments(name):
+    """Arguments over the range of a function, and those where it ends."""
+    rng = np.random.default_rng(3)
+    ends = np.array([-3.0, -2.5, -1.0, 0.0, 0.5, 1.0, 2.0, 3.0, 1e300, np.inf, -np.inf, np.nan])
+    pairs = [each.ravel() for each in np.meshgrid(ends, ends)]
+    match name:
+        case "zeta":
+            return [
+                np.r_[rng.uniform(1.01, 40, 300), pairs[0]],
+                np.r_[10 ** rng.uniform(-3, 3, 300), pairs[1]],
+            ]
+        case "polygamma":
+            return [np.r_[rng.integers(0, 8, 300), pairs[0]], np.r_[10 ** rng.uniform(-2, 3, 300), pairs[1]]]
+        case "betainc":
+            shares = np.r_[
+                rng.uniform(0, 1, 300), np.resize([-1.0, 0.0, 0.3, 1.0, 2.0, np.nan], len(ends) ** 2)
+            ]
+            return [np.r_[10 ** rng.uniform(-2, 2, 300), p] for p in pairs] + [shares]
+    return [np.r_[10 * rng.normal(size=300), 1e-300, ends]]
+
+
+@pytest.mark.parametrize("name", ["zeta", "polygamma", "betainc", "bessel_i0e", "bessel_i1e"])
+@pytest.mark.parametrize(("dtype", "most"), [("float64", 5e-12), ("float32", 0.6 * 2.0**-23)])
+def test_other_functions_equal_their_meaning(name, dtype, most):
+    op = getattr(ops, name)
+    with np.errstate(all="ignore"):
+        arrays = [a.astype(dtype) for a in arguments(name)]
+        wanted = op.reference(*(a.astype(np.float64) for a in arrays)).astype(dtype)
+    np.testing.assert_allclose(computed(op, *arrays), wanted, rtol=most, atol=1e-37)
+
+
+def test_zeta_far_below_zero_ends():
+    assert np.isnan(computed(ops.zeta, np.array([2.0]), np.array([-1e9 - 0.5])))
