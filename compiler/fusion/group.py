@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 
-from staticgraph.compiler.fusion.inline_element import Fresh, Position
+from staticgraph.compiler.fusion.inline_element import Fresh, Position, pieces, template
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.function import Function, Node, Value
-from staticgraph.compiler.graph.opdef import Effect
+from staticgraph.compiler.graph.opdef import Effect, Kind
 from staticgraph.compiler.graph.sizes import same
+from staticgraph.compiler.kernel.complex_numbers.split import can_split
 from staticgraph.compiler.kernel.expr import Const, Index
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -135,11 +136,24 @@ def is_alias(node: Node) -> bool:
 def is_host(node: Node) -> bool:
     """Return True if a node is computed by its NumPy meaning.
 
-    Such a node has no native form, or complex numbers in it.
+    Such a node has no native form, or one of complex numbers that has no formula for their parts.
     """
     native = node.op.element or node.op.pieces or node.op.statements
+    if is_control(node):
+        return False
     is_complex = any(v.dtype.is_complex for v in (*node.inputs, *node.outputs))
-    return (native is None or is_complex) and not is_control(node)
+    return native is None or (is_complex and not _has_parts(node))
+
+
+def _has_parts(node: Node) -> bool:
+    """Return True if kernels compute the parts of the complex numbers of a node."""
+    if is_alias(node):
+        return True
+    if node.op.element is not None and node.op.kind is not Kind.CONTRACTION:
+        return can_split(template(node).order)
+    if node.op.pieces is not None:
+        return all(can_split(formula.order) for _, formula in pieces(node))
+    return False
 
 
 def is_control(node: Node) -> bool:

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from itertools import pairwise
 
 from staticgraph.compiler.codegen.abi import SCRATCH_PARAMETERS, KernelCode, Phase
 from staticgraph.compiler.codegen.llvm import memory
@@ -69,18 +70,8 @@ def emit_phases(
     for writer in writers:
         writer.write()
     phases = [Phase(w.code(), kernel.chunks) for w, kernel in zip(writers, kernels, strict=True)]
-    shared, private = (_scratch(kernels[0], in_common)[1] for in_common in (True, False))
+    shared, private = (memory.scratch(kernels[0], in_common)[1] for in_common in (True, False))
     return KernelCode(tuple(phases), shared, private, cost, tuple(sizes))
-
-
-def _scratch(kernel: Kernel, shared: bool) -> tuple[dict[str, int], int]:
-    """Return the offsets of buffers in scratch memory by name, and the size of all of them."""
-    offsets, end = {}, 0
-    for name, buffer in (kernel.shared if shared else kernel.locals).items():
-        offsets[name] = end
-        size = operator.index(buffer.size)  # undecided if it is open
-        end += -(-size * buffer.dtype.size // ALIGNMENT) * ALIGNMENT
-    return offsets, end
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +97,7 @@ class _KernelEmitter:
         self._trips = TripCounts(self._printer)
         pointers = {name: f"%b{k}" for k, name in enumerate(kernel.arguments)}
         for block in ("shared", "private"):
-            for name, start in _scratch(kernel, block == "shared")[0].items():
+            for name, start in memory.scratch(kernel, block == "shared")[0].items():
                 pointers[name] = self._emitter.value(f"getelementptr i8, ptr %{block}, i64 {start}")
         self._addresses = Addresses(self._printer, kernel.buffers, pointers)
         self._lane_index: Index | None = None
@@ -143,8 +134,13 @@ class _KernelEmitter:
     # Statements.
 
     def _statements(self, body: Iterable[Stmt]) -> None:
-        for stmt in body:
+        written: Stmt | None = None
+        for stmt, following in pairwise((*body, None)):
             match stmt:
+                case _ if stmt is written:
+                    pass
+                case Store() if self._store_pair(stmt, following):
+                    written = following
                 case Let(local, value):
                     self._define(local, value)
                 case Update():
@@ -456,9 +452,25 @@ class _KernelEmitter:
                 text = memory.load(site, address.base.text)
             elif same(address.stride, 1):
                 text = memory.load(site, address.base.text, mask)
+            elif address.parity is not None:
+                text = memory.load_of_pairs(site, address.base.text, address.parity, mask)
             else:
                 text = memory.gather(site, address.base.text, *lane_steps(printer, address, lanes), mask)
         return LlvmValue(text, lanes, level, reads)
+
+    def _store_pair(self, first: Store, second: Stmt | None) -> bool:
+        """Write both elements, if each lane has two that lie side by side, and lanes do as well."""
+        printer, buffer, lane_index = self._printer, first.buffer, self._lane_index
+        if lane_index is None or not isinstance(second, Store) or second.buffer != buffer:
+            return False
+        address = self._addresses.address(buffer, first.at, lane_index)
+        if address.parity != 0 or not self._addresses.follow(buffer, first.at, second.at):
+            return False
+        site = Site(self._emitter, self._kernel.buffers[buffer].dtype, printer.lanes)
+        parts = [printer.vector(stmt.value) for stmt in (first, second)]
+        memory.store_pairs(site, *parts, address.base.text, self._mask.text if self._mask else None)
+        printer.forget([self._key(buffer)])
+        return True
 
     def _store(self, stmt: Store) -> None:
         printer = self._printer

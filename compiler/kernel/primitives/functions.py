@@ -27,6 +27,7 @@ from staticgraph.compiler.kernel.approximate import (
     trigonometric,
 )
 from staticgraph.compiler.kernel.primitives.instructions import INSTRUCTIONS
+from staticgraph.compiler.kernel.primitives.parts import PARTS
 from staticgraph.compiler.kernel.primitives.primitive import (
     BESSEL,
     DIGAMMA,
@@ -176,4 +177,4 @@ FUNCTIONS: dict[str, Primitive] = {
         ),
     )
 }
-PRIMITIVES: Mapping[str, Primitive] = ChainMap(INSTRUCTIONS, FUNCTIONS)
+PRIMITIVES: Mapping[str, Primitive] = ChainMap(INSTRUCTIONS, FUNCTIONS, PARTS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ from staticgraph.compiler.graph.sizes import Size, estimate
 from staticgraph.compiler.kernel.cost import UNKNOWN_TRIPS, operation_cost, values
 from staticgraph.compiler.kernel.dependence import accesses, lane_locals, obstacle, reductions
 from staticgraph.compiler.kernel.expr import Expr, Index, Load
-from staticgraph.compiler.kernel.loop_nests import GATHER, SCATTER, is_one_of, step_of
+from staticgraph.compiler.kernel.loop_nests import GATHER, PAIRS, SCATTER, is_one_of, step_of
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
     If,
@@ -93,6 +94,8 @@ class _Vectorizer:
     ) -> float:
         """The cost of running `body` once, in `lanes` lanes along `index` if that is not None."""
         total = 0.0
+        stored = Counter(s.buffer for s in body if isinstance(s, Store))
+        pairs = {name for name, times in stored.items() if times % 2 == 0}
         for stmt in body:
             if isinstance(stmt, Loop):
                 total += estimate(stmt.index.extent) * (self.cost(stmt.body, index, lanes, varying) + _LOOP)
@@ -103,10 +106,11 @@ class _Vectorizer:
             for node in values(stmt):
                 if isinstance(node, Load):
                     step = step_of(node, index, varying) if index else 1
-                    total += 1.0 if is_one_of(step, 0, 1) else GATHER * lanes
+                    total += 1.0 if is_one_of(step, 0, 1) else PAIRS if is_one_of(step, 2) else GATHER * lanes
                 else:
                     total += operation_cost(node.op)
             if isinstance(stmt, Store):
                 step = step_of(stmt, index, varying) if index else 1
-                total += 1.0 if is_one_of(step, 1) else SCATTER * lanes
+                paired = is_one_of(step, 2) and stmt.buffer in pairs
+                total += 1.0 if is_one_of(step, 1) else PAIRS if paired else SCATTER * lanes
         return total
