@@ -45,7 +45,6 @@ from staticgraph.compiler.kernel.stmt import (
     rewrite,
     statements,
 )
-from staticgraph.compiler.support.dataclass import dataclass
 
 _UNROLLED = 4  # serial loops of at most this many iterations are written out
 
@@ -74,16 +73,6 @@ def emit_phases(
     return KernelCode(tuple(phases), shared, private, cost, tuple(sizes))
 
 
-@dataclass(frozen=True, slots=True)
-class _Mask:
-    """The lanes that take part. `guards`: a condition of the
-    program, not only the end of the loop, turns some off.
-    """
-
-    text: str
-    guards: bool
-
-
 class _KernelEmitter:
     def __init__(self, kernel: Kernel, target: CpuTarget, contract: bool, sizes: dict[Size, str]) -> None:
         self._sizes = sizes
@@ -101,7 +90,7 @@ class _KernelEmitter:
                 pointers[name] = self._emitter.value(f"getelementptr i8, ptr %{block}, i64 {start}")
         self._addresses = Addresses(self._printer, kernel.buffers, pointers)
         self._lane_index: Index | None = None
-        self._mask: _Mask | None = None
+        self._mask: memory.Mask | None = None
         stmts = list(statements(self._body))
         given = Counter(s.local for s in stmts if isinstance(s, Let | Update))
         self._changing = {local for local, times in given.items() if times > 1}
@@ -342,7 +331,7 @@ class _KernelEmitter:
                 final = self._lanes(body, carried, "0")
             self._assign_all(carried, final)
         if rest:
-            self._mask = _Mask(memory.first_lanes(rest, lanes), guards=False)
+            self._mask = memory.Mask(memory.first_lanes(rest, lanes), guards=False)
             if loop.share is not None:
                 last = emitter.value(f"icmp eq i64 {bounds[1]}, {whole}")
                 self._guarded(last, body, lambda: self._lanes(body, carried, str(whole)))
@@ -379,7 +368,7 @@ class _KernelEmitter:
 
         def left() -> None:
             mask = memory.lanes_before(emitter, trips.rest(extent, printer.lanes), printer.lanes)
-            self._mask = _Mask(mask, guards=False)
+            self._mask = memory.Mask(mask, guards=False)
             self._lanes(loop.body, carried, trips.whole(extent, printer.lanes))
             self._mask = None
 
@@ -414,12 +403,12 @@ class _KernelEmitter:
                 )
         return found
 
-    def _narrowed(self, condition: str) -> _Mask:
+    def _narrowed(self, condition: str) -> memory.Mask:
         """The mask of the lanes that take part and where `condition` holds."""
         if self._mask is None:
-            return _Mask(condition, guards=True)
+            return memory.Mask(condition, guards=True)
         site = Site(self._emitter, bool_, self._printer.lanes)
-        return _Mask(site.op("and", self._mask.text, condition), guards=True)
+        return memory.Mask(site.op("and", self._mask.text, condition), guards=True)
 
     @contextmanager
     def _masked(self, condition: str, body: tuple[Stmt, ...]) -> Iterator[None]:
@@ -467,8 +456,8 @@ class _KernelEmitter:
         if address.parity != 0 or not self._addresses.follow(buffer, first.at, second.at):
             return False
         site = Site(self._emitter, self._kernel.buffers[buffer].dtype, printer.lanes)
-        parts = [printer.vector(stmt.value) for stmt in (first, second)]
-        memory.store_pairs(site, *parts, address.base.text, self._mask.text if self._mask else None)
+        one, other = (printer.vector(stmt.value) for stmt in (first, second))
+        memory.store_pairs(site, one, other, address.base.text, self._mask.text if self._mask else None)
         printer.forget([self._key(buffer)])
         return True
 

@@ -17,8 +17,19 @@ from staticgraph.compiler.kernel.dependence import accesses
 from staticgraph.compiler.kernel.expr import Load
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, Kernel
 from staticgraph.compiler.machine import CPU
+from staticgraph.compiler.support.dataclass import dataclass
 
 STREAM_WIDTH = 32  # bytes: the narrowest vectors that are stored past the caches
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """The lanes that take part. `guards`: a condition of the
+    program, not only the end of the loop, turns some off.
+    """
+
+    text: str
+    guards: bool
 
 
 def large_results(kernel: Kernel) -> frozenset[str]:

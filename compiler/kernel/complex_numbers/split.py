@@ -61,8 +61,8 @@ def split_stores(stores: tuple[Store, ...]) -> tuple[Store, ...]:
         match _split(store.value, done):
             case (real, imag):
                 made += [Store(store.buffer, (*at, k), v) for k, v in zip(_AXIS, (real, imag), strict=True)]
-            case value:
-                made.append(Store(store.buffer, at, _real(value)))
+            case single:
+                made.append(Store(store.buffer, at, _real(single)))
     return tuple(made)
 
 
@@ -109,8 +109,8 @@ def _parts(node: Expr, children: tuple[Expr | Pair, ...]) -> Pair:
             match children[0]:
                 case (real, imag):
                     return cast(real, part), cast(imag, part)
-                case value:
-                    return cast(value, part), Const(0.0, part)
+                case single:
+                    return cast(_real(single), part), Const(0.0, part)
         case Scalar("select"):
             condition = _real(children[0])
             (a, b), (c, d) = map(_pair, children[1:])

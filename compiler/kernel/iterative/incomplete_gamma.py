@@ -216,7 +216,8 @@ def _temme(steps: Steps, case: _Case, side: float) -> Expr:
         instructions.copysign(instructions.sqrt(case.rest * 2.0), case.m)
     )  # h, then the result
     with steps.once(case.near > 0.0):
-        h, total = value, Const(0.0, float64)
+        h = value
+        total: Expr = Const(0.0, float64)
         for row in reversed(_rows(steps)):
             total = total * inverse + polynomial(h, row)
         rest = case.power / (instructions.sqrt(a) * math.sqrt(2 * math.pi)) * total
@@ -233,7 +234,8 @@ def _temme_by_order(steps: Steps, case: _Case) -> Expr:
     )  # h, then the result
     with steps.once(case.near > 0.0):
         h = value
-        total = by_h = by_a = Const(0.0, float64)
+        zero: Expr = Const(0.0, float64)
+        total = by_h = by_a = zero
         for k, row in reversed(list(enumerate(_rows(steps)))):
             along = polynomial(h, row)
             total, by_h = total * inverse + along, by_h * inverse + polynomial(h, _slope(row))
