@@ -137,7 +137,7 @@ def _jumps(index: Index, body: tuple[Stmt, ...]) -> float:
         if isinstance(access, Store):
             total += 0 if is_one_of(step, 1) else SCATTER
         else:
-            total += 0 if is_one_of(step, 0, 1) else GATHER
+            total += 0 if is_one_of(step, 0, 1, 2) else GATHER  # 2: the parts of complex numbers
     return total
 
 

@@ -113,6 +113,8 @@ def _in_pairs(site: Site) -> Site:
 def _mask_of_pairs(site: Site, mask: str | None) -> str | None:
     if mask is None:
         return None
+    if mask.startswith("<"):  # a constant, which LLVM would take long to find out
+        return "<" + ", ".join(lane for lane in mask[1:-1].split(", ") for _ in range(2)) + ">"
     order = ", ".join(f"i32 {lane}, i32 {lane}" for lane in range(site.lanes))
     kind = site.mask_type
     return site.value(f"shufflevector {kind} {mask}, {kind} poison, <{2 * site.lanes} x i32> <{order}>")
