@@ -7,11 +7,12 @@ from dataclasses import field
 from itertools import filterfalse
 from operator import attrgetter
 
-from staticgraph.compiler.fusion.inline_element import Fresh, Position
+from staticgraph.compiler.fusion.inline_element import Fresh, Position, pieces, template
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.function import Function, Node, Value
-from staticgraph.compiler.graph.opdef import Effect
+from staticgraph.compiler.graph.opdef import Effect, Kind
 from staticgraph.compiler.graph.sizes import same
+from staticgraph.compiler.kernel.complex_numbers.split import can_split
 from staticgraph.compiler.kernel.expr import Const, Index
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -142,13 +143,25 @@ def is_alias(node: Node) -> bool:
 def is_host(node: Node) -> bool:
     """Return True if a node is computed by its NumPy meaning.
 
-    Such a node has no native form, or complex numbers in it.
+    Such a node has no native form, or one of complex numbers that has no formula for their parts.
     """
     if node.op.effect is Effect.CONTROL:
         return False
     if not (node.op.element or node.op.pieces or node.op.statements):
         return True
-    return True in [v.type.dtype.is_complex for v in (*node.inputs, *node.outputs)]
+    is_complex = True in [v.type.dtype.is_complex for v in (*node.inputs, *node.outputs)]
+    return is_complex and not _has_parts(node)
+
+
+def _has_parts(node: Node) -> bool:
+    """Return True if kernels compute the parts of the complex numbers of a node."""
+    if is_alias(node):
+        return True
+    if node.op.element is not None and node.op.kind is not Kind.CONTRACTION:
+        return can_split(template(node).order)
+    if node.op.pieces is not None:
+        return all(can_split(formula.order) for _, formula in pieces(node))
+    return False
 
 
 def is_control(node: Node) -> bool:

@@ -14,7 +14,7 @@ from staticgraph.compiler.kernel.primitives.primitive import ADDITION
 from staticgraph.compiler.kernel.stmt import Buffer, If, Loop, LoopKind, Stmt, Store, While, statements
 from staticgraph.compiler.machine import CPU
 
-_ROUNDS = 8  # of a loop whose number of rounds is not known
+UNKNOWN_TRIPS = 8  # of a loop whose trip count is not known
 
 
 def operation_cost(op: str) -> float:
@@ -63,7 +63,7 @@ def _nanoseconds(stmt: Stmt, buffers: dict[str, Buffer], vector_bytes: int, lane
             rounds = -(-extent // lanes) if kind is LoopKind.SIMD else extent
             return rounds * sum(_nanoseconds(s, buffers, vector_bytes, lanes, symbol) for s in body)
         case While(_, body):
-            return _ROUNDS * sum(_nanoseconds(s, buffers, vector_bytes, lanes, symbol) for s in body)
+            return UNKNOWN_TRIPS * sum(_nanoseconds(s, buffers, vector_bytes, lanes, symbol) for s in body)
         case If(_, body):
             return sum(_nanoseconds(s, buffers, vector_bytes, lanes, symbol) for s in body)
     instructions = 0.0

@@ -77,10 +77,13 @@ def reductions(loop: Loop) -> list[Update]:
 
 def obstacle(loop: Loop, buffers: dict[str, Buffer]) -> str | None:
     """Why the iterations of `loop` cannot run in vector lanes, or None if they can."""
+    iterative = {s for w in statements(loop.body) if isinstance(w, While) for s in statements(w.body)}
     for stmt in statements(loop.body):
         match stmt:
-            case While():
-                return "it contains a While"
+            case While() if accesses((stmt,)):
+                return "it contains a While that reads or writes memory"
+            case _ if stmt in iterative:  # lanes that are ready wait for the others, with what they have
+                continue
             case If():
                 return "it contains an If"
             case Update(local, _, None):

@@ -34,6 +34,7 @@ from staticgraph.compiler.kernel.stmt import (
 # Relative costs, in units of one arithmetic vector instruction.
 GATHER = 1.25  # to load one lane from a place of its own
 SCATTER = 2.5  # to store one
+PAIRS = 2.0  # to load or store one element of the pair in each lane
 
 
 def flatten(kernel: Kernel) -> Kernel:
@@ -136,7 +137,7 @@ def _jumps(index: Index, body: tuple[Stmt, ...]) -> float:
         if isinstance(access, Store):
             total += 0 if is_one_of(step, 1) else SCATTER
         else:
-            total += 0 if is_one_of(step, 0, 1) else GATHER
+            total += 0 if is_one_of(step, 0, 1, 2) else GATHER  # 2: the parts of complex numbers
     return total
 
 

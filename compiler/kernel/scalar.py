@@ -17,6 +17,7 @@ from typing import Any
 from staticgraph.compiler.kernel.primitives.instructions import INSTRUCTIONS, Primitive
 from staticgraph.compiler.kernel.primitives.instructions import bitcast as bitcast
 from staticgraph.compiler.kernel.primitives.instructions import cast as cast
+from staticgraph.compiler.kernel.primitives.parts import PARTS
 
 
 def read(name: str, *args: Any) -> Any:
@@ -35,7 +36,7 @@ def __getattr__(name: str) -> Primitive:
 
 
 def _primitive(name: str) -> Primitive:
-    found = INSTRUCTIONS.get(name)
+    found = INSTRUCTIONS.get(name) or PARTS.get(name)
     if found is None:
         # Formulas are slow to import, and a program that was compiled before needs none.
         from staticgraph.compiler.kernel.primitives.functions import FUNCTIONS

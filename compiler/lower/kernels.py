@@ -24,6 +24,7 @@ from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
 from staticgraph.compiler.graph.function import Node, Value
 from staticgraph.compiler.graph.sizes import same
+from staticgraph.compiler.kernel.complex_numbers.split import split_buffers, split_stores
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, ScalarParameter, substitute, walk
 from staticgraph.compiler.kernel.form import StagedForm, Updates
 from staticgraph.compiler.kernel.in_bounds import OutOfBoundsError, in_bounds
@@ -90,12 +91,22 @@ def build_kernel(
             work = puller.loops()
         else:
             work = puller.routine(root)
-        return GroupKernel(_bounded(work), tuple(puller.values))
+        return GroupKernel(_bounded(_split(work, puller.buffers)), tuple(puller.values))
     except OutOfBoundsError as error:  # the last resort: a type rule has let them pass
         operands = ", ".join(str(v.type) for v in root.inputs)
         text = f"{root.op.name}({operands}): operands of these sizes do not fit together: {error}"
         hint = "operations with other sizes, or reshape, give each operand the size that the others need"
         raise InvalidArgumentError(layout(text, root.where, hint=hint)) from None
+
+
+def _split(work: Loops | Kernel, buffers: Mapping[str, Buffer]) -> Loops | Kernel:
+    """`work` with real numbers in the place of complex ones."""
+    if not isinstance(work, Loops):
+        return work
+    nests, sums = (
+        tuple(replace(n, stores=split_stores(n.stores)) for n in part) for part in (work.nests, work.sums)
+    )
+    return replace(work, nests=nests, sums=sums, buffers=tuple(split_buffers(buffers).items()))
 
 
 def _bounded(work: Loops | Kernel) -> Loops | Kernel:
@@ -169,10 +180,10 @@ class _Puller:
                 self.done = {(assembled.outputs[0], self.group.position): value}
                 whole = self.computed(root, self.group.position)
                 value = substitute(whole, dict(zip(self.group.domain, target, strict=True)))
-            stores.append((at, Store(out, target, value)))
+            stores += [(at, store) for store in split_stores((Store(out, target, value),))]
         placer = Placer()  # one for all: no local has the name of another
         nests = map(placer.nest, _together(stores))
-        return Kernel("assembly", dict(self.buffers), tuple(stmt for nest in nests for stmt in nest))
+        return Kernel("assembly", split_buffers(self.buffers), tuple(stmt for nest in nests for stmt in nest))
 
     def routine(self, root: Node) -> Kernel:
         assert root.op.statements is not None, root

@@ -1,4 +1,4 @@
-"""Parts of complex numbers. They are computed by NumPy: compiled code knows real numbers only.
+"""Parts of complex numbers. Kernels compute with pairs of real numbers: see `kernel/complex_numbers`.
 
 The gradient of a real loss by a complex tensor is the number whose real part says how the loss moves with the
 real part, and whose imaginary part how it moves with the imaginary part. For a holomorphic function f that is
@@ -7,15 +7,18 @@ real part, and whose imaginary part how it moves with the imaginary part. For a 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import COMPLEX, complex64, complex128, float32, float64
+from staticgraph.compiler.graph.dtypes import COMPLEX, DType, complex64, complex128, float32, float64
 from staticgraph.compiler.graph.opdef import ops
-from staticgraph.compiler.graph.shapes import TensorType, broadcast
-from staticgraph.compiler.ops.kinds import on_host, same_type
+from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.kernel.primitives.parts import combined
+from staticgraph.compiler.ops.kinds import elementwise
 from staticgraph.compiler.ops.samples import reals
 
 _OF_PARTS = {float32: complex64, float64: complex128}
@@ -33,28 +36,17 @@ def holomorphic(rule: Callable[..., Any]) -> Callable[..., Any]:
     return conjugating
 
 
-def _complex_type(real: TensorType, imag: TensorType) -> TensorType:
-    return TensorType(_OF_PARTS[real.dtype], broadcast(real.shape, imag.shape))
-
-
-def _real_type(input: TensorType) -> TensorType:
-    return TensorType(input.dtype.real_dtype, input.shape)
-
-
-def _combine(real: np.ndarray, imag: np.ndarray) -> np.ndarray:
-    parts = np.broadcast_arrays(real, imag)
-    made = np.empty(parts[0].shape, np.result_type(real, np.complex64))
-    made.real, made.imag = parts
-    return made
+def _part(input: TensorType) -> DType:
+    return input.dtype.real_dtype
 
 
 def _complex_grad(g: Any, y: Any, real_part: Any, imag_part: Any) -> tuple[Any, Any]:
     return real(g), imag(g)
 
 
-@on_host(
-    tf="Complex", type=_complex_type, numpy=_combine, dtypes=frozenset(_OF_PARTS), samples=reals(),
-    grad=_complex_grad, grad_takes=(),
+@elementwise(
+    tf="Complex", result=lambda real, imag: _OF_PARTS[real.dtype], numpy=combined,
+    dtypes=frozenset(_OF_PARTS), primitive="complex", samples=reals(), grad=_complex_grad,
 )
 def complex_(real: Any, imag: Any) -> Any:
     """The complex number real + i imag, of float32 or float64 parts, which broadcast.
@@ -62,42 +54,45 @@ def complex_(real: Any, imag: Any) -> Any:
     >>> sg.complex([1.0, 2.0], [0.5, 0.0]).dtype
     sg.complex64
     """
+    return scalar.complex(real, imag)
 
 
-@on_host(
-    tf="Conj", type=same_type, numpy=np.conj, dtypes=COMPLEX, samples=reals(),
-    grad=lambda g, y, x: (ops.conj(g),), grad_takes=(),
+@elementwise(
+    tf="Conj", numpy=np.conj, dtypes=COMPLEX, samples=reals(), grad=lambda g, y, x: (ops.conj(g),),
 )
 def conj(input: Any) -> Any:
     """The complex conjugate: the imaginary part with the other sign."""
+    return scalar.complex(scalar.real(input), -scalar.imag(input))
 
 
-@on_host(
-    tf="Real", type=_real_type, numpy=lambda input: np.real(input).copy(), dtypes=COMPLEX, samples=reals(),
-    grad=lambda g, y, x: (complex_(g, 0.0),), grad_takes=(),
+@elementwise(
+    tf="Real", result=_part, numpy=lambda input: np.real(input).copy(), dtypes=COMPLEX, primitive="real",
+    samples=reals(), grad=lambda g, y, x: (complex_(g, 0.0),),
 )
 def real(input: Any) -> Any:
     """The real part of a complex number."""
+    return scalar.real(input)
 
 
-@on_host(
-    tf="Imag", type=_real_type, numpy=lambda input: np.imag(input).copy(), dtypes=COMPLEX, samples=reals(),
-    grad=lambda g, y, x: (complex_(0.0, g),), grad_takes=(),
+@elementwise(
+    tf="Imag", result=_part, numpy=lambda input: np.imag(input).copy(), dtypes=COMPLEX, primitive="imag",
+    samples=reals(), grad=lambda g, y, x: (complex_(0.0, g),),
 )
 def imag(input: Any) -> Any:
     """The imaginary part of a complex number."""
+    return scalar.imag(input)
 
 
 def _angle_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
     return (complex_(0.0, g) / conj(x),)
 
 
-@on_host(
-    tf="Angle", type=_real_type, numpy=np.angle, dtypes=COMPLEX, samples=reals(0.2, 2.0), grad=_angle_grad,
-    grad_takes=(),
+@elementwise(
+    tf="Angle", result=_part, numpy=np.angle, dtypes=COMPLEX, samples=reals(0.2, 2.0), grad=_angle_grad,
 )
 def angle(input: Any) -> Any:
     """The argument of a complex number, between -pi and pi."""
+    return scalar.atan2(scalar.imag(input), scalar.real(input))
 
 
 def _modulus_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
@@ -105,9 +100,13 @@ def _modulus_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
     return (complex_(slope * real(x), slope * imag(x)),)
 
 
-@on_host(
-    tf="ComplexAbs", type=_real_type, numpy=np.abs, dtypes=COMPLEX, samples=reals(0.2, 2.0),
-    grad=_modulus_grad, grad_takes=(),
+@elementwise(
+    tf="ComplexAbs", result=_part, numpy=np.abs, dtypes=COMPLEX, samples=reals(0.2, 2.0), grad=_modulus_grad,
 )
 def complex_abs(x: Any) -> Any:
     """The modulus of a complex number, sqrt(real ** 2 + imag ** 2)."""
+    a, b = scalar.abs(scalar.real(x)), scalar.abs(scalar.imag(x))
+    larger, smaller = scalar.maximum(a, b), scalar.minimum(a, b)
+    ratio = smaller / scalar.select(scalar.eq(larger, 0), 1, larger)
+    infinite = scalar.maximum(scalar.eq(a, math.inf), scalar.eq(b, math.inf))
+    return scalar.select(infinite, math.inf, larger * scalar.sqrt(ratio * ratio + 1))

@@ -1,4 +1,6 @@
-"""Discrete Fourier transforms along the last one, two or three axes. NumPy computes them on the host.
+"""Discrete Fourier transforms along the last one, two or three axes.
+
+Those of complex numbers are compiled, in stages (`fourier_stages.py`); NumPy computes the others on the host.
 
 All are linear, so a gradient is the adjoint transform: n times the inverse for a transform of n points. The
 real transforms keep one half of a spectrum that is the other half's conjugate; their adjoints count those
@@ -16,7 +18,9 @@ from staticgraph.compiler.graph.dtypes import COMPLEX, complex64, complex128, fl
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import OpDef, ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, shape_text
-from staticgraph.compiler.ops.kinds import on_host
+from staticgraph.compiler.graph.sizes import same
+from staticgraph.compiler.ops.fourier_stages import transformed
+from staticgraph.compiler.ops.kinds import composite, on_host
 from staticgraph.compiler.ops.samples import Sample, real
 
 _OF_REAL = {float32: complex64, float64: complex128}
@@ -66,14 +70,17 @@ def _complex_transform(rank: int, inverse: bool) -> OpDef:
         n = float(_points(x, rank))
         return (getattr(ops, opposite)(g) * (1 / n if inverse else n),)
 
-    def signature(input: Any) -> None: ...
+    def signature(input: Any) -> Any:
+        if any(same(n, 0) for n in input.shape):
+            return input
+        return transformed(input, rank, inverse)
 
     which = f"last {rank} axes" if rank > 1 else "last axis"
     signature.__name__ = name
     signature.__doc__ = f"The {'inverse ' if inverse else ''}discrete Fourier transform over the {which}."
     shapes = ((4, 3, 5)[:rank], (2, *(3, 1, 2)[:rank]), (0, *(2, 4, 3)[:rank]))
     samples = [Sample(real(*shape)) for shape in shapes]
-    return on_host(tf=name.upper(), type=type, numpy=run, dtypes=COMPLEX, samples=samples, grad=grad)(
+    return composite(tf=name.upper(), type=type, numpy=run, dtypes=COMPLEX, samples=samples, grad=grad)(
         signature
     )
 

@@ -11,10 +11,19 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import float32, float64
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, broadcast
+from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.kernel.expr import Expr
+from staticgraph.compiler.kernel.iterative import incomplete_gamma as kernel_gamma
+from staticgraph.compiler.kernel.iterative import zeta as kernel_zeta
+from staticgraph.compiler.kernel.iterative.incomplete_beta import betainc as betainc_of
+from staticgraph.compiler.kernel.iterative.steps import Steps
+from staticgraph.compiler.kernel.primitives.functions import bessel_scaled
+from staticgraph.compiler.kernel.stmt import Stmt, Store
 from staticgraph.compiler.ops import incomplete_gamma
 from staticgraph.compiler.ops.exponential import exp, log, log1p
-from staticgraph.compiler.ops.kinds import on_host
+from staticgraph.compiler.ops.kinds import Out, View, elementwise, on_host, routine
 from staticgraph.compiler.ops.samples import Sample, real, reals
+from staticgraph.compiler.ops.scatter import counters, nested
 
 _DTYPES = frozenset({float32, float64})
 _ENOUGH = 1e-17  # a term this small against its sum changes nothing
@@ -29,6 +38,14 @@ def each(function: Callable[..., float]) -> Callable[..., np.ndarray]:
         return made.astype(arrays[0].dtype)
 
     return of_arrays
+
+
+def _each_element(out: Out, function: Callable[..., Expr], *inputs: View) -> tuple[Stmt, ...]:
+    """Statements that store a function of float64 numbers, written by `function`, at every position."""
+    at = counters(out.shape)
+    steps = Steps(1e-17 if out.dtype is float64 else 1e-9)
+    made = function(steps, *(steps.value(scalar.cast(x.broadcast(at), float64)) for x in inputs))
+    return nested(at, (*steps.body, Store(out.buffer, at, scalar.cast(made, out.dtype))))
 
 
 def _broadcast_type(*types: TensorType) -> TensorType:
@@ -77,20 +94,21 @@ def _polygamma(a: float, x: float) -> float:
     return math.fsum([math.log(w), -1 / (2 * w), -series, *(-1 / (x + k) for k in range(steps))])
 
 
-@on_host(
+@routine(
     tf="Zeta", type=_broadcast_type, numpy=each(_zeta), dtypes=_DTYPES, samples=reals(2, 4, (0.5, 4)),
     differentiable=(1,), no_gradient_known=(0,),
     grad=lambda g, y, x, q: (None, -g * x * ops.zeta(x + 1.0, q)), grad_takes=(),
 )
-def zeta(x: Any, q: Any) -> Any:
+def zeta(outs: tuple[Out, ...], x: View, q: View) -> tuple[Stmt, ...]:
     """The Hurwitz zeta function: the sum of (q + n) ** -x for n = 0, 1, 2... There is no gradient by x.
 
     >>> sg.Session().run(sg.zeta([2.0, 4.0], 1.0)).round(4)
     array([1.6449, 1.0823], dtype=float32)
     """
+    return _each_element(outs[0], kernel_zeta.zeta, x, q)
 
 
-@on_host(
+@routine(
     tf="Polygamma", type=_broadcast_type, numpy=each(_polygamma), dtypes=_DTYPES, differentiable=(1,),
     samples=[
         Sample(real(3, low=2, high=2), real(2, 3, low=0.3, high=4)),
@@ -100,12 +118,13 @@ def zeta(x: Any, q: Any) -> Any:
     grad=lambda g, y, a, x: (None, g * ops.polygamma(a + 1.0, x)),
     grad_takes=(),
 )
-def polygamma(a: Any, x: Any) -> Any:
+def polygamma(outs: tuple[Out, ...], a: View, x: View) -> tuple[Stmt, ...]:
     """The derivative of order `a`, a whole number, of digamma. There is no gradient by `a`.
 
     >>> sg.Session().run(sg.polygamma(1.0, [1.0, 2.0])).round(4)
     array([1.6449, 0.6449], dtype=float32)
     """
+    return _each_element(outs[0], kernel_zeta.polygamma, a, x)
 
 
 # The incomplete gamma functions.
@@ -128,39 +147,42 @@ def _igamma_grad_a_grad(g: Any, y: Any, a: Any, x: Any) -> tuple[Any, Any]:
     return None, g * _gamma_density(a, x) * (log(x) - ops.digamma(a))
 
 
-@on_host(
+@routine(
     tf="IgammaGradA", type=_broadcast_type, numpy=each(_igamma_by_a), dtypes=_DTYPES, differentiable=(1,),
     no_gradient_known=(0,), samples=reals(0.5, 4, (0.5, 6)), grad=_igamma_grad_a_grad,
     grad_takes=(),
 )
-def igamma_grad_a(a: Any, x: Any) -> Any:
+def igamma_grad_a(outs: tuple[Out, ...], a: View, x: View) -> tuple[Stmt, ...]:
     """The derivative of igamma(a, x) by a. There is no gradient by a."""
+    return _each_element(outs[0], kernel_gamma.lower_by_order, a, x)
 
 
-@on_host(
+@routine(
     tf="Igamma", type=_broadcast_type, numpy=each(incomplete_gamma.lower), dtypes=_DTYPES,
     samples=reals(0.5, 4, (0.5, 6)),
     grad=_igamma_grad,
 )
-def igamma(a: Any, x: Any) -> Any:
+def igamma(outs: tuple[Out, ...], a: View, x: View) -> tuple[Stmt, ...]:
     """The incomplete gamma function: the integral of t ** (a - 1) * exp(-t) from 0 to x, over gamma(a).
 
     >>> sg.Session().run(sg.igamma(1.0, [0.0, 1.0])).round(4)
     array([0.    , 0.6321], dtype=float32)
     """
+    return _each_element(outs[0], kernel_gamma.lower, a, x)
 
 
-@on_host(
+@routine(
     tf="Igammac", type=_broadcast_type, numpy=each(incomplete_gamma.upper), dtypes=_DTYPES,
     samples=reals(0.5, 4, (0.5, 6)),
     grad=lambda g, y, a, x: _igamma_grad(-g, y, a, x),
 )
-def igammac(a: Any, x: Any) -> Any:
+def igammac(outs: tuple[Out, ...], a: View, x: View) -> tuple[Stmt, ...]:
     """1 - igamma(a, x), exact where it is small.
 
     >>> sg.Session().run(sg.igammac(1.0, [0.0, 1.0])).round(4)
     array([1.    , 0.3679], dtype=float32)
     """
+    return _each_element(outs[0], kernel_gamma.upper, a, x)
 
 
 # The incomplete beta function.
@@ -199,44 +221,21 @@ def _betainc_grad(g: Any, y: Any, a: Any, b: Any, x: Any) -> tuple[Any, ...]:
     return None, None, g * exp((b - 1.0) * log1p(-x) + (a - 1.0) * log(x) - log_beta)
 
 
-@on_host(
+@routine(
     tf="Betainc", type=_broadcast_type, numpy=each(_betainc), dtypes=_DTYPES, grad=_betainc_grad,
     grad_takes=(),
     differentiable=(2,), no_gradient_known=(0, 1), samples=reals(0.5, 4, (0.5, 4), (0.1, 0.9)),
 )
-def betainc(a: Any, b: Any, x: Any) -> Any:
+def betainc(outs: tuple[Out, ...], a: View, b: View, x: View) -> tuple[Stmt, ...]:
     """The regularised incomplete beta function: the share of the integral below x. Gradient by x only.
 
     >>> sg.Session().run(sg.betainc(1.0, 2.0, [0.0, 0.5])).round(4)
     array([0.  , 0.75], dtype=float32)
     """
+    return _each_element(outs[0], betainc_of, a, b, x)
 
 
 # Modified Bessel functions.
-
-
-def _bessel_scaled(order: int) -> Callable[[float], float]:
-    """exp(-|x|) * I(order, x): the power series, of positive terms, or for large x the asymptotic one."""
-
-    def function(x: float) -> float:
-        z = abs(x)
-        if z <= 30:
-            term = math.exp(-z) * (z / 2) ** order
-            total, k = term, 0
-            while term > _ENOUGH * total:
-                k += 1
-                term *= z * z / 4 / (k * (k + order))
-                total += term
-        else:
-            term = 1 / (math.sqrt(2 * math.pi) * math.sqrt(z))
-            total, k = term, 0
-            while abs(term) > _ENOUGH * total and k < 30:
-                k += 1
-                term *= ((2 * k - 1) ** 2 - 4 * order * order) / (8 * k) / z
-                total += term
-        return math.copysign(total, x) if order % 2 else total
-
-    return function
 
 
 def _i1e_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
@@ -246,8 +245,8 @@ def _i1e_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
     return (g * ops.select(zero, 0.5, bessel_i0e(x) - y * (ops.sign(x) + 1.0 / safe)),)
 
 
-@on_host(
-    tf="BesselI0e", type=_broadcast_type, numpy=each(_bessel_scaled(0)), dtypes=_DTYPES,
+@elementwise(
+    tf="BesselI0e", numpy=each(bessel_scaled(0)), primitive="bessel_i0e", dtypes=_DTYPES,
     samples=reals(-40, 40), grad=lambda g, y, x: (g * (ops.bessel_i1e(x) - ops.sign(x) * y),),
     grad_takes=(),
 )
@@ -257,10 +256,11 @@ def bessel_i0e(x: Any) -> Any:
     >>> sg.Session().run(sg.math.bessel_i0e([0.0, 1.0])).round(4)
     array([1.    , 0.4658], dtype=float32)
     """
+    return scalar.bessel_i0e(x)
 
 
-@on_host(
-    tf="BesselI1e", type=_broadcast_type, numpy=each(_bessel_scaled(1)), dtypes=_DTYPES,
+@elementwise(
+    tf="BesselI1e", numpy=each(bessel_scaled(1)), primitive="bessel_i1e", dtypes=_DTYPES,
     samples=reals(-40, 40), grad=_i1e_grad, grad_takes=(),
 )
 def bessel_i1e(x: Any) -> Any:
@@ -269,6 +269,7 @@ def bessel_i1e(x: Any) -> Any:
     >>> sg.Session().run(sg.math.bessel_i1e([0.0, 1.0])).round(4)
     array([0.    , 0.2079], dtype=float32)
     """
+    return scalar.bessel_i1e(x)
 
 
 # Neighbours.

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
-from typing import Any
+
+from staticgraph.compiler.kernel.iterative.temme import coefficients
 
 _ENOUGH = 1e-17  # a term this small against its sum changes nothing
 _TINY = 1e-300  # stands for 0 in a denominator of a continued fraction
@@ -174,43 +174,6 @@ def _log_gamma_1p(a: float) -> float:
 # of x - a, h^2 / 2 = m - log(1 + m), and S = exp(-a h^2 / 2) / sqrt(2 pi a) times the sum of c_k(h) / a^k.
 
 
-@cache
-def _coefficients(orders: int = 12, terms: int = 26) -> tuple[tuple[float, ...], ...]:
-    """Return those of the power series c_k(h), from exact numbers (DLMF 8.12.10 to 8.12.14)."""
-    from fractions import Fraction  # what few programs need takes milliseconds to import
-
-    count = terms + 2 * orders + 3
-    alpha = [Fraction(0), Fraction(1)]  # of m as a power series of h
-    for n in range(2, count):
-        products = sum(j * alpha[j] * alpha[n - j + 1] for j in range(2, n))
-        alpha.append((alpha[n - 1] - products) / (n + 1))
-    first = [(n + 2) * alpha[n + 2] - (1 if n == 0 else 0) for n in range(count - 2)]
-    stirling = _stirling_numbers(orders)
-    rows, row = [first], first
-    for k in range(1, orders):
-        row = [(-1) ** k * stirling[k] * first[n] + (n + 2) * row[n + 2] for n in range(count - 2 - 2 * k)]
-        rows.append(row)
-    return tuple(tuple(float(c) for c in row[:terms]) for row in rows)
-
-
-def _stirling_numbers(count: int) -> list[Any]:
-    """Return those of the asymptotic series of the scaled gamma function, by powers of 1 / a."""
-    from fractions import Fraction
-
-    bernoulli: list[Fraction] = []
-    for n in range(2 * count + 2):
-        total = sum((math.comb(n + 1, k) * bernoulli[k] for k in range(n)), Fraction(0))
-        bernoulli.append(Fraction(1) if n == 0 else -total / (n + 1))
-    logs = [Fraction(0)] * (count + 1)
-    for k in range(1, count + 1):
-        if k % 2:
-            logs[k] = bernoulli[k + 1] / (k * (k + 1))
-    made = [Fraction(1)]
-    for n in range(1, count + 1):
-        made.append(sum((k * logs[k] * made[n - k] for k in range(1, n + 1)), Fraction(0)) / n)
-    return made
-
-
 def _place(a: float, x: float) -> tuple[float, float, float]:
     """Return m, h and a h^2 / 2."""
     m, rest = (x - a) / a, _rest(a, x)
@@ -221,7 +184,7 @@ def _sums(a: float, h: float) -> tuple[float, float, float]:
     """Return the sum of c_k(h) / a^k, and its derivatives by h and, with h fixed, by a."""
     total = by_h = by_a = 0.0
     scale = 1.0
-    for k, row in enumerate(_coefficients()):
+    for k, row in enumerate(coefficients()):
         value = slope = 0.0
         for c in reversed(row):
             slope = slope * h + value

@@ -31,6 +31,7 @@ OPS_OF = {
     "division": "realdiv div_no_nan floor_div floormod truncatediv truncatemod",
     "effects": "assert_true print_values print_line check_numerics effect",
     "exponential": "reciprocal sqrt rsqrt exp expm1 log log1p pow xlogy xdivy",
+    "fourier_stages": "fft_of_any_length fft_stage",
     "fourier": "fft fft2d fft3d ifft ifft2d ifft3d rfft rfft2d rfft3d irfft irfft2d irfft3d",
     "gathering": "gather gather_nd one_hot",
     "gradient_nodes": (

@@ -58,6 +58,7 @@ def results() -> list[np.ndarray]:
             sg.matmul(sg.reshape(wide, [36, 27]), sg.reshape(wide, [36, 27]), transpose_a=True),
             sg.nn.avg_pool(x, 2, 2, "SAME"),
             sg.erf(x) + sg.log1p(sg.square(x)) + sg.sin(x * 30.0) + sg.pow(sg.abs(x), 1.7),
+            sg.igamma(sg.abs(x) + 0.5, sg.square(x)),
             sg.reduce_sum(sg.cast(x * 50.0, sg.int8), [1, 2]),
             sg.reduce_logsumexp(wide, [0, 1, 2]),
             sg.cast(sg.reduce_max(x, [1, 2]), sg.float16),

@@ -18,7 +18,10 @@ def summary(result: Any) -> Summary:
     """The numbers for what one step returned: a number, an array, or a tuple of them."""
     made = []
     for value in result if isinstance(result, tuple) else (result,):
-        flat = np.asarray(value).astype(np.float64).ravel()
+        array = np.asarray(value)
+        if array.dtype.kind == "c":
+            array = np.stack([array.real, array.imag])
+        flat = array.astype(np.float64).ravel()
         if np.ndim(value) == 0:
             made.append([float(flat[0])])
         else:

@@ -13,7 +13,7 @@ from itertools import groupby
 from staticgraph.compiler.codegen.llvm.expr import NOTHING, ExprPrinter, LlvmValue
 from staticgraph.compiler.codegen.llvm.text import memory_type, register_type, vector
 from staticgraph.compiler.graph.dtypes import int32, int64
-from staticgraph.compiler.graph.sizes import AnySize, Size, content
+from staticgraph.compiler.graph.sizes import AnySize, Size, content, same
 from staticgraph.compiler.kernel.affine import Affine, bounds
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, Scalar, walk
 from staticgraph.compiler.kernel.index import offset
@@ -31,6 +31,7 @@ class Address:
     without `offsets`, all lanes follow the stride.
 
     In each first lane the base is a multiple of `unit` elements into its buffer; 0: it is at the beginning.
+    `parity`: if the elements of all lanes are first (0) or second ones (1) of pairs, as complex numbers are.
     """
 
     base: LlvmValue
@@ -38,6 +39,7 @@ class Address:
     offsets: LlvmValue | None = None
     offset_type: str = ""
     unit: int = 1
+    parity: int | None = None
 
     @property
     def moves(self) -> bool:
@@ -88,7 +90,14 @@ class Addresses:
             assert first is not None
             uniform.append((lane_index, first, stride))
         unit = math.gcd(form.constant, *(content(f) for t, f in form.terms.items() if t is not lane_index))
-        return Address(self._pointer(buffer, uniform, form.constant), stride, unit=unit)
+        in_pairs = all(content(n) % 2 == 0 for n in (self._buffers[buffer].size, *form.terms.values()))
+        parity = form.constant % 2 if in_pairs and same(stride, 2) else None
+        return Address(self._pointer(buffer, uniform, form.constant), stride, unit=unit, parity=parity)
+
+    def follow(self, buffer: str, first: tuple[Expr, ...], second: tuple[Expr, ...]) -> bool:
+        """Return True if the second position in `buffer` is always the one behind the first."""
+        one, other = (offset(self._buffers[buffer], at) for at in (first, second))
+        return one.terms == other.terms and one.constant + 1 == other.constant
 
     def _scattered(
         self, buffer: str, uniform: list[tuple[Expr, LlvmValue, AnySize]], constant: int, offsets: Expr

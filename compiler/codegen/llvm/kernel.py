@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from itertools import pairwise
 
 from staticgraph.compiler.codegen.abi import SCRATCH_PARAMETERS, KernelCode, Phase
 from staticgraph.compiler.codegen.llvm import memory
@@ -44,7 +45,6 @@ from staticgraph.compiler.kernel.stmt import (
     rewrite,
     statements,
 )
-from staticgraph.compiler.support.dataclass import dataclass
 
 _UNROLLED = 4  # serial loops of at most this many iterations are written out
 
@@ -69,28 +69,8 @@ def emit_phases(
     for writer in writers:
         writer.write()
     phases = [Phase(w.code(), kernel.chunks) for w, kernel in zip(writers, kernels, strict=True)]
-    shared, private = (_scratch(kernels[0], in_common)[1] for in_common in (True, False))
+    shared, private = (memory.scratch(kernels[0], in_common)[1] for in_common in (True, False))
     return KernelCode(tuple(phases), shared, private, cost, tuple(sizes))
-
-
-def _scratch(kernel: Kernel, shared: bool) -> tuple[dict[str, int], int]:
-    """Return the offsets of buffers in scratch memory by name, and the size of all of them."""
-    offsets, end = {}, 0
-    for name, buffer in (kernel.shared if shared else kernel.locals).items():
-        offsets[name] = end
-        size = operator.index(buffer.size)  # undecided if it is open
-        end += -(-size * buffer.dtype.size // ALIGNMENT) * ALIGNMENT
-    return offsets, end
-
-
-@dataclass(frozen=True, slots=True)
-class _Mask:
-    """The lanes that take part. `guards`: a condition of the
-    program, not only the end of the loop, turns some off.
-    """
-
-    text: str
-    guards: bool
 
 
 class _KernelEmitter:
@@ -106,11 +86,11 @@ class _KernelEmitter:
         self._trips = TripCounts(self._printer)
         pointers = {name: f"%b{k}" for k, name in enumerate(kernel.arguments)}
         for block in ("shared", "private"):
-            for name, start in _scratch(kernel, block == "shared")[0].items():
+            for name, start in memory.scratch(kernel, block == "shared")[0].items():
                 pointers[name] = self._emitter.value(f"getelementptr i8, ptr %{block}, i64 {start}")
         self._addresses = Addresses(self._printer, kernel.buffers, pointers)
         self._lane_index: Index | None = None
-        self._mask: _Mask | None = None
+        self._mask: memory.Mask | None = None
         stmts = list(statements(self._body))
         given = Counter(s.local for s in stmts if isinstance(s, Let | Update))
         self._changing = {local for local, times in given.items() if times > 1}
@@ -143,8 +123,13 @@ class _KernelEmitter:
     # Statements.
 
     def _statements(self, body: Iterable[Stmt]) -> None:
-        for stmt in body:
+        written: Stmt | None = None
+        for stmt, following in pairwise((*body, None)):
             match stmt:
+                case _ if stmt is written:
+                    pass
+                case Store() if self._store_pair(stmt, following):
+                    written = following
                 case Let(local, value):
                     self._define(local, value)
                 case Update():
@@ -346,7 +331,7 @@ class _KernelEmitter:
                 final = self._lanes(body, carried, "0")
             self._assign_all(carried, final)
         if rest:
-            self._mask = _Mask(memory.first_lanes(rest, lanes), guards=False)
+            self._mask = memory.Mask(memory.first_lanes(rest, lanes), guards=False)
             if loop.share is not None:
                 last = emitter.value(f"icmp eq i64 {bounds[1]}, {whole}")
                 self._guarded(last, body, lambda: self._lanes(body, carried, str(whole)))
@@ -383,7 +368,7 @@ class _KernelEmitter:
 
         def left() -> None:
             mask = memory.lanes_before(emitter, trips.rest(extent, printer.lanes), printer.lanes)
-            self._mask = _Mask(mask, guards=False)
+            self._mask = memory.Mask(mask, guards=False)
             self._lanes(loop.body, carried, trips.whole(extent, printer.lanes))
             self._mask = None
 
@@ -418,12 +403,12 @@ class _KernelEmitter:
                 )
         return found
 
-    def _narrowed(self, condition: str) -> _Mask:
+    def _narrowed(self, condition: str) -> memory.Mask:
         """The mask of the lanes that take part and where `condition` holds."""
         if self._mask is None:
-            return _Mask(condition, guards=True)
+            return memory.Mask(condition, guards=True)
         site = Site(self._emitter, bool_, self._printer.lanes)
-        return _Mask(site.op("and", self._mask.text, condition), guards=True)
+        return memory.Mask(site.op("and", self._mask.text, condition), guards=True)
 
     @contextmanager
     def _masked(self, condition: str, body: tuple[Stmt, ...]) -> Iterator[None]:
@@ -456,9 +441,25 @@ class _KernelEmitter:
                 text = memory.load(site, address.base.text)
             elif same(address.stride, 1):
                 text = memory.load(site, address.base.text, mask)
+            elif address.parity is not None:
+                text = memory.load_of_pairs(site, address.base.text, address.parity, mask)
             else:
                 text = memory.gather(site, address.base.text, *lane_steps(printer, address, lanes), mask)
         return LlvmValue(text, lanes, level, reads)
+
+    def _store_pair(self, first: Store, second: Stmt | None) -> bool:
+        """Write both elements, if each lane has two that lie side by side, and lanes do as well."""
+        printer, buffer, lane_index = self._printer, first.buffer, self._lane_index
+        if lane_index is None or not isinstance(second, Store) or second.buffer != buffer:
+            return False
+        address = self._addresses.address(buffer, first.at, lane_index)
+        if address.parity != 0 or not self._addresses.follow(buffer, first.at, second.at):
+            return False
+        site = Site(self._emitter, self._kernel.buffers[buffer].dtype, printer.lanes)
+        one, other = (printer.vector(stmt.value) for stmt in (first, second))
+        memory.store_pairs(site, one, other, address.base.text, self._mask.text if self._mask else None)
+        printer.forget([self._key(buffer)])
+        return True
 
     def _store(self, stmt: Store) -> None:
         printer = self._printer

@@ -11,10 +11,21 @@ from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.sizes import estimate
 from staticgraph.compiler.kernel.expr import Expr, Load, Lookup, Scalar, walk
-from staticgraph.compiler.kernel.stmt import Buffer, Let, Loop, Stmt, Store, Update, expressions, statements
+from staticgraph.compiler.kernel.stmt import (
+    Buffer,
+    Let,
+    Loop,
+    Stmt,
+    Store,
+    Update,
+    While,
+    expressions,
+    statements,
+)
 
 _WASTE = 1.25  # how many vectors may be computed for each one that is needed
 _REGISTERS = 4  # per value, where it would wait for itself or for a long chain of operations
+_ITERATING = 2  # registers where lanes iterate: each step waits for the one before, and code is long
 _CHAIN, _MOST = 12, 200  # operations: fewer wait for memory, and more have too many values for registers
 _ROUND = 32  # operations of an iteration that hide what its loop costs
 
@@ -39,6 +50,8 @@ def choose_lanes(loop: Loop, buffers: dict[str, Buffer], target: CpuTarget) -> t
         registers = 1
     while registers > 1 and -(-vectors // registers) * registers > _WASTE * vectors:
         registers //= 2
+    if any(isinstance(s, While) for s in statements(loop.body)):
+        return lanes, min(registers, _ITERATING)
     return lanes, registers if waits and cost <= _MOST else 1
 
 

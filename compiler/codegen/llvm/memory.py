@@ -7,16 +7,29 @@ are neither read nor written, and read as zero.
 
 from __future__ import annotations
 
+import operator
+
 from staticgraph.compiler.codegen.llvm.convert import narrow, widen
 from staticgraph.compiler.codegen.llvm.site import Site
-from staticgraph.compiler.codegen.llvm.text import Emitter, memory_type, suffix, vector
+from staticgraph.compiler.codegen.llvm.text import Emitter, memory_type, register_type, suffix, vector
 from staticgraph.compiler.graph.sizes import estimate
 from staticgraph.compiler.kernel.dependence import accesses
 from staticgraph.compiler.kernel.expr import Load
-from staticgraph.compiler.kernel.stmt import Kernel
+from staticgraph.compiler.kernel.stmt import ALIGNMENT, Kernel
 from staticgraph.compiler.machine import CPU
+from staticgraph.compiler.support.dataclass import dataclass
 
 STREAM_WIDTH = 32  # bytes: the narrowest vectors that are stored past the caches
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """The lanes that take part. `guards`: a condition of the
+    program, not only the end of the loop, turns some off.
+    """
+
+    text: str
+    guards: bool
 
 
 def large_results(kernel: Kernel) -> frozenset[str]:
@@ -30,6 +43,16 @@ def large_results(kernel: Kernel) -> frozenset[str]:
     return frozenset(
         name for name, b in results.items() if estimate(b.size) * b.dtype.size >= CPU.streamed_bytes
     )
+
+
+def scratch(kernel: Kernel, shared: bool) -> tuple[dict[str, int], int]:
+    """Return the offsets of buffers in scratch memory by name, and the size of all of them."""
+    offsets, end = {}, 0
+    for name, buffer in (kernel.shared if shared else kernel.locals).items():
+        offsets[name] = end
+        size = operator.index(buffer.size)  # undecided if it is open
+        end += -(-size * buffer.dtype.size // ALIGNMENT) * ALIGNMENT
+    return offsets, end
 
 
 def first_lanes(count: int, lanes: int) -> str:
@@ -59,6 +82,42 @@ def load(site: Site, pointer: str, mask: str | None = None) -> str:
     name = f"llvm.masked.load.{suffix(memory_type(site.dtype), site.lanes)}.p0"
     operands = ("ptr", pointer), ("i32", str(size)), (site.mask_type, mask), (kind, "zeroinitializer")
     return widen(site, site.emitter.call(kind, name, *operands))
+
+
+def load_of_pairs(site: Site, pointer: str, parity: int, mask: str | None = None) -> str:
+    """The first (0) or the second (1) element of each of the pairs, one pair per lane.
+
+    `pointer` is the address of such an element of the first lane.
+    """
+    pairs = _in_pairs(site)
+    if parity:
+        pointer = site.value(f"getelementptr {memory_type(site.dtype)}, ptr {pointer}, i64 -1")
+    both = load(pairs, pointer, _mask_of_pairs(site, mask))
+    kind = register_type(site.dtype, pairs.lanes)
+    order = ", ".join(f"i32 {2 * lane + parity}" for lane in range(site.lanes))
+    return site.value(f"shufflevector {kind} {both}, {kind} poison, <{site.lanes} x i32> <{order}>")
+
+
+def store_pairs(site: Site, first: str, second: str, pointer: str, mask: str | None = None) -> None:
+    """Write both elements of a pair per lane, from `pointer` on."""
+    pairs, kind = _in_pairs(site), register_type(site.dtype, site.lanes)
+    order = ", ".join(f"i32 {lane}, i32 {lane + site.lanes}" for lane in range(site.lanes))
+    both = site.value(f"shufflevector {kind} {first}, {kind} {second}, <{pairs.lanes} x i32> <{order}>")
+    store(pairs, both, pointer, _mask_of_pairs(site, mask))
+
+
+def _in_pairs(site: Site) -> Site:
+    return Site(site.emitter, site.dtype, 2 * site.lanes)
+
+
+def _mask_of_pairs(site: Site, mask: str | None) -> str | None:
+    if mask is None:
+        return None
+    if mask.startswith("<"):  # a constant, which LLVM would take long to find out
+        return "<" + ", ".join(lane for lane in mask[1:-1].split(", ") for _ in range(2)) + ">"
+    order = ", ".join(f"i32 {lane}, i32 {lane}" for lane in range(site.lanes))
+    kind = site.mask_type
+    return site.value(f"shufflevector {kind} {mask}, {kind} poison, <{2 * site.lanes} x i32> <{order}>")
 
 
 def stream(site: Site, value: str, pointer: str, alignment: int) -> None:

@@ -17,7 +17,7 @@ from staticgraph.compiler.kernel.primitives import instructions
 _STEPS = range(1, 7)
 _ASYMPTOTIC = 8.0
 _HALF_LOG_2PI = 0.9189385332046728
-_LGAMMA = (  # lgamma(2 + d) / d, for |d| <= 1/2, within 2**-55.9
+LGAMMA = (  # lgamma(2 + d) / d, for |d| <= 1/2, within 2**-55.9
     0.42278433509846713, 0.3224670334241132, -0.06735230105319524, 0.020580808427788484,
     -0.0073855510289458646, 0.002890510330494772, -0.0011927539017229625, 0.000509669530780619,
     -0.0002231549419179739, 9.945744824301621e-05, -4.4924347829555664e-05, 2.0507427033550382e-05,
@@ -80,7 +80,7 @@ def _lgamma_of_positive(w: Width, x: Expr) -> Expr:
         y = instructions.select(inside, step - 2.0, y)
     log, log_low = log_extended(instructions.select(far, x, product))
     sign = instructions.select(below, w.const(-1.0), one)
-    near = instructions.fma(polynomial(y, _LGAMMA), y, log * sign) + log_low * sign
+    near = instructions.fma(polynomial(y, LGAMMA), y, log * sign) + log_low * sign
     less = x - 0.5
     term, term_low = two_product(less, log - 1.0)
     series = polynomial(1.0 / (x * x), _STIRLING) / x

@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.kernel.primitives.instructions import INSTRUCTIONS
+from staticgraph.compiler.kernel.primitives.parts import PARTS
 from staticgraph.compiler.kernel.primitives.primitive import (
+    BESSEL,
     DIGAMMA,
     FUNCTION,
     LGAMMA,
@@ -27,9 +29,21 @@ from staticgraph.compiler.kernel.primitives.primitive import (
 from staticgraph.compiler.support.lazy_names import functions_of
 
 # The files of formulas: each is imported when one of its functions is printed.
-error_function, exponential, fast, gamma, inverse_trigonometric, logarithm, power, tables, trigonometric = (
+(
+    bessel,
+    error_function,
+    exponential,
+    fast,
+    gamma,
+    inverse_trigonometric,
+    logarithm,
+    power,
+    tables,
+    trigonometric,
+) = (
     functions_of(f"staticgraph.compiler.kernel.approximate.{file}", names)
     for file, names in {
+        "bessel": "bessel_i0e bessel_i1e",
         "error_function": "erf erfc",
         "exponential": "exp expm1 sinh cosh tanh",
         "fast": "tanh erf",
@@ -78,6 +92,30 @@ def _digamma(x: float) -> float:
     z = 1 / (x * x)
     series = z * (1 / 12 - z * (1 / 120 - z * (1 / 252 - z * (1 / 240 - z * (1 / 132 - z * 691 / 32760)))))
     return shift + math.log(x) - 0.5 / x - series
+
+
+def bessel_scaled(order: int) -> Callable[[float], float]:
+    """exp(-|x|) * I(order, x): the power series, of positive terms, or for large x the asymptotic one."""
+
+    def function(x: float) -> float:
+        z = abs(x)
+        if z <= 30:
+            term = math.exp(-z) * (z / 2) ** order
+            total, k = term, 0
+            while term > 1e-17 * total:
+                k += 1
+                term *= z * z / 4 / (k * (k + order))
+                total += term
+        else:
+            term = 1 / (math.sqrt(2 * math.pi) * math.sqrt(z))
+            total, k = term, 0
+            while abs(term) > 1e-17 * total and k < 30:
+                k += 1
+                term *= ((2 * k - 1) ** 2 - 4 * order * order) / (8 * k) / z
+                total += term
+        return math.copysign(total, x) if order % 2 else total
+
+    return function
 
 
 def _power(a: Any, b: Any) -> Any:
@@ -148,6 +186,12 @@ FUNCTIONS: dict[str, Primitive] = {
         _function("erfc", _erf_family(math.erfc), error_function.erfc, in_float64=True),
         _function("lgamma", _erf_family(_lgamma), gamma.lgamma, cost=LGAMMA, in_float64=True),
         _function("digamma", _erf_family(_digamma), gamma.digamma, False, cost=DIGAMMA, in_float64=True),
+        *(
+            _function(name, _erf_family(bessel_scaled(order)), formula, False, cost=BESSEL, in_float64=True)
+            for order, (name, formula) in enumerate(
+                (("bessel_i0e", bessel.bessel_i0e), ("bessel_i1e", bessel.bessel_i1e))
+            )
+        ),
     )
 }
-PRIMITIVES: Mapping[str, Primitive] = ChainMap(INSTRUCTIONS, FUNCTIONS)
+PRIMITIVES: Mapping[str, Primitive] = ChainMap(INSTRUCTIONS, FUNCTIONS, PARTS)

@@ -27,7 +27,7 @@ DIVISION = 4.0
 # Half the operations of the formula of exp in float32 (23, or up to 39 for other functions of one number in
 # frequent use): a core begins two of them in a cycle, and their operands are in registers.
 FUNCTION = 12.0
-LGAMMA, DIGAMMA = 140.0, 90.0  # half of 281 and of 181 operations
+LGAMMA, DIGAMMA, BESSEL = 140.0, 90.0, 50.0  # half of 281, 181 and about 100 operations
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,7 @@ class Primitive:
         cuda: an expression in CUDA C. `{0}`, `{1}` and `{2}` are the operands, `{f}` is "f" except in float64
             and `{half}` is the type of a 16-bit number in memory. Without a text the formula is used.
         approximation: a function as expressions, for processors, which have no instruction for it.
+        result: the dtype of the result by that of the last operand, if they differ.
     """
 
     name: str
@@ -103,6 +104,7 @@ class Primitive:
     llvm: Texts = Texts()
     cuda: Texts = Texts()
     approximation: Approximation | None = None
+    result: Callable[[DType], DType] | None = None
 
     def __call__(self, *args: Any) -> Any:
         """The operation on `args`, read as kernel expression, graph operation or NumPy value."""
@@ -122,4 +124,6 @@ class Primitive:
             if operand.dtype is not dtype:
                 dtypes = ", ".join(o.dtype.name for o in args)
                 raise TypeError(f"{self.name} of {dtypes}: the dtypes differ")
+        if self.result is not None:
+            dtype = self.result(dtype)
         return Scalar(self.name, args, bool_ if self.predicate else dtype)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container
 from dataclasses import replace
 
 from staticgraph.compiler.graph.sizes import Size, estimate
-from staticgraph.compiler.kernel.cost import operation_cost, values
+from staticgraph.compiler.kernel.cost import UNKNOWN_TRIPS, operation_cost, values
 from staticgraph.compiler.kernel.dependence import accesses, lane_locals, obstacle, reductions
 from staticgraph.compiler.kernel.expr import Expr, Index, Load
-from staticgraph.compiler.kernel.loop_nests import GATHER, SCATTER, is_one_of, step_of
+from staticgraph.compiler.kernel.loop_nests import GATHER, PAIRS, SCATTER, is_one_of, step_of
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
     If,
@@ -71,7 +72,8 @@ class _Vectorizer:
                 return _Plan((replace(stmt, body=serial.body),), cost)
             case While() | If():
                 plan = self.block(stmt.body)
-                return _Plan((replace(stmt, body=plan.body),), plan.cost)
+                trips = UNKNOWN_TRIPS if isinstance(stmt, While) else 1
+                return _Plan((replace(stmt, body=plan.body),), trips * plan.cost)
         return _Plan((stmt,), self.cost((stmt,), None, 1, ()))
 
     def lanes(self, loop: Loop) -> int:
@@ -92,17 +94,23 @@ class _Vectorizer:
     ) -> float:
         """The cost of running `body` once, in `lanes` lanes along `index` if that is not None."""
         total = 0.0
+        stored = Counter(s.buffer for s in body if isinstance(s, Store))
+        pairs = {name for name, times in stored.items() if times % 2 == 0}
         for stmt in body:
             if isinstance(stmt, Loop):
                 total += estimate(stmt.index.extent) * (self.cost(stmt.body, index, lanes, varying) + _LOOP)
                 continue
+            if isinstance(stmt, While):
+                total += UNKNOWN_TRIPS * (self.cost(stmt.body, index, lanes, varying) + _LOOP)
+                continue
             for node in values(stmt):
                 if isinstance(node, Load):
                     step = step_of(node, index, varying) if index else 1
-                    total += 1.0 if is_one_of(step, 0, 1) else GATHER * lanes
+                    total += 1.0 if is_one_of(step, 0, 1) else PAIRS if is_one_of(step, 2) else GATHER * lanes
                 else:
                     total += operation_cost(node.op)
             if isinstance(stmt, Store):
                 step = step_of(stmt, index, varying) if index else 1
-                total += 1.0 if is_one_of(step, 1) else SCATTER * lanes
+                paired = is_one_of(step, 2) and stmt.buffer in pairs
+                total += 1.0 if is_one_of(step, 1) else PAIRS if paired else SCATTER * lanes
         return total

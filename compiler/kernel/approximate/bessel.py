@@ -1,0 +1,67 @@
+"""Modified Bessel functions of orders 0 and 1, scaled by exp(-|x|), in float64.
+
+Up to 8 the power series, whose terms are all positive, times exp(-|x|); beyond, a polynomial in 16/|x| - 1
+over the square root of |x|.
+"""
+
+from __future__ import annotations
+
+from staticgraph.compiler.kernel.approximate.exponential import exp
+from staticgraph.compiler.kernel.approximate.width import Width, at_least, at_most, polynomial
+from staticgraph.compiler.kernel.expr import Expr
+from staticgraph.compiler.kernel.primitives import instructions
+
+_SERIES_END = 8.0
+_NEAR_0 = (  # I0(x) in x**2
+    1.0, 0.25, 0.015625, 0.00043402777777777775, 6.781684027777777e-06, 6.781684027777778e-08,
+    4.709502797067901e-10, 2.4028075495244395e-12, 9.385966990329842e-15, 2.896903392077112e-17,
+    7.242258480192779e-20, 1.4963343967340453e-22, 2.5978027721077174e-25, 3.842903509035085e-28,
+    4.9016626390753635e-31, 5.4462918211948485e-34, 5.318644356635594e-37, 4.60090342269515e-40,
+    3.5500798014623073e-43, 2.458504017633177e-46, 1.5365650110207356e-49, 8.71068600351891e-53,
+    4.499321282809354e-56,
+)
+_FAR_0 = (  # sqrt(x)*exp(-x)*I0(x) in 16/x - 1, within 2**-58
+    0.4021765094450081, 0.003360551983667854, 0.00013621607439232746, 1.1143033791556743e-05,
+    1.4838475473607391e-06, 2.973598432479169e-07, 8.87225351128584e-08, 3.932602459703109e-08,
+    2.1545177650836005e-08, 7.553516470355896e-09, -6.729724111923548e-09, -1.3404241991980871e-08,
+    -5.4685974495866e-09, 7.540601378890834e-09, 7.58022133915272e-09, -3.4857887470034955e-09,
+    -6.188265090497361e-09, 1.497880830187091e-09, 3.881151253996067e-09, -5.562201990080394e-10,
+    -1.7789375042917173e-09, 1.4672236659214398e-10, 5.181936971288284e-10, -1.9216763724933513e-11,
+    -7.06893851181878e-11,
+)
+_NEAR_1 = (  # I1(x) / x in x**2
+    0.5, 0.0625, 0.0026041666666666665, 5.425347222222222e-05, 6.781684027777778e-07,
+    5.651403356481481e-09, 3.363930569334215e-11, 1.5017547184527747e-13, 5.214426105738801e-16,
+    1.4484516960385557e-18, 3.2919356728148996e-21, 6.234726653058522e-24, 9.991549123491221e-27,
+    1.3724655389411017e-29, 1.6338875463584545e-32, 1.7019661941233902e-35, 1.564307163716351e-38,
+    1.2780287285264307e-41, 9.342315267006072e-45, 6.146260044082942e-48, 3.658488121477942e-51,
+    1.9797013644361157e-54, 9.781133223498595e-58,
+)
+_FAR_1 = (  # sqrt(x)*exp(-x)*I1(x) in 16/x - 1, within 2**-58
+    0.38939845902587233, -0.009749577193235728, -0.00021923576383430274, -1.5038547201176271e-05,
+    -1.8349101134666435e-06, -3.483855609009937e-07, -1.0001323461066435e-07, -4.312935369971356e-08,
+    -2.337059627111857e-08, -8.426622829598154e-09, 6.715795128085017e-09, 1.4029693589852716e-08,
+    6.040877342160988e-09, -7.630751970065577e-09, -8.044231276166508e-09, 3.406636130196794e-09,
+    6.4870195719816896e-09, -1.4171698018664596e-09, -4.047785403711858e-09, 5.146498826087142e-10,
+    1.8513716745511988e-09, -1.342266320082222e-10, -5.388285995923524e-10, 1.7502497778701306e-11,
+    7.347992441734663e-11,
+)
+
+
+def bessel_i0e(w: Width, x: Expr) -> Expr:
+    """exp(-|x|) * I0(x)."""
+    size = instructions.abs(x)
+    inside = at_most(size, _SERIES_END)
+    near = polynomial(inside * inside, _NEAR_0) * exp(w, -inside)
+    far = polynomial(16.0 / size - 1.0, _FAR_0) / instructions.sqrt(size)
+    return instructions.select(size < _SERIES_END, near, far)
+
+
+def bessel_i1e(w: Width, x: Expr) -> Expr:
+    """exp(-|x|) * I1(x)."""
+    size = instructions.abs(x)
+    inside = at_most(at_least(x, -_SERIES_END), _SERIES_END)
+    near = polynomial(inside * inside, _NEAR_1) * inside * exp(w, -instructions.abs(inside))
+    far = polynomial(16.0 / size - 1.0, _FAR_1) / instructions.sqrt(size)
+    far = instructions.select(x < 0.0, -far, far)
+    return instructions.select(size < _SERIES_END, near, far)

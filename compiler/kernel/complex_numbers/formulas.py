@@ -1,0 +1,135 @@
+"""Arithmetic and functions of complex numbers as formulas of their parts, with the limits that NumPy has."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from staticgraph.compiler.kernel.expr import Const, Expr
+from staticgraph.compiler.kernel.primitives import instructions
+from staticgraph.compiler.kernel.primitives.functions import FUNCTIONS
+
+Pair = tuple[Expr, Expr]
+_exp, _log, _log1p, _sin, _cos, _sinh, _cosh, _atan2 = (
+    FUNCTIONS[name] for name in ("exp", "log", "log1p", "sin", "cos", "sinh", "cosh", "atan2")
+)
+
+
+def _either(condition: Expr, chosen: Pair, other: Pair) -> Pair:
+    real, imag = (instructions.select(condition, a, b) for a, b in zip(chosen, other, strict=True))
+    return real, imag
+
+
+def multiply(x: Pair, y: Pair) -> Pair:
+    """x * y."""
+    (a, b), (c, d) = x, y
+    return a * c - b * d, a * d + b * c
+
+
+def divide(x: Pair, y: Pair) -> Pair:
+    """x / y by Smith's method (1962), whose intermediate results overflow only if the result is near that."""
+    (a, b), (c, d) = x, y
+    real_is_larger = instructions.abs(c) >= instructions.abs(d)
+    larger, smaller = _either(real_is_larger, (c, d), (d, c))
+    ratio = smaller / larger
+    scale = 1.0 / (larger + smaller * ratio)
+    first, second = _either(real_is_larger, (a, b), (b, a))
+    real = (first + second * ratio) * scale
+    imag = second - first * ratio
+    imag = instructions.select(real_is_larger, imag, -imag) * scale
+    size = instructions.abs(c)
+    return _either(instructions.eq(larger, 0.0), (a / size, b / size), (real, imag))
+
+
+def modulus(x: Pair) -> Expr:
+    """|x|, which overflows only if it is too large itself; infinite if either part is."""
+    a, b = (instructions.abs(part) for part in x)
+    larger, smaller = instructions.maximum(a, b), instructions.minimum(a, b)
+    ratio = smaller / instructions.select(instructions.eq(larger, 0.0), Const(1.0, larger.dtype), larger)
+    size = larger * instructions.sqrt(ratio * ratio + 1.0)
+    infinite = instructions.eq(a, math.inf) | instructions.eq(b, math.inf)
+    return instructions.select(infinite, Const(math.inf, size.dtype), size)
+
+
+def exp(x: Pair) -> Pair:
+    """e ** x. A number without an imaginary part has none afterwards."""
+    a, b = x
+    size = _exp(a)
+    turned = instructions.select(instructions.eq(size, 0.0), Const(0.0, b.dtype), b)  # 0 at any angle
+    along = size * _sin(turned)
+    return size * _cos(turned), instructions.select(instructions.eq(b, 0.0), b, along)
+
+
+def log(x: Pair) -> Pair:
+    """The principal logarithm. Next to the unit circle, it is computed from the distance to that."""
+    a, b = (instructions.abs(part) for part in x)
+    larger, smaller = instructions.maximum(a, b), instructions.minimum(a, b)
+    near = (larger > 0.5) & (larger < 2.0)
+    outside = instructions.fma(larger - 1.0, larger + 1.0, smaller * smaller)
+    ratio = smaller / instructions.select(instructions.eq(larger, 0.0), Const(1.0, larger.dtype), larger)
+    far = _log(larger)
+    size = _log1p(instructions.select(near, outside, ratio * ratio)) * 0.5
+    size = instructions.select(near, size, far + size)
+    infinite = instructions.eq(a, math.inf) | instructions.eq(b, math.inf)
+    return instructions.select(infinite, Const(math.inf, size.dtype), size), _atan2(x[1], x[0])
+
+
+def sqrt(x: Pair) -> Pair:
+    """The principal square root: its real part is not negative."""
+    a, b = x
+    # (|a| + |x|) / 2 may be too large, though its root is not.
+    root = instructions.sqrt(modulus((a * 0.125, b * 0.125)) + instructions.abs(a) * 0.125) * 2.0
+    other = instructions.abs(b) / (root * 2.0)
+    real, imag = _either(a >= 0.0, (root, other), (other, root))
+    zero = instructions.eq(root, 0.0)
+    real, imag = _either(zero, (Const(0.0, root.dtype), b), (real, instructions.copysign(imag, b)))
+    infinite = instructions.eq(instructions.abs(b), math.inf)
+    return _either(infinite, (Const(math.inf, root.dtype), b), (real, imag))
+
+
+def _product(a: Expr, b: Expr) -> Expr:
+    """a * b, and 0 if one is 0 and the other too large for a number."""
+    found = a * b
+    zero = instructions.eq(a, 0.0)
+    no_number = instructions.ne(found, found) & (zero | instructions.eq(b, 0.0))
+    return instructions.select(no_number, instructions.select(zero, a, b), found)
+
+
+def sin(x: Pair) -> Pair:
+    """The sine."""
+    a, b = x
+    return _product(_sin(a), _cosh(b)), _product(_cos(a), _sinh(b))
+
+
+def cos(x: Pair) -> Pair:
+    """The cosine."""
+    a, b = x
+    return _product(_cos(a), _cosh(b)), -_product(_sin(a), _sinh(b))
+
+
+def sinh(x: Pair) -> Pair:
+    """The hyperbolic sine."""
+    a, b = x
+    return _product(_sinh(a), _cos(b)), _product(_cosh(a), _sin(b))
+
+
+def cosh(x: Pair) -> Pair:
+    """The hyperbolic cosine."""
+    a, b = x
+    return _product(_cosh(a), _cos(b)), _product(_sinh(a), _sin(b))
+
+
+FORMULAS: dict[str, Callable[..., Pair]] = {
+    "add": lambda x, y: (x[0] + y[0], x[1] + y[1]),
+    "sub": lambda x, y: (x[0] - y[0], x[1] - y[1]),
+    "mul": multiply,
+    "div": divide,
+    "neg": lambda x: (-x[0], -x[1]),
+    "exp": exp,
+    "log": log,
+    "sqrt": sqrt,
+    "sin": sin,
+    "cos": cos,
+    "sinh": sinh,
+    "cosh": cosh,
+}

@@ -1,0 +1,61 @@
+"""The Hurwitz zeta function and the polygamma functions, of float64 arguments."""
+
+from __future__ import annotations
+
+import math
+
+from staticgraph.compiler.kernel.expr import Expr
+from staticgraph.compiler.kernel.iterative.steps import Steps, choose
+from staticgraph.compiler.kernel.primitives import instructions
+from staticgraph.compiler.kernel.primitives.functions import FUNCTIONS
+
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
+_LONGEST = -1e7  # a q below that takes more terms than anybody waits for
+
+
+def zeta(steps: Steps, x: Expr, q: Expr) -> Expr:
+    """The sum of (q + n)^-x: terms up to q + n >= 12 + x, the rest by Euler's and Maclaurin's formula."""
+    whole = instructions.eq(instructions.floor(q), q)
+    power_is_whole = instructions.eq(instructions.floor(x), x)
+    defined = (q > 0.0) | (power_is_whole & instructions.ne(instructions.floor(q), q) & (q > _LONGEST))
+    inside = (x > 1.0) & (x < math.inf) & (q < math.inf) & (q > -math.inf) & defined
+    x_inside, w = steps.value(choose(inside, x, 2.0)), steps.value(choose(inside, q, 100.0))
+    pow_ = FUNCTIONS["pow"]
+    negative = steps.value(-x_inside)
+    total = steps.value(0.0)
+    first = steps.value(instructions.abs(pow_(w, negative)))
+    last = steps.value(math.inf)
+    enough = steps.enough
+    with steps.repeat((w < x_inside + 12.0) & ((w <= 1.0) | (last > first * enough))):
+        steps.update(last, pow_(w, negative))
+        steps.update(total, total + last)
+        steps.update(w, w + 1.0)
+    power = steps.value(pow_(w, negative))
+    rest = power * w / (x_inside - 1.0) + power * 0.5
+    square = w * w
+    factor = x_inside * power / w * 0.5
+    for k, bernoulli in enumerate(_BERNOULLI, 1):
+        rest = rest + factor * bernoulli
+        growth = (x_inside + (2.0 * k - 1.0)) * (x_inside + 2.0 * k) / square
+        factor = factor * (growth * (1 / ((2 * k + 1) * (2 * k + 2))))
+    poles = choose(whole & (q <= 0.0), math.inf, math.nan)
+    finite = (x > 1.0) & (x < math.inf) & (q > -math.inf)
+    outside = choose(instructions.eq(q, math.inf), 0.0, choose(finite, poles, math.nan))
+    outside = choose(instructions.eq(x, 1.0), math.inf, outside)
+    return choose(inside, total + rest, outside)
+
+
+def polygamma(steps: Steps, order: Expr, x: Expr) -> Expr:
+    """The derivative of order `order`, a whole number, of digamma."""
+    exists = (order >= 0.0) & (order < math.inf) & instructions.eq(instructions.floor(order), order)
+    higher = exists & (order > 0.0)
+    place = steps.value(choose(higher, order, 1.0))
+    sum_ = steps.value(zeta(steps, place + 1.0, choose(higher, x, 100.0)))
+    size = FUNCTIONS["lgamma"](place + 1.0)
+    scale = choose(size < 709.0, FUNCTIONS["exp"](size), math.inf)
+    even = instructions.eq(instructions.floor(place * 0.5) * 2.0, place)
+    value = choose(instructions.eq(sum_, 0.0), 0.0, scale * sum_)
+    value = choose(even, -value, value)
+    value = choose(order > 0.0, value, FUNCTIONS["digamma"](x))
+    value = choose(instructions.eq(x, math.inf), choose(order > 0.0, 0.0, math.inf), value)
+    return choose(exists & (x > -math.inf), value, math.nan)
