@@ -43,19 +43,20 @@ from staticgraph.compiler.ops.strips import Body, Scratch
 Batch = tuple[Index, ...]
 
 
-def _of_each(
+def of_each(
     out: Out,
     size: int,
-    small: Callable[[Batch, bool], Body],
+    small: Callable[[Batch, bool], Body] | None,
     large: Callable[[Batch, bool], tuple[Body, Scratch]],
 ) -> Described:
-    """The statements for each matrix of a batch, of `size` rows.
+    """Return the statements for each matrix of a batch, of `size` rows.
 
-    `small` and `large` are given the loops of the batch, and if there is only one matrix.
+    `small` and `large` are given the loops of the batch, and if there is only one matrix. Without `small` all
+    matrices count as large.
     """
     batch = counters(out.shape[:-2], "batch")
     alone = all(same(index.extent, 1) for index in batch)
-    if size <= unrolled.SMALL:
+    if small is not None and size <= unrolled.SMALL:
         body = small(batch, alone)
         return Described(_first(batch, body) if alone else unrolled.batch_loops(batch, body))
     body, scratch = large(batch, alone)
@@ -73,7 +74,8 @@ def _first(batch: Batch, body: Body) -> Body:
     return rewrite(body, lambda e: substitute(e, first))
 
 
-def _empty(*shapes: Any) -> bool:
+def is_empty(*shapes: Any) -> bool:
+    """Return True if a size is zero whatever the others are."""
     return any(same(n, 0) for shape in shapes for n in shape)
 
 
@@ -96,7 +98,7 @@ def _cholesky_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
     grad=_cholesky_grad,
     numpy=widened(unless_singular(np.linalg.cholesky)),
     requires=lambda input: (
-        [] if _empty(input.shape) else [ops.factor_positive(ops.cholesky(input), of="cholesky")]
+        [] if is_empty(input.shape) else [ops.factor_positive(ops.cholesky(input), of="cholesky")]
     ),
 )
 def cholesky(outs: tuple[Out, ...], input: View) -> Described | tuple[()]:
@@ -105,14 +107,14 @@ def cholesky(outs: tuple[Out, ...], input: View) -> Described | tuple[()]:
     Only the lower half is read.
     """
     (out,) = outs
-    if _empty(out.shape):
+    if is_empty(out.shape):
         return ()
     n = operator.index(out.shape[-1])
 
     def of(batch: Batch) -> tuple[Any, Any]:
         return lambda i, j: input[(*batch, i, j)], lambda i, j, x: Store(out.buffer, (*batch, i, j), x)
 
-    return _of_each(
+    return of_each(
         out,
         n,
         lambda batch, alone: unrolled.cholesky_factor(n, *of(batch), out.dtype),
@@ -152,7 +154,7 @@ def triangular_solution(
     If `unit`, its diagonal counts as ones. A zero on the diagonal makes infinite numbers and NaN.
     """
     (out,) = outs
-    if _empty(matrix.shape, out.shape):
+    if is_empty(matrix.shape, out.shape):
         return ()
     n, columns = map(operator.index, rhs.shape[-2:])
     backwards = lower == adjoint
@@ -171,7 +173,7 @@ def triangular_solution(
             lambda i, j, x: Store(out.buffer, (*batch, row(i), j), x),
         )
 
-    return _of_each(
+    return of_each(
         out,
         n,
         lambda batch, alone: unrolled.triangular_solution(n, columns, *of(batch), unit, alone, out.dtype),
@@ -189,7 +191,7 @@ def _triangular_grad(g: Any, y: Any, matrix: Any, rhs: Any, lower: bool, adjoint
 
 
 def _nonzero_diagonal(matrix: Any, *_: Any, **__: Any) -> list[Any]:
-    return [] if _empty(matrix.shape) else [ops.factor_nonzero(matrix, of="matrix_triangular_solve")]
+    return [] if is_empty(matrix.shape) else [ops.factor_nonzero(matrix, of="matrix_triangular_solve")]
 
 
 @composite(
@@ -255,7 +257,7 @@ def lu(outs: tuple[Out, ...], input: View, *, output_idx_type: DType = int32) ->
     The second result is this order, of `output_idx_type`: row i of L U is row order[i] of the input.
     """
     out, order = outs
-    if _empty(out.shape):
+    if is_empty(out.shape):
         return ()
     n = operator.index(out.shape[-1])
 
@@ -266,7 +268,7 @@ def lu(outs: tuple[Out, ...], input: View, *, output_idx_type: DType = int32) ->
             lambda i, number: Store(order.buffer, (*batch, i), scalar.cast(number, order.dtype)),
         )
 
-    return _of_each(
+    return of_each(
         out,
         n,
         lambda batch, alone: unrolled.lu_factors(n, *of(batch), out.dtype),

@@ -135,10 +135,12 @@ class Strips:
         left: Callable[[int, Expr], Expr],
         right: Callable[[Expr], Expr],
         most: int,
+        first: Expr | int = 0,
     ) -> tuple[list[Local], Body]:
-        """The rows `start[r] - sum of left(r, k) * right(k)` for `k` below `terms`, a multiple of four.
+        """The rows `start[r] - sum of left(r, k) * right(k)` for `k` from `first` to the one before `terms`.
 
-        `most` is the greatest number of terms. For the inside of a loop over lanes.
+        Both are multiples of four, and `most` is the greatest number of terms. For the inside of a loop over
+        lanes.
         """
         rows = [self.fresh.local("row", self.dtype) for _ in start]
         four = self.fresh.index("k", -(-most // TILE))
@@ -148,7 +150,7 @@ class Strips:
             for r, row in enumerate(rows)
         ]
         begin = (Let(row, value) for row, value in zip(rows, start, strict=True))
-        span = Span(_whole(0), _whole(terms // TILE))
+        span = Span(_whole(first // TILE), _whole(terms // TILE))
         return rows, (*begin, Loop(four, tuple(sums), share=span))
 
     def substituted(
