@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import DType, int32, int64
+from staticgraph.compiler.graph.dtypes import DType, float32, float64, int32, int64
+from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import proven, same
@@ -27,6 +28,7 @@ from staticgraph.compiler.ops.lapack import (
     SQUARE,
     SYSTEMS,
     adjoint,
+    cofactors_by_values,
     matrices,
     product,
     solution_type,
@@ -274,3 +276,32 @@ def lu(outs: tuple[Out, ...], input: View, *, output_idx_type: DType = int32) ->
         lambda batch, alone: unrolled.lu_factors(n, *of(batch), out.dtype),
         lambda batch, alone: elimination.lu_factors(n, *of(batch), not alone, out.dtype),
     )
+
+
+def _few_type(input: TensorType) -> TensorType:
+    shape = matrices(input)
+    few = shape is None or shape[-1] is None or proven(operator.le, shape[-1], unrolled.FEW)
+    require(few, f"the matrices must have at most {unrolled.FEW} rows")
+    return input
+
+
+@routine(
+    type=_few_type, numpy=widened(cofactors_by_values), dtypes=frozenset({float32, float64}),
+    differentiable=False, samples=[Sample(real(3, 3)), Sample(real(2, 4, 4)), Sample(real(0, 2, 2))],
+)
+def small_cofactors(outs: tuple[Out, ...], input: View) -> Described | tuple[()]:
+    """Derivatives of the determinants of matrices of at most four rows, by their elements."""
+    (out,) = outs
+    if is_empty(out.shape):
+        return ()
+    n = operator.index(out.shape[-1])
+
+    def written(batch: Batch, alone: bool) -> Body:
+        return unrolled.cofactors(
+            n,
+            lambda i, j: input[(*batch, i, j)],
+            lambda i, j, x: Store(out.buffer, (*batch, i, j), x),
+            out.dtype,
+        )
+
+    return of_each(out, n, written, lambda batch, alone: (written(batch, alone), {}))

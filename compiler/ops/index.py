@@ -32,7 +32,7 @@ OPS_OF = {
     "effects": "assert_true print_values print_line check_numerics effect",
     "exponential": "reciprocal sqrt rsqrt exp expm1 log log1p pow xlogy xdivy",
     "fourier": "fft fft2d fft3d ifft ifft2d ifft3d rfft rfft2d rfft3d irfft irfft2d irfft3d",
-    "factors": "cholesky triangular_solution matrix_triangular_solve lu",
+    "factors": "cholesky triangular_solution matrix_triangular_solve lu small_cofactors",
     "gathering": "gather gather_nd one_hot",
     "gradient_nodes": (
         "relu_grad relu6_grad elu_grad selu_grad softsign_grad leaky_relu_grad sigmoid_grad "
@@ -44,7 +44,8 @@ OPS_OF = {
     "incomplete": "zeta polygamma igamma_grad_a igamma igammac betainc bessel_i0e bessel_i1e nextafter",
     "indexing": "pick",
     "lapack": (
-        "matrix_inverse matrix_cofactors matrix_determinant log_matrix_determinant matrix_solve"
+        "matrix_inverse host_cofactors matrix_cofactors matrix_determinant log_matrix_determinant "
+        "matrix_solve"
     ),
     "linalg": "matmul batch_matmul bias_add cross",
     "logic": "logical_and logical_or logical_not select select_rows",

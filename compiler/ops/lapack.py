@@ -1,6 +1,6 @@
 """Inverses and determinants of square matrices, and solutions of systems, made of factors: `ops/factors.py`.
 
-Only the cofactors are computed on the host, by NumPy and LAPACK below it.
+Only cofactors of larger matrices are computed on the host, by NumPy and LAPACK below it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from staticgraph.compiler.graph.errors import RuleError, require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, broadcast, shape_text
 from staticgraph.compiler.graph.sizes import same, same_shape
+from staticgraph.compiler.ops import unrolled
 from staticgraph.compiler.ops.creation import positions
 from staticgraph.compiler.ops.kinds import composite, on_host
 from staticgraph.compiler.ops.linalg import conjugate
@@ -172,7 +173,7 @@ def _trace_of_product(a: Any, b: Any) -> Any:
     return ops.reduce_sum(conjugate(a) * b, axis=(-2, -1), keepdims=True)
 
 
-def _cofactors(x: np.ndarray) -> np.ndarray:
+def cofactors_by_values(x: np.ndarray) -> np.ndarray:
     """From singular values: the product of all but one of them needs no division."""
     left, values, right = np.linalg.svd(x)
     ones = np.ones_like(values[..., :1])
@@ -191,12 +192,24 @@ def _cofactors_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
     return (y * _trace_of_product(g, inverse) - product(product(y, g, adj_b=True), inverse),)
 
 
-@on_host(type=square_type, numpy=widened(_cofactors), dtypes=FIELDS, samples=SQUARE, grad=_cofactors_grad)
+@on_host(
+    type=square_type, numpy=widened(cofactors_by_values), dtypes=FIELDS, samples=SQUARE, differentiable=False
+)
+def host_cofactors(input: Any) -> Any:
+    """Cofactors of square matrices of any size, by their singular values."""
+
+
+@composite(
+    type=square_type, numpy=widened(cofactors_by_values), dtypes=FIELDS, grad=_cofactors_grad,
+    samples=[*SQUARE, Sample(real(2, 3, 3)), Sample(real(4, 4)), Sample(real(5, 5))],
+)
 def matrix_cofactors(input: Any) -> Any:
     """Derivatives of the determinants of square matrices by their elements; of singular matrices, too.
 
     For complex matrices they are conjugated.
     """
+    few = input.shape[-1] <= unrolled.FEW and not input.dtype.is_complex
+    return ops.small_cofactors(input) if few else host_cofactors(input)
 
 
 def _pivots(x: Any) -> tuple[Any, Any]:

@@ -14,6 +14,7 @@ from staticgraph.compiler.ops.elimination import PutOrder
 from staticgraph.compiler.ops.strips import Body, Element, Fresh, Put
 
 SMALL = 6  # rows of a matrix that is written out
+FEW = 4  # rows of one whose cofactors are
 _LANES = 4  # matrices of a batch that are worth a vector
 
 
@@ -108,6 +109,31 @@ def lu_factors(n: int, matrix: Element, put: Put, put_order: PutOrder, dtype: DT
             rows[i] = [*rows[i][:k], factor, *rest]
     stores = [put(_at(i), _at(j), x) for i, row in enumerate(rows) for j, x in enumerate(row)]
     return (*w.body, *stores, *(put_order(_at(i), number) for i, number in enumerate(order)))
+
+
+def cofactors(n: int, matrix: Element, put: Put, dtype: DType) -> Body:
+    """The derivatives of a determinant: sums of products, so that a singular matrix has some, too."""
+    w = _Written(dtype)
+    numbers = [[w.let(_element(matrix, i, j)) for j in range(n)] for i in range(n)]
+    known: dict[tuple[tuple[int, ...], tuple[int, ...]], Expr] = {((), ()): w.number(1.0)}
+
+    def minor(rows: tuple[int, ...], columns: tuple[int, ...]) -> Expr:
+        """The determinant of some rows and columns, by those of all rows but the first."""
+        if (rows, columns) not in known:
+            total: Expr = w.number(0.0)
+            for k, column in enumerate(columns):
+                rest = minor(rows[1:], columns[:k] + columns[k + 1 :])
+                term = numbers[rows[0]][column] * rest
+                total = w.let(term if k == 0 else total - term if k % 2 else total + term)
+            known[rows, columns] = total
+        return known[rows, columns]
+
+    def without(i: int) -> tuple[int, ...]:
+        return tuple(k for k in range(n) if k != i)
+
+    made = {(i, j): minor(without(i), without(j)) for i in range(n) for j in range(n)}
+    stores = [put(_at(i), _at(j), -x if (i + j) % 2 else x) for (i, j), x in made.items()]
+    return (*w.body, *stores)
 
 
 def _at(i: int) -> Const:

@@ -16,6 +16,7 @@ from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Store
 from staticgraph.compiler.ops import elimination, factorizations
 from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.native import GUARD, guarded, inside, launch
+from tests.everywhere import PLACES, Refused, check_everywhere
 
 SHAPES = [
     (1, 1),
@@ -253,3 +254,43 @@ def test_a_matrix_that_only_single_precision_cannot_factorise(rng):
                 assert "cholesky: Cholesky decomposition was not successful" in str(error)
                 told += 1
     assert told
+
+
+@pytest.mark.parametrize("n", [3, 20])
+def test_they_are_the_same_in_every_place(n, rng):
+    """In a session, interpreted, from files, as an object for C and on a GPU; also if there are none."""
+
+    def build():
+        x = sg.placeholder(sg.float32, [n, n], name="x")
+        b = sg.placeholder(sg.float32, [n, 2], name="b")
+        return {
+            "lower": sg.cholesky(x), "solution": sg.matrix_solve(x, b), "inverse": sg.matrix_inverse(x),
+            "triangular": sg.matrix_triangular_solve(x, b), "q": sg.linalg.qr(x)[0],
+        }  # fmt: skip
+
+    x, rhs = positive_definite((n, n), "float32", rng), rng.normal(size=(n, 2)).astype("f4")
+    runs = {"x": x, "b": rhs}, {"x": -x, "b": rhs}
+    places = check_everywhere(
+        build, *runs, places=(*PLACES, "gpu"), expected=[None, sg.errors.InvalidArgumentError], rtol=1e-4
+    )
+    assert not any(isinstance(outcomes, Refused) for outcomes in places.values())
+
+
+def test_a_filter_and_its_gradient_have_no_host_call(rng):
+    """A determinant and an inverse in a loop, and the derivatives of both."""
+    with sg.Graph().as_default(), sg.Session() as session:
+        x = sg.placeholder(sg.float32, [3, 3])
+
+        def body(i, p, total):
+            p = sg.matmul(x, sg.matmul(p, x, transpose_b=True)) + sg.eye(3)
+            return i + 1, sg.matrix_inverse(p), total + sg.log(sg.matrix_determinant(p))
+
+        loop = sg.while_loop(lambda i, *_: i < 4, body, [sg.constant(0), sg.eye(3), sg.constant(0.0)])
+        slope = sg.gradients(loop[2], x)[0]
+        value = rng.normal(size=(3, 3)).astype("f4")
+        plan = session.plan([loop[2], slope], {x: value})
+        assert [kernel.name for kernel in plan.kernels if kernel.effort is None] == []
+        found, step = session.run(slope, {x: value}), np.zeros((3, 3), "f4")
+        step[1, 2] = 1e-2
+        apart = session.run(loop[2], {x: value + step}) - session.run(loop[2], {x: value - step})
+        np.testing.assert_allclose(found[1, 2], apart / 2e-2, rtol=1e-2)
