@@ -92,7 +92,7 @@ class _Reflections:
     def _write(self, strip: Index, put: Put) -> Body:
         """Store the columns of R that a strip has."""
 
-        def store(i: Index, lane: Index, column: Expr) -> Store:
+        def store(i: Expr, lane: Index, column: Expr) -> Store:
             return put(i, column, scalar.select(i > column, self.zero, self.a.at(strip, i, lane)))
 
         rows = Strips("a", self.width, self.columns, self.dtype, self.fresh)

@@ -51,7 +51,7 @@ def pipeline(without: Container[str] = (), trace: Trace | None = None) -> Pipeli
 
     passes = {each.__name__: each for each in (loops, expand, fewer_products, simplify, defined)}
     names = [stage.name for stage in stages.part("passes")]
-    made = Pipeline(tuple(passes[name] for name in names if name in passes and name not in without))
+    made = Pipeline(tuple(passes[name] for name in names if name not in without))
     return made
 
 

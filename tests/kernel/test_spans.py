@@ -29,7 +29,7 @@ from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.native import launch, run
 
 N = 20
-i, k, step = Index("i", N), Index("k", N), Index("step", N)
+i, k = Index("i", N), Index("k", N)
 x, total = Load("x", (i, k), float32), Local("total", float32)
 BUFFERS = {"x": Buffer(float32, (N, N)), "y": Buffer(float32, (N,), written=True)}
 
@@ -100,10 +100,8 @@ def substitution(n: int) -> Kernel:
 def test_the_phases_of_a_loop_are_written_once_and_done_in_order(rng, monkeypatch):
     n = 48
     kernel = schedule(substitution(n), cpu_jit.host().vector_bytes)
-    for part in ("shared_ns", "chunk_ns", "short_chunk_ns"):
-        monkeypatch.setattr(
-            "staticgraph.compiler.kernel.schedule_cpu.parallelize.CPU", replace(CPU, **{part: 10.0})
-        )
+    eager = replace(CPU, shared_ns=10.0, chunk_ns=10.0, short_chunk_ns=10.0)
+    monkeypatch.setattr("staticgraph.compiler.kernel.schedule_cpu.parallelize.CPU", eager)
     matrix = rng.uniform(-0.1, 0.1, (n, n)).astype("f4")
     split = chunked(kernel, 32)
     code = emit_phases(split.phases, cpu_jit.host(), calls=split.calls)
