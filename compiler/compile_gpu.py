@@ -12,7 +12,7 @@ from functools import partial
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.cuda.function import CudaFunction, FunctionCall, KernelWork
 from staticgraph.compiler.codegen.cuda.print import printed
-from staticgraph.compiler.compile import CompiledStep, Walked, is_shown, optimize, structure_of
+from staticgraph.compiler.compile import CompiledStep, Walked, is_shown, structure_of
 from staticgraph.compiler.fusion.attention import attention
 from staticgraph.compiler.fusion.fuse import fuse
 from staticgraph.compiler.fusion.group import Fusion, Group
@@ -28,6 +28,8 @@ from staticgraph.compiler.lower.kernels import build_kernel
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.memory_use import MemoryUse, does_not_fit, memory_use
 from staticgraph.compiler.lower.program import Instruction, Launch, Loops, Program, walk
+from staticgraph.compiler.passes.long_routines import long_routines
+from staticgraph.compiler.passes.pipeline import pipeline
 from staticgraph.compiler.rewrite.engine import Trace
 from staticgraph.compiler.stages import Observer, observing, report
 from staticgraph.compiler.support.dataclass import dataclass
@@ -92,7 +94,7 @@ def compile_gpu(
     """The program of `step` for a GPU. The other keywords are those of `compile`."""
     left_out = LEFT_OUT.union(without)
     with collector_paused(), observing(*observers):
-        fusion = with_attention(optimize(step.function, (), left_out, trace), target, left_out)
+        fusion = fused(pipeline(left_out, trace)(step.function), target, left_out)
         inner = partial(fused, target=target, without=left_out)
         lowered = partial(lower, fusion, step.fetches, step.updates, fuse=inner, checked=step.checked)
         made = coded(step, fusion, lowered(), target)
@@ -111,8 +113,10 @@ def compile_gpu(
 
 
 def fused(function: Graph, target: GpuTarget, without: Collection[str] = ()) -> Fusion:
-    """The kernels that a Function becomes on a GPU."""
-    return with_attention(fuse(function, without), target, without)
+    """The kernels that a Function becomes on a GPU, after all passes."""
+    kept = long_routines(function)
+    report("long_routines", function, kept)
+    return with_attention(fuse(kept, without), target, without)
 
 
 def with_attention(fusion: Fusion, target: GpuTarget, without: Collection[str] = ()) -> Fusion:

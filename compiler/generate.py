@@ -45,7 +45,8 @@ def generate(work: Loops | Kernel, target: CpuTarget, search: Search | None = No
     stages.report("parallelize", (scheduled,), split.phases)
     phases = tuple(replace(p, body=align(p.body, p.buffers, target.vector_bytes)) for p in split.phases)
     stages.report("peel", split.phases, phases)
-    return _printed("print_llvm", phases, llvm.emit_phases(phases, target, cost=split.cost))
+    code = llvm.emit_phases(phases, target, cost=split.cost, calls=split.calls)
+    return _printed("print_llvm", phases, code)
 
 
 def _printed(stage: str, before: object, code: abi.KernelCode) -> abi.KernelCode:

@@ -89,6 +89,8 @@ STAGES = (
           "Function", "Function", "passes.undefined_derivatives"),
 
     # fusion: one group of nodes per kernel
+    Stage("fusion", "long_routines", "leave to the host what few threads of a GPU could work on",
+          "Function", "Function", "passes.long_routines", "on a GPU"),
     Stage("fusion", "fuse", "merge nodes into the kernels that read them",
           "Function", "Fusion", "fusion.fuse", optional=True),
     Stage("fusion", "join", "make one kernel of groups over the same elements or rows (horizontal fusion)",

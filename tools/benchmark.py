@@ -15,6 +15,8 @@ a second run with other rows or work adds to them.
     python tools/benchmark.py --group sizes                 sizes that change from step to step; first steps
     python tools/benchmark.py --group growth                how the cost of a first run grows with the graph
 
+    python tools/benchmark.py --group numerics              linear algebra and other functions, one by one
+
 The group of sizes has peers of its own (--list tells); TensorFlow 1.15 is DIR/tensorflow1. Growth is compared
 with TensorFlow.
 
@@ -41,6 +43,7 @@ from benchmarks import floors, narrow, readme, report
 from benchmarks.calm import Watch
 from benchmarks.contest import contest
 from benchmarks.first import first_steps
+from benchmarks.numerics import group as numerics
 from benchmarks.peers import Row, installed
 from benchmarks.progress import Progress
 from benchmarks.sizes import group as sizes
@@ -139,6 +142,26 @@ def sizes_group(options: argparse.Namespace) -> None:
     print(sizes.markdown(results))
 
 
+def numerics_group(options: argparse.Namespace) -> None:
+    """Run the group of numerical functions; with --save, write its results and report after each work."""
+    available = numerics.installed(options.peers)
+    names = chosen(options.rows, [row.name for row in available], "row")
+    rows = [row for row in available if row.name in names]
+    work = chosen(options.work, list(numerics.works()), "workload")
+    if options.list:
+        print("\n".join((*(row.name for row in rows), "", *work)))
+        return
+    results = {**about(options), "rounds": options.rounds, "quick": options.quick}
+    bar = Progress(len(work))
+    for _ in numerics.measured(rows, work, results, options.seconds, options.patience, bar.show):
+        bar.advance()
+        if options.save:
+            write_file(options.save.with_suffix(".json"), [json.dumps(results, indent=1).encode() + b"\n"])
+            write_file(options.save.with_suffix(".md"), [numerics.markdown(results).encode()])
+    bar.end()
+    print(numerics.markdown(results))
+
+
 def growth_group(options: argparse.Namespace) -> int:
     """Run tools/growth.py, with TensorFlow as the peer if it is there."""
     folder = options.peers and options.peers / "tensorflow" / "bin" / "python"
@@ -190,7 +213,7 @@ def main() -> None:
     )
     parser.add_argument(
         "--group",
-        choices=("steps", "sizes", "growth"),
+        choices=("steps", "sizes", "numerics", "growth"),
         default="steps",
         help="which benchmark (default: steps)",
     )
@@ -216,13 +239,17 @@ def main() -> None:
         readme.update()
         return
     few = 1 if options.group == "sizes" else 2
-    options.rounds = options.rounds or (few if options.quick else 7 if options.group == "steps" else 3)
+    options.rounds = options.rounds or (few if options.quick else 3 if options.group == "sizes" else 7)
     options.seconds = options.seconds or (0.1 if options.quick else 0.4)
     if options.group == "growth":
         sys.exit(growth_group(options))
     if options.group == "sizes":
         end_with_signals()
         sizes_group(options)
+        return
+    if options.group == "numerics":
+        end_with_signals()
+        numerics_group(options)
         return
     available = installed(options.peers)
     names = chosen(options.rows, [row.name for row in available], "row")

@@ -34,6 +34,7 @@ SCRATCH_PARAMETERS = ("ptr %shared", "ptr %private", "i64 %chunk")  # those of a
 class Phase:
     """A part of a kernel's work: `chunks` calls of a function, independent of each other.
 
+    They are numbered from `first` on. Phases that differ in nothing else have one function.
     A phase that prepares an operand in scratch memory says which of the kernel's arguments it `reads`; it
     need not wait for the others. Of other phases it is None.
     """
@@ -41,6 +42,7 @@ class Phase:
     code: Code
     chunks: int = 1
     reads: tuple[int, ...] | None = None
+    first: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,8 @@ class KernelCode:
     @property
     def listings(self) -> tuple[Listing, ...]:
         """Its functions, to be looked at."""
-        return tuple(Listing(phase.code.name, phase.code.text) for phase in self.phases)
+        codes = dict.fromkeys(phase.code for phase in self.phases)
+        return tuple(Listing(code.name, code.text) for code in codes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,6 @@ def from_bytes(data: bytes) -> KernelCode:
     return KernelCode(phases, **fields, sizes=sizes)
 
 
-def _phase(code: dict[str, str], chunks: int, reads: list[int] | None) -> Phase:
+def _phase(code: dict[str, str], chunks: int, reads: list[int] | None, first: int) -> Phase:
     made = Code(code["name"], code["text"], tuple(code["needs"]))
-    return Phase(made, chunks, None if reads is None else tuple(reads))
+    return Phase(made, chunks, None if reads is None else tuple(reads), first)

@@ -104,6 +104,7 @@ class OpDef:
     body: Callable[..., Any] | None = None  # elementwise: the formula over scalars; reduction: the combiner
     pieces: Callable[..., Any] | None = None  # assembly: (*views, **attrs) -> pieces
     statements: Callable[..., Any] | None = None  # routine: (outs, *views, **attrs) -> kernel statements
+    long: Callable[..., bool] | None = None  # routine: (*types) -> if too few threads of a GPU could do it
     expand: Callable[..., Any] | None = None  # composite: (*values, **attrs) -> value(s)
     grad: Callable[..., Any] | None = None  # (g, y, *inputs, **attrs) -> cotangents, None where there is none
     # Operands whose values `grad` takes, if it needs ranks but no sizes: then it differentiates operations of

@@ -11,7 +11,18 @@ from staticgraph.compiler.kernel.expr import Expr, Load, Scalar
 from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
 from staticgraph.compiler.kernel.primitives.instructions import CONVERSIONS
 from staticgraph.compiler.kernel.primitives.primitive import ADDITION
-from staticgraph.compiler.kernel.stmt import Buffer, If, Loop, LoopKind, Stmt, Store, While, statements
+from staticgraph.compiler.kernel.stmt import (
+    Buffer,
+    If,
+    Loop,
+    LoopKind,
+    Share,
+    Span,
+    Stmt,
+    Store,
+    While,
+    statements,
+)
 from staticgraph.compiler.machine import CPU
 
 UNKNOWN_TRIPS = 8  # of a loop whose trip count is not known
@@ -58,8 +69,11 @@ def _nanoseconds(stmt: Stmt, buffers: dict[str, Buffer], vector_bytes: int, lane
                 sizes = [e.dtype.size for s in statements(body) for e in values(s)]
                 lanes = vector_bytes // max(sizes, default=vector_bytes)
             extent = estimate(index.extent, symbol)
-            if share is not None:
-                extent //= estimate(share.count, symbol)
+            match share:
+                case Share(count=count):
+                    extent //= estimate(count, symbol)
+                case Span():
+                    extent = -(-extent // 2)  # on average, if it begins or ends with an outer loop
             rounds = -(-extent // lanes) if kind is LoopKind.SIMD else extent
             return rounds * sum(_nanoseconds(s, buffers, vector_bytes, lanes, symbol) for s in body)
         case While(_, body):

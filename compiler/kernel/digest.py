@@ -18,7 +18,7 @@ from staticgraph.compiler.kernel.expr import (
     ScalarParameter,
     walk,
 )
-from staticgraph.compiler.kernel.stmt import Buffer, Share
+from staticgraph.compiler.kernel.stmt import Buffer, Share, Span
 
 
 def digest(*parts: object) -> str:
@@ -53,6 +53,8 @@ class _Speller:
                     self.spell(item)
             case Share(expr, count, unit):
                 self.spell(("share", expr, count, unit))
+            case Span(start, stop):
+                self.spell(("span", start, stop))
             case Buffer(dtype, shape, written, local, shared):
                 self.words.append(f"{dtype.name}{shape}{written:d}{local:d}{shared:d}")
             case Enum():

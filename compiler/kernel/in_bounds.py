@@ -43,7 +43,18 @@ from staticgraph.compiler.kernel.expr import (
 from staticgraph.compiler.kernel.extremes import extremes, form_extremes, is_open, is_within
 from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.printer import expression_text
-from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, Stmt, Store, Update, While, statements
+from staticgraph.compiler.kernel.stmt import (
+    Buffer,
+    If,
+    Let,
+    Loop,
+    Span,
+    Stmt,
+    Store,
+    Update,
+    While,
+    statements,
+)
 
 _EXACT = 1 << 62  # sums of positions below it do not overflow
 _PATIENCE = 3  # iterations of a loop that are followed before a range that grows is taken to have no end
@@ -212,7 +223,7 @@ class _Prover:
                 if same(index.extent, 0):
                     return stmt
                 self.settle(inside, known)
-                made = self.block(inside, _Known(known), runs)
+                made = self.block(inside, *self.reached(stmt, known, runs))
                 return stmt if made is inside else replace(stmt, body=made)
             case While(condition, inside):
                 self.settle(inside, known, condition)
@@ -244,6 +255,14 @@ class _Prover:
                 )  # maybe of the same memory
                 unchanged = all(a is b for a, b in zip(places, at, strict=True))
                 return stmt if unchanged and made_value is value else Store(name, places, made_value)
+
+    def reached(self, loop: Loop, known: _Known, runs: bool) -> tuple[_Known, bool]:
+        """Return what is known inside a loop, and if nothing prevents that from running."""
+        match loop.share:
+            case Span(start, stop):
+                inside = scalar.ge(loop.index, start) & scalar.lt(loop.index, stop)
+                return known.given(inside), False
+        return _Known(known), runs
 
     def set(self, local: Local, value: Expr, known: _Known) -> None:
         found = known.range(value) if local.dtype.is_integer else None

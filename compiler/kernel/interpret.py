@@ -31,7 +31,19 @@ from staticgraph.compiler.kernel.expr import (
     identity,
 )
 from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
-from staticgraph.compiler.kernel.stmt import If, Kernel, Let, Loop, LoopKind, Stmt, Store, Update, While
+from staticgraph.compiler.kernel.stmt import (
+    If,
+    Kernel,
+    Let,
+    Loop,
+    LoopKind,
+    Share,
+    Span,
+    Stmt,
+    Store,
+    Update,
+    While,
+)
 
 Env = dict[Expr, Any]
 NO_SIZES: Mapping[str, int] = MappingProxyType({})
@@ -87,9 +99,13 @@ class _Run:
                 case Loop(index, inside, kind, share):
                     extent = max(evaluate(index.extent, self.sizes), 0)
                     order = range(extent)
-                    if share is not None:
-                        known = replace(share, count=evaluate(share.count, self.sizes))
-                        order = range(*known.bounds(int(self.value(share.part, env)), extent))
+                    match share:
+                        case Share(part, count):
+                            known = replace(share, count=evaluate(count, self.sizes))
+                            order = range(*known.bounds(int(self.value(part, env)), extent))
+                        case Span(start, stop):
+                            first, after = (int(self.value(e, env)) for e in (start, stop))
+                            order = range(max(first, 0), min(after, extent))
                     for i in reversed(order) if self.backwards and kind is not LoopKind.SERIAL else order:
                         env[index] = np.int64(i)
                         self.block(inside, env)

@@ -17,7 +17,7 @@ sub-expression of some size more than once, a line `%0 = ...` before it gives it
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from staticgraph.compiler.kernel.expr import (
     Const,
@@ -38,6 +38,8 @@ from staticgraph.compiler.kernel.stmt import (
     Let,
     Loop,
     LoopKind,
+    Share,
+    Span,
     Stmt,
     Store,
     Update,
@@ -100,8 +102,7 @@ def _lines(stmt: Stmt, margin: str) -> Iterator[str]:
     match stmt:
         case Loop(index, body, kind, share):
             suffix = "" if kind is LoopKind.SERIAL else f" {kind.value}"
-            part = f" part {text(share.part)} of {share.count!r}" if share else ""
-            yield f"{margin}for {index.name} in 0..{index.extent!r}{part}{suffix}:"
+            yield f"{margin}for {index.name} in 0..{index.extent!r}{_part(share, text)}{suffix}:"
             yield from _block(body, margin + "  ")
         case Let(local, value):
             yield f"{margin}{local.name}: {local.dtype} = {text(value)}"
@@ -117,6 +118,15 @@ def _lines(stmt: Stmt, margin: str) -> Iterator[str]:
         case If(condition, body):
             yield f"{margin}if {text(condition)}:"
             yield from _block(body, margin + "  ")
+
+
+def _part(share: Share | Span | None, text: Callable[[Expr], str]) -> str:
+    match share:
+        case Share(part, count):
+            return f" part {text(part)} of {count!r}"
+        case Span(start, stop):
+            return f" from {text(start)} to {text(stop)}"
+    return ""
 
 
 class _Names:

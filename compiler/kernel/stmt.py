@@ -49,14 +49,26 @@ class Share:
         return first, extent if part == count - 1 else after
 
 
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The iterations of a loop from `start` to the one before `stop`: numbers that are known as it begins.
+
+    Iterations that the loop does not have are left out. There is none if `stop` is not after `start`. The two
+    read no buffer.
+    """
+
+    start: Expr
+    stop: Expr
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Loop:
-    """`body` for every value of `index`, or for those that are in a share."""
+    """`body` for every value of `index`, or for those that are in a share or a span."""
 
     index: Index
     body: tuple[Stmt, ...]
     kind: LoopKind = LoopKind.SERIAL
-    share: Share | None = None
+    share: Share | Span | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -205,6 +217,8 @@ def expressions(stmt: Stmt) -> tuple[Expr, ...]:
             return (*at, value)
         case While(condition, _) | If(condition, _):
             return (condition,)
+        case Loop(share=Span(start, stop)):
+            return (start, stop)
     return ()
 
 
@@ -243,6 +257,15 @@ def structure(stmt: Stmt) -> tuple[object, ...]:
             return (type(stmt), condition, *map(structure, body))
 
 
+def _changed(share: Share | Span | None, change: Callable[[Expr], Expr]) -> Share | Span | None:
+    match share:
+        case Share():
+            return replace(share, part=change(share.part))
+        case Span(start, stop):
+            return Span(change(start), change(stop))
+    return None
+
+
 def rewrite(body: tuple[Stmt, ...], change: Callable[[Expr], Expr]) -> tuple[Stmt, ...]:
     """`body` with every expression `e` of every statement replaced by `change(e)`.
 
@@ -252,9 +275,7 @@ def rewrite(body: tuple[Stmt, ...], change: Callable[[Expr], Expr]) -> tuple[Stm
     def rewritten(stmt: Stmt) -> Stmt:
         match stmt:
             case Loop(share=share):
-                if share is not None:
-                    share = replace(share, part=change(share.part))
-                return replace(stmt, body=rewrite(stmt.body, change), share=share)
+                return replace(stmt, body=rewrite(stmt.body, change), share=_changed(share, change))
             case Update(_, Scalar(op, args, dtype), combine) if combine is not None:
                 return replace(stmt, value=Scalar(op, tuple(change(a) for a in args), dtype))
             case Let() | Update():

@@ -48,7 +48,7 @@ def may_overwrite(
 
 def _buffers(work: Loops | Kernel) -> list[str]:
     buffers = work.buffers if isinstance(work, Loops) else work.buffers.items()
-    return [name for name, buffer in buffers if not buffer.local]
+    return [name for name, buffer in buffers if not (buffer.local or buffer.shared)]
 
 
 def _leaves(nest: Nest, written: str, names: Container[str]) -> bool:

@@ -33,7 +33,7 @@ from staticgraph.compiler.kernel.lower_reductions import Nest, Placer
 from staticgraph.compiler.kernel.scalar import cast
 from staticgraph.compiler.kernel.stmt import Buffer, Form, Kernel, Loop, Stmt, Store
 from staticgraph.compiler.lower.program import Loops
-from staticgraph.compiler.ops.kinds import Out, View, described
+from staticgraph.compiler.ops.kinds import Out, View, described, scratch_of
 from staticgraph.compiler.support.dataclass import dataclass
 
 _NO_WINDOWS: Mapping[Any, Any] = MappingProxyType({})
@@ -189,11 +189,12 @@ class _Puller:
         assert root.op.statements is not None, root
         views = [View(v.shape, v.dtype, self._reader(v)) for v in root.inputs]
         outs = tuple(Out(self.output(v), v.shape, v.dtype) for v in root.outputs)
-        body, form = described(root.op.statements(outs, *views, **root.attrs))
+        made = root.op.statements(outs, *views, **root.attrs)
+        body, form = described(made)
         match first_store(body):
             case Store(target, at, Load(source, where)) if target == source and at == where:
                 body, form = body[1:], _without_copy(form)  # what is copied lies there already
-        return Kernel(root.op.name, dict(self.buffers), body, form)
+        return Kernel(root.op.name, {**self.buffers, **scratch_of(made)}, body, form)
 
     def element(self, value: Value, at: Position) -> Expr:
         """One element of any value that the group reads or computes."""

@@ -1,4 +1,6 @@
-"""Orthogonal decompositions of matrices: QR, singular values, eigenvalues. LAPACK computes them on the host.
+"""Orthogonal decompositions of matrices: QR, singular values, eigenvalues.
+
+LAPACK computes singular values and eigenvalues on the host. QR is generated code: `ops/reflections.py`.
 
 The derivatives divide by singular values, and by differences of eigenvalues or of squared singular values. If
 such a number is 0 up to rounding, its reciprocal counts as 0. The first derivative is then right for a loss
@@ -8,6 +10,7 @@ values, or a projector. Other losses have no derivative there.
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -15,9 +18,16 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import float32, float64
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, broadcast
-from staticgraph.compiler.ops.kinds import composite, on_host
+from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.kernel.expr import Const
+from staticgraph.compiler.kernel.stmt import Store
+from staticgraph.compiler.ops.factors import Batch, is_empty, of_each
+from staticgraph.compiler.ops.kinds import Described, Out, View, composite, on_host, routine
 from staticgraph.compiler.ops.lapack import FIELDS, adjoint, matrices, product, telling, widened
+from staticgraph.compiler.ops.reflections import orthogonal_factors
 from staticgraph.compiler.ops.samples import Sample, real
+from staticgraph.compiler.ops.scatter import counters, nested
+from staticgraph.compiler.ops.strips import Body, Scratch
 
 
 def _real(x: Any) -> Any:
@@ -100,17 +110,41 @@ def _qr_grad(g: Any, y: Any, x: Any, full_matrices: bool) -> tuple[Any]:
     return (ops.concat([by_x, product(q, by_rest)], axis=x.rank - 1) if columns > rows else by_x,)
 
 
-@on_host(
-    tf="Qr", type=_qr_type, dtypes=FIELDS, grad=_qr_grad,
+@routine(
+    tf="Qr", type=_qr_type, dtypes=FIELDS, grad=_qr_grad, long=lambda input: True,
     numpy=widened(lambda x, full_matrices: np.linalg.qr(x, "complete" if full_matrices else "reduced")),
     samples=[Sample(real(3, 2)), Sample(real(2, 2, 3), full_matrices=True), Sample(real(1, 4)),
-             Sample(real(2, 4, 2), full_matrices=True), Sample(real(0, 2))],
+             Sample(real(2, 4, 2), full_matrices=True), Sample(real(0, 2)), Sample(real(20, 17))],
 )
-def qr(input: Any, *, full_matrices: bool = False) -> Any:
+def qr(outs: tuple[Out, ...], input: View, *, full_matrices: bool = False) -> Described | tuple[()]:
     """Matrices Q with orthonormal columns and upper triangular R with Q R = input.
 
     With `full_matrices` Q is square, else it has as many columns as there can be.
     """
+    q, r = outs
+    if is_empty(input.shape[:-2]):
+        return ()
+    (rows, columns), width = map(operator.index, input.shape[-2:]), operator.index(q.shape[-1])
+    if 0 in (rows, columns):
+        return _unit(q)
+
+    def factors(batch: Batch, alone: bool) -> tuple[Body, Scratch]:
+        return orthogonal_factors(
+            rows, columns, width,
+            lambda i, j: input[(*batch, i, j)],
+            lambda i, j, x: Store(q.buffer, (*batch, i, j), x),
+            lambda i, j, x: Store(r.buffer, (*batch, i, j), x),
+            not alone, q.dtype,
+        )
+
+    return of_each(q, rows, None, factors)
+
+
+def _unit(q: Out) -> Described:
+    """The statements that make unit matrices of Q, which a matrix without columns has."""
+    at = counters(q.shape)
+    one = scalar.select(scalar.eq(at[-1], at[-2]), Const(1.0, q.dtype), Const(0.0, q.dtype))
+    return Described(nested(at, (Store(q.buffer, at, one),)))
 
 
 def _svd_type(input: TensorType, compute_uv: bool, full_matrices: bool) -> tuple[TensorType, ...]:

@@ -33,6 +33,7 @@ OPS_OF = {
     "exponential": "reciprocal sqrt rsqrt exp expm1 log log1p pow xlogy xdivy",
     "fourier_stages": "fft_of_any_length fft_stage",
     "fourier": "fft fft2d fft3d ifft ifft2d ifft3d rfft rfft2d rfft3d irfft irfft2d irfft3d",
+    "factors": "cholesky triangular_solution matrix_triangular_solve lu small_cofactors",
     "gathering": "gather gather_nd one_hot",
     "gradient_nodes": (
         "relu_grad relu6_grad elu_grad selu_grad softsign_grad leaky_relu_grad sigmoid_grad "
@@ -44,13 +45,13 @@ OPS_OF = {
     "incomplete": "zeta polygamma igamma_grad_a igamma igammac betainc bessel_i0e bessel_i1e nextafter",
     "indexing": "pick",
     "lapack": (
-        "matrix_inverse matrix_cofactors matrix_determinant log_matrix_determinant cholesky matrix_solve "
-        "matrix_triangular_solve"
+        "matrix_inverse host_cofactors matrix_cofactors matrix_determinant log_matrix_determinant "
+        "matrix_solve"
     ),
     "linalg": "matmul batch_matmul bias_add cross",
     "logic": "logical_and logical_or logical_not select select_rows",
     "loss": "softmax_cross_entropy sparse_softmax_cross_entropy",
-    "matrix_functions": "matrix_exponential lu tridiagonal_solve",
+    "matrix_functions": "matrix_exponential tridiagonal_solve",
     "matrix_roots": "matrix_square_root sylvester",
     "max_pool_gradient": "max_pool_first max_unpool max_pool_pick max_pool_number max_pool_grad",
     "morphology": "dilation2d",
@@ -66,7 +67,10 @@ OPS_OF = {
         "reduce_sum reduce_prod reduce_max reduce_min reduce_any reduce_all reduce_mean euclidean_norm "
         "l2_loss"
     ),
-    "requirements": "in_range coordinates_in_range nonzero is_permutation rows_ascend below",
+    "requirements": (
+        "in_range coordinates_in_range nonzero is_permutation rows_ascend below factor_positive "
+        "factor_nonzero"
+    ),
     "resize": "resize_nearest_neighbor resize_bilinear resize_bicubic resize_area",
     "rounding": "floor ceil rint round",
     "rows": "row_update row_add",

@@ -32,7 +32,7 @@ from staticgraph.compiler.graph.requirements import verified
 from staticgraph.compiler.graph.shapes import Shape, TensorType, broadcast, normalize_axes
 from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Reduce, number
-from staticgraph.compiler.kernel.stmt import Form, Stmt
+from staticgraph.compiler.kernel.stmt import Buffer, Form, Stmt
 from staticgraph.compiler.support.dataclass import dataclass
 
 _VARARGS = 0x04  # of code.co_flags: the function takes *args
@@ -95,15 +95,21 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """The statements of a routine, and what they compute."""
+    """The statements of a routine, what they compute, and the scratch memory that they use."""
 
     body: tuple[Stmt, ...]
-    form: Form
+    form: Form | None = None
+    scratch: Mapping[str, Buffer] | None = None
 
 
 def described(made: tuple[Stmt, ...] | Described) -> tuple[tuple[Stmt, ...], Form | None]:
     """Return the statements of a routine, and the form of their result if the routine gives one, or None."""
     return (made.body, made.form) if isinstance(made, Described) else (tuple(made), None)
+
+
+def scratch_of(made: tuple[Stmt, ...] | Described) -> Mapping[str, Buffer]:
+    """Return the scratch memory of a routine."""
+    return made.scratch or {} if isinstance(made, Described) else {}
 
 
 def _params(

@@ -1,5 +1,6 @@
-"""Inverses, determinants and Cholesky factors of square matrices, and solutions of systems.
-NumPy, and LAPACK below it, computes them on the host.
+"""Inverses and determinants of square matrices, and solutions of systems, made of factors: `ops/factors.py`.
+
+Only cofactors of larger matrices are computed on the host, by NumPy and LAPACK below it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ from staticgraph.compiler.graph.dtypes import complex64, complex128, float32, fl
 from staticgraph.compiler.graph.errors import RuleError, require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, broadcast, shape_text
-from staticgraph.compiler.ops.kinds import on_host
+from staticgraph.compiler.graph.sizes import same, same_shape
+from staticgraph.compiler.ops import unrolled
+from staticgraph.compiler.ops.creation import positions
+from staticgraph.compiler.ops.kinds import composite, on_host
 from staticgraph.compiler.ops.linalg import conjugate
 from staticgraph.compiler.ops.samples import Sample, real
 
@@ -32,9 +36,21 @@ def matrices(x: TensorType, name: str = "input", square: bool = True) -> Shape |
     return x.shape
 
 
-def _square_type(input: TensorType, **_: Any) -> TensorType:
+def square_type(input: TensorType, **_: Any) -> TensorType:
+    """Type rule: that of the input, a batch of square matrices."""
     matrices(input)
     return input
+
+
+def nonsingular(of: str) -> Any:
+    """Return the requirement that the matrices of the first input have inverses."""
+
+    def requires(matrix: Any, *_: Any, **__: Any) -> list[Any]:
+        if any(same(n, 0) for n in matrix.shape):
+            return []
+        return [ops.factor_nonzero(ops.lu(matrix)[0], of=of)]
+
+    return requires
 
 
 def telling(what: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -46,6 +62,24 @@ def telling(what: str, function: Callable[..., Any]) -> Callable[..., Any]:
         except np.linalg.LinAlgError:
             hint = "look for NaN, and for rows that depend on each other: adding 1e-6 * eye(n) may help"
             raise RuleError(f"{what} Shape: {list(args[0].shape)}", hint) from None
+
+    return run
+
+
+def unless_singular(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of matrices, with NaN for what LAPACK does not give: requirements tell of that."""
+
+    def run(x: np.ndarray, *args: np.ndarray) -> Any:
+        try:
+            return function(x, *args)
+        except np.linalg.LinAlgError:
+            if x.ndim > 2:
+                batch = np.broadcast_shapes(x.shape[:-2], *(a.shape[:-2] for a in args))
+                spread = (np.broadcast_to(a, (*batch, *a.shape[-2:])) for a in (x, *args))
+                each = [a.reshape(-1, *a.shape[-2:]) for a in spread]
+                made = np.stack([run(*some) for some in zip(*each, strict=True)])
+                return made.reshape(*batch, *made.shape[-2:])
+            return np.full((x.shape[0], args[0].shape[-1] if args else x.shape[1]), np.nan, x.dtype)
 
     return run
 
@@ -77,7 +111,7 @@ def _adjoint(x: np.ndarray) -> np.ndarray:
 
 
 # Random matrices of one element are the ones that are sure to be well conditioned and positive definite.
-_SQUARE = [
+SQUARE = [
     Sample(real(1, 1, low=1.0, high=2.0)),
     Sample(real(2, 3, 1, 1, low=1.0, high=2.0)),
     Sample(real(0, 2, 2)),
@@ -91,16 +125,37 @@ def _inverse_grad(g: Any, y: Any, x: Any, adjoint: bool) -> tuple[Any]:
     return (-product(product(y, g, adj_a=True), y, adj_b=True),)
 
 
-@on_host(
-    tf="MatrixInverse", type=_square_type, dtypes=FIELDS, samples=_SQUARE, grad=_inverse_grad,
-    grad_takes=(),
-    numpy=telling(
-        "Input is not invertible.",
-        widened(lambda x, adjoint: _adjoint(np.linalg.inv(x)) if adjoint else np.linalg.inv(x)),
-    ),
+_turned = adjoint  # which the attribute hides
+
+
+def _inverse(x: np.ndarray, adjoint: bool) -> np.ndarray:
+    made = unless_singular(np.linalg.inv)(x)
+    return _adjoint(made) if adjoint else made
+
+
+@composite(
+    tf="MatrixInverse", type=square_type, dtypes=FIELDS, samples=SQUARE, grad=_inverse_grad, grad_takes=(),
+    numpy=widened(_inverse), requires=nonsingular("matrix_inverse"),
 )
 def matrix_inverse(input: Any, *, adjoint: bool = False) -> Any:
     """Inverses of square matrices; with `adjoint`, their adjoints."""
+    if any(same(n, 0) for n in input.shape):
+        return input
+    n = input.shape[-1]
+    factors, order = ops.lu(input)
+    rows = ops.expand_dims(order, axis=-1)
+    unit = ops.cast(ops.equal(rows, ops.cast(positions(input, n), dtype=order.dtype)), dtype=input.dtype)
+    made = _substituted(factors, unit)
+    return _turned(made) if adjoint else made
+
+
+def _substituted(factors: Any, rhs: Any, adjoint: bool = False) -> Any:
+    """X with L U X = rhs, or with the adjoint of the product."""
+    lower = {"lower": True, "adjoint": adjoint, "unit": True}
+    upper = {"lower": False, "adjoint": adjoint, "unit": False}
+    for step in (upper, lower) if adjoint else (lower, upper):
+        rhs = ops.triangular_solution(factors, rhs, **step)
+    return rhs
 
 
 def _per_matrix(numbers: Any) -> Any:
@@ -118,7 +173,7 @@ def _trace_of_product(a: Any, b: Any) -> Any:
     return ops.reduce_sum(conjugate(a) * b, axis=(-2, -1), keepdims=True)
 
 
-def _cofactors(x: np.ndarray) -> np.ndarray:
+def cofactors_by_values(x: np.ndarray) -> np.ndarray:
     """From singular values: the product of all but one of them needs no division."""
     left, values, right = np.linalg.svd(x)
     ones = np.ones_like(values[..., :1])
@@ -137,20 +192,47 @@ def _cofactors_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
     return (y * _trace_of_product(g, inverse) - product(product(y, g, adj_b=True), inverse),)
 
 
-@on_host(type=_square_type, numpy=widened(_cofactors), dtypes=FIELDS, samples=_SQUARE, grad=_cofactors_grad)
+@on_host(
+    type=square_type, numpy=widened(cofactors_by_values), dtypes=FIELDS, samples=SQUARE, differentiable=False
+)
+def host_cofactors(input: Any) -> Any:
+    """Cofactors of square matrices of any size, by their singular values."""
+
+
+@composite(
+    type=square_type, numpy=widened(cofactors_by_values), dtypes=FIELDS, grad=_cofactors_grad,
+    samples=[*SQUARE, Sample(real(2, 3, 3)), Sample(real(4, 4)), Sample(real(5, 5))],
+)
 def matrix_cofactors(input: Any) -> Any:
     """Derivatives of the determinants of square matrices by their elements; of singular matrices, too.
 
     For complex matrices they are conjugated.
     """
+    few = input.shape[-1] <= unrolled.FEW and not input.dtype.is_complex
+    return ops.small_cofactors(input) if few else host_cofactors(input)
 
 
-@on_host(
+def _pivots(x: Any) -> tuple[Any, Any]:
+    """The diagonals of the factors U of matrices, and the signs of the orders of their rows."""
+    factors, order = ops.lu(x)
+    n = x.shape[-1]
+    later = ops.less(ops.expand_dims(positions(x, n), axis=-1), positions(x, n))
+    greater = ops.greater(ops.expand_dims(order, axis=-1), ops.expand_dims(order, axis=-2))
+    exchanged = ops.reduce_sum(
+        ops.cast(ops.logical_and(later, greater), dtype=order.dtype), axis=(-2, -1)
+    )
+    sign = ops.cast(1 - 2 * ops.bitwise_and(exchanged, 1), dtype=x.dtype)
+    return ops.matrix_diag_part(factors), sign
+
+
+@composite(
     tf="MatrixDeterminant", type=_determinant_type, numpy=widened(np.linalg.det), dtypes=FIELDS,
-    samples=_SQUARE, grad=lambda g, y, x: (_per_matrix(g) * matrix_cofactors(x),),
+    samples=SQUARE, grad=lambda g, y, x: (_per_matrix(g) * matrix_cofactors(x),),
 )
 def matrix_determinant(input: Any) -> Any:
     """Determinants of square matrices."""
+    pivots, sign = _pivots(input)
+    return sign * ops.reduce_prod(pivots, axis=(-1,))
 
 
 def _log_determinant_type(input: TensorType) -> tuple[TensorType, TensorType]:
@@ -167,39 +249,23 @@ def _log_determinant_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
     return (None if by_log is None else _per_matrix(by_log) * matrix_inverse(x, adjoint=True),)
 
 
-@on_host(
+@composite(
     tf="LogMatrixDeterminant", type=_log_determinant_type, numpy=widened(np.linalg.slogdet), dtypes=FIELDS,
-    samples=_SQUARE, grad=_log_determinant_grad,
+    samples=SQUARE, grad=_log_determinant_grad,
 )
 def log_matrix_determinant(input: Any) -> Any:
     """Signs, and logarithms of the absolute values, of the determinants of square matrices."""
+    pivots, sign = _pivots(input)
+    sizes = ops.abs(pivots) if not input.dtype.is_complex else ops.complex_abs(pivots)
+    logarithm = ops.reduce_sum(ops.log(sizes), axis=(-1,))
+    if not input.dtype.is_complex:
+        return sign * ops.reduce_prod(ops.sign(pivots), axis=(-1,)), logarithm
+    phases = pivots / ops.complex(ops.select(ops.equal(sizes, 0.0), 1.0, sizes), 0.0)
+    return sign * ops.reduce_prod(phases, axis=(-1,)), ops.complex(logarithm, 0.0)
 
 
-def _cholesky_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
-    """(M + M^H) / 2 with M = L^-H P L^-1, P the lower half of L^H g, its diagonal halved (Murray, 2016)."""
-    n = x.shape[-1]
-    lower = np.tril(np.ones((n, n), y.dtype.numpy)) - 0.5 * np.eye(n, dtype=y.dtype.numpy)
-    half = product(y, g, adj_a=True) * lower.astype(y.dtype.numpy)
-    inverse = matrix_inverse(y)
-    inner = product(product(inverse, half, adj_a=True), inverse)
-    return ((inner + adjoint(inner)) * 0.5,)
-
-
-@on_host(
-    tf="Cholesky", type=_square_type, dtypes=FIELDS, samples=_SQUARE, grad=_cholesky_grad,
-    numpy=telling(
-        "Cholesky decomposition was not successful. The input might not be valid.",
-        widened(np.linalg.cholesky),
-    ),
-)
-def cholesky(input: Any) -> Any:
-    """Lower triangular matrices L with L L^H = input, for positive definite matrices.
-
-    Only the lower half is read.
-    """
-
-
-def _solution_type(matrix: TensorType, rhs: TensorType, **_: Any) -> TensorType:
+def solution_type(matrix: TensorType, rhs: TensorType, **_: Any) -> TensorType:
+    """Type rule: that of X with matrix X = rhs."""
     left, right = matrices(matrix, "matrix"), matrices(rhs, "rhs", square=False)
     if left is None or right is None:
         return rhs
@@ -212,10 +278,12 @@ def _solution_type(matrix: TensorType, rhs: TensorType, **_: Any) -> TensorType:
     return TensorType(rhs.dtype, batch + right[-2:])
 
 
-def _solve(matrix: np.ndarray, rhs: np.ndarray, adjoint: bool) -> np.ndarray:
+def solved(matrix: np.ndarray, rhs: np.ndarray, adjoint: bool) -> np.ndarray:
+    """X with matrix X = rhs, or with the adjoint of the matrix; NaN if it has no inverse."""
     wide = np.complex128 if matrix.dtype.kind == "c" else np.float64
     a = matrix.astype(wide)
-    return np.linalg.solve(_adjoint(a) if adjoint else a, rhs.astype(wide)).astype(rhs.dtype)
+    solve = unless_singular(np.linalg.solve)
+    return solve(_adjoint(a) if adjoint else a, rhs.astype(wide)).astype(rhs.dtype)
 
 
 def _solve_grad(g: Any, y: Any, matrix: Any, rhs: Any, adjoint: bool) -> tuple[Any, Any]:
@@ -224,51 +292,41 @@ def _solve_grad(g: Any, y: Any, matrix: Any, rhs: Any, adjoint: bool) -> tuple[A
     return -by_matrix, by_rhs
 
 
-_SYSTEMS = [
+SYSTEMS = [
     Sample(real(1, 1, low=1.0, high=2.0), real(1, 3)),
     Sample(real(2, 1, 1, low=1.0, high=2.0), real(2, 1, 2)),
     Sample(real(0, 2, 2), real(0, 2, 3)),
 ]
 
 
-@on_host(
+@composite(
     tf="MatrixSolve",
-    type=_solution_type,
+    type=solution_type,
     dtypes=FIELDS,
-    samples=_SYSTEMS,
+    samples=SYSTEMS,
     grad=_solve_grad,
     grad_takes=(),
-    numpy=telling("Input matrix is not invertible.", _solve),
+    numpy=solved,
+    requires=nonsingular("matrix_solve"),
 )
 def matrix_solve(matrix: Any, rhs: Any, *, adjoint: bool = False) -> Any:
     """X with matrix X = rhs, or with the adjoint of the matrix."""
+    if any(same(n, 0) for n in (*matrix.shape, *rhs.shape)):
+        return ops.zeros_like(rhs)
+    factors, order = ops.lu(matrix)
+    n, batch = matrix.shape[-1], broadcast(matrix.shape[:-2], rhs.shape[:-2])
+    if not adjoint:
+        return _substituted(factors, _rows(rhs, order, batch))
+    solution = _substituted(factors, rhs, adjoint=True)
+    places = ops.cast(positions(matrix, n), dtype=order.dtype)
+    here = ops.equal(ops.expand_dims(order, axis=-2), ops.expand_dims(places, axis=-1))
+    return _rows(solution, ops.reduce_sum(ops.select(here, places, 0), axis=(-1,)), batch)
 
 
-def _triangle(x: np.ndarray, lower: bool) -> np.ndarray:
-    return np.tril(x) if lower else np.triu(x)
-
-
-def _triangular_solve(matrix: np.ndarray, rhs: np.ndarray, lower: bool, adjoint: bool) -> np.ndarray:
-    return _solve(_triangle(matrix, lower), rhs, adjoint)
-
-
-def _triangular_grad(g: Any, y: Any, matrix: Any, rhs: Any, lower: bool, adjoint: bool) -> tuple[Any, Any]:
-    by_rhs = matrix_triangular_solve(matrix, g, lower=lower, adjoint=not adjoint)
-    by_matrix = product(y, by_rhs, adj_b=True) if adjoint else product(by_rhs, y, adj_b=True)
-    n = matrix.shape[-1]
-    return -by_matrix * _triangle(np.ones((n, n), matrix.dtype.numpy), lower), by_rhs
-
-
-@on_host(
-    tf="MatrixTriangularSolve",
-    type=_solution_type,
-    numpy=telling("Input matrix is not invertible.", _triangular_solve),
-    dtypes=FIELDS,
-    samples=[*_SYSTEMS, Sample(real(3, 3, low=1.0, high=2.0), real(3, 2), lower=False)],
-    grad=_triangular_grad,
-)
-def matrix_triangular_solve(matrix: Any, rhs: Any, *, lower: bool = True, adjoint: bool = False) -> Any:
-    """X with matrix X = rhs, where only the `lower` triangle of the matrix counts, or else the upper one.
-
-    With `adjoint` the adjoint of the triangle counts.
-    """
+def _rows(x: Any, order: Any, batch: Any) -> Any:
+    """The rows of matrices in an order that each has for itself."""
+    if not same_shape(x.shape[:-2], batch):
+        x = ops.broadcast_to(x, shape=(*batch, *x.shape[-2:]))
+    if not same_shape(order.shape[:-1], batch):
+        order = ops.broadcast_to(order, shape=(*batch, order.shape[-1]))
+    return ops.gather(x, order, axis=len(batch), batch_dims=len(batch))

@@ -1,4 +1,4 @@
-"""Exponentials and LU decompositions of matrices, and solutions of tridiagonal systems.
+"""Exponentials of matrices, and solutions of tridiagonal systems.
 NumPy computes them on the host.
 """
 
@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import COMPLEX, DType, float32, float64, int32
+from staticgraph.compiler.graph.dtypes import COMPLEX, float32, float64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, merge, shape_text
 from staticgraph.compiler.ops.kinds import on_host
 from staticgraph.compiler.ops.lapack import adjoint, telling
-from staticgraph.compiler.ops.movement import check_index
 from staticgraph.compiler.ops.samples import Sample, real
 
 _FIELDS = COMPLEX | {float32, float64}
@@ -71,41 +70,6 @@ _SQUARES = [Sample(real(3, 3)), Sample(real(2, 1, 1)), Sample(real(2, 3, 4, 4, l
 )
 def matrix_exponential(input: Any) -> Any:
     """Exponentials of square matrices: 1 + X + X^2 / 2 + X^3 / 6 + ..."""
-
-
-def _lu_types(input: TensorType, output_idx_type: DType = int32) -> tuple[TensorType, TensorType]:
-    check_index("output_idx_type", output_idx_type)
-    _square(input)
-    rows = None if input.shape is None else input.shape[:-1]
-    return input, TensorType(output_idx_type, rows)
-
-
-def _lu(input: np.ndarray, output_idx_type: DType = int32) -> tuple[np.ndarray, np.ndarray]:
-    """Elimination with the largest element of each column as pivot, of all matrices at once."""
-    x = _wide(input).reshape(-1, *input.shape[-2:])
-    batch, n = np.arange(x.shape[0]), input.shape[-1]
-    order = np.tile(np.arange(n), (len(batch), 1))
-    for k in range(n):
-        pivot = k + np.abs(x[:, k:, k]).argmax(axis=1)
-        for table in (x, order):
-            table[batch, k], table[batch, pivot] = table[batch, pivot].copy(), table[batch, k].copy()
-        divisor = x[:, k, k]
-        divisor = np.where(divisor == 0, 1, divisor)
-        x[:, k + 1 :, k] /= divisor[:, None]
-        x[:, k + 1 :, k + 1 :] -= x[:, k + 1 :, k, None] * x[:, None, k, k + 1 :]
-    numbers = order.astype(output_idx_type.numpy)
-    return x.reshape(input.shape).astype(input.dtype), numbers.reshape(input.shape[:-1])
-
-
-@on_host(
-    tf="Lu", type=_lu_types, numpy=_lu, dtypes=_FIELDS, samples=_SQUARES,
-    differentiable=False, no_gradient_known=True,
-)
-def lu(input: Any, *, output_idx_type: DType = int32) -> Any:
-    """L below the diagonal, which is of ones, and U on and above it: L U has the rows of `input` in an order.
-
-    The second result is this order, of `output_idx_type`: row i of L U is row order[i] of the input.
-    """
 
 
 def _tridiagonal_type(diagonals: TensorType, rhs: TensorType, partial_pivoting: bool = True) -> TensorType:

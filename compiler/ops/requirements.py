@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import INTEGER, bool_, int64
+from staticgraph.compiler.graph.dtypes import COMPLEX, FLOATING, INTEGER, bool_, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, broadcast, shape_text
 from staticgraph.compiler.graph.sizes import AnySize, Size, bounds, is_open, same
 from staticgraph.compiler.ops.kinds import composite
-from staticgraph.compiler.ops.samples import Draw, Sample, indices
+from staticgraph.compiler.ops.samples import Draw, Sample, indices, real
 
 
 def _type(
@@ -259,6 +259,54 @@ def below(x: Any, y: Any, *, of: str, operand: str) -> Any:
     That op requires it of the least of its results and of the limit that they do not reach.
     """
     return ops.reduce_all(ops.less(x, y))
+
+
+def _factor_type(x: TensorType, of: str) -> TensorType:
+    require(isinstance(of, str), "an op is named by a string")
+    fits = x.shape is None or (len(x.shape) >= 2 and (None in x.shape[-2:] or x.shape[-2] == x.shape[-1]))
+    require(fits, f"x has shape {shape_text(x.shape)}, and factors are square matrices")
+    return TensorType(bool_, ())
+
+
+def _diagonal(x: np.ndarray) -> np.ndarray:
+    return np.diagonal(x, axis1=-2, axis2=-1)
+
+
+_FACTORS = [Sample(real(3, 3, low=1.0, high=2.0), of="cholesky"), Sample(real(2, 2, 2), of="cholesky"),
+            Sample(real(0, 2, 2), of="cholesky")]
+
+
+@composite(
+    type=_factor_type, numpy=lambda x, of: np.all(_diagonal(x) > 0), samples=_FACTORS,
+    violation=lambda x, of: (
+        f"{of}: Cholesky decomposition was not successful. The input might not be valid. "
+        f"Shape: {list(x.shape)}"
+    ),
+    dtypes=FLOATING | COMPLEX, differentiable=False,
+)
+def factor_positive(x: Any, *, of: str) -> Any:
+    """True if the numbers on the diagonals of Cholesky factors are greater than zero.
+
+    The op `of` requires it of its result: if a matrix is not positive definite, its factor has NaN or zero
+    there.
+    """
+    diagonal = ops.matrix_diag_part(x)
+    return ops.reduce_all(ops.greater(ops.real(diagonal) if x.dtype.is_complex else diagonal, 0.0))
+
+
+@composite(
+    type=_factor_type, numpy=lambda x, of: np.all(_diagonal(x) != 0), samples=_FACTORS,
+    violation=lambda x, of: (
+        f"{of}: Input {'' if of == 'matrix_inverse' else 'matrix '}is not invertible. Shape: {list(x.shape)}"
+    ),
+    dtypes=FLOATING | COMPLEX, differentiable=False,
+)
+def factor_nonzero(x: Any, *, of: str) -> Any:
+    """True if no number on the diagonals of triangular matrices is zero: then they have inverses.
+
+    The op `of` requires it of the factors of its input.
+    """
+    return ops.reduce_all(ops.not_equal(ops.matrix_diag_part(x), 0.0))
 
 
 # What ops say as `requires=`

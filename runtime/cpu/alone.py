@@ -40,7 +40,7 @@ def _again(kernel: KernelCode, pointers: int) -> Code:
     repeat = Emitter()
     with repeat.loop(0, "%times"):
         for phase in kernel.phases:
-            with repeat.loop(0, phase.chunks) as chunk:
+            with repeat.loop(phase.first, phase.first + phase.chunks) as chunk:
                 repeat.call(
                     "void", phase.code.name, *(("ptr", f"%{name}") for name in names), ("i64", chunk.index)
                 )

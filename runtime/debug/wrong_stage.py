@@ -16,7 +16,7 @@ import numpy as np
 from staticgraph.compiler.fusion.group import Group
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.kernel.interpret import interpret
-from staticgraph.compiler.kernel.stmt import If, Kernel, Loop, Stmt, While
+from staticgraph.compiler.kernel.stmt import If, Kernel, Loop, Share, Stmt, While
 from staticgraph.compiler.lower.kernels import build_kernel
 from staticgraph.compiler.lower.program import Loops
 from staticgraph.compiler.stages import NAMES, observing
@@ -103,7 +103,7 @@ def _counted(body: Sequence[Stmt]) -> Iterator[float]:
     for stmt in body:
         match stmt:
             case Loop(index, inside, _, share):
-                rounds = math.ceil(index.extent / share.count) if share is not None else index.extent
+                rounds = math.ceil(index.extent / share.count) if isinstance(share, Share) else index.extent
                 yield rounds * sum(_counted(inside))
             case While(_, inside):
                 yield _ROUNDS * sum(_counted(inside))

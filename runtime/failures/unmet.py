@@ -24,6 +24,9 @@ _CURES = {
     "is_permutation": "argsort gives the inverse of what is not known to be a permutation",
     "rows_ascend": "sparse.reorder sorts the indices of a SparseTensor",
 }
+_DEPENDENT = "look for NaN, and for rows that depend on each other: adding 1e-6 * eye(n) may help"
+_OF_ALGEBRA = {"factor_positive", "factor_nonzero"}  # which rounding may decide
+_CURES |= dict.fromkeys(_OF_ALGEBRA, _DEPENDENT)
 _GENERAL = "look at the data: clip_by_value(x, low, high) keeps numbers in range"
 
 
@@ -40,12 +43,14 @@ def unmet(graph: Graph, step: Step, values: Sequence[np.ndarray]) -> Exception |
 
     Returns:
         An InvalidArgumentError that names the op, the user's line, the position and the value; the user's own
-        error if an assertion fails before; None if all requirements are met.
+        error if an assertion fails before; None if all requirements are met. NumPy may find factors of a
+        matrix in double precision where the run found none: then the first op that needs some is told.
     """
     function = step.function
     if not has_requirements(function):  # its checks are others
         return None
     effects = function.results[step.fetches + len(step.writes) + len(step.draws) :]
+    close: list[Exception] = []
     with Progress("check_bounds: looking for the op at fault") as progress:
 
         def look(done: Performed) -> None:
@@ -57,12 +62,14 @@ def unmet(graph: Graph, step: Step, values: Sequence[np.ndarray]) -> Exception |
                 _assert(done)
             elif node.op.violation is not None and not done.outputs[0]:
                 raise _Found(_error(graph, done))
+            elif node.op.name in _OF_ALGEBRA and not close:
+                close.append(_error(graph, done))
 
         try:
             Interpreter(look, effects=False).results(function.with_results(effects), values)
         except _Found as found:
             return found.error
-    return None
+    return close[0] if close else None
 
 
 def _assert(done: Performed) -> None:

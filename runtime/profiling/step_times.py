@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from staticgraph.compiler.compile import CompiledStep
-from staticgraph.compiler.lower.program import Branch, Copy, Instruction, LoopInstruction
+from staticgraph.compiler.lower.program import Branch, Copy, Instruction, LoopInstruction, Require
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.profiling.kernels import KernelView, kernels_of
@@ -16,7 +16,7 @@ from staticgraph.runtime.profiling.times import Stamp, Times
 from staticgraph.runtime.reports.table import counted, duration, table, wrapped
 
 _SPARE = (8, 3, 6, 5, 4, 7)  # columns that a narrow table does without, the first one first
-OTHER, COPIES = "waiting, and between kernels", "copies"
+OTHER, COPIES, TESTS = "waiting, and between kernels", "copies", "tests of inputs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +160,8 @@ def _kernel_times(
         key = id(instruction)
         if isinstance(instruction, Copy):
             others[COPIES] = others.get(COPIES, 0.0) + own.get(key, 0.0)
+        elif isinstance(instruction, Require):
+            others[TESTS] = others.get(TESTS, 0.0) + own.get(key, 0.0)
         elif key in calls:
             view = views.get(key)
             name = _control_name(instruction) if view is None else view.name
@@ -192,4 +194,6 @@ def _events(
 def _name(what: Instruction | str) -> str:
     if isinstance(what, str):
         return what
+    if isinstance(what, Require):
+        return TESTS
     return "copy" if isinstance(what, Copy) else _control_name(what)

@@ -55,7 +55,8 @@ def launch(
     signature = ctypes.CFUNCTYPE(None, *types, ctypes.c_int64)
     for phase in kernel.phases:
         for chunk in np.random.default_rng(order).permutation(phase.chunks):
-            signature(library[phase.code.name])(*addresses, *values, *scratch, int(chunk))
+            number = phase.first + int(chunk)
+            signature(library[phase.code.name])(*addresses, *values, *scratch, number)
             private[GUARD:-GUARD] = 0xA5
     assert all((m[:GUARD] == 0xA5).all() and (m[-GUARD:] == 0xA5).all() for m in (shared, private))
 

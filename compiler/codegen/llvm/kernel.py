@@ -31,6 +31,7 @@ from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.graph.sizes import Size, same
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, identity
 from staticgraph.compiler.kernel.lower_functions import approximate
+from staticgraph.compiler.kernel.schedule_cpu.parallelize import PhaseCall
 from staticgraph.compiler.kernel.stmt import (
     ALIGNMENT,
     If,
@@ -38,6 +39,8 @@ from staticgraph.compiler.kernel.stmt import (
     Let,
     Loop,
     LoopKind,
+    Share,
+    Span,
     Stmt,
     Store,
     Update,
@@ -58,17 +61,25 @@ def emit(kernel: Kernel, target: CpuTarget, contract: bool = True) -> KernelCode
 
 
 def emit_phases(
-    kernels: Sequence[Kernel], target: CpuTarget, contract: bool = True, cost: float = 0.0
+    kernels: Sequence[Kernel],
+    target: CpuTarget,
+    contract: bool = True,
+    cost: float = 0.0,
+    calls: Sequence[PhaseCall] | None = None,
 ) -> KernelCode:
     """The code of a kernel in phases, which are kernels with the same buffers.
 
-    Each is called once per iteration of the parallel loop around it, or once. `cost`: see `KernelCode`.
+    Each is called once per iteration of the parallel loop around it, or once, in the order of `kernels` or as
+    `calls` says. `cost`: see `KernelCode`.
     """
     sizes: dict[Size, str] = {}
     writers = [_KernelEmitter(kernel, target, contract, sizes) for kernel in kernels]
     for writer in writers:
         writer.write()
-    phases = [Phase(w.code(), kernel.chunks) for w, kernel in zip(writers, kernels, strict=True)]
+    if calls is None:
+        calls = [PhaseCall(n, 0, kernel.chunks) for n, kernel in enumerate(kernels)]
+    codes = [writer.code() for writer in writers]
+    phases = [Phase(codes[call.phase], call.chunks, first=call.first) for call in calls]
     shared, private = (memory.scratch(kernels[0], in_common)[1] for in_common in (True, False))
     return KernelCode(tuple(phases), shared, private, cost, tuple(sizes))
 
@@ -170,7 +181,7 @@ class _KernelEmitter:
     def _loop(self, loop: Loop) -> None:
         index, body = loop.index, loop.body
         plain = loop.share is None and not any(isinstance(s, Loop | While | If) for s in body)
-        if _is_short(index, _UNROLLED if plain else 1):
+        if not isinstance(loop.share, Span) and _is_short(index, _UNROLLED if plain else 1):
             for k in range(operator.index(index.extent)):
                 with self._emitter.section(), self._inside(body):
                     self._printer.bind(index, LlvmValue(str(k), 1, self._emitter.level))
@@ -201,8 +212,8 @@ class _KernelEmitter:
         self._assign_all(carried, values.next)
 
     def _nonempty(self, loop: Loop, first: str, after: str, write: Callable[[], None]) -> None:
-        """The code that `write` writes, guarded if the extent of `loop` is open."""
-        if isinstance(loop.index.extent, Size):
+        """The code that `write` writes, guarded if the extent of `loop` is open, or if it has a span."""
+        if isinstance(loop.index.extent, Size) or isinstance(loop.share, Span):
             self._guarded(self._trips.some(first, after), loop.body, write)
         else:
             write()
@@ -306,7 +317,7 @@ class _KernelEmitter:
         printer, emitter, index, body = self._printer, self._emitter, loop.index, loop.body
         one, registers = choose_lanes(loop, self._kernel.buffers, self._target)
         lanes = one * registers
-        if loop.share is not None:
+        if isinstance(loop.share, Share):
             lanes = math.gcd(lanes, loop.share.unit)  # so that shares begin and end with whole vectors
         extent = index.extent
         whole, rest = (extent // lanes * lanes, extent % lanes) if isinstance(extent, int) else (0, 0)

@@ -246,9 +246,9 @@ class _Function(Emitter):
             case KernelCall(phase):
                 operands = self.operands(work, private)
                 if phase.chunks == 1:
-                    self.call("void", phase.code.name, *operands, ("i64", "0"))
+                    self.call("void", phase.code.name, *operands, ("i64", str(phase.first)))
                     return
-                with self.loop(0, phase.chunks) as values:
+                with self.loop(phase.first, phase.first + phase.chunks) as values:
                     self.call("void", phase.code.name, *operands, ("i64", values.index))
             case CopyCall(target, source, size):
                 self.copy(self.pointer(target), self.pointer(source), self.number(size))
@@ -386,4 +386,5 @@ def _part(writer: _Function, part: Part, first: int, inline: bool) -> None:
         chunk = writer.value(f"sub i64 %chunk, {first}") if first else "%chunk"
         operands = writer.operands(call, "%private")
         with writer.timed(call.times, lambda: "%private", chunk):
-            writer.call("void", call.phase.code.name, *operands, ("i64", chunk))
+            number = writer.value(f"add i64 {chunk}, {call.phase.first}") if call.phase.first else chunk
+            writer.call("void", call.phase.code.name, *operands, ("i64", number))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from staticgraph.compiler.codegen.llvm.expr import ExprPrinter, LlvmValue
 from staticgraph.compiler.graph.sizes import AnySize, Size, bounds
-from staticgraph.compiler.kernel.stmt import Loop, Share
+from staticgraph.compiler.kernel.stmt import Loop, Share, Span
 
 
 class TripCounts:
@@ -24,8 +24,13 @@ class TripCounts:
     def bounds(self, loop: Loop, extent: str) -> tuple[str, str]:
         """The first iteration that a loop runs and the one after the last, of the first `extent`."""
         share, emitter, iterations = loop.share, self._printer.emitter, loop.index.extent
-        if share is None:
-            return "0", extent
+        match share:
+            case None:
+                return "0", extent
+            case Span(start, stop):
+                low, high = (self._printer.value(e).text for e in (start, stop))
+                low = emitter.call("i64", "llvm.smax.i64", ("i64", low), ("i64", "0"))
+                return low, emitter.call("i64", "llvm.smin.i64", ("i64", high), ("i64", extent))
         if isinstance(iterations, Size):
             units = self._once(f"udiv i64 {self.extent(iterations)}, {share.unit}")
         else:
@@ -53,11 +58,11 @@ class TripCounts:
             return self._once(f"and i64 {self.extent(extent)}, {lanes - 1}")
         return str(extent % lanes)
 
-    def some(self, first: str, after: str, share: Share | None = None) -> str:
+    def some(self, first: str, after: str, share: Share | Span | None = None) -> str:
         """A condition: there are iterations from `first` on, before `after`, and `share` is the last one."""
         emitter = self._printer.emitter
         found = emitter.value(f"icmp slt i64 {first}, {after}")
-        if share is None:
+        if not isinstance(share, Share):
             return found
         following = emitter.value(f"add nuw nsw i64 {self._printer.value(share.part).text}, 1")
         last = emitter.value(f"icmp eq i64 {following}, {self._printer.extent(share.count)}")

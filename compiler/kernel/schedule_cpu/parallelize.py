@@ -28,6 +28,10 @@ it too. Where those are reductions, as in column sums, they get partial results 
 What is not shared out and has nothing to do with a shared loop next to it, as the border of a picture, is
 done by the first chunk of that loop.
 
+A loop of a routine whose iterations follow each other may have parallel loops directly in it, such as the
+steps of a blocked factorisation. Its iterations become phases too. They are written once: the function of a
+phase finds the number of the iteration in the number of its chunk.
+
 How many chunks there are depends on what the kernel does and on nothing else: results must be the same for
 any number of threads. A chunk takes a few microseconds, much longer than to claim it. If sizes are open, the
 number of chunks is that for `MANY`, and each finds its share when it runs.
@@ -37,14 +41,16 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field, replace
+from functools import partial
+from itertools import groupby
 from typing import TypeVar
 
 from staticgraph.compiler.graph.sizes import MANY, Size, estimate
 from staticgraph.compiler.kernel.cost import nanoseconds
 from staticgraph.compiler.kernel.dependence import accesses, begun_with_stores, conflict, reductions
-from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, identity
+from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, identity, substitute
 from staticgraph.compiler.kernel.index import offset, simplify_index
 from staticgraph.compiler.kernel.scalar import read
 from staticgraph.compiler.kernel.spill_across_phases import changed, connect
@@ -56,15 +62,18 @@ from staticgraph.compiler.kernel.stmt import (
     Loop,
     LoopKind,
     Share,
+    Span,
     Stmt,
     Store,
     Update,
+    rewrite,
     statements,
 )
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
 
 S = TypeVar("S", bound=Stmt)
+Body = tuple[Stmt, ...]
 
 _FEW = 16  # chunks: shorter ones are made until there are as many
 _MOST = 256  # chunks
@@ -75,17 +84,38 @@ _MAIN = 0.8  # of the time of an iteration: one loop in it is nearly all there i
 
 @dataclass(frozen=True, slots=True)
 class Chunked:
-    """A kernel as phases, and about how long all of it takes on one core, in nanoseconds."""
+    """A kernel as phases, and about how long all of it takes on one core, in nanoseconds.
+
+    `calls` is the order in which they are done; None: each once.
+    """
 
     phases: tuple[Kernel, ...]
     cost: float
+    calls: tuple[PhaseCall, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseCall:
+    """When a phase is done: the chunks from `first` on, so many of them, of the phase with this number."""
+
+    phase: int
+    first: int
+    chunks: int
+
+
+@dataclass(slots=True)
+class _Repeated:
+    """Bodies that are done in order, `count` times."""
+
+    bodies: list[Body]
+    count: int = 1
 
 
 def chunked(kernel: Kernel, vector_bytes: int) -> Chunked:
     """`kernel`, flat and scheduled, in phases that have the same buffers, scratch memory included."""
     cost = nanoseconds(kernel.body, kernel.buffers, vector_bytes, MANY)
     if cost >= CPU.shared_ns and not _passes_on(kernel):
-        return Chunked(_Splitter(kernel, vector_bytes).phases(), cost)
+        return _Splitter(kernel, vector_bytes).chunked(cost)
     return Chunked((replace(kernel, body=tuple(_whole(stmt) for stmt in kernel.body)),), cost)
 
 
@@ -122,6 +152,20 @@ def _is_parallel(stmt: Stmt) -> bool:
     return isinstance(stmt, Loop) and stmt.kind is LoopKind.PARALLEL
 
 
+def _has_phases(stmt: Stmt) -> bool:
+    """Return True if a loop has parallel loops directly in it, and does something before or after them."""
+    return (
+        isinstance(stmt, Loop)
+        and stmt.kind is LoopKind.SERIAL
+        and isinstance(stmt.index.extent, int)
+        and any(map(_is_parallel, stmt.body))
+    )
+
+
+def _placed(table: dict[Expr, Expr], expr: Expr) -> Expr:
+    return simplify_index(substitute(expr, table))
+
+
 def _whole(stmt: S) -> S:
     """`stmt`, done in one chunk though its iterations may be independent."""
     if isinstance(stmt, Loop) and stmt.kind is LoopKind.PARALLEL:
@@ -138,20 +182,54 @@ class _Splitter:
     def __post_init__(self) -> None:
         self.buffers = dict(self.kernel.buffers)
 
-    def phases(self) -> tuple[Kernel, ...]:
-        """The kernels."""
+    def chunked(self, cost: float) -> Chunked:
+        """The phases, in the order in which they are done."""
+        parts: list[_Repeated] = []
+        for repeated, group in groupby(self.kernel.body, _has_phases):
+            if repeated:
+                parts += [self.repeated(stmt) for stmt in group if isinstance(stmt, Loop)]
+            else:
+                parts.append(_Repeated([tuple(body) for body in self.bodies(group)]))
+        if not any(map(_has_phases, self.kernel.body)):
+            bodies = [body for part in parts for body in part.bodies] or [()]
+            parts = [_Repeated(connect(bodies, self.buffers) if len(bodies) > 1 else bodies)]
+        kernels: list[Kernel] = []
+        calls: list[PhaseCall] = []
+        for part in parts:
+            made = [Kernel(self.kernel.name, self.buffers, body) for body in part.bodies]
+            for number in range(part.count):
+                for phase, each in enumerate(made, len(kernels)):
+                    chunks = each.chunks // part.count
+                    calls.append(PhaseCall(phase, number * chunks, chunks))
+            kernels += made
+        return Chunked(tuple(kernels), cost, tuple(calls))
+
+    def bodies(self, stmts: Iterable[Stmt]) -> list[list[Stmt]]:
+        """Statements in phases: those with parallel loops have nothing else in them."""
         bodies: list[list[Stmt]] = [[]]
-        for stmt in self.kernel.body:
+        for stmt in stmts:
             for piece in self.pieces(stmt):
                 if _is_parallel(piece):
                     bodies += [[piece], []]
                 else:
                     bodies[-1].append(piece)
-        bodies = self.beside(bodies) or [[]]
-        if len(bodies) == 1:
-            return (replace(self.kernel, body=tuple(bodies[0])),)
-        connected = connect([tuple(body) for body in bodies], self.buffers)
-        return tuple(Kernel(self.kernel.name, self.buffers, body) for body in connected)
+        return self.beside(bodies) or [[]]
+
+    def repeated(self, loop: Loop) -> _Repeated:
+        """The phases of one iteration of `loop`, whose number is found in that of a chunk."""
+        count = operator.index(loop.index.extent)
+        bodies: list[Body] = []
+        for body in self.bodies(loop.body):
+            chunk, inside = Index("chunk", 1), tuple(body)
+            match body:
+                case [Loop(chunk, inside, LoopKind.PARALLEL)]:
+                    pass
+            parts = operator.index(chunk.extent)
+            number = Index("chunk", count * parts)
+            table: dict[Expr, Expr] = {loop.index: number // parts, chunk: number % parts}
+            changed = rewrite(inside, partial(_placed, table))
+            bodies.append((Loop(number, changed, LoopKind.PARALLEL),))
+        return _Repeated(bodies, count)
 
     def beside(self, bodies: list[list[Stmt]]) -> list[list[Stmt]]:
         """`bodies` with those that need no phase of their own in the first chunk of the parallel loop next to
@@ -198,6 +276,9 @@ class _Splitter:
         reductions in it too.
         """
         cost = self.cost((stmt,))
+        if isinstance(stmt, Loop) and isinstance(stmt.share, Span) and _is_parallel(stmt):
+            yield self.spanned(stmt, stmt.share, min(chunk_count(cost), operator.index(stmt.index.extent)))
+            return
         if not isinstance(stmt, Loop) or cost < CPU.shared_ns or not self.independent(stmt):
             yield _whole(stmt)
             return
@@ -214,6 +295,12 @@ class _Splitter:
                 yield from self.pieces(split[1], inside=False)  # what is left adds up a few partial results
                 return
         yield Loop(shared[0], (shared[1],), LoopKind.PARALLEL) if shared else stmt
+
+    def spanned(self, loop: Loop, span: Span, count: int) -> Loop:
+        """A loop over `count` chunks, each of which does its part of a span."""
+        chunk, many = Index("chunk", count), span.stop - span.start
+        part = Span(span.start + many * chunk // count, span.start + many * (chunk + 1) // count)
+        return Loop(chunk, (replace(_whole(loop), share=part),), LoopKind.PARALLEL)
 
     def cost(self, body: tuple[Stmt, ...]) -> float:
         return nanoseconds(body, self.buffers, self.vector_bytes, MANY)

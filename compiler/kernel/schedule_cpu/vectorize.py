@@ -60,6 +60,8 @@ class _Vectorizer:
 
     def statement(self, stmt: Stmt) -> _Plan:
         match stmt:
+            case Loop(index, body, LoopKind.SIMD):
+                return _Plan((stmt,), self.vector_cost(stmt, self.lanes(stmt)))
             case Loop(index, body):
                 serial = self.block(body)
                 cost = estimate(index.extent) * (serial.cost + _LOOP)

@@ -9,7 +9,7 @@ from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Index, Local
 from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.schedule_gpu.elements.loops import LoopSchedule
-from staticgraph.compiler.kernel.stmt import If, Let, Loop, Share, Stmt, Store, Update, While
+from staticgraph.compiler.kernel.stmt import If, Let, Loop, Share, Span, Stmt, Store, Update, While
 from staticgraph.compiler.kernel.stmt import statements as inside
 
 
@@ -76,8 +76,11 @@ class _StatementWriter(CudaWriter):
             self.bind_index(index, name)
             self.body(loop.body)
 
-    def share(self, share: Share, extent: int) -> tuple[str, str]:
-        """The first iteration of a share, and the one after its last."""
+    def share(self, share: Share | Span, extent: int) -> tuple[str, str]:
+        """The first iteration of a share or a span, and the one after its last."""
+        if isinstance(share, Span):
+            first, end = scalar.maximum(share.start, 0), scalar.minimum(share.stop, extent)
+            return self.value(simplify_index(first)), self.value(simplify_index(end))
         units = extent // share.unit
         first, after = (p * units // share.count * share.unit for p in (share.part, share.part + 1))
         end = scalar.select(scalar.eq(share.part, share.count - 1), Const(extent, int64), after)

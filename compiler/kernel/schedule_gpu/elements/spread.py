@@ -27,6 +27,7 @@ from staticgraph.compiler.kernel.stmt import (
     Loop,
     LoopKind,
     Share,
+    Span,
     Stmt,
     Store,
     Update,
@@ -144,6 +145,9 @@ def _replaced(body: Body, table: dict[Expr, Expr]) -> Body:
             case Loop(share=Share(part, count, unit)):
                 share = Share(simplify_index(substitute(part, table)), count, unit)
                 return replace(stmt, body=tuple(map(shared, stmt.body)), share=share)
+            case Loop(share=Span(start, stop)):
+                span = Span(*(simplify_index(substitute(e, table)) for e in (start, stop)))
+                return replace(stmt, body=tuple(map(shared, stmt.body)), share=span)
             case Loop() | While() | If():
                 return replace(stmt, body=tuple(map(shared, stmt.body)))
         return stmt

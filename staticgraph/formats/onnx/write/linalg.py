@@ -12,7 +12,8 @@ direct({"matrix_determinant": "Det"})
 
 without(
     "ONNX has no operators of linear algebra but products and Det",
-    "cholesky log_matrix_determinant lu matrix_cofactors matrix_exponential matrix_inverse matrix_solve "
+    "cholesky factor_nonzero factor_positive host_cofactors log_matrix_determinant lu matrix_cofactors "
+    "matrix_exponential matrix_inverse matrix_solve small_cofactors triangular_solution "
     "matrix_square_root matrix_triangular_solve pseudo_inverse qr self_adjoint_eig svd sylvester "
     "tridiagonal_solve",
 )

@@ -1,0 +1,175 @@
+"""Matrices in strips, as algorithms of linear algebra take them, and the tile that does most of their work.
+
+A strip is as many columns as fit into a cache line, stored row after row, so that one row of it is a vector.
+Rows beyond a matrix are there, so that no loop has a rest; what they hold never reaches a result. The tile
+
+    a[r] = a[r] - sum over k of left[r, k] * strip[k, :]        for four rows r
+
+keeps four rows of a strip in registers while `k` runs. It reads numbers of `left` one by one and rows of the
+strip as they lie, whatever the order of `k`, so sums have the same order in any number of threads.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Callable, Sequence
+
+from staticgraph.compiler.graph.dtypes import DType, int64
+from staticgraph.compiler.graph.sizes import AnySize
+from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local
+from staticgraph.compiler.kernel.stmt import (
+    ALIGNMENT,
+    Buffer,
+    If,
+    Let,
+    Loop,
+    LoopKind,
+    Span,
+    Stmt,
+    Store,
+    Update,
+)
+
+Body = tuple[Stmt, ...]
+Element = Callable[[Expr, Expr], Expr]  # of a matrix, by row and column
+Put = Callable[[Expr, Expr, Expr], Store]  # the store of a number at a row and a column
+Scratch = dict[str, Buffer]
+
+TILE = 4  # rows
+
+
+class Fresh:
+    """Names that no other loop or local of a kernel has."""
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count()
+
+    def index(self, name: str, extent: AnySize) -> Index:
+        """A loop variable."""
+        return Index(f"{name}{next(self._numbers)}", extent)
+
+    def local(self, name: str, dtype: DType) -> Local:
+        """A local."""
+        return Local(f"{name}{next(self._numbers)}", dtype)
+
+    def each(self, extent: int, body: Callable[[Index], Body], name: str = "i") -> Loop:
+        """A loop over `extent` iterations, one after the other."""
+        index = self.index(name, extent)
+        return Loop(index, body(index))
+
+    def between(
+        self, start: Expr | int, stop: Expr, extent: int, body: Callable[[Index], Body], name: str
+    ) -> Loop:
+        """A loop from `start` to the one before `stop`, both of which are in `extent` iterations."""
+        index = self.index(name, extent)
+        return Loop(index, body(index), share=Span(_whole(start), stop))
+
+    def lanes(self, extent: int, body: Callable[[Index], Body]) -> Loop:
+        """A loop in vector lanes."""
+        index = self.index("lane", extent)
+        return Loop(index, body(index), LoopKind.SIMD)
+
+
+class Strips:
+    """Numbers in `rows` and `columns`, in strips in scratch memory: all strips, or just `count` of them."""
+
+    def __init__(
+        self, name: str, rows: int, columns: int, dtype: DType, fresh: Fresh, count: int | None = None
+    ) -> None:
+        self.name, self.dtype, self.fresh = name, dtype, fresh
+        self.rows, self.columns = rows, columns
+        self.width = ALIGNMENT // dtype.size
+        self.count = -(-columns // self.width) if count is None else count
+        self.height = -(-rows // self.width) * self.width
+
+    def buffer(self, local: bool) -> Buffer:
+        """The scratch memory."""
+        shape = (self.count, self.height, self.width)
+        return Buffer(self.dtype, shape, written=True, local=local, shared=not local)
+
+    def at(self, strip: Expr | int, row: Expr | int, lane: Expr | int) -> Load:
+        """A number."""
+        return Load(self.name, (_whole(strip), _whole(row), _whole(lane)), self.dtype)
+
+    def put(self, strip: Expr | int, row: Expr | int, lane: Expr | int, value: Expr) -> Store:
+        """The statement that stores a number."""
+        return Store(self.name, (_whole(strip), _whole(row), _whole(lane)), value)
+
+    def lanes(self, body: Callable[[Index], Body]) -> Loop:
+        """A loop over the lanes of a strip."""
+        return self.fresh.lanes(self.width, body)
+
+    def each_strip(self, body: Callable[[Index], Body]) -> Loop:
+        """A loop over strips that do not depend on each other."""
+        strip = self.fresh.index("strip", self.count)
+        return Loop(strip, body(strip), LoopKind.PARALLEL)
+
+    def strips_after(self, strip: Expr, body: Callable[[Index], Body]) -> Loop:
+        """A loop over the strips behind one, which do not depend on each other."""
+        index = self.fresh.index("strip", self.count)
+        return Loop(index, body(index), LoopKind.PARALLEL, Span(strip + 1, _whole(self.count)))
+
+    def columns_of(self, strip: Index, store: Callable[[Expr, Index, Expr], Store]) -> Body:
+        """Do `store(row, lane, column)` for all that a strip has of the rows and columns of the matrix."""
+
+        def lines(width: int) -> Body:
+            def row(i: Index) -> Body:
+                first = strip * self.width
+                return (self.fresh.lanes(width, lambda lane: (store(i, lane, first + lane),)),)
+
+            return (self.fresh.each(self.rows, row),)
+
+        whole, rest = divmod(self.columns, self.width)
+        if not rest:
+            return lines(self.width)
+        if not whole:
+            return lines(rest)
+        return If(strip < whole, lines(self.width)), If(scalar.eq(strip, whole), lines(rest))
+
+    def tile(
+        self,
+        start: Sequence[Expr],
+        terms: Expr | int,
+        left: Callable[[int, Expr], Expr],
+        right: Callable[[Expr], Expr],
+        most: int,
+        first: Expr | int = 0,
+    ) -> tuple[list[Local], Body]:
+        """The rows `start[r] - sum of left(r, k) * right(k)` for `k` from `first` to the one before `terms`.
+
+        Both are multiples of four, and `most` is the greatest number of terms. For the inside of a loop over
+        lanes.
+        """
+        rows = [self.fresh.local("row", self.dtype) for _ in start]
+        four = self.fresh.index("k", -(-most // TILE))
+        sums = [
+            Update(row, row - left(r, four * TILE + u) * right(four * TILE + u))
+            for u in range(TILE)
+            for r, row in enumerate(rows)
+        ]
+        begin = (Let(row, value) for row, value in zip(rows, start, strict=True))
+        span = Span(_whole(first // TILE), _whole(terms // TILE))
+        return rows, (*begin, Loop(four, tuple(sums), share=span))
+
+    def substituted(
+        self,
+        rows: Sequence[Local],
+        left: Callable[[int, int], Expr],
+        scale: Callable[[int], Expr],
+    ) -> tuple[list[Local], Body]:
+        """Solve the triangle of four rows: each less `left(r, q)` times those before it, times its scale."""
+        found: list[Local] = []
+        body = []
+        for r, row in enumerate(rows):
+            value: Expr = row
+            for q, before in enumerate(found):
+                value = value - left(r, q) * before
+            found.append(self.fresh.local("x", self.dtype))
+            body.append(Let(found[-1], value * scale(r)))
+        return found, tuple(body)
+
+
+def _whole(value: Expr | int) -> Expr:
+    return value if isinstance(value, Expr) else Const(operator.index(value), int64)

@@ -1,0 +1,37 @@
+"""Routines that few threads of a GPU could work on are left to the host, by their NumPy meaning.
+
+    cholesky(x: float32[1000, 1000])   ->  the same, without statements
+
+An op says by `long` if a routine is one. Small ones stay, such as those of a batch of small matrices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+from staticgraph.compiler.graph.function import Function, Node, Value, transform
+from staticgraph.compiler.graph.opdef import OpDef
+
+
+def long_routines(function: Function) -> Function:
+    """`function` with its long routines on the host."""
+    return transform(function, _rebuilt) if any(map(_is_long, function.nodes)) else function
+
+
+def _is_long(node: Node) -> bool:
+    op = node.op
+    return op.statements is not None and op.long is not None and op.long(*(v.type for v in node.inputs))
+
+
+@lru_cache(64)
+def _on_host(op: OpDef) -> OpDef:
+    return replace(op, statements=None)
+
+
+def _rebuilt(node: Node, inputs: tuple[Value, ...]) -> tuple[Value, ...]:
+    if not _is_long(node):
+        return node.outputs if inputs == node.inputs else node.outputs[0].recorder.again(node, inputs).outputs
+    build = node.outputs[0].recorder
+    with build.at(node.where):
+        return build.node(_on_host(node.op), inputs, node.attrs).outputs

@@ -1,0 +1,116 @@
+"""Loops over spans, and loops of phases that are written once."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from staticgraph.compiler.codegen.llvm.kernel import emit_phases
+from staticgraph.compiler.graph.dtypes import float32, int64
+from staticgraph.compiler.kernel.digest import digest
+from staticgraph.compiler.kernel.expr import Const, Index, Load, Local
+from staticgraph.compiler.kernel.interpret import interpret
+from staticgraph.compiler.kernel.printer import kernel_text
+from staticgraph.compiler.kernel.schedule_cpu.parallelize import chunked
+from staticgraph.compiler.kernel.schedule_cpu.schedule import schedule
+from staticgraph.compiler.kernel.stmt import (
+    Buffer,
+    Kernel,
+    Let,
+    Loop,
+    LoopKind,
+    Span,
+    Store,
+    Update,
+    structure,
+)
+from staticgraph.compiler.machine import CPU
+from staticgraph.runtime.cpu import jit as cpu_jit
+from tests.codegen.native import launch, run
+
+N = 20
+i, k = Index("i", N), Index("k", N)
+x, total = Load("x", (i, k), float32), Local("total", float32)
+BUFFERS = {"x": Buffer(float32, (N, N)), "y": Buffer(float32, (N,), written=True)}
+
+
+def sums(start, stop) -> Kernel:
+    """The sum of a part of each row."""
+    inner = Loop(k, (Update(total, total + x, "add"),), share=Span(start, stop))
+    body = (Let(total, Const(0.0, float32)), inner, Store("y", (i,), total))
+    return Kernel("sums", BUFFERS, (Loop(i, body),))
+
+
+@pytest.mark.parametrize(
+    ("start", "stop"),
+    [
+        (Const(0, int64), i),
+        (i, Const(N, int64)),
+        (i - 3, i + 4),  # which leaves the loop at both ends
+        (i + 5, i + 2),  # of which there are none
+        (Const(-7, int64), Const(99, int64)),
+    ],
+)
+def test_a_span_is_the_iterations_that_the_loop_has(start, stop, rng):
+    kernel, rows = sums(start, stop), rng.normal(size=(N, N)).astype("f4")
+    wanted = np.zeros(N, "f4")
+    interpret(kernel, {"x": rows, "y": wanted})
+    in_span = [[j for j in range(N) if int(_at(start, n)) <= j < int(_at(stop, n))] for n in range(N)]
+    np.testing.assert_allclose(
+        wanted, [row[js].sum() for row, js in zip(rows, in_span, strict=True)], atol=1e-5
+    )
+    for made in (kernel, schedule(kernel, 32)):
+        shaped = {
+            name: rows.reshape(b.shape) if name == "x" else np.zeros(N, "f4")
+            for name, b in made.buffers.items()
+        }
+        np.testing.assert_allclose(run(made, shaped)["y"], wanted, atol=1e-5)
+
+
+def _at(bound, n):
+    """The value of a bound in row `n`."""
+    out = np.zeros(1, np.int64)
+    j = Index("i", N)
+    store = Store("out", (Const(0, int64),), bound)
+    only = Loop(j, (store,), share=Span(Const(n, int64), Const(n + 1, int64)))
+    interpret(Kernel("bound", {"out": Buffer(int64, (1,), written=True)}, (only,)), {"out": out})
+    return out[0]
+
+
+def test_a_span_is_part_of_what_a_kernel_says():
+    lower, upper = sums(Const(0, int64), i), sums(i, Const(N, int64))
+    assert "for k in 0..20 from 0 to i:" in kernel_text(lower)
+    words = [digest(tuple(map(structure, kernel.body))) for kernel in (lower, upper, lower)]
+    assert words[0] == words[2] != words[1]
+
+
+def substitution(n: int) -> Kernel:
+    """Row `step` of `y` is taken from the rows behind it, which may be done at the same time."""
+    s, row, lane = Index("step", n), Index("row", n), Index("lane", n)
+    factor = Load("x", (row, s), float32)
+    taken = Load("y", (row, lane), float32) - factor * Load("y", (s, lane), float32)
+    inner = Loop(lane, (Store("y", (row, lane), taken),), LoopKind.SIMD)
+    behind = Loop(row, (inner,), LoopKind.PARALLEL, Span(s + 1, Const(n, int64)))
+    at = Index("a", n), Index("b", n)
+    first = Loop(at[0], (Loop(at[1], (Store("y", at, Load("x", at, float32)),)),))
+    buffers = {"x": Buffer(float32, (n, n)), "y": Buffer(float32, (n, n), written=True)}
+    return Kernel("substitution", buffers, (first, Loop(s, (behind,))))
+
+
+def test_the_phases_of_a_loop_are_written_once_and_done_in_order(rng, monkeypatch):
+    n = 48
+    kernel = schedule(substitution(n), cpu_jit.host().vector_bytes)
+    eager = replace(CPU, shared_ns=10.0, chunk_ns=10.0, short_chunk_ns=10.0)
+    monkeypatch.setattr("staticgraph.compiler.kernel.schedule_cpu.parallelize.CPU", eager)
+    matrix = rng.uniform(-0.1, 0.1, (n, n)).astype("f4")
+    split = chunked(kernel, 32)
+    code = emit_phases(split.phases, cpu_jit.host(), calls=split.calls)
+    assert len({phase.code.name for phase in code.phases}) < len(code.phases)
+    assert len(code.phases) >= n
+    wanted = matrix.astype(float).copy()
+    for s in range(n):
+        wanted[s + 1 :] -= matrix[s + 1 :, s : s + 1] * wanted[s]
+    for order in range(3):
+        found = np.zeros((n, n), "f4")
+        launch(code, [matrix.ctypes.data, found.ctypes.data], order=order)
+        np.testing.assert_allclose(found, wanted, atol=1e-4)

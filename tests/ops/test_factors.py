@@ -1,0 +1,296 @@
+"""Factors and triangular systems: errors as small as LAPACK's, the same bits in any number of threads."""
+
+import hashlib
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import staticgraph as sg
+from staticgraph.compiler.generate import generate
+from staticgraph.compiler.graph.dtypes import as_dtype, int64
+from staticgraph.compiler.kernel.expr import Load
+from staticgraph.compiler.kernel.interpret import interpret
+from staticgraph.compiler.kernel.printer import kernel_text
+from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Store
+from staticgraph.compiler.ops import elimination, factorizations
+from staticgraph.runtime.cpu import jit as cpu_jit
+from tests.codegen.native import GUARD, guarded, inside, launch
+from tests.everywhere import PLACES, Refused, check_everywhere
+
+SHAPES = [
+    (1, 1),
+    (2, 2),
+    (6, 6),
+    (7, 7),
+    (16, 16),
+    (17, 17),
+    (63, 63),
+    (130, 130),
+    (5, 3, 3),
+    (9, 1, 4, 4),
+    (3, 21, 21),
+]
+DTYPES = ["float32", "float64"]
+
+
+def positive_definite(shape, dtype, rng):
+    x = rng.normal(size=shape)
+    return (x @ np.swapaxes(x, -1, -2) + shape[-1] * np.eye(shape[-1])).astype(dtype)
+
+
+def error(found, wanted):
+    """The error relative to the size of what is wanted, in roundings of the dtype found."""
+    wide = wanted.astype(np.float64)
+    return np.abs(found.astype(np.float64) - wide).max() / np.abs(wide).max() / np.finfo(found.dtype).eps
+
+
+def run(function, *arrays, **options):
+    with sg.Graph().as_default(), sg.Session(**options) as sess:
+        given = [sg.placeholder(a.dtype, a.shape) for a in arrays]
+        return sess.run(function(*given), dict(zip(given, arrays, strict=True)))
+
+
+def product(a, b):
+    return a.astype(np.float64) @ b.astype(np.float64)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_product_of_cholesky_factors_is_the_matrix(shape, dtype, rng):
+    x = positive_definite(shape, dtype, rng)
+    broken = np.where(np.triu(np.ones(shape[-2:]), 1) > 0, np.nan, x).astype(dtype)  # above the diagonal
+    lower = run(sg.cholesky, broken)
+    assert error(product(lower, np.swapaxes(lower, -1, -2)).astype(dtype), x) < 4 + shape[-1] / 8
+    assert (np.triu(lower, 1) == 0).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_product_of_triangular_factors_is_the_matrix(shape, dtype, rng):
+    x = rng.normal(size=shape).astype(dtype)
+    both, order = run(sg.linalg.lu, x)
+    lower, upper = np.tril(both, -1) + np.eye(shape[-1]), np.triu(both)
+    assert (np.abs(lower) <= 1).all()
+    wanted = np.take_along_axis(x, order[..., None].astype(int), -2)
+    assert error(product(lower, upper).astype(dtype), wanted) < 4 + shape[-1] / 4
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("columns", [1, 5, 16, 35])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_triangular_systems(shape, columns, dtype, rng):
+    x = rng.uniform(-1, 1, shape) / shape[-1] + np.eye(shape[-1])
+    x, rhs = x.astype(dtype), rng.normal(size=(*shape[:-1], columns)).astype(dtype)
+    for lower in (True, False):
+        for adjoint in (True, False):
+            made = run(lambda a, b: sg.matrix_triangular_solve(a, b, lower=lower, adjoint=adjoint), x, rhs)  # noqa: B023
+            triangle = np.tril(x) if lower else np.triu(x)
+            triangle = np.swapaxes(triangle, -1, -2) if adjoint else triangle
+            assert error(product(triangle, made).astype(dtype), rhs) < 8 + shape[-1] / 8
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_is_made_of_factors(shape, dtype, rng):
+    x, rhs = positive_definite(shape, dtype, rng), rng.normal(size=(*shape[:-1], 3)).astype(dtype)
+    x = np.flip(x, -2).copy()  # so that rows are exchanged
+    inverse, solution, other, (sign, log) = run(
+        lambda x, b: (
+            sg.matrix_inverse(x),
+            sg.matrix_solve(x, b),
+            sg.matrix_solve(x, b, adjoint=True),
+            sg.linalg.slogdet(x),
+        ),
+        x,
+        rhs,
+    )
+    wide = x.astype(np.float64)
+    assert error(product(x, inverse).astype(dtype), np.broadcast_to(np.eye(shape[-1]), shape)) < 64
+    assert error(product(x, solution).astype(dtype), rhs) < 64
+    assert error(product(np.swapaxes(x, -1, -2), other).astype(dtype), rhs) < 64
+    wanted = np.linalg.slogdet(wide)
+    np.testing.assert_array_equal(sign, wanted[0])
+    np.testing.assert_allclose(log, wanted[1], rtol=100 * np.finfo(dtype).eps)
+
+
+def test_one_matrix_serves_a_batch_of_right_sides(rng):
+    for n in (3, 20):
+        x, rhs = positive_definite((n, n), "float32", rng), rng.normal(size=(4, n, 2)).astype("f4")
+        for function in (sg.matrix_solve, sg.matrix_triangular_solve):
+            made = run(lambda a, b: function(a[None], b), x, rhs)  # noqa: B023
+            each = [run(function, x, b) for b in rhs]
+            np.testing.assert_allclose(made, np.stack(each), rtol=1e-5)
+
+
+@pytest.mark.parametrize("n", [200])
+def test_bits_do_not_depend_on_the_number_of_threads(n, rng):
+    x, rhs = positive_definite((n, n), "float32", rng), rng.normal(size=(n, 70)).astype("f4")
+    batch = positive_definite((300, 4, 4), "float32", rng)
+    threads, found = sg.get_num_threads(), set()
+    try:
+        for count in (1, 2, 3, 7):
+            sg.set_num_threads(count)
+            made = run(
+                lambda x, b, many: (
+                    sg.cholesky(x),
+                    *sg.linalg.lu(x),
+                    sg.matrix_triangular_solve(x, b),
+                    sg.matrix_solve(x, b),
+                    sg.matrix_inverse(many),
+                    sg.cholesky(many),
+                ),
+                x,
+                rhs,
+                batch,
+            )
+            found.add(hashlib.sha256(b"".join(m.tobytes() for m in made)).hexdigest())
+    finally:
+        sg.set_num_threads(threads)
+    assert len(found) == 1
+
+
+def kernel_of(name, n, dtype, local):
+    """A kernel of one matrix and its results."""
+    dtype = as_dtype(dtype)
+
+    def element(i, j):
+        return Load("input", (i, j), dtype)
+
+    def put(i, j, value):
+        return Store("output", (i, j), value)
+
+    if name == "cholesky":
+        body, scratch = factorizations.cholesky_factor(n, element, put, local, dtype)
+    elif name == "lu":
+        body, scratch = elimination.lu_factors(
+            n, element, put, lambda i, number: Store("rows", (i,), number), local, dtype
+        )
+    else:
+        body, scratch = factorizations.triangular_solution(n, n, element, element, put, False, local, dtype)
+    buffers = {
+        "input": Buffer(dtype, (n, n)),
+        "output": Buffer(dtype, (n, n), written=True),
+        "rows": Buffer(int64, (n,), written=True),
+    }
+    return Kernel(name, {**buffers, **scratch}, body)
+
+
+@pytest.mark.parametrize("vector_bytes", [16, 32, 64])
+@pytest.mark.parametrize("local", [True, False])
+@pytest.mark.parametrize("name", ["cholesky", "lu", "triangular"])
+def test_chunks_in_any_order_and_vectors_of_any_width(name, local, vector_bytes, rng):
+    """As machine code whose chunks run in an order of no meaning, and interpreted number by number."""
+    target = cpu_jit.host()
+    if vector_bytes > target.vector_bytes:
+        pytest.skip("the processor has no vectors of that width")
+    n = 37 if local else 150
+    kernel, x = kernel_of(name, n, "float32", local), positive_definite((n, n), "float32", rng)
+    code = generate(kernel, replace(target, vector_bytes=vector_bytes))
+    assert local or max(phase.chunks for phase in code.phases) > 1, kernel_text(kernel)
+    made = []
+    for order in range(3):
+        arrays = [x, np.zeros_like(x), np.zeros(n, np.int64)]
+        memory = [guarded(a) for a in arrays]
+        launch(code, [m.ctypes.data + GUARD for m in memory], order=order)
+        made.append(inside(memory[1]).view(np.float32).reshape(n, n).copy())
+    assert made[0].tobytes() == made[1].tobytes() == made[2].tobytes()
+    if name == "cholesky":
+        assert error(product(made[0], made[0].T).astype("f4"), x) < 4 + n / 8
+    if local:
+        arrays = {"input": x, "output": np.zeros_like(x), "rows": np.zeros(n, np.int64)}
+        interpret(kernel, arrays, backwards=True)
+        np.testing.assert_allclose(
+            made[0], arrays["output"], rtol=1e-4, atol=1e-4 * np.abs(arrays["output"]).max()
+        )
+
+
+@pytest.mark.parametrize("n", [2, 20])
+@pytest.mark.parametrize(
+    ("function", "told"),
+    [
+        (sg.matrix_inverse, "matrix_inverse: Input is not invertible"),
+        (lambda x: sg.matrix_solve(x, x), "matrix_solve: Input matrix is not invertible"),
+        (
+            lambda x: sg.matrix_triangular_solve(x, x),
+            "matrix_triangular_solve: Input matrix is not invertible",
+        ),
+        (sg.cholesky, "cholesky: Cholesky decomposition was not successful"),
+    ],
+)
+def test_one_matrix_of_a_batch_without_an_inverse(function, told, n, rng):
+    x = positive_definite((3, n, n), "float32", rng)
+    run(function, x)
+    x[1, 0] = x[1, :, 0] = 0.0
+    with pytest.raises(sg.errors.InvalidArgumentError, match=told):
+        run(function, x)
+
+
+@pytest.mark.parametrize("n", [3, 20])
+def test_nan(n, rng):
+    """As LAPACK has it: an inverse is of NaN, and there is no Cholesky factor."""
+    x = positive_definite((n, n), "float32", rng)
+    x[n - 1, n - 1] = np.nan
+    assert np.isnan(run(sg.matrix_inverse, x)).any()
+    with pytest.raises(sg.errors.InvalidArgumentError, match="was not successful"):
+        run(sg.cholesky, x)
+
+
+def test_a_matrix_that_only_single_precision_cannot_factorise(rng):
+    """The error names the op, although NumPy finds a factor in double precision."""
+    told = 0
+    with sg.Graph().as_default(), sg.Session() as sess:
+        x = sg.placeholder(sg.float32, [8, 8])
+        factor = sg.cholesky(x)
+        for _ in range(100):
+            rows = rng.normal(size=(8, 7))
+            matrix = (rows @ rows.T + 1e-7 * np.eye(8)).astype(np.float32)
+            if np.linalg.eigvalsh(matrix.astype(np.float64))[0] < 1e-9:
+                continue
+            np.linalg.cholesky(matrix.astype(np.float64))
+            try:
+                sess.run(factor, {x: matrix})
+            except sg.errors.InvalidArgumentError as error:
+                assert "cholesky: Cholesky decomposition was not successful" in str(error)
+                told += 1
+    assert told
+
+
+@pytest.mark.parametrize("n", [3, 20])
+def test_they_are_the_same_in_every_place(n, rng):
+    """In a session, interpreted, from files, as an object for C and on a GPU; also if there are none."""
+
+    def build():
+        x = sg.placeholder(sg.float32, [n, n], name="x")
+        b = sg.placeholder(sg.float32, [n, 2], name="b")
+        return {
+            "lower": sg.cholesky(x), "solution": sg.matrix_solve(x, b), "inverse": sg.matrix_inverse(x),
+            "triangular": sg.matrix_triangular_solve(x, b), "q": sg.linalg.qr(x)[0],
+        }  # fmt: skip
+
+    x, rhs = positive_definite((n, n), "float32", rng), rng.normal(size=(n, 2)).astype("f4")
+    runs = {"x": x, "b": rhs}, {"x": -x, "b": rhs}
+    places = check_everywhere(
+        build, *runs, places=(*PLACES, "gpu"), expected=[None, sg.errors.InvalidArgumentError], rtol=1e-4
+    )
+    assert not any(isinstance(outcomes, Refused) for outcomes in places.values())
+
+
+def test_a_filter_and_its_gradient_have_no_host_call(rng):
+    """A determinant and an inverse in a loop, and the derivatives of both."""
+    with sg.Graph().as_default(), sg.Session() as session:
+        x = sg.placeholder(sg.float32, [3, 3])
+
+        def body(i, p, total):
+            p = sg.matmul(x, sg.matmul(p, x, transpose_b=True)) + sg.eye(3)
+            return i + 1, sg.matrix_inverse(p), total + sg.log(sg.matrix_determinant(p))
+
+        loop = sg.while_loop(lambda i, *_: i < 4, body, [sg.constant(0), sg.eye(3), sg.constant(0.0)])
+        slope = sg.gradients(loop[2], x)[0]
+        value = rng.normal(size=(3, 3)).astype("f4")
+        plan = session.plan([loop[2], slope], {x: value})
+        assert [kernel.name for kernel in plan.kernels if kernel.effort is None] == []
+        found, step = session.run(slope, {x: value}), np.zeros((3, 3), "f4")
+        step[1, 2] = 1e-2
+        apart = session.run(loop[2], {x: value + step}) - session.run(loop[2], {x: value - step})
+        np.testing.assert_allclose(found[1, 2], apart / 2e-2, rtol=1e-2)
