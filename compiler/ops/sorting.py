@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -20,9 +20,9 @@ from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, normalize_axis, shape_text
 from staticgraph.compiler.graph.sizes import is_open, same
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local
 from staticgraph.compiler.kernel.form import Selection
-from staticgraph.compiler.kernel.stmt import If, Let, Loop, LoopKind, Stmt, Store, Update, While
+from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Stmt, Store, Update, While
 from staticgraph.compiler.ops.creation import positions
 from staticgraph.compiler.ops.digits import RadixSort
 from staticgraph.compiler.ops.kinds import Described, Out, View, composite, routine
@@ -30,8 +30,9 @@ from staticgraph.compiler.ops.movement import INDEX, check_index
 from staticgraph.compiler.ops.samples import Sample, distinct, indices, real
 from staticgraph.compiler.ops.scatter import counters, nested
 
-_HEAP, _MOST_IN_HEAP = 16, 1024  # elements for each one in a heap at least, and those in it at most
+_HEAP, _MOST_IN_HEAP = 48, 1024  # elements for each one in a heap at least, and those in it at most
 _COUNTED = 64  # elements of a row in which each is compared with all others
+_LANES = 16  # elements that are worth vector lanes, and scratch memory for keys and places
 
 
 def _top_k_type(input: TensorType, k: Any, sorted: bool = True) -> tuple[TensorType, TensorType]:
@@ -97,7 +98,7 @@ def top_k(outs: tuple[Out, ...], input: View, *, k: int, sorted: bool = True) ->
     if is_open((n,)) or (k * _HEAP <= n and k <= _MOST_IN_HEAP):
         made = Described(nested(row, _Heap(outs[0], outs[1], row, k).select(input), LoopKind.PARALLEL))
     elif n <= _COUNTED:
-        made = Described(nested(row, _by_counting(outs, input, row, k), LoopKind.PARALLEL))
+        made = _by_counting(outs, input, row, k)
     else:
         made = _by_digits(outs, input, row, k)
     return Described(made.body, form, made.scratch)
@@ -128,27 +129,49 @@ def _by_digits(outs: tuple[Out, ...], input: View, row: tuple[Index, ...], k: in
     return RadixSort(row, input.shape[-1], unsigned, 8 * unsigned.size, key, put).described()
 
 
-def _by_counting(outs: tuple[Out, ...], input: View, row: tuple[Index, ...], k: int) -> tuple[Stmt, ...]:
+def _by_counting(outs: tuple[Out, ...], input: View, row: tuple[Index, ...], k: int) -> Described:
     """The statements that put each item of a short row to the place that is the number of better ones."""
     values, places = outs
     n = input.shape[-1]
     unsigned = UNSIGNED[input.dtype.size]
-    i, other = Index("i", n), Index("other", n)
+    i, other, item = Index("i", n), Index("other", n), Index("item", n)
     key, place = Local("key", unsigned), Local("place", int32)
-    rival = _descending(input[(*row, other)])
-    better = (rival < key) | (scalar.eq(rival, key) & (scalar.cast(other, int32) < scalar.cast(i, int32)))
-    at = (*row, scalar.cast(place, int64))
-    write: tuple[Stmt, ...] = (
-        Store(values.buffer, at, input[(*row, i)]),
-        Store(places.buffer, at, scalar.cast(i, int32)),
-    )
+
+    def count(key_of: Callable[[Expr], Expr]) -> tuple[Stmt, ...]:
+        rival = key_of(other)
+        earlier = scalar.cast(other, int32) < scalar.cast(i, int32)
+        better = (rival < key) | (scalar.eq(rival, key) & earlier)
+        step = Update(place, place + scalar.cast(better, int32), "add")
+        return Let(key, key_of(i)), Let(place, Const(0, int32)), Loop(other, (step,))
+
+    def put(item: Index, place: Expr) -> tuple[Stmt, ...]:
+        at = (*row, scalar.cast(place, int64))
+        write: tuple[Stmt, ...] = (
+            Store(values.buffer, at, input[(*row, item)]),
+            Store(places.buffer, at, scalar.cast(item, int32)),
+        )
+        return write if k == n else (If(place < k, write),)
+
+    def own_key(at: Expr) -> Expr:
+        return _descending(input[(*row, at)])
+
+    if n < _LANES:
+        return Described(nested(row, (Loop(i, (*count(own_key), *put(i, place))),), LoopKind.PARALLEL))
     body = (
-        Let(key, _descending(input[(*row, i)])),
-        Let(place, Const(0, int32)),
-        Loop(other, (Update(place, place + scalar.cast(better, int32), "add"),)),
-        *(write if k == n else (If(place < k, write),)),
+        Loop(other, (Store("rank_keys", (other,), own_key(other)),)),
+        Loop(
+            i,
+            (
+                *count(lambda at: Load("rank_keys", (at,), unsigned)),
+                Store("rank_places", (i,), place),
+            ),
+            LoopKind.SIMD,
+        ),
+        Loop(item, put(item, Load("rank_places", (item,), int32))),
     )
-    return (Loop(i, body),)
+    dtypes = {"rank_keys": unsigned, "rank_places": int32}
+    scratch = {name: Buffer(dtype, (n,), written=True, local=True) for name, dtype in dtypes.items()}
+    return Described(nested(row, body, LoopKind.PARALLEL), scratch=scratch)
 
 
 def _of_descending(key: Expr, dtype: DType) -> Expr:

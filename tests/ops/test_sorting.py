@@ -15,7 +15,15 @@ from tests.codegen.native import GUARD, guarded, inside, launch
 from tests.gpu.routines import Case
 
 # Rows for a heap, for counting, for digits one row at a time, and for digits in chunks.
-SHAPES = [((3, 50), 3), ((3, 7), 7), ((2, 64), 64), ((4, 65), 65), ((5, 300), 40), ((40_000,), 40_000)]
+SHAPES = [
+    ((3, 200), 3),
+    ((3, 7), 7),
+    ((3, 50), 3),
+    ((2, 64), 64),
+    ((4, 65), 65),
+    ((5, 300), 40),
+    ((40_000,), 40_000),
+]
 SHAPES += [((2, 20_000), 15_000), ((70, 2), 2)]
 DTYPES = sorted(REAL, key=lambda dtype: dtype.name)
 
@@ -102,7 +110,9 @@ def test_bytes_and_the_widest_numbers(dtype, rng):
 
 @pytest.mark.parametrize("vector_bytes", [16, 32, 64])
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int64"])
-@pytest.mark.parametrize(("shape", "k"), [((9, 50), 3), ((4, 40), 40), ((3, 200), 150), ((40_000,), 40_000)])
+@pytest.mark.parametrize(
+    ("shape", "k"), [((9, 200), 3), ((4, 40), 40), ((5, 9), 4), ((3, 200), 150), ((40_000,), 40_000)]
+)
 def test_chunks_in_any_order_and_vectors_of_any_width(shape, k, dtype, vector_bytes, rng):
     """As machine code whose chunks run in an order of no meaning, and interpreted number by number."""
     target = cpu_jit.host()
@@ -137,3 +147,27 @@ def test_the_same_bits_in_any_number_of_threads(rng):
             found.add((values.tobytes(), order.tobytes()))
     sg.set_num_threads(before)
     assert len(found) == 1
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "int64", "uint64"])
+@pytest.mark.parametrize("span", ["lowest", "middle", "highest", "all", "float"])
+def test_different_integers(span, dtype, rng):
+    """By a table where they are close together, by a sort where they are not; at both ends of the range."""
+    low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    match span:
+        case "lowest":
+            high = min(high, low + 900)
+        case "highest":
+            low = max(low, high - 900)
+        case "middle" | "float":
+            low, high = max(low, -450), min(high, 450)
+    x = rng.integers(low, high, 3000, dtype=dtype, endpoint=True)
+    x = x.astype(np.float32) if span == "float" else x
+    with sg.Graph().as_default(), sg.Session() as sess:
+        given = sg.placeholder(x.dtype, x.shape)
+        different, places, counts = sess.run(list(sg.unique_with_counts(given)), {given: x})
+    wanted = list(dict.fromkeys(x.tolist()))  # in order of first appearance
+    assert different.tolist() == wanted
+    assert different.dtype == x.dtype
+    assert (different[places] == x).all()
+    assert (counts == [(x == value).sum() for value in different]).all()
