@@ -11,6 +11,7 @@ from staticgraph.compiler.codegen import abi
 from staticgraph.compiler.codegen.llvm import kernel as llvm
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.kernel.contraction import Contraction, analyse
+from staticgraph.compiler.kernel.form import Copies, StagedForm, Updates
 from staticgraph.compiler.kernel.schedule_cpu.parallelize import chunked
 from staticgraph.compiler.kernel.schedule_cpu.peel import align
 from staticgraph.compiler.kernel.schedule_cpu.row_schedule import place_rows
@@ -40,6 +41,10 @@ def generate(work: Loops | Kernel, target: CpuTarget, search: Search | None = No
         rows = place_rows("loops", buffers, work.rows, work.nests, work.sums)
         stages.report("row_schedule", work, rows)
         work = rows
+    match work.form:
+        case Updates(StagedForm(staged), copies=Copies(body, scratch)):
+            begin = staged[0] if isinstance(staged[0], tuple) else ()  # in place, there is nothing to begin
+            work = Kernel(work.name, {**work.buffers, **scratch}, begin + body)
     scheduled = schedule(work, target.vector_bytes)
     split = chunked(scheduled, target.vector_bytes)
     stages.report("parallelize", (scheduled,), split.phases)

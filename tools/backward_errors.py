@@ -44,7 +44,7 @@ def distance(found: np.ndarray, wanted: np.ndarray, scale: float, dtype: str) ->
 
 
 def left_over(matrix: np.ndarray, x: np.ndarray, rhs: np.ndarray) -> float:
-    """What is left of a system, in roundings."""
+    """The residual of a system, in roundings."""
     wide = matrix.astype(float) @ x.astype(float)
     scale = np.linalg.norm(matrix) * np.linalg.norm(x) + np.linalg.norm(rhs)
     return distance(wide, rhs.astype(float), scale, matrix.dtype.name)
@@ -57,7 +57,7 @@ def product_error(factors: tuple[np.ndarray, ...], matrix: np.ndarray) -> float:
 
 
 def run(function: Callable[..., Any], *arrays: np.ndarray) -> Any:
-    """What generated code makes of arrays."""
+    """The results of generated code for arrays."""
     with sg.Graph().as_default(), sg.Session() as session:
         feeds = [sg.placeholder(array.dtype, array.shape) for array in arrays]
         return session.run(function(*feeds), dict(zip(feeds, arrays, strict=True)))

@@ -84,12 +84,21 @@ class StagedForm(Form):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Copies:
+    """The updates of `Updates` in parts that do not meet, each with a result of its own in `scratch`."""
+
+    body: tuple[Stmt, ...]
+    scratch: dict[str, Buffer]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Updates(Form):
     """`count` updates at any of `rows` places, and how to do those of each place together.
 
-    Only the first stage writes what no update changes.
+    Only the first stage writes what no update changes. `copies` are for few threads, if they are worth it.
     """
 
     staged: StagedForm
     count: int
     rows: int
+    copies: Copies | None = None

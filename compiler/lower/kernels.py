@@ -294,8 +294,8 @@ def counted(value: Value, at: Position) -> Expr | None:
 def _without_copy(form: Form | None) -> Form | None:
     """The form of a body whose first statements are left out."""
     match form:
-        case Updates(StagedForm((_, *stages), scratch), count, rows):
-            return Updates(StagedForm(tuple(stages), scratch), count, rows)
+        case Updates(StagedForm((_, *stages), scratch), count, rows, copies):
+            return Updates(StagedForm(tuple(stages), scratch), count, rows, copies)
     return None
 
 

@@ -17,6 +17,7 @@ from staticgraph.compiler.ops.kinds import host
 from staticgraph.compiler.ops.movement import check_index
 
 _INT = frozenset({int32})
+_WORTH_A_TABLE, _TABLE = 256, 4  # elements, and entries of a table for each of them at most
 
 
 def _vector(x: TensorType, name: str) -> None:
@@ -36,11 +37,36 @@ def _in_order(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The different elements in order of first appearance,
     where each element is among them, how often they occur.
     """
+    if (number := _counted_from(x)) is not None:
+        return _in_order_by_table(x, number)
     _, first, inverse, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True)
     order = np.argsort(first)
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     return x[first[order]], place[inverse], counts[order]
+
+
+def _counted_from(x: np.ndarray) -> np.ndarray | None:
+    """Integers less the lowest of them, as int64. None if a table of so many is large, or no help."""
+    if x.dtype.kind not in "iu" or len(x) < _WORTH_A_TABLE:
+        return None
+    low, high = int(x.min()), int(x.max())
+    if high - low >= _TABLE * len(x):
+        return None
+    return (x - x.dtype.type(low)).astype(np.int64) if x.dtype.kind == "u" else x.astype(np.int64) - low
+
+
+def _in_order_by_table(x: np.ndarray, number: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The same with a table of all integers up to the highest `number`, without any sort of elements."""
+    n = len(x)
+    counts = np.bincount(number)
+    first = np.full(len(counts), n)
+    first[number[::-1]] = np.arange(n - 1, -1, -1)  # of equal numbers, NumPy keeps the last one
+    found = np.flatnonzero(counts)
+    found = found[np.argsort(first[found])]
+    place = np.empty(len(counts), np.int64)
+    place[found] = np.arange(len(found))
+    return x[first[found]], place[number], counts[found]
 
 
 def _unique_types(x: TensorType, out_idx: DType) -> tuple[TensorType, TensorType, TensorType]:

@@ -1,15 +1,15 @@
 """Order: top_k and what is made of it, and the positions of extreme elements.
 
-`top_k` keeps the k best elements in a heap whose root is the worst of them, so that k of n elements take n
-log k steps and a whole sort is the case k = n. NaN counts as the lowest value, and of equal elements the
-first is better.
+If k is small, `top_k` keeps the k best elements in a heap whose root is the worst of them. Else it sorts all
+by the digits of keys (`ops/digits.py`), or in a short row counts how many are better; a whole sort is the
+case k = n. NaN counts as the lowest value, and of equal elements the first is better.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -18,16 +18,21 @@ from staticgraph.compiler.graph.dtypes import FLOATING, REAL, UNSIGNED, DType, b
 from staticgraph.compiler.graph.errors import OperandError, require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, normalize_axis, shape_text
-from staticgraph.compiler.graph.sizes import AnySize, same
+from staticgraph.compiler.graph.sizes import AnySize, is_open, same
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, number
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, number
 from staticgraph.compiler.kernel.form import Selection
-from staticgraph.compiler.kernel.stmt import If, Let, Loop, LoopKind, Stmt, Store, Update, While
+from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Stmt, Store, Update, While
 from staticgraph.compiler.ops.creation import positions
+from staticgraph.compiler.ops.digits import RadixSort
 from staticgraph.compiler.ops.kinds import Described, Out, View, composite, routine
 from staticgraph.compiler.ops.movement import INDEX, check_index
 from staticgraph.compiler.ops.samples import Sample, distinct, indices, real
 from staticgraph.compiler.ops.scatter import counters, first_of, nested
+
+_HEAP, _MOST_IN_HEAP = 48, 1024  # elements for each one in a heap at least, and those in it at most
+_COUNTED = 64  # elements of a row in which each is compared with all others
+_LANES = 16  # elements that are worth vector lanes, and scratch memory for keys and places
 
 
 def _top_k_type(input: TensorType, k: Any, sorted: bool = True) -> tuple[TensorType, TensorType]:
@@ -87,9 +92,96 @@ def top_k(outs: tuple[Out, ...], input: View, *, k: int, sorted: bool = True) ->
     if same(k, 0) or same(math.prod(input.shape), 0):
         return ()
     row, column = counters(input.shape[:-1], "row"), Index("column", input.shape[-1])
-    body = nested(row, _Heap(outs[0], outs[1], row, k).select(input), LoopKind.PARALLEL)
     item = input[(*row, column)]
-    return Described(body, Selection(outs[0].buffer, outs[1].buffer, row, column, item, _descending(item), k))
+    form = Selection(outs[0].buffer, outs[1].buffer, row, column, item, _descending(item), k)
+    n = input.shape[-1]
+    if is_open((n,)) or (k * _HEAP <= n and k <= _MOST_IN_HEAP):
+        made = Described(nested(row, _Heap(outs[0], outs[1], row, k).select(input), LoopKind.PARALLEL))
+    elif n <= _COUNTED:
+        made = _by_counting(outs, input, row, k)
+    else:
+        made = _by_digits(outs, input, row, k)
+    return Described(made.body, form, made.scratch)
+
+
+def _by_digits(outs: tuple[Out, ...], input: View, row: tuple[Index, ...], k: int) -> Described:
+    """The statements of a radix sort, of which the first k items are written."""
+    values, places = outs
+    unsigned = UNSIGNED[input.dtype.size]
+
+    def put(place: Expr, key: Expr, column: Expr) -> tuple[Stmt, ...]:
+        value = Local("value", input.dtype)
+        body: tuple[Stmt, ...] = (Let(value, _of_descending(key, input.dtype)),)
+        if input.dtype.is_floating:  # a key has no sign of zero, and NaN has that of minus infinity
+            several = [float(zero) for zero in (0.0, -math.inf)]
+            twins = [scalar.eq(key, _descending(Const(x, input.dtype))) for x in several]
+            own = input[(*row, scalar.cast(column, int64))]
+            body += (If(twins[0] | twins[1], (Update(value, own),)),)
+        body += (
+            Store(values.buffer, (*row, place), value),
+            Store(places.buffer, (*row, place), column),
+        )
+        return body if k == input.shape[-1] else (If(place < k, body),)
+
+    def key(column: Expr) -> Expr:
+        return _descending(input[(*row, column)])
+
+    return RadixSort(row, input.shape[-1], unsigned, 8 * unsigned.size, key, put).described()
+
+
+def _by_counting(outs: tuple[Out, ...], input: View, row: tuple[Index, ...], k: int) -> Described:
+    """The statements that put each item of a short row to the place that is the number of better ones."""
+    values, places = outs
+    n = input.shape[-1]
+    unsigned = UNSIGNED[input.dtype.size]
+    i, other, item = Index("i", n), Index("other", n), Index("item", n)
+    key, place = Local("key", unsigned), Local("place", int32)
+
+    def count(key_of: Callable[[Expr], Expr]) -> tuple[Stmt, ...]:
+        rival = key_of(other)
+        earlier = scalar.cast(other, int32) < scalar.cast(i, int32)
+        better = (rival < key) | (scalar.eq(rival, key) & earlier)
+        step = Update(place, place + scalar.cast(better, int32), "add")
+        return Let(key, key_of(i)), Let(place, Const(0, int32)), Loop(other, (step,))
+
+    def put(item: Index, place: Expr) -> tuple[Stmt, ...]:
+        at = (*row, scalar.cast(place, int64))
+        write: tuple[Stmt, ...] = (
+            Store(values.buffer, at, input[(*row, item)]),
+            Store(places.buffer, at, scalar.cast(item, int32)),
+        )
+        return write if k == n else (If(place < k, write),)
+
+    def own_key(at: Expr) -> Expr:
+        return _descending(input[(*row, at)])
+
+    if n < _LANES:
+        return Described(nested(row, (Loop(i, (*count(own_key), *put(i, place))),), LoopKind.PARALLEL))
+    body = (
+        Loop(other, (Store("rank_keys", (other,), own_key(other)),)),
+        Loop(
+            i,
+            (
+                *count(lambda at: Load("rank_keys", (at,), unsigned)),
+                Store("rank_places", (i,), place),
+            ),
+            LoopKind.SIMD,
+        ),
+        Loop(item, put(item, Load("rank_places", (item,), int32))),
+    )
+    dtypes = {"rank_keys": unsigned, "rank_places": int32}
+    scratch = {name: Buffer(dtype, (n,), written=True, local=True) for name, dtype in dtypes.items()}
+    return Described(nested(row, body, LoopKind.PARALLEL), scratch=scratch)
+
+
+def _of_descending(key: Expr, dtype: DType) -> Expr:
+    """The element with such a `_descending` number; of elements that are equal, any."""
+    top = Const(key.dtype.max >> 1, key.dtype)
+    if dtype.is_unsigned:
+        return Const(key.dtype.max, key.dtype) ^ key
+    if not dtype.is_floating:
+        return scalar.bitcast(key ^ top, dtype)
+    return scalar.bitcast(scalar.select(key > top, key, key ^ top), dtype)
 
 
 def _descending(x: Expr) -> Expr:

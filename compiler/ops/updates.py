@@ -15,24 +15,16 @@ from collections.abc import Sequence
 from staticgraph.compiler.graph.dtypes import bool_, int32, int64, uint32
 from staticgraph.compiler.graph.sizes import is_open
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Scalar, substitute, walk
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, substitute
 from staticgraph.compiler.kernel.form import Selection, StagedForm, Updates
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Stmt, Store, Update, While
+from staticgraph.compiler.ops.changes import Change
+from staticgraph.compiler.ops.copies import in_copies
 from staticgraph.compiler.ops.kinds import Out
 from staticgraph.compiler.ops.movement import raveled, unraveled
 from staticgraph.compiler.support.dataclass import dataclass
 
 _LEAST_CHUNK = 32  # updates
-# Several updates, put together, do what they do one after the other: by this, where they are done by that.
-_TOGETHER = {
-    "add": "add",
-    "sub": "add",
-    "mul": "mul",
-    "div": "mul",
-    "minimum": "minimum",
-    "maximum": "maximum",
-}
-_SYMMETRIC = frozenset({"add", "mul", "minimum", "maximum"})
 
 
 def in_order(
@@ -55,7 +47,7 @@ def in_order(
         return None
     if not 0 < count < int32.max or not 0 < rows < int32.max or 0 in out.shape:
         return None
-    change = _Change.of(out[write.at], write.value)
+    change = Change.of(out[write.at], write.value)
     if change is None:
         return None
     update = Index("update", count)
@@ -63,7 +55,13 @@ def in_order(
     key = substitute(scalar.select(inside, raveled(write.at[: len(shape)], shape), Const(rows, int64)), table)
     places, order = Out("update_rows", (count,), int32), Out("update_order", (count,), int32)
     sort = Selection(
-        places.buffer, order.buffer, (), update, scalar.cast(key, int32), scalar.cast(key, uint32), count,
+        places.buffer,
+        order.buffer,
+        (),
+        update,
+        scalar.cast(key, int32),
+        scalar.cast(key, uint32),
+        count,
         rows.bit_length(),
     )
     chunk = max(_LEAST_CHUNK, math.isqrt(count) // 16)
@@ -73,46 +71,12 @@ def in_order(
     value = substitute(substitute(change.value, table), {update: scalar.cast(order[_AT], int64)})
     runs = _Runs(out, shape, tuple(columns), places, change, value, chunk, chunks, *parts)
     scratch = {each.buffer: Buffer(each.dtype, each.shape, written=True) for each in (places, order, *parts)}
-    return Updates(
-        StagedForm((begin, sort, runs.chunk_by_chunk(), runs.across_chunks()), scratch), count, rows
-    )
+    staged = StagedForm((begin, sort, runs.chunk_by_chunk(), runs.across_chunks()), scratch)
+    changed = substitute(change.value, table)
+    return Updates(staged, count, rows, in_copies(out, shape, update, key, columns, change, changed))
 
 
 _AT = Local("at", int64)  # the number of an update in the order
-
-
-@dataclass(frozen=True, slots=True)
-class _Change:
-    """Change that an update makes: the primitive `op` is applied to the old number and `value`.
-
-    If `op` is None, `value` replaces the old number.
-    """
-
-    op: str | None
-    value: Expr
-
-    @staticmethod
-    def of(old: Load, new: Expr) -> _Change | None:
-        """The change from `old` to `new`, or None if it is none of those that can be put together."""
-        if not any(isinstance(e, Load) and e.buffer == old.buffer for e in walk(new)):
-            return _Change(None, new)
-        match new:
-            case Scalar(op, (first, value)) if first is old and op in _TOGETHER:
-                found = _Change(op, value)
-            case Scalar(op, (value, last)) if last is old and op in _SYMMETRIC:
-                found = _Change(op, value)
-            case _:
-                return None
-        is_apart = not any(isinstance(e, Load) and e.buffer == old.buffer for e in walk(found.value))
-        return found if is_apart else None
-
-    def together(self, first: Expr, then: Expr) -> Expr:
-        """The value that does what `first` and `then` do."""
-        return then if self.op is None else Scalar(_TOGETHER[self.op], (first, then), then.dtype)
-
-    def applied(self, old: Expr, value: Expr) -> Expr:
-        """Return the new value of `old` after the change by `value`."""
-        return value if self.op is None else Scalar(self.op, (old, value), value.dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +91,7 @@ class _Runs:
     shape: tuple[int, ...]
     columns: tuple[Index, ...]
     places: Out
-    change: _Change
+    change: Change
     value: Expr
     chunk: int
     chunks: Index

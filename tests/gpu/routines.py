@@ -14,7 +14,7 @@ from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.kernel.expr import Load
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel
-from staticgraph.compiler.ops.kinds import Out, View, described
+from staticgraph.compiler.ops.kinds import Out, View, described, scratch_of
 from staticgraph.runtime.gpu.simulator.build import Unit
 from tests.gpu.loops import compare, from_memory, in_memory
 from tests.gpu.printing import emit_kernel
@@ -38,10 +38,11 @@ class Case:
         outs = tuple(Out(f"y{n}", t.static_shape, t.dtype) for n, t in enumerate(results))
         views = [_view(f"x{n}", t) for n, t in enumerate(types)]
         assert self.op.statements is not None
-        body, form = described(self.op.statements(outs, *views, **self.attrs))
+        made = self.op.statements(outs, *views, **self.attrs)
+        body, form = described(made)
         buffers = {out.buffer: Buffer(out.dtype, out.shape, written=True) for out in outs}
         buffers |= {f"x{n}": Buffer(t.dtype, t.static_shape) for n, t in enumerate(types)}
-        return Kernel(self.op.name, buffers, body, form)
+        return Kernel(self.op.name, {**buffers, **scratch_of(made)}, body, form)
 
     def expected(self) -> dict[str, np.ndarray]:
         """Return the results of NumPy."""

@@ -1,4 +1,4 @@
-"""How each library does a work: a step without arguments that returns what was computed."""
+"""The works as each library does them: steps without arguments that return what was computed."""
 
 from __future__ import annotations
 

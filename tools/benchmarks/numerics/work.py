@@ -1,4 +1,4 @@
-"""What is timed: a function of arrays, said in the words of each library."""
+"""The works: functions of arrays, said in the words of each library."""
 
 from __future__ import annotations
 

@@ -1,0 +1,253 @@
+"""Rows in order by the digits of their keys, from the lowest digit on: a radix sort.
+
+    keys     31 12 11 32        by the last digit     31 11 12 32        by the first one     11 12 31 32
+
+For each digit, numbers are counted; the counts tell where those with each digit begin, and every number goes
+to the next place of its own. Numbers with equal digits keep their order, so the sort is stable. The first
+digit reads the input, and the last one writes the result.
+
+A row is done by one thread, unless there are few long ones: then it is cut into chunks, each with counts of
+its own. A chunk begins where all those before it end, so the result is the same for any number of threads.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+
+from staticgraph.compiler.graph.dtypes import DType, int32, int64, uint64
+from staticgraph.compiler.graph.sizes import AnySize, Size
+from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local
+from staticgraph.compiler.kernel.stmt import Buffer, Let, Loop, LoopKind, Share, Stmt, Store, Update
+from staticgraph.compiler.ops.kinds import Described
+from staticgraph.compiler.support.dataclass import dataclass
+
+Body = tuple[Stmt, ...]
+
+_DIGIT = 8  # bits: as many places are written to at a time as the nearest cache has lines
+_PLACES = 1 << _DIGIT
+_FEW_ROWS = 4  # that are cut into chunks
+_CHUNK, _CHUNKS = 1 << 13, 32  # numbers of a chunk at least, and chunks of a row at most
+_COLUMN = 32  # bits of an item that hold its column, below its key if that leaves room
+
+
+@dataclass(frozen=True, slots=True)
+class RadixSort:
+    """`length` items of each row, by the lowest `bits` of the unsigned number `key(row, column)`.
+
+    `put(row, place, key, column)` are the statements that write an item of the result.
+    """
+
+    rows: tuple[Index, ...]
+    length: int
+    dtype: DType  # of keys
+    bits: int
+    key: Callable[[Expr], Expr]
+    put: Callable[[Expr, Expr, Expr], Body]
+
+    def described(self) -> Described:
+        """The statements, with their scratch memory."""
+        rows = [index.extent for index in self.rows]
+        chunks = self.chunks(math.prod(rows))
+        if chunks == 1:
+            body = self.one_by_one()
+            for index in reversed(self.rows):
+                body = (Loop(index, body, LoopKind.PARALLEL),)
+            return Described(body, scratch=self.scratch((), self.passes, shared=False))
+        return Described(self.by_chunks(chunks), scratch=self.scratch(tuple(rows), chunks, shared=True))
+
+    @property
+    def passes(self) -> int:
+        """The number of digits."""
+        return -(-self.bits // _DIGIT)
+
+    @property
+    def packed(self) -> bool:
+        """True if a key and its column are one number in scratch memory."""
+        return self.bits + _COLUMN <= 8 * uint64.size
+
+    def chunks(self, rows: AnySize) -> int:
+        """The number of chunks that a row is cut into. It depends on sizes only, as bits of results may not
+        depend on threads.
+        """
+        if isinstance(rows, Size) or rows >= _FEW_ROWS:
+            return 1
+        return max(1, min(_CHUNKS, self.length // _CHUNK))
+
+    def scratch(self, rows: tuple[AnySize, ...], counts: int, shared: bool) -> dict[str, Buffer]:
+        """Two sides for items, between which they go back and forth, and the counts."""
+        shapes = {"radix_counts": (counts, _PLACES)}
+        dtypes = {"radix_counts": int64, "radix_items": uint64, "radix_columns": int32}
+        if self.passes > 1:
+            shapes["radix_items"] = (2, self.length)
+            if not self.packed:
+                shapes["radix_columns"] = (2, self.length)
+        return {
+            name: Buffer(dtypes[name], (*rows, *shape), written=True, local=not shared, shared=shared)
+            for name, shape in shapes.items()
+        }
+
+    def one_by_one(self) -> Body:
+        """Statements for a row by one thread: the counts of all digits come first."""
+        i, digit, zero = Index("i", self.length), Index("digit", _PLACES), Index("zero", _PLACES)
+        each, number = Index("each", self.passes), Local("number", self.dtype)
+        clear = Loop(each, (Loop(zero, (self.counted((), each, zero, Const(0, int64)),)),))
+        ones = []
+        for p in range(self.passes):
+            place = self.digit(number, p)
+            ones.append(self.counted((), p, place, self.count((), p, place) + 1))
+        total, here = Local("total", int64), Local("here", int64)
+        starts = (
+            Let(total, Const(0, int64)),
+            Loop(
+                digit,
+                (
+                    Let(here, self.count((), each, digit)),
+                    self.counted((), each, digit, total),
+                    Update(total, total + here),
+                ),
+            ),
+        )
+        return (
+            clear,
+            Loop(i, (Let(number, self.key(i)), *ones)),
+            Loop(each, starts),
+            *self.each_digit(lambda p, first, last: (self.moved((), i, p, p, first, last),)),
+        )
+
+    def by_chunks(self, chunks: int) -> Body:
+        """Statements for rows in chunks, all of them digit by digit."""
+        i, chunk, part = Index("i", self.length), Index("chunk", chunks), Index("part", chunks)
+        digit, zero, rows = Index("digit", _PLACES), Index("zero", _PLACES), self.rows
+        share = Share(chunk, chunks)
+        number, place = Local("number", self.dtype), Local("place", int64)
+        total, here = Local("total", int64), Local("here", int64)
+
+        def everywhere(body: Body) -> Loop:
+            for index in (chunk, *reversed(rows)):
+                body = (Loop(index, body, LoopKind.PARALLEL),)
+            (loop,) = body
+            assert isinstance(loop, Loop)
+            return loop
+
+        def one(p: Expr | int, first: bool, last: bool) -> Body:
+            lets, key, _ = self.item(rows, i, p, first, number)
+            count = (
+                *lets,
+                Let(place, self.digit(key, p)),
+                self.counted(rows, chunk, place, self.count(rows, chunk, place) + 1),
+            )
+            starts: Body = (
+                Let(total, Const(0, int64)),
+                Loop(
+                    digit,
+                    (
+                        Loop(
+                            part,
+                            (
+                                Let(here, self.count(rows, part, digit)),
+                                self.counted(rows, part, digit, total),
+                                Update(total, total + here),
+                            ),
+                        ),
+                    ),
+                ),
+            )
+            for index in reversed(rows):
+                starts = (Loop(index, starts),)
+            if not rows:
+                starts = (Loop(Index("once", 1), starts),)
+            move = self.moved(rows, i, chunk, p, first, last, share)
+            return (
+                everywhere(
+                    (
+                        Loop(zero, (self.counted(rows, chunk, zero, Const(0, int64)),)),
+                        Loop(i, count, share=share),
+                    )
+                ),
+                *starts,
+                everywhere((move,)),
+            )
+
+        return self.each_digit(one)
+
+    def each_digit(self, one: Callable[[Expr | int, bool, bool], Body]) -> Body:
+        """`one(digit, first, last)` for all digits, from the lowest one on."""
+        end = self.passes - 1
+        if end == 0:
+            return one(0, True, True)
+        between = Index("between", end - 1) if end > 1 else None
+        middle = () if between is None else (Loop(between, one(between + 1, False, False)),)
+        return (*one(0, True, False), *middle, *one(end, False, True))
+
+    def moved(
+        self,
+        rows: tuple[Index, ...],
+        i: Index,
+        counts: Expr | int,
+        p: Expr | int,
+        first: bool,
+        last: bool,
+        share: Share | None = None,
+    ) -> Loop:
+        """The loop that brings the items of a row, or of a share of it, in order of digit `p`."""
+        number, digit, place = Local("number", self.dtype), Local("digit", int64), Local("place", int64)
+        lets, key, column = self.item(rows, i, p, first, number)
+        side = _whole(p) % 2
+        if last:
+            put = self.put(place, key, column)
+        elif self.packed:
+            if first:
+                item = (scalar.cast(key, uint64) << _COLUMN) | scalar.cast(i, uint64)
+            else:
+                item = self.load("radix_items", rows, 1 - side, i, uint64)
+            put = (Store("radix_items", (*rows, side, place), item),)
+        else:
+            put = (
+                Store("radix_items", (*rows, side, place), scalar.cast(key, uint64)),
+                Store("radix_columns", (*rows, side, place), column),
+            )
+        body = (
+            *lets,
+            Let(digit, self.digit(key, p)),
+            Let(place, self.count(rows, counts, digit)),
+            self.counted(rows, counts, digit, place + 1),
+            *put,
+        )
+        return Loop(i, body, share=share)
+
+    def item(
+        self, rows: tuple[Index, ...], i: Index, p: Expr | int, first: bool, number: Local
+    ) -> tuple[Body, Expr, Expr]:
+        """Definitions for item `i` in the order before digit `p`, its key, and its column."""
+        if first:
+            return (Let(number, self.key(i)),), number, scalar.cast(i, int32)
+        side = 1 - _whole(p) % 2
+        item = self.load("radix_items", rows, side, i, uint64)
+        if not self.packed:
+            column = self.load("radix_columns", rows, side, i, int32)
+            return (Let(number, scalar.cast(item, self.dtype)),), number, column
+        held = Local("held", uint64)
+        key = scalar.cast(held >> _COLUMN, self.dtype)
+        column = scalar.cast(held & Const((1 << _COLUMN) - 1, uint64), int32)
+        return (Let(held, item), Let(number, key)), number, column
+
+    def load(self, name: str, rows: tuple[Index, ...], side: Expr, i: Expr, dtype: DType) -> Load:
+        return Load(name, (*rows, side, i), dtype)
+
+    def digit(self, key: Expr, p: Expr | int) -> Expr:
+        """Digit number `p` of a key."""
+        shift = scalar.cast(_whole(p) * _DIGIT, self.dtype)
+        return scalar.cast((key >> shift) & Const(_PLACES - 1, self.dtype), int64)
+
+    def count(self, rows: tuple[Index, ...], of: Expr | int, digit: Expr) -> Load:
+        return Load("radix_counts", (*rows, _whole(of), digit), int64)
+
+    def counted(self, rows: tuple[Index, ...], of: Expr | int, digit: Expr, value: Expr) -> Store:
+        return Store("radix_counts", (*rows, _whole(of), digit), value)
+
+
+def _whole(value: Expr | int) -> Expr:
+    return value if isinstance(value, Expr) else Const(operator.index(value), int64)

@@ -1,0 +1,173 @@
+"""Order: every algorithm of `top_k` finds the same as a stable sort, bit by bit, for inputs of any kind."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import staticgraph as sg
+from staticgraph.compiler.generate import generate
+from staticgraph.compiler.graph.dtypes import REAL, as_dtype, bfloat16, float32
+from staticgraph.compiler.kernel.interpret import interpret
+from staticgraph.compiler.ops.sorting import top_k
+from staticgraph.runtime.cpu import jit as cpu_jit
+from tests.codegen.native import GUARD, guarded, inside, launch
+from tests.gpu.routines import Case
+
+# Rows for a heap, for counting, for digits one row at a time, and for digits in chunks.
+SHAPES = [
+    ((3, 200), 3),
+    ((3, 7), 7),
+    ((3, 50), 3),
+    ((2, 64), 64),
+    ((4, 65), 65),
+    ((5, 300), 40),
+    ((40_000,), 40_000),
+]
+SHAPES += [((2, 20_000), 15_000), ((70, 2), 2)]
+DTYPES = sorted(REAL, key=lambda dtype: dtype.name)
+
+
+def numbers(shape, dtype, rng):
+    """Numbers of which many are equal; zeros of both signs, infinities, NaN and both ends of the range."""
+    if not dtype.is_floating:
+        x = rng.integers(max(dtype.min, -1000), min(dtype.max, 1000), shape).astype(dtype.numpy)
+        x.reshape(-1)[::50], x.reshape(-1)[1::50] = dtype.min, dtype.max
+        return x
+    x = np.asarray(dtype.round(rng.integers(-400, 400, shape) / 4))
+    for n, special in enumerate((np.nan, -np.inf, np.inf, -0.0, 0.0, -np.nan, dtype.max, dtype.min)):
+        x.reshape(-1)[n :: 30 + n] = special
+    return x
+
+
+def stable(x, k):
+    """The best k, without any sort of a library: Python's, of pairs."""
+    flat = x.reshape(-1, x.shape[-1])
+    keys = np.where(np.isnan(flat), -np.inf, flat) if flat.dtype.kind == "f" else flat
+    order = np.array([sorted(range(len(row)), key=lambda i: (-row[i], i)) for row in keys.tolist()])
+    order = order[:, :k].reshape(*x.shape[:-1], k)
+    return np.take_along_axis(x, order, -1), order
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize(("shape", "k"), SHAPES)
+def test_the_same_as_a_stable_sort(shape, k, dtype, rng):
+    x = numbers(shape, dtype, rng)
+    with sg.Graph().as_default(), sg.Session() as sess:
+        given = sg.placeholder(dtype, shape)
+        made = list(sg.nn.top_k(given, k))
+        fed = sess.run(given, {given: x}) if dtype is bfloat16 else x
+        values, places = sess.run(made, {given: fed})
+    wanted, order = stable(x, k)
+    np.testing.assert_array_equal(places, order)
+    if dtype is bfloat16:
+        np.testing.assert_array_equal(values.astype(np.float32), wanted)
+    else:
+        assert values.tobytes() == wanted.tobytes()
+
+
+@pytest.mark.parametrize("shape", [(33,), (200,), (30_000,)])
+@pytest.mark.parametrize("kind", ["ascending", "descending", "equal", "nan", "zeros", "ends", "two"])
+def test_rows_that_are_in_order_already(kind, shape, rng):
+    n = shape[-1]
+    x = {
+        "ascending": np.arange(n) / 7,
+        "descending": -np.arange(n) / 7,
+        "equal": np.full(n, 3.5),
+        "nan": np.full(n, np.nan),
+        "zeros": np.where(np.arange(n) % 3, 0.0, -0.0),
+        "ends": np.where(rng.random(n) < 0.5, np.inf, -np.inf),
+        "two": rng.integers(0, 2, n),
+    }[kind].astype(np.float32)
+    with sg.Graph().as_default(), sg.Session() as sess:
+        given = sg.placeholder(sg.float32, shape)
+        up, down, order, back = sess.run(
+            [
+                sg.sort(given),
+                sg.sort(given, direction="DESCENDING"),
+                sg.argsort(given),
+                sg.argsort(given, direction="DESCENDING"),
+            ],
+            {given: x},
+        )
+    np.testing.assert_array_equal(up, np.sort(x))
+    np.testing.assert_array_equal(order, np.argsort(x, kind="stable"))
+    values, places = stable(x, n)
+    assert down.tobytes() == values.tobytes()
+    np.testing.assert_array_equal(back, places)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64"])
+def test_bytes_and_the_widest_numbers(dtype, rng):
+    x = rng.integers(0, 2, 5000).astype(dtype)
+    if dtype == "uint64":
+        x = rng.integers(0, 1 << 64, 20_000, dtype=np.uint64)
+    with sg.Graph().as_default(), sg.Session() as sess:
+        given = sg.placeholder(dtype, x.shape)
+        keys = sg.cast(given, sg.int32) if dtype == "bool" else given
+        assert (sess.run(sg.argsort(keys), {given: x}) == np.argsort(x, kind="stable")).all()
+
+
+@pytest.mark.parametrize("vector_bytes", [16, 32, 64])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64"])
+@pytest.mark.parametrize(
+    ("shape", "k"), [((9, 200), 3), ((4, 40), 40), ((5, 9), 4), ((3, 200), 150), ((40_000,), 40_000)]
+)
+def test_chunks_in_any_order_and_vectors_of_any_width(shape, k, dtype, vector_bytes, rng):
+    """As machine code whose chunks run in an order of no meaning, and interpreted number by number."""
+    target = cpu_jit.host()
+    if vector_bytes > target.vector_bytes:
+        pytest.skip("the processor has no vectors of that width")
+    x = numbers(shape, as_dtype(dtype), rng)
+    kernel = Case(top_k, ((as_dtype(dtype), x),), {"k": k}).kernel
+    code = generate(kernel, replace(target, vector_bytes=vector_bytes))
+    if x.size == 40_000:
+        assert max(phase.chunks for phase in code.phases) > 1
+    values, places = stable(x, k)
+    for order in range(3):
+        memory = [guarded(a) for a in (np.zeros_like(values), np.zeros(places.shape, np.int32), x)]
+        launch(code, [m.ctypes.data + GUARD for m in memory], order=order)
+        assert inside(memory[0]).view(x.dtype).reshape(values.shape).tobytes() == values.tobytes()
+        assert (inside(memory[1]).view(np.int32).reshape(places.shape) == places).all()
+    if x.size < 40_000:
+        arrays = {"x0": x, "y0": np.zeros_like(values), "y1": np.zeros(places.shape, np.int32)}
+        interpret(kernel, arrays, backwards=True)
+        assert arrays["y0"].tobytes() == values.tobytes()
+        assert (arrays["y1"] == places).all()
+
+
+def test_the_same_bits_in_any_number_of_threads(rng):
+    x, found, before = numbers((50_000,), float32, rng), set(), sg.get_num_threads()
+    with sg.Graph().as_default(), sg.Session() as sess:
+        given = sg.placeholder(sg.float32, x.shape)
+        made = list(sg.nn.top_k(given, 40_000))
+        for threads in (1, 2, 3, 7):
+            sg.set_num_threads(threads)
+            values, order = sess.run(made, {given: x})
+            found.add((values.tobytes(), order.tobytes()))
+    sg.set_num_threads(before)
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "int64", "uint64"])
+@pytest.mark.parametrize("span", ["lowest", "middle", "highest", "all", "float"])
+def test_different_integers(span, dtype, rng):
+    """By a table where they are close together, by a sort where they are not; at both ends of the range."""
+    low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    match span:
+        case "lowest":
+            high = min(high, low + 900)
+        case "highest":
+            low = max(low, high - 900)
+        case "middle" | "float":
+            low, high = max(low, -450), min(high, 450)
+    x = rng.integers(low, high, 3000, dtype=dtype, endpoint=True)
+    x = x.astype(np.float32) if span == "float" else x
+    with sg.Graph().as_default(), sg.Session() as sess:
+        given = sg.placeholder(x.dtype, x.shape)
+        different, places, counts = sess.run(list(sg.unique_with_counts(given)), {given: x})
+    wanted = list(dict.fromkeys(x.tolist()))  # in order of first appearance
+    assert different.tolist() == wanted
+    assert different.dtype == x.dtype
+    assert (different[places] == x).all()
+    assert (counts == [(x == value).sum() for value in different]).all()
