@@ -142,6 +142,11 @@ def is_host(node: Node) -> bool:
     return (native is None or is_complex) and not is_control(node)
 
 
+def is_collective(node: Node) -> bool:
+    """Return True if a node is an exchange among several processes."""
+    return node.op.effect is Effect.EXCHANGE and node.attrs["workers"] > 1
+
+
 def is_control(node: Node) -> bool:
     """Return True if a node is a loop or a branch."""
     return node.op.effect is Effect.CONTROL
