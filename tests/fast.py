@@ -28,6 +28,7 @@ SLOW: dict[str, str] = {
         "test_calls_stay_within_their_memory test_the_pool_stays_within_its_memory "
         "test_the_pool_has_no_data_races test_a_read_past_the_end_is_found test_a_race_is_found"
     ),
+    "commands/test_launch.py": "test_processes_and_arguments test_a_run_that_fails_starts_again_with_fewer",
     "commands/test_replay.py": "test_a_part_of_it",
     "compat/test_contrib_learn.py": (
         "test_linear_models_learn_as_tensorflow test_a_network test_a_network_of_numbers"

@@ -32,7 +32,9 @@ def add(commands: Commands) -> None:
             ("-n 2 --tensorflow train.py", "a script that imports tensorflow and horovod, unmodified"),
         ),
     )
-    parser.add_argument("-n", "--processes", type=int, required=True, help="how many processes")
+    parser.add_argument(
+        "-n", "--processes", type=int, default=2, metavar="N", help="how many processes (default 2)"
+    )
     parser.add_argument("--hosts", help="machines, with commas between them; by default this one")
     parser.add_argument(
         "--restarts", type=int, default=0, metavar="N", help="start again after a failure, N times at most"
