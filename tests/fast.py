@@ -85,6 +85,7 @@ SLOW: dict[str, str] = {
         "test_a_process_that_hangs_is_waited_for_so_long test_a_process_that_is_killed_ends_the_run "
         "test_mpi_is_not_installed"
     ),
+    "processes/test_horovod.py": "test_a_script_with_a_monitored_session",
     "processes/test_optimizer.py": (
         "test_two_processes_learn_what_one_learns_of_both_batches "
         "test_first_values_are_those_of_the_first_process test_one_process_needs_no_mpi"
