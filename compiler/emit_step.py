@@ -5,8 +5,9 @@ calls, loops and branches.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from functools import partial
 from itertools import chain, groupby, takewhile
 
 from staticgraph.compiler import stages
@@ -24,7 +25,9 @@ from staticgraph.compiler.lower.program import (
     CONSTANTS,
     PRIVATE,
     SHARED,
+    Begin,
     Branch,
+    Complete,
     Copy,
     HostCall,
     Inner,
@@ -48,6 +51,7 @@ _END = 1 << 62  # bytes: where a block of open size ends at the latest
 
 
 Places = Mapping[AnySize, phases.ByteSpan]  # by offset in the arena
+_Memory = tuple[Sequence[phases.ByteSpan], Sequence[phases.ByteSpan]]
 _Work = tuple[Launch, abi.KernelCode] | tuple[Copy, None]
 
 
@@ -134,6 +138,7 @@ def write(
     segments: list[abi.Segment] = []
     inner: list[Written] = []
     before: list[abi.Segment] = []
+    begun: dict[int, abi.CollectiveSegment] = {}
     places = _open_spans(program)
     most, unwatched, committed = 0, 0.0, not may_stop
     variables = frozenset(ARGUMENTS + argument for argument in program.in_place if outermost)
@@ -141,7 +146,12 @@ def write(
         fixed = ()  # scratch memory is not kept while something else runs
     own = sum(isinstance(i, HostCall) for i in program.instructions)
     host, inner_host = first_host, first_host + own
-    for alone, group in groupby(program.instructions, lambda i: not isinstance(i, Launch | Copy)):
+    instructions: Iterable[Instruction | Begin | Complete] = program.instructions
+    if any(isinstance(i, HostCall) and i.is_collective for i in instructions):
+        from staticgraph.compiler.lower.collectives import with_completions  # few programs have some
+
+        instructions = with_completions(program.instructions, partial(_memory, places=places))
+    for alone, group in groupby(instructions, lambda i: not isinstance(i, Launch | Copy)):
         work: list[_Work] = []
         for instruction in group:
             match instruction:
@@ -153,6 +163,12 @@ def write(
                 case HostCall():
                     segments.append(abi.HostCallSegment(program.host_slot, host, _entry(times, instruction)))
                     host += 1
+                case Begin(call, number):
+                    begun[number] = _collective(program, instruction, host, _entry(times, call))
+                    segments.append(begun[number])
+                    host += 1
+                case Complete(begin):
+                    segments.append(abi.CompletionSegment(begun.pop(begin.number), _entry(times, begin.call)))
                 case Require(flag):
                     segments.append(abi.RequireSegment(_ref(flag)))
                 case LoopInstruction() | Branch():
@@ -305,6 +321,51 @@ def _inner(program: Program, inner: Inner, written: Written, places: Sequence[Re
     slots: list[Ref | None] = [*blocks, *places, *map(Ref, lent)]
     table = tuple(map(_maybe, slots))
     return abi.InnerStep(written.entry, _ref(inner.table), table, written.before)
+
+
+def _memory(
+    instruction: Instruction, places: Places
+) -> tuple[Sequence[phases.ByteSpan], Sequence[phases.ByteSpan]] | None:
+    """The memory of an instruction; None if it is one of those for which collectives must be complete."""
+    match instruction:
+        case Launch(work=loops, args=args):
+            reads: list[phases.ByteSpan] = []
+            writes: list[phases.ByteSpan] = []
+            for ref, buffer in zip(args, _arguments(loops), strict=True):
+                span = _span(ref, buffer.size * buffer.dtype.size, places)
+                (writes if buffer.written else reads).extend(span)
+            return reads, writes
+        case Copy(target, source, size):
+            return _span(source, size, places), _span(target, size, places)
+        case HostCall(inputs=inputs, outputs=outputs) if instruction.is_collective:
+            spans = [
+                [span for ref, type in some for span in _span(ref, type.size * type.dtype.size, places)]
+                for some in (inputs, outputs)
+            ]
+            return spans[0], spans[1]
+    return None
+
+
+def _collective(program: Program, begin: Begin, index: int, times: int | None) -> abi.CollectiveSegment:
+    """The call of MPI for a collective; its host call is number `index`."""
+    call = begin.call
+    (source, taken), (target, given) = call.inputs[0], call.outputs[0]
+    name, workers = call.node.op.name, call.attrs["workers"]
+    count = {"reduce_scatter": given.size, "all_to_all": taken.size // workers}.get(name, taken.size)
+    combines = "combine" in call.attrs
+    return abi.CollectiveSegment(
+        name,
+        begin.number,
+        _ref(source),
+        _ref(target),
+        count if combines else count * taken.dtype.size,
+        taken.dtype.name if combines else "byte",
+        call.attrs.get("combine", ""),
+        call.attrs.get("root", 0),
+        program.host_slot,
+        -1 - index,
+        times,
+    )
 
 
 def _region(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -143,15 +144,18 @@ class Session:
         threads ends; so does `timeout_in_ms` of `options`. With a `trace_level` in `options`, `run_metadata`
         is given the time of each kernel, as `step_stats`.
 
-        Errors: FeedError, FetchError, UninitializedError and DeadlineExceededError, each naming the line at
-        fault.
+        Errors name the line at fault: FeedError, FetchError, UninitializedError and DeadlineExceededError.
         """
-        if timeout is not None or options is not None:
-            return self._run_with(fetches, feed_dict, options, run_metadata, timeout)
-        made = self._find(fetches, feed_dict)
-        if made is not NotImplemented:
-            return made
-        return self._run(fetches, _NOTHING if feed_dict is None else feed_dict)
+        try:
+            if timeout is not None or options is not None:
+                return self._run_with(fetches, feed_dict, options, run_metadata, timeout)
+            if (made := self._find(fetches, feed_dict)) is not NotImplemented:
+                return made
+            return self._run(fetches, _NOTHING if feed_dict is None else feed_dict)
+        except BaseException as error:
+            if (mpi := sys.modules.get("staticgraph.runtime.processes.mpi")) is not None:
+                mpi.tell(error, self.graph, fetches)  # other processes may wait for this run
+            raise
 
     def _run_with(self, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any, timeout: Any) -> Any:
         """A run that may have only so much time, or tells how long each of its kernels took."""

@@ -150,9 +150,9 @@ if TYPE_CHECKING:
     from staticgraph.runtime.cpu.threads import get_num_threads, set_num_threads
 
     # Training, and saving
+    from staticgraph import distribute
     from staticgraph.tf1 import (
         data,
-        distribute,
         distributions,
         estimator,
         feature_column,

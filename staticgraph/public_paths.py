@@ -20,7 +20,7 @@ HOMES = {
     "compat": "tf1.compat",
     "data": "tf1.data",
     "debugging": "debugging",
-    "distribute": "tf1.distribute",
+    "distribute": "distribute",
     "distributions": "tf1.distributions",
     "estimator": "tf1.estimator",
     "feature_column": "tf1.feature_column",

@@ -28,6 +28,7 @@ SLOW: dict[str, str] = {
         "test_calls_stay_within_their_memory test_the_pool_stays_within_its_memory "
         "test_the_pool_has_no_data_races test_a_read_past_the_end_is_found test_a_race_is_found"
     ),
+    "commands/test_launch.py": "test_processes_and_arguments test_a_run_that_fails_starts_again_with_fewer",
     "commands/test_replay.py": "test_a_part_of_it",
     "compat/test_contrib_learn.py": (
         "test_linear_models_learn_as_tensorflow test_a_network test_a_network_of_numbers"
@@ -71,6 +72,24 @@ SLOW: dict[str, str] = {
     "keras/test_callbacks.py": "test_what_is_called_when",
     "kernel/test_random_kernels.py": "test_place_and_schedule_keep_the_meaning",
     "onnx/test_export_models.py": "test_perceptron",
+    "processes/test_collectives.py": (
+        "test_results_are_those_of_numpy test_the_meaning_of_an_op_is_an_exchange_too "
+        "test_gradients_are_those_of_the_sum_of_all_losses test_a_step_calls_mpi_without_python "
+        "test_inside_of_loops_and_branches"
+    ),
+    "processes/test_faults.py": (
+        "test_an_error_is_raised_in_all_and_all_go_on "
+        "test_the_same_error_everywhere_is_told_once_by_each test_an_error_that_ends_a_process "
+        "test_a_process_without_data test_steps_that_differ_are_found_at_the_first_run "
+        "test_another_step_than_one_that_the_others_know "
+        "test_a_process_that_hangs_is_waited_for_so_long test_a_process_that_is_killed_ends_the_run "
+        "test_mpi_is_not_installed"
+    ),
+    "processes/test_horovod.py": "test_a_script_with_a_monitored_session",
+    "processes/test_optimizer.py": (
+        "test_two_processes_learn_what_one_learns_of_both_batches "
+        "test_first_values_are_those_of_the_first_process test_one_process_needs_no_mpi"
+    ),
     "runtime/test_cpu_jit.py": "test_memory_and_disk test_damaged_entry test_entry_of_another_function",
     "runtime/test_freed.py": (
         "test_a_graph_is_freed test_a_loop_that_makes_graphs_does_not_fill_the_memory "

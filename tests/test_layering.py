@@ -72,6 +72,7 @@ OPTIONAL = {
     "cupy": "runtime",
     "onnx": "staticgraph",
     "ml_dtypes": "staticgraph",
+    "mpi4py": "runtime",
 }
 # A file is data: nothing may turn bytes, or a name found in a file, into code.
 REFUSED_MODULES = {"pickle", "marshal", "shelve"}
@@ -88,7 +89,7 @@ ABOVE_CORE = {
     "staticgraph.__main__": "staticgraph.cli",
 }
 # Namespaces that only list names of all rooms: for type checkers, and in tables by which they are imported.
-NAMESPACES = {"staticgraph", "staticgraph.train"}
+NAMESPACES = {"staticgraph", "staticgraph.distribute", "staticgraph.train"}
 NO_CODE = "nothing turns data into code"
 # Files that import by name, and only names in tables of ours.
 BY_NAME = {"compiler/support/lazy_names.py", "staticgraph/public_paths.py"}

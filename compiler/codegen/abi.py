@@ -121,6 +121,36 @@ class HostCallSegment:
     times: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class CollectiveSegment:
+    """Begin a collective of this name with all other processes.
+
+    `count` elements of the type `element` are combined by `combine`, or else that many bytes go to or come
+    from each process; of a broadcast, those of the process `root`. `number` counts the collectives of a step.
+    The host function in `slot` looks after it if it takes long: it is called with `index`.
+    """
+
+    name: str
+    number: int
+    source: BufferRef
+    target: BufferRef
+    count: AnySize
+    element: str
+    combine: str
+    root: int
+    slot: int
+    index: int
+    times: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CompletionSegment:
+    """Wait until a collective of the step is complete."""
+
+    collective: CollectiveSegment
+    times: int | None = None
+
+
 Work = KernelCall | CopyCall
 
 
@@ -256,4 +286,12 @@ class RequireSegment:
     flag: BufferRef
 
 
-Segment = RegionSegment | HostCallSegment | LoopSegment | BranchSegment | RequireSegment
+Segment = (
+    RegionSegment
+    | HostCallSegment
+    | LoopSegment
+    | BranchSegment
+    | RequireSegment
+    | CollectiveSegment
+    | CompletionSegment
+)

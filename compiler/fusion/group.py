@@ -164,6 +164,11 @@ def _has_parts(node: Node) -> bool:
     return False
 
 
+def is_collective(node: Node) -> bool:
+    """Return True if a node is an exchange among several processes."""
+    return node.op.effect is Effect.EXCHANGE and node.attrs["workers"] > 1
+
+
 def is_control(node: Node) -> bool:
     """Return True if a node is a loop or a branch."""
     return node.op.effect is Effect.CONTROL

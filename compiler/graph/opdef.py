@@ -40,6 +40,7 @@ class Effect(Enum):
     WRITE = "write"  # a new value for the variable that is the first input, as a pure function of the inputs
     HOST = "host"  # calls back into Python
     EFFECT = "effect"  # something that the user sees, in the order of construction
+    EXCHANGE = "exchange"  # a collective: every process of the run gives and gets something
     CONTROL = "control"  # runs Functions, which may never end
     MARK = "mark"  # a place in the graph that must not merge with others, whatever its value
 

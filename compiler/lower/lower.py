@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING
 
 from staticgraph.compiler import stages
 from staticgraph.compiler.fusion.fuse import fuse
-from staticgraph.compiler.fusion.group import Fusion, Group, is_alias, is_control, is_host, is_whole
+from staticgraph.compiler.fusion.group import (
+    Fusion,
+    Group,
+    is_alias,
+    is_collective,
+    is_control,
+    is_host,
+    is_whole,
+)
 from staticgraph.compiler.fusion.inline_element import template
 from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.graph.opdef import Kind
@@ -212,13 +220,15 @@ class _Lowering:
         home = {v: i for i, g in enumerate(inner) for v in g.outputs}
         last_read = {v: i for i, g in enumerate(inner) for v in reads[g]}
         after: dict[int, list[Group]] = {}
+        # Variables wait for all collectives: so these are under way together, and may still fail.
+        exchanged = max((i for i, g in enumerate(inner) if is_collective(g.root)), default=-1)
         tested = -1
         for group in self._flag_first(_readers_first(changes, reads)):
             needed = [home.get(v, -1) for v in reads[group]]
             at = max((*needed, *(last_read.get(v, -1) for v in changes[group])), default=-1)
             if self.flag in group.outputs:
                 tested = at
-            at = max(at, tested) if changes[group] else at
+            at = max(at, tested, exchanged) if changes[group] else at
             after.setdefault(at, []).append(group)
             last_read.update({v: max(at, last_read.get(v, -1)) for v in reads[group]})
         order = list(after.get(-1, ()))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from staticgraph.compiler.fusion.group import is_collective
 from staticgraph.compiler.graph.function import Node, Value
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import TensorType
@@ -75,6 +76,11 @@ class HostCall:
     outputs: tuple[tuple[Ref, TensorType], ...]
     node: Node
 
+    @property
+    def is_collective(self) -> bool:
+        """True if a processor calls MPI for it, without Python."""
+        return bool(self.attrs) and is_collective(self.node)
+
     def at(self, values: Mapping[str, int]) -> HostCall:
         """The same call for values of the open sizes."""
         inputs, outputs = (
@@ -83,6 +89,21 @@ class HostCall:
         )
         attrs = {name: attribute_at(value, values) for name, value in self.attrs.items()}
         return replace(self, attrs=attrs, inputs=inputs, outputs=outputs)
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """Begin a collective, the one of this number in the program."""
+
+    call: HostCall
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Complete:
+    """Wait until a collective is complete."""
+
+    begin: Begin
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ OPS_OF = {
     "bitwise": "bitwise_and bitwise_or bitwise_xor invert left_shift right_shift",
     "broadcasting": "broadcast_to broadcast_args broadcast_gradient_args",
     "casting": "cast bitcast",
+    "collectives": "all_reduce all_gather reduce_scatter broadcast all_to_all worker_rank",
     "comparison": "equal not_equal less less_equal greater greater_equal is_nan is_inf is_finite",
     "complex_numbers": "complex conj real imag angle complex_abs",
     "control_flow": "region_parameter while_region branch_region loop branch",

@@ -19,7 +19,7 @@ from staticgraph.compiler.graph.interpret import failure
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import evaluate as value_of
 from staticgraph.compiler.graph.sizes import evaluator
-from staticgraph.compiler.lower.program import ARGUMENTS, Ref
+from staticgraph.compiler.lower.program import ARGUMENTS, HostCall, Ref
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.cached_property import cached_property
 from staticgraph.runtime.cpu.jit import Library, host, load
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from staticgraph.compiler.compile import Compiled
     from staticgraph.runtime.cpu.loaded_program import LoadedProgram
     from staticgraph.runtime.memory.buffer_pool import BufferPool
+    from staticgraph.runtime.processes.collective_calls import CollectiveCalls
     from staticgraph.runtime.variables import VariableStore
 
 NO_VALUES: Mapping[str, int] = MappingProxyType({})
@@ -107,8 +108,11 @@ class CpuExecutable:
         if self._hosts:
             self._host = _HOST(self._run_host)
             self.table[program.host_slot] = ctypes.cast(self._host, ctypes.c_void_p).value
+        self._collectives: CollectiveCalls | None = None
         if self.watch is not None:
             self.table[program.watch_slot] = self.watch.address
+            if calls := [call for call in self._hosts if call.is_collective]:
+                self._collectives = self._exchanging(calls, self.watch)
         if checks is not None:
             self.table[program.host_slot - 1] = checks.sound.ctypes.data
         # Threads start with the first run that has work for them.
@@ -141,17 +145,29 @@ class CpuExecutable:
             table[slot] = address_of(array)
             slot += 1
         self.count[0] += 1
+        if self._collectives is not None:
+            self._collectives.begin()
         if self.parallel:
             POOL.ensure()
         left = remaining()
-        if left is None or self.watch is None:
-            stopped = self._call(self._address)
-        else:
-            with self.watch.limit(left):
+        try:
+            if left is None or self.watch is None:
                 stopped = self._call(self._address)
-        if self._failure is not None:
-            error, self._failure = self._failure, None
-            raise error
+            else:
+                with self.watch.limit(left):
+                    stopped = self._call(self._address)
+            if self._failure is not None:
+                error, self._failure = self._failure, None
+                raise error
+        except BaseException:
+            if self._collectives is not None:
+                self._collectives.fail(self, arguments, results)
+            raise
+        if self._collectives is not None:
+            if stopped:
+                self._collectives.fail(self, arguments, results)
+            else:
+                self._collectives.succeed()
         if stopped and stopped != UNSOUND:
             text = "the time that the run was given is over; all variables are as they were before it"
             raise misuse(DeadlineExceededError, text)
@@ -163,6 +179,8 @@ class CpuExecutable:
         """Run the step for variables in `store`: what is fetched, as compiled code holds it, and what is to
         change in the store. Results are in memory of `recyclers`, as far as there are any.
         """
+        if self._collectives is not None:
+            self._collectives.begin(store)
         try:
             arguments, results = self._arrays(feeds, store, recyclers)
         except MemoryError:
@@ -196,15 +214,28 @@ class CpuExecutable:
         made = self.prepared
         return does_not_fit((made.closed(self.values) if self.values else made).memory)
 
+    def _exchanging(self, calls: Sequence[HostCall], watch: Watch) -> CollectiveCalls:
+        """Return what the collectives of the program need."""
+        from staticgraph.runtime.processes.collective_calls import CollectiveCalls  # few programs have some
+
+        found = CollectiveCalls(calls, self.prepared.step)
+        watch.collectives_by(found.address)
+        return found
+
     @property
     def calls(self) -> int:
         """The number of calls of the native function."""
         return self.count[0]
 
     def _run_host(self, index: int, table: int) -> int:
-        """Called from the native code: an op without native form, computed by its NumPy meaning."""
+        """Called from the native code: an op without native form, computed by its NumPy meaning.
+
+        A negative number is that of a collective that takes long.
+        """
         if self.watch is not None and self.watch.is_told:
             return 1
+        if index < 0:
+            return self._look(self._hosts[-1 - index])
         call = self._hosts[index]
         try:
             with np.errstate(all="ignore"):
@@ -217,6 +248,17 @@ class CpuExecutable:
             self._failure = error
             if isinstance(error, Exception):
                 self._failure = failure(error, call.node.op.name, call.node.where)
+        return int(self._failure is not None)
+
+    def _look(self, call: HostCall) -> int:
+        """Look if a collective can still be complete. Return 0 if so."""
+        assert self._collectives is not None
+        try:
+            self._collectives.look(call.node)
+        except BaseException as error:
+            self._failure = (
+                failure(error, call.node.op.name, call.node.where) if isinstance(error, Exception) else error
+            )
         return int(self._failure is not None)
 
 

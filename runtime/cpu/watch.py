@@ -68,6 +68,10 @@ class Watch:
         """Have timed code write the time that it takes to a table of times."""
         self._words[Word.TIMES] = address
 
+    def collectives_by(self, address: int) -> None:
+        """Have steps call MPI by what is at an address."""
+        self._words[Word.COLLECTIVES] = address
+
     def guarded(self, step: int) -> Callable[[int], int]:
         """The step at this address, as a function of the address of its table. Raises what a signal handler
         raised; returns something else than 0 where the step was stopped.

@@ -7,6 +7,7 @@ from typing import Any
 
 from staticgraph.compiler.capture.open_shapes import OpenShapes
 from staticgraph.compiler.compile import CompiledStep
+from staticgraph.compiler.fusion.group import is_collective
 from staticgraph.compiler.fusion.neighbours import neighbours
 from staticgraph.compiler.graph.errors import InvalidArgumentError, misuse
 from staticgraph.compiler.graph.sizes import Size
@@ -98,7 +99,7 @@ class StepPlan:
 
 def _row(kernel: KernelView) -> tuple[str, ...]:
     if kernel.effort is None:
-        amounts = ("", "", "NumPy")
+        amounts = ("", "", "MPI" if is_collective(kernel.nodes[-1]) else "NumPy")
     else:
         functions = ", ".join(each.how for each in kernel.listings)
         last = functions if kernel.nanoseconds is None else duration(kernel.nanoseconds)

@@ -31,6 +31,7 @@ PARTS = {
         "docs/seeing",
         "docs/show",
         "docs/gpu",
+        "docs/distribute",
         "docs/files",
         "docs/ahead",
         "docs/tensorflow_files",

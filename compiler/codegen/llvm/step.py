@@ -18,6 +18,8 @@ from contextlib import contextmanager
 from staticgraph.compiler.codegen.abi import (
     BranchSegment,
     BufferRef,
+    CollectiveSegment,
+    CompletionSegment,
     CopyCall,
     HostCallSegment,
     KernelCall,
@@ -156,6 +158,15 @@ def _segment(writer: _Function, segment: Segment, pool: BufferRef, stopping: _St
         case RequireSegment(flag):
             found = writer.value(f"load i8, ptr {writer.pointer(flag)}, align 1")
             return_unless(writer, writer.value(f"icmp ne i8 {found}, 0"), UNSOUND)
+        case CollectiveSegment(times=times) | CompletionSegment(times=times):
+            from staticgraph.compiler.codegen.llvm.collectives import begin, complete  # few steps have some
+
+            with writer.timed(times, lambda: private):
+                if isinstance(segment, CollectiveSegment):
+                    begin(writer, segment, writer.base(stopping.watch.slot), writer.pointer, writer.number)
+                else:
+                    host = writer.base(segment.collective.slot)
+                    complete(writer, segment.collective, writer.base(stopping.watch.slot), host)
         case HostCallSegment() | LoopSegment() | BranchSegment():
             with writer.timed(segment.times, lambda: private):
                 match segment:

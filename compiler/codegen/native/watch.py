@@ -33,6 +33,7 @@ class WatchState(Record):
     NEXT = INT64  # when to ask for signals again
     IDENT = function_pointer(INT64)  # tells the number of a thread
     MAIN = pointer(INT64)  # the number of the main thread
+    COLLECTIVES = ADDRESS  # of a record by which a step calls MPI, if it does
 
 
 _WATCH = pointer(WatchState)

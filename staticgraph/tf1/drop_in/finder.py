@@ -1,4 +1,5 @@
 """`import tensorflow`, for as long as a script of TF1 runs, gives the modules of `staticgraph.compat.tf1`.
+`import horovod.tensorflow` gives `staticgraph.tf1.horovod`.
 
 The finder comes first on `sys.meta_path`, so that an installed TensorFlow is neither used nor changed.
 """
@@ -15,17 +16,22 @@ from types import ModuleType
 from staticgraph.tf1.compat.areas import TREE
 from staticgraph.tf1.compat.namespace import unsupported
 
-_TOP = "tensorflow"
+_TOP, _HOROVOD = "tensorflow", "horovod"
 
 
 class DropInFinder(MetaPathFinder, Loader):
-    """Finds `tensorflow` and the modules below it that are supported."""
+    """Finds `tensorflow` and the modules below it that are supported, and `horovod.tensorflow`."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """A module of ours; ModuleNotFoundError for one of TensorFlow's that is not supported."""
         top, _, rest = fullname.partition(".")
+        if top == _HOROVOD and rest not in ("", _TOP):
+            text = f"horovod.{rest} is not supported; horovod.tensorflow is, with optimizers of tf.train"
+            raise ModuleNotFoundError(text)
+        if top == _HOROVOD:
+            return ModuleSpec(fullname, self, is_package=True)
         if top != _TOP:
             return None
         if TREE.namespace(rest) is None:
@@ -34,6 +40,14 @@ class DropInFinder(MetaPathFinder, Loader):
         return ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        if spec.name == _HOROVOD:
+            return None
+        if spec.name == f"{_HOROVOD}.{_TOP}":
+            from staticgraph.tf1 import horovod  # what few scripts use
+
+            module = ModuleType(spec.name, horovod.__doc__)
+            vars(module).update({name: getattr(horovod, name) for name in horovod.__all__})
+            return module
         return TREE.namespace(spec.name.partition(".")[2])
 
     def exec_module(self, module: ModuleType) -> None:
@@ -58,4 +72,5 @@ def standing_in() -> Iterator[None]:
 
 
 def _tensorflow() -> dict[str, ModuleType]:
-    return {name: module for name, module in sys.modules.items() if name.partition(".")[0] == _TOP}
+    ours = (_TOP, _HOROVOD)
+    return {name: module for name, module in sys.modules.items() if name.partition(".")[0] in ours}

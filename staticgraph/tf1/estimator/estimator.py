@@ -17,7 +17,8 @@ from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.formats.tf.log import log
 from staticgraph.random_numbers.random_ops import set_random_seed
-from staticgraph.tf1 import distribute, summary
+from staticgraph.tf1 import summary
+from staticgraph.tf1.distribute import strategy as distribute
 from staticgraph.tf1.estimator import evaluation, exporting
 from staticgraph.tf1.estimator.run_config import RunConfig
 from staticgraph.tf1.estimator.spec import EstimatorSpec, ModeKeys

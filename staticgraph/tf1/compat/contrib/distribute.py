@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import staticgraph as sg
 from staticgraph.formats.tf.log import log
 from staticgraph.tf1.compat.legacy.accelerators import TPUClusterResolver
+from staticgraph.tf1.distribute import strategy
 
 
 class DistributeConfig(NamedTuple):
@@ -26,7 +26,7 @@ class AllReduceCrossDeviceOps(NamedTuple):
     agg_small_grads_max_group: int = 10
 
 
-class MirroredStrategy(sg.distribute.MirroredStrategy):
+class MirroredStrategy(strategy.MirroredStrategy):
     """`sg.distribute.MirroredStrategy`, also by a number of GPUs."""
 
     def __init__(
@@ -42,7 +42,7 @@ class MirroredStrategy(sg.distribute.MirroredStrategy):
         _warn(num_gpus or num_gpus_per_worker or 0)
 
 
-class CollectiveAllReduceStrategy(sg.distribute.OneDeviceStrategy):
+class CollectiveAllReduceStrategy(strategy.OneDeviceStrategy):
     """Replicas on several machines, of which there is one."""
 
     def __init__(self, num_gpus_per_worker: int = 0, communication: Any = None) -> None:
@@ -50,7 +50,7 @@ class CollectiveAllReduceStrategy(sg.distribute.OneDeviceStrategy):
         _warn(num_gpus_per_worker)
 
 
-class ParameterServerStrategy(sg.distribute.OneDeviceStrategy):
+class ParameterServerStrategy(strategy.OneDeviceStrategy):
     """Variables on machines of their own; here they are on this one."""
 
     def __init__(self, num_gpus_per_worker: int = 0) -> None:
@@ -58,7 +58,7 @@ class ParameterServerStrategy(sg.distribute.OneDeviceStrategy):
         _warn(num_gpus_per_worker)
 
 
-class TPUStrategy(sg.distribute.OneDeviceStrategy):
+class TPUStrategy(strategy.OneDeviceStrategy):
     """Replicas on TPUs: an UnimplementedError, as `TPUClusterResolver`."""
 
     def __init__(

@@ -1,0 +1,118 @@
+"""Calls of MPI from a step: a collective begins with one function and ends with another.
+
+In between, the step goes on with what needs neither its result nor the memory that it reads: so values travel
+while others are computed. Addresses of functions and handles are different in every process, and those of
+types differ between implementations of MPI. They are in a record to which the watch of the step leads.
+"""
+
+from __future__ import annotations
+
+from staticgraph.compiler.codegen.native.builder import Writer, function
+from staticgraph.compiler.codegen.native.c_types import (
+    ADDRESS,
+    INT32,
+    INT64,
+    function_pointer,
+    pointer,
+)
+from staticgraph.compiler.codegen.native.collective_layout import Collectives
+from staticgraph.compiler.codegen.native.values import Value
+from staticgraph.compiler.codegen.native.watch import WatchState
+
+_WATCH = pointer(WatchState)
+_TESTS = 64  # before another process may have the processor
+_PAUSES = 1024  # and before Python looks after the others: some milliseconds
+_HOST = function_pointer(INT32, INT32, ADDRESS)
+
+
+def _done(w: Writer, mpi: Value, status: Value) -> None:
+    """Keep the error of a call, and return if there is one."""
+    mpi.error = status.to(INT64)
+    w.return_(status)
+
+
+@function(INT32, _WATCH, INT64, ADDRESS, ADDRESS, INT64, INT64, INT64)
+def begin_all_reduce(
+    w: Writer,
+    watch: Value,
+    at: Value,
+    source: Value,
+    target: Value,
+    count: Value,
+    type: Value,
+    combine: Value,
+) -> None:
+    """Begin to combine `count` elements of all processes."""
+    mpi = watch.collectives.to(pointer(Collectives))
+    element, op, size = mpi.types[type], mpi.combiners[combine], count.to(INT32)
+    _done(w, mpi, mpi.all_reduce(source, target, size, element, op, mpi.comm, mpi.requests + at))
+
+
+@function(INT32, _WATCH, INT64, ADDRESS, ADDRESS, INT64, INT64, INT64)
+def begin_reduce_scatter(
+    w: Writer,
+    watch: Value,
+    at: Value,
+    source: Value,
+    target: Value,
+    count: Value,
+    type: Value,
+    combine: Value,
+) -> None:
+    """Begin to combine elements of all processes. Each gets `count` of them."""
+    mpi = watch.collectives.to(pointer(Collectives))
+    element, op, size = mpi.types[type], mpi.combiners[combine], count.to(INT32)
+    _done(w, mpi, mpi.reduce_scatter(source, target, size, element, op, mpi.comm, mpi.requests + at))
+
+
+@function(INT32, _WATCH, INT64, ADDRESS, ADDRESS, INT64)
+def begin_all_gather(w: Writer, watch: Value, at: Value, source: Value, target: Value, count: Value) -> None:
+    """Begin to collect `count` bytes of each process."""
+    mpi = watch.collectives.to(pointer(Collectives))
+    byte, size = mpi.types[0], count.to(INT32)
+    _done(w, mpi, mpi.all_gather(source, size, byte, target, size, byte, mpi.comm, mpi.requests + at))
+
+
+@function(INT32, _WATCH, INT64, ADDRESS, ADDRESS, INT64)
+def begin_all_to_all(w: Writer, watch: Value, at: Value, source: Value, target: Value, count: Value) -> None:
+    """Begin to send `count` bytes to each process."""
+    mpi = watch.collectives.to(pointer(Collectives))
+    byte, size = mpi.types[0], count.to(INT32)
+    _done(w, mpi, mpi.all_to_all(source, size, byte, target, size, byte, mpi.comm, mpi.requests + at))
+
+
+@function(INT32, _WATCH, INT64, ADDRESS, INT64, INT64)
+def begin_broadcast(w: Writer, watch: Value, at: Value, target: Value, count: Value, root: Value) -> None:
+    """Begin to send `count` bytes of the process `root`, which are in `target` there, to all."""
+    mpi = watch.collectives.to(pointer(Collectives))
+    byte, size = mpi.types[0], count.to(INT32)
+    _done(w, mpi, mpi.broadcast(target, size, byte, root.to(INT32), mpi.comm, mpi.requests + at))
+
+
+@function(INT32, _WATCH, INT64, _HOST, INT32, ADDRESS)
+def complete(w: Writer, watch: Value, request: Value, host: Value, index: Value, table: Value) -> None:
+    """Wait until a collective is complete. Return 0, or another number if the step must end.
+
+    A step that waits for long calls `host` with `index` every few milliseconds. Python then looks if another
+    process has failed, handles signals, and may end the step.
+    """
+    mpi = watch.collectives.to(pointer(Collectives))
+    place, flag = mpi.requests + request, w.stack(INT32)
+    at = w.locals(tests=w.constant(INT64, 0), pauses=w.constant(INT64, 0))
+    with w.loop():
+        flag[0] = 0
+        status = mpi.test(place, flag, mpi.status)
+        with w.if_(status != 0):
+            mpi.error = status.to(INT64)
+            w.return_(host(index, table))
+        with w.if_(flag[0] != 0):
+            w.return_(0)
+        at.tests += 1
+        with w.if_(at.tests >= _TESTS):
+            mpi.pause()
+            at.pauses += 1
+        with w.if_(at.pauses >= _PAUSES):
+            at.pauses = 0
+            stopped = host(index, table)
+            with w.if_(stopped != 0):
+                w.return_(stopped)

@@ -1,0 +1,99 @@
+"""The part in Python of an executable with collectives: it compares steps and looks after the others."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from staticgraph.compiler.capture.step import Step
+from staticgraph.compiler.graph.errors import FailedPreconditionError, layout
+from staticgraph.compiler.graph.function import Node
+from staticgraph.compiler.graph.tensor import Operation
+from staticgraph.compiler.graph.world import MEMBERSHIP
+from staticgraph.compiler.lower.program import HostCall
+from staticgraph.runtime.disk.sources import compiler_version
+from staticgraph.runtime.processes.mpi import MpiWorld
+from staticgraph.runtime.variables import VariableStore
+
+_SHARED: WeakKeyDictionary[VariableStore, set[Operation]] = WeakKeyDictionary()
+
+
+class CollectiveCalls:
+    """The collectives of an executable, in order.
+
+    Raises:
+        FailedPreconditionError: They are for another number of processes than there are.
+    """
+
+    def __init__(self, calls: Sequence[HostCall], step: Step) -> None:
+        world, first = MEMBERSHIP.world, calls[0].node
+        workers = first.attrs["workers"]
+        if not isinstance(world, MpiWorld) or world.size != workers:
+            text = f"{first.op.name} was made for {workers} processes, and this one is of {world.size}"
+            hint = "build the graph after staticgraph.distribute.init(), in each process"
+            raise FailedPreconditionError(layout(text, first.where, (), hint))
+        self._world, self._step = world, step
+        world.hold(len(calls))
+        self._what = "\n".join(_described(call) for call in calls)
+        changed = [f"{op.name} {op.outputs[0].type}" for op in step.writes]
+        parts = (compiler_version(), self._what, changed)
+        self._digest = hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
+        self._agreed = False
+
+    @property
+    def address(self) -> int:
+        """The address of what a step needs to call MPI."""
+        return self._world.address
+
+    def begin(self, store: VariableStore | None = None) -> None:
+        """Get ready for a run. Before the first one, compare the step with those of the others.
+
+        Then the variables in `store` that the step changes get the values that they have in process 0, but
+        for local ones, and for those that had them before.
+        """
+        self._waits: tuple[Node | None, float] = (None, 0.0)
+        self._world.mend()
+        if self._agreed:
+            return
+        self._world.peers.agree(self._what, self._digest)
+        if store is not None:
+            self._share(store)
+        self._agreed = True
+
+    def _share(self, store: VariableStore) -> None:
+        """Give variables the values of process 0."""
+        shared = _SHARED.setdefault(store, set())
+        for op in self._step.writes:
+            if op not in shared and not _is_local(op):
+                value = store.stored(op)
+                value[...] = self._world.exchange("broadcast", value)
+                shared.add(op)
+
+    def look(self, node: Node) -> None:
+        """Raise an error if a collective cannot be complete: MPI or another process has failed."""
+        if self._world.error:
+            raise FailedPreconditionError(f"MPI: {self._world.error}")
+        if self._waits[0] is not node:
+            self._waits = (node, time.monotonic())
+        self._world.peers.look(node.op.name, time.monotonic() - self._waits[1])
+
+    def succeed(self) -> None:
+        """Count a run."""
+        self._world.peers.run += 1
+
+    def fail(self, *memory: Any) -> None:
+        """Keep `memory` that MPI may still write to."""
+        self._world.leave(self, *memory)
+
+
+def _is_local(op: Operation) -> bool:
+    """Return True if a variable belongs to a process, such as a count of its rows."""
+    return any(v.op is op for v in op.graph.get_collection("local_variables"))
+
+
+def _described(call: HostCall) -> str:
+    told = " ".join(f"{name}={value}" for name, value in call.attrs.items())
+    return f"{call.node.op.name}({call.inputs[0][1]}) {told}"

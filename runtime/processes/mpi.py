@@ -1,0 +1,288 @@
+"""World of processes that MPI connects: mpi4py for Python, and addresses of MPI's functions for steps.
+
+mpi4py finds the library of MPI that is there. A step calls the functions of that same library.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import os
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from staticgraph.compiler.codegen.native.collective_layout import COMBINERS, ELEMENTS, Collectives
+from staticgraph.compiler.graph.dependencies import ancestors
+from staticgraph.compiler.graph.errors import FailedPreconditionError, FetchError, misuse
+from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.opdef import Effect
+from staticgraph.compiler.graph.world import MEMBERSHIP, Alone
+from staticgraph.runtime.fetches import Fetches
+from staticgraph.runtime.processes.peers import Peers
+
+_FUNCTIONS = {
+    Collectives.ALL_REDUCE: "MPI_Iallreduce",
+    Collectives.REDUCE_SCATTER: "MPI_Ireduce_scatter_block",
+    Collectives.ALL_GATHER: "MPI_Iallgather",
+    Collectives.ALL_TO_ALL: "MPI_Ialltoall",
+    Collectives.BROADCAST: "MPI_Ibcast",
+    Collectives.TEST: "MPI_Test",
+}
+_TYPES = (
+    "BYTE",
+    "FLOAT",
+    "DOUBLE",
+    *(f"{sign}INT{bits}_T" for sign in ("", "U") for bits in (8, 16, 32, 64)),
+)
+_STATUS_BYTES = 256  # more than any implementation has
+_POLLS = 64  # of MPI before another process may have the processor
+_LOOK = 0.005  # seconds between looks at the others
+# How each launcher tells how many processes it has started.
+_SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
+
+
+class MpiWorld:
+    """The processes that were started together.
+
+    Attributes:
+        size: The number of processes.
+        rank: The number of this one, from 0 on.
+        local_size: The number of processes on this machine.
+        local_rank: The number of this one among them.
+        peers: Tells the others of errors.
+    """
+
+    def __init__(self, mpi: Any, timeout: float) -> None:
+        self._mpi = mpi
+        self._everyone = mpi.COMM_WORLD.Dup()  # for messages, and to make others from
+        self._everyone.Set_errhandler(mpi.ERRORS_RETURN)
+        self.size, self.rank = self._everyone.Get_size(), self._everyone.Get_rank()
+        here = self._everyone.Split_type(mpi.COMM_TYPE_SHARED)
+        self.local_size, self.local_rank = here.Get_size(), here.Get_rank()
+        here.Free()
+        self.peers = Peers(self._everyone, mpi, timeout)
+        self._comm = self._everyone.Dup()  # of collectives
+        self._comm.Set_errhandler(mpi.ERRORS_RETURN)
+        self._broken = False
+        self._requests = (ctypes.c_int64 * 64)()
+        self._left: list[Any] = []
+        self._record = self._described()
+
+    # For steps
+
+    @property
+    def address(self) -> int:
+        """The address of what a step needs to call MPI."""
+        return ctypes.addressof(self._record)
+
+    def hold(self, requests: int) -> None:
+        """Have memory for so many collectives of a step."""
+        if requests > len(self._requests):
+            self._requests = (ctypes.c_int64 * (2 * requests))()
+            self._record[Collectives.REQUESTS] = ctypes.addressof(self._requests)
+
+    @property
+    def error(self) -> str:
+        """The text of the error that a step found, or an empty text."""
+        code = self._record[Collectives.ERROR]
+        return self._mpi.Get_error_string(code) if code else ""
+
+    def leave(self, *memory: Any) -> None:
+        """Go on after a failed exchange, with another communicator. MPI may still write to `memory`."""
+        self._broken = True
+        self._left.append((memory, self._requests))
+        self._requests = (ctypes.c_int64 * len(self._requests))()
+        self._record[Collectives.REQUESTS] = ctypes.addressof(self._requests)
+        self._record[Collectives.ERROR] = 0
+
+    def mend(self) -> None:
+        """After a failure, make a new communicator, together with all others."""
+        if not self._broken:
+            return
+        made, request = self._everyone.Idup()
+        self._finish(request, "a new communicator")
+        self._comm = made
+        self._comm.Set_errhandler(self._mpi.ERRORS_RETURN)
+        self._record[Collectives.COMM] = _handle(self._mpi, self._comm)
+        self._broken = False
+
+    # For Python
+
+    def exchange(self, kind: str, value: np.ndarray, combine: str = "sum", root: int = 0) -> np.ndarray:
+        """Perform a collective with all other processes and return its result. See `World`."""
+        self.mend()
+        value = np.ascontiguousarray(value)
+        comm, byte = self._comm, self._mpi.BYTE
+        if kind == "broadcast":
+            made = value.copy()
+            self._finish(comm.Ibcast([_raw(made), byte], root), kind)
+            return made
+        shape = {
+            "all_gather": lambda: (value.shape[0] * self.size, *value.shape[1:]),
+            "reduce_scatter": lambda: (value.shape[0] // self.size, *value.shape[1:]),
+        }.get(kind, lambda: value.shape)()
+        made = np.empty(shape, value.dtype)
+        if kind in ("all_reduce", "reduce_scatter"):
+            op = getattr(self._mpi, combine.upper())
+            begin: Callable[..., Any] = (
+                comm.Iallreduce if kind == "all_reduce" else comm.Ireduce_scatter_block
+            )
+            self._finish(begin(value, made, op), kind)
+        else:
+            begin = comm.Iallgather if kind == "all_gather" else comm.Ialltoall
+            self._finish(begin([_raw(value), byte], [_raw(made), byte]), kind)
+        return made
+
+    def _finish(self, request: Any, what: str) -> None:
+        """Wait for a request, and look after the others meanwhile."""
+        since = looked = time.monotonic()
+        polls = 0
+        while not request.Test():
+            polls += 1
+            if polls % _POLLS == 0:
+                _pause()
+                if (now := time.monotonic()) - looked > _LOOK:
+                    looked = now
+                    try:
+                        self.peers.look(what, now - since)
+                    except BaseException:
+                        self.leave(request)
+                        raise
+
+    def _described(self) -> Any:
+        """The record of what a step needs."""
+        library = _library()
+        record = (ctypes.c_int64 * len(Collectives))()
+        for field, name in _FUNCTIONS.items():
+            record[field] = _address(getattr(library, name))
+        record[Collectives.PAUSE] = _address(_system_pause())
+        self._types = (ctypes.c_int64 * len(ELEMENTS))(
+            *(_handle(self._mpi, getattr(self._mpi, name)) for name in _TYPES)
+        )
+        self._combiners = (ctypes.c_int64 * len(COMBINERS))(
+            *(_handle(self._mpi, getattr(self._mpi, name.upper())) for name in COMBINERS)
+        )
+        self._status = ctypes.create_string_buffer(_STATUS_BYTES)
+        record[Collectives.COMM] = _handle(self._mpi, self._comm)
+        record[Collectives.TYPES] = ctypes.addressof(self._types)
+        record[Collectives.COMBINERS] = ctypes.addressof(self._combiners)
+        record[Collectives.REQUESTS] = ctypes.addressof(self._requests)
+        record[Collectives.STATUS] = ctypes.addressof(self._status)
+        return record
+
+
+def _raw(array: np.ndarray) -> np.ndarray:
+    """The bytes of a contiguous array, in the same memory."""
+    return array.reshape(-1).view(np.uint8)
+
+
+def _handle(mpi: Any, thing: Any) -> int:
+    """The handle of a communicator, type or operation, as its C type has it, in 64 bits."""
+    address, size = mpi._addressof(thing), mpi._sizeof(thing)
+    kind = {4: ctypes.c_int32, 8: ctypes.c_int64}[size]
+    return kind.from_address(address).value
+
+
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+def _library() -> ctypes.CDLL:
+    """The library of MPI that mpi4py has loaded."""
+    from mpi4py import MPI
+
+    for place in (None, MPI.__file__):
+        library = ctypes.CDLL(place)
+        if hasattr(library, "MPI_Iallreduce"):
+            return library
+    for line in _mapped():
+        if "libmpi" in os.path.basename(line):
+            return ctypes.CDLL(line)
+    text = "mpi4py has loaded a library of MPI that does not show its functions"
+    raise misuse(FailedPreconditionError, text, "pip install mpi4py mpich")
+
+
+def _mapped() -> list[str]:
+    try:
+        with open("/proc/self/maps") as maps:
+            return [line.split()[-1] for line in maps if "/" in line]
+    except OSError:
+        return []
+
+
+def _system_pause() -> Any:
+    """A function of C without arguments that lets another process have the processor."""
+    if sys.platform == "win32":
+        return ctypes.windll.kernel32.SwitchToThread
+    return ctypes.CDLL(None).sched_yield
+
+
+def _pause() -> None:
+    if hasattr(os, "sched_yield"):
+        os.sched_yield()
+    else:
+        time.sleep(0)
+
+
+def launched() -> int:
+    """The number of processes that a launcher has started with this one; 1 if there is none."""
+    return max([1, *(int(os.environ[name]) for name in _SIZES if os.environ.get(name, "").isdigit())])
+
+
+def connect(timeout: float) -> None:
+    """Enter the world of the processes that were started together, if there are several.
+
+    Raises:
+        FailedPreconditionError: There are several, and no mpi4py or no library of MPI to connect them.
+    """
+    count = launched()
+    if count == 1 and "mpi4py.MPI" not in sys.modules:
+        return
+    try:
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:
+        text = f"{count} processes were started together, and MPI cannot be loaded to connect them: {error}"
+        hint = "pip install 'staticgraph[mpi]', or mpi4py for the MPI that is here"
+        raise misuse(FailedPreconditionError, text, hint) from None
+    found = MPI.COMM_WORLD.Get_size()
+    if found != count and count > 1:
+        text = f"the launcher has started {count} processes, and MPI connects {found}"
+        hint = f"start them with the mpiexec of this MPI: {MPI.Get_library_version().splitlines()[0]}"
+        raise misuse(FailedPreconditionError, text, hint)
+    if found > 1:
+        MEMBERSHIP.enter(MpiWorld(MPI, timeout))
+
+
+def leave_world() -> None:
+    """Tell the others that this process has ended, and be alone."""
+    world = MEMBERSHIP.world
+    if isinstance(world, MpiWorld):
+        world.peers.end()
+        MEMBERSHIP.enter(Alone())
+
+
+def fail_world(error: BaseException) -> None:
+    """Tell the others of an error that ends this process."""
+    world = MEMBERSHIP.world
+    if isinstance(world, MpiWorld):
+        world.peers.fail(error, final=True)
+
+
+def tell(error: BaseException, graph: Graph, fetches: Any) -> None:
+    """Tell the other processes that a run has failed here, if it exchanges something with them."""
+    world = MEMBERSHIP.world
+    if not isinstance(world, MpiWorld) or getattr(error, "is_told", False):
+        return
+    try:
+        found = Fetches(graph, fetches)
+    except FetchError:
+        return
+    wanted = ancestors([*found.targets, *(t.op for t in found.tensors)])
+    if any(op.definition.effect is Effect.EXCHANGE for op in wanted):
+        world.peers.fail(error)
+        world.leave()  # the others may wait in an exchange that has no end
+        error.is_told = True  # type: ignore[attr-defined]

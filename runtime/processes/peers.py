@@ -1,0 +1,139 @@
+"""News of the other processes: that one has failed or ended, and which step each one runs.
+
+A process that fails tells all others. Those that wait for it look for such messages every few milliseconds,
+and fail too, with its number and its error. Runs are numbered, by the same count in every process: the news
+of a run that failed everywhere is old in the next one.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+from staticgraph.compiler.graph.errors import AbortedError, DeadlineExceededError, misuse
+
+_TAG = 1
+_FAILED, _ENDED, _STEP = "failed", "ended", "step"
+_GRACE = 5.0  # seconds in which an exchange is over to which a process that has gone on has given its part
+_PAUSE = 0.0005
+_MOST_TEXT = 4000  # characters of an error that are told
+
+
+class Peers:
+    """The other processes, as this one knows them.
+
+    Attributes:
+        timeout: The seconds after which waiting for the others is an error.
+        run: The number of this run.
+    """
+
+    def __init__(self, comm: Any, mpi: Any, timeout: float) -> None:
+        self._comm, self._mpi = comm, mpi
+        self.size, self.rank = comm.Get_size(), comm.Get_rank()
+        self.timeout = timeout
+        self.run = 0
+        self._steps: dict[int, list[dict[str, Any]]] = {}  # what others are about to run, by rank
+        self._failures: list[dict[str, Any]] = []
+        self._ended: set[int] = set()
+        self._sent: list[Any] = []
+
+    # What others are told
+
+    def fail(self, error: BaseException, final: bool = False) -> None:
+        """Tell the others of an error, and count the run. `final`: this process ends with it."""
+        if not isinstance(error, PeerError):
+            text = f"{type(error).__name__}: {error}"[:_MOST_TEXT]
+            self._tell({"kind": _FAILED, "run": None if final else self.run, "text": text})
+        self.run += 1
+
+    def end(self) -> None:
+        """Tell the others that this process runs no more."""
+        self._tell({"kind": _ENDED})
+
+    def agree(self, what: str, digest: str) -> None:
+        """Compare a step that is new here with what is new in the others.
+
+        Args:
+            what: A description of the step for messages, a line for each collective.
+            digest: A name of all that must be the same.
+
+        Raises:
+            AbortedError: Another process runs something else.
+        """
+        mine = {"kind": _STEP, "digest": digest, "what": what}
+        self._tell(mine)
+        since = time.monotonic()
+        for rank in range(self.size):
+            while rank != self.rank and not self._steps.get(rank):
+                self.look("its first run of this step", time.monotonic() - since)
+                time.sleep(_PAUSE)
+        others = {rank: self._steps[rank].pop(0) for rank in range(self.size) if rank != self.rank}
+        for rank, theirs in others.items():
+            if theirs["digest"] != digest:
+                raise misuse(*_differ(rank, theirs["what"], self.rank, what))
+
+    # What others have told
+
+    def look(self, what: str, waited: float) -> None:
+        """Raise an error if another process has failed, or if `what` takes too long: `waited` seconds."""
+        self._receive()
+        for news in self._failures:
+            if news["run"] is None or news["run"] >= self.run:
+                self._failures.remove(news)
+                text = f"process {news['rank']} failed, and with it this run: {news['text']}"
+                raise misuse(PeerError, text)
+        self._failures.clear()
+        if waited > _GRACE and self._ended:
+            rank = min(self._ended)
+            text = f"process {rank} has ended, and this one waits for it in {what}"
+            raise misuse(PeerError, text, "each process must take the same number of steps")
+        if waited > _GRACE and (ahead := [rank for rank, steps in self._steps.items() if steps]):
+            if what != "its first run of this step":
+                text = f"process {ahead[0]} is about to run another step, while this one waits in {what}"
+                raise misuse(AbortedError, text, "all processes must run the same steps in the same order")
+        if waited > self.timeout:
+            text = f"the other processes did not come to {what} in {self.timeout:g} seconds"
+            hint = "one of them hangs, or runs another program; init(timeout=...) allows more time"
+            raise misuse(DeadlineExceededError, text, hint)
+
+    def _tell(self, news: dict[str, Any]) -> None:
+        data = json.dumps(news).encode()
+        self._sent = [request for request in self._sent if not request[0].Test()]
+        for rank in range(self.size):
+            if rank != self.rank:
+                message = bytearray(data)
+                self._sent.append((self._comm.Isend([message, self._mpi.BYTE], rank, _TAG), message))
+
+    def _receive(self) -> None:
+        status = self._mpi.Status()
+        while self._comm.Iprobe(self._mpi.ANY_SOURCE, _TAG, status):
+            message = bytearray(status.Get_count(self._mpi.BYTE))
+            rank = status.Get_source()
+            self._comm.Recv([message, self._mpi.BYTE], rank, _TAG)
+            news = json.loads(bytes(message))
+            match news["kind"]:
+                case "failed":
+                    self._failures.append({**news, "rank": rank})
+                case "ended":
+                    self._ended.add(rank)
+                case "step":
+                    self._steps.setdefault(rank, []).append(news)
+
+
+class PeerError(AbortedError):
+    """An error of another process, which ends the run of this one."""
+
+
+def _differ(rank: int, theirs: str, mine_rank: int, mine: str) -> tuple[type[Exception], str, str]:
+    pairs = zip(theirs.splitlines(), mine.splitlines(), strict=False)
+    here, there = next(((b, a) for a, b in pairs if a != b), ("", ""))
+    if not here:
+        here, there = f"{len(mine.splitlines())} collectives", f"{len(theirs.splitlines())} collectives"
+    if here == there:
+        here, there = "other numbers of the same kind", "what differs in attributes or constants"
+    text = (
+        f"process {rank} runs another step than process {mine_rank}, and all must run the same: there "
+        f"{there}; here {here}"
+    )
+    return AbortedError, text, "build the same graph in all processes, and feed values of the same shapes"

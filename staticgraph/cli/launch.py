@@ -1,0 +1,89 @@
+"""`python -m staticgraph launch -n 4 train.py`: a program in several processes, started by mpiexec."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from staticgraph.cli.outcome import UsageError
+from staticgraph.cli.parsing import examples
+
+if TYPE_CHECKING:
+    from staticgraph.cli.parsing import Commands
+
+
+def add(commands: Commands) -> None:
+    """Describe the command to the command line's parser."""
+    parser = commands.add_parser(
+        "launch",
+        help="run a script in several processes",
+        description=(
+            "Run a script in several processes that train together (staticgraph.distribute). This calls the "
+            "mpiexec of the MPI that is installed; to start the script by mpiexec is as good."
+        ),
+        epilog=examples(
+            ("-n 4 train.py --steps 1000", "four processes, with an argument of the script"),
+            ("-n 8 --hosts a,b train.py", "on two machines"),
+            ("-n 4 --restarts 3 train.py", "again after a failure, at most three times"),
+            ("-n 2 --tensorflow train.py", "a script that imports tensorflow and horovod, unmodified"),
+        ),
+    )
+    parser.add_argument(
+        "-n", "--processes", type=int, default=2, metavar="N", help="how many processes (default 2)"
+    )
+    parser.add_argument("--hosts", help="machines, with commas between them; by default this one")
+    parser.add_argument(
+        "--restarts", type=int, default=0, metavar="N", help="start again after a failure, N times at most"
+    )
+    parser.add_argument(
+        "--fewer", action="store_true", help="with --restarts: each time with one process less, down to one"
+    )
+    parser.add_argument(
+        "--tensorflow", action="store_true", help="run the script as `python -m staticgraph run` does"
+    )
+    parser.add_argument("script", help="a Python file")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own arguments")
+    parser.set_defaults(command=launch)
+
+
+def launch(options: argparse.Namespace) -> int:
+    """Start the processes; the status of the launcher, of the last try if there are several."""
+    if options.processes < 1:
+        raise UsageError(f"-n {options.processes}: at least one process is needed")
+    if options.restarts < 0:
+        raise UsageError(f"--restarts {options.restarts}: it is a number of times")
+    if not os.path.isfile(options.script):
+        raise UsageError(f"{options.script}: no such file")
+    count = options.processes
+    for left in range(options.restarts, -1, -1):
+        status = subprocess.call(_line(options, count))
+        if status == 0 or not left:
+            return status
+        count = max(1, count - 1) if options.fewer else count
+        print(
+            f"staticgraph: the run ended with status {status}; {count} processes start again", file=sys.stderr
+        )
+    return status
+
+
+def _line(options: argparse.Namespace, count: int) -> list[str]:
+    """The words of the call."""
+    script = ["-m", "staticgraph", "run", options.script] if options.tensorflow else [options.script]
+    program = [sys.executable, *script, *options.arguments]
+    if count == 1 and not options.hosts:
+        return program
+    hosts = ["-host", options.hosts] if options.hosts else []
+    return [mpiexec(), "-n", str(count), *hosts, *program]
+
+
+def mpiexec() -> str:
+    """The path of the launcher: that of this environment of Python before any other."""
+    beside = os.path.dirname(sys.executable)
+    found = shutil.which("mpiexec", path=os.pathsep.join([beside, os.environ.get("PATH", "")]))
+    if found is None:
+        raise UsageError("there is no mpiexec: pip install 'staticgraph[mpi]', or an MPI of this machine")
+    return found

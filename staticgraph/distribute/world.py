@@ -1,0 +1,140 @@
+"""The processes that train together, and the number of this one. They are connected on first use."""
+
+from __future__ import annotations
+
+import atexit
+import sys
+from types import TracebackType
+from typing import Any
+
+from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.world import MEMBERSHIP
+
+__all__ = ["init", "is_initialized", "local_rank", "local_size", "rank", "shutdown", "size"]
+
+_TIMEOUT = 300.0
+
+
+class _Connection:
+    """If the processes were connected, and if this one still takes part."""
+
+    def __init__(self) -> None:
+        self.is_open = False
+        self._hook: Any = None
+
+    def open(self, timeout: float) -> None:
+        """Connect, once."""
+        if self.is_open:
+            return
+        # MPI and ctypes take a while to load; a graph for one process needs neither.
+        from staticgraph.runtime.processes.mpi import connect
+
+        connect(timeout)
+        self.is_open = True
+        if MEMBERSHIP.world.size > 1:
+            self._hook, sys.excepthook = sys.excepthook, self._failed
+            atexit.register(self.close)
+
+    def close(self) -> None:
+        """Tell the others that this process has ended."""
+        from staticgraph.runtime.processes.mpi import leave_world
+
+        atexit.unregister(self.close)
+        leave_world()
+        self.is_open = False
+
+    def _failed(
+        self, kind: type[BaseException], error: BaseException, traceback: TracebackType | None
+    ) -> None:
+        """Show an error that ends this process, and tell the others."""
+        from staticgraph.runtime.processes.mpi import fail_world
+
+        self._hook(kind, error, traceback)
+        sys.stderr.flush()
+        fail_world(error)
+
+
+_connection = _Connection()
+
+
+def init(timeout: float = 300.0) -> None:
+    """Connect the processes that were started together. Every function here does so if need be.
+
+    A process that was started by itself is the only one: then nothing is connected, and MPI is not needed.
+
+    Args:
+        timeout: The seconds after which waiting for other processes is an error.
+
+    Raises:
+        FailedPreconditionError: Several processes were started, and MPI is not installed, or another one than
+            that of the launcher.
+
+    >>> import staticgraph as sg
+    >>> sg.distribute.init()
+    >>> sg.distribute.size(), sg.distribute.rank()
+    (1, 0)
+    """
+    if not timeout > 0:
+        raise misuse(ValueError, f"timeout is {timeout!r}, and must be a number of seconds")
+    _connection.open(timeout)
+
+
+def is_initialized() -> bool:
+    """Return True if the processes are connected, or if this one is known to be the only one.
+
+    >>> import staticgraph as sg
+    >>> sg.distribute.init()
+    >>> sg.distribute.is_initialized()
+    True
+    """
+    return _connection.is_open
+
+
+def shutdown() -> None:
+    """Tell the others that this process takes no part any more. The end of a program does so, too."""
+    if _connection.is_open:
+        _connection.close()
+
+
+def size() -> int:
+    """Return the number of processes.
+
+    >>> import staticgraph as sg
+    >>> sg.distribute.size()
+    1
+    """
+    _connection.open(_TIMEOUT)
+    return MEMBERSHIP.world.size
+
+
+def rank() -> int:
+    """Return the number of this process, from 0 to `size() - 1`.
+
+    >>> import staticgraph as sg
+    >>> sg.distribute.rank()
+    0
+    """
+    _connection.open(_TIMEOUT)
+    return MEMBERSHIP.world.rank
+
+
+def local_rank() -> int:
+    """Return the number of this process among those of this machine, for example to choose a GPU.
+
+    >>> import staticgraph as sg
+    >>> sg.distribute.local_rank()
+    0
+    """
+    _connection.open(_TIMEOUT)
+    return MEMBERSHIP.world.local_rank
+
+
+def local_size() -> int:
+    """Return the number of processes on this machine.
+
+    >>> import staticgraph as sg
+    >>> sg.distribute.local_size()
+    1
+    """
+    _connection.open(_TIMEOUT)
+    return MEMBERSHIP.world.local_size

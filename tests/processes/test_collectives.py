@@ -1,0 +1,173 @@
+"""Collectives among several processes, against NumPy; natively, and by their meaning."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import staticgraph as sg
+from staticgraph.compiler.graph.errors import FailedPreconditionError, ShapeError
+from tests.processes.launching import launched
+
+# Each process knows what all others feed: so it can tell the result of each collective and each gradient.
+EXCHANGE = """
+    dist = sg.distribute
+    n, rank = dist.size(), dist.rank()
+    def fed(rank, dtype):
+        values = np.random.RandomState(rank).uniform(-4, 4, (12, 3))
+        return values.astype(dtype)
+    def rows(array, part):
+        return array[part * 12 // n : (part + 1) * 12 // n]
+    for device in {devices}:
+        for dtype in {dtypes}:
+            x = sg.placeholder(dtype, [12, 3])
+            made = [
+                dist.all_reduce(x), dist.all_reduce(x, "max"), dist.all_reduce(x, "min"),
+                dist.all_gather(x), dist.reduce_scatter(x), dist.broadcast(x, n - 1), dist.all_to_all(x),
+            ]
+            all_fed = [fed(r, dtype) for r in range(n)]
+            total = sum(all_fed[1:], all_fed[0])
+            wanted = [
+                total, np.maximum.reduce(all_fed), np.minimum.reduce(all_fed), np.concatenate(all_fed),
+                rows(total, rank), all_fed[-1], np.concatenate([rows(a, rank) for a in all_fed]),
+            ]
+            with sg.Session(device=device) as sess:
+                for got, want in zip(sess.run(made, {{x: all_fed[rank]}}), wanted):
+                    assert got.dtype == want.dtype and got.shape == want.shape
+                    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+    assert dist.local_rank() == rank and dist.local_size() == n
+    say("fits", rank)
+"""
+
+
+@pytest.mark.parametrize("processes", [2, 4])
+def test_results_are_those_of_numpy(processes: int):
+    dtypes = ["float32", "float64", "int32", "uint8"]
+    said = launched(processes, EXCHANGE.format(dtypes=dtypes, devices=["cpu"]))
+    assert said.count("fits") == processes
+
+
+def test_the_meaning_of_an_op_is_an_exchange_too():
+    program = """
+        from staticgraph.compiler import ops
+        from staticgraph.compiler.graph.opdef import OPS
+        n, rank = sg.distribute.size(), sg.distribute.rank()
+        x = np.arange(4, dtype=np.float32).reshape(4, 1) + 10 * rank
+        meaning = lambda name, **attrs: OPS[name].meaning(x, workers=n, **attrs).ravel().tolist()
+        assert meaning("all_reduce", combine="sum") == [10.0, 12.0, 14.0, 16.0]
+        assert meaning("all_gather") == [0.0, 1.0, 2.0, 3.0, 10.0, 11.0, 12.0, 13.0]
+        assert meaning("reduce_scatter", combine="max") == [10.0 + 2 * rank, 11.0 + 2 * rank]
+        assert meaning("broadcast", root=1) == [10.0, 11.0, 12.0, 13.0]
+        assert meaning("all_to_all") == [2.0 * rank, 2.0 * rank + 1, 10 + 2.0 * rank, 11 + 2.0 * rank]
+        say("fits")
+    """
+    assert launched(2, program).count("fits") == 2
+
+
+def test_gradients_are_those_of_the_sum_of_all_losses():
+    """By central differences: each process moves one element of one process, and all compute their losses."""
+    program = """
+        dist = sg.distribute
+        n, rank = dist.size(), dist.rank()
+        x, weight = sg.placeholder("float64", [4, 2]), sg.placeholder("float64", [])
+        made = [
+            dist.all_reduce(x), dist.all_reduce(x, "mean"), dist.all_gather(x), dist.reduce_scatter(x),
+            dist.broadcast(x, 1), dist.all_to_all(x),
+        ]
+        scale = 1.0 + rank
+        losses = [scale * sg.reduce_sum(sg.sin(y + weight * sg.reduce_sum(y))) for y in made]
+        slopes = [sg.gradients(loss, x)[0] for loss in losses]
+        here = np.random.RandomState(rank).randn(4, 2)
+        with sg.Session() as sess:
+            found = sess.run(slopes, {x: here, weight: 0.3})
+            for moved in range(n):
+                for at in np.ndindex(4, 2):
+                    ends = []
+                    for step in (1e-5, -1e-5):
+                        there = here.copy()
+                        there[at] += step * (rank == moved)
+                        total = [dist.all_reduce(loss) for loss in losses] if not ends else total
+                        ends.append(sess.run(total, {x: there, weight: 0.3}))
+                    if rank == moved:
+                        for slope, high, low in zip(found, *ends):
+                            np.testing.assert_allclose(slope[at], (high - low) / 2e-5, rtol=1e-5, atol=1e-7)
+        say("fits")
+    """
+    assert launched(2, program).count("fits") == 2
+
+
+def test_a_step_calls_mpi_without_python():
+    """While a step runs, Python is asked for nothing, though it waits for three exchanges."""
+    program = """
+        import sys
+        dist = sg.distribute
+        x = sg.placeholder("float32", [1000])
+        y = dist.all_reduce(sg.tanh(dist.all_reduce(sg.sin(x)))) * 2
+        seen = []
+        with sg.Session() as sess:
+            from staticgraph.runtime.cpu.executable import CpuExecutable
+            CpuExecutable._run_host = lambda self, index, table: seen.append(index) or 0
+            for _ in range(3):
+                sess.run(y, {x: np.ones(1000)})
+        assert [index for index in seen if index >= 0] == [], seen
+        say("fits")
+    """
+    assert launched(2, program).count("fits") == 2
+
+
+def test_inside_of_loops_and_branches():
+    program = """
+        dist = sg.distribute
+        x = sg.placeholder("float32", [])
+        def body(i, total):
+            return i + 1, total + dist.all_reduce(x * sg.cast(i, "float32"))
+        _, looped = sg.while_loop(lambda i, total: i < 5, body, [0, 0.0])
+        otherwise = lambda: sg.zeros([2 * dist.size()])
+        branched = sg.cond(looped > 0, lambda: dist.all_gather([x, looped]), otherwise)
+        with sg.Session() as sess:
+            got = sess.run([looped, branched], {x: 1.0 + dist.rank()})
+        assert got[0] == 30.0 and got[1].tolist() == [1, 30, 2, 30], got
+        say("fits")
+    """
+    assert launched(2, program).count("fits") == 2
+
+
+def test_among_one_process_each_gives_back_what_it_takes():
+    dist, x = sg.distribute, sg.constant([[1.0, 2.0], [3.0, 4.0]])
+    assert (dist.size(), dist.rank(), dist.local_size(), dist.local_rank()) == (1, 0, 1, 0)
+    made = [dist.all_reduce(x, op) for op in ("sum", "mean", "product", "min", "max")]
+    made += [dist.all_gather(x), dist.reduce_scatter(x), dist.broadcast(x), dist.all_to_all(x)]
+    with sg.Session() as sess:
+        for got in sess.run(made):
+            np.testing.assert_array_equal(got, [[1, 2], [3, 4]])
+
+
+def test_narrow_numbers_are_combined_in_wider_ones():
+    dist = sg.distribute
+    made = [dist.all_reduce(sg.cast([1.0, 2.0], "float16")), dist.all_reduce(sg.constant([True]), "max")]
+    assert [each.dtype.name for each in made] == ["float16", "bool"]
+    with sg.Session() as sess:
+        assert [each.tolist() for each in sess.run(made)] == [[1.0, 2.0], [True]]
+
+
+def test_bad_arguments():
+    dist, x = sg.distribute, sg.zeros([3, 2])
+    with pytest.raises(ValueError, match="op is 'add', and must be one of sum, mean"):
+        dist.all_reduce(x, "add")
+    with pytest.raises(TypeError, match="the mean of int32 is no int32"):
+        dist.all_reduce(sg.constant([1]), "mean")
+    with pytest.raises(ShapeError, match="root is process 1, and there are 1"):
+        dist.broadcast(x, 1)
+    with pytest.raises(ShapeError, match="all_gather needs at least one axis"):
+        dist.all_gather(1.0)
+
+
+def test_a_graph_for_other_processes_is_refused():
+    from staticgraph.compiler import ops
+
+    x = ops.all_reduce(sg.zeros([3]), workers=4)
+    with (
+        sg.Session() as sess,
+        pytest.raises(FailedPreconditionError, match="was made for 4 processes, and this one is of 1"),
+    ):
+        sess.run(x)

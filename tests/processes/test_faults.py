@@ -1,0 +1,166 @@
+"""Errors of one process are raised in all of them, and no process waits for ever."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.processes.launching import launched
+
+STEP = """
+    dist = sg.distribute
+    dist.init(timeout={timeout})
+    n, rank = dist.size(), dist.rank()
+    x = sg.placeholder("float32", [2])
+    w = sg.get_variable("w", [2], initializer=sg.ones_initializer())
+    step = dist.Optimizer(sg.train.GradientDescentOptimizer(0.5)).minimize(sg.reduce_sum(w * x))
+    sess = sg.Session()
+    sess.run(sg.global_variables_initializer())
+    one = np.ones(2, np.float32)
+    def attempt(fed, fetches=step):
+        try:
+            sess.run(fetches, {{x: fed}})
+        except Exception as error:
+            text = str(error).split("\\n\\n")[0].replace("\\n", " ")
+            say("CAUGHT", rank, type(error).__name__, text)
+    attempt(one)
+"""
+
+
+def caught(said: str) -> dict[int, str]:
+    """The error that each process has caught."""
+    lines = [line.split(maxsplit=2) for line in said.splitlines() if line.startswith("CAUGHT")]
+    return {int(rank): text for _, rank, text in lines}
+
+
+def test_an_error_is_raised_in_all_and_all_go_on():
+    """Variables are then as before the run, and the next run does what it would have done."""
+    program = (
+        STEP.format(timeout=20)
+        + """
+    attempt(np.zeros(3) if rank == 1 else one)
+    assert sess.run(w).tolist() == [0.5, 0.5], sess.run(w)
+    attempt(one)
+    attempt(one)
+    assert sess.run(w).tolist() == [-0.5, -0.5], sess.run(w)
+    say("WENT ON")
+    """
+    )
+    said = launched(3, program)
+    told = caught(said)
+    assert said.count("WENT ON") == 3, said
+    assert told[1].startswith("FeedError"), said
+    for rank in (0, 2):
+        assert told[rank].startswith("PeerError"), said
+        assert "process 1 failed, and with it this run: FeedError" in told[rank], said
+
+
+def test_the_same_error_everywhere_is_told_once_by_each():
+    program = (
+        STEP.format(timeout=20)
+        + """
+    attempt(np.zeros(3))
+    attempt(one)
+    assert sess.run(w).tolist() == [0.0, 0.0], sess.run(w)
+    say("WENT ON")
+    """
+    )
+    said = launched(2, program)
+    assert said.count("WENT ON") == 2, said
+    assert all(text.startswith("FeedError") for text in caught(said).values()), said
+
+
+def test_an_error_that_ends_a_process():
+    program = (
+        STEP.format(timeout=20)
+        + """
+    if rank == 0:
+        raise ZeroDivisionError("no data here")
+    attempt(one)
+    raise SystemExit(3)
+    """
+    )
+    told = caught(launched(2, program, status=None))
+    assert "process 0 failed, and with it this run: ZeroDivisionError: no data here" in told[1]
+
+
+def test_a_process_without_data():
+    program = (
+        STEP.format(timeout=20)
+        + """
+    for _ in range(2 if rank == 0 else 1):
+        attempt(one)
+    """
+    )
+    told = caught(launched(2, program))
+    assert "process 1 has ended, and this one waits for it in all_reduce" in told[0]
+
+
+def test_steps_that_differ_are_found_at_the_first_run():
+    program = (
+        STEP.format(timeout=20)
+        + """
+    other = dist.all_reduce(sg.zeros([3 + rank]))
+    attempt(one, other)
+    """
+    )
+    told = caught(launched(2, program))
+    for rank in (0, 1):
+        assert told[rank].startswith("AbortedError process"), told
+        assert "float32[3]" in told[rank] and "float32[4]" in told[rank]
+
+
+def test_another_step_than_one_that_the_others_know():
+    program = (
+        STEP.format(timeout=20)
+        + """
+    other = dist.all_reduce(sg.zeros([3]))
+    attempt(one, step if rank == 0 else other)
+    """
+    )
+    told = caught(launched(2, program))
+    assert "process 1 is about to run another step, while this one waits in all_reduce" in told[0]
+    assert "process 0 failed" in told[1]
+
+
+def test_a_process_that_hangs_is_waited_for_so_long():
+    program = (
+        STEP.format(timeout=2)
+        + """
+    import time
+    if rank == 0:
+        attempt(one)
+    else:
+        time.sleep(4)
+    """
+    )
+    told = caught(launched(2, program))
+    assert "the other processes did not come to all_reduce in 2 seconds" in told[0]
+
+
+def test_a_process_that_is_killed_ends_the_run():
+    program = (
+        STEP.format(timeout=20)
+        + """
+    import os, signal
+    if rank == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    attempt(one)
+    """
+    )
+    said = launched(2, program, status=None)
+    assert "KILLED" in said.upper(), said
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_mpi_is_not_installed(there: bool):
+    program = """
+        import sys
+        sys.modules["mpi4py"] = None
+        print(sg.distribute.size())
+    """
+    if there:
+        said = launched(1, program, status=1, PMI_SIZE="4")
+        assert "4 processes were started together, and MPI cannot be loaded to connect them" in said
+        assert "pip install 'staticgraph[mpi]'" in said
+    else:
+        assert launched(1, program) == "1\n"

@@ -1,0 +1,97 @@
+"""Training by several processes: the same variables in all, and those of one process with the whole batch."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import staticgraph as sg
+from tests.processes.launching import launched
+
+TRAIN = """
+    import sys
+    dist = sg.distribute
+    n, rank = dist.size(), dist.rank()
+    rng = np.random.RandomState(0)
+    rows = rng.randn(64, 6).astype(np.float32)
+    kinds = rows[:, :3].argmax(1)
+    x, y = sg.placeholder("float32", [None, 6]), sg.placeholder("int32", [None])
+    table = sg.get_variable("table", [3, 4], initializer=sg.random_normal_initializer())
+    with sg.variable_scope("net", initializer=sg.random_normal_initializer(stddev=0.3{seed})):
+        h = sg.layers.dense(x, 16, activation=sg.nn.tanh)
+        logits = sg.layers.dense(h, 3) + sg.layers.dense(sg.nn.embedding_lookup(table, y), 3)
+    loss = sg.reduce_mean(sg.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits))
+    opt = dist.Optimizer(sg.train.{optimizer}, bucket_bytes={bucket})
+    step = opt.minimize(loss, global_step=sg.train.get_or_create_global_step())
+    with sg.Session() as sess:
+        sess.run(sg.global_variables_initializer())
+        for _ in range(20):
+            sess.run(step, {{x: rows[rank::n], y: kinds[rank::n]}})
+        values = sess.run(sg.trainable_variables())
+        say("RESULT", sum(float(np.abs(v).sum(dtype=np.float64)) for v in values))
+        say("BITS", b"".join(v.tobytes() for v in values).hex())
+"""
+
+
+def results(said: str, word: str) -> list[str]:
+    return [line.split()[1] for line in said.splitlines() if line.startswith(word)]
+
+
+@pytest.mark.parametrize("optimizer", ["AdamOptimizer(0.01)", "MomentumOptimizer(0.1, 0.9)"])
+def test_two_processes_learn_what_one_learns_of_both_batches(optimizer: str):
+    program = TRAIN.format(seed=", seed=3", optimizer=optimizer, bucket=1 << 20).replace(
+        "random_normal_initializer())", "random_normal_initializer(seed=4))"
+    )
+    alone, both = (launched(processes, program) for processes in (1, 2))
+    one, two = (list(map(float, results(said, "RESULT"))) for said in (alone, both))
+    np.testing.assert_allclose(two, one * 2, rtol=1e-4)
+    assert len(set(results(both, "BITS"))) == 1
+
+
+def test_first_values_are_those_of_the_first_process():
+    """Without seeds each process draws others; small buckets send each gradient by itself."""
+    said = launched(4, TRAIN.format(seed="", optimizer="GradientDescentOptimizer(0.1)", bucket=1))
+    assert len(results(said, "BITS")) == 4
+    assert len(set(results(said, "BITS"))) == 1
+
+
+def test_with_one_process_it_is_the_inner_optimizer():
+    """No operation is added: so it costs nothing."""
+    graphs = []
+    for wrapped in (lambda opt: opt, sg.distribute.Optimizer):
+        with sg.Graph().as_default() as graph:
+            w = sg.get_variable("w", [3])
+            wrapped(sg.train.AdamOptimizer(0.1)).minimize(sg.reduce_sum(w * w))
+            graphs.append([op.name for op in graph.get_operations()])
+    assert graphs[0] == graphs[1]
+
+
+def test_one_process_needs_no_mpi():
+    program = """
+        import sys
+        sys.modules["mpi4py"] = None
+        w = sg.Variable(3.0)
+        step = sg.distribute.Optimizer(sg.train.GradientDescentOptimizer(0.1)).minimize(w * w)
+        with sg.Session() as sess:
+            sess.run(sg.global_variables_initializer())
+            sess.run(step)
+            print(round(float(sess.run(w)), 3), sg.distribute.size())
+    """
+    assert launched(1, program) == "2.4 1\n"
+
+
+def test_slots_and_names_are_those_of_the_inner_optimizer():
+    w = sg.get_variable("w", [3])
+    opt = sg.distribute.Optimizer(sg.train.AdamOptimizer(0.1))
+    opt.minimize(sg.reduce_sum(w * w))
+    assert opt.get_slot_names() == ["m", "v"]
+    assert opt.get_slot(w, "m").name == "w/Adam:0"
+    assert opt.get_name() == "Adam"
+    assert len(opt.variables()) == 4
+
+
+def test_bad_arguments():
+    with pytest.raises(TypeError, match=r"0\.1 is no optimizer of staticgraph\.train"):
+        sg.distribute.Optimizer(0.1)
+    with pytest.raises(ValueError, match="op is 'max', and must be 'mean' or 'sum'"):
+        sg.distribute.Optimizer(sg.train.AdamOptimizer(0.1), op="max")
