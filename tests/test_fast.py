@@ -26,8 +26,15 @@ REACHED = {
     "staticgraph.compiler.graph.recording": "graph/test_graph.py::test_an_error_leaves_the_graph_as_it_was",
     "staticgraph.compiler.graph.scopes": "api/test_graph_scopes.py::test_name_scopes_nest_and_are_numbered",
     "staticgraph.compiler.kernel.approximate": "kernel/test_approximate.py::test_errors_are_within_bounds",
+    "staticgraph.compiler.kernel.complex_numbers": (
+        "ops/test_complex.py::test_arithmetic_of_complex_numbers_is_one_kernel"
+    ),
+    "staticgraph.compiler.kernel.iterative": (
+        "ops/test_iterative.py::test_incomplete_gamma_functions_are_exact"
+    ),
     "staticgraph.compiler.kernel.schedule_gpu.attention": ATTENTION,
     "staticgraph.compiler.kernel.schedule_gpu.rows": "gpu/test_rows.py::test_every_combiner_and_dtype",
+    "staticgraph.formats": "commands/test_bench.py::test_all_kinds_of_files",
     "staticgraph.formats.contents": "commands/test_inspect.py::test_the_weights_are_told",
     "staticgraph.formats.onnx.read": "onnx/test_load.py::test_a_model_is_read_from_a_file_and_from_bytes",
     "staticgraph.formats.tf.examples": "api/test_parsing.py::test_numbers_that_are_not_packed",

@@ -151,9 +151,9 @@ b = ours()"""
 
 # Modules of this package that a program loads, at most: raise none of them without a reason.
 MODULES = {
-    "import": (69, "import staticgraph; print(len(ours()))"),
+    "import": (70, "import staticgraph; print(len(ours()))"),
     "a first run": (
-        253,
+        254,
         "import staticgraph as sg; x = sg.placeholder('float32', [4, 3]);"
         "sg.Session().run(sg.reduce_sum(sg.nn.relu(x * 2.0 + 1.0)), {x: [[1.0] * 3] * 4});"
         "print(len(ours()))",
@@ -167,7 +167,7 @@ MODULES = {
         f"{TRAINED}; sg.save('model.sg', dict(y=v * 2.0), session=s); print(beyond(b))",
     ),
     "the program of README.md": (
-        386,
+        392,
         f"import re; text = open({str(ROOT / 'README.md')!r}).read();"
         "code = re.search(r'```python\\n(.*?)```', text, re.S)[1].replace('range(500)', 'range(1)');"
         "exec(code.replace('print(', 'str(')); print(len(ours()))",
@@ -177,7 +177,7 @@ MODULES = {
 
 # Calls of functions of this package in the first run of a small graph, imports included, and their files.
 # Raise neither without a reason.
-MOST_CALLS, MOST_FILES = 9_500, 205
+MOST_CALLS, MOST_FILES = 9_700, 205
 CALLS = f"""
 import staticgraph as sg
 x = sg.placeholder('float32', [4, 3])

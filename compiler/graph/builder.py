@@ -15,7 +15,8 @@ from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef, Role
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.result_types import is_known, result_types
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.sizes import has_sizes, is_open
+from staticgraph.compiler.graph.size_data import has_sizes
+from staticgraph.compiler.graph.sizes import is_open
 from staticgraph.compiler.graph.undecided import Undecided
 
 

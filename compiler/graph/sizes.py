@@ -294,18 +294,6 @@ def evaluator(sizes: Sequence[AnySize]) -> Callable[[Mapping[str, int]], list[in
     return values_at
 
 
-def attribute_at(value: Any, values: Mapping[str, int]) -> Any:
-    """Return an attribute of an op with the values of the open sizes in it."""
-    if isinstance(value, tuple):
-        return tuple(attribute_at(each, values) for each in value)
-    return evaluate(value, values) if isinstance(value, Size) else value
-
-
-def has_sizes(value: Any) -> bool:
-    """Return True if an attribute of an op is an open size, or a list or tuple with one in it."""
-    return isinstance(value, Size) or (isinstance(value, list | tuple) and any(map(has_sizes, value)))
-
-
 def symbols(size: AnySize) -> frozenset[str]:
     """Return the names of the symbols that a size depends on."""
     found: set[str] = set()

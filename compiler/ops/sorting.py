@@ -95,7 +95,7 @@ def top_k(outs: tuple[Out, ...], input: View, *, k: int, sorted: bool = True) ->
     item = input[(*row, column)]
     form = Selection(outs[0].buffer, outs[1].buffer, row, column, item, _descending(item), k)
     n = input.shape[-1]
-    if is_open((n,)) or (k * _HEAP <= n and k <= _MOST_IN_HEAP):
+    if is_open((n, k)) or (k * _HEAP <= n and k <= _MOST_IN_HEAP):
         made = Described(nested(row, _Heap(outs[0], outs[1], row, k).select(input), LoopKind.PARALLEL))
     elif n <= _COUNTED:
         made = _by_counting(outs, input, row, k)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from staticgraph.runtime.reports.stage_log import StageLog
 
 _MUCH = 1 << 14  # elements that a step is given: with fewer it is hardly worth several threads
+_MANY = 64  # nodes of a step beside whose compile others are worth to be begun
 
 
 class Watching:
@@ -71,7 +72,8 @@ def compiled(step: Step, settings: Settings, what: str) -> Compiled:
     """The step for this processor. `what` names it where it is dumped."""
     target = replace(cpu_jit.host(), fast_math=settings.math == "fast", tuned=settings.tune)
     watching = Watching(settings, what, step)
-    dispatch.expect()  # first, since no kernel is ready for the threads that compile
+    if len(step.function.nodes) > _MANY:
+        dispatch.expect()  # first, since no kernel is ready for the threads that compile
     if sum(estimate(p.size) for p in step.function.params) > _MUCH:
         POOL.expect()
     with Progress(f"compiling {what}") as progress:

@@ -61,6 +61,7 @@ EXTRAS = (
     Extra("viz", "pygraphviz", "2.0", "drawing without a dot program"),
     Extra("tensorboard", "tensorboard", "2.21", "showing event files"),
     Extra("onnx", "onnx", "1.18", "onnx.backend.Backend; models are read without it"),
+    Extra("mpi", "mpi4py", "4", "several processes"),
     Extra("scipy", "scipy", "1.11", "contrib.opt.ScipyOptimizerInterface"),
 )
 

@@ -260,7 +260,7 @@ def test_columns_and_sum_may_be_open(rng):
 
 @pytest.mark.parametrize("m", [50, B, 400])
 def test_epilogues_of_open_columns(m, rng):
-    """What they read lies along the columns, or is an array of the same shape."""
+    """Arrays that they read lie along the columns, or are of the same shape."""
 
     def residual(x, at):
         kept = scalar.select(Load("mask", at, bool_), x * 2.0, 0.0)

@@ -21,6 +21,7 @@ from staticgraph.compiler.kernel.expr import Const, Expr, Local, Scalar, walk
 from staticgraph.compiler.kernel.interpret import apply
 from staticgraph.compiler.kernel.lower_functions import approximate
 from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
+from staticgraph.compiler.kernel.primitives.parts import PARTS
 from staticgraph.compiler.kernel.scalar import read
 from staticgraph.compiler.kernel.verify import dtype_error
 
@@ -49,7 +50,7 @@ def test_the_numpy_reading_has_the_dtype_of_the_expression(name: str, dtype):
 
 
 def test_every_primitive_works_on_some_dtype():
-    for name in PRIMITIVES:
+    for name in PRIMITIVES.keys() - PARTS.keys():  # those are gone before kernels are made
         assert any(dtype_error(read(name, *operands(name, d))) is None for d in DTYPES), name
 
 

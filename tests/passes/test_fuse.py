@@ -254,7 +254,7 @@ def test_the_gradient_of_a_mean_over_an_open_batch_is_in_the_kernel_of_a_closed_
 
 
 def test_rows_of_an_open_length_are_done_in_one_kernel():
-    """What closed rows keep in a buffer of one row is then stored in full."""
+    """Values that closed rows keep in a buffer of one row are then stored in full."""
 
     def softmax_of(length: AnySize) -> str:
         (x,) = params((64, length))

@@ -141,7 +141,7 @@ class Epilogue:
         w.each(0, tile.rows, 1, row)
 
     def _at_hand(self, w: GemmWriter, sums: str, width: int) -> dict[Expr, str]:
-        """What is known before anything is loaded: the sums of one vector, and open sizes."""
+        """Return what is known before anything is loaded: the sums of one vector, and open sizes."""
         sizes: dict[Expr, str] = {e: w.spread(str(w.number(e.size)), "i64", width) for e in self._extents}
         return {self._contraction.acc: sums, **sizes}
 

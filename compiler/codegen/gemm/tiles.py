@@ -51,7 +51,7 @@ class TilePiece:
 
     @property
     def known(self) -> int:
-        """How many lanes exist, which is known when the code is written."""
+        """The number of lanes that exist, which is known when the code is written."""
         assert isinstance(self.valid, int)
         return self.valid
 
