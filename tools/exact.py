@@ -38,6 +38,30 @@ done:
 """
 
 
+def _bessel(order: int) -> Reference:
+    """exp(-|x|) times the modified Bessel function: its series, or from 25 on the one in powers of 1 / x."""
+
+    def reference(x: np.ndarray) -> np.ndarray:
+        if x.dtype != np.longdouble:
+            found = (scipy.special.i0e, scipy.special.i1e)[order](np.abs(x))
+            return np.copysign(found, x) if order else found
+        a = np.abs(x)
+        small, large = np.minimum(a, 25), np.maximum(a, 25)
+        term = (small / 2) ** order
+        near = term.copy()
+        for k in range(1, 120):
+            term = term * (small / 2) ** 2 / (k * (k + order))
+            near += term
+        far = term = np.ones_like(a)
+        for k in range(1, 31):
+            term = term * ((2 * k - 1) ** 2 - 4 * order**2) / (8 * k * large)
+            far = far + term
+        found = np.where(a < 25, near * np.exp(-small), far / np.sqrt(2 * _PI * large))
+        return np.where(np.isnan(x), x, np.copysign(found, x) if order else found)
+
+    return reference
+
+
 @functools.cache
 def _machine_code(name: str) -> tuple[Callable[..., None], object]:
     """A C function of a long double for arrays, and what must live as long as it."""
@@ -109,6 +133,8 @@ EXACT: dict[str, Reference] = {
     "erfc": _special(scipy.special.erfc, "erfcl"),
     "lgamma": _lgamma,
     "digamma": _digamma,
+    "bessel_i0e": _bessel(0),
+    "bessel_i1e": _bessel(1),
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "softplus": lambda x: np.logaddexp(x, x.dtype.type(0)),
     "rsqrt": lambda x: 1 / np.sqrt(x),

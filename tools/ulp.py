@@ -68,6 +68,7 @@ BOUNDS = {
     "lgamma": Bound(1, 8, scale=_one_below_zero),
     "digamma": Bound(1, 8, scale=_terms_of_digamma),
     "pow": Bound(1, 1, arity=2),
+    **{name: Bound(1, 8) for name in ("bessel_i0e", "bessel_i1e")},
     "sigmoid": Bound(3, 3),
     "softplus": Bound(3, 3),
     "rsqrt": Bound(2, 2),

@@ -39,16 +39,25 @@ def _type(
     return TensorType(float32, (count, height, width, None if image.shape is None else image.shape[-1]))
 
 
+def _last(size: Any) -> Any:
+    """The number of the last row of an image."""
+    return ops.cast(size - 1, dtype=float32)
+
+
 def _places(low: Any, high: Any, old: int, new: int) -> Any:
     """Return the positions of the rows of a crop among those of the image, of shape [boxes, new]."""
-    low, high = (ops.expand_dims(x, axis=1) * (old - 1) for x in (low, high))
+    low, high = (ops.expand_dims(x, axis=1) * _last(old) for x in (low, high))
     if new == 1:
         return (low + high) * 0.5
     return low + (high - low) / float(new - 1) * np.arange(new, dtype=np.float32)
 
 
 def _reference(
-    image: np.ndarray, boxes: np.ndarray, box_ind: np.ndarray, crop_size: Any, method: str,
+    image: np.ndarray,
+    boxes: np.ndarray,
+    box_ind: np.ndarray,
+    crop_size: Any,
+    method: str,
     extrapolation_value: float,
 ) -> np.ndarray:
     height, width = image.shape[1:3]
@@ -94,7 +103,12 @@ _BOXES = Draw((3, 4), -0.2, 1.2, dtype="float32")
     ],
 )
 def crop_and_resize(
-    image: Any, boxes: Any, box_ind: Any, *, crop_size: Any, method: str = "bilinear",
+    image: Any,
+    boxes: Any,
+    box_ind: Any,
+    *,
+    crop_size: Any,
+    method: str = "bilinear",
     extrapolation_value: float = 0.0,
 ) -> Any:
     """Crops of one size, float32 [boxes, height, width, channels].
@@ -109,13 +123,15 @@ def crop_and_resize(
     ys = ops.reshape(_places(top, bottom, height, crop_size[0]), shape=(count, crop_size[0], 1))
     xs = ops.reshape(_places(left, right, width, crop_size[1]), shape=(count, 1, crop_size[1]))
     pixels = ops.reshape(ops.cast(image, dtype=float32), shape=(-1, channels))
-    first = ops.reshape(box_ind, shape=(count, 1, 1)) * (height * width)
+    first = ops.reshape(box_ind, shape=(count, 1, 1)) * ops.cast(height * width, dtype=int32)
+
+    row = ops.cast(width, dtype=int32)
 
     def within(places: Any, size: int) -> Any:
-        return ops.cast(ops.minimum(ops.maximum(places, 0.0), size - 1), dtype=int32)
+        return ops.cast(ops.minimum(ops.maximum(places, 0.0), _last(size)), dtype=int32)
 
     def at(rows: Any, columns: Any) -> Any:
-        return ops.gather(pixels, first + within(rows, height) * width + within(columns, width), axis=0)
+        return ops.gather(pixels, first + within(rows, height) * row + within(columns, width), axis=0)
 
     if method == "nearest":
         value = at(ops.floor(ys + 0.5), ops.floor(xs + 0.5))
@@ -128,7 +144,7 @@ def crop_and_resize(
         )
         value = upper + (lower - upper) * down
     inside = ops.logical_and(
-        ops.logical_and(ops.greater_equal(ys, 0.0), ops.less_equal(ys, height - 1)),
-        ops.logical_and(ops.greater_equal(xs, 0.0), ops.less_equal(xs, width - 1)),
+        ops.logical_and(ops.greater_equal(ys, 0.0), ops.less_equal(ys, _last(height))),
+        ops.logical_and(ops.greater_equal(xs, 0.0), ops.less_equal(xs, _last(width))),
     )
     return ops.select(ops.expand_dims(inside, axis=3), value, extrapolation_value)

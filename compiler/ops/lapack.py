@@ -185,11 +185,37 @@ def cofactors_by_values(x: np.ndarray) -> np.ndarray:
 
 
 def _cofactors_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
-    """tr(G^H W) C - C G^H W with W, the adjoint of the inverse: not defined for a singular matrix."""
+    """tr(G^H W) C - C G^H W with W, the adjoint of the inverse: not defined for a singular matrix.
+
+    Cofactors of few rows are polynomials, and so is their derivative, which exists at singular matrices, too.
+    """
     if x.shape[-1] < 2:
         return (ops.zeros_like(x),)
+    if _are_few(x):
+        return (_slope_of_cofactors(x, g),)
     inverse = matrix_inverse(x, adjoint=True)
     return (y * _trace_of_product(g, inverse) - product(product(y, g, adj_b=True), inverse),)
+
+
+def _are_few(x: Any) -> bool:
+    """Return True if cofactors of matrices are written out."""
+    return bool(x.shape[-1] <= unrolled.FEW) and not x.dtype.is_complex
+
+
+def _slope_of_cofactors(x: Any, g: Any) -> Any:
+    """The derivative C' of the cofactors C at x along g, which is its own adjoint.
+
+    C has the degree n - 1 in x: (C(x + g) - C(x - g)) / 2 is C' up to degree 2, and C' + C(g) at degree 3.
+    C' is linear in g, which is brought to the size of x for that: otherwise the larger one would drown the
+    other.
+    """
+    largest = [ops.reduce_max(ops.abs(each), axis=(-2, -1), keepdims=True) for each in (x, g)]
+    known = ops.logical_and(*(ops.greater(each, 0.0) for each in largest))
+    of_x, of_g = (ops.select(known, each, 1.0) for each in largest)
+    scale = ops.stop_gradient(of_x / of_g)
+    g = g * scale
+    slope = (matrix_cofactors(x + g) - matrix_cofactors(x - g)) * 0.5
+    return (slope - matrix_cofactors(g) if x.shape[-1] == 4 else slope) / scale
 
 
 @on_host(
@@ -208,8 +234,7 @@ def matrix_cofactors(input: Any) -> Any:
 
     For complex matrices they are conjugated.
     """
-    few = input.shape[-1] <= unrolled.FEW and not input.dtype.is_complex
-    return ops.small_cofactors(input) if few else host_cofactors(input)
+    return ops.small_cofactors(input) if _are_few(input) else host_cofactors(input)
 
 
 def _pivots(x: Any) -> tuple[Any, Any]:

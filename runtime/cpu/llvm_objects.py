@@ -13,6 +13,8 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite.binding import ffi
 
+from staticgraph.compiler.support import forks
+
 
 def initialize_all() -> None:
     """Let LLVM write code for every processor that it knows, not only for those of this kind."""
@@ -81,6 +83,9 @@ def _declared(library: Any, **functions: tuple[Any, ...]) -> Any:
         function.restype, function.argtypes = result, parameters
     return library
 
+
+# llvmlite's own lock, which the end of any object of its classes takes: in any thread, at any time.
+forks.patient(ffi.lib._lock._lock)
 
 _POINTER, _TEXT = ctypes.c_void_p, ctypes.c_char_p
 _PATH = ffi.lib._name

@@ -303,7 +303,7 @@ WITHOUT_SAMPLES = {
     "read_value", "read_variable", "reads_of", "region_parameter", "report_uninitialized", "seed", "shape_of",
     "size_of", "stationary", "stop_gradient", "symbolic_gradients", "tensor_array", "undefined_gradient",
     "unset", "vanishing",
-    "variable", "watch", "while_region",
+    "variable", "watch", "while_region", "worker_rank",
 }
 # fmt: on
 

@@ -59,6 +59,10 @@ def refused(use: Use, arrays: tuple[np.ndarray, ...]) -> bool:
     return False
 
 
+def put(use: Use, position: int, array: np.ndarray) -> tuple[np.ndarray, ...]:
+    return (*use.arrays[:position], array, *use.arrays[position + 1 :])
+
+
 @cache
 def bad(op: OpDef) -> Bad:
     for choice in dtype_choices(op):
@@ -68,11 +72,14 @@ def bad(op: OpDef) -> Bad:
             if any(d.is_complex for d in use.dtypes) or refused(use, use.arrays):
                 continue
             for position, array in enumerate(use.arrays):
+                square = array.dtype.kind == "f" and array.ndim > 1 and array.size
+                if square and refused(use, changed := put(use, position, np.zeros_like(array))):
+                    return Bad(use, position, changed[position])
                 for number in (1000, -1000, 0) if array.dtype.kind == "i" and array.size else ():
                     if np.iinfo(array.dtype).min <= number <= np.iinfo(array.dtype).max:
                         worse = array.copy()
                         worse.reshape(-1)[-1] = number
-                        if refused(use, (*use.arrays[:position], worse, *use.arrays[position + 1 :])):
+                        if refused(use, put(use, position, worse)):
                             return Bad(use, position, worse)
     raise AssertionError(f"no sample of {op.name} can be made a bad one")
 

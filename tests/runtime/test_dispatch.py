@@ -470,7 +470,10 @@ def test_a_compile_begins_with_the_code_that_dispatches(monkeypatch):
     dispatch.native.cache_clear()
     x = sg.placeholder("float32", [3])
     with sg.Session() as sess:
-        sess.run(sg.exp(x) + 41.5, {x: np.ones(3)})
+        y = sg.exp(x)
+        for n in range(100):  # a small step is compiled before it would be worth it
+            y = sg.sin(y) * (n + 41.5)
+        sess.run(y, {x: np.ones(3)})
     assert len({code.name for code in begun}) == 2
     loaded = dispatch.native()
     assert loaded is not None

@@ -128,6 +128,20 @@ print(child(lambda: at_work))
 """,
         "[0]",
     ),
+    "a thread in a library that LLVM is reached by": (
+        """
+from llvmlite.binding import ffi
+session = sg.Session()
+session.run(sg.constant(1.0) * 2.0)
+def hold(begun):
+    with ffi.lib._lock:
+        begun.set()
+        threading.Event().wait(0.3)
+thread(hold)
+print(child(lambda: session.run(sg.tanh(sg.random_uniform([])) + 3.5) > 3))
+""",
+        "True",
+    ),
     "a session in a run": (
         """
 v = sg.Variable(1.0)

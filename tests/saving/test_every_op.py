@@ -32,7 +32,7 @@ from tests.saving.test_regions import PROGRAMS as REGIONS
 ROOT = Path(__file__).resolve().parents[2]
 # In all tests of samples; a call of Python, which no file holds; in tests/derivatives/test_backward.py; what
 # the compiler alone makes.
-ELSEWHERE = {"cotangent", "extents", "placeholder", "py_func_stateless", "vanishing"}
+ELSEWHERE = {"cotangent", "extents", "placeholder", "py_func_stateless", "vanishing", "worker_rank"}
 WORDS = ["one", "Two three", "", "vier"]
 
 

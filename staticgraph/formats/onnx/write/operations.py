@@ -201,6 +201,10 @@ without(
     "it is a part of a derivative, and ONNX has none",
     "max_pool_backprop max_pool3d_backprop seed symbolic_gradients",
 )
+without(
+    "a model of ONNX runs in one process",
+    "all_reduce all_gather reduce_scatter broadcast all_to_all worker_rank",
+)
 without("only a session knows which variables have a value", "report_uninitialized")
 without(
     "it changes a variable, and an ONNX model has none",
