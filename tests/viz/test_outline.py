@@ -163,3 +163,9 @@ def test_pictures_of_all_kinds_can_be_made_of_an_outline():
         assert sg.visualize(fetches).svg.count("<g") > len(folded.boxes)
     assert sg.visualize(fetches, max_nodes=None).boxes > sg.visualize(fetches).boxes
     assert np.all([box.title for box in folded.boxes])
+
+
+def test_a_layer_tells_its_operations_by_their_whole_names():
+    x = sg.placeholder(sg.float32, [None, 8, 8, 1], name="x")
+    boxes = by_title(outline([sg.layers.conv2d(x, 4, 3, activation=sg.nn.relu, name="conv")]))
+    assert boxes["conv"].lines == ("Conv2D, BiasAdd, Relu",)

@@ -49,7 +49,7 @@ def with_calls_closed(drawing: Drawing, opened: Collection[str] = ()) -> Drawing
 def _closed(path: Path, boxes: list[Box], last: Box) -> Box:
     weights = [w for box in boxes for w in ((told(box),) if box.role is Role.VARIABLE else box.weights)]
     made = [box for box in boxes if box.role in (Role.OP, Role.RANDOM)] or boxes
-    ops = ", ".join(dict.fromkeys(stem(box.of.type) for box in made))
+    ops = ", ".join(dict.fromkeys(box.of.type for box in made))
     told = ops if len(ops) <= WIDTH else counted(len(made), "op")
     return replace(
         last,
