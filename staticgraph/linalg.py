@@ -20,6 +20,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bfloat16, float32
 from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.linear_algebra.matrix_functions import (
     expm,
     lu,
@@ -404,3 +405,6 @@ def eigh(tensor: Any, name: str | None = None) -> tuple[Tensor, Tensor]:
 def eigvalsh(tensor: Any, name: str | None = None) -> Tensor:
     """Eigenvalues of self-adjoint matrices, in rising order."""
     return ops.self_adjoint_eig(tensor, compute_v=False, name=name)[0]
+
+
+show_public_names(__name__)

@@ -16,6 +16,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.graph.errors import ShapeError, misuse
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.support.lazy_names import show_public_names
 
 __all__ = [
     "Reduction",
@@ -375,3 +376,6 @@ def sparse_softmax_cross_entropy(
                 weights = ops.squeeze(weights, axis=(-1,))
         losses = nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=z, name="xentropy")
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
+
+
+show_public_names(__name__)

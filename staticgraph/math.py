@@ -2,6 +2,7 @@
 
 from staticgraph.arrays.indexing import invert_permutation
 from staticgraph.arrays.sorting import argmax, argmin, cumprod, cumsum, cumulative_logsumexp, in_top_k, top_k
+from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.linalg import l2_normalize
 from staticgraph.mathematics.math_ops import *  # noqa: F403
 from staticgraph.mathematics.math_ops import __all__ as _elementwise
@@ -19,3 +20,5 @@ __all__ = [
     "top_k", "zero_fraction",
     *_elementwise, *_reductions, *_segments,
 ]
+
+show_public_names(__name__)

@@ -1,6 +1,7 @@
 """The namespace `random`: `random_ops` under the later names, the candidate samplers, and the seed."""
 
 from staticgraph.building.framework import get_seed, set_random_seed
+from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.gamma_sampling import random_gamma as gamma
 from staticgraph.nn.sampling import (
     all_candidate_sampler,
@@ -26,3 +27,5 @@ __all__ = [
     "stateless_categorical", "stateless_multinomial", "stateless_normal", "stateless_truncated_normal",
     "stateless_uniform", "truncated_normal", "uniform", "uniform_candidate_sampler",
 ]
+
+show_public_names(__name__)

@@ -3,7 +3,6 @@
 What is imported when is counted here, too.
 """
 
-import ast
 import importlib
 import json
 import os
@@ -31,34 +30,6 @@ def fresh(program: str) -> str:
     run = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     return run.stdout
-
-
-def for_type_checkers(package: ModuleType) -> dict[str, tuple[str, str]]:
-    """The names that a package imports under `if TYPE_CHECKING`: the module, and the name there."""
-    homes = {}
-    for block in ast.parse(Path(package.__file__).read_text()).body:
-        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING":
-            for statement in block.body:
-                assert isinstance(statement, ast.ImportFrom)
-                for alias in statement.names:
-                    for name in _imported(statement.module, alias.name):
-                        homes[alias.asname or name] = statement.module, name
-    return homes
-
-
-def _imported(module: str, name: str) -> list[str]:
-    return importlib.import_module(module).__all__ if name == "*" else [name]
-
-
-@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
-def test_tables_say_what_type_checkers_see(package: ModuleType):
-    seen = for_type_checkers(package)
-    missing = [name for name in package.__all__ if name not in seen and not hasattr(package, name)]
-    assert not missing
-    for name, (module, inner) in seen.items():
-        if name in package.__all__ or package is sg:
-            home = importlib.import_module(module)
-            assert getattr(package, name) is getattr(home, inner), f"{package.__name__}.{name} of {module}"
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)

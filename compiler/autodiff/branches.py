@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.autodiff.cotangents import Cotangents, Unbounded, Vjp
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.function import Function, Node, Value, substitute
-from staticgraph.compiler.graph.opdef import OPS
+from staticgraph.compiler.graph.opdef import OPS, ops
 from staticgraph.compiler.graph.sizes import several
 
 

@@ -16,14 +16,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import field
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.autodiff.branches import zeros
 from staticgraph.compiler.autodiff.cotangents import Cotangents, Unbounded, Vjp
 from staticgraph.compiler.graph.builder import Builder, number
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.function import Function, Node, Value, substitute, toposort
 from staticgraph.compiler.graph.lambda_lift import close, depends_on
-from staticgraph.compiler.graph.opdef import OPS, Kind
+from staticgraph.compiler.graph.opdef import OPS, Kind, ops
 from staticgraph.compiler.graph.sizes import estimate, same
 from staticgraph.compiler.support.cached_property import cached_property
 from staticgraph.compiler.support.dataclass import dataclass

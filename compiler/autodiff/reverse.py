@@ -14,14 +14,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.autodiff.branches import branch_cotangents
 from staticgraph.compiler.autodiff.cotangents import Cotangents, Unbounded
 from staticgraph.compiler.autodiff.loops import loop_cotangents
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.errors import GradientError
 from staticgraph.compiler.graph.function import Node, Value, as_outputs
-from staticgraph.compiler.graph.opdef import Kind, recording
+from staticgraph.compiler.graph.opdef import Kind, ops, recording
 from staticgraph.compiler.graph.sizes import same, same_shape
 
 _keys = itertools.count()

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
 from staticgraph.compiler.graph.function import Value
+from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.tensor import Operation
 
 

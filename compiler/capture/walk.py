@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.capture.needs import Needs, NeedsHost, NeedsRows, NeedsTypes, Stop
 from staticgraph.compiler.capture.reads import Reads
 from staticgraph.compiler.capture.regions import with_inner
@@ -21,7 +20,7 @@ from staticgraph.compiler.capture.wanted import Wanted
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.errors import InvalidArgumentError, RuleError, layout, refused
 from staticgraph.compiler.graph.function import Value, as_outputs
-from staticgraph.compiler.graph.opdef import Effect
+from staticgraph.compiler.graph.opdef import Effect, ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType
 from staticgraph.compiler.graph.sizes import is_open, same
 from staticgraph.compiler.graph.tensor import Operation, Tensor

@@ -414,3 +414,8 @@ def hint(error: BaseException) -> str | None:
     """The hint in the message of `error`."""
     text = str(error.args[0] if error.args else error)
     return re.sub(r"\n +", " ", text.rpartition(_HINT)[2]) if _HINT in text else None
+
+
+def __dir__() -> list[str]:
+    """The classes: what a program catches."""
+    return sorted(name for name in globals() if name.endswith(("Error", "Warning")))

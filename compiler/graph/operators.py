@@ -6,8 +6,8 @@ The functions behind them are registered by the ops
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.graph.errors import NoArrayError, misuse, shown
 from staticgraph.compiler.graph.opdef import METHODS, OPS, PRIMITIVE_OPS
@@ -85,13 +85,19 @@ class Operators:
         """The tensor with its axes in reverse order."""
         return METHODS["transpose"](self)
 
-    def __getattr__(self, name: str) -> Any:
-        function = None if name.startswith("_") else METHODS.get(name)
-        if function is None:
-            text = f"{type(self).__name__} has no attribute {name!r}"
-            hint = next((told for names, told in _MISSED.items() if name in names.split()), None)
-            raise AttributeError(text) if hint is None else misuse(AttributeError, text, hint)
-        return lambda *args, **kwargs: function(self, *args, **kwargs)
+    def __dir__(self) -> list[str]:
+        known = super().__dir__()
+        return sorted({*known, *(name for name in METHODS.homes() if f"__{name}__" not in known)})
+
+    if not TYPE_CHECKING:  # type checkers are told of methods by `Tensor`, and shall find misspelt ones
+
+        def __getattr__(self, name: str) -> Any:
+            function = None if name.startswith("_") else METHODS.get(name)
+            if function is None:
+                text = f"{type(self).__name__} has no attribute {name!r}"
+                hint = next((told for names, told in _MISSED.items() if name in names.split()), None)
+                raise AttributeError(text) if hint is None else misuse(AttributeError, text, hint)
+            return lambda *args, **kwargs: function(self, *args, **kwargs)
 
     def read_scalar(self, name: str, args: tuple[Any, ...]) -> Any:
         """A scalar body read as graph operations: see kernel/scalar.py."""
@@ -135,3 +141,10 @@ class Symbolic(Operators):
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         return self.__array__()
+
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    # Whatever `convert_to_tensor` takes.
+    TensorLike = Operators | ArrayLike | Sequence["TensorLike"]

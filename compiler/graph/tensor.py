@@ -7,8 +7,8 @@ those around it; nothing outside may use theirs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.errors import RuleError, ShapeError, misuse
@@ -17,6 +17,9 @@ from staticgraph.compiler.graph.operators import Symbolic
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import TensorShape, TensorType, as_shape, merge
 from staticgraph.compiler.support.extensions import EXTENSIONS
+
+if TYPE_CHECKING:
+    from staticgraph.compiler.graph.operators import TensorLike
 
 
 class Operation:
@@ -203,6 +206,32 @@ class Tensor(Symbolic):
     def __bool__(self) -> bool:
         hint = "cond, where and logical_and decide in the graph; `is not None` asks whether it exists"
         raise misuse(TypeError, f"{self.name} has no truth value while the graph is built", hint)
+
+    if TYPE_CHECKING:  # what `Operators` finds in `opdef.METHODS`, as editors shall see it
+
+        def _binary(self, other: TensorLike) -> Tensor: ...
+        def _unary(self) -> Tensor: ...
+        def _reduction(self, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Tensor: ...
+        def _along(self, axis: int | None = None) -> Tensor: ...
+
+        __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __matmul__ = __rmatmul__ = _binary
+        __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _binary
+        __pow__ = __rpow__ = __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = _binary
+        __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = __lt__ = __le__ = __gt__ = __ge__ = _binary
+        __neg__ = __abs__ = __invert__ = copy = flatten = ravel = round = trace = _unary
+        sum = prod = max = min = mean = any = all = std = var = _reduction
+        argmax = argmin = argsort = cumprod = cumsum = sort = squeeze = _along
+        dot = matmul = _binary
+
+        @property
+        def T(self) -> Tensor: ...
+        def __getitem__(self, key: Any) -> Tensor: ...
+        def astype(self, dtype: DType | str | type) -> Tensor: ...
+        def clip(self, min: TensorLike, max: TensorLike) -> Tensor: ...
+        def reshape(self, *shape: Any) -> Tensor: ...
+        def swapaxes(self, axis1: int, axis2: int) -> Tensor: ...
+        def take(self, indices: TensorLike, axis: int | None = None) -> Tensor: ...
+        def transpose(self, *perm: Any) -> Tensor: ...
 
     def __repr__(self) -> str:
         return f"<sg.Tensor '{self.name}' shape={self.shape} dtype={self.dtype.name}>"

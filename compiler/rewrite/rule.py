@@ -7,9 +7,8 @@ from enum import Flag
 from functools import partial
 from typing import Any
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.graph.function import Node, Value
-from staticgraph.compiler.graph.opdef import OpDef, recording
+from staticgraph.compiler.graph.opdef import OpDef, ops, recording
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.sizes import same_shape
 from staticgraph.compiler.rewrite.pattern import Bindings, Pattern, Use, as_pattern, build, head, match

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.graph.builder import number
 from staticgraph.compiler.graph.function import Value
+from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.rewrite.pattern import numbers, variables
 from staticgraph.compiler.rewrite.rule import IMPROVES, NONFINITE, ROUNDING, RuleSet, rule
 

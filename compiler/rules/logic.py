@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.function import Value
+from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.rewrite.pattern import attributes, variables
 from staticgraph.compiler.rewrite.rule import RuleSet, rule
 

@@ -5,8 +5,8 @@ Arithmetic broadcasts by itself, and what is repeated had better be repeated lat
 
 from __future__ import annotations
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.graph.function import Value
+from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import normalize_axes
 from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.rewrite.pattern import attributes, compute, variables

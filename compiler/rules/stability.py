@@ -1,6 +1,6 @@
 """Formulas that lose digits or overflow, in a form that does not."""
 
-from staticgraph.compiler import ops
+from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.rewrite.pattern import variables
 from staticgraph.compiler.rewrite.rule import IMPROVES, RuleSet, rule
 

@@ -7,7 +7,7 @@ test compares it with what the modules define. A package that imports all its mo
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from functools import partial
 from importlib import import_module
 from types import SimpleNamespace
@@ -47,6 +47,10 @@ class LazyTable(MutableMapping[str, V]):
         """Return the module that a name is found in, None for a name of no module here."""
         return self._homes.get(name)
 
+    def homes(self) -> Mapping[str, str]:
+        """Return the module of each name that is found in one."""
+        return self._homes
+
     def __getitem__(self, name: str) -> V:
         if name not in self._values and name in self._homes:
             load(self._homes[name])
@@ -72,11 +76,11 @@ class LazyTable(MutableMapping[str, V]):
 
 def lazy_names(
     package: str, names: Mapping[str, str], modules: Mapping[str, str] | None = None
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return the `__getattr__` and the `__dir__` of a package whose names are imported on first use.
+) -> Callable[[], list[str]]:
+    """Make names of a package be imported on first use, and return its `__dir__`.
 
-    The package's `__all__` is set, without the modules: a type checker, which sees the imports of all names,
-    must not see an `__all__` that it cannot evaluate.
+    The package gets a `__getattr__`, a `__dir__`, and an `__all__` without the modules. Type checkers, which
+    see the imports of all names, must see none of the three: a wrong name is an error to them.
 
     Args:
         package: The package's name.
@@ -100,11 +104,26 @@ def lazy_names(
         setattr(sys.modules[package], name, value)  # found without this function from now on
         return value
 
-    def __dir__() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *homes})
+    public = sorted({*homes} - {*(modules or {})})
+    vars(sys.modules[package]).update(__getattr__=__getattr__, __all__=public)
+    return show_public_names(package, homes)
 
-    vars(sys.modules[package])["__all__"] = sorted({*homes} - {*(modules or {})})
-    return __getattr__, __dir__
+
+def show_public_names(module: str, names: Iterable[str] = ()) -> Callable[[], list[str]]:
+    """Make `dir()` of a module show its public names alone, and return its `__dir__`.
+
+    Args:
+        module: The module's name.
+        names: Public names beside those of its `__all__`, such as modules that are meant to be found there.
+    """
+    here = vars(sys.modules[module])
+    public = {*here["__all__"], *names}
+
+    def __dir__() -> list[str]:
+        return sorted(public | {name for name in here if name[:2] == name[-2:] == "__"})
+
+    here["__dir__"] = __dir__
+    return __dir__
 
 
 def functions_of(module: str, names: str) -> SimpleNamespace:
@@ -133,7 +152,7 @@ def export_names(package: str, further: str = "", *elsewhere: Any) -> None:
     names = {name for name, module in listed if name in here and here[name] is getattr(module, name, None)}
     defined = {name for name, value in here.items() if getattr(value, "__module__", None) == package}
     here["__all__"] = sorted({*names, *further.split(), *(name for name in defined if name[0] != "_")})
-    here.pop(export_names.__name__, None)  # `dir()` shows what is public alone
+    show_public_names(package)
 
 
 def load(module: str) -> Any:

@@ -372,7 +372,7 @@ def split(
             f"there are {length} sizes for num = {num} parts",
             hint="leave num out: the sizes tell it",
         )
-    return _listed(ops.split_v(value, size_splits=sizes, axis=axis, num_split=num or length, name=name))
+    return _listed(ops.split_v(value, size_splits=sizes, axis=axis, num_split=num or length or 0, name=name))
 
 
 def _listed(made: Any) -> list[Tensor]:

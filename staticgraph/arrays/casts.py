@@ -112,8 +112,8 @@ def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
             sizes = x.type.shape
             what = f"the last axis must have size {count}, and the shape is {x.shape}"
             require(sizes is None or (sizes and sizes[-1] in (None, count)), what)
-        parts = ops.unstack(ops.bitcast(x, type=small), num=count, axis=-1)
-        wide = [ops.cast(part, dtype=large) for part in parts]
+        narrow = ops.unstack(ops.bitcast(x, type=small), num=count, axis=-1)
+        wide = [ops.cast(part, dtype=large) for part in narrow]
         shifted = [ops.left_shift(part, place) for part, place in zip(wide, places, strict=True)]
         return ops.bitcast(ops.add_n(shifted), type=wanted, name=scope)
 

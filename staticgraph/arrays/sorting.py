@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
-from typing import Any
+from typing import Any, NamedTuple
 
 from staticgraph.arrays.array_ops import one_of, reshape, shape, transpose
 from staticgraph.building.framework import checked, name_scope
@@ -26,7 +25,12 @@ __all__ = [
     "sort",
 ]  # the others belong to sg.nn and sg.math
 
-TopKV2 = namedtuple("TopKV2", ["values", "indices"])
+
+class TopKV2(NamedTuple):
+    """The results of `top_k`."""
+
+    values: Tensor
+    indices: Tensor
 
 
 def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) -> TopKV2:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from staticgraph.compiler.graph.errors import misuse, shown
+from staticgraph.compiler.support.lazy_names import show_public_names
 
 __all__ = ["assert_same_structure", "flatten", "is_nested", "map_structure", "pack_sequence_as"]
 
@@ -135,3 +136,6 @@ def _same_kind(first: Any, second: Any) -> bool:
     if fields is not None:
         return fields == getattr(second, "_fields", None) and type(first).__name__ == type(second).__name__
     return type(first) is type(second)
+
+
+show_public_names(__name__)

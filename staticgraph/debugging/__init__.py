@@ -1,20 +1,9 @@
 """Checks of what a graph takes for granted, at once where it is known and else in each run."""
 
-from typing import TYPE_CHECKING
-
 from staticgraph.compiler.support.lazy_names import lazy_names
 
-# For type checkers. A program imports what it uses, by the table below.
-if TYPE_CHECKING:
-    from staticgraph.debugging.assertions import *
-    from staticgraph.debugging.comparisons import *
-    from staticgraph.debugging.numerics import *
-    from staticgraph.debugging.shapes import *
-    from staticgraph.debugging.types import *
-    from staticgraph.mathematics.math_ops import *
-    from staticgraph.tensor_queries import *
-
-__getattr__, __dir__ = lazy_names(
+# Type checkers read `__init__.pyi`.
+lazy_names(
     __name__,
     {
         "staticgraph.debugging.assertions": "Assert",

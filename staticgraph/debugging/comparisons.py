@@ -15,7 +15,6 @@ import numpy as np
 from staticgraph.building.framework import graph_of, name_scope
 from staticgraph.building.inputs import convert_to_tensor, no_op
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.debugging.assertions import Assert, check
 from staticgraph.mathematics.reductions import reduce_all
@@ -64,7 +63,7 @@ def assert_equal(
 def _compare(
     what: str,
     sign: str,
-    holds: OpDef,
+    holds: Any,
     x: Any,
     y: Any,
     data: Data,
@@ -93,7 +92,7 @@ def _shown(**tensors: Tensor) -> list[Any]:
     return [part for name, tensor in tensors.items() for part in (f"{name} ({tensor.name}) = ", tensor)]
 
 
-def _of_two(name: str, sign: str, holds: OpDef) -> Callable[..., Operation]:
+def _of_two(name: str, sign: str, holds: Any) -> Callable[..., Operation]:
     """The assertion of this name about two tensors."""
 
     def compare(
@@ -118,7 +117,7 @@ assert_greater = _of_two("assert_greater", ">", ops.greater)
 assert_greater_equal = _of_two("assert_greater_equal", ">=", ops.greater_equal)
 
 
-def _of_signs(name: str, sign: str, holds: OpDef) -> Callable[..., Operation]:
+def _of_signs(name: str, sign: str, holds: Any) -> Callable[..., Operation]:
     """The assertion of this name that compares a tensor with zero."""
 
     def compare(

@@ -12,7 +12,6 @@ from staticgraph.building.inputs import convert_to_tensor, group, no_op
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.errors import ShapeError, misuse
-from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
@@ -74,7 +73,7 @@ def assert_rank_in(
 def _check_rank(
     what: str,
     relation: str,
-    holds: OpDef,
+    holds: Any,
     x: Any,
     ranks: list[Any],
     data: Data,

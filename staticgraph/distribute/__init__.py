@@ -4,19 +4,10 @@
 `collectives.py` has the operations that do, `launch.py` starts processes. docs/distribute.md is the manual.
 """
 
-from typing import TYPE_CHECKING
-
 from staticgraph.compiler.support.lazy_names import lazy_names
 
-# For type checkers. A program imports what it uses, by the table below.
-if TYPE_CHECKING:
-    from staticgraph.distribute.collectives import *
-    from staticgraph.distribute.optimizer import *
-    from staticgraph.distribute.world import *
-    from staticgraph.tf1.distribute.strategy import *
-    from staticgraph.tf1.training.cluster import Server as Server
-
-__getattr__, __dir__ = lazy_names(
+# Type checkers read `__init__.pyi`.
+lazy_names(
     __name__,
     {
         "staticgraph.distribute.collectives": (

@@ -136,7 +136,7 @@ def resize_images(
     """
     with name_scope(name, "resize", [images, size]):
         with checked("resize_images"):
-            op = _METHODS.get(_NAMES.get(method, -1) if isinstance(method, str) else method)
+            op: Any = _METHODS.get(_NAMES.get(method, -1) if isinstance(method, str) else method)
             require(
                 op is not None,
                 f"there is no method {method!r}",

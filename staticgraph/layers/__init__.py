@@ -1,18 +1,9 @@
 """Layers that own their variables, as functions and as classes (TF1's `tf.layers`)."""
 
-from typing import TYPE_CHECKING
-
 from staticgraph.compiler.support.lazy_names import lazy_names
 
-# For type checkers. A program imports what it uses, by the table below.
-if TYPE_CHECKING:
-    from staticgraph.layers.convolution import *
-    from staticgraph.layers.core import *
-    from staticgraph.layers.normalization import *
-    from staticgraph.layers.pooling import *
-    from staticgraph.state.layer import *
-
-__getattr__, __dir__ = lazy_names(
+# Type checkers read `__init__.pyi`.
+lazy_names(
     __name__,
     {
         "staticgraph.layers.convolution": (

@@ -94,7 +94,9 @@ class BatchNormalization(Layer):
 
     def _fused(self, inputs: Tensor, training: Any) -> Any:
         normalize = self._fused_operation(inputs)
-        known = trained = mean = variance = None
+        known: Any = None
+        trained: Any = None
+        mean = variance = None
         if training is not True:
             known, _, _ = normalize(mean=self.moving_mean, variance=self.moving_variance, is_training=False)
         if training is not False:

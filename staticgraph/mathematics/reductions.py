@@ -12,7 +12,6 @@ from staticgraph.building.inputs import constant, convert_to_tensor
 from staticgraph.building.renamed import needed, renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, bool_, float64, int32, int64, string
-from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.tensor import Tensor
 
 __all__ = [
@@ -42,7 +41,7 @@ def _axes(x: Tensor, axis: Any) -> Any:
 
 
 def _reduce(
-    op: OpDef, x: Any, axis: Any, keepdims: Any, name: str | None, reduction_indices: Any, keep_dims: Any
+    op: Any, x: Any, axis: Any, keepdims: Any, name: str | None, reduction_indices: Any, keep_dims: Any
 ) -> Tensor:
     axis = renamed("axis", axis, "reduction_indices", reduction_indices)
     keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))

@@ -1,35 +1,9 @@
 """Neural network operations, with TensorFlow 1's names: `sg.nn`."""
 
-from typing import TYPE_CHECKING
-
 from staticgraph.compiler.support.lazy_names import lazy_names
 
-# For type checkers. A program imports what it uses, by the table below.
-if TYPE_CHECKING:
-    from staticgraph.arrays.sorting import *
-    from staticgraph.arrays.space import *
-    from staticgraph.linear_algebra.norms import *
-    from staticgraph.nn import rnn_cell as rnn_cell
-    from staticgraph.nn.activation import *
-    from staticgraph.nn.bias import *
-    from staticgraph.nn.convolutions import *
-    from staticgraph.nn.ctc import *
-    from staticgraph.nn.ctc_decoding import *
-    from staticgraph.nn.depthwise import *
-    from staticgraph.nn.embedding import *
-    from staticgraph.nn.loss import *
-    from staticgraph.nn.morphology import *
-    from staticgraph.nn.normalization import *
-    from staticgraph.nn.pooling import *
-    from staticgraph.nn.rnn_dynamic import *
-    from staticgraph.nn.rnn_raw import *
-    from staticgraph.nn.rnn_static import *
-    from staticgraph.nn.sampled_loss import *
-    from staticgraph.nn.sampling import *
-    from staticgraph.nn.scaling import *
-    from staticgraph.nn.sparse_embedding import *
-
-__getattr__, __dir__ = lazy_names(
+# Type checkers read `__init__.pyi`.
+lazy_names(
     __name__,
     {
         "staticgraph.arrays.sorting": "in_top_k top_k",

@@ -36,9 +36,8 @@ def dilation2d(
     filter = renamed("filter", filter, "filters", filters)
     rates = renamed("rates", rates, "dilations", dilations)
     needed("dilation2d", filter=filter, strides=strides, rates=rates, padding=padding)
-    return ops.dilation2d(
-        input, filter, strides=tuple(strides or ()), rates=tuple(rates or ()), padding=padding, name=name
-    )
+    steps = {"strides": tuple(strides or ()), "rates": tuple(rates or ())}
+    return ops.dilation2d(input, filter, **steps, padding=padding or "", name=name)
 
 
 def erosion2d(

@@ -11,7 +11,6 @@ from staticgraph.building.renamed import needed, renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, int32, int64
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.nn.convolutions import per_axis
 
@@ -34,7 +33,7 @@ _FORMATS = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
 
 
 def _pool(
-    op: OpDef,
+    op: Any,
     spatial: int,
     value: Any,
     ksize: Any,
@@ -120,7 +119,7 @@ def avg_pool3d(
 
 
 def _pool1d(
-    op: OpDef,
+    op: Any,
     default: str,
     input: Any,
     ksize: Any,

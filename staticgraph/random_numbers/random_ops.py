@@ -37,7 +37,7 @@ __all__ = [
 _CROP_OPERATIONS = 15
 
 
-def _seeds(seed: int | None) -> dict[str, int]:
+def _seeds(seed: int | None) -> dict[str, Any]:
     first, second = get_seed(seed)
     return {"seed": first or 0, "seed2": second or 0}
 

@@ -12,7 +12,6 @@ from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, float32, int32, int64
 from staticgraph.compiler.graph.errors import require
-from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.tensor import Tensor
 
 __all__ = [
@@ -71,7 +70,7 @@ def stateless_truncated_normal(
 
 
 def _normal(
-    op: OpDef, shape: Any, seed: Any, mean: Any, stddev: Any, dtype: Any, name: str | None, default: str
+    op: Any, shape: Any, seed: Any, mean: Any, stddev: Any, dtype: Any, name: str | None, default: str
 ) -> Tensor:
     dtype = as_dtype(dtype)
     with name_scope(name, default, [shape, seed, mean, stddev]) as scope:

@@ -13,7 +13,6 @@ from staticgraph.building.sizes import Size, is_known, size_of
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import complex64, float32, int32
 from staticgraph.compiler.graph.errors import misuse, require
-from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.tensor import Tensor
 
 # fmt: off
@@ -32,7 +31,7 @@ def _as(x: Any, dtype: Any) -> Tensor:
     return x if isinstance(x, Tensor) else convert_to_tensor(x, dtype=dtype, name="input")
 
 
-def _real(op: OpDef, rank: int, input_tensor: Any, fft_length: Any, name: str | None) -> Tensor:
+def _real(op: Any, rank: int, input_tensor: Any, fft_length: Any, name: str | None) -> Tensor:
     with name_scope(name, op.name, [input_tensor, fft_length]) as scope:
         x = _as(input_tensor, float32)
         if fft_length is None:
@@ -40,7 +39,7 @@ def _real(op: OpDef, rank: int, input_tensor: Any, fft_length: Any, name: str | 
         return op(x, fft_length=fft_length, name=scope)
 
 
-def _inverse(op: OpDef, rank: int, input_tensor: Any, fft_length: Any, name: str | None) -> Tensor:
+def _inverse(op: Any, rank: int, input_tensor: Any, fft_length: Any, name: str | None) -> Tensor:
     with name_scope(name, op.name, [input_tensor, fft_length]) as scope:
         x = _as(input_tensor, complex64)
         if fft_length is None:

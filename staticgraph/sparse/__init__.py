@@ -1,21 +1,9 @@
 """Sparse tensors, with TensorFlow 1's names: `sg.sparse`."""
 
-from typing import TYPE_CHECKING
-
 from staticgraph.compiler.support.lazy_names import lazy_names
 
-# For type checkers. A program imports what it uses, by the table below.
-if TYPE_CHECKING:
-    from staticgraph.mathematics.sparse_segments import sparse_segment_mean as segment_mean
-    from staticgraph.mathematics.sparse_segments import sparse_segment_sqrt_n as segment_sqrt_n
-    from staticgraph.mathematics.sparse_segments import sparse_segment_sum as segment_sum
-    from staticgraph.sparse.math import *
-    from staticgraph.sparse.math import matmul as sparse_dense_matmul
-    from staticgraph.sparse.structure import *
-    from staticgraph.sparse.tensor import *
-    from staticgraph.sparse.tensor import sparse_placeholder as placeholder
-
-__getattr__, __dir__ = lazy_names(
+# Type checkers read `__init__.pyi`.
+lazy_names(
     __name__,
     {
         "staticgraph.mathematics.sparse_segments": (

@@ -13,7 +13,6 @@ from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.renamed import renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import misuse, require
-from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.mathematics.reductions import reduce_prod
 from staticgraph.sparse.structure import axis_sizes, known_rank, places, positions, reorder, retain
@@ -79,7 +78,7 @@ def _groups(x: SparseTensor, axis: Any, call: str) -> tuple[list[int], list[int]
     return reduced, kept, positions(columns, [sizes[d] for d in kept])
 
 
-def _reduced(op: OpDef, sp_input: Any, axis: Any, keepdims: bool, call: str) -> Tensor:
+def _reduced(op: Any, sp_input: Any, axis: Any, keepdims: bool, call: str) -> Tensor:
     """Elements combined over axes, as a dense tensor, which is 0 where there are none."""
     x = as_sparse(sp_input)
     with name_scope(None, call, [x]):
@@ -99,7 +98,7 @@ def _reduced(op: OpDef, sp_input: Any, axis: Any, keepdims: bool, call: str) -> 
         return ops.reshape(made, shape=shape)
 
 
-def _reduced_sparse(op: OpDef, sp_input: Any, axis: Any, keepdims: bool, call: str) -> SparseTensor:
+def _reduced_sparse(op: Any, sp_input: Any, axis: Any, keepdims: bool, call: str) -> SparseTensor:
     """Elements combined over axes, one for each group that has any; a run compiles anew for other places."""
     x = as_sparse(sp_input)
     with name_scope(None, call, [x]):
@@ -108,7 +107,8 @@ def _reduced_sparse(op: OpDef, sp_input: Any, axis: Any, keepdims: bool, call: s
         values = op(x.values, numbers, num_segments=ops.size_of(found))
         sizes = [x.dense_shape[d] for d in kept]
         if keepdims:
-            rank, one = len(reduced) + len(kept), np.int64(1)
+            rank = len(reduced) + len(kept)
+            one: Any = np.int64(1)
             sizes = [one if d in reduced else x.dense_shape[d] for d in range(rank)]
         if not sizes:
             return SparseTensor(ops.reshape(found, shape=(-1, 1))[:, :0], values, np.zeros(0, np.int64))
@@ -180,7 +180,7 @@ def softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
         return x.with_values(powers / ops.gather(totals, rows, axis=0))
 
 
-def _combined(sp_a: Any, sp_b: Any, op: OpDef, name: str, threshold: Any = None) -> SparseTensor:
+def _combined(sp_a: Any, sp_b: Any, op: Any, name: str, threshold: Any = None) -> SparseTensor:
     """`op` of two tensors at the places of either, where what is not stored is 0.
 
     Results of a magnitude below `threshold` are left out at places that both have.

@@ -225,7 +225,8 @@ def concat(
     with name_scope(name, "SparseConcat", tensors):
         rank = known_rank(tensors[0], "sparse_concat")
         axis %= rank
-        offset, indices = np.zeros((), np.int64), []
+        offset: Any = np.zeros((), np.int64)
+        indices = []
         for x in tensors:
             columns = [x.indices[:, d] + offset if d == axis else x.indices[:, d] for d in range(rank)]
             indices.append(stack(columns, axis=1))
@@ -268,7 +269,8 @@ def split(
         sizes = axis_sizes(x, "sparse_split")
         total = sizes[at % rank]
         each, more = ops.floor_div(total, num_split), ops.floormod(total, num_split)
-        parts, start = [], np.zeros((), np.int64)
+        parts: list[SparseTensor] = []
+        start: Any = np.zeros((), np.int64)
         for i in range(num_split):
             size = each + cast(ops.greater(more, i), int64)
             begin = stack([start if d == at % rank else ops.zeros_like(total) for d in range(rank)])

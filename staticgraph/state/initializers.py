@@ -13,6 +13,7 @@ from staticgraph.compiler.graph.dtypes import as_dtype, float32
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import as_shape
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.random_numbers import random_ops
 from staticgraph.state.variable_lists import (
     global_variables_initializer,
@@ -342,3 +343,5 @@ zeros = Zeros
 global_variables = global_variables_initializer
 local_variables = local_variables_initializer
 variables = variables_initializer
+
+show_public_names(__name__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from staticgraph.arrays.indexed_slices import IndexedSlices
 from staticgraph.building.framework import GraphKeys, checked, get_default_graph, graph_of, name_scope
@@ -48,7 +48,14 @@ class VariableAggregation(Enum):
     ONLY_FIRST_TOWER = ONLY_FIRST_REPLICA
 
 
-class Variable(Symbolic):
+# To type checkers a variable is a tensor: it has the operators and methods, and goes where tensors go.
+if TYPE_CHECKING:
+    _Base = Tensor
+else:
+    _Base = Symbolic
+
+
+class Variable(_Base):
     """A tensor that a session keeps, and that `assign` and optimizers change.
 
     `initial_value`: a tensor, an array, or a function without arguments that makes one. The variable has no
@@ -233,7 +240,7 @@ class Variable(Symbolic):
         """
         return ops.initialized_value(self._handle, self._initial_value)
 
-    def eval(self, session: Any = None) -> Any:
+    def eval(self, session: Any = None) -> Any:  # type: ignore[override]
         """The value in `session`, or in the default session, as an array."""
         return self._read.eval(session=session)
 

@@ -24,7 +24,7 @@ def to_hash_bucket(
     """
     string_tensor = renamed("string_tensor", string_tensor, "input", input)
     needed("to_hash_bucket", string_tensor=string_tensor, num_buckets=num_buckets)
-    return ops.string_to_hash_bucket(string_tensor, num_buckets=num_buckets, name=name)
+    return ops.string_to_hash_bucket(string_tensor, num_buckets, name)  # type: ignore[arg-type]  # `needed` refuses None
 
 
 def to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -> Tensor:

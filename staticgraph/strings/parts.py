@@ -8,7 +8,7 @@ from staticgraph.building.framework import checked, name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.renamed import needed, renamed
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.dtypes import string
+from staticgraph.compiler.graph.dtypes import int32, string
 from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.sparse.tensor import SparseTensor
@@ -90,7 +90,8 @@ def reduce_join(
         inputs = convert_to_tensor(inputs)
         if axis is None:
             rank = inputs.type.rank
-            axis = ops.range(ops.rank(inputs) - 1, -1, -1) if rank is None else list(range(rank))[::-1]
+            last = ops.rank_of(inputs) - 1
+            axis = ops.range(last, -1, -1, dtype=int32) if rank is None else [*range(rank)][::-1]
         return ops.reduce_join(inputs, axis=axis, keep_dims=bool(keepdims), separator=separator, name=name)
 
 

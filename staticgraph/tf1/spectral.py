@@ -8,4 +8,4 @@ if TYPE_CHECKING:
     from staticgraph.signal.transforms import *  # noqa: F403
 
 _TRANSFORMS = "dct fft fft2d fft3d idct ifft ifft2d ifft3d irfft irfft2d irfft3d rfft rfft2d rfft3d"
-__getattr__, __dir__ = lazy_names(__name__, {"staticgraph.signal.transforms": _TRANSFORMS})
+lazy_names(__name__, {"staticgraph.signal.transforms": _TRANSFORMS})

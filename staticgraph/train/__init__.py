@@ -1,36 +1,9 @@
 """Optimizers, schedules and moving averages; sessions with hooks, checkpoints, threads (TF1's `tf.train`)."""
 
-from typing import TYPE_CHECKING
-
 from staticgraph.compiler.support.lazy_names import lazy_names
 
-# For type checkers. A program imports what it uses, by the table below.
-if TYPE_CHECKING:
-    from staticgraph.formats.tf.checkpoints.checkpoint_reader import *
-    from staticgraph.formats.tf.checkpoints.checkpoint_state import *
-    from staticgraph.formats.tf.checkpoints.imported_meta_graph import *
-    from staticgraph.formats.tf.checkpoints.new_checkpoints import *
-    from staticgraph.formats.tf.checkpoints.saver import *
-    from staticgraph.formats.tf.meta_graph.meta_graph import *
-    from staticgraph.tf1.training import queue_runner as queue_runner
-    from staticgraph.tf1.training.cluster import *
-    from staticgraph.tf1.training.coordinator import *
-    from staticgraph.tf1.training.hooks import *
-    from staticgraph.tf1.training.input_batches import *
-    from staticgraph.tf1.training.input_producers import *
-    from staticgraph.tf1.training.monitored import *
-    from staticgraph.tf1.training.queue_runner import *
-    from staticgraph.tf1.training.supervisor import *
-    from staticgraph.train.moving_averages import *
-    from staticgraph.train.optimizers.adam import *
-    from staticgraph.train.optimizers.adaptive import *
-    from staticgraph.train.optimizers.descent import *
-    from staticgraph.train.optimizers.optimizer import *
-    from staticgraph.train.optimizers.proximal import *
-    from staticgraph.train.schedules import *
-    from staticgraph.train.step_count import *
-
-__getattr__, __dir__ = lazy_names(
+# Type checkers read `__init__.pyi`.
+lazy_names(
     __name__,
     {
         "staticgraph.formats.tf.checkpoints.checkpoint_reader": (

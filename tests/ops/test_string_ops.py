@@ -91,3 +91,8 @@ def test_strings_select_numbers_in_a_step():
     with sg.Session() as sess:
         sess.run(table.initializer)
         assert sess.run(rows * 2, {words: ["a", "b", "a"]}).tolist() == [18, 4, 18]
+
+
+def test_strings_of_unknown_rank_are_joined_along_all_axes():
+    x = sg.placeholder(sg.string)
+    assert sg.Session().run(sg.strings.reduce_join(x), {x: [["a", "b"], ["c", "d"]]}) == b"abcd"

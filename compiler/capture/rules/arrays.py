@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.capture.needs import Needs, NeedsRows
 from staticgraph.compiler.capture.rules.operations import applied
 from staticgraph.compiler.capture.rules.static_values import attributes
 from staticgraph.compiler.capture.table import RULES
 from staticgraph.compiler.capture.walk import CaptureRule, Made, Walk
+from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import Shape
 from staticgraph.compiler.graph.tensor import Operation
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.capture.needs import Needs, Stop
 from staticgraph.compiler.capture.regions import around, with_inner
 from staticgraph.compiler.capture.rules.region_walk import RegionState, perform_region
@@ -16,7 +15,7 @@ from staticgraph.compiler.capture.walk import CaptureRule, Made, Walk
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.lambda_lift import close
-from staticgraph.compiler.graph.opdef import OPS
+from staticgraph.compiler.graph.opdef import OPS, ops
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.control_flow import taken
 

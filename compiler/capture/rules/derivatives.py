@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.autodiff.cotangents import Unbounded
 from staticgraph.compiler.autodiff.reverse import vjp
 from staticgraph.compiler.capture.needs import NeedsFeeds, NeedsStage, Stop, lacking_operations
@@ -17,7 +16,7 @@ from staticgraph.compiler.capture.walk import CaptureRule, Made, Walk
 from staticgraph.compiler.graph.errors import GradientError, layout
 from staticgraph.compiler.graph.function import Function, Value, substitute
 from staticgraph.compiler.graph.lambda_lift import close, depends_on
-from staticgraph.compiler.graph.opdef import OPS, Effect
+from staticgraph.compiler.graph.opdef import OPS, Effect, ops
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.compiler.passes.prove_requirements import proven

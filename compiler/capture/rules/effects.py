@@ -10,12 +10,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.capture.table import RULES
 from staticgraph.compiler.capture.walk import CaptureRule, Made, Walk
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.lambda_lift import close
-from staticgraph.compiler.graph.opdef import OPS
+from staticgraph.compiler.graph.opdef import OPS, ops
 from staticgraph.compiler.graph.tensor import Operation
 
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.capture.needs import NeedsFeeds, NeedsStage, Stop
 from staticgraph.compiler.capture.regions import around, is_rounds, regions_of, with_inner
 from staticgraph.compiler.capture.rules.host import left_to_python
@@ -24,7 +23,7 @@ from staticgraph.compiler.graph.dtypes import DType, int32
 from staticgraph.compiler.graph.errors import ShapeError, layout
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.lambda_lift import close, depends_on
-from staticgraph.compiler.graph.opdef import OPS
+from staticgraph.compiler.graph.opdef import OPS, ops
 from staticgraph.compiler.graph.shapes import compatible
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.compiler.passes.trip_count import most_rounds

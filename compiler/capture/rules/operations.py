@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any
 
-from staticgraph.compiler import ops
 from staticgraph.compiler.capture.needs import Needs
 from staticgraph.compiler.capture.rules.static_values import attributes, flag
 from staticgraph.compiler.capture.table import RULES
 from staticgraph.compiler.capture.walk import CaptureRule, Made, Walk
 from staticgraph.compiler.graph.function import Value
-from staticgraph.compiler.graph.opdef import Effect, Kind, OpDef, by_meaning
+from staticgraph.compiler.graph.opdef import Effect, Kind, OpDef, by_meaning, ops
 from staticgraph.compiler.graph.tensor import Operation
 
 # Ops that decide by numbers and give none, and the input that they decide by.

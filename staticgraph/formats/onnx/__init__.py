@@ -5,6 +5,7 @@
 True
 """
 
+from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.formats.onnx import backend
 from staticgraph.formats.onnx.errors import OnnxError, UnknownValueError, UnsupportedOnnxError
 from staticgraph.formats.onnx.export import export
@@ -21,3 +22,5 @@ __all__ = [
     "load",
     "supported_operators",
 ]
+
+show_public_names(__name__)

@@ -17,6 +17,7 @@ from staticgraph.compiler.graph.dtypes import as_dtype, bfloat16, string
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.formats.onnx.errors import OnnxError, UnknownValueError
 from staticgraph.formats.onnx.load import OnnxModel, load, read_model
 from staticgraph.formats.onnx.nodes import NOTHING
@@ -220,3 +221,6 @@ def __getattr__(name: str) -> Any:
     if name == "Backend":
         return _backend_class()
     raise AttributeError(f"module 'staticgraph.onnx.backend' has no attribute {name!r}")
+
+
+show_public_names(__name__)

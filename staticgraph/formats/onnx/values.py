@@ -115,7 +115,8 @@ def _known_shape(x: Tensor) -> tuple[int, ...] | None:
 
 def select(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
     """Elements of `x` where the condition holds, of `y` elsewhere."""
-    return ops.select(*together(condition, x, y))
+    condition, x, y = together(condition, x, y)
+    return ops.select(condition, x, y)
 
 
 def unstacked(x: Tensor, count: int, axis: int) -> list[Tensor]:

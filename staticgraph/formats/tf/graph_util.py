@@ -11,6 +11,7 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Operation
+from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.formats.tf.graph_def.export import node_def
 from staticgraph.formats.tf.graph_def.importing import import_graph_def
 from staticgraph.formats.tf.graph_def.ordering import edge
@@ -222,3 +223,6 @@ def must_run_on_cpu(node: Operation | NodeDef, pin_variables_on_cpu: bool = Fals
 def tensor_shape_from_node_def_name(graph: Graph, input_name: str) -> TensorShape:
     """The static shape of the tensor that a node's input names: `x`, or `x:1`."""
     return graph.get_tensor_by_name(input_name if ":" in input_name else f"{input_name}:0").shape
+
+
+show_public_names(__name__)

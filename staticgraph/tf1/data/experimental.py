@@ -13,6 +13,7 @@ from staticgraph.arrays.indexing import one_hot
 from staticgraph.building.inputs import constant
 from staticgraph.compiler.graph.dtypes import as_dtype, int64
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.mathematics.reductions import reduce_sum
 from staticgraph.random_numbers.integers import seeds_of
 from staticgraph.tf1.data import mapping, selecting
@@ -264,3 +265,6 @@ def bucket_by_sequence_length(
 
 def _filled(shape: Any, top: Any) -> Any:
     return stack([top if n is None else constant(int(n), int64) for n in shape])
+
+
+show_public_names(__name__)

@@ -8,7 +8,8 @@ from staticgraph.tf1.distributions import bijectors
 from staticgraph.tf1.distributions.base import *
 from staticgraph.tf1.distributions.counts import *
 from staticgraph.tf1.distributions.discrete import *
-from staticgraph.tf1.distributions.divergence import RegisterKL, kl_divergence
+from staticgraph.tf1.distributions.divergence import RegisterKL as RegisterKL
+from staticgraph.tf1.distributions.divergence import kl_divergence as kl_divergence
 from staticgraph.tf1.distributions.gamma import *
 from staticgraph.tf1.distributions.location_scale import *
 from staticgraph.tf1.distributions.mixture import *

@@ -7,6 +7,7 @@ from typing import Any
 
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.tf1.distributions import operations as sg
 
 __all__ = [
@@ -385,3 +386,6 @@ class Inline(Bijector):
         for name, function in hooks.items():
             if function is not None:
                 setattr(self, name, function)
+
+
+show_public_names(__name__)

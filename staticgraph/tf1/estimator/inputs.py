@@ -10,6 +10,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import as_dtype, string
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import TensorShape
+from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.random_numbers.random_ops import get_seed
 from staticgraph.tf1 import data
 
@@ -147,3 +148,6 @@ def _check_shuffle(shuffle: Any) -> None:
     if shuffle not in (True, False):
         text = "shuffle must be provided and explicitly set as boolean, usually True for training"
         raise misuse(ValueError, f"{text}; got {shuffle!r}")
+
+
+show_public_names(__name__)

@@ -1,23 +1,9 @@
 """Records, examples and other encoded things as tensors, and files of them (TF1's `tf.io`)."""
 
-from typing import TYPE_CHECKING
-
 from staticgraph.compiler.support.lazy_names import lazy_names
 
-# For type checkers. A program imports what it uses, by the table below.
-if TYPE_CHECKING:
-    from staticgraph.formats.tf.graph_def.files import *
-    from staticgraph.tf1.io.base64 import *
-    from staticgraph.tf1.io.decoding import *
-    from staticgraph.tf1.io.features import *
-    from staticgraph.tf1.io.parsing import *
-    from staticgraph.tf1.io.readers import *
-    from staticgraph.tf1.io.tensors import *
-    from staticgraph.tf1.io.tf_record import *
-    from staticgraph.tf1.io.whole_files import *
-    from staticgraph.tf1.queue import *
-
-__getattr__, __dir__ = lazy_names(
+# Type checkers read `__init__.pyi`.
+lazy_names(
     __name__,
     {
         "staticgraph.formats.tf.graph_def.files": "write_graph",

@@ -4,6 +4,7 @@ They are graphs like any other: the tensors of a model can be fetched and fed in
 each training step as one prepared call of compiled code.
 """
 
+from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.tf1.keras import (
     activations,
     backend,
@@ -42,3 +43,5 @@ __all__ = [
     "regularizers",
     "utils",
 ]
+
+show_public_names(__name__)

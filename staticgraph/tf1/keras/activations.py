@@ -9,6 +9,7 @@ from staticgraph.arrays.casts import cast
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.mathematics.math_ops import clip_by_value, exp, greater
 from staticgraph.mathematics.reductions import reduce_max, reduce_sum
 from staticgraph.tf1.keras.serialization import find, get_custom_objects
@@ -135,3 +136,6 @@ def get(identifier: Any) -> Any:
     if identifier is None:
         return linear
     return identifier if callable(identifier) else deserialize(identifier)
+
+
+show_public_names(__name__)

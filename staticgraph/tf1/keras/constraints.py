@@ -8,6 +8,7 @@ from staticgraph.arrays.array_ops import reshape
 from staticgraph.arrays.casts import cast
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.mathematics.math_ops import clip_by_value, greater_equal, sqrt, square
 from staticgraph.mathematics.reductions import reduce_sum
 from staticgraph.tf1.keras.serialization import deserialize_keras_object, resolve, serialize_keras_object
@@ -122,7 +123,7 @@ class RadialConstraint(Constraint):
             reshape(w[middle, middle + d if odd else middle + 1 + d], [1, 1, *w.shape.as_list()[2:]])
             for d in range(middle + 1)
         ]
-        out = 0
+        out: Any = 0
         for distance, row in enumerate(rows):
             ring = [[[[float(d == distance)]] for d in line] for line in far]
             out = out + row * convert_to_tensor(ring, w.dtype)
@@ -155,3 +156,6 @@ def deserialize(config: Any, custom_objects: Any = None) -> Any:
 def get(identifier: Any) -> Any:
     """The constraint that a name, a config or a class stands for; a function is one already."""
     return resolve(identifier, _TABLE, "constraint")
+
+
+show_public_names(__name__)

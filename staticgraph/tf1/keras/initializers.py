@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.building.signatures import with_defaults
+from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.state.initializers import (
     Constant,
     GlorotNormal,
@@ -112,3 +113,6 @@ def get(identifier: Any) -> Any:
     if identifier in _FUNCTIONS:
         return _TABLE[identifier]()
     return resolve(identifier, _TABLE, "initializer")
+
+
+show_public_names(__name__)

@@ -11,6 +11,7 @@ from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras.function_classes import function_class
 from staticgraph.tf1.keras.serialization import find, serialize_keras_object
@@ -321,3 +322,6 @@ def get(identifier: Any) -> Any:
     if identifier is None or callable(identifier):
         return identifier
     return deserialize(identifier)
+
+
+show_public_names(__name__)

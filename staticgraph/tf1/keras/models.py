@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.tf1.keras.engine.configuration import network_from_config
 from staticgraph.tf1.keras.engine.input_layer import InputLayer
 from staticgraph.tf1.keras.engine.layer_table import LAYERS
@@ -53,3 +54,6 @@ def clone_model(
             made = layers[node.layer](single([values[t] for t in node.input_tensors]), **node.arguments)
             values.update(zip(node.output_tensors, listed(made), strict=True))
     return Model(single(given), single([values[t] for t in model.outputs]), name=model.name)
+
+
+show_public_names(__name__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.mathematics.math_ops import abs, square
 from staticgraph.mathematics.reductions import reduce_sum
 from staticgraph.tf1.keras.serialization import deserialize_keras_object, resolve, serialize_keras_object
@@ -74,3 +75,6 @@ def get(identifier: Any) -> Any:
     if identifier in ("l1", "l2", "l1_l2"):
         return _TABLE[identifier]()
     return resolve(identifier, _TABLE, "regularizer")
+
+
+show_public_names(__name__)

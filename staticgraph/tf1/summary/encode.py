@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.errors import InvalidArgumentError
+from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.formats.tf.messages.summary import Summary, SummaryMetadata
 from staticgraph.formats.tf.messages.tensors import make_tensor_proto
 from staticgraph.formats.tf.messages.wire import BYTES, DecodeError, read_length, read_tag, skip
@@ -171,3 +172,6 @@ def _scaled(pixels: np.ndarray, bad_color: np.ndarray) -> np.ndarray:
     scale = np.asarray(steps / span if steps else 0, pixels.dtype)
     shown = np.where(finite[..., None], pixels, 0) * scale + np.asarray(offset, pixels.dtype)
     return np.where(finite[..., None], shown.astype(np.uint8), bad_color)
+
+
+show_public_names(__name__)

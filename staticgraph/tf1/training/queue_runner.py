@@ -11,6 +11,7 @@ from staticgraph.building.framework import GraphKeys, add_to_collection, get_def
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import OpError, OutOfRangeError, misuse
 from staticgraph.compiler.support.forks import brief
+from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.formats.tf.log import log
 from staticgraph.runtime.session import Session
 from staticgraph.tf1.training.coordinator import Coordinator
@@ -174,3 +175,6 @@ def _run_quietly(sess: Any, op: Any) -> None:
         sess.run(op)
     except Exception as error:
         log.debug("Ignored exception: %s", error)
+
+
+show_public_names(__name__)

@@ -143,11 +143,11 @@ class Optimizer:
             updates = [self._update(grad, var) for grad, var in given]
             updates += _statistics([g for g, _ in given], updates)
             if global_step is None:
-                step = self._finish(updates, scope)
+                step: Any = self._finish(updates, scope)
             else:
                 with control_dependencies([self._finish(updates, "update")]):
                     step = ops.assign_add(global_step.handle, 1, name=scope)
-        operation = getattr(step, "op", step)
+        operation: Operation = getattr(step, "op", step)
         train_ops = operation.graph.get_collection_ref(GraphKeys.TRAIN_OP)
         if operation not in train_ops:
             train_ops.append(operation)

@@ -106,7 +106,7 @@ def _spread(node: Node, x: Tensor, w: Tensor, extra: int) -> Tensor:
     groups = node.get("group", 1)
     xs = ops.split(x, axis=1, num_split=groups) if groups > 1 else [x]
     ws = ops.split(w, axis=0, num_split=groups) if groups > 1 else [w]
-    spread = ops.conv2d_backprop_input if rank == 2 else ops.conv3d_backprop_input
+    spread: Any = ops.conv2d_backprop_input if rank == 2 else ops.conv3d_backprop_input
     order = [*range(2, rank + 2), 1, 0]
     shape = vector([sizes(x)[0], node.sizes(w)[1], *full])
     made = [

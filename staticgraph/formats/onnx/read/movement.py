@@ -164,8 +164,9 @@ def _static_slice(
             first[axis], no_begin = b, no_begin & ~(1 << axis)
         if not (e == -1 and n is not None) and not (n is None and (e >= 2**31 - 1 or e < -(2**31))):
             last[axis], no_end = e, no_end & ~(1 << axis)
-    masks = {"begin_mask": no_begin, "end_mask": no_end}
-    return ops.strided_slice(x, begin=tuple(first), end=tuple(last), strides=tuple(by), **masks)
+    return ops.strided_slice(
+        x, tuple(first), tuple(last), strides=tuple(by), begin_mask=no_begin, end_mask=no_end
+    )
 
 
 def _fed_slice(x: Tensor, begin: Any, end: Any, axes: Sequence[int], steps: Sequence[int]) -> Tensor:
@@ -180,8 +181,7 @@ def _fed_slice(x: Tensor, begin: Any, end: Any, axes: Sequence[int], steps: Sequ
         bounds.append(ops.stack(rows, axis=0) if rows else constant([], int64))
     by = [steps[axes.index(axis)] if axis in axes else 1 for axis in range(len(shape))]
     whole = sum(1 << axis for axis in range(len(shape)) if axis not in axes)
-    masks = {"begin_mask": whole, "end_mask": whole}
-    return ops.strided_slice(x, begin=bounds[0], end=bounds[1], strides=tuple(by), **masks)
+    return ops.strided_slice(x, bounds[0], bounds[1], strides=tuple(by), begin_mask=whole, end_mask=whole)
 
 
 @operator("Expand")

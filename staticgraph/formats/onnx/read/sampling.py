@@ -188,10 +188,13 @@ def _boxed(
     rows, columns, count = grid
     boxes, channels = node.sizes(which)[0], node.sizes(x)[1]
     shape = (boxes, rows * count, columns * count)
-    full = [[tuple(ops.broadcast_to(each, shape=shape) for each in tap) for tap in axis] for axis in taps]
+    full = [
+        [(ops.broadcast_to(at, shape=shape), ops.broadcast_to(weight, shape=shape)) for at, weight in axis]
+        for axis in taps
+    ]
     batch = ops.broadcast_to(reshape(cast(which, int64), [-1, 1, 1]), shape=shape)
     images = permuted(x, [0, 2, 3, 1])
-    keep = cast(ops.expand_dims(ops.logical_and(*inside), axis=-1), x.dtype)
+    keep = cast(ops.expand_dims(ops.logical_and(inside[0], inside[1]), axis=-1), x.dtype)
     apart = [boxes, rows, count, columns, count, channels]
     if node.get("mode", "avg") == "avg":
         made = ops.reduce_mean(reshape(sampled(images, batch, full) * keep, apart), axis=(2, 4))

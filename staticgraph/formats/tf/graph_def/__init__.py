@@ -21,7 +21,7 @@ __all__ = [
     "write_graph",
 ]
 
-__getattr__, __dir__ = lazy_names(
+lazy_names(
     __name__,
     {
         "staticgraph.formats.tf.graph_def.export": "as_graph_def own_nodes",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from staticgraph.building.framework import name_scope
+from staticgraph.building.framework import name_scope as name_scope
 from staticgraph.compiler.support.lazy_names import export_names
-from staticgraph.control_flow.functional import foldl, foldr, map_fn
+from staticgraph.control_flow.functional import foldl as foldl
+from staticgraph.control_flow.functional import foldr as foldr
+from staticgraph.control_flow.functional import map_fn as map_fn
 from staticgraph.tf1.keras import settings, state
 from staticgraph.tf1.keras.backend.function import *
 from staticgraph.tf1.keras.backend.maths import *

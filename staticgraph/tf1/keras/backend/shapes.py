@@ -232,7 +232,7 @@ def batch_dot(x: Any, y: Any, axes: Any = None) -> Tensor:
     right = array_ops.transpose(y, [0, second, *outer_y])
     left = _matrices(left, x_sizes, -1, x_sizes[first])
     right = _matrices(right, y_sizes, y_sizes[second], -1)
-    sizes = [x_sizes[0], *(x_sizes[d] for d in outer_x), *(y_sizes[d] for d in outer_y)]
+    sizes: list[Any] = [x_sizes[0], *(x_sizes[d] for d in outer_x), *(y_sizes[d] for d in outer_y)]
     known = [int_shape(x)[0], *(int_shape(x)[d] for d in outer_x), *(int_shape(y)[d] for d in outer_y)]  # type: ignore[index]
     product = linalg.matmul(left, right)
     if len(sizes) == 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.tf1.keras.datasets.arrays import Split, read_npz, shuffled_split
 from staticgraph.tf1.keras.utils.download import get_file
 
@@ -15,3 +16,6 @@ def load_data(path: str = "boston_housing.npz", test_split: float = 0.2, seed: i
     """(features, prices) for training and for testing, in an order that `seed` decides."""
     x, y = read_npz(get_file(path, _ORIGIN, file_hash=_HASH), ("x", "y"))
     return shuffled_split(x, y, test_split, seed)
+
+
+show_public_names(__name__)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.tf1.keras.datasets.arrays import Split, read_records
 from staticgraph.tf1.keras.utils.download import get_file
 
@@ -20,3 +21,6 @@ def load_data() -> Split:
     folder = Path(get_file("cifar-10-batches-bin", _ORIGIN, untar=True))
     trained = [folder / f"data_batch_{i}.bin" for i in range(1, 6)]
     return read_records(trained, 1), read_records([folder / "test_batch.bin"], 1)
+
+
+show_public_names(__name__)

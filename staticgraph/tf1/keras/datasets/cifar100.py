@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.tf1.keras.datasets.arrays import Split, read_records
 from staticgraph.tf1.keras.utils.download import get_file
 
@@ -23,3 +24,6 @@ def load_data(label_mode: str = "fine") -> Split:
     folder = Path(get_file("cifar-100-binary", _ORIGIN, untar=True))
     place = 1 if label_mode == "fine" else 0
     return read_records([folder / "train.bin"], 2, place), read_records([folder / "test.bin"], 2, place)
+
+
+show_public_names(__name__)

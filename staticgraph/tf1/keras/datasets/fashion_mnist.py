@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.tf1.keras.datasets.arrays import Split, read_idx
 from staticgraph.tf1.keras.utils.download import get_file
 
@@ -23,3 +24,6 @@ def load_data() -> Split:
     folder = os.path.join("datasets", "fashion-mnist")
     x, y, x_test, y_test = (read_idx(get_file(name, _ORIGIN + name, cache_subdir=folder)) for name in _FILES)
     return (x, y), (x_test, y_test)
+
+
+show_public_names(__name__)

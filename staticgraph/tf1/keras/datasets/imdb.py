@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.tf1.keras.datasets.arrays import read_npz
 from staticgraph.tf1.keras.utils.download import get_file
 
@@ -54,3 +55,6 @@ def get_word_index(path: str = "imdb_word_index.json") -> dict[str, int]:
     origin, checksum = _FOLDER + "imdb_word_index.json", "bfafd718b763782e994055a2d397834f"
     with open(get_file(path, origin, file_hash=checksum), encoding="utf-8") as file:
         return json.load(file)
+
+
+show_public_names(__name__)

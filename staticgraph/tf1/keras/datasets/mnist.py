@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.tf1.keras.datasets.arrays import Split, read_npz
 from staticgraph.tf1.keras.utils.download import get_file
 
@@ -16,3 +17,6 @@ def load_data(path: str = "mnist.npz") -> Split:
     found = get_file(path, _ORIGIN, file_hash=_HASH)
     x, y, x_test, y_test = read_npz(found, ("x_train", "y_train", "x_test", "y_test"))
     return (x, y), (x_test, y_test)
+
+
+show_public_names(__name__)

@@ -6,29 +6,27 @@ from typing import Any
 
 from staticgraph.compiler.support.lazy_names import export_names
 from staticgraph.tf1.keras import losses
-from staticgraph.tf1.keras.losses import (
-    KLD,
-    MAE,
-    MAPE,
-    MSE,
-    MSLE,
-    binary_crossentropy,
-    categorical_crossentropy,
-    hinge,
-    kld,
-    kullback_leibler_divergence,
-    mae,
-    mape,
-    mean_absolute_error,
-    mean_absolute_percentage_error,
-    mean_squared_error,
-    mean_squared_logarithmic_error,
-    mse,
-    msle,
-    poisson,
-    sparse_categorical_crossentropy,
-    squared_hinge,
-)
+from staticgraph.tf1.keras.losses import KLD as KLD
+from staticgraph.tf1.keras.losses import MAE as MAE
+from staticgraph.tf1.keras.losses import MAPE as MAPE
+from staticgraph.tf1.keras.losses import MSE as MSE
+from staticgraph.tf1.keras.losses import MSLE as MSLE
+from staticgraph.tf1.keras.losses import binary_crossentropy as binary_crossentropy
+from staticgraph.tf1.keras.losses import categorical_crossentropy as categorical_crossentropy
+from staticgraph.tf1.keras.losses import hinge as hinge
+from staticgraph.tf1.keras.losses import kld as kld
+from staticgraph.tf1.keras.losses import kullback_leibler_divergence as kullback_leibler_divergence
+from staticgraph.tf1.keras.losses import mae as mae
+from staticgraph.tf1.keras.losses import mape as mape
+from staticgraph.tf1.keras.losses import mean_absolute_error as mean_absolute_error
+from staticgraph.tf1.keras.losses import mean_absolute_percentage_error as mean_absolute_percentage_error
+from staticgraph.tf1.keras.losses import mean_squared_error as mean_squared_error
+from staticgraph.tf1.keras.losses import mean_squared_logarithmic_error as mean_squared_logarithmic_error
+from staticgraph.tf1.keras.losses import mse as mse
+from staticgraph.tf1.keras.losses import msle as msle
+from staticgraph.tf1.keras.losses import poisson as poisson
+from staticgraph.tf1.keras.losses import sparse_categorical_crossentropy as sparse_categorical_crossentropy
+from staticgraph.tf1.keras.losses import squared_hinge as squared_hinge
 from staticgraph.tf1.keras.metrics.base import *
 from staticgraph.tf1.keras.metrics.base import mean_class
 from staticgraph.tf1.keras.metrics.confusion import *

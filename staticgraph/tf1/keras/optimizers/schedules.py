@@ -9,6 +9,7 @@ from typing import Any
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.signatures import derived
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.tf1.keras.serialization import deserialize_keras_object, serialize_keras_object
 from staticgraph.train import schedules
 
@@ -112,3 +113,6 @@ def serialize(learning_rate_schedule: LearningRateSchedule) -> Any:
 def deserialize(config: Any, custom_objects: Any = None) -> Any:
     """The schedule of a config."""
     return deserialize_keras_object(config, _TABLE, custom_objects, "schedule")
+
+
+show_public_names(__name__)

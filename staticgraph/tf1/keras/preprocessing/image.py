@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.tf1.keras.settings import checked_format
 from staticgraph.tf1.keras.utils.sequence import Sequence
 
@@ -325,3 +326,6 @@ class NumpyArrayIterator(Iterator):
         batch = np.stack([change.standardize(image) for image in images]).astype(dtype)
         further = [a[rows] for a in (self.y, self.weights) if a is not None]
         return (batch, *further) if further else batch
+
+
+show_public_names(__name__)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.tf1.keras.utils.sequence import Sequence
 
 __all__ = ["TimeseriesGenerator", "make_sampling_table", "pad_sequences", "skipgrams"]
@@ -159,3 +160,6 @@ class TimeseriesGenerator(Sequence):
         """The config as JSON."""
         described = {"class_name": type(self).__name__, "config": self.get_config()}
         return json.dumps(described, **kwargs)
+
+
+show_public_names(__name__)

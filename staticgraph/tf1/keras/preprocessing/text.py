@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.support.lazy_names import show_public_names
 
 __all__ = ["Tokenizer", "hashing_trick", "one_hot", "text_to_word_sequence", "tokenizer_from_json"]
 
@@ -197,3 +198,6 @@ def tokenizer_from_json(json_string: str) -> Tokenizer:
     vars(tokenizer).update(counts)
     vars(tokenizer).update({name: {int(k): v for k, v in found.items()} for name, found in by_number.items()})
     return tokenizer
+
+
+show_public_names(__name__)

@@ -54,12 +54,14 @@ def _concat(node: Node) -> Any:
 
 @reads("Gather")
 def _gather(node: Node) -> Any:
-    return ops.gather(*node.tensors, axis=0, name=node.out)
+    params, indices = node.tensors
+    return ops.gather(params, indices, axis=0, name=node.out)
 
 
 @reads("BiasAddV1")
 def _bias_add(node: Node) -> Any:
-    return ops.bias_add(*node.tensors, name=node.out)
+    value, bias = node.tensors
+    return ops.bias_add(value, bias, name=node.out)
 
 
 @reads("MaxPoolV2")

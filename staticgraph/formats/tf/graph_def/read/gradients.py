@@ -68,7 +68,9 @@ def _cropped(node: Node, image: Tensor, boxes: Tensor, numbers: Tensor, like: Te
 
 @reads("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")
 def _batch_norm(node: Node) -> Any:
-    y, mean, variance = ops.fused_batch_norm(*node.tensors, **_normalizing(node), name=node.out)
+    x, scale, offset, *moments = node.tensors
+    normalizing = {**_normalizing(node), "name": node.out}
+    y, mean, variance = ops.fused_batch_norm(x, scale, offset, moments[0], moments[1], **normalizing)
     kept = (mean, variance, mean, variance, mean)
     return (y, *kept[: len(node.signature.outputs) - 1])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from staticgraph.compiler import ops
@@ -52,7 +53,7 @@ def _gather(node: Node) -> Any:
     return ops.gather(variable_input(node), node.tensors[1], axis=0, name=node.out)
 
 
-_WRITES = {
+_WRITES: dict[str, Callable[..., Tensor]] = {
     "AssignVariableOp": ops.assign,
     "AssignAddVariableOp": ops.assign_add,
     "AssignSubVariableOp": ops.assign_sub,

@@ -1,0 +1,177 @@
+"""Type stubs: what editors and type checkers see of names that are imported when they are first used.
+
+python tools/type_stubs.py        writes the files in STUBS
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+
+import staticgraph as sg
+from staticgraph.compiler.graph.opdef import OPS, REQUIRED, OpDef, Param, Role
+from staticgraph.compiler.ops.index import OPS_OF
+from staticgraph.public_names import NAMES
+from staticgraph.public_paths import HOMES
+from tests.ops.harness import Build, dtype_choices, uses
+
+ROOT = Path(__file__).resolve().parent.parent
+PUBLIC = ROOT / "staticgraph" / "__init__.pyi"
+
+_HEAD = '"""{} Made by tools/type_stubs.py."""\n\n'
+_TABLES = ("debugging", "distribute", "nn", "sparse", "tf1/io", "train")  # packages of `lazy_names`
+_TYPES = {"Any", "bool", "float", "int", "str"}  # kinds of attributes that a user's program may name
+
+
+def public_stub() -> str:
+    """The stub of the package: each public name with the module that has it."""
+    homes = {name: ("staticgraph", name) for name in ("compiler", "runtime")}
+    homes |= dict(_eager()) | _homes(NAMES, {name: f"staticgraph.{path}" for name, path in HOMES.items()})
+    missing = {*vars(sg)["__all__"]} - {*homes}
+    assert not missing, missing
+    return _imports("Public names.", homes) + "\n__version__: str\n"
+
+
+def package_stub(file: Path) -> str:
+    """The stub of a package whose `__init__` calls `lazy_names` with its tables."""
+    tree = ast.parse(file.with_suffix(".py").read_text())
+    call = next(
+        node.value
+        for node in tree.body
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and len(node.value.args) == 2
+    )
+    modules = [ast.literal_eval(keyword.value) for keyword in call.keywords]
+    return _imports(
+        ast.get_docstring(tree) or "", _homes(ast.literal_eval(call.args[1]), modules[0] if modules else {})
+    )
+
+
+def _homes(names: Mapping[str, str], modules: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """The module of each name and the name there, of tables as `lazy_names` takes them."""
+    homes = {}
+    for module, listed in names.items():
+        for entry in listed.split():
+            name, _, inner = entry.partition("=")
+            homes[name] = module, inner or name
+    for name, path in modules.items():
+        package, _, module = path.rpartition(".")
+        homes[name] = package, module
+    return homes
+
+
+def _imports(doc: str, homes: Mapping[str, tuple[str, str]]) -> str:
+    listed: dict[str, list[str]] = {}
+    for name, (module, inner) in sorted(homes.items()):
+        listed.setdefault(module, []).append(f"    {inner} as {name if name == inner else '_' + name},\n")
+    imports = "".join(f"from {module} import (\n{''.join(listed[module])})\n" for module in sorted(listed))
+    # To a type checker, `import a as b` in a stub makes no public name.
+    renamed = "".join(f"{name} = _{name}\n" for name, (_, inner) in sorted(homes.items()) if name != inner)
+    return _HEAD.format(doc) + imports + (f"\n{renamed}" if renamed else "")
+
+
+def _eager() -> Iterator[tuple[str, tuple[str, str]]]:
+    """Names that the package imports at once: the name, the module and the name there."""
+    for statement in ast.parse(PUBLIC.with_suffix(".py").read_text()).body:
+        if isinstance(statement, ast.ImportFrom) and statement.module:
+            for alias in statement.names:
+                module = __import__(statement.module, fromlist=["*"])
+                for inner in module.__all__ if alias.name == "*" else [alias.name]:
+                    name = alias.asname or inner
+                    if name[0] != "_":
+                        yield name, (statement.module, inner)
+
+
+def ops_stub() -> str:
+    """The stub of all ops as functions on tensors of a user's graph."""
+    functions = "".join(_function(OPS[name]) for listed in OPS_OF.values() for name in listed.split())
+    return (
+        _HEAD.format("Every op, as a function on tensors of a graph.")
+        + "from collections.abc import Sequence\nfrom typing import Any\n\n"
+        + "from staticgraph.compiler.graph.operators import TensorLike\n"
+        + "from staticgraph.compiler.graph.tensor import Operation, Tensor\n"
+        + "\n"
+        + functions
+    )
+
+
+def _function(op: OpDef) -> str:
+    params = {param.name: _parameter(param) for param in op.params}
+    params.setdefault("name", "name: str | None = None")
+    return f"def {op.name}({', '.join(params.values())}) -> {_result(op)}: ...\n"
+
+
+def _parameter(param: Param) -> str:
+    kind = {Role.TENSOR: "TensorLike", Role.TENSORS: "Sequence[TensorLike]"}.get(param.role, "Any")
+    if param.role is Role.ATTR and param.kind in _TYPES:
+        kind = param.kind
+    if param.default is REQUIRED:
+        return f"{param.name}: {kind}"
+    optional = " | None" if param.default is None and kind != "Any" else ""
+    return f"{param.name}: {kind}{optional} = ..."
+
+
+def _result(op: OpDef) -> str:
+    """The annotation of a call's result: as many tensors as the type rule says, or as a sample shows."""
+    said = str(getattr(op.type, "__annotations__", {}).get("return", ""))
+    if "..." in said:
+        return "Any"  # a tuple, but of one alone the tensor itself
+    if said.startswith(("TensorType", "tuple[")):
+        return said.replace("TensorType", "Tensor")
+    if op.samples is None:
+        return "Any"
+    _, results = Build().add(uses(op, next(dtype_choices(op)))[0])
+    return _of(len(results))
+
+
+def _of(count: int) -> str:
+    if count == 1:
+        return "Tensor"
+    return f"tuple[{', '.join(['Tensor'] * count)}]" if count else "Operation"
+
+
+def layers_stub() -> str:
+    """The stub of `sg.layers`, whose functions are made of their classes."""
+    imports, functions = ["from typing import Any\n\n"], []
+    for name in vars(sg.layers)["__all__"]:
+        made = getattr(sg.layers, name)
+        if isinstance(made, type):
+            imports.append(f"from {made.__module__} import {name} as {name}\n")
+        else:
+            functions.append(_called(name, inspect.signature(made)))
+    imports.append("from staticgraph.compiler.graph.operators import TensorLike\n")
+    imports.append("from staticgraph.compiler.graph.tensor import Tensor\n\n")
+    return _HEAD.format("Layers.") + "".join([*imports, *functions])
+
+
+def _called(name: str, signature: inspect.Signature) -> str:
+    """A function of a layer: of `inputs`, and what the constructor takes."""
+    shown = []
+    for parameter in signature.parameters.values():
+        kind = parameter.annotation if parameter.annotation in _TYPES else "Any"
+        if parameter.name == "inputs":
+            kind = "TensorLike"
+        default = "" if parameter.default is inspect.Parameter.empty else " = ..."
+        shown.append(f"{parameter.name}: {kind}{default}")
+    return f"def {name}({', '.join(shown)}) -> Tensor: ...\n"
+
+
+_PACKAGES = [ROOT / "staticgraph" / name / "__init__.pyi" for name in _TABLES]
+STUBS: dict[Path, Callable[[], str]] = {
+    PUBLIC: public_stub,
+    ROOT / "staticgraph" / "layers" / "__init__.pyi": layers_stub,
+    ROOT / "compiler" / "ops" / "__init__.pyi": ops_stub,
+    **{file: partial(package_stub, file) for file in _PACKAGES},
+}
+
+
+def main() -> None:
+    """Write the files."""
+    for file, text in STUBS.items():
+        file.write_text(text())
+
+
+if __name__ == "__main__":
+    main()
