@@ -118,6 +118,9 @@ class Session:
         self._find: Callable[[Any, Any], Any] = not_found
         self._contexts: list[tuple[Any, Any]] = []
 
+    def __repr__(self) -> str:
+        return f"<sg.{type(self).__name__} of {self.graph} on {self.device or 'the CPU'}>"
+
     @property
     def graph_def(self) -> Any:
         """The session's graph as TF1's message, a `GraphDef`."""
@@ -177,9 +180,7 @@ class Session:
     def make_callable(
         self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
     ) -> Any:
-        """A function that takes the values of `feed_list`
-        as arguments and returns the values of `fetches`.
-        """
+        """A function that takes the values of `feed_list` as arguments and returns those of `fetches`."""
         with self.variables:
             run, feeds = self._run_of(fetches, dict.fromkeys(feed_list or ()))
             return run.function([*feeds])
@@ -370,8 +371,7 @@ class Session:
     def adopt(self, fetches: Any, feeds: Iterable[Tensor], program: Executable) -> None:
         """Run `fetches` by `program`, which was made elsewhere, where these tensors are fed in its shapes.
 
-        Not if runs are to be checked in another way (for NaN, or not for bounds), or may not need so much
-        memory.
+        Not if runs are to be checked in another way (for NaN, not bounds), or may not need so much memory.
         """
         prepared, limit = program.prepared, self.settings.memory_limit
         fits = limit is None or prepared.memory.peak <= limit

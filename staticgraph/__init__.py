@@ -62,6 +62,10 @@ _extensions.install()
 _public_paths.install()
 _collector.go_on(_collecting)
 _tracebacks.install()
+if "IPython" in sys.modules:
+    from staticgraph import notebook as _notebook
+
+    _notebook.install()
 
 # `public_names` tells where all other names are; type checkers read `__init__.pyi`.
 __version__ = "0.1.0"

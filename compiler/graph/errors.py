@@ -303,6 +303,7 @@ def require(condition: Any, what: str, hint: str | None = None, kind: type[Graph
 _PLACES = 4  # where operands were made
 _ARGUMENTS, _CLAUSES, _PARTS = r"(?<=,) ", r"(?<=[:;]) ", r" (?=\[)"  # where long lines are broken
 _PATH = re.compile(r"/[^\s/]+/[^\s/]")
+TOLD = "_staticgraph_told"  # an attribute of errors whose message names the user's line
 _HINT = "\n  hint: "
 _WORDS: Any = {"break_long_words": False, "break_on_hyphens": False}
 
@@ -401,7 +402,9 @@ def misuse(
         hint: What to do about it.
         made: Operands by name, and where each was made.
     """
-    return kind(layout(what, user_frame(), made, hint))
+    error = kind(layout(what, user_frame(), made, hint))
+    vars(error)[TOLD] = True
+    return error
 
 
 def headline(error: BaseException) -> str:

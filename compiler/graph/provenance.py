@@ -33,6 +33,8 @@ _OURS = (
     *(os.path.join(folder, "") for folder in numpy.__path__),
 )
 _is_ours: dict[CodeType, bool] = {}
+# What a notebook calls the code of a cell, such as `Cell In[3]`; None for a file. Empty in a script.
+NAMES_OF_FILES: list[Callable[[str], str | None]] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +77,20 @@ class Provenance:
 
     @property
     def short(self) -> str:
-        """`file.py:12`."""
-        return f"{os.path.basename(self.file)}:{self.line}"
+        """`file.py:12`, or `Cell In[3], line 2`."""
+        cell = self._cell
+        return f"{os.path.basename(self.file)}:{self.line}" if cell is None else f"{cell}, line {self.line}"
+
+    @property
+    def _cell(self) -> str | None:
+        names = (name_of(self.file) for name_of in NAMES_OF_FILES)
+        return next((name for name in names if name is not None), None)
 
     def __str__(self) -> str:
         line, end, column, end_column = self.position
-        out = f"  {self.short}, in {self.function}"
+        out = f"  {self.short}"
+        if self._cell is None or self.function != "<module>":
+            out += f", in {self.function}"
         text = self._source.rstrip("\n")
         if text.strip():
             out += f"\n    {line} | {text}"

@@ -29,6 +29,7 @@ from staticgraph.runtime.cpu.alone import Alone
 from staticgraph.runtime.disk import object_cache
 from staticgraph.runtime.disk.sources import compiler_version
 from staticgraph.runtime.memory.aligned import aligned_bytes, storage_dtype, to_storage
+from staticgraph.runtime.reports.progress import overwrites
 
 ROUNDS = 5  # in which all ways take turns; the best time of each counts
 SLICE = 2e-3  # seconds of work in one turn, at least
@@ -132,6 +133,6 @@ def _read(key: str) -> Choice | None:
 
 def _tell(sizes: tuple[int, int, int] | None) -> None:
     """Say on a terminal what is being measured, in one line that goes away."""
-    if sys.stderr.isatty():
+    if overwrites(sys.stderr):
         text = "" if sizes is None else f"measuring a product of {' x '.join(map(str, sizes))} ..."
         print(f"\r{text:60}", end="" if sizes else "\r", file=sys.stderr, flush=True)

@@ -19,7 +19,7 @@ from staticgraph.runtime.profiling.kernels import KernelView, kernels_of
 from staticgraph.runtime.reports.compile_log import Compile
 from staticgraph.runtime.reports.recompile_reason import symbols_text
 from staticgraph.runtime.reports.stage_log import StageLog
-from staticgraph.runtime.reports.table import counted, duration, table
+from staticgraph.runtime.reports.table import Table, counted, duration, table
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +75,27 @@ class StepPlan:
         known = [k.nanoseconds for k in launches if k.nanoseconds is not None]
         return sum(known) if len(known) == len(launches) else None
 
-    def __str__(self) -> str:
-        return "\n\n".join(self._parts())
-
-    def _parts(self) -> Iterator[str]:
+    @property
+    def table(self) -> Table:
+        """The kernels, one in each row."""
         count = f"{len(self.kernels)} kernel{'s' if len(self.kernels) != 1 else ''}"
         amounts = f"{counted(self.flops, 'FLOP')}, {size_text(self.bytes)} moved"
         time = "" if self.nanoseconds is None else f", about {duration(self.nanoseconds)} on one core"
-        yield f"{self.what}: {count}, {amounts}{time}"
+        title = f"{self.what}: {count}, {amounts}{time}"
         last = "functions" if self.nanoseconds is None else "time"
         head = ("kernel", "ops", "FLOP", "bytes", last, "in", "lines")
-        yield table(head, map(_row, self.kernels), left=(0, 5, 6) if last == "time" else (0, 4, 5, 6))
+        left = (0, 5, 6) if last == "time" else (0, 4, 5, 6)
+        return Table(title, head, tuple(map(_row, self.kernels)), left)
+
+    def __repr__(self) -> str:
+        return f"<StepPlan of {self.table.title}>"
+
+    def __str__(self) -> str:
+        kernels = self.table
+        return "\n\n".join([kernels.title, table(kernels.head, kernels.rows, kernels.left), *self.notes()])
+
+    def notes(self) -> Iterator[str]:
+        """Return what there is to say beside the kernels, each a text of one or more lines."""
         if self.check_nan:
             yield "check_nan: kernels also find out whether the results of the run are finite"
         if self.check_bounds:

@@ -13,7 +13,7 @@ from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.profiling.kernels import KernelView, kernels_of
 from staticgraph.runtime.profiling.limits import Limits
 from staticgraph.runtime.profiling.times import Stamp, Times
-from staticgraph.runtime.reports.table import counted, duration, table, wrapped
+from staticgraph.runtime.reports.table import Table, counted, duration, table, wrapped
 
 _SPARE = (8, 3, 6, 5, 4, 7)  # columns that a narrow table does without, the first one first
 OTHER, COPIES, TESTS = "waiting, and between kernels", "copies", "tests of inputs"
@@ -95,19 +95,24 @@ class StepTimes:
         part = bound.nanoseconds * time.launches / time.nanoseconds if time.nanoseconds > 0 else 0.0
         return part, bound.by
 
-    def table(self, measured: Limits, width: int | None = None) -> str:
-        """The kernels, those that take longest first, in lines that fit into `width`."""
+    def listing(self, measured: Limits) -> Table:
+        """The kernels, one in each row, those that take longest first."""
         head = ("kernel", "time", "share", "launches", "FLOP/s", "bytes/s", "limit", "of limit", "lines")
         rows = sorted(self.kernels, key=lambda k: -k.nanoseconds)
-        cells = (self._row(time, measured) for time in rows)
+        cells = tuple(self._row(time, measured) for time in rows)
         each = "run" if self.runs == 1 else f"each of {counted(self.runs)} runs"
         together = f" on {self.threads} threads" if self.threads > 1 else ""
         note = f" ({self.note})" if self.note else ""
         title = f"{self.what}: {duration(self.nanoseconds / self.runs)} for {each}{together}{note}"
-        title = "\n".join(wrapped(title, width))
-        return f"{title}\n{table(head, cells, (0, 6, 8), width, _SPARE)}"
+        return Table(title, head, cells, left=(0, 6, 8))
 
-    def _row(self, time: KernelTime, measured: Limits) -> Sequence[str]:
+    def table(self, measured: Limits, width: int | None = None) -> str:
+        """The kernels as text, in lines that fit into `width`."""
+        shown = self.listing(measured)
+        title = "\n".join(wrapped(shown.title, width))
+        return f"{title}\n{table(shown.head, shown.rows, shown.left, width, _SPARE)}"
+
+    def _row(self, time: KernelTime, measured: Limits) -> tuple[str, ...]:
         launches = f"{time.launches / self.runs:.4g}" if time.launches else ""
         start = (time.name, duration(time.nanoseconds / self.runs), f"{self.share(time):.1%}", launches)
         if time.kernel is None or time.kernel.effort is None:

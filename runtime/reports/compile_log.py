@@ -11,7 +11,7 @@ from staticgraph.compiler.graph.provenance import Provenance, user_frame
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.reports.recompile_reason import Cause, Reason
-from staticgraph.runtime.reports.table import duration, table
+from staticgraph.runtime.reports.table import Table, duration
 
 LIMIT = 10_000  # compiles that are remembered
 
@@ -117,9 +117,11 @@ class CompileLog(Sequence[Compile]):
         """The time that all of them took."""
         return sum(each.seconds for each in self)
 
-    def __str__(self) -> str:
+    @property
+    def table(self) -> Table:
+        """The compiles, one in each row."""
         head = ("", "time", "functions", "compiled", "memory", "disk", "what", "why")
-        rows = [
+        rows = tuple(
             (
                 str(number),
                 duration(1e9 * each.seconds),
@@ -131,6 +133,12 @@ class CompileLog(Sequence[Compile]):
                 each.why,
             )
             for number, each in enumerate(self, 1)
-        ]
-        title = f"{len(self)} compiles in {duration(1e9 * self.seconds)}"
-        return f"{title}\n{table(head, rows, left=(6, 7))}" if rows else "0 compiles"
+        )
+        title = f"{len(rows)} compiles in {duration(1e9 * self.seconds)}"
+        return Table(title, head, rows, left=(6, 7))
+
+    def __repr__(self) -> str:
+        return f"<CompileLog of {self.table.title}>"
+
+    def __str__(self) -> str:
+        return str(self.table) if self._entries else "0 compiles"

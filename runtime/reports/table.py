@@ -5,6 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from textwrap import wrap
 
+from staticgraph.compiler.support.dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table with a title. Printed, it is text; a notebook shows it as HTML.
+
+    Attributes:
+        title: What the rows are, in one line.
+        head: The names of the columns.
+        rows: The cells of each row.
+        left: The columns, by number, whose cells begin at their left end; numbers end at the right one.
+    """
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    left: tuple[int, ...] = (0,)
+
+    def __str__(self) -> str:
+        return f"{self.title}\n{table(self.head, self.rows, self.left)}"
+
+
 _LEAST = 8  # signs of a text that is cut short
 
 

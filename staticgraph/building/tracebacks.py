@@ -7,32 +7,44 @@ tell a user nothing more, and they hide the message below them.
 from __future__ import annotations
 
 import sys
+import threading
+from collections.abc import Callable
 from types import TracebackType
 
-from staticgraph.compiler.graph.errors import GraphError, OpError
+from staticgraph.compiler.graph.errors import TOLD, GraphError, OpError
 from staticgraph.compiler.graph.provenance import is_ours
 from staticgraph.runtime.switches.table import current
 
-TOLD: tuple[type[BaseException], ...] = (OpError, GraphError)  # they tell the user's line themselves
-
 
 def install() -> None:
-    """From now on an uncaught error of ours is shown without our frames.
+    """From now on an uncaught error of ours is shown without our frames, in the main thread and all others.
 
     What showed errors before still does, and gets all others as they are.
     """
-    before = sys.excepthook
+    before, in_threads = sys.excepthook, threading.excepthook
 
     def hook(kind: type[BaseException], error: BaseException, frames: TracebackType | None) -> None:
-        if isinstance(error, TOLD):
+        if told(error):
             shorten(error)
             frames = error.__traceback__
         before(kind, error, frames)
 
-    sys.excepthook = hook
+    def thread_hook(args: threading.ExceptHookArgs) -> None:
+        if args.exc_value is not None and told(args.exc_value):
+            shorten(args.exc_value)
+            shown = args.exc_type, args.exc_value, args.exc_value.__traceback__, args.thread
+            args = threading.ExceptHookArgs(shown)
+        in_threads(args)
+
+    sys.excepthook, threading.excepthook = hook, thread_hook
 
 
-def shorten(error: BaseException, told: tuple[type[BaseException], ...] = TOLD) -> None:
+def told(error: BaseException) -> bool:
+    """Return True if the message of `error` tells the user's line itself."""
+    return isinstance(error, OpError | GraphError) or TOLD in vars(error)
+
+
+def shorten(error: BaseException, told: Callable[[BaseException], bool] = told) -> None:
     """Leave what is not the user's out of an error's frames, and out of those of the errors it came from.
 
     An error that is not `told` keeps our own frames in which it arose: we should not have made it. Where the
@@ -44,7 +56,7 @@ def shorten(error: BaseException, told: tuple[type[BaseException], ...] = TOLD) 
         one = waiting.pop()
         if one is not None and id(one) not in seen:
             seen.add(id(one))
-            one.__traceback__ = _of_user(one.__traceback__, isinstance(one, told))
+            one.__traceback__ = _of_user(one.__traceback__, told(one))
             waiting += one.__cause__, one.__context__
 
 

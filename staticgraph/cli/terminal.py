@@ -6,6 +6,7 @@ import os
 import sys
 import time
 
+from staticgraph.runtime.reports.progress import overwrites
 from staticgraph.runtime.reports.table import printable
 
 
@@ -33,7 +34,7 @@ class Progress:
     """
 
     def __init__(self) -> None:
-        self._shows = sys.stderr.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
+        self._shows = overwrites(sys.stderr) and os.environ.get("TERM") != ""
         self._next = time.monotonic() + 1.0
         self._shown = 0
 

@@ -34,8 +34,23 @@ from staticgraph.draw.wording import (
 
 def recorded(graph: Graph, roots: Sequence[Operation] | None, fetched: Collection[Operation]) -> Drawing:
     """The part of `graph` that `roots` need, all of it where they are None; `fetched` ones stand out."""
-    operations = graph.get_operations() if roots is None else whole(ancestors(roots))
+    operations = _model_of(graph) if roots is None else whole(ancestors(roots))
     return _Recorded(operations, set(fetched)).drawing()
+
+
+def _model_of(graph: Graph) -> list[Operation]:
+    """All operations but those that only initialize variables together: each variable's box tells its own."""
+    operations = graph.get_operations()
+    used = {source for op in operations for source in (*(t.op for t in op.all_inputs), *op.control_inputs)}
+    together = {
+        op
+        for op in operations
+        if op.type == "NoOp"
+        and op not in used
+        and op.control_inputs
+        and all(map(_is_initializer, op.control_inputs))
+    }
+    return [op for op in operations if op not in together]
 
 
 class _Recorded:

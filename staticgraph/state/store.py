@@ -12,7 +12,7 @@ from staticgraph.building.framework import GraphKeys, name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.dtypes import DType, as_dtype
 from staticgraph.compiler.graph.errors import DuplicateNameError, misuse
-from staticgraph.compiler.graph.provenance import Provenance
+from staticgraph.compiler.graph.provenance import NAMES_OF_FILES, Provenance
 from staticgraph.compiler.graph.shapes import TensorShape, as_shape
 from staticgraph.state.initializers import GlorotUniform, Zeros
 from staticgraph.state.variables import Variable, VariableAggregation, VariableSynchronization
@@ -59,12 +59,11 @@ def find_or_make(
     found = known.get(name)
     if found is not None:
         if reuse is False or reuse is None:
-            raise misuse(
-                DuplicateNameError,
-                f"there already is a variable {name}",
-                "to share it, open its variable_scope with reuse=True or reuse=sg.AUTO_REUSE",
-                made=[("it", found.where)],
-            )
+            hint = "to share it, open its variable_scope with reuse=True or reuse=sg.AUTO_REUSE"
+            if NAMES_OF_FILES:  # a notebook
+                hint = f"if the cell ran before, sg.reset_default_graph() begins with an empty graph; {hint}"
+            text = f"there already is a variable {name}"
+            raise misuse(DuplicateNameError, text, hint, made=[("it", found.where)])
         return _checked(found, wanted, dtype)
     if reuse is True:
         raise misuse(

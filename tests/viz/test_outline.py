@@ -7,6 +7,7 @@ import staticgraph as sg
 from staticgraph.draw.fold import fold
 from staticgraph.draw.model import Drawing, Flow, Role
 from staticgraph.draw.outline import outlined
+from staticgraph.draw.recorded import recorded
 from tests.viz.graphs import arrows, by_title, drawn
 
 
@@ -169,3 +170,20 @@ def test_a_layer_tells_its_operations_by_their_whole_names():
     x = sg.placeholder(sg.float32, [None, 8, 8, 1], name="x")
     boxes = by_title(outline([sg.layers.conv2d(x, 4, 3, activation=sg.nn.relu, name="conv")]))
     assert boxes["conv"].lines == ("Conv2D, BiasAdd, Relu",)
+
+
+def test_a_whole_graph_is_drawn_as_what_is_trained_in_it():
+    loss = perceptron()[0]
+    sg.global_variables_initializer()
+    sg.train.Saver()
+    boxes = by_title(outlined(recorded(loss.graph, None, ())))
+    assert set(boxes) == {"x", "y", "dense", "dense_1", "mean_squared_error", "gradients", "Adam"}
+    assert boxes["dense"].weights == ("kernel 784×128", "bias 128")
+
+
+def test_a_layer_is_drawn_beside_the_start_of_its_variables():
+    x = sg.placeholder(sg.float32, [None, 4], name="x")
+    y = sg.layers.dense(x, 3, name="dense")
+    boxes = by_title(outline([y, sg.global_variables_initializer()]))
+    assert {"x", "dense"} <= set(boxes)
+    assert boxes["dense"].weights == ("kernel 4×3", "bias 3")

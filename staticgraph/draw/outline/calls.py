@@ -50,14 +50,14 @@ def _closed(path: Path, boxes: list[Box], last: Box) -> Box:
     weights = [w for box in boxes for w in ((told(box),) if box.role is Role.VARIABLE else box.weights)]
     made = [box for box in boxes if box.role in (Role.OP, Role.RANDOM)] or boxes
     ops = ", ".join(dict.fromkeys(box.of.type for box in made))
-    told = ops if len(ops) <= WIDTH else counted(len(made), "op")
+    summary = ops if len(ops) <= WIDTH else counted(len(made), "op")
     return replace(
         last,
         path=path[:-1],
         title=path[-1],
         order=boxes[0].order,
         kind=f"{ops} {stem(path[-1])}",
-        lines=(told,) if stem(path[-1]).lower() != ops.lower() else (),
+        lines=(summary,) if stem(path[-1]).lower() != ops.lower() else (),
         role=Role.OP,
         weights=tuple(dict.fromkeys(weights)),
         parameters=sum(box.parameters for box in boxes),

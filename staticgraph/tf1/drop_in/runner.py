@@ -8,12 +8,9 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from staticgraph.building.tracebacks import TOLD, shorten
+from staticgraph.building.tracebacks import shorten, told
 from staticgraph.tf1.compat.namespace import UnsupportedNameError
 from staticgraph.tf1.drop_in.finder import standing_in
-
-# Errors that tell the user's line themselves.
-_TOLD = (*TOLD, UnsupportedNameError, ModuleNotFoundError)
 
 
 def run_script(script: str, arguments: Sequence[str]) -> int:
@@ -40,6 +37,6 @@ def run_script(script: str, arguments: Sequence[str]) -> int:
 
 def show(error: BaseException) -> None:
     """Write an error and where the script made it to the error stream."""
-    shorten(error, _TOLD)
+    shorten(error, lambda one: told(one) or isinstance(one, UnsupportedNameError | ModuleNotFoundError))
     sys.stdout.flush()
     traceback.print_exception(error)

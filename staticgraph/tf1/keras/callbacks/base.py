@@ -142,6 +142,28 @@ class History(Callback):
         for name, value in (logs or {}).items():
             self.history.setdefault(name, []).append(value)
 
+    def __repr__(self) -> str:
+        return f"<History of {len(self.epoch)} epochs: {', '.join(self.history)}>"
+
+    def plot(self, path: Any = None) -> Any:
+        """Draw the loss and each metric over the epochs, with that of the validation data beside it.
+
+        Args:
+            path: A file to write, which ends with .svg; None writes nothing.
+
+        Returns:
+            The picture, which a notebook shows; `svg` is its text.
+        """
+        from staticgraph.draw.curves import Curves  # a program that draws nothing does not load it
+
+        panels: dict[str, dict[str, list[float]]] = {}
+        for name, values in self.history.items():
+            panels.setdefault(name.removeprefix("val_"), {})[name] = [float(value) for value in values]
+        curves = Curves(panels, "epoch")
+        if path is not None:
+            curves.save(path)
+        return curves
+
 
 class BaseLogger(Callback):
     """Means of the metrics of an epoch. `fit` does this by itself; it is here for programs that name it."""

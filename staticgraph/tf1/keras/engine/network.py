@@ -165,6 +165,9 @@ class Network(Layer):
 
     # As text and data
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name} of {len(self.layers)} layers>"
+
     def summary(self, line_length: int | None = None, positions: Any = None, print_fn: Any = None) -> None:
         """Print a table of the layers: their output shapes and numbers of weights."""
         if not self.built:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 import time
 from collections.abc import Iterable
 from typing import Any
 
+from staticgraph.runtime.reports.progress import overwrites
+
 __all__ = ["Progbar"]
 
 
 def is_screen() -> bool:
-    """Return True if standard output is a terminal on which a line can be drawn over itself."""
-    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    """Return True if a line on standard output can be drawn over itself."""
+    return overwrites(sys.stdout)
 
 
 class Progbar:
