@@ -130,7 +130,7 @@ def test_nothing_to_show():
 
 def test_notebooks_show_the_page_in_a_frame_of_its_own():
     page = sg.show(layer(), title="My net")
-    assert page._repr_html_().startswith('<iframe sandbox="allow-scripts"')
+    assert page._repr_html_().startswith('<iframe sandbox="allow-scripts allow-downloads"')
     assert repr(page) == "<Page 'My net' of 3 stages>"
 
 

@@ -147,6 +147,9 @@ def _identities(box: Box) -> tuple[str, str]:
     which is all that remains of an operation of the user's graph in the compiler's.
     """
     is_recorded = isinstance(box.of, Operation)
+    if box.role in (Role.INPUT, Role.VARIABLE):  # one op in the graph, and another in the compiler
+        same = f"{box.role.name}\0{box.of.name if is_recorded else box.title}"
+        return same, same
     op = box.of.definition if is_recorded else box.of.op
     attrs = attribute_lines(op, box.of.attrs)
     literals = (v for v in box.of.attrs.values() if isinstance(v, Literal))

@@ -28,7 +28,7 @@ from staticgraph.draw.picture import write
 from staticgraph.draw.render import RendererMissingError
 from staticgraph.runtime.fetches import Fetches
 
-SCRIPTS = ("arrange", "shapes", "index", "draw", "memory", "panel", "page")
+SCRIPTS = ("arrange", "shapes", "index", "draw", "memory", "panel", "save", "page")
 DOT_NODES = 100  # boxes of the graph that is written where there is no Graphviz
 
 
@@ -46,7 +46,9 @@ class Page:
     def html(self) -> str:
         """The page, complete: style, script and data are in it, and its policy allows nothing else."""
         style, script = _style(), _script()
-        policy = f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'"
+        policy = (
+            f"default-src 'none'; img-src blob:; style-src '{_digest(style)}'; script-src '{_digest(script)}'"
+        )
         return Template(_file("page.html")).substitute(
             title=html.escape(printable(self.title)),
             policy=policy,
@@ -68,7 +70,7 @@ class Page:
 
     def _repr_html_(self) -> str:
         inside = html.escape(self.html)
-        return f'<iframe sandbox="allow-scripts" width="100%" height="700" srcdoc="{inside}"></iframe>'
+        return f'<iframe sandbox="allow-scripts allow-downloads" width="100%" height="700" srcdoc="{inside}"></iframe>'
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page; SaveError where that is not possible."""

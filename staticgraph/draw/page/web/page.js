@@ -2,6 +2,7 @@
 
 class Page {
   constructor(data, first) {
+    this.title = data.title;
     this.kernels = new Map(data.kernels.map(kernel => [kernel.name, kernel]));
     this.names = data.stages.map(stage => stage.name);
     this.stages = [new Stage(first, this.kernels)];
@@ -132,6 +133,7 @@ class Page {
 
   move(view) {
     this.view = view;
+    this.fitted = null;
     this.viewport.setAttribute("transform", `translate(${view.x} ${view.y}) scale(${view.k})`);
   }
 
@@ -140,15 +142,17 @@ class Page {
     this.move({x: x - (x - this.view.x) * by, y: y - (y - this.view.y) * by, k});
   }
 
-  fit() {
+  // The whole drawing, or at first as much of it as can be read.
+  fit(whole = false) {
     const {clientWidth, clientHeight} = this.canvas, {width, height} = this.drawing.layout;
     const left = this.stage === this.memory ? 70 : 0;
     const k = Math.min((clientWidth - 40) / (width + left), (clientHeight - 40) / height, 1.2);
-    const readable = Math.max(k, Math.min(0.6, (clientWidth - 40) / (width + left)), 0.35);
+    const readable = whole ? k : Math.max(k, Math.min(0.6, (clientWidth - 40) / (width + left)), 0.35);
     this.move({
       x: Math.max((clientWidth - readable * (width - left)) / 2, 20 + readable * left),
       y: Math.max((clientHeight - readable * height) / 2, 20), k: readable,
     });
+    this.fitted = () => this.fit(whole);  // again after a resize, until someone looks elsewhere
   }
 
   centre(at) {
@@ -186,7 +190,11 @@ class Page {
     heat.addEventListener("change", () => { this.draw(); this.tell(); });
     button("open", () => this.openSome());
     button("close", () => { this.stage.open = new Set([0]); this.redraw(); });
-    button("fit", () => this.fit());
+    button("fit", () => this.fit(true));
+    button("svg", () => saved(this.drawing, this.title, "svg"));
+    button("png", () => saved(this.drawing, this.title, "png"));
+    button("fold", () => this.fold());
+    new ResizeObserver(() => { this.fitted?.(); }).observe(this.canvas);
     button("theme", () => {
       const root = document.documentElement;
       root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
@@ -199,6 +207,35 @@ class Page {
     });
     document.addEventListener("keydown", event => this.key(event));
     this.pointer();
+    this.divider();
+  }
+
+  fold() {
+    const folded = this.panel.parentNode.classList.toggle("folded");
+    document.getElementById("fold").setAttribute("aria-expanded", !folded);
+  }
+
+  // The panel is as wide as its border is dragged; on a narrow screen it is below, and as high.
+  divider() {
+    const divider = document.getElementById("divider"), {panel} = this, main = panel.parentNode;
+    const below = () => getComputedStyle(main).flexDirection === "column";
+    const size = () => below() ? panel.clientHeight : panel.clientWidth;
+    const resize = wanted => {
+      const most = 0.8 * (below() ? main.clientHeight : main.clientWidth);
+      main.style.setProperty("--panel", `${Math.round(Math.min(Math.max(wanted, 120), most))}px`);
+    };
+    if (below()) resize(0.4 * main.clientHeight);
+    divider.addEventListener("pointerdown", event => divider.setPointerCapture(event.pointerId));
+    divider.addEventListener("pointermove", event => {
+      if (!divider.hasPointerCapture(event.pointerId)) return;
+      const {right, bottom} = main.getBoundingClientRect();
+      resize(below() ? bottom - event.clientY : right - event.clientX);
+    });
+    divider.addEventListener("dblclick", () => this.fold());
+    divider.addEventListener("keydown", event => {
+      const step = {ArrowLeft: 20, ArrowUp: 20, ArrowRight: -20, ArrowDown: -20}[event.key];
+      if (step) { resize(size() + step); event.stopPropagation(); event.preventDefault(); }
+    });
   }
 
   openSome() {
@@ -220,7 +257,7 @@ class Page {
     if (event.ctrlKey || event.metaKey || event.altKey || /^(SELECT|INPUT)$/.test(event.target.tagName)) return;
     const step = 60, pan = (x, y) => this.move({...this.view, x: this.view.x + x, y: this.view.y + y});
     const actions = {
-      "/": () => this.search.focus(), f: () => this.fit(), "+": () => this.zoom(1.25), "-": () => this.zoom(0.8),
+      "/": () => this.search.focus(), p: () => this.fold(), f: () => this.fit(true), "+": () => this.zoom(1.25), "-": () => this.zoom(0.8),
       ArrowLeft: () => pan(step, 0), ArrowRight: () => pan(-step, 0), ArrowUp: () => pan(0, step), ArrowDown: () => pan(0, -step),
       Escape: () => { this.selected = null; this.block = undefined; this.draw(); this.tell(); },
     };

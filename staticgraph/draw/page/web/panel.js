@@ -70,7 +70,7 @@ function stagePanel(page) {
     ...(page.compile.length ? compileTable(page) : []),
     ...section("keys", html("p", {class: "quiet"},
       "Drag to move, wheel to zoom, click a scope to open or close it. / searches, Enter goes to the next one found, " +
-      "f shows all, + and − zoom, arrows move, Escape leaves.")),
+      "f shows all, p shows or hides this panel, + and − zoom, arrows move, Escape leaves.")),
   ];
 }
 
