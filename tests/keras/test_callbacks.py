@@ -122,6 +122,20 @@ def test_tensorboard_gets_the_loss_of_each_epoch(tmp_path):
     np.testing.assert_allclose(found, history.history["loss"], rtol=1e-6)
 
 
+def test_tensorboard_gets_weights_as_histograms_and_images_when_asked(tmp_path):
+    fit(line(), keras.callbacks.TensorBoard(tmp_path, histogram_freq=2, write_images=True), epochs=3)
+    values = [
+        (event.step, value.tag, value)
+        for file in tmp_path.iterdir()
+        for event in sg.summary.summary_iterator(str(file))
+        for value in event.summary.value
+    ]
+    histograms = [(step, tag) for step, tag, value in values if value.HasField("histo")]
+    assert [step for step, _ in histograms] == [0, 0, 2, 2]
+    assert {tag.rpartition("/")[2] for _, tag in histograms} == {"kernel_0", "bias_0"}
+    assert sum(value.HasField("image") for _, _, value in values) == 4
+
+
 def test_a_loss_that_is_no_number_ends_the_training(capsys):
     history = fit(line(rate=math.inf), keras.callbacks.TerminateOnNaN(), epochs=5)
     assert len(history.epoch) == 1
@@ -131,3 +145,14 @@ def test_a_loss_that_is_no_number_ends_the_training(capsys):
 def test_watching_what_is_not_there_warns():
     with pytest.warns(UserWarning, match="no metric 'val_loss' to watch, only loss"):
         fit(line(), keras.callbacks.EarlyStopping(), epochs=1)
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "dot"])
+def test_a_model_is_drawn_into_a_file(tmp_path, ending):
+    model = line()
+    fit(model)
+    target = tmp_path / f"model.{ending}"
+    picture = keras.utils.plot_model(model, target, show_shapes=True)
+    assert target.stat().st_size > 100 and model.layers[0].name in picture.svg
+    with pytest.raises(ValueError, match="does not end with a format"):
+        keras.utils.plot_model(model, tmp_path / "model.txt")

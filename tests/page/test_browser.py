@@ -1,4 +1,4 @@
-"""The page in a browser: opened, a scope clicked, searched, a kernel chosen, saved as a picture, and looked at.
+"""The page in a browser: opened, clicked, searched, resized, saved as a picture, and looked at.
 
 The browser is Chromium, driven by ChromeDriver (Debian's packages chromium and chromium-driver). Where
 `SG_BROWSER` is "required", as in CI, its absence is a failure.

@@ -70,7 +70,8 @@ class Page:
 
     def _repr_html_(self) -> str:
         inside = html.escape(self.html)
-        return f'<iframe sandbox="allow-scripts allow-downloads" width="100%" height="700" srcdoc="{inside}"></iframe>'
+        look = 'sandbox="allow-scripts allow-downloads" width="100%" height="700"'
+        return f'<iframe {look} srcdoc="{inside}"></iframe>'
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page; SaveError where that is not possible."""

@@ -10,8 +10,10 @@ import urllib.request
 import warnings
 from typing import Any
 
+import numpy as np
+
 from staticgraph.tf1.keras.callbacks.base import Callback
-from staticgraph.tf1.summary import FileWriter, Summary
+from staticgraph.tf1.summary import FileWriter, Summary, encode
 
 __all__ = ["CSVLogger", "LambdaCallback", "RemoteMonitor", "TensorBoard"]
 
@@ -103,7 +105,14 @@ class RemoteMonitor(Callback):
 class TensorBoard(Callback):
     """Writes the metrics to files that TensorBoard shows: after each epoch, or after `update_freq` samples.
 
-    The graph is written too; histograms, gradients, images, embeddings and profiles are not.
+    The graph is written too; gradients, embeddings and profiles are not.
+
+    Args:
+        log_dir: The folder of the files.
+        histogram_freq: After how many epochs the values of all weights are written as histograms; 0 is never.
+        write_graph: If the graph is written.
+        write_images: If weights are written as images where histograms are.
+        update_freq: "epoch", "batch", or a number of samples.
     """
 
     def __init__(
@@ -124,6 +133,7 @@ class TensorBoard(Callback):
         super().__init__()
         self.log_dir, self.write_graph = os.fspath(log_dir), write_graph
         self.update_freq = 1 if update_freq == "batch" else update_freq
+        self.histogram_freq, self.write_images = histogram_freq, write_images
         self.writer: Any = None
         self._seen = self._since = 0
 
@@ -142,6 +152,17 @@ class TensorBoard(Callback):
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         self._write({f"epoch_{name}": value for name, value in (logs or {}).items()}, epoch)
+        if self.histogram_freq and epoch % self.histogram_freq == 0:
+            self._write_weights(epoch)
+
+    def _write_weights(self, epoch: int) -> None:
+        for variable, value in zip(self.model.weights, self.model.get_weights(), strict=True):
+            name = variable.name.replace(":", "_")
+            self.writer.add_summary(encode.histogram(name, value), epoch)
+            pixels = as_images(value) if self.write_images else None
+            if pixels is not None:
+                self.writer.add_summary(encode.image(name, pixels), epoch)
+        self.writer.flush()
 
     def _write(self, values: dict[str, Any], step: int) -> None:
         for name, value in values.items():
@@ -151,3 +172,24 @@ class TensorBoard(Callback):
 
     def on_train_end(self, logs: Any = None) -> None:
         self.writer.close()
+
+
+def as_images(weights: np.ndarray) -> np.ndarray | None:
+    """Weights as images [number, height, width, 1] in the manner of TF 1.15, None if they have more axes than 3.
+
+    A matrix is one image, laid on its side if it is higher than wide.
+
+    >>> as_images(np.zeros((5, 3))).shape
+    (1, 3, 5, 1)
+    >>> as_images(np.zeros((5, 3, 7))).shape
+    (7, 5, 3, 1)
+    """
+    match weights.ndim:
+        case 1:
+            return weights.reshape(1, -1, 1, 1)
+        case 2:
+            rows, columns = weights.shape
+            return (weights.T if rows > columns else weights)[None, :, :, None]
+        case 3:
+            return np.moveaxis(weights, 2, 0)[..., None]
+    return None

@@ -7,6 +7,9 @@ from typing import Any
 
 import graphviz
 
+from staticgraph.draw.palette import FONT, INK, LINE
+from staticgraph.draw.picture import Picture
+
 __all__ = ["model_to_dot", "plot_model"]
 
 
@@ -27,7 +30,8 @@ def model_to_dot(
     True
     """
     dot = graphviz.Digraph(model.name, graph_attr={"rankdir": rankdir, "dpi": str(dpi)})
-    dot.attr("node", shape="record")
+    dot.attr("node", shape="record", style="rounded", color=LINE, fontname=FONT, fontcolor=INK, fontsize="11")
+    dot.attr("edge", color=LINE, arrowsize="0.7")
     inside = {id(node) for node in getattr(model, "_nodes", ())}
     layers = getattr(model, "_graph_layers", model.layers)
     for layer in layers:
@@ -54,14 +58,37 @@ def _label(layer: Any, shapes: bool, names: bool) -> str:
 
 def plot_model(
     model: Any,
-    to_file: Any = "model.png",
+    to_file: str | os.PathLike[str] | None = "model.png",
     show_shapes: bool = False,
     show_layer_names: bool = True,
     rankdir: str = "TB",
     expand_nested: bool = False,
     dpi: int = 96,
-) -> None:
-    """Draw the layers of a model into a file; its suffix says the format."""
+) -> Picture:
+    """Draw the layers of a model and how they are connected.
+
+    Args:
+        model: A model that is built.
+        to_file: The file to write, whose ending says the format: .png, .svg, .pdf or .dot. None writes none.
+        show_shapes: If each layer tells the shapes of its inputs and outputs.
+        show_layer_names: If each layer tells its name.
+        rankdir: "TB" draws from top to bottom, "LR" from left to right.
+        expand_nested: Taken for the sake of scripts; a model in a model is one box.
+        dpi: Dots per inch of a PNG.
+
+    Returns:
+        The picture, which a notebook shows.
+
+    Raises:
+        ValueError: If the ending is none of these.
+
+    >>> import staticgraph as sg
+    >>> model = sg.keras.Sequential([sg.keras.layers.Dense(2, input_shape=[3])])
+    >>> sg.keras.utils.plot_model(model, to_file=None)
+    <Picture 'sequential' of 1 boxes>
+    """
     dot = model_to_dot(model, show_shapes, show_layer_names, rankdir, expand_nested, dpi)
-    _, suffix = os.path.splitext(os.fspath(to_file))
-    dot.render(outfile=os.fspath(to_file), format=suffix.removeprefix(".") or "png", cleanup=True)
+    picture = Picture(dot.source, model.name, len(getattr(model, "_graph_layers", model.layers)))
+    if to_file is not None:
+        picture.save(to_file)
+    return picture
