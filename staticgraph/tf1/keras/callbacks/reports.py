@@ -175,7 +175,7 @@ class TensorBoard(Callback):
 
 
 def as_images(weights: np.ndarray) -> np.ndarray | None:
-    """Weights as images [number, height, width, 1] in the manner of TF 1.15, None if they have more axes than 3.
+    """Weights as images [number, height, width, 1] as in TF 1.15, None if they have more axes than 3.
 
     A matrix is one image, laid on its side if it is higher than wide.
 
