@@ -21,6 +21,7 @@ from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.errors import GradientError
 from staticgraph.compiler.graph.function import Node, Value, as_outputs
 from staticgraph.compiler.graph.opdef import Kind, ops, recording
+from staticgraph.compiler.graph.provenance import of_derivative
 from staticgraph.compiler.graph.sizes import same, same_shape
 
 _keys = itertools.count()
@@ -70,7 +71,7 @@ class _Walk:
         for node in reversed(nodes):
             gs = tuple(None if v in self.stops else self.received.get(v) for v in node.outputs)
             if any(g is not None for g in gs):
-                with self.build.at(node.where):
+                with self.build.at(of_derivative(node.where)):
                     unbounded = self._propagate(node, gs)
                 if unbounded is not None:
                     return unbounded

@@ -11,6 +11,7 @@ import linecache
 import os
 import sys
 from collections.abc import Callable
+from copy import copy
 from types import CodeType
 from typing import TypeVar
 
@@ -102,6 +103,11 @@ class Provenance:
         return out
 
 
+def of_derivative(where: Provenance | None) -> Provenance | None:
+    """Return the place of an operation for its derivative: another object, which drawings tell it by."""
+    return copy(where)
+
+
 def made_for(where: Provenance | None, make: Callable[[], T]) -> T:
     """Return the result of `make`, with `where` as the user's line.
 
@@ -129,7 +135,7 @@ def user_frame() -> Provenance | None:
         code = frame.f_code
         if code is _MADE_FOR:
             found: Provenance | None = frame.f_locals["where"]
-            return found
+            return of_derivative(found)
         if not is_ours(code):
             return Provenance(code.co_filename, code.co_name, code, frame.f_lasti)
         frame = frame.f_back  # type: ignore[assignment]

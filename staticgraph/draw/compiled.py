@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
-from itertools import count
+from itertools import count, takewhile
 
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.fusion.fuse import fuse
 from staticgraph.compiler.fusion.group import Fusion, Group, is_alias, is_control, is_host
 from staticgraph.compiler.graph.function import Function, Node, Value
-from staticgraph.compiler.graph.opdef import Effect, Kind
+from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.opdef import Effect, Kind, OpDef
 from staticgraph.compiler.graph.opdef import Role as ParamRole
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.draw.model import Box, Drawing, Flow, Link, Path, Region, Role, Work
 from staticgraph.draw.parts import Part, parts_of, rounds_text
-from staticgraph.draw.recorded import without_plain_references
+from staticgraph.draw.recorded import gradient_scopes, without_plain_references
 from staticgraph.draw.wording import (
     attribute_lines,
     is_short,
@@ -29,6 +30,17 @@ from staticgraph.draw.wording import (
 )
 
 _PARAMETER_ROLES = {"feed": Role.INPUT, "variable": Role.VARIABLE, "random": Role.RANDOM}
+_WORDS = {
+    "conv_windows": "conv",
+    "conv_filter": "gradient of a filter",
+    "conv_spread": "gradient of a conv",
+    "reduce_sum": "sum",
+    "reduce_max": "max",
+    "reduce_min": "min",
+    "reduce_prod": "product",
+    "realdiv": "divide",
+}
+_TOLD = 4  # operations in the title of a kernel
 MANY_KERNELS = 12  # with more of them, a variable that only one kernel reads is drawn in it
 
 
@@ -41,17 +53,42 @@ class _Ends:
     in_place: set[Value] = field(default_factory=set)
 
 
-def optimized(step: Step, function: Function, fetches: Sequence[str]) -> Drawing:
+@dataclass(slots=True)
+class Scopes:
+    """The scopes of a user's graph, for the compiler's nodes.
+
+    Nodes keep the very `Provenance` of the operation that they come from, through all passes. Those of
+    derivatives that the compiler took have one of their own.
+    """
+
+    by_place: dict[int, Path]  # by the identity of the operation's `where`
+    derivatives: Path
+
+    def of(self, node: Node) -> Path:
+        """Return the scope of what a node computes."""
+        found = self.by_place.get(id(node.where))
+        return found if found is not None else () if node.where is None else self.derivatives
+
+
+def scopes_of(graph: Graph) -> Scopes:
+    """Return the scopes of the operations of a graph."""
+    operations = graph.get_operations()
+    by_place = {id(op.where): tuple(op.name.split("/")[:-1]) for op in operations if op.where is not None}
+    return Scopes(by_place, min(gradient_scopes(operations), default=("gradients",)))
+
+
+def optimized(step: Step, function: Function, fetches: Sequence[str], scopes: Scopes) -> Drawing:
     """The nodes of `function`, which the passes made of `step.function`."""
-    layout = _Layout(False)
-    return _Compiled(layout, layout.nodes(function), _ends(step, function, fetches, frozenset())).drawing()
+    ends = _ends(step, function, fetches, frozenset())
+    layout = _Layout(False, scopes, ends)
+    return _Compiled(layout, layout.nodes(function), ends).drawing()
 
 
-def fused(step: Step, fusion: Fusion, fetches: Sequence[str]) -> Drawing:
+def fused(step: Step, fusion: Fusion, fetches: Sequence[str], scopes: Scopes) -> Drawing:
     """The nodes of a fused Function, each in the kernels that compute it (some do so again)."""
     program = lower(fusion, step.fetches, step.updates)
-    layout = _Layout(True)
     ends = _ends(step, fusion.function, fetches, program.in_place)
+    layout = _Layout(True, scopes, ends)
     return _Compiled(layout, layout.kernels(fusion, ()), ends).drawing()
 
 
@@ -67,29 +104,48 @@ class _Placed:
 
 
 class _Layout:
-    """Layout of the nodes of Functions: the place and the order of each in the drawing, in kernels or not."""
+    """Layout of the nodes of Functions: the place and the order of each in the drawing, in kernels or not.
 
-    def __init__(self, kernels: bool) -> None:
+    The scopes of the user's graph are around both.
+    """
+
+    def __init__(self, kernels: bool, scopes: Scopes, ends: _Ends) -> None:
         self.in_kernels = kernels
+        self.scopes, self.ends = scopes, ends
         self.regions: dict[Path, Region] = {}
         self.turns = count()
         self._numbers = count(1)
 
-    def place(self, function: Function, around: Path) -> _Placed:
-        """The Function of a loop or branch."""
-        return self.kernels(fuse(function), around) if self.in_kernels else self.nodes(function, around)
+    def place(self, function: Function, around: Path, owner: Node) -> _Placed:
+        """The Function of a loop or branch `owner`."""
+        base = self.scopes.of(owner)
+        return (
+            self.kernels(fuse(function), around, base)
+            if self.in_kernels
+            else self.nodes(function, around, base)
+        )
 
-    def nodes(self, function: Function, around: Path = ()) -> _Placed:
-        return _Placed(function, [(node, around) for node in function.nodes], {})
+    def nodes(self, function: Function, around: Path = (), base: Path = ()) -> _Placed:
+        placed = [(node, (*around, *self._scope(node, base))) for node in function.nodes]
+        return _Placed(function, placed, {})
 
-    def kernels(self, fusion: Fusion, around: Path) -> _Placed:
+    def _scope(self, node: Node, base: Path) -> Path:
+        """The scope of a node below `base`, that of the loop or branch that it is in.
+
+        A loop or branch itself has the scope around it, for it is drawn as an area of its own.
+        """
+        scope = self.scopes.of(node)
+        shared = sum(1 for _ in takewhile(lambda names: names[0] == names[1], zip(scope, base, strict=False)))
+        return scope[shared : len(scope) - is_control(node)]
+
+    def kernels(self, fusion: Fusion, around: Path, base: Path = ()) -> _Placed:
         made = _Placed(fusion.function, [], {})
         for group in fusion.groups:
-            path = around
+            path = (*around, *self._scope(main_node(group, self.ends), base))
             # An alias is a buffer read by another shape: no kernel. What loops run are kernels inside.
             if not is_alias(group.root) and not is_control(group.root):
                 name = f"kernel {next(self._numbers)}"
-                path = (*around, name)
+                path = (*path, name)
                 self.regions[path] = _region(group, name)
             made.nodes += [(node, path) for node in group.nodes]
             made.homes.update(dict.fromkeys(group.outputs, path))
@@ -108,8 +164,40 @@ def work_of(group: Group) -> Work:
 
 def _region(group: Group, name: str) -> Region:
     work = work_of(group)
-    title = f"{name}: {work.value.partition(': ')[2] or work.value}"
+    title = f"{name}: {computed(group)}"
     return Region(title, work, "\n".join([title, *place_lines(group.root.where)]), group)
+
+
+def main_node(group: Group, ends: _Ends) -> Node:
+    """Return the node of a kernel that tells where it belongs.
+
+    It is the one that is fetched, or computes a variable's new value; else a product, then a reduction.
+    """
+    for known in (ends.fetched, ends.assigned):
+        if (found := next((v.node for v in group.outputs if v in known), None)) is not None:
+            return found
+    return min(reversed(group.nodes), key=lambda node: min(kind_order(node.op), 2))
+
+
+def computed(group: Group) -> str:
+    """Return what a kernel computes, in a few words: its products and reductions first.
+
+    Elementwise operations come in their order, each once; of many, the first and the last are told.
+    """
+    names = [(kind_order(node.op), node.op.name) for node in group.nodes]
+    first = dict.fromkeys(name for order, name in sorted(names, key=lambda each: each[0]) if order < 2)
+    rest = [name for name in dict.fromkeys(name for order, name in names if order == 2) if name not in first]
+    words = [_WORDS.get(name, name) for name in (*first, *rest)]
+    if not words:
+        return group.root.op.name
+    return " + ".join(words if len(words) <= _TOLD else [*words[: _TOLD - 1], "…", words[-1]])
+
+
+def kind_order(op: OpDef) -> int:
+    """Return 0 for products, 1 for reductions, 3 for what only moves elements, and 2 for all else."""
+    if op.kind is Kind.MOVEMENT:
+        return 3
+    return {Kind.CONTRACTION: 0, Kind.REDUCTION: 1}.get(op.kind, 2)
 
 
 def _ends(step: Step, function: Function, fetches: Sequence[str], in_place: frozenset[int]) -> _Ends:
@@ -162,21 +250,31 @@ class _Compiled:
             self.inner[node] = self._inner(node, path)
             self.paths.setdefault(node, []).append(path)
             self.order[node, path] = 2 * next(layout.turns) + 1
-        kernels = {path for _, path in running}
+        many = len({path for _, path in running}) > MANY_KERNELS
         for node in function.nodes:
             if node not in self.paths:
-                turn, path = users.get(node, [(2 * first, around)])[0]
-                alone = all(p == path for _, p in users.get(node, ())) and not _is_fed(node)
-                path = path if alone and len(kernels) > MANY_KERNELS else around
-                self.paths[node] = [path]
+                turn = users.get(node, [(2 * first, around)])[0][0]
+                self.paths[node] = [self._near(node, [path for _, path in users.get(node, ())], many)]
+                path = self.paths[node][0]
                 self.order[node, path] = turn
+
+    def _near(self, node: Node, users: Sequence[Path], many: bool) -> Path:
+        """The place of a parameter or constant: near its only users, or in the scope of its name."""
+        if _is_fed(node) or not users:
+            return self.around
+        common = tuple(names[0] for names in takewhile(lambda ns: len({*ns}) == 1, zip(*users, strict=False)))
+        if not many and common in self.layout.regions:
+            common = common[:-1]  # few kernels: a variable stands beside the one that reads it
+        name = node.attrs["name"].partition(" ")[2] if node.op.name == "parameter" else ""
+        named = (*self.around, *name.split("/")[:-1])
+        return common if len(common) > len(self.around) else named
 
     def _inner(self, node: Node, path: Path) -> list[_Compiled]:
         made = []
         for part in parts_of(node, self.layout.in_kernels):
             around = (*path, f"{part.region.title} of {node.serial}")
             self.layout.regions[around] = part.region
-            placed = self.layout.place(part.function, around)
+            placed = self.layout.place(part.function, around, node)
             made.append(_Compiled(self.layout, placed, _Ends(), around, self, part))
         return made
 

@@ -11,9 +11,9 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.stages import NAMES
 from staticgraph.compiler.support.extensions import EXTENSIONS
 from staticgraph.draw.dot import dot_source
-from staticgraph.draw.fold import fold
+from staticgraph.draw.fold import OPENED, OPENED_IN_A_STEP, fold
 from staticgraph.draw.model import Drawing
-from staticgraph.draw.outline import outlined
+from staticgraph.draw.outline import outlined, outlined_step
 from staticgraph.draw.picture import Picture
 from staticgraph.draw.recorded import recorded
 from staticgraph.draw.wording import refused, shorten
@@ -57,8 +57,10 @@ def draw(
         from staticgraph.draw.stage import drawn_stage  # the user's graph needs no compiler
 
         drawing = drawn_stage(graph, found, stage, feeds or {}, session)
+        if max_nodes is not None:
+            drawing = outlined_step(drawing, graph, opened)
     drawing = _titled(drawing, title if title is not None else title_of(stage, what is graph, found))
-    folded = fold(drawing, max_nodes, depth)
+    folded = fold(drawing, max_nodes, depth, OPENED if stage == "user" else OPENED_IN_A_STEP)
     picture = Picture(dot_source(folded, legend), folded.title or "graph", len(folded.boxes))
     if path is not None:
         picture.save(path)

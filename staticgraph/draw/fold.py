@@ -15,27 +15,28 @@ from staticgraph.draw.model import Box, Drawing, Flow, Link, Path, Region
 from staticgraph.draw.series import shortened
 from staticgraph.draw.tree import Scope, as_box, inside_of, tree_of
 
-OPENED = 0.6  # of the boxes that may be drawn: how many there may be after scopes are opened
+# Part of the boxes that may be drawn up to which scopes are opened: fewer where each box has many arrows.
+OPENED, OPENED_IN_A_STEP = 0.6, 0.3
 
 
-def fold(drawing: Drawing, most: int | None, depth: int | None = None) -> Drawing:
+def fold(drawing: Drawing, most: int | None, depth: int | None = None, opened: float = OPENED) -> Drawing:
     """`drawing` with at most about `most` boxes, and with scopes nested more than `depth` deep closed.
 
-    None: no limit.
+    None: no limit. Scopes are opened as long as at most the part `opened` of `most` boxes is drawn.
     """
     root = tree_of(drawing)
     if most is not None:
         shortened(root, drawing.links, most)
-    opened = _opened(root, most, depth)
+    shown = _opened(root, None if most is None else most * opened, depth)
     boxes: list[Box] = []
     regions: dict[Path, Region] = {}
     home: dict[str, str] = {}
-    _draw(root, (), opened, boxes, regions, home)
+    _draw(root, (), shown, boxes, regions, home)
     links = merged(drawing.links, home)
     return Drawing((), (), drawing.title, regions, drawing.notes).with_parts(boxes, links)
 
 
-def _opened(root: Scope, most: int | None, depth: int | None) -> set[Scope]:
+def _opened(root: Scope, most: float | None, depth: int | None) -> set[Scope]:
     """The scopes to show from inside, outer ones first. Those that look alike are opened together."""
     opened = {root}
     drawn = len(root.items)
@@ -50,7 +51,7 @@ def _opened(root: Scope, most: int | None, depth: int | None) -> set[Scope]:
         frontier = []
         for scopes in sorted(alike.values(), key=lambda each: sum(len(s.items) for s in each)):
             more = sum(len(s.items) - 1 for s in scopes)
-            if most is None or drawn + more <= most * OPENED:
+            if most is None or drawn + more <= most:
                 drawn += more
                 opened.update(scopes)
                 frontier += scopes

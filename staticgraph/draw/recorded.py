@@ -267,6 +267,11 @@ def backward(operations: Sequence[Operation]) -> dict[Operation, Operation]:
     return found
 
 
+def gradient_scopes(operations: Sequence[Operation]) -> set[Path]:
+    """Return the scope of each call of `gradients`."""
+    return {tuple(first.name.split("/")[:-1]) for first in backward(operations).values()} - {()}
+
+
 _STATE = (Role.VARIABLE, Role.INPUT, Role.ASSIGN)
 
 

@@ -11,7 +11,7 @@ from staticgraph.compiler.fusion.group import Fusion
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.stages import NAMES, observing, unobserved
-from staticgraph.draw.compiled import fused, optimized
+from staticgraph.draw.compiled import Scopes, fused, optimized, scopes_of
 from staticgraph.draw.model import Drawing
 from staticgraph.draw.sample import compiled_fetches, sample_step
 from staticgraph.draw.wording import refused
@@ -29,18 +29,19 @@ def drawn_stage(graph: Graph, found: Fetches, stage: str, feeds: Mapping[Any, An
 
     with observing(captured):
         step, notes = sample_step(graph, found, feeds, session)
+    scopes = scopes_of(graph)
     names = [t.name for t in [*compiled_fetches(found), *(t for _, t in step.captured)]]
 
     def seen(name: str, before: Any, after: Any) -> None:
         if name == stage:
             with unobserved():
-                drawings.append(_drawn(step, after, names))
+                drawings.append(_drawn(step, after, names, scopes))
 
     if functions:
-        drawings.append(_drawn(step, functions[-1], names))
+        drawings.append(_drawn(step, functions[-1], names, scopes))
     elif stage in ("optimized", "fused"):
         fusion = optimize(step.function)
-        drawings.append(_drawn(step, fusion if stage == "fused" else fusion.function, names))
+        drawings.append(_drawn(step, fusion if stage == "fused" else fusion.function, names, scopes))
     elif getattr(session, "device", None) is None:
         optimize(step.function, (seen,))
     else:
@@ -53,5 +54,7 @@ def drawn_stage(graph: Graph, found: Fetches, stage: str, feeds: Mapping[Any, An
     return Drawing(drawing.boxes, drawing.links, "", drawing.regions, notes)
 
 
-def _drawn(step: Step, made: Function | Fusion, names: Sequence[str]) -> Drawing:
-    return optimized(step, made, names) if isinstance(made, Function) else fused(step, made, names)
+def _drawn(step: Step, made: Function | Fusion, names: Sequence[str], scopes: Scopes) -> Drawing:
+    if isinstance(made, Function):
+        return optimized(step, made, names, scopes)
+    return fused(step, made, names, scopes)

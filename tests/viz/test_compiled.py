@@ -8,19 +8,23 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler.stages import NAMES
 from staticgraph.draw.draw import STAGES
+from staticgraph.draw.stage import drawn_stage
+from staticgraph.runtime.fetches import Fetches
 from tests.viz.graphs import layer, training
 
 
 def clusters(dot: str) -> dict[str, str]:
-    """The text of each kernel's area by its title."""
-    found = re.findall(r"subgraph cluster_0_\w+ \{(.*?)\n\t\t\}", dot, re.DOTALL)
-    return {re.search(r"label=<([^&]*)", text)[1]: text for text in found}
+    """The text of each kernel's area by its title, in whichever scope it is."""
+    found = re.findall(r"\n(\t+)subgraph cluster_\w+ \{(.*?)\n\1\}", dot, re.DOTALL)
+    areas = {re.search(r"label=<([^&]*)", text)[1]: text for _, text in found}
+    inner = {title: text for area in areas.values() for title, text in clusters(area).items()}
+    return {title: text for title, text in (areas | inner).items() if title.startswith("kernel")}
 
 
 def test_one_kernel_holds_the_product_and_its_epilogue():
     picture = sg.visualize(layer(), stage="fused")
-    assert list(clusters(picture.dot)) == ["kernel 1: product"]
-    inside = clusters(picture.dot)["kernel 1: product"]
+    assert list(clusters(picture.dot)) == ["kernel 1: matmul + add + relu"]
+    inside = clusters(picture.dot)["kernel 1: matmul + add + relu"]
     assert re.findall(r"<b>(\w+)</b>", inside) == ["matmul", "add", "relu"]
     assert "fetched: layer/y:0" in inside
 
@@ -50,7 +54,7 @@ def test_stages_of_a_device_are_drawn_for_that_device():
         sg.visualize(y, stage="attention")
     with sg.Session(device="standin") as session:
         picture = sg.visualize(y, stage="attention", session=session)
-        assert list(clusters(picture.dot)) == ["kernel 1: product"]
+        assert list(clusters(picture.dot)) == ["kernel 1: matmul + add + relu"]
         with pytest.raises(ValueError, match="'fewer_products' does not run here"):
             sg.visualize(y, stage="fewer_products", session=session)
 
@@ -65,7 +69,7 @@ def test_optimized_has_no_kernels_and_what_folds_away_is_gone():
 
 
 def test_updates_in_place_are_marked():
-    dot = sg.visualize(training(), stage="fused").dot
+    dot = sg.visualize(training(), stage="fused", opened=["GradientDescent"]).dot
     changed = [text for text in clusters(dot).values() if "in place" in text]
     assert {name for text in changed for name in re.findall(r"→ ([\w/]+)", text)} == {"layer/W", "layer/b"}
 
@@ -100,3 +104,50 @@ def test_a_whole_graph_cannot_be_compiled():
         sg.visualize(sg.get_default_graph(), stage="fused")
     with pytest.raises(ValueError, match="stage is one of 'user', 'optimized', 'fused'"):
         sg.visualize(sg.get_default_graph(), stage="final")
+
+
+def perceptron() -> list:
+    x = sg.placeholder(sg.float32, [32, 64], name="x")
+    y = sg.placeholder(sg.float32, [32, 10], name="y")
+    for i in range(4):
+        with sg.variable_scope(f"block{i}"):
+            x = x + sg.layers.dense(x, 64, activation=sg.nn.relu, name="up")
+    loss = sg.losses.mean_squared_error(y, sg.layers.dense(x, 10, name="head"))
+    return [loss, sg.train.AdamOptimizer(0.002).minimize(loss)]
+
+
+@pytest.mark.parametrize("stage", ["optimized", "fused"])
+def test_a_step_has_the_scopes_of_the_graph_with_the_training_beside_them(stage):
+    fetches = perceptron()
+    dot = sg.visualize(fetches, stage=stage).dot
+    titles = set(re.findall(r"<b>([^<]*)</b>", dot)) | set(re.findall(r"label=<([^&<]*)", dot))
+    assert {"Adam", "gradients", "head"} <= titles
+    assert any(title.startswith("block") and "×" in title for title in titles)
+    assert not [title for title in titles if "/Adam" in title]  # what Adam keeps is in its box
+    assert "reads" in dot
+    opened = sg.visualize(fetches, stage=stage, opened=["Adam", "gradients"]).dot
+    assert "reads" not in opened
+
+
+def test_a_gradient_that_is_fetched_is_shown_from_inside():
+    x = sg.placeholder(sg.float32, [3], name="x")
+    dot = sg.visualize(sg.gradients(sg.tanh(x), x)[0], stage="fused").dot
+    assert clusters(dot)
+
+
+def test_derivatives_that_the_compiler_takes_are_no_part_of_the_model():
+    x = sg.placeholder(sg.float32, [32, 64], name="x")
+    with sg.variable_scope("body"):
+        y = sg.reduce_sum(sg.nn.log_softmax(sg.layers.dense(x, 10)))
+    [g] = sg.gradients(y, sg.trainable_variables()[:1])
+    drawing = optimized_of([y, g])
+    scopes = {box.path[0] for box in drawing.boxes if box.path}
+    assert scopes == {"body", "gradients"}
+    inside = [box.title for box in drawing.boxes if box.path[:1] == ("body",)]
+    assert inside.count("matmul") == 1
+
+
+def optimized_of(fetches):
+    graph = fetches[0].graph
+    x = graph.get_tensor_by_name("x:0")
+    return drawn_stage(graph, Fetches(graph, fetches), "optimized", {x: x.shape.as_list()}, None)

@@ -10,7 +10,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.compile import optimize
-from staticgraph.draw.compiled import fused, optimized
+from staticgraph.draw.compiled import fused, optimized, scopes_of
 from staticgraph.draw.fold import fold
 from staticgraph.draw.legend import entries
 from staticgraph.draw.model import Drawing, Flow, Role, Work
@@ -138,7 +138,10 @@ def compiled(stage: str, fetch: sg.Tensor) -> Drawing:
     inputs = [op.outputs[0] for op in fetch.graph.get_operations() if op.type == "Placeholder"]
     step = step_of([fetch], {t: np.ones(t.shape.as_list()) for t in inputs})
     fusion = optimize(step.function)
-    return fused(step, fusion, ["y"]) if stage == "fused" else optimized(step, fusion.function, ["y"])
+    scopes = scopes_of(sg.get_default_graph())
+    if stage == "fused":
+        return fused(step, fusion, ["y"], scopes)
+    return optimized(step, fusion.function, ["y"], scopes)
 
 
 def test_a_compiled_loop_tells_its_rounds_and_links_what_it_captures():
@@ -172,7 +175,7 @@ def test_a_fused_loop_has_its_kernels_inside():
     drawing = compiled("fused", powers()[0])
     around = areas(drawing)
     assert around["multiply"][0] == around["add"][0] == "loop: rounds"
-    assert around["multiply"][1].startswith("kernel ") and around["multiply"][1].endswith(": elementwise")
+    assert around["multiply"][1].startswith("kernel ") and around["multiply"][1].endswith(": multiply")
     assert around["loop"] == []
 
 

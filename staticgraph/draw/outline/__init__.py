@@ -8,13 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from staticgraph.draw.model import Drawing
+from staticgraph.compiler.graph.graph import Graph
+from staticgraph.draw.model import Drawing, Role
 from staticgraph.draw.outline.blocks import with_blocks_once
 from staticgraph.draw.outline.calls import with_calls_closed
 from staticgraph.draw.outline.labels import with_changes_told, with_parameters_told
 from staticgraph.draw.outline.optimizers import with_optimizers_closed
 from staticgraph.draw.outline.stubs import with_stubs
+from staticgraph.draw.outline.training import with_training_closed
 from staticgraph.draw.outline.weights import with_weights_inside
+
+
+def outlined_step(drawing: Drawing, graph: Graph, opened: Collection[str] = ()) -> Drawing:
+    """Return a drawing of what the compiler made, with the training beside the model and equal blocks once.
+
+    Args:
+        drawing: All of it.
+        graph: The user's graph.
+        opened: The names of scopes to be shown from inside.
+    """
+    drawing = with_training_closed(drawing, graph, opened)
+    return with_stubs(with_blocks_once(drawing, opened), (Role.INPUT,))
 
 
 def outlined(drawing: Drawing, opened: Collection[str] = ()) -> Drawing:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
@@ -87,13 +88,19 @@ def _look(item: _Item, links: Mapping[str, list[Link]]) -> object:
     return item.is_scope, boxes, inner
 
 
+def _by_number(first: str, last: str) -> tuple[str, str]:
+    """Two names with the lower number first: kernels run in an order of their own."""
+    numbers = [[int(digits) for digits in re.findall(r"\d+", name)] for name in (first, last)]
+    return (first, last) if numbers[0] <= numbers[1] else (last, first)
+
+
 def _once(drawing: Drawing, path: Path, rounds: list[list[_Item]]) -> Drawing:
     """Leave the first of equal rounds."""
     order = [[box for item in each for box in item.boxes] for each in rounds]
     turn = {box.key: n for n, each in enumerate(order) for box in each}
     home = {box.key: first.key for each in order for first, box in zip(order[0], each, strict=True)}
     count = len(rounds)
-    name, last = rounds[0][0].title, rounds[-1][-1].title
+    name, last = _by_number(rounds[0][0].title, rounds[-1][-1].title)
     heading = f"{name} … {last} × {count}"
     regions, changed = dict(drawing.regions), {}
     if len(order[0]) == 1:
@@ -110,7 +117,11 @@ def _once(drawing: Drawing, path: Path, rounds: list[list[_Item]]) -> Drawing:
                 inside = box.path[len(path) :]
                 if len(rounds[0]) == 1 and item.is_scope:
                     inside = inside[1:]  # the frame of the row is its frame
-                changed[box.key] = replace(box, path=(*around, *inside), parameters=box.parameters * count)
+                moved = (*around, *inside)
+                for depth in range(len(inside)):  # kernels look as they did
+                    if (look := drawing.regions.get(box.path[: len(box.path) - depth])) is not None:
+                        regions[moved[: len(moved) - depth]] = look
+                changed[box.key] = replace(box, path=moved, parameters=box.parameters * count)
     links: list[Link] = []
     known: set[object] = set()
     for link in drawing.links:

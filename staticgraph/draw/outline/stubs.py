@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from staticgraph.draw.model import Box, Drawing, Flow, Link, Role
@@ -10,8 +11,13 @@ _READERS = 5  # from so many on
 _SOURCES = (Role.INPUT, Role.VARIABLE, Role.CONSTANT)
 
 
-def with_stubs(drawing: Drawing) -> Drawing:
-    """Return a drawing in which what many boxes read stands as a stub beside each of them."""
+def with_stubs(drawing: Drawing, sources: Collection[Role] = _SOURCES) -> Drawing:
+    """Return a drawing in which what many boxes read stands as a stub beside each of them.
+
+    Args:
+        drawing: All of it.
+        sources: The roles of boxes that may have stubs.
+    """
     read: dict[str, list[Link]] = {}
     for link in drawing.links:
         if link.flow is Flow.DATA:
@@ -19,7 +25,7 @@ def with_stubs(drawing: Drawing) -> Drawing:
     boxes, links = {box.key: box for box in drawing.boxes}, list(drawing.links)
     for box in drawing.boxes:
         readers = dict.fromkeys(link.target for link in read.get(box.key, ()))
-        if box.role not in _SOURCES or len(readers) < _READERS:
+        if box.role not in sources or len(readers) < _READERS:
             continue
         links = [link for link in links if link.source != box.key or link.flow is not Flow.DATA]
         for reader in readers:

@@ -11,7 +11,7 @@ from staticgraph.compiler.compile_gpu import compile_gpu
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.stages import NAMES, observing, unchanged
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.draw.compiled import fused, optimized
+from staticgraph.draw.compiled import fused, optimized, scopes_of
 from staticgraph.draw.model import Drawing
 from staticgraph.draw.recorded import recorded
 from staticgraph.draw.sample import compiled_fetches, sample_step
@@ -53,6 +53,7 @@ def stages_of(
     ends = [*(t.op for t in fetches.tensors), *fetches.targets]
     with observing(log):
         step, notes = sample_step(graph, fetches, feeds, session)
+    scopes = scopes_of(graph)
     names = [t.name for t in [*compiled_fetches(fetches), *(t for _, t in step.captured)]]
     functions = [("step", step.function)]
 
@@ -65,8 +66,8 @@ def stages_of(
     else:
         compiled = compile_gpu(step, (observe, log))
     found = [_stage("user", recorded(graph, ends, ends))]
-    found += [_stage(name, optimized(step, function, names), notes) for name, function in functions]
-    found.append(_stage("fused", fused(step, compiled.fusion, names), notes))
+    found += [_stage(name, optimized(step, function, names, scopes), notes) for name, function in functions]
+    found.append(_stage("fused", fused(step, compiled.fusion, names, scopes), notes))
     return found, Compilation(compiled, log)
 
 

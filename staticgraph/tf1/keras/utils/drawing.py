@@ -83,9 +83,9 @@ def plot_model(
         ValueError: If the ending is none of these.
 
     >>> import staticgraph as sg
-    >>> model = sg.keras.Sequential([sg.keras.layers.Dense(2, input_shape=[3])])
+    >>> model = sg.keras.Sequential([sg.keras.layers.Dense(2, input_shape=[3])], name="net")
     >>> sg.keras.utils.plot_model(model, to_file=None)
-    <Picture 'sequential' of 1 boxes>
+    <Picture 'net' of 2 boxes>
     """
     dot = model_to_dot(model, show_shapes, show_layer_names, rankdir, expand_nested, dpi)
     picture = Picture(dot.source, model.name, len(getattr(model, "_graph_layers", model.layers)))
