@@ -12,6 +12,7 @@ from staticgraph.compiler.support.lazy_names import lazy_names
 if TYPE_CHECKING:
     from staticgraph.distribute.collectives import *
     from staticgraph.distribute.optimizer import *
+    from staticgraph.distribute.shards import *
     from staticgraph.distribute.world import *
     from staticgraph.tf1.distribute.strategy import *
     from staticgraph.tf1.training.cluster import Server as Server
@@ -23,6 +24,7 @@ __getattr__, __dir__ = lazy_names(
             "all_gather all_reduce all_to_all broadcast broadcast_variables reduce_scatter"
         ),
         "staticgraph.distribute.optimizer": "Optimizer",
+        "staticgraph.distribute.shards": "local_shards",
         "staticgraph.distribute.world": "init is_initialized local_rank local_size rank shutdown size",
         "staticgraph.tf1.distribute.strategy": (
             "get_replica_context get_strategy has_strategy in_cross_replica_context InputContext "

@@ -10,17 +10,18 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from staticgraph.arrays.indexed_slices import IndexedSlices
-from staticgraph.compiler import ops
+from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.distribute.buckets import BUCKET, in_buckets
 from staticgraph.distribute.collectives import all_gather, all_reduce
+from staticgraph.distribute.sharded import Sharded
+from staticgraph.distribute.shards import subtrees
 from staticgraph.distribute.world import size
 from staticgraph.state.variables import Variable
 from staticgraph.train.optimizers.optimizer import Optimizer as BaseOptimizer
 
 __all__ = ["Optimizer"]
-
-_BUCKET = 4 << 20  # bytes that travel together
 
 
 class Optimizer(BaseOptimizer):
@@ -33,6 +34,11 @@ class Optimizer(BaseOptimizer):
         optimizer: An optimizer of `staticgraph.train`.
         op: "mean" for the gradient of the mean of the losses, or "sum" for that of their sum.
         bucket_bytes: Gradients are sent in parts of about so many bytes.
+        shards: Cut the batch of all processes into so many parts, a power of two, and add their gradients in
+            an order that does not depend on who computes them: any number of processes makes the same bits.
+            See docs/distribute.md. None, the default, leaves sums to MPI.
+        data: With `shards`, the tensors whose rows are the batch; by default all with an axis that are fed
+            or read from a dataset.
 
     Raises:
         TypeError: `optimizer` is no optimizer of `staticgraph.train`.
@@ -47,7 +53,14 @@ class Optimizer(BaseOptimizer):
     2.4
     """
 
-    def __init__(self, optimizer: BaseOptimizer, op: str = "mean", bucket_bytes: int = _BUCKET) -> None:
+    def __init__(
+        self,
+        optimizer: BaseOptimizer,
+        op: str = "mean",
+        bucket_bytes: int = BUCKET,
+        shards: int | None = None,
+        data: Any = None,
+    ) -> None:
         if not isinstance(optimizer, BaseOptimizer):
             hint = "for example Optimizer(sg.train.AdamOptimizer(1e-3))"
             raise misuse(TypeError, f"{shown(optimizer)} is no optimizer of staticgraph.train", hint)
@@ -55,10 +68,34 @@ class Optimizer(BaseOptimizer):
             raise misuse(ValueError, f"op is {op!r}, and must be 'mean' or 'sum'")
         super().__init__(False, optimizer.get_name())
         self._inner, self._op, self._bucket_bytes = optimizer, op, bucket_bytes
-        self._workers = size()
+        self._workers, self._shards, self._data = size(), shards, data
+        self._mean_loss: Tensor | None = None
+        if shards is not None:
+            subtrees(shards, self._workers)  # or an error
+
+    @property
+    def loss(self) -> Tensor:
+        """The mean loss of all shards of a step, with the same bits for any number of processes."""
+        if self._mean_loss is None:
+            raise misuse(
+                ValueError, "there is no loss of all shards", "minimize one, with Optimizer(..., shards=8)"
+            )
+        return self._mean_loss
+
+    def minimize(self, loss: Any, *args: Any, **kwargs: Any) -> Operation:
+        """An operation that takes a training step. See `train.Optimizer.minimize`."""
+        if self._shards is None:
+            return super().minimize(loss, *args, **kwargs)
+        with self._sharded(loss).without_local_statistics():
+            return super().minimize(loss, *args, **kwargs)
 
     def compute_gradients(self, loss: Any, *args: Any, **kwargs: Any) -> list[tuple[Any, Variable]]:
         """Return the gradients of all processes. See `train.Optimizer.compute_gradients`."""
+        if self._shards is not None:
+            sharded = self._sharded(loss)
+            pairs = sharded.gradients(lambda loss: self._inner.compute_gradients(loss, *args, **kwargs))
+            self._mean_loss = sharded.mean_loss
+            return pairs
         pairs = self._inner.compute_gradients(loss, *args, **kwargs)
         return pairs if self._workers == 1 else self._exchanged(pairs)
 
@@ -85,39 +122,19 @@ class Optimizer(BaseOptimizer):
             raise AttributeError(name)
         return getattr(self._inner, name)
 
+    def _sharded(self, loss: Any) -> Sharded:
+        assert self._shards is not None
+        return Sharded(convert_to_tensor(loss), self._shards, self._data, self._op, self._bucket_bytes)
+
     def _exchanged(self, pairs: Sequence[tuple[Any, Variable]]) -> list[tuple[Any, Variable]]:
         """The mean or sum of each gradient over all processes."""
-        made: dict[int, Any] = {}
-        buckets: dict[Any, list[tuple[int, Tensor]]] = {}
-        # Gradients by the variables that were made last are there first.
-        for at, (gradient, _) in reversed([*enumerate(pairs)]):
-            if isinstance(gradient, IndexedSlices):
-                made[at] = self._rows(gradient)
-            elif gradient is not None and not gradient.type.is_static:
-                made[at] = all_reduce(gradient, self._op)
-            elif gradient is not None:
-                bucket = buckets.setdefault(gradient.dtype, [])
-                bucket.append((at, gradient))
-                if sum(_bytes(g) for _, g in bucket) >= self._bucket_bytes:
-                    made.update(self._summed(buckets.pop(gradient.dtype)))
-        for bucket in buckets.values():
-            made.update(self._summed(bucket))
-        return [(made.get(at), variable) for at, (_, variable) in enumerate(pairs)]
-
-    def _summed(self, bucket: Sequence[tuple[int, Tensor]]) -> Iterable[tuple[int, Tensor]]:
-        """The gradients of a bucket, which travel together."""
-        if len(bucket) == 1:
-            [(at, gradient)] = bucket
-            yield at, all_reduce(gradient, self._op)
-            return
-        flat = [ops.reshape(gradient, shape=(-1,)) for _, gradient in bucket]
-        total = all_reduce(ops.concat(flat, axis=0), self._op)
-        start = 0
-        for at, gradient in bucket:
-            count = gradient.type.size
-            part = total[start : start + count]
-            yield at, ops.reshape(part, shape=gradient.type.static_shape)
-            start += count
+        dense = [g for g, _ in pairs if g is not None and not isinstance(g, IndexedSlices)]
+        sums = iter(in_buckets(dense, self._bucket_bytes, lambda bucket: all_reduce(bucket, self._op)))
+        made = [
+            g if g is None else self._rows(g) if isinstance(g, IndexedSlices) else next(sums)
+            for g, _ in pairs
+        ]
+        return [(gradient, variable) for gradient, (_, variable) in zip(made, pairs, strict=True)]
 
     def _rows(self, gradient: IndexedSlices) -> IndexedSlices:
         """The rows of all processes."""
@@ -125,7 +142,3 @@ class Optimizer(BaseOptimizer):
         if self._op == "mean":
             values = values * (1.0 / self._workers)
         return IndexedSlices(values, indices, gradient.dense_shape)
-
-
-def _bytes(x: Tensor) -> int:
-    return x.type.size * x.dtype.size
