@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from staticgraph.distribute.optimizer import *
     from staticgraph.distribute.shards import *
     from staticgraph.distribute.world import *
+    from staticgraph.tf1.distribute import experimental as experimental
     from staticgraph.tf1.distribute.strategy import *
     from staticgraph.tf1.training.cluster import Server as Server
 
@@ -32,4 +33,5 @@ __getattr__, __dir__ = lazy_names(
         ),
         "staticgraph.tf1.training.cluster": "Server",
     },
+    {"experimental": "staticgraph.tf1.distribute.experimental"},
 )

@@ -6,19 +6,18 @@ together. What each process computes with the sums is the same, so variables sta
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
-from staticgraph.arrays.indexed_slices import IndexedSlices
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.distribute.buckets import BUCKET, in_buckets
-from staticgraph.distribute.collectives import all_gather, all_reduce
+from staticgraph.distribute.buckets import BUCKET, of_all
 from staticgraph.distribute.sharded import Sharded
 from staticgraph.distribute.shards import subtrees
 from staticgraph.distribute.world import size
 from staticgraph.state.variables import Variable
+from staticgraph.train.optimizers.exchange import exchanging
 from staticgraph.train.optimizers.optimizer import Optimizer as BaseOptimizer
 
 __all__ = ["Optimizer"]
@@ -97,13 +96,14 @@ class Optimizer(BaseOptimizer):
             self._mean_loss = sharded.mean_loss
             return pairs
         pairs = self._inner.compute_gradients(loss, *args, **kwargs)
-        return pairs if self._workers == 1 else self._exchanged(pairs)
+        return of_all(pairs, self._op, self._bucket_bytes)
 
     def apply_gradients(
         self, grads_and_vars: Iterable[tuple[Any, Variable]], global_step: Any = None, name: str | None = None
     ) -> Operation:
         """An operation that changes each variable by its gradient, as the inner optimizer does."""
-        return self._inner.apply_gradients(grads_and_vars, global_step, name)
+        with exchanging(None):  # they are those of all already
+            return self._inner.apply_gradients(grads_and_vars, global_step, name)
 
     def get_slot(self, var: Variable, name: str) -> Any:
         """The slot `name` of `var`, or None."""
@@ -125,20 +125,3 @@ class Optimizer(BaseOptimizer):
     def _sharded(self, loss: Any) -> Sharded:
         assert self._shards is not None
         return Sharded(convert_to_tensor(loss), self._shards, self._data, self._op, self._bucket_bytes)
-
-    def _exchanged(self, pairs: Sequence[tuple[Any, Variable]]) -> list[tuple[Any, Variable]]:
-        """The mean or sum of each gradient over all processes."""
-        dense = [g for g, _ in pairs if g is not None and not isinstance(g, IndexedSlices)]
-        sums = iter(in_buckets(dense, self._bucket_bytes, lambda bucket: all_reduce(bucket, self._op)))
-        made = [
-            g if g is None else self._rows(g) if isinstance(g, IndexedSlices) else next(sums)
-            for g, _ in pairs
-        ]
-        return [(gradient, variable) for gradient, (_, variable) in zip(made, pairs, strict=True)]
-
-    def _rows(self, gradient: IndexedSlices) -> IndexedSlices:
-        """The rows of all processes."""
-        values, indices = all_gather(gradient.values), all_gather(gradient.indices)
-        if self._op == "mean":
-            values = values * (1.0 / self._workers)
-        return IndexedSlices(values, indices, gradient.dense_shape)

@@ -179,7 +179,8 @@ class Sharded:
 
     def _assignments(self) -> dict[Operation, None]:
         """The assignments in the collection UPDATE_OPS that depend on the batch."""
-        data, found = set(self._data), {}
+        data = set(self._data)
+        found: dict[Operation, None] = {}
         for update in self._loss.graph.get_collection(GraphKeys.UPDATE_OPS):
             for op in ancestors([getattr(update, "op", update)]):
                 if op.definition.effect is Effect.WRITE and (used := set(data_of([op]))) & data:
