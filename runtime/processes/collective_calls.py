@@ -90,8 +90,9 @@ class CollectiveCalls:
 
 
 def _is_local(op: Operation) -> bool:
-    """Return True if a variable belongs to a process, such as a count of its rows."""
-    return any(v.op is op for v in op.graph.get_collection("local_variables"))
+    """Return True if a variable belongs to a process, such as a count of its rows or a part of a state."""
+    own = (v for name in ("local_variables", "sharded_variables") for v in op.graph.get_collection(name))
+    return any(v.op is op for v in own)
 
 
 def _described(call: HostCall) -> str:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from staticgraph.distribute.shards import *
     from staticgraph.distribute.world import *
     from staticgraph.tf1.distribute import experimental as experimental
+    from staticgraph.tf1.distribute.saver import *
     from staticgraph.tf1.distribute.strategy import *
     from staticgraph.tf1.training.cluster import Server as Server
 
@@ -27,6 +28,7 @@ __getattr__, __dir__ = lazy_names(
         "staticgraph.distribute.optimizer": "Optimizer",
         "staticgraph.distribute.shards": "local_shards",
         "staticgraph.distribute.world": "init is_initialized local_rank local_size rank shutdown size",
+        "staticgraph.tf1.distribute.saver": "Saver",
         "staticgraph.tf1.distribute.strategy": (
             "get_replica_context get_strategy has_strategy in_cross_replica_context InputContext "
             "MirroredStrategy OneDeviceStrategy ReduceOp ReplicaContext Strategy"

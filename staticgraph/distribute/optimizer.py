@@ -6,12 +6,14 @@ together. What each process computes with the sums is the same, so variables sta
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.distribute import sharded_state
 from staticgraph.distribute.buckets import BUCKET, of_all
 from staticgraph.distribute.sharded import Sharded
 from staticgraph.distribute.shards import subtrees
@@ -36,6 +38,8 @@ class Optimizer(BaseOptimizer):
         shards: Cut the batch of all processes into so many parts, a power of two, and add their gradients in
             an order that does not depend on who computes them: any number of processes makes the same bits.
             See docs/distribute.md. None, the default, leaves sums to MPI.
+        shard_state: Divide the state of the optimizer, such as Adam's averages, among the processes: each has
+            and updates a part, and all have all variables after each step. `sg.distribute.Saver` saves it.
         data: With `shards`, the tensors whose rows are the batch; by default all with an axis that are fed
             or read from a dataset.
 
@@ -58,6 +62,7 @@ class Optimizer(BaseOptimizer):
         op: str = "mean",
         bucket_bytes: int = BUCKET,
         shards: int | None = None,
+        shard_state: bool = False,
         data: Any = None,
     ) -> None:
         if not isinstance(optimizer, BaseOptimizer):
@@ -68,6 +73,8 @@ class Optimizer(BaseOptimizer):
         super().__init__(False, optimizer.get_name())
         self._inner, self._op, self._bucket_bytes = optimizer, op, bucket_bytes
         self._workers, self._shards, self._data = size(), shards, data
+        self._reduce: str | None = None  # what is still to be done with gradients that are to be applied
+        self._is_divided = shard_state and self._workers > 1
         self._mean_loss: Tensor | None = None
         if shards is not None:
             subtrees(shards, self._workers)  # or an error
@@ -83,6 +90,9 @@ class Optimizer(BaseOptimizer):
 
     def minimize(self, loss: Any, *args: Any, **kwargs: Any) -> Operation:
         """An operation that takes a training step. See `train.Optimizer.minimize`."""
+        if self._shards is None and self._is_divided:
+            with self._of_this_process():
+                return super().minimize(loss, *args, **kwargs)
         if self._shards is None:
             return super().minimize(loss, *args, **kwargs)
         with self._sharded(loss).without_local_statistics():
@@ -96,6 +106,8 @@ class Optimizer(BaseOptimizer):
             self._mean_loss = sharded.mean_loss
             return pairs
         pairs = self._inner.compute_gradients(loss, *args, **kwargs)
+        if self._reduce is not None:
+            return pairs
         return of_all(pairs, self._op, self._bucket_bytes)
 
     def apply_gradients(
@@ -103,6 +115,9 @@ class Optimizer(BaseOptimizer):
     ) -> Operation:
         """An operation that changes each variable by its gradient, as the inner optimizer does."""
         with exchanging(None):  # they are those of all already
+            if self._is_divided:
+                pairs = list(grads_and_vars)
+                return sharded_state.apply(self._inner, pairs, self._reduce, global_step, name)
             return self._inner.apply_gradients(grads_and_vars, global_step, name)
 
     def get_slot(self, var: Variable, name: str) -> Any:
@@ -121,6 +136,15 @@ class Optimizer(BaseOptimizer):
         if name.startswith("__") or name == "_inner":
             raise AttributeError(name)
         return getattr(self._inner, name)
+
+    @contextmanager
+    def _of_this_process(self) -> Iterator[None]:
+        """Context in which gradients are those of this process until they are applied."""
+        self._reduce = self._op
+        try:
+            yield
+        finally:
+            self._reduce = None
 
     def _sharded(self, loss: Any) -> Sharded:
         assert self._shards is not None

@@ -93,7 +93,7 @@ def DistributedOptimizer(
         hint = "horovod.tensorflow.DistributedOptimizer takes those of tf.train"
         raise misuse(TypeError, f"{shown(optimizer)} is no optimizer of keras.optimizers", hint)
     kind = type(optimizer)
-    made = type(
+    made: Any = type(
         kind.__name__, (_OfAll, kind), {"how": op, "__doc__": kind.__doc__, "__module__": kind.__module__}
     )
     return made.from_config(optimizer.get_config())
