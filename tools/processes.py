@@ -2,6 +2,7 @@
 
     python tools/processes.py bits            one hash for 1, 2, 4 and 8 processes
     python tools/processes.py bits --steps 20 --seeds 0
+    python tools/processes.py kills --times 200     of a random process: no hang, no lost checkpoint
 
 The exit status is 1 if something is not as it must be.
 """
@@ -12,7 +13,7 @@ import argparse
 import importlib
 import sys
 
-CHECKS = ("bits",)
+CHECKS = ("bits", "kills")
 
 
 def main() -> int:

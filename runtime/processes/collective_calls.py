@@ -55,6 +55,7 @@ class CollectiveCalls:
         for local ones, and for those that had them before.
         """
         self._waits: tuple[Node | None, float] = (None, 0.0)
+        self._world.peers.heartbeat.waits_in = None
         self._world.mend()
         if self._agreed:
             return
@@ -83,9 +84,11 @@ class CollectiveCalls:
     def succeed(self) -> None:
         """Count a run."""
         self._world.peers.run += 1
+        self._world.peers.heartbeat.waits_in = None
 
     def fail(self, *memory: Any) -> None:
         """Keep `memory` that MPI may still write to."""
+        self._world.peers.heartbeat.waits_in = None
         self._world.leave(self, *memory)
 
 

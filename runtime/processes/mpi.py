@@ -148,8 +148,10 @@ class MpiWorld:
                     try:
                         self.peers.look(what, now - since)
                     except BaseException:
+                        self.peers.heartbeat.waits_in = None
                         self.leave(request)
                         raise
+        self.peers.heartbeat.waits_in = None
 
     def _described(self) -> Any:
         """The record of what a step needs."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from staticgraph.cli.outcome import UsageError
 from staticgraph.cli.parsing import examples
+from staticgraph.cli.processes import run_all
 
 if TYPE_CHECKING:
     from staticgraph.cli.parsing import Commands
@@ -72,7 +73,8 @@ def launch(options: argparse.Namespace) -> int:
         raise UsageError(f"{options.script}: no such file")
     count = options.processes
     for left in range(options.restarts, -1, -1):
-        status = subprocess.call(_line(options, count))
+        line = _line(options, count)
+        status = subprocess.call(line) if line[0] == sys.executable else run_all(line)
         if status == 0 or not left:
             return status
         count = max(1, count - 1) if options.fewer else count
