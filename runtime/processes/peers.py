@@ -26,6 +26,7 @@ _FAILED, _ENDED, _STEP = "failed", "ended", "step"
 _GRACE = 5.0  # seconds in which an exchange is over to which a process that has gone on has given its part
 _PAUSE = 0.0005
 _ASK = 1.0  # seconds of waiting before the others are asked if they are alive
+_REPLY = 1.0  # and seconds in which they answer
 _ADDRESS = 64  # bytes of a host and a port
 _MOST_TEXT = 4000  # characters of an error that are told
 
@@ -113,7 +114,7 @@ class Peers:
         """Raise an error if another process hangs, or if none of them says why it does not come."""
         self.heartbeat.waits_in = what
         idle, who = self.heartbeat.idle(time.monotonic() - waited)
-        if min(waited, idle if who else waited) <= self.timeout:
+        if min(waited, idle if who else waited) <= max(self.timeout, _ASK + _REPLY):
             return
         text = f"the other processes did not come to {what} in {self.timeout:g} seconds"
         hint = "they wait in another exchange or cannot be asked; init(timeout=...) allows more time"
