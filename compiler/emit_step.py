@@ -19,6 +19,7 @@ from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.compiler.graph.sizes import AnySize, Size, estimate, is_open
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, padded
 from staticgraph.compiler.lower import parallel_schedule as phases
+from staticgraph.compiler.lower.parallel_schedule import Memory
 from staticgraph.compiler.lower.program import (
     ARENA,
     ARGUMENTS,
@@ -323,9 +324,7 @@ def _inner(program: Program, inner: Inner, written: Written, places: Sequence[Re
     return abi.InnerStep(written.entry, _ref(inner.table), table, written.before)
 
 
-def _memory(
-    instruction: Instruction, places: Places
-) -> tuple[Sequence[phases.ByteSpan], Sequence[phases.ByteSpan]] | None:
+def _memory(instruction: Instruction, places: Places) -> Memory | None:
     """The memory of an instruction; None if it is one of those for which collectives must be complete."""
     match instruction:
         case Launch(work=loops, args=args):
@@ -344,6 +343,11 @@ def _memory(
             ]
             return spans[0], spans[1]
     return None
+
+
+def memory_of(program: Program) -> Callable[[Instruction], Memory | None]:
+    """Return a function that gives the memory of an instruction of a program."""
+    return partial(_memory, places=_open_spans(program))
 
 
 def _collective(program: Program, begin: Begin, index: int, times: int | None) -> abi.CollectiveSegment:

@@ -136,8 +136,8 @@ def amount(nodes: Iterable[Node]) -> int:
 
 
 def is_alias(node: Node) -> bool:
-    """Return True if a node only gives a buffer another shape. As a root, it needs no kernel."""
-    return node.op.name in ("reshape", "expand_dims", "squeeze")
+    """Return True if a node only gives a buffer another shape or name. As a root, it needs no kernel."""
+    return node.op.name in ("reshape", "expand_dims", "squeeze", "barrier")
 
 
 def is_host(node: Node) -> bool:
@@ -145,7 +145,7 @@ def is_host(node: Node) -> bool:
 
     Such a node has no native form, or one of complex numbers that has no formula for their parts.
     """
-    if node.op.effect is Effect.CONTROL:
+    if node.op.effect is Effect.CONTROL or node.op.name == "barrier":
         return False
     if not (node.op.element or node.op.pieces or node.op.statements):
         return True

@@ -215,6 +215,10 @@ class _Lowering:
         groups = self._before_use(groups, reads)
         read = {v for values in reads.values() for v in values}
         inner = [g for g in groups if any(self._base(v) in read for v in g.outputs)]
+        if any(is_collective(g.root) for g in inner):
+            from staticgraph.compiler.lower.collectives import sent_early  # few programs have some
+
+            inner = sent_early(inner, reads)
         others = set(groups).difference(inner)
         old = {self._base(self.function.results[r]): self.function.params[a] for r, a in self.updates.items()}
         changes = {g: [old[v] for v in g.outputs if v in old] for g in groups if g in others}
@@ -357,7 +361,12 @@ class _Lowering:
         return is_host(group.root)
 
     def _place_in_arena(self) -> AnySize:
-        lives = lifetimes(self._items(), self.sizes)
+        items: Sequence[Candidate] = self._items()
+        if any(is_collective(g.root) for g in self.groups):
+            from staticgraph.compiler.lower.collectives import held  # few programs have some
+
+            items = held(items)
+        lives = lifetimes(items, self.sizes)
         places, size = plan_open(lives) if is_open(self.sizes.values()) else plan_arena(lives)
         at, _ = fullest({version: (estimate(n), first, last) for version, (n, first, last) in lives.items()})
         live = (item for (item, _), (_, first, last) in lives.items() if first <= at <= last)

@@ -41,6 +41,9 @@ class ByteSpan:
     stop: int
 
 
+Memory = tuple[Sequence[ByteSpan], Sequence[ByteSpan]]  # what an instruction reads, and what it writes
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """An instruction, as far as its place in time matters.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from staticgraph.compiler.graph.opdef import Effect, ops
 from staticgraph.compiler.graph.shapes import TensorType, merge, operand_shape
-from staticgraph.compiler.ops.kinds import composite
+from staticgraph.compiler.ops.kinds import composite, same_type, structural
 from staticgraph.compiler.ops.samples import Sample, real
 
 
@@ -41,3 +42,15 @@ def _ensured(input: TensorType, shape: Any) -> TensorType:
 def ensure_shape(input: Any, *, shape: Any) -> Any:
     """The input, whose shape must fit `shape`; otherwise the graph is not run."""
     return input
+
+
+@structural(
+    type=same_type, numpy=lambda input: input, effect=Effect.MARK, grad=lambda g, y, input: (ops.barrier(g),),
+    grad_takes=(), samples=[Sample(real(2)), Sample(real()), Sample(real(0, 3))],
+)
+def barrier(input: Any) -> Any:
+    """The input, which is in memory before anything reads it.
+
+    No rule and no kernel reaches across: what computes the input has the same code, and so the same bits,
+    whatever is done with it, and so has what reads the result. It costs no copy.
+    """

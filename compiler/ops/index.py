@@ -42,7 +42,7 @@ OPS_OF = {
     ),
     "gradients_by_place": "max_pool_backprop max_pool3d_backprop lrn_grad strided_slice_grad mirror_pad_grad",
     "host": "py_func py_func_stateless",
-    "identities": "identity_n ensure_shape",
+    "identities": "identity_n ensure_shape barrier",
     "incomplete": "zeta polygamma igamma_grad_a igamma igammac betainc bessel_i0e bessel_i1e nextafter",
     "indexing": "pick",
     "lapack": (

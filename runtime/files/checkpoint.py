@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from staticgraph.runtime.files.nearest import nearest
 from staticgraph.runtime.files.values import collect, owned
 from staticgraph.runtime.session import Session
 
+NO_MORE: Mapping[str, Stored] = MappingProxyType({})
 _WEIGHTS = "weights.safetensors"
 _MOST_LISTED = 5  # keys in a message
 
@@ -32,10 +34,12 @@ def checkpoint_file(prefix: str | os.PathLike[str]) -> str:
     return f"{os.fspath(prefix)}.index"
 
 
-def write(prefix: str, variables: Mapping[str, Operation], session: Session) -> None:
-    """Save the values that `variables` have in `session`, each under its key."""
+def write(
+    prefix: str, variables: Mapping[str, Operation], session: Session, more: Mapping[str, Stored] = NO_MORE
+) -> None:
+    """Save the values that `variables` have in `session`, each under its key, and `more` values."""
     with session.held() as store:
-        tensors = collect(variables, store)
+        tensors = {**collect(variables, store), **more}
         container.write(checkpoint_file(prefix), "checkpoint", {}, {_WEIGHTS: safetensors.write(tensors)})
 
 

@@ -55,6 +55,7 @@ class CollectiveCalls:
         for local ones, and for those that had them before.
         """
         self._waits: tuple[Node | None, float] = (None, 0.0)
+        self._world.peers.heartbeat.waits_in = None
         self._world.mend()
         if self._agreed:
             return
@@ -83,15 +84,18 @@ class CollectiveCalls:
     def succeed(self) -> None:
         """Count a run."""
         self._world.peers.run += 1
+        self._world.peers.heartbeat.waits_in = None
 
     def fail(self, *memory: Any) -> None:
         """Keep `memory` that MPI may still write to."""
+        self._world.peers.heartbeat.waits_in = None
         self._world.leave(self, *memory)
 
 
 def _is_local(op: Operation) -> bool:
-    """Return True if a variable belongs to a process, such as a count of its rows."""
-    return any(v.op is op for v in op.graph.get_collection("local_variables"))
+    """Return True if a variable belongs to a process, such as a count of its rows or a part of a state."""
+    own = (v for name in ("local_variables", "sharded_variables") for v in op.graph.get_collection(name))
+    return any(v.op is op for v in own)
 
 
 def _described(call: HostCall) -> str:

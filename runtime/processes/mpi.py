@@ -41,8 +41,6 @@ _TYPES = (
 _STATUS_BYTES = 256  # more than any implementation has
 _POLLS = 64  # of MPI before another process may have the processor
 _LOOK = 0.005  # seconds between looks at the others
-# How each launcher tells how many processes it has started.
-_SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
 
 
 class MpiWorld:
@@ -56,9 +54,9 @@ class MpiWorld:
         peers: Tells the others of errors.
     """
 
-    def __init__(self, mpi: Any, timeout: float) -> None:
+    def __init__(self, mpi: Any, together: Any, timeout: float) -> None:
         self._mpi = mpi
-        self._everyone = mpi.COMM_WORLD.Dup()  # for messages, and to make others from
+        self._everyone = together  # for messages, and to make others from
         self._everyone.Set_errhandler(mpi.ERRORS_RETURN)
         self.size, self.rank = self._everyone.Get_size(), self._everyone.Get_rank()
         here = self._everyone.Split_type(mpi.COMM_TYPE_SHARED)
@@ -150,8 +148,10 @@ class MpiWorld:
                     try:
                         self.peers.look(what, now - since)
                     except BaseException:
+                        self.peers.heartbeat.waits_in = None
                         self.leave(request)
                         raise
+        self.peers.heartbeat.waits_in = None
 
     def _described(self) -> Any:
         """The record of what a step needs."""
@@ -228,18 +228,17 @@ def _pause() -> None:
         time.sleep(0)
 
 
-def launched() -> int:
-    """The number of processes that a launcher has started with this one; 1 if there is none."""
-    return max([1, *(int(os.environ[name]) for name in _SIZES if os.environ.get(name, "").isdigit())])
-
-
-def connect(timeout: float) -> None:
+def connect(timeout: float, count: int, group: tuple[int, int] = (0, 0)) -> None:
     """Enter the world of the processes that were started together, if there are several.
+
+    Args:
+        timeout: The seconds after which waiting for the others is an error.
+        count: The number of processes that the launcher has started.
+        group: Processes with the same first number are a world, in the order of the second.
 
     Raises:
         FailedPreconditionError: There are several, and no mpi4py or no library of MPI to connect them.
     """
-    count = launched()
     if count == 1 and "mpi4py.MPI" not in sys.modules:
         return
     try:
@@ -254,7 +253,9 @@ def connect(timeout: float) -> None:
         hint = f"start them with the mpiexec of this MPI: {MPI.Get_library_version().splitlines()[0]}"
         raise misuse(FailedPreconditionError, text, hint)
     if found > 1:
-        MEMBERSHIP.enter(MpiWorld(MPI, timeout))
+        together = MPI.COMM_WORLD.Split(*group)
+        if together.Get_size() > 1:
+            MEMBERSHIP.enter(MpiWorld(MPI, together, timeout))
 
 
 def leave_world() -> None:

@@ -11,12 +11,23 @@ import json
 import time
 from typing import Any
 
-from staticgraph.compiler.graph.errors import AbortedError, DeadlineExceededError, misuse
+import numpy as np
+
+from staticgraph.compiler.graph.errors import (
+    CancelledError,
+    DeadlineExceededError,
+    FailedPreconditionError,
+    misuse,
+)
+from staticgraph.runtime.processes.heartbeat import Heartbeat
 
 _TAG = 1
 _FAILED, _ENDED, _STEP = "failed", "ended", "step"
 _GRACE = 5.0  # seconds in which an exchange is over to which a process that has gone on has given its part
 _PAUSE = 0.0005
+_ASK = 1.0  # seconds of waiting before the others are asked if they are alive
+_REPLY = 1.0  # and seconds in which they answer
+_ADDRESS = 64  # bytes of a host and a port
 _MOST_TEXT = 4000  # characters of an error that are told
 
 
@@ -37,6 +48,8 @@ class Peers:
         self._failures: list[dict[str, Any]] = []
         self._ended: set[int] = set()
         self._sent: list[Any] = []
+        self.heartbeat = Heartbeat(self.rank)
+        self.heartbeat.know(self._addresses())
 
     # What others are told
 
@@ -59,7 +72,7 @@ class Peers:
             digest: A name of all that must be the same.
 
         Raises:
-            AbortedError: Another process runs something else.
+            FailedPreconditionError: Another process runs something else.
         """
         mine = {"kind": _STEP, "digest": digest, "what": what}
         self._tell(mine)
@@ -91,11 +104,35 @@ class Peers:
         if waited > _GRACE and (ahead := [rank for rank, steps in self._steps.items() if steps]):
             if what != "its first run of this step":
                 text = f"process {ahead[0]} is about to run another step, while this one waits in {what}"
-                raise misuse(AbortedError, text, "all processes must run the same steps in the same order")
-        if waited > self.timeout:
-            text = f"the other processes did not come to {what} in {self.timeout:g} seconds"
-            hint = "one of them hangs, or runs another program; init(timeout=...) allows more time"
-            raise misuse(DeadlineExceededError, text, hint)
+                raise misuse(
+                    FailedPreconditionError, text, "all processes must run the same steps in the same order"
+                )
+        if waited > _ASK:
+            self._ask(what, waited)
+
+    def _ask(self, what: str, waited: float) -> None:
+        """Raise an error if another process hangs, or if none of them says why it does not come."""
+        self.heartbeat.waits_in = what
+        idle, who = self.heartbeat.idle(time.monotonic() - waited)
+        if min(waited, idle if who else waited) <= max(self.timeout, _ASK + _REPLY):
+            return
+        text = f"the other processes did not come to {what} in {self.timeout:g} seconds"
+        hint = "they wait in another exchange or cannot be asked; init(timeout=...) allows more time"
+        if who and (self.heartbeat.is_answered or self.size == 2):
+            text = f"{who}, and this process has waited {self.timeout:g} seconds for it in {what}"
+            hint = "it computes nothing; init(timeout=...) allows more time"
+        raise misuse(DeadlineExceededError, text, hint)
+
+    def _addresses(self) -> list[tuple[str, int]]:
+        """The addresses at which all processes answer questions."""
+        mine = np.zeros(_ADDRESS, np.uint8)
+        host, port = self.heartbeat.address
+        told = f"{host} {port}".encode()
+        mine[: len(told)] = list(told)
+        every = np.zeros((self.size, _ADDRESS), np.uint8)
+        self._comm.Allgather([mine, self._mpi.BYTE], [every, self._mpi.BYTE])
+        texts = [bytes(row).rstrip(b"\0").decode().split() for row in every]
+        return [(host, int(port)) for host, port in texts]
 
     def _tell(self, news: dict[str, Any]) -> None:
         data = json.dumps(news).encode()
@@ -121,7 +158,7 @@ class Peers:
                     self._steps.setdefault(rank, []).append(news)
 
 
-class PeerError(AbortedError):
+class PeerError(CancelledError):
     """An error of another process, which ends the run of this one."""
 
 
@@ -136,4 +173,8 @@ def _differ(rank: int, theirs: str, mine_rank: int, mine: str) -> tuple[type[Exc
         f"process {rank} runs another step than process {mine_rank}, and all must run the same: there "
         f"{there}; here {here}"
     )
-    return AbortedError, text, "build the same graph in all processes, and feed values of the same shapes"
+    return (
+        FailedPreconditionError,
+        text,
+        "build the same graph in all processes, and feed values of the same shapes",
+    )

@@ -7,11 +7,13 @@ from typing import Any
 
 from staticgraph.compiler.capture.open_shapes import OpenShapes
 from staticgraph.compiler.compile import CompiledStep
+from staticgraph.compiler.emit_step import memory_of
 from staticgraph.compiler.fusion.group import is_collective
 from staticgraph.compiler.fusion.neighbours import neighbours
 from staticgraph.compiler.graph.errors import InvalidArgumentError, misuse
 from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.lower.collectives import overlaps
 from staticgraph.compiler.lower.memory_use import MemoryUse, size_text
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.executable import Executable
@@ -21,6 +23,8 @@ from staticgraph.runtime.reports.recompile_reason import symbols_text
 from staticgraph.runtime.reports.stage_log import StageLog
 from staticgraph.runtime.reports.table import Table, counted, duration, table
 
+_SHOWN = 4  # kernels that run meanwhile
+
 
 @dataclass(frozen=True, slots=True)
 class Apart:
@@ -29,6 +33,25 @@ class Apart:
     maker: str
     reader: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeView:
+    """A collective outside of loops and branches.
+
+    Attributes:
+        name: The name of the operation.
+        bytes: The bytes that this process gives.
+        meanwhile: The names of the kernels that run while it is under way.
+    """
+
+    name: str
+    bytes: int
+    meanwhile: tuple[str, ...]
+
+    def __str__(self) -> str:
+        names = ", ".join(self.meanwhile[:_SHOWN]) + (", ..." if len(self.meanwhile) > _SHOWN else "")
+        return f"{self.name} of {size_text(self.bytes)}, meanwhile {names or 'nothing'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +69,7 @@ class StepPlan:
         stages: The stages of these compiles, with the effect and the time of each. Print it.
         check_nan: True if kernels also look for NaN.
         check_bounds: True if kernels also look for indices and the like that are out of range.
+        exchanges: The collectives with other processes, in order.
     """
 
     what: str
@@ -57,6 +81,7 @@ class StepPlan:
     stages: StageLog
     check_nan: bool = False
     check_bounds: bool = False
+    exchanges: tuple[ExchangeView, ...] = ()
 
     @property
     def flops(self) -> int:
@@ -100,6 +125,8 @@ class StepPlan:
             yield "check_nan: kernels also find out whether the results of the run are finite"
         if self.check_bounds:
             yield "check_bounds: kernels also find out if indices and the like are in range"
+        if self.exchanges:
+            yield "\n".join(["exchanged with other processes:", *(f"  {each}" for each in self.exchanges)])
         yield f"memory: {self.memory}"
         if self.apart:
             rows = [f"  {a.reader} reads {a.maker}: {a.reason}" for a in self.apart]
@@ -155,7 +182,19 @@ def step_plan(
         stages,
         finite,
         guard is not None and not finite,
+        tuple(_exchanges(compiled, kernels)),
     )
+
+
+def _exchanges(compiled: CompiledStep, kernels: Sequence[KernelView]) -> Iterator[ExchangeView]:
+    """Yield the collectives of a program."""
+    if not any(is_collective(kernel.nodes[-1]) for kernel in kernels):
+        return
+    names = {id(kernel.instruction): kernel.name for kernel in kernels}
+    for call, meanwhile in overlaps(compiled.program.instructions, memory_of(compiled.program)):
+        type = call.inputs[0][1]
+        running = tuple(dict.fromkeys(names[id(launch)] for launch in meanwhile if id(launch) in names))
+        yield ExchangeView(names[id(call)], type.size * type.dtype.size, running)
 
 
 def _again(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -11,9 +12,12 @@ from typing import TYPE_CHECKING
 
 from staticgraph.cli.outcome import UsageError
 from staticgraph.cli.parsing import examples
+from staticgraph.cli.processes import run_all
 
 if TYPE_CHECKING:
     from staticgraph.cli.parsing import Commands
+
+_PORT = 2222  # of addresses in TF_CONFIG, at which nobody listens: MPI knows better ones
 
 
 def add(commands: Commands) -> None:
@@ -30,6 +34,8 @@ def add(commands: Commands) -> None:
             ("-n 8 --hosts a,b train.py", "on two machines"),
             ("-n 4 --restarts 3 train.py", "again after a failure, at most three times"),
             ("-n 2 --tensorflow train.py", "a script that imports tensorflow and horovod, unmodified"),
+            ("-n 2 --tf-config --tensorflow train.py", "a script that reads TF_CONFIG"),
+            ("-n 2 --tensorflow train.py --task_index={rank}", "a script that is told its number"),
         ),
     )
     parser.add_argument(
@@ -45,8 +51,15 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--tensorflow", action="store_true", help="run the script as `python -m staticgraph run` does"
     )
+    parser.add_argument(
+        "--tf-config", action="store_true", help="set TF_CONFIG in each process: a cluster of so many workers"
+    )
     parser.add_argument("script", help="a Python file")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own arguments")
+    parser.add_argument(
+        "arguments",
+        nargs=argparse.REMAINDER,
+        help="the script's own arguments; {rank} stands for the number of a process",
+    )
     parser.set_defaults(command=launch)
 
 
@@ -60,7 +73,8 @@ def launch(options: argparse.Namespace) -> int:
         raise UsageError(f"{options.script}: no such file")
     count = options.processes
     for left in range(options.restarts, -1, -1):
-        status = subprocess.call(_line(options, count))
+        line = _line(options, count)
+        status = subprocess.call(line) if line[0] == sys.executable else run_all(line)
         if status == 0 or not left:
             return status
         count = max(1, count - 1) if options.fewer else count
@@ -72,12 +86,31 @@ def launch(options: argparse.Namespace) -> int:
 
 def _line(options: argparse.Namespace, count: int) -> list[str]:
     """The words of the call."""
-    script = ["-m", "staticgraph", "run", options.script] if options.tensorflow else [options.script]
-    program = [sys.executable, *script, *options.arguments]
-    if count == 1 and not options.hosts:
-        return program
     hosts = ["-host", options.hosts] if options.hosts else []
-    return [mpiexec(), "-n", str(count), *hosts, *program]
+    ranks = _programs(options, count)
+    if count == 1 and not hosts and not options.tf_config:
+        return ranks[0]
+    if len({*map(tuple, ranks)}) == 1:  # all are alike
+        return [mpiexec(), "-n", str(count), *hosts, *ranks[0]]
+    words = [mpiexec()]
+    for program in ranks:
+        words += [":"] * (len(words) > 1) + ["-n", "1", *hosts, *program]
+    return words
+
+
+def _programs(options: argparse.Namespace, count: int) -> list[list[str]]:
+    """The program of each process."""
+    script = ["-m", "staticgraph", "run", options.script] if options.tensorflow else [options.script]
+    made = []
+    for rank in range(count):
+        arguments = [word.replace("{rank}", str(rank)) for word in options.arguments]
+        program = [sys.executable, *script, *arguments]
+        if options.tf_config:
+            workers = [f"localhost:{_PORT + number}" for number in range(count)]
+            config = {"cluster": {"worker": workers}, "task": {"type": "worker", "index": rank}}
+            program = ["env", f"TF_CONFIG={json.dumps(config)}", *program]
+        made.append(program)
+    return made
 
 
 def mpiexec() -> str:

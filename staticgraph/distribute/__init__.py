@@ -14,11 +14,14 @@ lazy_names(
             "all_gather all_reduce all_to_all broadcast broadcast_variables reduce_scatter"
         ),
         "staticgraph.distribute.optimizer": "Optimizer",
+        "staticgraph.distribute.shards": "local_shards",
         "staticgraph.distribute.world": "init is_initialized local_rank local_size rank shutdown size",
+        "staticgraph.tf1.distribute.saver": "Saver",
         "staticgraph.tf1.distribute.strategy": (
             "get_replica_context get_strategy has_strategy in_cross_replica_context InputContext "
             "MirroredStrategy OneDeviceStrategy ReduceOp ReplicaContext Strategy"
         ),
         "staticgraph.tf1.training.cluster": "Server",
     },
+    {"experimental": "staticgraph.tf1.distribute.experimental"},
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph.building.conversion import convert_to_tensor
+from staticgraph.building.framework import get_default_graph
 from staticgraph.building.inputs import group
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import FLOATING, float32, int32
@@ -27,6 +28,7 @@ __all__ = [
     "reduce_scatter",
 ]
 
+SHARDED = "sharded_variables"  # the collection of variables of which each process has a part
 _COMBINERS = {"sum": "sum", "mean": "sum", "product": "prod", "min": "min", "max": "max"}
 
 
@@ -155,7 +157,8 @@ def broadcast_variables(variables: Any = None, root: int = 0, name: str | None =
     Before the first step of an optimizer of this package, that is done by itself.
 
     Args:
-        variables: A list of variables; by default all of the graph, without local ones.
+        variables: A list of variables; by default all of the graph, without local ones. Those of which each
+            process has a part are left out.
         root: The rank of that process.
         name: A name of the operation.
 
@@ -169,6 +172,8 @@ def broadcast_variables(variables: Any = None, root: int = 0, name: str | None =
     ...     sess.run(sg.distribute.broadcast_variables([w]))
     """
     listed = global_variables() if variables is None else list(variables)
+    parts = {v.op for v in get_default_graph().get_collection(SHARDED)}
+    listed = [v for v in listed if v.op not in parts]
     if size() == 1:
         return group(*(), name=name or "broadcast_variables")
     return group(

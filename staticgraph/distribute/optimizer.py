@@ -6,21 +6,23 @@ together. What each process computes with the sums is the same, so variables sta
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from staticgraph.arrays.indexed_slices import IndexedSlices
-from staticgraph.compiler import ops
+from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.distribute.collectives import all_gather, all_reduce
+from staticgraph.distribute import sharded_state
+from staticgraph.distribute.buckets import BUCKET, of_all
+from staticgraph.distribute.sharded import Sharded
+from staticgraph.distribute.shards import subtrees
 from staticgraph.distribute.world import size
 from staticgraph.state.variables import Variable
+from staticgraph.train.optimizers.exchange import exchanging
 from staticgraph.train.optimizers.optimizer import Optimizer as BaseOptimizer
 
 __all__ = ["Optimizer"]
-
-_BUCKET = 4 << 20  # bytes that travel together
 
 
 class Optimizer(BaseOptimizer):
@@ -33,6 +35,13 @@ class Optimizer(BaseOptimizer):
         optimizer: An optimizer of `staticgraph.train`.
         op: "mean" for the gradient of the mean of the losses, or "sum" for that of their sum.
         bucket_bytes: Gradients are sent in parts of about so many bytes.
+        shards: Cut the batch of all processes into so many parts, a power of two, and add their gradients in
+            an order that does not depend on who computes them: any number of processes makes the same bits.
+            See docs/distribute.md. None, the default, leaves sums to MPI.
+        shard_state: Divide the state of the optimizer, such as Adam's averages, among the processes: each has
+            and updates a part, and all have all variables after each step. `sg.distribute.Saver` saves it.
+        data: With `shards`, the tensors whose rows are the batch; by default all with an axis that are fed
+            or read from a dataset.
 
     Raises:
         TypeError: `optimizer` is no optimizer of `staticgraph.train`.
@@ -47,7 +56,15 @@ class Optimizer(BaseOptimizer):
     2.4
     """
 
-    def __init__(self, optimizer: BaseOptimizer, op: str = "mean", bucket_bytes: int = _BUCKET) -> None:
+    def __init__(
+        self,
+        optimizer: BaseOptimizer,
+        op: str = "mean",
+        bucket_bytes: int = BUCKET,
+        shards: int | None = None,
+        shard_state: bool = False,
+        data: Any = None,
+    ) -> None:
         if not isinstance(optimizer, BaseOptimizer):
             hint = "for example Optimizer(sg.train.AdamOptimizer(1e-3))"
             raise misuse(TypeError, f"{shown(optimizer)} is no optimizer of staticgraph.train", hint)
@@ -55,18 +72,53 @@ class Optimizer(BaseOptimizer):
             raise misuse(ValueError, f"op is {op!r}, and must be 'mean' or 'sum'")
         super().__init__(False, optimizer.get_name())
         self._inner, self._op, self._bucket_bytes = optimizer, op, bucket_bytes
-        self._workers = size()
+        self._workers, self._shards, self._data = size(), shards, data
+        self._reduce: str | None = None  # what is still to be done with gradients that are to be applied
+        self._is_divided = shard_state and self._workers > 1
+        self._mean_loss: Tensor | None = None
+        if shards is not None:
+            subtrees(shards, self._workers)  # or an error
+
+    @property
+    def loss(self) -> Tensor:
+        """The mean loss of all shards of a step, with the same bits for any number of processes."""
+        if self._mean_loss is None:
+            raise misuse(
+                ValueError, "there is no loss of all shards", "minimize one, with Optimizer(..., shards=8)"
+            )
+        return self._mean_loss
+
+    def minimize(self, loss: Any, *args: Any, **kwargs: Any) -> Operation:
+        """An operation that takes a training step. See `train.Optimizer.minimize`."""
+        if self._shards is None and self._is_divided:
+            with self._of_this_process():
+                return super().minimize(loss, *args, **kwargs)
+        if self._shards is None:
+            return super().minimize(loss, *args, **kwargs)
+        with self._sharded(loss).without_local_statistics():
+            return super().minimize(loss, *args, **kwargs)
 
     def compute_gradients(self, loss: Any, *args: Any, **kwargs: Any) -> list[tuple[Any, Variable]]:
         """Return the gradients of all processes. See `train.Optimizer.compute_gradients`."""
+        if self._shards is not None:
+            sharded = self._sharded(loss)
+            pairs = sharded.gradients(lambda loss: self._inner.compute_gradients(loss, *args, **kwargs))
+            self._mean_loss = sharded.mean_loss
+            return pairs
         pairs = self._inner.compute_gradients(loss, *args, **kwargs)
-        return pairs if self._workers == 1 else self._exchanged(pairs)
+        if self._reduce is not None:
+            return pairs
+        return of_all(pairs, self._op, self._bucket_bytes)
 
     def apply_gradients(
         self, grads_and_vars: Iterable[tuple[Any, Variable]], global_step: Any = None, name: str | None = None
     ) -> Operation:
         """An operation that changes each variable by its gradient, as the inner optimizer does."""
-        return self._inner.apply_gradients(grads_and_vars, global_step, name)
+        with exchanging(None):  # they are those of all already
+            if self._is_divided:
+                pairs = list(grads_and_vars)
+                return sharded_state.apply(self._inner, pairs, self._reduce, global_step, name)
+            return self._inner.apply_gradients(grads_and_vars, global_step, name)
 
     def get_slot(self, var: Variable, name: str) -> Any:
         """The slot `name` of `var`, or None."""
@@ -85,47 +137,15 @@ class Optimizer(BaseOptimizer):
             raise AttributeError(name)
         return getattr(self._inner, name)
 
-    def _exchanged(self, pairs: Sequence[tuple[Any, Variable]]) -> list[tuple[Any, Variable]]:
-        """The mean or sum of each gradient over all processes."""
-        made: dict[int, Any] = {}
-        buckets: dict[Any, list[tuple[int, Tensor]]] = {}
-        # Gradients by the variables that were made last are there first.
-        for at, (gradient, _) in reversed([*enumerate(pairs)]):
-            if isinstance(gradient, IndexedSlices):
-                made[at] = self._rows(gradient)
-            elif gradient is not None and not gradient.type.is_static:
-                made[at] = all_reduce(gradient, self._op)
-            elif gradient is not None:
-                bucket = buckets.setdefault(gradient.dtype, [])
-                bucket.append((at, gradient))
-                if sum(_bytes(g) for _, g in bucket) >= self._bucket_bytes:
-                    made.update(self._summed(buckets.pop(gradient.dtype)))
-        for bucket in buckets.values():
-            made.update(self._summed(bucket))
-        return [(made.get(at), variable) for at, (_, variable) in enumerate(pairs)]
+    @contextmanager
+    def _of_this_process(self) -> Iterator[None]:
+        """Context in which gradients are those of this process until they are applied."""
+        self._reduce = self._op
+        try:
+            yield
+        finally:
+            self._reduce = None
 
-    def _summed(self, bucket: Sequence[tuple[int, Tensor]]) -> Iterable[tuple[int, Tensor]]:
-        """The gradients of a bucket, which travel together."""
-        if len(bucket) == 1:
-            [(at, gradient)] = bucket
-            yield at, all_reduce(gradient, self._op)
-            return
-        flat = [ops.reshape(gradient, shape=(-1,)) for _, gradient in bucket]
-        total = all_reduce(ops.concat(flat, axis=0), self._op)
-        start = 0
-        for at, gradient in bucket:
-            count = gradient.type.size
-            part = total[start : start + count]
-            yield at, ops.reshape(part, shape=gradient.type.static_shape)
-            start += count
-
-    def _rows(self, gradient: IndexedSlices) -> IndexedSlices:
-        """The rows of all processes."""
-        values, indices = all_gather(gradient.values), all_gather(gradient.indices)
-        if self._op == "mean":
-            values = values * (1.0 / self._workers)
-        return IndexedSlices(values, indices, gradient.dense_shape)
-
-
-def _bytes(x: Tensor) -> int:
-    return x.type.size * x.dtype.size
+    def _sharded(self, loss: Any) -> Sharded:
+        assert self._shards is not None
+        return Sharded(convert_to_tensor(loss), self._shards, self._data, self._op, self._bucket_bytes)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import atexit
+import os
 import sys
 from types import TracebackType
 from typing import Any
 
-from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.errors import FailedPreconditionError, misuse
 from staticgraph.compiler.graph.world import MEMBERSHIP
 
 __all__ = ["init", "is_initialized", "local_rank", "local_size", "rank", "shutdown", "size"]
 
 _TIMEOUT = 300.0
+# How each launcher tells how many processes it has started.
+_SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE")
 
 
 class _Connection:
@@ -22,14 +25,14 @@ class _Connection:
         self.is_open = False
         self._hook: Any = None
 
-    def open(self, timeout: float) -> None:
-        """Connect, once."""
+    def open(self, timeout: float, group: tuple[int, int] = (0, 0)) -> None:
+        """Connect, once. Processes with the same first number of `group` belong together."""
         if self.is_open:
             return
         # MPI and ctypes take a while to load; a graph for one process needs neither.
         from staticgraph.runtime.processes.mpi import connect
 
-        connect(timeout)
+        connect(timeout, launched(), group)
         self.is_open = True
         if MEMBERSHIP.world.size > 1:
             self._hook, sys.excepthook = sys.excepthook, self._failed
@@ -77,6 +80,25 @@ def init(timeout: float = 300.0) -> None:
     if not timeout > 0:
         raise misuse(ValueError, f"timeout is {timeout!r}, and must be a number of seconds")
     _connection.open(timeout)
+
+
+def launched() -> int:
+    """Return the number of processes that a launcher has started with this one; 1 if there is none."""
+    return max([1, *(int(os.environ[name]) for name in _SIZES if os.environ.get(name, "").isdigit())])
+
+
+def join_group(group: int, place: int) -> None:
+    """Connect with those processes that give the same `group`, in the order of their places.
+
+    All processes that were started together call this, before anything else connects them.
+
+    Raises:
+        FailedPreconditionError: They are connected already.
+    """
+    if _connection.is_open:
+        text = "the processes are connected already, and not all of them are workers"
+        raise misuse(FailedPreconditionError, text, "make the tf.train.Server first")
+    _connection.open(_TIMEOUT, (group, place))
 
 
 def is_initialized() -> bool:

@@ -15,6 +15,7 @@ lazy_names(
         ),
         "staticgraph.tf1.training.cluster": "ClusterSpec replica_device_setter Server",
         "staticgraph.tf1.training.coordinator": "Coordinator LooperThread",
+        "staticgraph.tf1.training.sync_replicas": "SyncReplicasOptimizer",
         "staticgraph.train.step_count": (
             "assert_global_step create_global_step get_global_step get_or_create_global_step global_step"
         ),

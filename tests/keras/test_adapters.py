@@ -14,7 +14,7 @@ BASES["Conv2DTranspose"] = Transposed  # which is of two and three axes in Keras
 del BASES["Flatten"]  # the two leave other operations in the graph
 
 ARGUMENTS = {"learning_rate": 0.1, "momentum": 0.9, "global_step": 0}
-ABSTRACT = (sg.train.Optimizer, sg.keras.optimizers.Optimizer)
+ABSTRACT = (sg.train.Optimizer, sg.train.SyncReplicasOptimizer, sg.keras.optimizers.Optimizer)
 OF_CONTRIB = [made for name, made in vars(contrib).items() if name[0] != "_" and inspect.isclass(made)]
 OPTIMIZERS = {
     made.__name__: made

@@ -115,6 +115,27 @@ def test_a_step_calls_mpi_without_python():
     assert launched(2, program).count("fits") == 2
 
 
+def test_gradients_travel_while_others_are_computed():
+    """The plan tells with which kernels an exchange overlaps; the last one has nothing left to overlap with."""
+    program = """
+        dist = sg.distribute
+        x = h = sg.placeholder("float32", [32, 64])
+        for _ in range(3):
+            h = sg.layers.dense(h, 64, activation=sg.nn.tanh)
+        opt = dist.Optimizer(sg.train.AdamOptimizer(0.01), bucket_bytes=1 << 14)
+        step = opt.minimize(sg.reduce_mean(h * h))
+        with sg.Session() as sess:
+            sess.run(sg.global_variables_initializer())
+            plan = sess.plan(step, {x: np.ones((32, 64))})
+        assert [each.bytes for each in plan.exchanges] == [(64 * 64 + 64) * 4] * 3
+        first, second, last = ("".join(each.meanwhile) for each in plan.exchanges)
+        assert "matmul" in first and "matmul" in second and "matmul" not in last
+        assert "all_reduce of 16.2 KB, meanwhile" in str(plan)
+        say("fits")
+    """
+    assert launched(2, program).count("fits") == 2
+
+
 def test_inside_of_loops_and_branches():
     program = """
         dist = sg.distribute

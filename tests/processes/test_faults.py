@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
-from tests.processes.launching import launched
+from staticgraph.cli.processes import killed
+from tests.processes.launching import LIMIT, ROOT, launched
+
+SCRIPTS = Path(__file__).parent / "scripts"
 
 STEP = """
     dist = sg.distribute
@@ -105,7 +113,7 @@ def test_steps_that_differ_are_found_at_the_first_run():
     )
     told = caught(launched(2, program))
     for rank in (0, 1):
-        assert told[rank].startswith("AbortedError process"), told
+        assert told[rank].startswith("FailedPreconditionError process"), told
         assert "float32[3]" in told[rank] and "float32[4]" in told[rank]
 
 
@@ -130,11 +138,61 @@ def test_a_process_that_hangs_is_waited_for_so_long():
     if rank == 0:
         attempt(one)
     else:
-        time.sleep(4)
+        time.sleep(5)
     """
     )
     told = caught(launched(2, program))
-    assert "the other processes did not come to all_reduce in 2 seconds" in told[0]
+    assert "process 1 hangs at <string>:" in told[0]
+    assert "and this process has waited 2 seconds for it in all_reduce" in told[0]
+
+
+def test_a_process_that_does_not_answer_is_waited_for_so_long():
+    program = (
+        STEP.format(timeout=2)
+        + """
+    import signal, subprocess
+    if rank == 0:
+        attempt(one)
+    else:
+        subprocess.Popen(["sh", "-c", f"sleep 8; kill -CONT {os.getpid()}"])
+        os.kill(os.getpid(), signal.SIGSTOP)
+    """
+    )
+    told = caught(launched(2, program))
+    assert "process 1 does not answer, and this process has waited 2 seconds" in told[0]
+
+
+def test_a_process_that_computes_is_waited_for():
+    program = (
+        STEP.format(timeout=1)
+        + """
+    import time
+    if rank == 1:
+        end = time.process_time() + 2.5
+        while time.process_time() < end:
+            np.ones(1000).sum()
+    attempt(one)
+    say("DONE", sess.run(w).tolist())
+    """
+    )
+    said = launched(2, program)
+    assert said.count("DONE [0.0, 0.0]") == 2 and not caught(said), said
+
+
+def test_a_monitored_session_ends_with_the_process_that_others_wait_for():
+    """It does not begin anew for ever, as it does when a session is lost."""
+    program = """
+        dist = sg.distribute
+        x = sg.placeholder("float32", [2])
+        w = sg.get_variable("w", [2], initializer=sg.ones_initializer())
+        opt = dist.Optimizer(sg.train.GradientDescentOptimizer(0.5))
+        step = opt.minimize(sg.reduce_sum(w * x), sg.train.create_global_step())
+        with sg.train.MonitoredTrainingSession() as sess:
+            sess.run(step, {x: np.ones(2)})
+            sess.run(step, {x: np.ones(2 + dist.rank())})
+    """
+    said = launched(2, program, status=None)
+    assert "process 1 failed, and with it this run: FeedError" in said, said
 
 
 def test_a_process_that_is_killed_ends_the_run():
@@ -149,6 +207,49 @@ def test_a_process_that_is_killed_ends_the_run():
     )
     said = launched(2, program, status=None)
     assert "KILLED" in said.upper(), said
+
+
+def test_the_launcher_names_the_process_that_was_killed_and_training_goes_on(tmp_path: Path):
+    """The result is that of a training in peace, since it goes on from the last checkpoint."""
+    text = (SCRIPTS / "goes_on.py").read_text()
+    killing = "if number == 50 and dist.rank() == 1 and not last: os.kill(os.getpid(), 9)"
+    script = tmp_path / "goes_on.py"
+    script.write_text(text.replace("            rows = ", f"            {killing}\n            rows = ", 1))
+    results = []
+    for name, program in (("killed", script), ("peace", SCRIPTS / "goes_on.py")):
+        line = [sys.executable, "-m", "staticgraph", "launch", "-n", "2", "--restarts", "1", str(program)]
+        done = subprocess.run(
+            [*line, str(tmp_path / name)], capture_output=True, text=True, timeout=LIMIT, cwd=ROOT
+        )
+        results.append(sorted(re.findall("RESULT .*", done.stdout)))
+        assert len(results[-1]) == 2, done.stdout + done.stderr
+        assert ("process 1 on " in done.stderr) is (name == "killed"), done.stderr
+        assert ("was killed by signal 9" in done.stderr) is (name == "killed"), done.stderr
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize(
+    "tail, told",
+    [
+        (
+            b"=   PID 7 RUNNING AT host\n=   EXIT CODE: 9\n",
+            "process 3 on host was killed by signal 9 (Killed)",
+        ),
+        (
+            b"=   PID 8 RUNNING AT b\n=   EXIT CODE: 11\n",
+            "the process with PID 8 on b was killed by",
+        ),
+        (b"=   PID 7 RUNNING AT host\n=   EXIT CODE: 200\n", ""),
+        (
+            b"mpirun noticed that process rank 1 with PID 0 on node n exited on signal 15 (T).",
+            "process 1 on n",
+        ),
+        (b"", ""),
+    ],
+)
+def test_how_launchers_tell_of_a_killed_process(tail: bytes, told: str):
+    found = killed(tail, {7: 3})
+    assert found.startswith(told) and bool(found) is bool(told)
 
 
 @pytest.mark.parametrize("there", [False, True])

@@ -17,12 +17,13 @@ from staticgraph.tf1.compat.legacy import (
     testing,
 )
 from staticgraph.tf1.compat.namespace import Area, Tree
+from staticgraph.tf1.distribute import experimental
 from staticgraph.tf1.keras import estimator as keras_estimator
 
 # Modules that have the same name in `staticgraph`, now or later.
 _SAME = """
-    audio bitwise data data.experimental debugging distribute distributions estimator.export estimator.inputs
-    feature_column graph_util
+    audio bitwise data data.experimental debugging distribute distributions
+    estimator.export estimator.inputs feature_column graph_util
     image io keras keras.activations keras.applications keras.backend keras.callbacks keras.constraints
     keras.datasets keras.datasets.boston_housing keras.datasets.cifar10 keras.datasets.cifar100
     keras.datasets.fashion_mnist keras.datasets.imdb keras.datasets.mnist keras.initializers keras.layers
@@ -47,6 +48,7 @@ TREE = Tree(
         "app.flags": Area((flags,)),
         "compat": Area((strings,)),
         "compat.v1": Area(areas=("",)),
+        "distribute.experimental": Area((experimental,)),
         "dtypes": Area(names=old_names.DTYPES),
         "errors": Area(("errors", errors)),
         "estimator": Area(("estimator",), old_names.ESTIMATOR),

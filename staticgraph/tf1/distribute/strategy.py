@@ -119,6 +119,10 @@ class Strategy:
         """The methods for those who write libraries, which are here too."""
         return self
 
+    def replica(self) -> ReplicaContext:
+        """The context of the only replica."""
+        return ReplicaContext(self)
+
     def scope(self) -> Any:
         """A context in which this is the strategy of the program."""
         return _entered(_Place(self, None))
@@ -127,7 +131,7 @@ class Strategy:
         self, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Any = None
     ) -> Any:
         """The result of `fn(*args, **kwargs)` for each replica, which is one."""
-        with ReplicaContext(self):
+        with self.replica():
             return fn(*args, **(kwargs or {}))
 
     run = experimental_run_v2

@@ -18,7 +18,6 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.formats.tf.log import log
 from staticgraph.random_numbers.random_ops import set_random_seed
 from staticgraph.tf1 import summary
-from staticgraph.tf1.distribute import strategy as distribute
 from staticgraph.tf1.estimator import evaluation, exporting
 from staticgraph.tf1.estimator.run_config import RunConfig
 from staticgraph.tf1.estimator.spec import EstimatorSpec, ModeKeys
@@ -29,6 +28,7 @@ from staticgraph.tf1.estimator.user_functions import (
     features_and_labels,
 )
 from staticgraph.tf1.estimator.warm_start import as_settings, warm_start
+from staticgraph.tf1.training.sync_replicas import BroadcastHook
 
 __all__ = ["Estimator"]
 
@@ -291,8 +291,11 @@ class Estimator:
                 keep_checkpoint_every_n_hours=config.keep_checkpoint_every_n_hours,
             )
             add_to_collection(GraphKeys.SAVERS, saver)
+        if config.num_worker_replicas > 1:
+            hooks.insert(0, BroadcastHook())
         chief_hooks = [*self._saving(spec, hooks, listeners), *spec.training_chief_hooks]
         session = train.MonitoredTrainingSession(
+            is_chief=config.is_chief,
             checkpoint_dir=self.model_dir,
             scaffold=spec.scaffold,
             hooks=hooks,
@@ -366,8 +369,8 @@ def _with_folder(config: Any, model_dir: Any) -> Any:
 
 
 def _scope(strategy: Any) -> Any:
-    """Return the scope in which a model is built: the one replica of the strategy, if there is one."""
-    return nullcontext() if strategy is None else distribute.ReplicaContext(strategy)
+    """Return the scope in which a model is built: the replica of the strategy, if there is one."""
+    return nullcontext() if strategy is None else strategy.replica()
 
 
 def _with_local_variables(scaffold: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`RunConfig`: how an estimator runs, which is one process on this machine."""
+"""`RunConfig`: how an estimator runs, in one process or as one of several workers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, Final, NoReturn
 
 from staticgraph import train
 from staticgraph.compiler.graph.errors import UnimplementedError, misuse
+from staticgraph.distribute.world import rank
 
 __all__ = ["RunConfig"]
 
@@ -27,8 +28,8 @@ class RunConfig:
     `train_distribute` and `eval_distribute`: strategies of `sg.distribute`. Others are kept and change
     nothing.
 
-    ValueError for values that make no sense and for both kinds of interval; UnimplementedError where the
-    environment's `TF_CONFIG` describes a cluster of several machines.
+    ValueError for values that make no sense and for both kinds of interval; UnimplementedError if the
+    environment's `TF_CONFIG` describes several tasks and there is no `train_distribute`.
 
     >>> import staticgraph as sg
     >>> config = sg.estimator.RunConfig("models/net", save_checkpoints_steps=100)
@@ -53,13 +54,9 @@ class RunConfig:
     experimental_max_worker_delay_secs: float | None
     session_creation_timeout_secs: float
 
-    # The one process, in the words of clusters.
+    # This process, in the words of clusters.
     task_type = "worker"
-    task_id = 0
-    global_id_in_cluster = 0
-    is_chief = True
     num_ps_replicas = 0
-    num_worker_replicas = 1
     master = ""
     evaluation_master = ""
     service = None
@@ -88,14 +85,31 @@ class RunConfig:
         settings = {name: value for name, value in locals().items() if name not in ("self", "__class__")}
         for name in ("save_checkpoints_steps", "save_checkpoints_secs"):
             settings[name] = None if settings[name] is _DEFAULT else settings[name]
-        known = _environment()
+        known = _environment(train_distribute is not None or experimental_distribute is not None)
         settings["model_dir"] = model_dir or known.get("model_dir") or None
         self._set(settings)
 
     @property
     def cluster_spec(self) -> Any:
-        """The cluster, which is empty."""
-        return train.ClusterSpec({})
+        """The cluster, which is empty unless the environment's `TF_CONFIG` describes one."""
+        return train.ClusterSpec(json.loads(os.environ.get("TF_CONFIG") or "{}").get("cluster", {}))
+
+    @property
+    def is_chief(self) -> bool:
+        """True in the process that saves: the first one."""
+        return self.task_id == 0
+
+    @property
+    def task_id(self) -> int:
+        """The number of this process among the replicas of the training strategy."""
+        return rank() if self.num_worker_replicas > 1 else 0
+
+    global_id_in_cluster = task_id
+
+    @property
+    def num_worker_replicas(self) -> int:
+        """The number of replicas of the training strategy, each of which is a process."""
+        return getattr(self.train_distribute, "num_replicas_in_sync", 1)
 
     def replace(self, **kwargs: Any) -> Any:
         """The same settings but for these. A new interval between checkpoints ends one of the other kind."""
@@ -135,13 +149,18 @@ class RunConfig:
         )
 
 
-def _environment() -> dict[str, Any]:
-    """Return the value of the variable TF_CONFIG. UnimplementedError if it describes several tasks."""
+def _environment(is_distributed: bool) -> dict[str, Any]:
+    """Return the value of the variable TF_CONFIG. UnimplementedError if it describes several tasks, and there
+    is no strategy for them.
+    """
     known: dict[str, Any] = json.loads(os.environ.get("TF_CONFIG") or "{}")
     tasks = [task for job in known.get("cluster", {}).values() for task in job]
-    if len(tasks) > 1:
-        text = f"TF_CONFIG describes {len(tasks)} tasks, and an estimator runs in one process"
-        raise misuse(UnimplementedError, text, "run the program without TF_CONFIG")
+    if len(tasks) > 1 and not is_distributed:
+        text = (
+            f"TF_CONFIG describes {len(tasks)} tasks, and there is no strategy by which they train together"
+        )
+        hint = "RunConfig(train_distribute=tf.distribute.experimental.MultiWorkerMirroredStrategy())"
+        raise misuse(UnimplementedError, text, hint)
     return known
 
 

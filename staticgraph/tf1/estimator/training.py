@@ -160,6 +160,8 @@ def train_and_evaluate(
 ) -> tuple[Any, list[Any]]:
     """Train, and evaluate after each checkpoint and at the end.
 
+    With a strategy of several processes, the first one saves, evaluates and exports, while the others wait.
+
     The intervals between checkpoints are those of the estimator's `RunConfig`. Returns the last metrics and
     the last exports; None for the metrics where nothing was left to train. TypeError for specifications
     that are none, ValueError where no checkpoints are saved.
@@ -172,7 +174,8 @@ def train_and_evaluate(
     if not (config.save_checkpoints_steps or config.save_checkpoints_secs):
         text = "train_and_evaluate evaluates checkpoints, and the estimator's RunConfig saves none"
         raise misuse(ValueError, text, "RunConfig(save_checkpoints_steps=...)")
-    log.info("Running training and evaluation locally (non-distributed).")
+    if config.num_worker_replicas == 1:
+        log.info("Running training and evaluation locally (non-distributed).")
     log.info(
         "Start train and evaluate loop. The evaluate will happen after every checkpoint. Checkpoint frequency"
         " is determined based on RunConfig arguments: save_checkpoints_steps %s or save_checkpoints_secs %s.",

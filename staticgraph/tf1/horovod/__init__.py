@@ -13,6 +13,7 @@ from staticgraph import distribute
 from staticgraph.arrays.indexed_slices import IndexedSlices
 from staticgraph.compiler.graph.errors import UnimplementedError, misuse
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.distribute.buckets import rows_of_all
 from staticgraph.distribute.world import (
     is_initialized,
     local_rank,
@@ -93,9 +94,7 @@ def allreduce(
     """
     how = op if op is not None else Sum if average is False else Average
     if isinstance(tensor, IndexedSlices):
-        values = allgather(tensor.values)
-        scaled = values * (1.0 / size()) if how == Average else values
-        return IndexedSlices(scaled, allgather(tensor.indices), tensor.dense_shape)
+        return rows_of_all(tensor, how)
     given = tensor if prescale_factor == 1.0 else tensor * prescale_factor
     made = distribute.all_reduce(given, how, name=name)
     return made if postscale_factor == 1.0 else made * postscale_factor

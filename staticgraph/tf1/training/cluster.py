@@ -1,8 +1,9 @@
-"""`tf.train`'s names for a cluster, all of whose tasks are this process.
+"""`tf.train`'s names for a cluster: its tasks are this process, or the processes that were started together.
 
-Programs that were written for several processes run in one of them: a cluster is described, each of its
-servers is the session of this process, and variables lie where all else does. A session that would need tasks
-of other processes is an error.
+In one process, each server of a cluster is its session, and variables lie where all else does; a session that
+would need tasks of other processes is an error. If mpiexec has started several processes, each worker is one
+of them and has all variables. Then `SyncReplicasOptimizer` exchanges gradients, parameter servers have no
+work, and an optimizer by itself, whose updates would come at any time, is refused.
 """
 
 from __future__ import annotations
@@ -10,9 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from staticgraph.compiler.graph.errors import UnimplementedError, misuse
+from staticgraph.compiler.graph.errors import FailedPreconditionError, UnimplementedError, misuse
+from staticgraph.distribute.world import join_group, launched, rank
+from staticgraph.formats.tf.log import log
+from staticgraph.train.optimizers.exchange import set_for_all
 
 __all__ = ["ClusterSpec", "Server", "replica_device_setter"]
+
+
+ASYNCHRONOUS = (
+    "parameter servers that take gradients at any time are not supported: the results would depend on which "
+    "process is faster"
+)
 
 
 class ClusterSpec:
@@ -112,9 +122,9 @@ def _numbered(job: str, tasks: Any) -> dict[int, str]:
 class Server:
     """A task of a cluster: this process. `Session(server.target)` is an ordinary session.
 
-    `job_name` and `task_index` may be left out where there is one. UnimplementedError where `target` or
-    `join` is used in a cluster that has tasks without a server in this process: nothing is sent between
-    processes.
+    `job_name` and `task_index` may be left out if there is one. UnimplementedError if `target` or `join` is
+    used in a cluster that has tasks without a server in this process, unless its processes were started
+    together, by mpiexec or `staticgraph launch`.
     """
 
     _here: ClassVar[set[str]] = set()  # the addresses of all that were made
@@ -134,6 +144,7 @@ class Server:
         indices = cluster.task_indices(self._job_name)
         self._task_index = _only("task_index", indices) if task_index is None else task_index
         Server._here.add(cluster.task_address(self._job_name, self._task_index))
+        self._is_joined = _join(cluster, self._job_name, self._task_index)
 
     @staticmethod
     def create_local_server(config: Any = None, start: bool = True) -> Server:
@@ -159,15 +170,46 @@ class Server:
         """Nothing: a session computes in this process."""
 
     def join(self) -> None:
-        """Nothing: there is no other task to wait for, where TensorFlow waits for ever."""
+        """Nothing: a task has no other one to wait for, where TensorFlow waits for ever."""
         self._need_no_others("join()")
 
     def _need_no_others(self, what: str) -> None:
+        if self._is_joined:
+            return
         tasks = {address for job in self._cluster.jobs for address in self._cluster.job_tasks(job)} - {None}
         if others := tasks - Server._here:
             text = f"{what} would need the {len(others)} other tasks of the cluster: nothing connects to them"
             hint = "run one task: tf.train.Server.create_local_server(), or make a server for each task here"
             raise misuse(UnimplementedError, text, hint)
+
+
+def _join(cluster: ClusterSpec, job: str, task: int) -> bool:
+    """Take part in a cluster whose processes were started together. Return False if they were not."""
+    started = launched()
+    if started == 1:
+        return False
+    servers = cluster.num_tasks("ps") if "ps" in cluster.jobs else 0
+    workers = sum(map(cluster.num_tasks, cluster.jobs)) - servers
+    if started not in (workers, workers + servers):
+        text = f"the cluster has {workers} workers and {servers} parameter servers, and {started} processes"
+        raise misuse(
+            FailedPreconditionError, f"{text} were started", f"launch -n {workers}: only the workers"
+        )
+    if started == workers + servers and servers:
+        join_group(int(job == "ps"), task)
+        if job == "ps":
+            log.info("A parameter server has nothing to do: each worker has all variables.")
+            return True
+    if rank() != task and cluster.jobs[0] == job:
+        text = f"task_index is {task}, and this is process {rank()} of those started"
+        raise misuse(FailedPreconditionError, text, "launch --task_index={rank}: that puts in the number")
+    set_for_all(_refuse)
+    return True
+
+
+def _refuse(pairs: Any) -> Any:
+    hint = "wrap it: tf.train.SyncReplicasOptimizer(opt, replicas_to_aggregate=workers)"
+    raise misuse(UnimplementedError, ASYNCHRONOUS, hint)
 
 
 def _only(name: str, choices: Sequence[Any]) -> Any:

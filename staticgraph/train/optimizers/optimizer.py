@@ -25,6 +25,7 @@ from staticgraph.state.initializers import Zeros
 from staticgraph.state.scopes import variable_scope
 from staticgraph.state.variable_lists import trainable_variables
 from staticgraph.state.variables import Variable
+from staticgraph.train.optimizers.exchange import exchanged
 
 __all__ = ["Optimizer"]
 
@@ -128,7 +129,7 @@ class Optimizer:
 
         ValueError where there is no pair, GradientError where all gradients are None.
         """
-        pairs = list(grads_and_vars)
+        pairs = exchanged(list(grads_and_vars))
         if not pairs:
             raise misuse(ValueError, "apply_gradients() was given no variables")
         given = [(_converted(g), v) for g, v in pairs if g is not None]

@@ -28,6 +28,7 @@ from staticgraph.formats.tf.meta_graph.meta_graph import meta_graph, write_meta_
 from staticgraph.formats.tf.tensor_bundle import tensors_of, write_bundle
 from staticgraph.runtime.disk.atomic import write_file
 from staticgraph.runtime.files import checkpoint
+from staticgraph.runtime.files.arrays.safetensors import Stored
 from staticgraph.runtime.files.values import collect
 from staticgraph.runtime.session import Session
 
@@ -102,6 +103,7 @@ class Saver:
         self._relative = save_relative_paths
         self._for_tensorflow = write_version is not _OUR_OWN
         self._variables: dict[str, Operation] | None = None
+        self._more: dict[str, Stored] = {}  # values that belong to no variable of this process
         self._kept: list[tuple[str, float]] = []
         self._described: tuple[Any, bytes] | None = None
         self._next_kept = math.inf
@@ -164,11 +166,8 @@ class Saver:
         save_path = os.fspath(save_path)
         if os.path.split(latest_filename)[0]:
             raise misuse(ValueError, "'latest_filename' must not contain path components")
-        prefix = save_path
-        if global_step is not None:
-            step = global_step if isinstance(global_step, int | np.integer) else sess.run(global_step)
-            prefix = f"{save_path}-{int(step):08d}" if self._pad else f"{save_path}-{int(step)}"
-        elif os.path.basename(save_path) == latest_filename:
+        prefix = self._prefix(sess, save_path, global_step)
+        if global_step is None and os.path.basename(save_path) == latest_filename:
             raise misuse(
                 ValueError,
                 f"'latest_filename' collides with 'save_path': {latest_filename!r} and {save_path!r}",
@@ -184,12 +183,18 @@ class Saver:
             self._write_state(os.path.dirname(save_path), prefix, latest_filename)
         return prefix
 
+    def _prefix(self, sess: Session, save_path: str, global_step: Any) -> str:
+        if global_step is None:
+            return save_path
+        step = global_step if isinstance(global_step, int | np.integer) else sess.run(global_step)
+        return f"{save_path}-{int(step):08d}" if self._pad else f"{save_path}-{int(step)}"
+
     def _write(self, prefix: str, variables: Mapping[str, Operation], sess: Session) -> None:
         if not self._for_tensorflow:
-            checkpoint.write(prefix, variables, sess)
+            checkpoint.write(prefix, variables, sess, self._more)
             return
         with sess.held() as store:
-            write_bundle(prefix, collect(variables, store))
+            write_bundle(prefix, {**collect(variables, store), **self._more})
 
     def _meta_graph(self, graph: Graph, strip_default_attrs: bool) -> bytes:
         """The message of a graph, made once for all checkpoints that are written while it is the same."""

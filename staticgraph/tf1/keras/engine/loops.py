@@ -30,6 +30,7 @@ class Loops:
     reset_metrics: Callable[[], None]
     metrics_names: Any
     input_names: list[str]
+    _strategy: Any
     stop_training: bool
     history: Any
 
@@ -64,10 +65,14 @@ class Loops:
         the last `validation_split` of the samples, are reported as `val_...`.
 
         `verbose`: 1 shows a bar, 2 a line per epoch, 0 nothing. `class_weight` maps numbers of classes to the
-        weight of their samples. Batches are made between the steps: `max_queue_size`, `workers` and
-        `use_multiprocessing` are taken and change nothing.
+        weight of their samples. If it was compiled in the scope of a `MultiWorkerMirroredStrategy`, each
+        process trains with its part of each batch. Batches are made between the steps: `max_queue_size`,
+        `workers` and `use_multiprocessing` are taken and change nothing.
         """
         batches: Batches
+        if self._strategy is not None and self._strategy.num_replicas_in_sync > 1:
+            x, y, sample_weight, batch_size = self._strategy.own_part(x, y, sample_weight, batch_size)
+            verbose = verbose if self._strategy.is_first else 0
         if "nb_epoch" in kwargs:
             epochs = kwargs.pop("nb_epoch")
         if kwargs:

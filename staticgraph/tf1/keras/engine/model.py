@@ -10,6 +10,7 @@ import numpy as np
 from staticgraph.building.inputs import group
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.tf1.distribute.strategy import get_strategy
 from staticgraph.tf1.keras import optimizers, state
 from staticgraph.tf1.keras.engine import loops, objective
 from staticgraph.tf1.keras.engine.data import arrays_for, count_samples, sample_weights
@@ -19,6 +20,7 @@ from staticgraph.tf1.keras.engine.network import Network
 from staticgraph.tf1.keras.engine.structure import leaves, single
 from staticgraph.tf1.keras.engine.targets import check_targets
 from staticgraph.tf1.keras.saving import files
+from staticgraph.train.optimizers.exchange import exchanging, present
 
 
 class Model(loops.Loops, Network):
@@ -42,6 +44,7 @@ class Model(loops.Loops, Network):
         self.stop_training = False
         self.history: Any = None
         self._training: dict[str, Any] = {}
+        self._strategy: Any = None
         self.run_eagerly = False
 
     # Compiling
@@ -71,7 +74,9 @@ class Model(loops.Loops, Network):
         self._training = {
             "arguments": (loss, loss_weights, metrics, weighted_metrics, target_tensors),
             "functions": {},
+            "exchange": present(),
         }
+        self._strategy = get_strategy()
         if self.outputs:
             self._prepare()
 
@@ -217,7 +222,8 @@ class Model(loops.Loops, Network):
                 raise misuse(
                     ValueError, f"model {self.name} has no trainable weights: there is nothing to train"
                 )
-            operations += self.optimizer.get_updates(goal.total, self._compiled("weights"))
+            with exchanging(self._training["exchange"]):
+                operations += self.optimizer.get_updates(goal.total, self._compiled("weights"))
             operations += self._compiled("updates")
         else:
             operations += self.state_updates

@@ -22,6 +22,7 @@ from staticgraph.state.variables import Variable
 from staticgraph.tf1.keras import initializers, state
 from staticgraph.tf1.keras.optimizers.schedules import LearningRateSchedule
 from staticgraph.tf1.keras.optimizers.schedules import deserialize as deserialize_schedule
+from staticgraph.train.optimizers.exchange import exchanged
 from staticgraph.train.optimizers.optimizer import _statistics as statistics_of
 from staticgraph.train.optimizers.rules import Hyper as Numbers
 from staticgraph.train.optimizers.rules import Rule
@@ -154,7 +155,8 @@ class Optimizer:
 
     def get_updates(self, loss: Any, params: Sequence[Any]) -> list[Operation]:
         """The operations of one training step."""
-        return [self._apply(list(zip(self.get_gradients(loss, params), params, strict=True)), None, [])]
+        pairs = list(zip(self.get_gradients(loss, params), params, strict=True))
+        return [self._apply(exchanged(pairs), None, [])]
 
     def minimize(self, loss: Any, var_list: Any, grad_loss: Any = None, name: str | None = None) -> Operation:
         """An operation that changes `var_list` so that `loss`, a tensor or a function, falls."""
@@ -174,7 +176,7 @@ class Optimizer:
         pairs = [(g, v) for g, v in grads_and_vars if g is not None]
         if not pairs:
             raise misuse(GradientError, "no gradients provided for any variable")
-        return self._apply(pairs, name, None)
+        return self._apply(exchanged(pairs), name, None)
 
     def _apply(self, pairs: list[tuple[Any, Any]], name: str | None, updates: Any) -> Operation:
         with name_scope(name or self._name):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from staticgraph.distribute.world import launched
 from staticgraph.tf1.training.hooks.checkpoints import CheckpointSaverHook
 from staticgraph.tf1.training.hooks.run_hook import SessionRunHook
 from staticgraph.tf1.training.hooks.summaries import StepCounterHook, SummarySaverHook
@@ -43,7 +44,8 @@ def MonitoredTrainingSession(
     second are. None or 0 switches each of them off. `hooks` come after the hooks for this;
     `chief_only_hooks` before. `scaffold`: the operations that make the graph ready.
 
-    With `is_chief=False` it waits `max_wait_secs` for others to initialise the variables, and saves nothing.
+    With `is_chief=False` it saves nothing, and waits `max_wait_secs` for others to initialise the variables.
+    If several processes were started together, each has its own variables and initialises them.
 
     >>> import staticgraph as sg, tempfile
     >>> folder = tempfile.mkdtemp()
@@ -59,6 +61,10 @@ def MonitoredTrainingSession(
     4
     """
     if not is_chief:
+        if launched() > 1:
+            return MonitoredSession(
+                ChiefSessionCreator(scaffold, master, config), hooks, stop_grace_period_secs
+            )
         worker = WorkerSessionCreator(scaffold, master, config, max_wait_secs)
         return MonitoredSession(worker, hooks, stop_grace_period_secs)
     scaffold = scaffold or Scaffold()

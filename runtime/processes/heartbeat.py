@@ -1,0 +1,130 @@
+"""Signs of life: what tells a process that hangs from one that computes for long.
+
+Each process answers questions by UDP, in a thread of its own: how much time its main thread has spent
+computing, if it waits for others, and at which line it is. A process that has waited for a second asks all
+others once a second. While all goes well, nothing is sent.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+import threading
+import time
+from typing import Any
+
+from staticgraph.compiler.graph.provenance import is_ours
+
+_EVERY = 1.0  # seconds between questions
+_LEAST = 0.002  # of a second of computing since the last answer: a thread that sleeps needs less
+_MOST_BYTES = 4096
+
+
+class Heartbeat:
+    """Answers of this process, and what others have answered.
+
+    Attributes:
+        address: The host and port at which this process answers.
+        waits_in: The collective in which this process waits, or None.
+    """
+
+    def __init__(self, rank: int) -> None:
+        self._rank = rank
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._socket.bind(("", 0))
+        self.address = (_own_host(), self._socket.getsockname()[1])
+        self.waits_in: str | None = None
+        self._clock = time.pthread_getcpuclockid(threading.main_thread().ident or 0) if _HAS_CLOCK else None
+        self._others: dict[int, tuple[str, int]] = {}
+        self._lives: dict[int, dict[str, Any]] = {}
+        self._asked = 0.0
+        threading.Thread(target=self._serve, name="staticgraph heartbeat", daemon=True).start()
+
+    def know(self, addresses: list[tuple[str, int]]) -> None:
+        """Note at which address each process answers, in the order of ranks."""
+        self._others = {n: tuple(a) for n, a in enumerate(addresses) if n != self._rank}  # type: ignore[misc]
+
+    def idle(self, since: float) -> tuple[float, str]:
+        """Return for how long another process has done nothing, and tell which one it is, and where.
+
+        `since`: the time at which this process began to wait. A process that computes, or waits for others by
+        itself, is not idle.
+        """
+        now = time.monotonic()
+        if now - self._asked > _EVERY:
+            self._asked = now
+            for address in self._others.values():
+                self._send({"ask": self._rank}, address)
+        longest, who = 0.0, ""
+        for rank in self._others:
+            life = self._lives.get(rank, {})
+            if life.get("waits"):
+                continue
+            silent = now - max(since, life.get("alive", since))
+            if silent >= longest:
+                at = f" at {life['at']}" if life.get("at") else ""
+                answers = "heard" in life and now - life["heard"] < 5 * _EVERY
+                longest, who = silent, f"process {rank} {'hangs' + at if answers else 'does not answer'}"
+        return longest, who
+
+    @property
+    def is_answered(self) -> bool:
+        """True if any other process has ever answered."""
+        return bool(self._lives)
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                data, address = self._socket.recvfrom(_MOST_BYTES)
+                news = json.loads(data)
+                if "ask" in news:
+                    self._send(self._life(), address)
+                else:
+                    self._hear(news)
+            except (OSError, ValueError, KeyError, TypeError):  # not one of ours, or the end of the program
+                if self._socket.fileno() < 0:
+                    return
+
+    def _life(self) -> dict[str, Any]:
+        frame = sys._current_frames().get(threading.main_thread().ident or 0)
+        spent = time.process_time() if self._clock is None else time.clock_gettime(self._clock)
+        return {"rank": self._rank, "spent": spent, "waits": self.waits_in, "at": _line(frame)}
+
+    def _hear(self, news: dict[str, Any]) -> None:
+        now = time.monotonic()
+        before = self._lives.get(int(news["rank"]))
+        alive = before["alive"] if before else now
+        if before is None or news["spent"] - before["spent"] > _LEAST:
+            alive = now
+        self._lives[int(news["rank"])] = {
+            "alive": alive, "heard": now, "spent": float(news["spent"]),
+            "waits": bool(news["waits"]), "at": str(news["at"]),
+        }  # fmt: skip
+
+    def _send(self, news: dict[str, Any], address: Any) -> None:
+        try:
+            self._socket.sendto(json.dumps(news).encode(), address)
+        except OSError:  # no way to it: it is as if it did not answer
+            return
+
+
+def _line(frame: Any) -> str:
+    """The line of the user's program that a thread is at."""
+    while frame is not None and is_ours(frame.f_code):
+        frame = frame.f_back
+    return "" if frame is None else f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+
+
+_HAS_CLOCK = hasattr(time, "pthread_getcpuclockid")
+
+
+def _own_host() -> str:
+    """The address of this machine that others can reach."""
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.connect(("192.0.2.1", 9))  # an address of documentation; nothing is sent
+            return str(probe.getsockname()[0])
+    except OSError:
+        return "127.0.0.1"

@@ -1,0 +1,68 @@
+"""`Saver`: checkpoints of several processes, which hold whole variables and are written by the first one."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from staticgraph.building.framework import get_default_graph
+from staticgraph.distribute import sharded_state
+from staticgraph.distribute.collectives import SHARDED
+from staticgraph.distribute.world import rank
+from staticgraph.formats.tf.checkpoints.checkpoint_reader import load_checkpoint
+from staticgraph.formats.tf.checkpoints.saver import Saver as OneProcessSaver
+from staticgraph.state.variable_lists import global_variables
+
+__all__ = ["Saver"]
+
+
+class Saver(OneProcessSaver):
+    """Saves and restores variables in several processes: all call `save` and `restore`, the first writes.
+
+    Sharded state of an optimizer, `Optimizer(..., shard_state=True)`, is whole in a checkpoint, which any
+    number of processes restores, and so does `sg.train.Saver` without sharded state.
+
+    Args:
+        var_list: As for `sg.train.Saver`: a list or dict of variables, all by default.
+        **kwargs: What else `sg.train.Saver` takes.
+
+    >>> import staticgraph as sg, tempfile
+    >>> w = sg.Variable(3.0, name="w")
+    >>> saver = sg.distribute.Saver()
+    >>> with sg.Session() as sess:
+    ...     sess.run(sg.global_variables_initializer())
+    ...     path = saver.save(sess, tempfile.mkdtemp() + "/model")
+    ...     saver.restore(sess, path)
+    ...     sess.run(w).item()
+    3.0
+    """
+
+    def __init__(self, var_list: Any = None, **kwargs: Any) -> None:
+        self._graph = get_default_graph()
+        self._gathered: Any = None
+        self._is_whole = var_list is None
+        if var_list is None:
+            parts = {v.op for v in self._graph.get_collection(SHARDED)}
+            var_list = [v for v in global_variables() if v.op not in parts]
+            self._gathered = sharded_state.gathered(self._graph)
+        super().__init__(var_list, **kwargs)
+
+    def save(
+        self, sess: Any, save_path: Any, global_step: Any = None, *args: Any, **kwargs: Any
+    ) -> str | None:
+        """Write a checkpoint, in the first process. All processes call this. See `sg.train.Saver.save`."""
+        found = sess.run(self._gathered) if self._gathered else {}
+        self._more = {name: (self._gathered[name].dtype, value) for name, value in found.items()}
+        try:
+            if rank() == 0:
+                return super().save(sess, save_path, global_step, *args, **kwargs)
+            return self._prefix(sess, os.fspath(save_path), global_step)
+        finally:
+            self._more = {}
+
+    def restore(self, sess: Any, save_path: Any) -> None:
+        """Set the variables from a checkpoint, in all processes. See `sg.train.Saver.restore`."""
+        super().restore(sess, save_path)
+        if self._is_whole:
+            read = load_checkpoint(os.fspath(save_path)).get_tensor
+            sharded_state.load(self._graph, sess, read)

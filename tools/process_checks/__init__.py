@@ -1,0 +1,1 @@
+"""Checks of training in several processes, one a file; `tools/processes.py` runs them."""

@@ -1,0 +1,88 @@
+"""Kill a random process of a training at a random time, again and again, and see that it ends as it must."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from process_checks.launching import ROOT, SCRIPTS
+from staticgraph.cli.processes import Ranks
+
+_LIMIT = 120.0  # seconds: a training that takes longer hangs
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the options."""
+    parser.add_argument("--times", type=int, default=200)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--latest", type=float, default=3.0, help="seconds after the start, at most")
+
+
+def check(options: argparse.Namespace) -> bool:
+    """Return True if each training has gone on from its last checkpoint, to the result of one in peace."""
+    rng = random.Random(options.seed)
+    wanted, _, _ = _training(options.workers, None)
+    hangs, lost, restarts, named = 0, 0, 0, 0
+    for number in range(options.times):
+        moment = rng.uniform(0.3, options.latest)
+        found, again, told = _training(options.workers, (moment, rng.randrange(options.workers)))
+        hangs += found == "hangs"
+        lost += found not in (wanted, "hangs")
+        restarts, named = restarts + again, named + told
+        if found != wanted or number % 10 == 9:
+            print(
+                f"{number + 1} kills: {hangs} hangs, {lost} lost, {restarts} starts again, {named} named",
+                flush=True,
+            )
+    return not hangs and not lost
+
+
+def _training(workers: int, kill: tuple[float, int] | None) -> tuple[str, int, int]:
+    """Return the result of a training, how often it began again, and how many killed processes were named."""
+    with tempfile.TemporaryDirectory() as folder:
+        line = [sys.executable, "-m", "staticgraph", "launch", "-n", str(workers), "--restarts", "3"]
+        run = subprocess.Popen(
+            [*line, str(SCRIPTS / "goes_on.py"), folder],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=ROOT, start_new_session=True,
+            env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        )  # fmt: skip
+        if kill is not None:
+            _kill(run.pid, *kill)
+        try:
+            said = run.communicate(timeout=_LIMIT)[0].decode(errors="replace")
+        except subprocess.TimeoutExpired:
+            os.killpg(run.pid, signal.SIGKILL)
+            run.communicate()
+            return "hangs", 0, 0
+        found = sorted(set(re.findall("RESULT (.*)", said)))
+        again = said.count("processes start again")
+        if not found or run.returncode:
+            print(said)
+            for file in Path(folder).iterdir():
+                print(file, file.stat().st_size)
+        return " ".join(found), again, said.count("was killed by signal 9")
+
+
+def _kill(launcher: int, moment: float, rank: int) -> None:
+    """Kill a process of this rank so many seconds after all have started, unless the training ends before."""
+    started = time.monotonic()
+    ranks = Ranks(launcher)
+    while rank not in ranks.known.values() and time.monotonic() - started < _LIMIT:
+        time.sleep(0.02)
+    time.sleep(moment)
+    for pid, number in ranks.known.items():
+        if number == rank:
+            with suppress(ProcessLookupError):  # the training is over
+                os.kill(pid, signal.SIGKILL)
+            break
+    ranks.stop()
