@@ -20,7 +20,7 @@ from staticgraph.compiler.graph.dtypes import DType, int32, int64, uint32, uint6
 from staticgraph.compiler.graph.sizes import AnySize, Size
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local
-from staticgraph.compiler.kernel.stmt import Buffer, Let, Loop, LoopKind, Share, Stmt, Store, Update
+from staticgraph.compiler.kernel.stmt import Buffer, Let, Loop, LoopKind, Share, Span, Stmt, Store, Update
 from staticgraph.compiler.ops.kinds import Described
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -47,6 +47,7 @@ class RadixSort:
     bits: int
     key: Callable[[Expr], Expr]
     put: Callable[[Expr, Expr, Expr], Body]
+    present: Expr | None = None  # number of the items that there are, if fewer than `length`
     columns: bool = True  # False: keys alone are sorted, and `put` gets no columns that mean anything
 
     def described(self) -> Described:
@@ -94,7 +95,7 @@ class RadixSort:
         """The number of chunks that a row is cut into. It depends on sizes only, as bits of results may not
         depend on threads.
         """
-        if isinstance(rows, Size) or rows >= _FEW_ROWS:
+        if self.present is not None or isinstance(rows, Size) or rows >= _FEW_ROWS:
             return 1
         return max(1, min(_CHUNKS, self.length // _CHUNK))
 
@@ -121,6 +122,7 @@ class RadixSort:
             place = self.digit(number, p)
             ones.append(self.counted((), p, place, self.count((), p, place) + 1))
         total, here = Local("total", uint32), Local("here", uint32)
+        there = None if self.present is None else Span(Const(0, int64), self.present)
         starts = (
             Let(total, Const(0, uint32)),
             Loop(
@@ -134,9 +136,9 @@ class RadixSort:
         )
         return (
             clear,
-            Loop(i, (Let(number, self.key(i)), *ones)),
+            Loop(i, (Let(number, self.key(i)), *ones), share=there),
             Loop(each, starts),
-            *self.each_digit(lambda p, first, last: (self.moved((), i, p, p, first, last),)),
+            *self.each_digit(lambda p, first, last: (self.moved((), i, p, p, first, last, there),)),
         )
 
     def by_chunks(self, chunks: int) -> Body:
@@ -212,7 +214,7 @@ class RadixSort:
         p: Expr | int,
         first: bool,
         last: bool,
-        share: Share | None = None,
+        share: Share | Span | None = None,
     ) -> Loop:
         """The loop that brings the items of a row, or of a share of it, in order of digit `p`."""
         number, digit, place = Local("number", self.dtype), Local("digit", int64), Local("place", int64)

@@ -1,8 +1,9 @@
 """Order: top_k and what is made of it, and the positions of extreme elements.
 
-If k is small, `top_k` keeps the k best elements in a heap whose root is the worst of them. Else it sorts all
-by the digits of keys (`ops/digits.py`), or in a short row counts how many are better; a whole sort is the
-case k = n. NaN counts as the lowest value, and of equal elements the first is better.
+`top_k` finds the last one of the best (`ops/cutoffs.py`) and sorts those that are better by the digits of
+their keys (`ops/digits.py`). If most are wanted, all are sorted; in a short row, each is put to the place that
+is the number of better ones. If sizes are open, a heap keeps the best, with the worst of them as its root. NaN
+counts as the lowest value, and of equal elements the first is better.
 """
 
 from __future__ import annotations
@@ -24,14 +25,16 @@ from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, nu
 from staticgraph.compiler.kernel.form import Selection
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Stmt, Store, Update, While
 from staticgraph.compiler.ops.creation import positions
+from staticgraph.compiler.ops.cutoffs import Cutoff
 from staticgraph.compiler.ops.digits import RadixSort
 from staticgraph.compiler.ops.kinds import Described, Out, View, composite, routine
 from staticgraph.compiler.ops.movement import INDEX, check_index
 from staticgraph.compiler.ops.rank_keys import descending, lowest_if_nan, of_descending
 from staticgraph.compiler.ops.samples import Sample, distinct, indices, real
 from staticgraph.compiler.ops.scatter import counters, first_of, nested
+from staticgraph.compiler.ops.strips import Fresh
 
-_HEAP, _MOST_IN_HEAP = 48, 1024  # elements for each one in a heap at least, and those in it at most
+_FEW = 2  # elements for each one of the best at least, where a cut-off comes before the sort
 _COUNTED = 64  # elements of a row in which each is compared with all others
 _LANES = 16  # elements that are worth vector lanes, and scratch memory for keys and places
 
@@ -98,19 +101,52 @@ def top_k(outs: tuple[Out, ...], input: View, *, k: int, sorted: bool = True) ->
     item = input[(*row, column)]
     form = Selection(outs[0].buffer, outs[1].buffer, row, column, item, descending(item), k)
     n = input.shape[-1]
-    if is_open((n, k)) or (k * _HEAP <= n and k <= _MOST_IN_HEAP):
+    if is_open((n, k)):
         made = Described(nested(row, _Heap(outs[0], outs[1], row, k).select(input), LoopKind.PARALLEL))
     elif n <= _COUNTED:
         made = _by_counting(outs, input, row, k)
+    elif k * _FEW <= n:
+        made = _by_cutoff(outs, input, row, k)
     else:
         made = _by_digits(outs, input, row, k)
     return Described(made.body, form, made.scratch)
 
 
+def _by_cutoff(outs: tuple[Out, ...], input: View, row: tuple[Index, ...], k: int) -> Described:
+    """The statements that sort those elements that are as good as the last one of the best."""
+    unsigned = UNSIGNED[input.dtype.size]
+    cut = Cutoff(input.shape[-1], k, unsigned, Fresh())
+    put = _put_first(outs, input, row, k)
+    sort = RadixSort(
+        (),
+        input.shape[-1],
+        unsigned,
+        8 * unsigned.size,
+        key=lambda i: cut.key(scalar.cast(cut.column(i), int64)),
+        put=lambda place, key, i: put(place, key, cut.column(scalar.cast(i, int64))),
+        present=cut.found,
+    ).described()
+    keys = cut.filled(lambda column: descending(input[(*row, column)]))
+    steps = (*keys, *cut.bound(), *cut.candidates(), *sort.body, *cut.equal(put))
+    body = nested(row, steps, LoopKind.PARALLEL)
+    return Described(body, scratch={**cut.scratch, **(sort.scratch or {})})
+
+
 def _by_digits(outs: tuple[Out, ...], input: View, row: tuple[Index, ...], k: int) -> Described:
     """The statements of a radix sort, of which the first k items are written."""
+    unsigned, put = UNSIGNED[input.dtype.size], _put_first(outs, input, row, k)
+
+    def key(column: Expr) -> Expr:
+        return descending(input[(*row, column)])
+
+    return RadixSort(row, input.shape[-1], unsigned, 8 * unsigned.size, key, put).described()
+
+
+def _put_first(
+    outs: tuple[Out, ...], input: View, row: tuple[Index, ...], k: int
+) -> Callable[[Expr, Expr, Expr], tuple[Stmt, ...]]:
+    """`put(place, key, column)`: statements that write an item to its place if that is one of the first k."""
     values, places = outs
-    unsigned = UNSIGNED[input.dtype.size]
 
     def put(place: Expr, key: Expr, column: Expr) -> tuple[Stmt, ...]:
         value = Local("value", input.dtype)
@@ -126,10 +162,7 @@ def _by_digits(outs: tuple[Out, ...], input: View, row: tuple[Index, ...], k: in
         )
         return body if k == input.shape[-1] else (If(place < k, body),)
 
-    def key(column: Expr) -> Expr:
-        return descending(input[(*row, column)])
-
-    return RadixSort(row, input.shape[-1], unsigned, 8 * unsigned.size, key, put).described()
+    return put
 
 
 def _by_counting(outs: tuple[Out, ...], input: View, row: tuple[Index, ...], k: int) -> Described:
