@@ -1,9 +1,9 @@
 """Order: top_k and what is made of it, and the positions of extreme elements.
 
 `top_k` finds the last one of the best (`ops/cutoffs.py`) and sorts those that are better by the digits of
-their keys (`ops/digits.py`). If most are wanted, all are sorted; in a short row, each is put to the place that
-is the number of better ones. If sizes are open, a heap keeps the best, with the worst of them as its root. NaN
-counts as the lowest value, and of equal elements the first is better.
+their keys (`ops/digits.py`). If most are wanted, all are sorted; in a short row, each is put to the place
+that is the number of better ones. If sizes are open, a heap keeps the best, with the worst of them as its
+root. NaN counts as the lowest value, and of equal elements the first is better.
 """
 
 from __future__ import annotations
