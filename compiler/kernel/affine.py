@@ -226,6 +226,8 @@ def _range(node: Expr, ranges: Sequence[Range]) -> Range:
             return a if a[0] >= 0 and a[1] < divisor else (0, divisor - 1)
         case "floormod", [_, (low, high)] if low > 0:
             return 0, high - 1
+        case "and", [a, b] if max(a[0], b[0]) >= 0:
+            return 0, min(end for low, end in (a, b) if low >= 0)
         case "minimum", [a, b]:
             return min(a[0], b[0]), min(a[1], b[1])
         case "maximum", [a, b]:

@@ -16,18 +16,19 @@ import math
 import operator
 from collections.abc import Callable
 
-from staticgraph.compiler.graph.dtypes import DType, int32, int64, uint64
+from staticgraph.compiler.graph.dtypes import DType, int32, int64, uint32, uint64
 from staticgraph.compiler.graph.sizes import AnySize, Size
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local
-from staticgraph.compiler.kernel.stmt import Buffer, Let, Loop, LoopKind, Share, Stmt, Store, Update
+from staticgraph.compiler.kernel.stmt import Buffer, Let, Loop, LoopKind, Share, Span, Stmt, Store, Update
 from staticgraph.compiler.ops.kinds import Described
 from staticgraph.compiler.support.dataclass import dataclass
 
 Body = tuple[Stmt, ...]
 
 _DIGIT = 8  # bits: as many places are written to at a time as the nearest cache has lines
-_PLACES = 1 << _DIGIT
+_WIDE_DIGIT = 11  # bits: a third of 32
+_LONG = 2048  # keys without columns: worth the time that the counts of wide digits take
 _FEW_ROWS = 4  # that are cut into chunks
 _CHUNK, _CHUNKS = 1 << 13, 32  # numbers of a chunk at least, and chunks of a row at most
 _COLUMN = 32  # bits of an item that hold its column, below its key if that leaves room
@@ -46,6 +47,8 @@ class RadixSort:
     bits: int
     key: Callable[[Expr], Expr]
     put: Callable[[Expr, Expr, Expr], Body]
+    present: Expr | None = None  # number of the items that there are, if fewer than `length`
+    columns: bool = True  # False: keys alone are sorted, and `put` gets no columns that mean anything
 
     def described(self) -> Described:
         """The statements, with their scratch memory."""
@@ -59,31 +62,51 @@ class RadixSort:
         return Described(self.by_chunks(chunks), scratch=self.scratch(tuple(rows), chunks, shared=True))
 
     @property
+    def digit_bits(self) -> int:
+        """The bits of a digit."""
+        return _DIGIT if self.columns or self.bits < 32 or self.length < _LONG else _WIDE_DIGIT
+
+    @property
+    def places(self) -> int:
+        """The number of values of a digit."""
+        return 1 << self.digit_bits
+
+    @property
+    def items(self) -> DType:
+        """The dtype of an item in scratch memory."""
+        return uint64 if self.columns else self.dtype
+
+    @property
     def passes(self) -> int:
         """The number of digits."""
-        return -(-self.bits // _DIGIT)
+        return -(-self.bits // self.digit_bits)
 
     @property
     def packed(self) -> bool:
-        """True if a key and its column are one number in scratch memory."""
-        return self.bits + _COLUMN <= 8 * uint64.size
+        """True if an item is one number in scratch memory: a key and its column, or a key alone."""
+        return not self.columns or self.bits + _COLUMN <= 8 * uint64.size
+
+    @property
+    def room(self) -> int:
+        """Items in scratch memory: a power of two, as a place cut to its bits is sure to lie in there."""
+        return 1 << max(self.length - 1, 1).bit_length()
 
     def chunks(self, rows: AnySize) -> int:
         """The number of chunks that a row is cut into. It depends on sizes only, as bits of results may not
         depend on threads.
         """
-        if isinstance(rows, Size) or rows >= _FEW_ROWS:
+        if self.present is not None or isinstance(rows, Size) or rows >= _FEW_ROWS:
             return 1
         return max(1, min(_CHUNKS, self.length // _CHUNK))
 
     def scratch(self, rows: tuple[AnySize, ...], counts: int, shared: bool) -> dict[str, Buffer]:
         """Two sides for items, between which they go back and forth, and the counts."""
-        shapes = {"radix_counts": (counts, _PLACES)}
-        dtypes = {"radix_counts": int64, "radix_items": uint64, "radix_columns": int32}
+        shapes = {"radix_counts": (counts, self.places)}
+        dtypes = {"radix_counts": uint32, "radix_items": self.items, "radix_columns": int32}
         if self.passes > 1:
-            shapes["radix_items"] = (2, self.length)
+            shapes["radix_items"] = (2, self.room)
             if not self.packed:
-                shapes["radix_columns"] = (2, self.length)
+                shapes["radix_columns"] = (2, self.room)
         return {
             name: Buffer(dtypes[name], (*rows, *shape), written=True, local=not shared, shared=shared)
             for name, shape in shapes.items()
@@ -91,16 +114,17 @@ class RadixSort:
 
     def one_by_one(self) -> Body:
         """Statements for a row by one thread: the counts of all digits come first."""
-        i, digit, zero = Index("i", self.length), Index("digit", _PLACES), Index("zero", _PLACES)
+        i, digit, zero = Index("i", self.length), Index("digit", self.places), Index("zero", self.places)
         each, number = Index("each", self.passes), Local("number", self.dtype)
-        clear = Loop(each, (Loop(zero, (self.counted((), each, zero, Const(0, int64)),)),))
+        clear = Loop(each, (Loop(zero, (self.counted((), each, zero, Const(0, uint32)),)),))
         ones = []
         for p in range(self.passes):
             place = self.digit(number, p)
             ones.append(self.counted((), p, place, self.count((), p, place) + 1))
-        total, here = Local("total", int64), Local("here", int64)
+        total, here = Local("total", uint32), Local("here", uint32)
+        there = None if self.present is None else Span(Const(0, int64), self.present)
         starts = (
-            Let(total, Const(0, int64)),
+            Let(total, Const(0, uint32)),
             Loop(
                 digit,
                 (
@@ -112,18 +136,18 @@ class RadixSort:
         )
         return (
             clear,
-            Loop(i, (Let(number, self.key(i)), *ones)),
+            Loop(i, (Let(number, self.key(i)), *ones), share=there),
             Loop(each, starts),
-            *self.each_digit(lambda p, first, last: (self.moved((), i, p, p, first, last),)),
+            *self.each_digit(lambda p, first, last: (self.moved((), i, p, p, first, last, there),)),
         )
 
     def by_chunks(self, chunks: int) -> Body:
         """Statements for rows in chunks, all of them digit by digit."""
         i, chunk, part = Index("i", self.length), Index("chunk", chunks), Index("part", chunks)
-        digit, zero, rows = Index("digit", _PLACES), Index("zero", _PLACES), self.rows
+        digit, zero, rows = Index("digit", self.places), Index("zero", self.places), self.rows
         share = Share(chunk, chunks)
         number, place = Local("number", self.dtype), Local("place", int64)
-        total, here = Local("total", int64), Local("here", int64)
+        total, here = Local("total", uint32), Local("here", uint32)
 
         def everywhere(body: Body) -> Loop:
             for index in (chunk, *reversed(rows)):
@@ -140,7 +164,7 @@ class RadixSort:
                 self.counted(rows, chunk, place, self.count(rows, chunk, place) + 1),
             )
             starts: Body = (
-                Let(total, Const(0, int64)),
+                Let(total, Const(0, uint32)),
                 Loop(
                     digit,
                     (
@@ -163,7 +187,7 @@ class RadixSort:
             return (
                 everywhere(
                     (
-                        Loop(zero, (self.counted(rows, chunk, zero, Const(0, int64)),)),
+                        Loop(zero, (self.counted(rows, chunk, zero, Const(0, uint32)),)),
                         Loop(i, count, share=share),
                     )
                 ),
@@ -190,30 +214,32 @@ class RadixSort:
         p: Expr | int,
         first: bool,
         last: bool,
-        share: Share | None = None,
+        share: Share | Span | None = None,
     ) -> Loop:
         """The loop that brings the items of a row, or of a share of it, in order of digit `p`."""
         number, digit, place = Local("number", self.dtype), Local("digit", int64), Local("place", int64)
         lets, key, column = self.item(rows, i, p, first, number)
-        side = _whole(p) % 2
+        side, inside = _whole(p) % 2, place & (self.room - 1)
         if last:
             put = self.put(place, key, column)
         elif self.packed:
-            if first:
+            if not self.columns:
+                item = key
+            elif first:
                 item = (scalar.cast(key, uint64) << _COLUMN) | scalar.cast(i, uint64)
             else:
                 item = self.load("radix_items", rows, 1 - side, i, uint64)
-            put = (Store("radix_items", (*rows, side, place), item),)
+            put = (Store("radix_items", (*rows, side, inside), item),)
         else:
             put = (
-                Store("radix_items", (*rows, side, place), scalar.cast(key, uint64)),
-                Store("radix_columns", (*rows, side, place), column),
+                Store("radix_items", (*rows, side, inside), scalar.cast(key, uint64)),
+                Store("radix_columns", (*rows, side, inside), column),
             )
         body = (
             *lets,
             Let(digit, self.digit(key, p)),
-            Let(place, self.count(rows, counts, digit)),
-            self.counted(rows, counts, digit, place + 1),
+            Let(place, scalar.cast(self.count(rows, counts, digit), int64)),
+            self.counted(rows, counts, digit, scalar.cast(place + 1, uint32)),
             *put,
         )
         return Loop(i, body, share=share)
@@ -225,7 +251,9 @@ class RadixSort:
         if first:
             return (Let(number, self.key(i)),), number, scalar.cast(i, int32)
         side = 1 - _whole(p) % 2
-        item = self.load("radix_items", rows, side, i, uint64)
+        item = self.load("radix_items", rows, side, i, self.items)
+        if not self.columns:
+            return (Let(number, item),), number, scalar.cast(i, int32)
         if not self.packed:
             column = self.load("radix_columns", rows, side, i, int32)
             return (Let(number, scalar.cast(item, self.dtype)),), number, column
@@ -239,11 +267,11 @@ class RadixSort:
 
     def digit(self, key: Expr, p: Expr | int) -> Expr:
         """Digit number `p` of a key."""
-        shift = scalar.cast(_whole(p) * _DIGIT, self.dtype)
-        return scalar.cast((key >> shift) & Const(_PLACES - 1, self.dtype), int64)
+        shift = scalar.cast(_whole(p) * self.digit_bits, self.dtype)
+        return scalar.cast((key >> shift) & Const(self.places - 1, self.dtype), int64)
 
     def count(self, rows: tuple[Index, ...], of: Expr | int, digit: Expr) -> Load:
-        return Load("radix_counts", (*rows, _whole(of), digit), int64)
+        return Load("radix_counts", (*rows, _whole(of), digit), uint32)
 
     def counted(self, rows: tuple[Index, ...], of: Expr | int, digit: Expr, value: Expr) -> Store:
         return Store("radix_counts", (*rows, _whole(of), digit), value)

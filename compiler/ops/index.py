@@ -87,6 +87,7 @@ OPS_OF = {
     ),
     "selection": "where unique unique_with_counts setdiff1d partition_places stitch_sources",
     "slicing": "slice strided_slice split split_v unstack",
+    "ordered_values": "top_values",
     "sorting": "top_k nth_element in_top_k argmax argmin",
     "space": "space_to_depth depth_to_space space_to_batch_nd batch_to_space_nd",
     "sparse": "row_major_order ascending_places",

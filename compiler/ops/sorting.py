@@ -1,8 +1,9 @@
 """Order: top_k and what is made of it, and the positions of extreme elements.
 
-If k is small, `top_k` keeps the k best elements in a heap whose root is the worst of them. Else it sorts all
-by the digits of keys (`ops/digits.py`), or in a short row counts how many are better; a whole sort is the
-case k = n. NaN counts as the lowest value, and of equal elements the first is better.
+`top_k` finds the last one of the best (`ops/cutoffs.py`) and sorts those that are better by the digits of
+their keys (`ops/digits.py`). If most are wanted, all are sorted; in a short row, each is put to the place
+that is the number of better ones. If sizes are open, a heap keeps the best, with the worst of them as its
+root. NaN counts as the lowest value, and of equal elements the first is better.
 """
 
 from __future__ import annotations
@@ -24,18 +25,22 @@ from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, nu
 from staticgraph.compiler.kernel.form import Selection
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Stmt, Store, Update, While
 from staticgraph.compiler.ops.creation import positions
+from staticgraph.compiler.ops.cutoffs import Cutoff
 from staticgraph.compiler.ops.digits import RadixSort
 from staticgraph.compiler.ops.kinds import Described, Out, View, composite, routine
 from staticgraph.compiler.ops.movement import INDEX, check_index
+from staticgraph.compiler.ops.rank_keys import descending, lowest_if_nan, of_descending
 from staticgraph.compiler.ops.samples import Sample, distinct, indices, real
 from staticgraph.compiler.ops.scatter import counters, first_of, nested
+from staticgraph.compiler.ops.strips import Fresh
 
-_HEAP, _MOST_IN_HEAP = 48, 1024  # elements for each one in a heap at least, and those in it at most
+_FEW = 2  # elements for each one of the best at least, where a cut-off comes before the sort
 _COUNTED = 64  # elements of a row in which each is compared with all others
 _LANES = 16  # elements that are worth vector lanes, and scratch memory for keys and places
 
 
-def _top_k_type(input: TensorType, k: Any, sorted: bool = True) -> tuple[TensorType, TensorType]:
+def top_k_type(input: TensorType, k: Any, sorted: bool = True) -> tuple[TensorType, TensorType]:
+    """The types of the values and the positions that `top_k` gives."""
     if input.shape is None:
         return input, TensorType(int32, None)
     require(input.shape, "the input must have at least one axis")
@@ -53,7 +58,8 @@ def _rank_key(x: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(x), -np.inf, x).astype(x.dtype) if x.dtype.kind == "f" else x
 
 
-def _top_k(input: np.ndarray, k: int, sorted: bool = True) -> tuple[np.ndarray, np.ndarray]:
+def best(input: np.ndarray, k: int, sorted: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """The meaning of `top_k`."""
     n = input.shape[-1]
     # Of the reversed sequence, the ascending stable order read backwards is descending with ties in order.
     order = (n - 1 - np.argsort(_rank_key(input)[..., ::-1], axis=-1, kind="stable")[..., ::-1])[..., :k]
@@ -69,8 +75,8 @@ def _top_k_grad(g: Any, y: Any, input: Any, k: int, sorted: bool = True) -> tupl
 
 @routine(
     tf="TopKV2",
-    type=_top_k_type,
-    numpy=_top_k,
+    type=top_k_type,
+    numpy=best,
     operands=("k",),
     partial=("k",),
     dtypes=REAL,
@@ -93,28 +99,61 @@ def top_k(outs: tuple[Out, ...], input: View, *, k: int, sorted: bool = True) ->
         return ()
     row, column = counters(input.shape[:-1], "row"), Index("column", input.shape[-1])
     item = input[(*row, column)]
-    form = Selection(outs[0].buffer, outs[1].buffer, row, column, item, _descending(item), k)
+    form = Selection(outs[0].buffer, outs[1].buffer, row, column, item, descending(item), k)
     n = input.shape[-1]
-    if is_open((n, k)) or (k * _HEAP <= n and k <= _MOST_IN_HEAP):
+    if is_open((n, k)):
         made = Described(nested(row, _Heap(outs[0], outs[1], row, k).select(input), LoopKind.PARALLEL))
     elif n <= _COUNTED:
         made = _by_counting(outs, input, row, k)
+    elif k * _FEW <= n:
+        made = _by_cutoff(outs, input, row, k)
     else:
         made = _by_digits(outs, input, row, k)
     return Described(made.body, form, made.scratch)
 
 
+def _by_cutoff(outs: tuple[Out, ...], input: View, row: tuple[Index, ...], k: int) -> Described:
+    """The statements that sort those elements that are as good as the last one of the best."""
+    unsigned = UNSIGNED[input.dtype.size]
+    cut = Cutoff(input.shape[-1], k, unsigned, Fresh())
+    put = _put_first(outs, input, row, k)
+    sort = RadixSort(
+        (),
+        input.shape[-1],
+        unsigned,
+        8 * unsigned.size,
+        key=lambda i: cut.key(scalar.cast(cut.column(i), int64)),
+        put=lambda place, key, i: put(place, key, cut.column(scalar.cast(i, int64))),
+        present=cut.found,
+    ).described()
+    keys = cut.filled(lambda column: descending(input[(*row, column)]))
+    steps = (*keys, *cut.bound(), *cut.candidates(), *sort.body, *cut.equal(put))
+    body = nested(row, steps, LoopKind.PARALLEL)
+    return Described(body, scratch={**cut.scratch, **(sort.scratch or {})})
+
+
 def _by_digits(outs: tuple[Out, ...], input: View, row: tuple[Index, ...], k: int) -> Described:
     """The statements of a radix sort, of which the first k items are written."""
+    unsigned, put = UNSIGNED[input.dtype.size], _put_first(outs, input, row, k)
+
+    def key(column: Expr) -> Expr:
+        return descending(input[(*row, column)])
+
+    return RadixSort(row, input.shape[-1], unsigned, 8 * unsigned.size, key, put).described()
+
+
+def _put_first(
+    outs: tuple[Out, ...], input: View, row: tuple[Index, ...], k: int
+) -> Callable[[Expr, Expr, Expr], tuple[Stmt, ...]]:
+    """`put(place, key, column)`: statements that write an item to its place if that is one of the first k."""
     values, places = outs
-    unsigned = UNSIGNED[input.dtype.size]
 
     def put(place: Expr, key: Expr, column: Expr) -> tuple[Stmt, ...]:
         value = Local("value", input.dtype)
-        body: tuple[Stmt, ...] = (Let(value, _of_descending(key, input.dtype)),)
+        body: tuple[Stmt, ...] = (Let(value, of_descending(key, input.dtype)),)
         if input.dtype.is_floating:  # a key has no sign of zero, and NaN has that of minus infinity
             several = [float(zero) for zero in (0.0, -math.inf)]
-            twins = [scalar.eq(key, _descending(Const(x, input.dtype))) for x in several]
+            twins = [scalar.eq(key, descending(Const(x, input.dtype))) for x in several]
             own = input[(*row, scalar.cast(column, int64))]
             body += (If(twins[0] | twins[1], (Update(value, own),)),)
         body += (
@@ -123,10 +162,7 @@ def _by_digits(outs: tuple[Out, ...], input: View, row: tuple[Index, ...], k: in
         )
         return body if k == input.shape[-1] else (If(place < k, body),)
 
-    def key(column: Expr) -> Expr:
-        return _descending(input[(*row, column)])
-
-    return RadixSort(row, input.shape[-1], unsigned, 8 * unsigned.size, key, put).described()
+    return put
 
 
 def _by_counting(outs: tuple[Out, ...], input: View, row: tuple[Index, ...], k: int) -> Described:
@@ -153,7 +189,7 @@ def _by_counting(outs: tuple[Out, ...], input: View, row: tuple[Index, ...], k: 
         return write if k == n else (If(place < k, write),)
 
     def own_key(at: Expr) -> Expr:
-        return _descending(input[(*row, at)])
+        return descending(input[(*row, at)])
 
     if n < _LANES:
         return Described(nested(row, (Loop(i, (*count(own_key), *put(i, place))),), LoopKind.PARALLEL))
@@ -172,29 +208,6 @@ def _by_counting(outs: tuple[Out, ...], input: View, row: tuple[Index, ...], k: 
     dtypes = {"rank_keys": unsigned, "rank_places": int32}
     scratch = {name: Buffer(dtype, (n,), written=True, local=True) for name, dtype in dtypes.items()}
     return Described(nested(row, body, LoopKind.PARALLEL), scratch=scratch)
-
-
-def _of_descending(key: Expr, dtype: DType) -> Expr:
-    """The element with such a `_descending` number; of elements that are equal, any."""
-    top = Const(key.dtype.max >> 1, key.dtype)
-    if dtype.is_unsigned:
-        return Const(key.dtype.max, key.dtype) ^ key
-    if not dtype.is_floating:
-        return scalar.bitcast(key ^ top, dtype)
-    return scalar.bitcast(scalar.select(key > top, key, key ^ top), dtype)
-
-
-def _descending(x: Expr) -> Expr:
-    """An unsigned number for each element: the lower it is, the better is the element."""
-    unsigned = UNSIGNED[x.dtype.size]
-    top = Const(unsigned.max >> 1, unsigned)
-    if x.dtype.is_unsigned:
-        return Const(unsigned.max, unsigned) ^ x
-    if not x.dtype.is_floating:
-        return scalar.bitcast(x, unsigned) ^ top
-    x = _lowest_if_nan(x)
-    bits = scalar.bitcast(scalar.select(scalar.eq(x, 0), Const(0, x.dtype), x), unsigned)  # no negative zero
-    return scalar.select(bits > top, bits, bits ^ top)  # more bits are farther from 0
 
 
 class _Heap:
@@ -274,12 +287,8 @@ class _Heap:
 
     def worse(self, a: tuple[Expr, Expr], b: tuple[Expr, Expr]) -> Expr:
         """Return the condition that element `a` comes after `b`."""
-        x, y = _lowest_if_nan(a[0]), _lowest_if_nan(b[0])
+        x, y = lowest_if_nan(a[0]), lowest_if_nan(b[0])
         return (x < y) | (scalar.eq(x, y) & (a[1] > b[1]))
-
-
-def _lowest_if_nan(x: Expr) -> Expr:
-    return scalar.select(scalar.eq(x, x), x, Const(-math.inf, x.dtype)) if x.dtype.is_floating else x
 
 
 def _nth_type(input: TensorType, n: Any, reverse: bool = False) -> TensorType:
@@ -325,7 +334,7 @@ def nth_element(input: Any, *, n: int, reverse: bool = False) -> Any:
     return ops.reshape(last, shape=rows)
 
 
-def _in_top_k_type(predictions: TensorType, targets: TensorType, k: Any) -> TensorType:
+def _intop_k_type(predictions: TensorType, targets: TensorType, k: Any) -> TensorType:
     require(
         predictions.rank in (None, 2),
         f"predictions must have shape [batch, classes], not {shape_text(predictions.shape)}",
@@ -353,7 +362,7 @@ def _in_top_k(predictions: np.ndarray, targets: np.ndarray, k: int) -> np.ndarra
 
 @composite(
     tf="InTopKV2",
-    type=_in_top_k_type,
+    type=_intop_k_type,
     numpy=_in_top_k,
     operands=("k",),
     partial=("k",),

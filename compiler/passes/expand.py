@@ -13,6 +13,7 @@ from staticgraph.compiler.graph.errors import RuleError, refused
 from staticgraph.compiler.graph.function import Function, Node, Value, transform
 from staticgraph.compiler.graph.opdef import Kind, recording
 from staticgraph.compiler.passes.narrow import is_wide, narrowed
+from staticgraph.compiler.passes.without_positions import without_positions
 
 # Markers, and the input that they stand for.
 MARKERS = {
@@ -29,7 +30,7 @@ def expand(function: Function) -> Function:
     """`function` without composites, wide ops and markers."""
     while any(_is_expanded(node) for node in function.nodes):
         function = transform(function, _rebuild)
-    return function
+    return without_positions(function)
 
 
 def _is_expanded(node: Node) -> bool:

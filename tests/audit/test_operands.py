@@ -93,7 +93,7 @@ def test_bits_of_bfloat16_are_its_own():
 
 
 # The place of an element is the number of those that are better, which no proof sees: it is clamped.
-COUNTED = {"top_k", "nth_element", "row_major_order"}
+COUNTED = {"top_k", "top_values", "nth_element", "row_major_order"}
 
 
 def test_no_position_in_the_registry_needs_a_clamp(monkeypatch: pytest.MonkeyPatch):

@@ -14,7 +14,7 @@ from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.native import GUARD, guarded, inside, launch
 from tests.gpu.routines import Case
 
-# Rows for a heap, for counting, for digits one row at a time, and for digits in chunks.
+# Rows for a cut-off by all keys, for counting, for digits one row at a time and in chunks, and by parts.
 SHAPES = [
     ((3, 200), 3),
     ((3, 7), 7),
@@ -24,7 +24,7 @@ SHAPES = [
     ((5, 300), 40),
     ((40_000,), 40_000),
 ]
-SHAPES += [((2, 20_000), 15_000), ((70, 2), 2)]
+SHAPES += [((2, 20_000), 15_000), ((70, 2), 2), ((3, 1000), 30), ((2, 10_000), 7)]
 DTYPES = sorted(REAL, key=lambda dtype: dtype.name)
 
 
@@ -97,6 +97,40 @@ def test_rows_that_are_in_order_already(kind, shape, rng):
     np.testing.assert_array_equal(back, places)
 
 
+@pytest.mark.parametrize("kind", ["one part", "in order", "equal", "few"])
+@pytest.mark.parametrize(("n", "k"), [(4096, 20), (3000, 1), (700, 350)])
+def test_rows_whose_best_are_in_few_parts(kind, n, k, rng):
+    """A cut-off by parts lets too many through if one part has all of the best."""
+    x = rng.standard_normal((2, n)).astype(np.float32)
+    if kind == "one part":
+        x[:, ::128] += 100
+    elif kind == "in order":
+        x.sort()
+    elif kind == "equal":
+        x[:] = -0.0
+        x[:, ::3] = 0.0
+    else:
+        x[:, 5:] = np.nan
+    with sg.Graph().as_default(), sg.Session() as sess:
+        given = sg.placeholder(sg.float32, x.shape)
+        values, places = sess.run(list(sg.nn.top_k(given, k)), {given: x})
+    wanted, order = stable(x, k)
+    assert values.tobytes() == wanted.tobytes()
+    np.testing.assert_array_equal(places, order)
+
+
+def test_a_heap_takes_any_size(rng):
+    with sg.Graph().as_default(), sg.Session() as sess:
+        given = sg.placeholder(sg.float32, [None, None])
+        made = list(sg.nn.top_k(given, 5))
+        for shape in ((3, 5), (2, 40), (7, 900)):
+            x = numbers(shape, float32, rng)
+            values, places = sess.run(made, {given: x})
+            wanted, order = stable(x, 5)
+            assert values.tobytes() == wanted.tobytes()
+            np.testing.assert_array_equal(places, order)
+
+
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint64"])
 def test_bytes_and_the_widest_numbers(dtype, rng):
     x = rng.integers(0, 2, 5000).astype(dtype)
@@ -111,7 +145,8 @@ def test_bytes_and_the_widest_numbers(dtype, rng):
 @pytest.mark.parametrize("vector_bytes", [16, 32, 64])
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int64"])
 @pytest.mark.parametrize(
-    ("shape", "k"), [((9, 200), 3), ((4, 40), 40), ((5, 9), 4), ((3, 200), 150), ((40_000,), 40_000)]
+    ("shape", "k"),
+    [((9, 200), 3), ((2, 900), 50), ((4, 40), 40), ((5, 9), 4), ((3, 200), 150), ((40_000,), 40_000)],
 )
 def test_chunks_in_any_order_and_vectors_of_any_width(shape, k, dtype, vector_bytes, rng):
     """As machine code whose chunks run in an order of no meaning, and interpreted number by number."""

@@ -1,0 +1,125 @@
+"""Elements in order without their positions: the bits of a stable sort, by networks and by digits of keys."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import staticgraph as sg
+from staticgraph.compiler.generate import generate
+from staticgraph.compiler.graph.dtypes import REAL, as_dtype, bfloat16, float32
+from staticgraph.compiler.kernel.interpret import interpret
+from staticgraph.compiler.ops.networks import exchanges
+from staticgraph.compiler.ops.ordered_values import top_values
+from staticgraph.runtime.cpu import jit as cpu_jit
+from tests.codegen.native import GUARD, guarded, inside, launch
+from tests.gpu.routines import Case
+from tests.ops.test_sorting import numbers, stable
+
+# For networks of one block, of several, and of far ones; by digits of one row, and in chunks.
+SHAPES = [((9, 7), 7), ((17, 33), 33), ((3, 300), 299), ((40_000,), 40_000)]
+MORE = [((8, 16), 16), ((3, 11, 64), 64), ((16, 257), 200), ((9, 700), 700), ((2, 2500), 2500), ((20, 2), 2)]
+DTYPES = sorted(REAL, key=lambda dtype: dtype.name)
+
+
+@pytest.mark.parametrize("count", range(13))
+def test_exchanges_sort_all_zeros_and_ones(count):
+    """A network that sorts those sorts everything."""
+    for bits in range(1 << count):
+        keys = [bits >> i & 1 for i in range(count)]
+        for i, j in exchanges(count):
+            keys[i], keys[j] = min(keys[i], keys[j]), max(keys[i], keys[j])
+        assert keys == sorted(keys)
+
+
+@pytest.mark.parametrize(
+    ("shape", "k", "dtype"),
+    [*((*case, dtype) for case in SHAPES for dtype in DTYPES), *((*case, float32) for case in MORE)],
+    ids=str,
+)
+def test_the_same_as_a_stable_sort(shape, k, dtype, rng):
+    x = numbers(shape, dtype, rng)
+    with sg.Graph().as_default(), sg.Session() as sess:
+        given = sg.placeholder(dtype, shape)
+        made = sg.nn.top_k(given, k)[0]
+        assert "top_values" in str(sess.plan(made))
+        fed = sess.run(given, {given: x}) if dtype is bfloat16 else x
+        values = sess.run(made, {given: fed})
+    wanted, _ = stable(x, k)
+    if dtype is bfloat16:
+        np.testing.assert_array_equal(values.astype(np.float32), wanted)
+    else:
+        assert values.tobytes() == wanted.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint8"])
+@pytest.mark.parametrize("shape", [(12, 40), (70_000,), (3, 100)])
+def test_ascending_order_needs_no_opposites(shape, dtype, rng):
+    x = numbers(shape, as_dtype(dtype), rng)
+    with sg.Graph().as_default(), sg.Session() as sess:
+        given = sg.placeholder(dtype, shape)
+        made = sg.sort(given)
+        assert len(sess.plan(made).kernels) == 1
+        values = sess.run(made, {given: x})
+    opposite = (lambda a: -a) if x.dtype.kind == "f" else np.invert
+    wanted = opposite(stable(opposite(x), shape[-1])[0])
+    assert values.tobytes() == wanted.tobytes()
+    if x.dtype.kind != "f":  # where NaN and infinity are equal, and in the order of the input
+        np.testing.assert_array_equal(values, np.sort(x))
+
+
+@pytest.mark.parametrize("rows", [0, 1, 7, 40])
+def test_any_number_of_rows(rows, rng):
+    """One program, whatever the number of rows is."""
+    x = numbers((rows, 50), float32, rng)
+    with sg.Graph().as_default(), sg.Session() as sess:
+        given = sg.placeholder(sg.float32, [None, 50])
+        values = sess.run(sg.nn.top_k(given, 50)[0], {given: x})
+    assert values.shape == x.shape
+    if rows:
+        assert values.tobytes() == stable(x, 50)[0].tobytes()
+
+
+def test_positions_that_are_read_are_there(rng):
+    x = rng.standard_normal((20, 30)).astype(np.float32)
+    with sg.Graph().as_default(), sg.Session() as sess:
+        given = sg.placeholder(sg.float32, x.shape)
+        up, order = sess.run([sg.sort(given), sg.argsort(given)], {given: x})
+    np.testing.assert_array_equal(np.take_along_axis(x, order, -1), up)
+
+
+@pytest.mark.parametrize("vector_bytes", [16, 32, 64])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64"])
+@pytest.mark.parametrize(
+    ("shape", "k"), [((19, 12), 12), ((9, 300), 300), ((3, 200), 200), ((40_000,), 40_000)]
+)
+def test_chunks_in_any_order_and_vectors_of_any_width(shape, k, dtype, vector_bytes, rng):
+    """As machine code whose chunks run in an order of no meaning, and interpreted number by number."""
+    target = cpu_jit.host()
+    if vector_bytes > target.vector_bytes:
+        pytest.skip("the processor has no vectors of that width")
+    x = numbers(shape, as_dtype(dtype), rng)
+    kernel = Case(top_values, ((as_dtype(dtype), x),), {"k": k}).kernel
+    code = generate(kernel, replace(target, vector_bytes=vector_bytes))
+    values, _ = stable(x, k)
+    for order in range(3):
+        memory = [guarded(a) for a in (np.zeros_like(values), x)]
+        launch(code, [m.ctypes.data + GUARD for m in memory], order=order)
+        assert inside(memory[0]).view(x.dtype).reshape(values.shape).tobytes() == values.tobytes()
+    if x.size < 1000:
+        arrays = {"x0": x, "y0": np.zeros_like(values)}
+        interpret(kernel, arrays, backwards=True)
+        assert arrays["y0"].tobytes() == values.tobytes()
+
+
+def test_the_same_bits_in_any_number_of_threads(rng):
+    found, before = set(), sg.get_num_threads()
+    x = [numbers(shape, float32, rng) for shape in ((60_000,), (200, 500))]
+    with sg.Graph().as_default(), sg.Session() as sess:
+        given = [sg.placeholder(sg.float32, a.shape) for a in x]
+        made = [sg.sort(a) for a in given]
+        for threads in (1, 2, 3, 7):
+            sg.set_num_threads(threads)
+            found.add(tuple(a.tobytes() for a in sess.run(made, dict(zip(given, x, strict=True)))))
+    sg.set_num_threads(before)
+    assert len(found) == 1
