@@ -46,12 +46,12 @@ Batch = tuple[Index, ...]
 
 
 def of_each(
-    out: Out,
+    out: Out | View,
     size: int,
     small: Callable[[Batch, bool], Body] | None,
     large: Callable[[Batch, bool], tuple[Body, Scratch]],
 ) -> Described:
-    """Return the statements for each matrix of a batch, of `size` rows.
+    """Return the statements for each matrix of a batch, such as `out` is, of `size` rows.
 
     `small` and `large` are given the loops of the batch, and if there is only one matrix. Without `small` all
     matrices count as large.

@@ -106,6 +106,21 @@ def product(a: Any, b: Any, adj_a: bool = False, adj_b: bool = False) -> Any:
     return ops.batch_matmul(a, b, adj_x=adj_a, adj_y=adj_b)
 
 
+def real_part(x: Any) -> Any:
+    """The real parts of numbers, which may be real themselves."""
+    return ops.real(x) if x.dtype.is_complex else x
+
+
+def in_field(x: Any, dtype: Any) -> Any:
+    """Real numbers as numbers of `dtype`."""
+    return ops.complex(x, 0.0) if dtype.is_complex else x
+
+
+def least(a: int | None, b: int | None) -> int | None:
+    """The lesser size, if both are known."""
+    return None if a is None or b is None else min(a, b)
+
+
 def _adjoint(x: np.ndarray) -> np.ndarray:
     return np.swapaxes(x, -1, -2).conj()
 
