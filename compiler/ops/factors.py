@@ -1,8 +1,8 @@
 """Factors of matrices, and solutions of triangular systems.
 
-The algorithms are in `ops/factorizations.py` and `ops/elimination.py`, those for small matrices in
-`ops/unrolled.py`. The matrices of a batch are done at the same time, each by one thread; one alone is done by
-all threads.
+The algorithms are in `ops/factorizations.py`, `ops/substitution.py` and `ops/elimination.py`, those for small
+matrices in `ops/unrolled.py`. The matrices of a batch are done at the same time, each by one thread; one alone
+is done by all threads.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from staticgraph.compiler.graph.sizes import proven, same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, substitute
 from staticgraph.compiler.kernel.stmt import LoopKind, Store, rewrite
-from staticgraph.compiler.ops import elimination, factorizations, unrolled
+from staticgraph.compiler.ops import elimination, factorizations, substitution, unrolled
 from staticgraph.compiler.ops.kinds import Described, Out, View, composite, routine
 from staticgraph.compiler.ops.lapack import (
     FIELDS,
@@ -175,13 +175,26 @@ def triangular_solution(
             lambda i, j, x: Store(out.buffer, (*batch, row(i), j), x),
         )
 
+    def large(batch: Batch, alone: bool) -> tuple[Body, Scratch]:
+        if columns > substitution.FEW:
+            return factorizations.triangular_solution(n, columns, *of(batch), unit, not alone, out.dtype)
+        return substitution.solution_of_few(
+            n,
+            columns,
+            lambda i, j: matrix.broadcast((*batch, i, j)),
+            lambda i, j: rhs.broadcast((*batch, i, j)),
+            lambda i, j, x: Store(out.buffer, (*batch, i, j), x),
+            lower,
+            adjoint,
+            unit,
+            out.dtype,
+        )
+
     return of_each(
         out,
         n,
         lambda batch, alone: unrolled.triangular_solution(n, columns, *of(batch), unit, alone, out.dtype),
-        lambda batch, alone: factorizations.triangular_solution(
-            n, columns, *of(batch), unit, not alone, out.dtype
-        ),
+        large,
     )
 
 
@@ -286,8 +299,11 @@ def _few_type(input: TensorType) -> TensorType:
 
 
 @routine(
-    type=_few_type, numpy=widened(cofactors_by_values), dtypes=frozenset({float32, float64}),
-    differentiable=False, samples=[Sample(real(3, 3)), Sample(real(2, 4, 4)), Sample(real(0, 2, 2))],
+    type=_few_type,
+    numpy=widened(cofactors_by_values),
+    dtypes=frozenset({float32, float64}),
+    differentiable=False,
+    samples=[Sample(real(3, 3)), Sample(real(2, 4, 4)), Sample(real(0, 2, 2))],
 )
 def small_cofactors(outs: tuple[Out, ...], input: View) -> Described | tuple[()]:
     """Derivatives of the determinants of matrices of at most four rows, by their elements."""

@@ -280,7 +280,7 @@ class Sweeps:
 
     @staticmethod
     def padded(strips: int) -> tuple[int, int]:
-        """The number of strips of vectors that are rotated at the same time, and a multiple of it: all strips."""
+        """The number of strips of vectors that are rotated at the same time, and a multiple of it for all."""
         groups = -(-strips // _AT_ONCE)
         at_once = -(-strips // groups)
         return at_once, groups * at_once
