@@ -1,8 +1,8 @@
 """Factors of matrices, and solutions of triangular systems.
 
-The algorithms are in `ops/factorizations.py`, `ops/substitution.py` and `ops/elimination.py`, those for small
-matrices in `ops/unrolled.py`. The matrices of a batch are done at the same time, each by one thread; one alone
-is done by all threads.
+The algorithms are in `ops/factorizations.py`, `ops/substitution.py` and `ops/elimination.py`, those for
+small matrices in `ops/unrolled.py`. The matrices of a batch are done at the same time, each by one thread;
+one alone is done by all threads.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def triangular_solution(
         )
 
     def large(batch: Batch, alone: bool) -> tuple[Body, Scratch]:
-        if columns > substitution.FEW:
+        if not substitution.are_few(n, columns):
             return factorizations.triangular_solution(n, columns, *of(batch), unit, not alone, out.dtype)
         return substitution.solution_of_few(
             n,
@@ -195,6 +195,35 @@ def triangular_solution(
         n,
         lambda batch, alone: unrolled.triangular_solution(n, columns, *of(batch), unit, alone, out.dtype),
         large,
+    )
+
+
+@routine(
+    type=square_type, long=_is_large, dtypes=FIELDS, differentiable=False,
+    numpy=lambda x: solved(_triangle(x, True, True), np.eye(x.shape[-1], dtype=x.dtype) + 0 * x, False),
+    samples=[Sample(real(3, 3)), Sample(real(2, 1, 1)), Sample(real(0, 2, 2)),
+             Sample(real(2, 20, 20, low=-0.1, high=0.1))],
+)  # fmt: skip
+def unit_lower_inverse(outs: tuple[Out, ...], input: View) -> Described | tuple[()]:
+    """The inverses of lower triangles, whose diagonals count as ones; zeros above."""
+    (out,) = outs
+    if is_empty(out.shape):
+        return ()
+    n = operator.index(out.shape[-1])
+
+    def of(batch: Batch) -> tuple[Any, Any, Any]:
+        def unit(i: Expr, j: Expr) -> Expr:
+            return scalar.select(scalar.eq(i, j), Const(1.0, out.dtype), Const(0.0, out.dtype))
+
+        return lambda i, k: input[(*batch, i, k)], unit, lambda i, j, x: Store(out.buffer, (*batch, i, j), x)
+
+    return of_each(
+        out,
+        n,
+        lambda batch, alone: unrolled.triangular_solution(n, n, *of(batch), True, alone, out.dtype),
+        lambda batch, alone: factorizations.triangular_solution(
+            n, n, *of(batch), True, not alone, out.dtype, lower_rhs=True
+        ),
     )
 
 

@@ -34,7 +34,7 @@ OPS_OF = {
     "exponential": "reciprocal sqrt rsqrt exp expm1 log log1p pow xlogy xdivy",
     "fourier_stages": "fft_of_any_length fft_stage",
     "fourier": "fft fft2d fft3d ifft ifft2d ifft3d rfft rfft2d rfft3d irfft irfft2d irfft3d",
-    "factors": "cholesky triangular_solution matrix_triangular_solve lu small_cofactors",
+    "factors": "cholesky triangular_solution unit_lower_inverse matrix_triangular_solve lu small_cofactors",
     "gathering": "gather gather_nd one_hot",
     "gradient_nodes": (
         "relu_grad relu6_grad elu_grad selu_grad softsign_grad leaky_relu_grad sigmoid_grad "

@@ -1,7 +1,8 @@
 """Solutions of triangular systems with few right sides, as statements of the kernel IR.
 
-They wait for memory: each number of the triangle is read once for each right side. So rows are read as they
-lie, four at a time. Blocks of rows follow each other; what the blocks before one give is taken off in vectors,
+They wait for memory: each number of the triangle is read once for each right side. So rows are read as
+they lie, four at a time. Blocks of rows follow each other; what the blocks before one give is taken off in
+vectors,
 
     x[i] -= sum over k of matrix[i, k] * x[k]       or, if columns are rows of the system,
     x[k] -= sum over i of matrix[i, k] * x[i]       for the k of all blocks that follow,
@@ -18,7 +19,10 @@ from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, Buffer, Let, Loop, LoopKind, Store, Update
 from staticgraph.compiler.ops.strips import TILE, Body, Element, Fresh, Put, Scratch, whole
 
-FEW = 8  # right sides that are solved one by one
+
+def are_few(n: int, columns: int) -> bool:
+    """Return True if so many right sides are sooner solved one by one than a vector of them at a time."""
+    return columns <= 8 and n >= 8 * columns
 
 
 def solution_of_few(

@@ -137,6 +137,7 @@ def test_bits_do_not_depend_on_the_number_of_threads(n, rng):
                     *sg.linalg.lu(x),
                     sg.matrix_triangular_solve(x, b),
                     sg.matrix_solve(x, b),
+                    sg.matrix_inverse(x),
                     sg.matrix_inverse(many),
                     sg.cholesky(many),
                 ),
