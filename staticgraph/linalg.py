@@ -294,7 +294,7 @@ def adjoint(matrix: Any, name: str | None = None) -> Tensor:
         return matrix_transpose(convert_to_tensor(matrix, name="matrix"), conjugate=True)
 
 
-# Computed on the host, by LAPACK
+# Factors and solutions
 
 
 def inv(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:

@@ -56,6 +56,12 @@ def product_error(factors: tuple[np.ndarray, ...], matrix: np.ndarray) -> float:
     return distance(a @ b, matrix.astype(float), np.linalg.norm(matrix), matrix.dtype.name)
 
 
+def orthogonality_error(vectors: np.ndarray) -> float:
+    """The distance between a product of vectors with themselves and the unit matrix."""
+    n, product = len(vectors), vectors.T.astype(float) @ vectors.astype(float)
+    return distance(product, np.eye(n), np.sqrt(n), vectors.dtype.name)
+
+
 def run(function: Callable[..., Any], *arrays: np.ndarray) -> Any:
     """The results of generated code for arrays."""
     with sg.Graph().as_default(), sg.Session() as session:
@@ -76,8 +82,7 @@ def rows(n: int, dtype: str, rng: np.random.Generator) -> Iterator[tuple[str, fl
     q, r = run(sg.linalg.qr, square)
     other_q, other_r = scipy.linalg.qr(square)
     yield "Q and R", product_error((q, r), square), product_error((other_q, other_r), square)
-    products = [each.T.astype(float) @ each.astype(float) for each in (q, other_q)]
-    yield "Q, times its transpose", *(distance(each, np.eye(n), np.sqrt(n), dtype) for each in products)
+    yield "Q, times its transpose", *(orthogonality_error(each) for each in (q, other_q))
     mine = run(sg.matrix_triangular_solve, mine, rhs)
     other = scipy.linalg.solve_triangular(theirs, rhs, lower=True)
     lower = run(sg.cholesky, definite)
@@ -86,6 +91,15 @@ def rows(n: int, dtype: str, rng: np.random.Generator) -> Iterator[tuple[str, fl
     yield "system", left_over(square, mine, rhs), left_over(square, other, rhs)
     mine, other = run(sg.matrix_inverse, square), scipy.linalg.inv(square)
     yield "inverse", *(left_over(square, each, np.eye(n, dtype=dtype)) for each in (mine, other))
+    symmetric = (square + square.T) / 2
+    both = run(sg.linalg.eigh, symmetric), scipy.linalg.eigh(symmetric, driver="evd")
+    yield "eigenvalues and vectors", *(product_error((v * w, v.T), symmetric) for w, v in both)
+    yield "eigenvectors, times their transpose", *(orthogonality_error(v) for _, v in both)
+    s, u, v = run(sg.svd, square)
+    other_u, other_s, other_v = scipy.linalg.svd(square)
+    sides = (u, s, v), (other_u, other_s, other_v.T)
+    yield "singular values and vectors", *(product_error((u * s, v.T), square) for u, s, v in sides)
+    yield "singular vectors, times their transpose", *(orthogonality_error(v) for _, _, v in sides)
 
 
 def main() -> None:

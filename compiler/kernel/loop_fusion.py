@@ -147,6 +147,7 @@ class _Forwarding:
     def __init__(self, kernel: Kernel) -> None:
         stmts = list(statements(kernel.body))
         taken = {s.local.name for s in stmts if isinstance(s, Let)}
+        self.shared = kernel.shared.keys()
         self.names = (name for n in itertools.count() if (name := f"v{n}") not in taken)
 
     def block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
@@ -168,6 +169,9 @@ class _Forwarding:
         load = Load(store.buffer, store.at, store.value.dtype)
         later = accesses(rest)
         if load not in later or any(isinstance(a, Store) and a.buffer == store.buffer for a in later):
+            return store, rest
+        parallel = any(isinstance(s, Loop) and s.kind is LoopKind.PARALLEL for s in rest)
+        if parallel and store.buffer in self.shared:  # other threads read it
             return store, rest
         value = store.value
         changes = any(isinstance(s, Update) and s.local is value for s in statements(rest))

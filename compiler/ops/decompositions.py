@@ -1,16 +1,18 @@
-"""Orthogonal decompositions of matrices: QR, singular values, eigenvalues.
+"""Spectral decompositions of matrices: singular values and eigenvalues, with their vectors.
 
-LAPACK computes singular values and eigenvalues on the host. QR is generated code: `ops/reflections.py`.
+Small matrices are decomposed by rotations, vectors of matrices at a time (`ops/jacobi.py`), larger ones by
+reflections and QR iterations (`ops/tridiagonal.py`, `ops/bidiagonal.py`).
 
 The derivatives divide by singular values, and by differences of eigenvalues or of squared singular values. If
 such a number is 0 up to rounding, its reciprocal counts as 0. The first derivative is then right for a loss
-that does not depend on which vectors LAPACK chose for equal values, for example a sum of functions of the
+that does not depend on which vectors were chosen for equal values, for example a sum of functions of the
 values, or a projector. Other losses have no derivative there.
 """
 
 from __future__ import annotations
 
 import operator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,25 +20,31 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import float32, float64
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, broadcast
-from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Const
+from staticgraph.compiler.graph.sizes import same
+from staticgraph.compiler.kernel.expr import Expr
 from staticgraph.compiler.kernel.stmt import Store
+from staticgraph.compiler.ops import bidiagonal, jacobi, tridiagonal
 from staticgraph.compiler.ops.factors import Batch, is_empty, of_each
-from staticgraph.compiler.ops.kinds import Described, Out, View, composite, on_host, routine
-from staticgraph.compiler.ops.lapack import FIELDS, adjoint, matrices, product, telling, widened
-from staticgraph.compiler.ops.reflections import orthogonal_factors
+from staticgraph.compiler.ops.kinds import Described, Out, View, composite, routine
+from staticgraph.compiler.ops.lapack import (
+    FIELDS,
+    adjoint,
+    in_field,
+    least,
+    matrices,
+    product,
+    real_part,
+    telling,
+)
 from staticgraph.compiler.ops.samples import Sample, real
-from staticgraph.compiler.ops.scatter import counters, nested
 from staticgraph.compiler.ops.strips import Body, Scratch
 
+Place = tuple[Expr, ...]  # of a matrix in a batch
 
-def _real(x: Any) -> Any:
-    return ops.real(x) if x.dtype.is_complex else x
+_NO_VALUES = "The singular value decomposition was not successful. The input might not be valid."
 
-
-def _as(x: Any, dtype: Any) -> Any:
-    """Real numbers as numbers of `dtype`."""
-    return ops.complex(x, 0.0) if dtype.is_complex else x
+_SMALL = 8  # rows of a matrix that rotations alone decompose
+_SMALL_OF_MANY = 24  # the same, if it is one of a batch
 
 
 def _reciprocal(x: Any, scale: Any) -> Any:
@@ -63,97 +71,13 @@ def _skew(x: Any) -> Any:
     return x - adjoint(x)
 
 
-def _least(a: int | None, b: int | None) -> int | None:
-    return None if a is None or b is None else min(a, b)
-
-
-def _qr_type(input: TensorType, full_matrices: bool) -> tuple[TensorType, TensorType]:
-    shape = matrices(input, square=False)
-    if shape is None:
-        return input, input
-    rows, columns = shape[-2:]
-    inner = rows if full_matrices else _least(rows, columns)
-    return TensorType(input.dtype, (*shape[:-1], inner)), TensorType(
-        input.dtype, (*shape[:-2], inner, columns)
-    )
-
-
-def _triangular_part(x: Any, y: Any) -> Any:
-    """X R^-H for upper triangular R = `y`."""
-    return adjoint(ops.matrix_triangular_solve(y, adjoint(x), lower=False))
-
-
-def _qr_grad(g: Any, y: Any, x: Any, full_matrices: bool) -> tuple[Any]:
-    """(G_Q + Q copyltu(R G_R^H - G_Q^H Q)) R^-H for a square R (Seeger et al., 2017).
-
-    The further columns of a wide matrix are Q times those of R. The further columns of a square Q, of a tall
-    matrix, follow the first ones: they stay orthogonal to them.
-    """
-    rows, columns = x.shape[-2:]
-    if 0 in x.shape:
-        return (ops.zeros_like(x),)
-    q, r = y
-    by_q, by_r = (ops.zeros_like(each) if part is None else part for part, each in zip(g, y, strict=True))
-    n = min(rows, columns)
-    if columns > rows:
-        by_rest = by_r[..., n:]
-        by_q = by_q + product(x[..., n:], by_rest, adj_b=True)
-    elif full_matrices:
-        rest, by_rest = q[..., n:], by_q[..., n:]
-        q, by_q = q[..., :n], by_q[..., :n]
-        by_q = by_q - product(rest, product(by_rest, q, adj_a=True))
-    r, by_r = r[..., :n, :n], by_r[..., :n, :n]
-    turned = product(r, by_r, adj_b=True) - product(by_q, q, adj_a=True)
-    lower = turned * np.tril(np.ones((n, n)), -1).astype(x.dtype.numpy)
-    diagonal = _as(_real(ops.matrix_diag_part(turned)), x.dtype)
-    by_x = _triangular_part(by_q + product(q, lower + adjoint(lower) + ops.matrix_diag(diagonal)), r)
-    return (ops.concat([by_x, product(q, by_rest)], axis=x.rank - 1) if columns > rows else by_x,)
-
-
-@routine(
-    tf="Qr", type=_qr_type, dtypes=FIELDS, grad=_qr_grad, long=lambda input: True,
-    numpy=widened(lambda x, full_matrices: np.linalg.qr(x, "complete" if full_matrices else "reduced")),
-    samples=[Sample(real(3, 2)), Sample(real(2, 2, 3), full_matrices=True), Sample(real(1, 4)),
-             Sample(real(2, 4, 2), full_matrices=True), Sample(real(0, 2)), Sample(real(20, 17))],
-)
-def qr(outs: tuple[Out, ...], input: View, *, full_matrices: bool = False) -> Described | tuple[()]:
-    """Matrices Q with orthonormal columns and upper triangular R with Q R = input.
-
-    With `full_matrices` Q is square, else it has as many columns as there can be.
-    """
-    q, r = outs
-    if is_empty(input.shape[:-2]):
-        return ()
-    (rows, columns), width = map(operator.index, input.shape[-2:]), operator.index(q.shape[-1])
-    if 0 in (rows, columns):
-        return _unit(q)
-
-    def factors(batch: Batch, alone: bool) -> tuple[Body, Scratch]:
-        return orthogonal_factors(
-            rows, columns, width,
-            lambda i, j: input[(*batch, i, j)],
-            lambda i, j, x: Store(q.buffer, (*batch, i, j), x),
-            lambda i, j, x: Store(r.buffer, (*batch, i, j), x),
-            not alone, q.dtype,
-        )
-
-    return of_each(q, rows, None, factors)
-
-
-def _unit(q: Out) -> Described:
-    """The statements that make unit matrices of Q, which a matrix without columns has."""
-    at = counters(q.shape)
-    one = scalar.select(scalar.eq(at[-1], at[-2]), Const(1.0, q.dtype), Const(0.0, q.dtype))
-    return Described(nested(at, (Store(q.buffer, at, one),)))
-
-
 def _svd_type(input: TensorType, compute_uv: bool, full_matrices: bool) -> tuple[TensorType, ...]:
     shape = matrices(input, square=False)
     dtype = input.dtype.real_dtype
     if shape is None:
         return TensorType(dtype, None), input, input
     rows, columns = shape[-2:]
-    inner = _least(rows, columns)
+    inner = least(rows, columns)
     values = TensorType(dtype, (*shape[:-2], inner))
     if not compute_uv:
         return values, TensorType(input.dtype, (0,)), TensorType(input.dtype, (0,))
@@ -167,8 +91,26 @@ def _svd(x: np.ndarray, compute_uv: bool, full_matrices: bool) -> tuple[np.ndarr
     if not compute_uv:
         values = np.linalg.svd(wide, compute_uv=False).astype(real_dtype)
         return values, np.zeros(0, x.dtype), np.zeros(0, x.dtype)
-    u, s, vh = np.linalg.svd(wide, full_matrices=full_matrices)
-    return s.astype(real_dtype), u.astype(x.dtype), np.swapaxes(vh, -1, -2).conj().astype(x.dtype)
+    if x.shape[-2] < x.shape[-1]:
+        values, right, left = _svd(np.swapaxes(x, -1, -2).conj(), compute_uv, full_matrices)
+        return values, left, right
+    q, r = np.linalg.qr(wide, "complete" if full_matrices else "reduced")
+    k = x.shape[-1]
+    u, s, vh = np.linalg.svd(r[..., :k, :])
+    v = np.swapaxes(vh, -1, -2).conj()
+    factor = _signs(v)
+    u = np.concatenate([q[..., :k] @ (u * factor), q[..., k:]], axis=-1)
+    return s.astype(real_dtype), u.astype(x.dtype), (v * factor).astype(x.dtype)
+
+
+def _signs(vectors: np.ndarray) -> Any:
+    """Factors of columns that make the first number of each that is not small positive."""
+    if not vectors.size:
+        return 1.0
+    sizes = np.abs(vectors)
+    first = (sizes >= 0.3 * sizes.max(axis=-2, keepdims=True)).argmax(axis=-2)
+    numbers = np.take_along_axis(vectors, first[..., None, :], -2)
+    return numbers.conj() / np.abs(numbers)
 
 
 def _svd_grad(g: Any, y: Any, x: Any, compute_uv: bool, full_matrices: bool) -> tuple[Any]:
@@ -185,10 +127,10 @@ def _svd_grad(g: Any, y: Any, x: Any, compute_uv: bool, full_matrices: bool) -> 
     values, left, right = y
     dtype, k = x.dtype, min(x.shape[-2:])
     (left, by_left), (right, by_right) = _first(left, by_left, k), _first(right, by_right, k)
-    squares, reciprocal = values * values, _as(_reciprocal(values, _largest(values)), dtype)
-    gaps = _as(_reciprocal(_row(squares) - _column(squares), _row(_largest(squares))), dtype)
-    s = _as(values, dtype)
-    inner = 0.0 if by_values is None else ops.matrix_diag(_as(by_values, dtype))
+    squares, reciprocal = values * values, in_field(_reciprocal(values, _largest(values)), dtype)
+    gaps = in_field(_reciprocal(_row(squares) - _column(squares), _row(_largest(squares))), dtype)
+    s = in_field(values, dtype)
+    inner = 0.0 if by_values is None else ops.matrix_diag(in_field(by_values, dtype))
     if by_left is not None:
         turns = _skew(product(left, by_left, adj_a=True))
         inner = inner + turns * gaps * _row(s)
@@ -217,16 +159,72 @@ def _outside(vectors: Any, g: Any) -> Any:
     return g - product(vectors, product(vectors, g, adj_a=True))
 
 
-@on_host(
+def _square_type(input: TensorType, compute_uv: bool) -> tuple[TensorType, ...]:
+    matrices(input)
+    return _svd_type(input, compute_uv, False)
+
+
+@routine(
+    type=_square_type, dtypes=FIELDS, differentiable=False, long=lambda *_: True,
+    numpy=telling(_NO_VALUES, lambda x, compute_uv: _svd(x, compute_uv, False)),
+    samples=[
+        Sample(real(3, 3), compute_uv=True), Sample(real(2, 2, 2), compute_uv=False),
+        Sample(real(0, 2, 2), compute_uv=True), Sample(real(35, 35), compute_uv=True),
+        Sample(real(3, 2, 9, 9), compute_uv=True),
+    ],
+)  # fmt: skip
+def square_svd(outs: tuple[Out, ...], input: View, *, compute_uv: bool) -> Described | tuple[()]:
+    """Singular values of square matrices in falling order, and left and right singular vectors as columns.
+
+    Without `compute_uv` there are no vectors.
+    """
+    values, left, right = outs
+    if is_empty(input.shape):
+        return ()
+    n, batch = operator.index(input.shape[-1]), input.shape[:-2]
+
+    def element(at: Place, i: Expr, j: Expr) -> Expr:
+        return input[(*at, i, j)]
+
+    def put_value(at: Place, i: Expr, x: Expr) -> Store:
+        return Store(values.buffer, (*at, i), x)
+
+    def put_left(at: Place, i: Expr, j: Expr, x: Expr) -> Store:
+        return Store(left.buffer, (*at, i, j), x)
+
+    def put_right(at: Place, i: Expr, j: Expr, x: Expr) -> Store:
+        return Store(right.buffer, (*at, i, j), x)
+
+    vectors = (put_left, put_right) if compute_uv else None
+    if is_small(n, batch):
+        put_u, put_v = vectors or (None, None)
+        return jacobi.decomposed(
+            n, batch, element, put_value, put_u, put_v, symmetric=False, dtype=input.dtype
+        )
+
+    def of(at: Batch, alone: bool) -> tuple[Body, Scratch]:
+        puts = vectors and (partial(put_left, at), partial(put_right, at))
+        return bidiagonal.singular_values(
+            n, partial(element, at), partial(put_value, at), puts, not alone, input.dtype
+        )
+
+    return of_each(input, n, None, of)
+
+
+@composite(
     tf="Svd",
     type=_svd_type,
-    numpy=telling("The singular value decomposition was not successful. The input might not be valid.", _svd),
+    numpy=telling(_NO_VALUES, _svd),
     dtypes=FIELDS,
     grad=_svd_grad,
+    requires=lambda input, **_: [] if input.dtype.is_complex else [ops.decomposable(input, of="svd")],
     samples=[
         Sample(real(3, 2)),
         Sample(real(2, 2, 3), full_matrices=True),
         Sample(real(2, 3), compute_uv=False),
+        Sample(real(3, 0, 2)),
+        Sample(real(2, 0), full_matrices=True),
+        Sample(real(5, 4, 2), full_matrices=True),
     ],
 )
 def svd(input: Any, *, compute_uv: bool = True, full_matrices: bool = False) -> Any:
@@ -234,6 +232,24 @@ def svd(input: Any, *, compute_uv: bool = True, full_matrices: bool = False) -> 
 
     With `full_matrices` U and V are square. Without `compute_uv` they are empty.
     """
+    rows, columns = input.shape[-2:]
+    if rows < columns:
+        s, u, v = svd(adjoint(input), compute_uv=compute_uv, full_matrices=full_matrices)
+        return s, v, u
+    if rows == columns:
+        return ops.square_svd(input, compute_uv=compute_uv)
+    q, r = ops.qr(input, full_matrices=full_matrices)
+    s, u, v = ops.square_svd(r[..., :columns, :], compute_uv=compute_uv)
+    if not compute_uv:
+        return s, u, v
+    u = product(q[..., :columns], u)
+    return s, ops.concat([u, q[..., columns:]], axis=input.rank - 1) if full_matrices else u, v
+
+
+def is_small(n: int, batch: Any) -> bool:
+    """Return True if rotations alone are the fastest way to decompose matrices of `n` rows."""
+    alone = all(same(size, 1) for size in batch)
+    return n <= (_SMALL if alone else _SMALL_OF_MANY)
 
 
 def _eig_type(input: TensorType, compute_v: bool) -> tuple[TensorType, TensorType]:
@@ -249,7 +265,7 @@ def _eig(x: np.ndarray, compute_v: bool) -> tuple[np.ndarray, np.ndarray]:
     if not compute_v:
         return np.linalg.eigvalsh(wide).astype(x.dtype), np.zeros(0, x.dtype)
     values, vectors = np.linalg.eigh(wide)
-    return values.astype(x.dtype), vectors.astype(x.dtype)
+    return values.astype(x.dtype), (vectors * _signs(vectors)).astype(x.dtype)
 
 
 def _eig_grad(g: Any, y: Any, x: Any, compute_v: bool) -> tuple[Any]:
@@ -261,28 +277,70 @@ def _eig_grad(g: Any, y: Any, x: Any, compute_v: bool) -> tuple[Any]:
         return (ops.zeros_like(x),)
     by_values, by_vectors = g
     values, vectors = y if compute_v else self_adjoint_eig(x)
-    values, dtype = _real(values), x.dtype
-    inner = 0.0 if by_values is None else ops.matrix_diag(_as(_real(by_values), dtype))
+    values, dtype = real_part(values), x.dtype
+    inner = 0.0 if by_values is None else ops.matrix_diag(in_field(real_part(by_values), dtype))
     if compute_v and by_vectors is not None:
-        gaps = _as(_reciprocal(_row(values) - _column(values), _row(_largest(values))), dtype)
+        gaps = in_field(_reciprocal(_row(values) - _column(values), _row(_largest(values))), dtype)
         inner = inner + product(vectors, by_vectors, adj_a=True) * gaps
     by_x = product(product(vectors, inner), vectors, adj_b=True)
     lower = ops.matrix_band_part(by_x + adjoint(by_x), num_lower=-1, num_upper=0)
-    return (ops.matrix_set_diag(lower, _as(_real(ops.matrix_diag_part(by_x)), dtype)),)
+    return (ops.matrix_set_diag(lower, in_field(real_part(ops.matrix_diag_part(by_x)), dtype)),)
 
 
-@on_host(
-    tf="SelfAdjointEigV2", type=_eig_type, dtypes=FIELDS, grad=_eig_grad,
-    numpy=telling(
-        "Self-adjoint eigen decomposition was not successful. The input might not be valid.", _eig
-    ),
-    samples=[Sample(real(3, 3)), Sample(real(2, 2, 2), compute_v=False), Sample(real(2, 1, 1))],
+@routine(
+    tf="SelfAdjointEigV2",
+    type=_eig_type,
+    dtypes=FIELDS,
+    grad=_eig_grad,
+    long=lambda input: True,
+    numpy=telling("Self-adjoint eigen decomposition was not successful. The input might not be valid.", _eig),
+    samples=[
+        Sample(real(3, 3)),
+        Sample(real(2, 2, 2), compute_v=False),
+        Sample(real(2, 1, 1)),
+        Sample(real(0, 2, 2)),
+        Sample(real(35, 35)),
+        Sample(real(3, 2, 9, 9)),
+    ],
 )
-def self_adjoint_eig(input: Any, *, compute_v: bool = True) -> Any:
+def self_adjoint_eig(outs: tuple[Out, ...], input: View, *, compute_v: bool = True) -> Described | tuple[()]:
     """Eigenvalues in rising order, and eigenvectors as columns, of self-adjoint matrices.
 
-    Without `compute_v` the second result is empty.
+    Only the lower half is read. Without `compute_v` the second result is empty.
     """
+    values, vectors = outs
+    if is_empty(input.shape):
+        return ()
+    n, batch = operator.index(input.shape[-1]), input.shape[:-2]
+
+    def element(at: Place, i: Expr, j: Expr) -> Expr:
+        return input[(*at, i, j)]
+
+    def put_value(at: Place, i: Expr, x: Expr) -> Store:
+        return Store(values.buffer, (*at, i), x)
+
+    def put_vector(at: Place, i: Expr, j: Expr, x: Expr) -> Store:
+        return Store(vectors.buffer, (*at, i, j), x)
+
+    if is_small(n, batch):
+        return jacobi.decomposed(
+            n,
+            batch,
+            element,
+            put_value,
+            None,
+            put_vector if compute_v else None,
+            symmetric=True,
+            dtype=input.dtype,
+        )
+
+    def of(at: Batch, alone: bool) -> tuple[Body, Scratch]:
+        return tridiagonal.symmetric_eigenvalues(
+            n, partial(element, at), partial(put_value, at), partial(put_vector, at) if compute_v else None,
+            not alone, input.dtype,
+        )  # fmt: skip
+
+    return of_each(input, n, None, of)
 
 
 def _pseudo_inverse_type(input: TensorType, rcond: TensorType) -> TensorType:
@@ -312,8 +370,12 @@ def _pseudo_inverse_grad(g: Any, y: Any, x: Any, rcond: Any) -> tuple[Any, None]
 
 
 @composite(
-    type=_pseudo_inverse_type, numpy=_pseudo_inverse, grad=_pseudo_inverse_grad, differentiable=(0,),
-    vars={"rcond": "R"}, dtypes={"T": FIELDS, "R": frozenset({float32, float64})},
+    type=_pseudo_inverse_type,
+    numpy=_pseudo_inverse,
+    grad=_pseudo_inverse_grad,
+    differentiable=(0,),
+    vars={"rcond": "R"},
+    dtypes={"T": FIELDS, "R": frozenset({float32, float64})},
     samples=[
         Sample(real(3, 2), real(low=0.0, high=0.0)),
         Sample(real(2, 2, 3), real(2, low=0.0, high=0.1)),
@@ -328,4 +390,4 @@ def pseudo_inverse(input: Any, rcond: Any) -> Any:
     values, left, right = svd(input)
     counts = values > _column(ops.cast(rcond, dtype=values.dtype)) * _largest(values)
     inverted = ops.select(counts, 1.0 / ops.select(counts, values, 1.0), 0.0)
-    return product(right * _as(_row(inverted), input.dtype), left, adj_b=True)
+    return product(right * in_field(_row(inverted), input.dtype), left, adj_b=True)

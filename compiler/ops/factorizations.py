@@ -12,7 +12,7 @@ from staticgraph.compiler.graph.dtypes import DType, int64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Store, Update
-from staticgraph.compiler.ops.strips import TILE, Body, Element, Fresh, Put, Scratch, Strips
+from staticgraph.compiler.ops.strips import TILE, Body, Element, Fresh, Put, Scratch, Strips, whole
 
 
 def triangular_solution(
@@ -24,6 +24,7 @@ def triangular_solution(
     unit: bool,
     local: bool,
     dtype: DType,
+    lower_rhs: bool = False,
 ) -> tuple[Body, Scratch]:
     """Solve L X = B by forward substitution, one strip of B after the other.
 
@@ -36,6 +37,7 @@ def triangular_solution(
         unit: True if the diagonal of L counts as ones.
         local: True if one thread does all of it.
         dtype: That of the numbers.
+        lower_rhs: True if B, and so X, has zeros above its diagonal.
 
     Returns:
         The statements, and their scratch memory: L in tiles of rows, in the order in which it is read, and a
@@ -67,7 +69,7 @@ def triangular_solution(
         diagonal = (Store("inverse", (tile * TILE + r,), scale) for r, scale in enumerate(scales))
         return (fresh.between(0, tile * TILE + TILE, n, at, "k"), *diagonal)
 
-    def rows_of(tile: Index) -> Body:
+    def rows_of(tile: Index, start: Expr | int) -> Body:
         first = tile * TILE
 
         def lanes(lane: Index) -> Body:
@@ -77,6 +79,7 @@ def triangular_solution(
                 lambda r, k: packed(tile, k, r),
                 lambda k: x.at(0, k, lane),
                 x.height,
+                start,
             )
             found, rest = x.substituted(
                 rows, lambda r, q: packed(tile, first + q, r), lambda r: Load("inverse", (first + r,), dtype)
@@ -86,9 +89,17 @@ def triangular_solution(
         return (x.lanes(lanes),)
 
     def solve(strip: Index) -> Body:
+        tiles = -(-n // TILE)
+        start = strip * x.width if lower_rhs else whole(0)
+
+        def of_rows(tile: Index) -> Body:
+            return rows_of(tile, start)
+
         return (
             *x.columns_of(strip, lambda i, lane, column: x.put(0, i, lane, rhs(i, column))),
-            fresh.each(-(-n // TILE), rows_of, "tile"),
+            fresh.between(start // TILE, whole(tiles), tiles, of_rows, "tile")
+            if lower_rhs
+            else fresh.each(tiles, of_rows, "tile"),
             *x.columns_of(strip, lambda i, lane, column: put(i, column, x.at(0, i, lane))),
         )
 

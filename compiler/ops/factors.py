@@ -1,8 +1,8 @@
 """Factors of matrices, and solutions of triangular systems.
 
-The algorithms are in `ops/factorizations.py` and `ops/elimination.py`, those for small matrices in
-`ops/unrolled.py`. The matrices of a batch are done at the same time, each by one thread; one alone is done by
-all threads.
+The algorithms are in `ops/factorizations.py`, `ops/substitution.py` and `ops/elimination.py`, those for
+small matrices in `ops/unrolled.py`. The matrices of a batch are done at the same time, each by one thread;
+one alone is done by all threads.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from staticgraph.compiler.graph.sizes import proven, same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, substitute
 from staticgraph.compiler.kernel.stmt import LoopKind, Store, rewrite
-from staticgraph.compiler.ops import elimination, factorizations, unrolled
+from staticgraph.compiler.ops import elimination, factorizations, substitution, unrolled
 from staticgraph.compiler.ops.kinds import Described, Out, View, composite, routine
 from staticgraph.compiler.ops.lapack import (
     FIELDS,
@@ -46,12 +46,12 @@ Batch = tuple[Index, ...]
 
 
 def of_each(
-    out: Out,
+    out: Out | View,
     size: int,
     small: Callable[[Batch, bool], Body] | None,
     large: Callable[[Batch, bool], tuple[Body, Scratch]],
 ) -> Described:
-    """Return the statements for each matrix of a batch, of `size` rows.
+    """Return the statements for each matrix of a batch, such as `out` is, of `size` rows.
 
     `small` and `large` are given the loops of the batch, and if there is only one matrix. Without `small` all
     matrices count as large.
@@ -175,12 +175,54 @@ def triangular_solution(
             lambda i, j, x: Store(out.buffer, (*batch, row(i), j), x),
         )
 
+    def large(batch: Batch, alone: bool) -> tuple[Body, Scratch]:
+        if not substitution.are_few(n, columns):
+            return factorizations.triangular_solution(n, columns, *of(batch), unit, not alone, out.dtype)
+        return substitution.solution_of_few(
+            n,
+            columns,
+            lambda i, j: matrix.broadcast((*batch, i, j)),
+            lambda i, j: rhs.broadcast((*batch, i, j)),
+            lambda i, j, x: Store(out.buffer, (*batch, i, j), x),
+            lower,
+            adjoint,
+            unit,
+            out.dtype,
+        )
+
     return of_each(
         out,
         n,
         lambda batch, alone: unrolled.triangular_solution(n, columns, *of(batch), unit, alone, out.dtype),
+        large,
+    )
+
+
+@routine(
+    type=square_type, long=_is_large, dtypes=FIELDS, differentiable=False,
+    numpy=lambda x: solved(_triangle(x, True, True), np.eye(x.shape[-1], dtype=x.dtype) + 0 * x, False),
+    samples=[Sample(real(3, 3)), Sample(real(2, 1, 1)), Sample(real(0, 2, 2)),
+             Sample(real(2, 20, 20, low=-0.1, high=0.1))],
+)  # fmt: skip
+def unit_lower_inverse(outs: tuple[Out, ...], input: View) -> Described | tuple[()]:
+    """The inverses of lower triangles, whose diagonals count as ones; zeros above."""
+    (out,) = outs
+    if is_empty(out.shape):
+        return ()
+    n = operator.index(out.shape[-1])
+
+    def of(batch: Batch) -> tuple[Any, Any, Any]:
+        def unit(i: Expr, j: Expr) -> Expr:
+            return scalar.select(scalar.eq(i, j), Const(1.0, out.dtype), Const(0.0, out.dtype))
+
+        return lambda i, k: input[(*batch, i, k)], unit, lambda i, j, x: Store(out.buffer, (*batch, i, j), x)
+
+    return of_each(
+        out,
+        n,
+        lambda batch, alone: unrolled.triangular_solution(n, n, *of(batch), True, alone, out.dtype),
         lambda batch, alone: factorizations.triangular_solution(
-            n, columns, *of(batch), unit, not alone, out.dtype
+            n, n, *of(batch), True, not alone, out.dtype, lower_rhs=True
         ),
     )
 
@@ -286,8 +328,11 @@ def _few_type(input: TensorType) -> TensorType:
 
 
 @routine(
-    type=_few_type, numpy=widened(cofactors_by_values), dtypes=frozenset({float32, float64}),
-    differentiable=False, samples=[Sample(real(3, 3)), Sample(real(2, 4, 4)), Sample(real(0, 2, 2))],
+    type=_few_type,
+    numpy=widened(cofactors_by_values),
+    dtypes=frozenset({float32, float64}),
+    differentiable=False,
+    samples=[Sample(real(3, 3)), Sample(real(2, 4, 4)), Sample(real(0, 2, 2))],
 )
 def small_cofactors(outs: tuple[Out, ...], input: View) -> Described | tuple[()]:
     """Derivatives of the determinants of matrices of at most four rows, by their elements."""

@@ -26,7 +26,7 @@ OPS_OF = {
     "cropping": "crop_and_resize",
     "ctc": "ctc_greedy_decoder ctc_beam_search_decoder",
     "decoding": "decode_raw decode_csv decode_compressed",
-    "decompositions": "qr svd self_adjoint_eig pseudo_inverse",
+    "decompositions": "square_svd svd self_adjoint_eig pseudo_inverse",
     "diagonal": "diag diag_part matrix_diag matrix_diag_part matrix_set_diag matrix_band_part",
     "distances": "edit_distance",
     "division": "realdiv div_no_nan floor_div floormod truncatediv truncatemod",
@@ -34,7 +34,7 @@ OPS_OF = {
     "exponential": "reciprocal sqrt rsqrt exp expm1 log log1p pow xlogy xdivy",
     "fourier_stages": "fft_of_any_length fft_stage",
     "fourier": "fft fft2d fft3d ifft ifft2d ifft3d rfft rfft2d rfft3d irfft irfft2d irfft3d",
-    "factors": "cholesky triangular_solution matrix_triangular_solve lu small_cofactors",
+    "factors": "cholesky triangular_solution unit_lower_inverse matrix_triangular_solve lu small_cofactors",
     "gathering": "gather gather_nd one_hot",
     "gradient_nodes": (
         "relu_grad relu6_grad elu_grad selu_grad softsign_grad leaky_relu_grad sigmoid_grad "
@@ -58,6 +58,7 @@ OPS_OF = {
     "morphology": "dilation2d",
     "movement": "reshape transpose expand_dims squeeze tile reverse roll reverse_sequence",
     "normalization": "softmax log_softmax band_sum local_response_normalization fused_batch_norm",
+    "orthogonal": "qr",
     "patches": "extract_image_patches extract_volume_patches",
     "pooling": "max_pool max_pool3d avg_pool avg_pool_grad avg_pool3d avg_pool3d_grad max_pool_with_argmax",
     "random": (
@@ -70,7 +71,7 @@ OPS_OF = {
     ),
     "requirements": (
         "in_range coordinates_in_range nonzero is_permutation rows_ascend below factor_positive "
-        "factor_nonzero"
+        "factor_nonzero decomposable"
     ),
     "resize": "resize_nearest_neighbor resize_bilinear resize_bicubic resize_area",
     "rounding": "floor ceil rint round",

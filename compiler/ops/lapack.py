@@ -21,6 +21,8 @@ from staticgraph.compiler.ops.kinds import composite, on_host
 from staticgraph.compiler.ops.linalg import conjugate
 from staticgraph.compiler.ops.samples import Sample, real
 
+_LARGE = 64  # rows of a matrix whose inverse is worth an order of its columns
+
 FIELDS = frozenset({float32, float64, complex64, complex128})
 
 
@@ -106,6 +108,21 @@ def product(a: Any, b: Any, adj_a: bool = False, adj_b: bool = False) -> Any:
     return ops.batch_matmul(a, b, adj_x=adj_a, adj_y=adj_b)
 
 
+def real_part(x: Any) -> Any:
+    """The real parts of numbers, which may be real themselves."""
+    return ops.real(x) if x.dtype.is_complex else x
+
+
+def in_field(x: Any, dtype: Any) -> Any:
+    """Real numbers as numbers of `dtype`."""
+    return ops.complex(x, 0.0) if dtype.is_complex else x
+
+
+def least(a: int | None, b: int | None) -> int | None:
+    """The lesser size, if both are known."""
+    return None if a is None or b is None else min(a, b)
+
+
 def _adjoint(x: np.ndarray) -> np.ndarray:
     return np.swapaxes(x, -1, -2).conj()
 
@@ -134,19 +151,36 @@ def _inverse(x: np.ndarray, adjoint: bool) -> np.ndarray:
 
 
 @composite(
-    tf="MatrixInverse", type=square_type, dtypes=FIELDS, samples=SQUARE, grad=_inverse_grad, grad_takes=(),
-    numpy=widened(_inverse), requires=nonsingular("matrix_inverse"),
+    tf="MatrixInverse",
+    type=square_type,
+    dtypes=FIELDS,
+    samples=SQUARE,
+    grad=_inverse_grad,
+    grad_takes=(),
+    numpy=widened(_inverse),
+    requires=nonsingular("matrix_inverse"),
 )
 def matrix_inverse(input: Any, *, adjoint: bool = False) -> Any:
     """Inverses of square matrices; with `adjoint`, their adjoints."""
     if any(same(n, 0) for n in input.shape):
         return input
-    n = input.shape[-1]
     factors, order = ops.lu(input)
-    rows = ops.expand_dims(order, axis=-1)
-    unit = ops.cast(ops.equal(rows, ops.cast(positions(input, n), dtype=order.dtype)), dtype=input.dtype)
-    made = _substituted(factors, unit)
+    if input.shape[-1] < _LARGE:
+        rows, places = ops.expand_dims(order, axis=-1), positions(input, input.shape[-1])
+        here = ops.equal(rows, ops.cast(places, dtype=order.dtype))
+        made = _substituted(factors, ops.cast(here, dtype=input.dtype))
+    else:  # the inverse of L has zeros, which need not be computed
+        half = ops.unit_lower_inverse(factors)
+        made = ops.triangular_solution(factors, half, lower=False, adjoint=False, unit=False)
+        made = ops.gather(made, _inverted(order), axis=input.rank - 1, batch_dims=input.rank - 2)
     return _turned(made) if adjoint else made
+
+
+def _inverted(order: Any) -> Any:
+    """The places of numbers in their order."""
+    places = ops.cast(positions(order, order.shape[-1]), dtype=order.dtype)
+    here = ops.equal(ops.expand_dims(order, axis=-2), ops.expand_dims(places, axis=-1))
+    return ops.reduce_sum(ops.select(here, places, 0), axis=(-1,))
 
 
 def _substituted(factors: Any, rhs: Any, adjoint: bool = False) -> Any:
@@ -226,7 +260,10 @@ def host_cofactors(input: Any) -> Any:
 
 
 @composite(
-    type=square_type, numpy=widened(cofactors_by_values), dtypes=FIELDS, grad=_cofactors_grad,
+    type=square_type,
+    numpy=widened(cofactors_by_values),
+    dtypes=FIELDS,
+    grad=_cofactors_grad,
     samples=[*SQUARE, Sample(real(2, 3, 3)), Sample(real(4, 4)), Sample(real(5, 5))],
 )
 def matrix_cofactors(input: Any) -> Any:
@@ -243,16 +280,18 @@ def _pivots(x: Any) -> tuple[Any, Any]:
     n = x.shape[-1]
     later = ops.less(ops.expand_dims(positions(x, n), axis=-1), positions(x, n))
     greater = ops.greater(ops.expand_dims(order, axis=-1), ops.expand_dims(order, axis=-2))
-    exchanged = ops.reduce_sum(
-        ops.cast(ops.logical_and(later, greater), dtype=order.dtype), axis=(-2, -1)
-    )
+    exchanged = ops.reduce_sum(ops.cast(ops.logical_and(later, greater), dtype=order.dtype), axis=(-2, -1))
     sign = ops.cast(1 - 2 * ops.bitwise_and(exchanged, 1), dtype=x.dtype)
     return ops.matrix_diag_part(factors), sign
 
 
 @composite(
-    tf="MatrixDeterminant", type=_determinant_type, numpy=widened(np.linalg.det), dtypes=FIELDS,
-    samples=SQUARE, grad=lambda g, y, x: (_per_matrix(g) * matrix_cofactors(x),),
+    tf="MatrixDeterminant",
+    type=_determinant_type,
+    numpy=widened(np.linalg.det),
+    dtypes=FIELDS,
+    samples=SQUARE,
+    grad=lambda g, y, x: (_per_matrix(g) * matrix_cofactors(x),),
 )
 def matrix_determinant(input: Any) -> Any:
     """Determinants of square matrices."""
@@ -275,8 +314,12 @@ def _log_determinant_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
 
 
 @composite(
-    tf="LogMatrixDeterminant", type=_log_determinant_type, numpy=widened(np.linalg.slogdet), dtypes=FIELDS,
-    samples=SQUARE, grad=_log_determinant_grad,
+    tf="LogMatrixDeterminant",
+    type=_log_determinant_type,
+    numpy=widened(np.linalg.slogdet),
+    dtypes=FIELDS,
+    samples=SQUARE,
+    grad=_log_determinant_grad,
 )
 def log_matrix_determinant(input: Any) -> Any:
     """Signs, and logarithms of the absolute values, of the determinants of square matrices."""
@@ -339,13 +382,11 @@ def matrix_solve(matrix: Any, rhs: Any, *, adjoint: bool = False) -> Any:
     if any(same(n, 0) for n in (*matrix.shape, *rhs.shape)):
         return ops.zeros_like(rhs)
     factors, order = ops.lu(matrix)
-    n, batch = matrix.shape[-1], broadcast(matrix.shape[:-2], rhs.shape[:-2])
+    batch = broadcast(matrix.shape[:-2], rhs.shape[:-2])
     if not adjoint:
         return _substituted(factors, _rows(rhs, order, batch))
     solution = _substituted(factors, rhs, adjoint=True)
-    places = ops.cast(positions(matrix, n), dtype=order.dtype)
-    here = ops.equal(ops.expand_dims(order, axis=-2), ops.expand_dims(places, axis=-1))
-    return _rows(solution, ops.reduce_sum(ops.select(here, places, 0), axis=(-1,)), batch)
+    return _rows(solution, _inverted(order), batch)
 
 
 def _rows(x: Any, order: Any, batch: Any) -> Any:

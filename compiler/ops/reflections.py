@@ -1,17 +1,18 @@
 """Householder's reflections as statements of the kernel IR: Q and R of a matrix in strips.
 
-The reflections of a strip together are I - V T V^H (Schreiber and Van Loan, 1989). V is what the strip has
-below its diagonal, with ones on it; T is upper triangular. Once a strip has its reflections, all strips
-behind it are reflected at the same time. At last each strip of Q is made of a unit matrix, by the reflections
-in reverse order.
+The reflections of a strip are taken together: `ops/block_reflectors.py`. Once a strip has its reflections,
+all strips behind it are reflected at the same time. At last each strip of Q is made of a unit matrix, by the
+reflections in reverse order.
 """
 
 from __future__ import annotations
 
-from staticgraph.compiler.graph.dtypes import DType, float32, float64, int64
+from staticgraph.compiler.graph.dtypes import DType, float64, int64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Store, Update
+from staticgraph.compiler.ops.block_reflectors import BlockReflectors, Householder, wide_dtype
+from staticgraph.compiler.ops.scaling import Measured
 from staticgraph.compiler.ops.strips import TILE, Body, Element, Fresh, Put, Scratch, Strips
 
 
@@ -43,40 +44,38 @@ class _Reflections:
         self.a = Strips("a", rows, columns, dtype, self.fresh)
         self.q = Strips("q", rows, width, dtype, self.fresh, count=1)
         self.columns, self.width = columns, width
-        self.count = min(rows, columns)  # of reflections
+        self.v = BlockReflectors(self.a, min(rows, columns), local)
         self.block = self.a.width
-        self.blocks = -(-self.count // self.block)
         self.zero = Const(0.0, dtype)
+        # Squares are summed in double precision: those of single precision neither overflow nor vanish.
+        self.measured = Measured(self.a, local) if dtype is float64 else None
 
     def made(self, matrix: Element, put_q: Put, put_r: Put) -> tuple[Body, Scratch]:
-        shape = (self.blocks, self.block, self.block)
-        small = Buffer(self.dtype, shape, written=True, local=self.local, shared=not self.local)
-        scratch = {"a": self.a.buffer(self.local), "top": small, "t": small, "q": self.q.buffer(local=True)}
-        for user in ("first", "step", "last"):  # each statement of the kernel has memory of its own
-            scratch |= {
-                f"column_{user}": Buffer(self.dtype, (self.a.height,), written=True, local=True),
-                f"dots_{user}": Buffer(self.dtype, (self.block, self.block), written=True, local=True),
-                f"turned_{user}": Buffer(self.dtype, (self.block, self.block), written=True, local=True),
-            }
+        users = ("first", "step", "last")  # each statement of the kernel has memory of its own
+        column = Buffer(self.dtype, (self.a.height,), written=True, local=True)
+        scratch = {"a": self.a.buffer(self.local), "q": self.q.buffer(local=True)}
+        read: Body = (self.a.each_strip(lambda strip: self._read(strip, matrix)),)
+        if self.measured is not None:
+            scratch |= self.measured.buffers()
+            read = self.measured.read(matrix)
+        scratch |= self.v.buffers(*users) | {f"column_{user}": column for user in users[:2]}
         first = Const(0, int64)
-        steps = (self.fresh.each(self.blocks, self._step, "step"),) if self.a.count > 1 else ()
+        steps = (self.fresh.each(self.v.blocks, self._step, "step"),) if self.a.count > 1 else ()
         q_strip = self.fresh.index("strip", -(-self.width // self.block))
+
+        def write_q(strip: Index) -> Body:
+            reflected = self.v.unit_reflected(self.q, 0, strip, "last", adjoint=False)
+            put = self.q.columns_of(strip, lambda i, lane, column: put_q(i, column, self.q.at(0, i, lane)))
+            return (*reflected, *put)
+
         body = (
-            self.a.each_strip(lambda strip: self._read(strip, matrix)),
+            *read,
             *self._panel(first, "first"),
             *steps,
             self.a.each_strip(lambda strip: self._write(strip, put_r)),
-            Loop(q_strip, self._unit_reflected(q_strip, put_q), LoopKind.PARALLEL),
+            Loop(q_strip, write_q(q_strip), LoopKind.PARALLEL),
         )
         return body, scratch
-
-    def top(self, block: Expr, row: Expr | int, column: Expr | int) -> Load:
-        """A number of V in the rows of the diagonal block."""
-        return Load("top", (block, _whole(row), _whole(column)), self.dtype)
-
-    def t(self, block: Expr, row: Expr | int, column: Expr | int) -> Load:
-        """A number of T."""
-        return Load("t", (block, _whole(row), _whole(column)), self.dtype)
 
     def _read(self, strip: Index, matrix: Element) -> Body:
         def zeros(i: Index) -> Body:
@@ -93,7 +92,9 @@ class _Reflections:
         """Store the columns of R that a strip has."""
 
         def store(i: Expr, lane: Index, column: Expr) -> Store:
-            return put(i, column, scalar.select(i > column, self.zero, self.a.at(strip, i, lane)))
+            x: Expr = self.a.at(strip, i, lane)
+            x = x if self.measured is None else self.measured.unscaled(x)
+            return put(i, column, scalar.select(i > column, self.zero, x))
 
         rows = Strips("a", self.width, self.columns, self.dtype, self.fresh)
         return rows.columns_of(strip, store)
@@ -102,27 +103,19 @@ class _Reflections:
 
     def _panel(self, strip: Expr, user: str) -> Body:
         """Make the reflections of a strip, and reflect the columns that it has behind each."""
-        a, block = self.a, self.block
-
-        def clear(i: Index) -> Body:
-            def lanes(lane: Index) -> Body:
-                at = (strip, i, lane)
-                return Store("top", at, self.zero), Store("t", at, self.zero)
-
-            return (a.lanes(lanes),)
 
         def column(j: Index) -> Body:
-            return (If(strip * block + j < self.count, self._reflection(strip, j, user)),)
+            return (If(strip * self.block + j < self.v.count, self._reflection(strip, j, user)),)
 
-        return self.fresh.each(block, clear), self.fresh.each(block, column, "j")
+        return self.v.cleared(strip), self.fresh.each(self.block, column, "j")
 
     def _reflection(self, strip: Expr, j: Index, user: str) -> Body:
         a, fresh, block, dtype = self.a, self.fresh, self.block, self.dtype
         row, end = strip * block + j, Const(a.height, int64)
-        wide = float64 if dtype is float32 else dtype  # of which squares do not overflow
-        below, norm = fresh.local("below", wide), fresh.local("norm", wide)
-        alpha, beta, tau, scale = (fresh.local(name, dtype) for name in ("alpha", "beta", "tau", "scale"))
-        name = f"column_{user}"
+        wide = wide_dtype(dtype)
+        below, alpha = fresh.local("below", wide), fresh.local("alpha", dtype)
+        made = Householder(fresh, alpha, below)
+        name, scale = f"column_{user}", made.scale
 
         def v(i: Expr) -> Load:
             return Load(name, (i,), dtype)
@@ -146,149 +139,40 @@ class _Reflections:
             total = (sums[0] + sums[1]) + (sums[2] + sums[3])
             tiles = a.height // TILE
             loop = fresh.between(strip * (block // TILE), Const(tiles, int64), tiles, terms, "four")
-            return (*(Let(s, self.zero) for s in sums), loop, Store(f"dots_{user}", (j, lane), total))
+            return (*(Let(s, self.zero) for s in sums), loop, self.v.put(f"dots_{user}", (j, lane), total))
 
         def reflect(i: Index) -> Body:
             factor = fresh.local("factor", dtype)
 
             def lanes(lane: Index) -> Body:
-                dot = scalar.select(lane > j, Load(f"dots_{user}", (j, lane), dtype), self.zero)
+                dot = scalar.select(lane > j, self.v.dot(user, j, lane), self.zero)
                 return (a.put(strip, i, lane, a.at(strip, i, lane) - factor * dot),)
 
-            return Let(factor, tau * v(i)), a.lanes(lanes)
+            return Let(factor, made.tau * v(i)), a.lanes(lanes)
 
-        def above(p: Index) -> Body:
-            """T above its diagonal, in this column: -tau T V^H v."""
-            total = fresh.local("total", dtype)
-
-            def term(r: Index) -> Body:
-                return (Update(total, total + self.t(strip, p, r) * Load(f"dots_{user}", (j, r), dtype)),)
-
-            loop = fresh.between(p, j, block, term, "r")
-            return Let(total, self.zero), loop, Store("t", (strip, p, j), -(tau * total))
-
-        one, none = Const(1.0, dtype), scalar.eq(below, Const(0.0, wide))
-        wide_alpha = scalar.cast(alpha, wide)
-        turned = scalar.cast(scalar.select(wide_alpha < 0.0, norm, -norm), dtype)
         return (
             Let(alpha, a.at(strip, row, j)),
             Let(below, Const(0.0, wide)),
             fresh.between(row + 1, end, a.height, square, "i"),
-            Let(norm, scalar.sqrt(wide_alpha * wide_alpha + below)),
-            Let(beta, scalar.select(none, alpha, turned)),
-            Let(tau, scalar.select(none, self.zero, (beta - alpha) / scalar.select(none, one, beta))),
-            Let(scale, scalar.select(none, self.zero, one / scalar.select(none, one, alpha - beta))),
+            *made.lets,
             fresh.between(strip * block, row, a.height, lambda i: (Store(name, (i,), self.zero),), "i"),
-            Store(name, (row,), one),
+            Store(name, (row,), Const(1.0, dtype)),
             fresh.between(row + 1, end, a.height, keep, "i"),
             a.lanes(dots),
             fresh.between(row, end, a.height, reflect, "i"),
-            a.put(strip, row, j, beta),
-            fresh.each(block, lambda i: (Store("top", (strip, i, j), v(strip * block + i)),)),
-            Store("t", (strip, j, j), tau),
-            fresh.between(0, j, block, above, "p"),
+            a.put(strip, row, j, made.beta),
+            self.v.top_column(strip, j, v),
+            *self.v.triangle_column(strip, j, made.tau, lambda r: self.v.dot(user, j, r)),
         )
 
     # Reflecting other strips.
 
     def _step(self, s: Index) -> Body:
         def strip_of(strip: Index) -> Body:
-            body = self._reflected(self.a, strip, s, "step", adjoint=True)
+            body = self.v.reflected(self.a, strip, s, "step", adjoint=True)
             following = scalar.eq(strip, s + 1)
-            if self.blocks < self.a.count:
-                following = following & (strip < self.blocks)
+            if self.v.blocks < self.a.count:
+                following = following & (strip < self.v.blocks)
             return (*body, If(following, self._panel(strip, "step")))
 
         return (self.a.strips_after(s, strip_of),)
-
-    def _reflected(self, x: Strips, strip: Expr | int, s: Expr, user: str, adjoint: bool) -> Body:
-        """Reflect a strip of `x` by the reflections of strip `s`, or by their adjoint."""
-        a, fresh, block = self.a, self.fresh, self.block
-        first, second = s * block, (s + 1) * block
-        tiles = a.height // TILE
-        end = Const(a.height, int64)
-
-        def dots(quarter: Index) -> Body:
-            def lanes(lane: Index) -> Body:
-                part, start = x.tile(
-                    [self.zero] * TILE,
-                    Const(block, int64),
-                    lambda r, k: self.top(s, k, quarter * TILE + r),
-                    lambda k: x.at(strip, first + k, lane),
-                    block,
-                )
-                whole, rest = x.tile(
-                    part,
-                    end,
-                    lambda r, k: a.at(s, k, quarter * TILE + r),
-                    lambda k: x.at(strip, k, lane),
-                    a.height,
-                    second,
-                )
-                stores = (
-                    Store(f"dots_{user}", (quarter * TILE + r, lane), -value) for r, value in enumerate(whole)
-                )
-                return (*start, *rest, *stores)
-
-            return (x.lanes(lanes),)
-
-        def turned(p: Index) -> Body:
-            def lanes(lane: Index) -> Body:
-                total = fresh.local("total", self.dtype)
-
-                def term(r: Index) -> Body:
-                    factor = self.t(s, r, p) if adjoint else self.t(s, p, r)
-                    return (Update(total, total + factor * Load(f"dots_{user}", (r, lane), self.dtype)),)
-
-                low, high = (Const(0, int64), p + 1) if adjoint else (p, Const(block, int64))
-                loop = fresh.between(low, high, block, term, "r")
-                return Let(total, self.zero), loop, Store(f"turned_{user}", (p, lane), total)
-
-            return (x.lanes(lanes),)
-
-        def taken_off(row: Expr, inside: bool) -> Body:
-            def lanes(lane: Index) -> Body:
-                rows, body = x.tile(
-                    [x.at(strip, row + r, lane) for r in range(TILE)],
-                    Const(block, int64),
-                    lambda r, k: self.top(s, row + r - first, k) if inside else a.at(s, row + r, k),
-                    lambda k: Load(f"turned_{user}", (k, lane), self.dtype),
-                    block,
-                )
-                return (*body, *(x.put(strip, row + r, lane, value) for r, value in enumerate(rows)))
-
-            return (x.lanes(lanes),)
-
-        return (
-            fresh.each(block // TILE, dots, "quarter"),
-            fresh.each(block, turned, "p"),
-            fresh.each(block // TILE, lambda quarter: taken_off(first + quarter * TILE, True), "quarter"),
-            fresh.between(
-                second // TILE, Const(tiles, int64), tiles, lambda tile: taken_off(tile * TILE, False), "tile"
-            ),
-        )
-
-    def _unit_reflected(self, strip: Index, put: Put) -> Body:
-        """Make a strip of Q."""
-        q, block = self.q, self.block
-
-        def unit(i: Index) -> Body:
-            def lanes(lane: Index) -> Body:
-                here = scalar.eq(i, strip * block + lane)
-                return (q.put(0, i, lane, scalar.select(here, Const(1.0, self.dtype), self.zero)),)
-
-            return (q.lanes(lanes),)
-
-        def reflected(back: Index) -> Body:
-            s = (self.blocks - 1) - back
-            return (If(s < strip + 1, self._reflected(q, 0, s, "last", adjoint=False)),)
-
-        return (
-            self.fresh.each(q.height, unit),
-            self.fresh.each(self.blocks, reflected, "back"),
-            *q.columns_of(strip, lambda i, lane, column: put(i, column, q.at(0, i, lane))),
-        )
-
-
-def _whole(value: Expr | int) -> Expr:
-    return value if isinstance(value, Expr) else Const(value, int64)

@@ -309,6 +309,22 @@ def factor_nonzero(x: Any, *, of: str) -> Any:
     return ops.reduce_all(ops.not_equal(ops.matrix_diag_part(x), 0.0))
 
 
+@composite(
+    type=lambda x, of: TensorType(bool_, ()), numpy=lambda x, of: np.all(np.isfinite(x)),
+    samples=[
+        Sample(real(3, 2), of="svd"), Sample(real(2, 2, 2), of="svd"), Sample(real(0, 2), of="svd"),
+    ],
+    violation=lambda x, of: (
+        f"{of}: The singular value decomposition was not successful. The input might not be valid. "
+        f"Shape: {list(x.shape)}. Look for NaN and infinite numbers in it"
+    ),
+    dtypes=FLOATING, differentiable=False,
+)  # fmt: skip
+def decomposable(x: Any, *, of: str) -> Any:
+    """True if all numbers of matrices are finite: the op `of` requires it of its input."""
+    return ops.reduce_all(ops.is_finite(x))
+
+
 # What ops say as `requires=`
 
 

@@ -64,7 +64,7 @@ class Fresh:
     ) -> Loop:
         """A loop from `start` to the one before `stop`, both of which are in `extent` iterations."""
         index = self.index(name, extent)
-        return Loop(index, body(index), share=Span(_whole(start), stop))
+        return Loop(index, body(index), share=Span(whole(start), stop))
 
     def lanes(self, extent: int, body: Callable[[Index], Body]) -> Loop:
         """A loop in vector lanes."""
@@ -91,11 +91,11 @@ class Strips:
 
     def at(self, strip: Expr | int, row: Expr | int, lane: Expr | int) -> Load:
         """A number."""
-        return Load(self.name, (_whole(strip), _whole(row), _whole(lane)), self.dtype)
+        return Load(self.name, (whole(strip), whole(row), whole(lane)), self.dtype)
 
     def put(self, strip: Expr | int, row: Expr | int, lane: Expr | int, value: Expr) -> Store:
         """The statement that stores a number."""
-        return Store(self.name, (_whole(strip), _whole(row), _whole(lane)), value)
+        return Store(self.name, (whole(strip), whole(row), whole(lane)), value)
 
     def lanes(self, body: Callable[[Index], Body]) -> Loop:
         """A loop over the lanes of a strip."""
@@ -109,7 +109,7 @@ class Strips:
     def strips_after(self, strip: Expr, body: Callable[[Index], Body]) -> Loop:
         """A loop over the strips behind one, which do not depend on each other."""
         index = self.fresh.index("strip", self.count)
-        return Loop(index, body(index), LoopKind.PARALLEL, Span(strip + 1, _whole(self.count)))
+        return Loop(index, body(index), LoopKind.PARALLEL, Span(strip + 1, whole(self.count)))
 
     def columns_of(self, strip: Index, store: Callable[[Expr, Index, Expr], Store]) -> Body:
         """Do `store(row, lane, column)` for all that a strip has of the rows and columns of the matrix."""
@@ -150,7 +150,7 @@ class Strips:
             for r, row in enumerate(rows)
         ]
         begin = (Let(row, value) for row, value in zip(rows, start, strict=True))
-        span = Span(_whole(first // TILE), _whole(terms // TILE))
+        span = Span(whole(first // TILE), whole(terms // TILE))
         return rows, (*begin, Loop(four, tuple(sums), share=span))
 
     def substituted(
@@ -171,5 +171,6 @@ class Strips:
         return found, tuple(body)
 
 
-def _whole(value: Expr | int) -> Expr:
+def whole(value: Expr | int) -> Expr:
+    """A position as an expression."""
     return value if isinstance(value, Expr) else Const(operator.index(value), int64)

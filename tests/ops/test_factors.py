@@ -13,7 +13,7 @@ from staticgraph.compiler.kernel.expr import Load
 from staticgraph.compiler.kernel.interpret import interpret
 from staticgraph.compiler.kernel.printer import kernel_text
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Store
-from staticgraph.compiler.ops import elimination, factorizations
+from staticgraph.compiler.ops import elimination, factorizations, substitution
 from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.native import GUARD, guarded, inside, launch
 from tests.everywhere import PLACES, Refused, check_everywhere
@@ -77,7 +77,7 @@ def test_the_product_of_triangular_factors_is_the_matrix(shape, dtype, rng):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("columns", [1, 5, 16, 35])
+@pytest.mark.parametrize("columns", [1, 7, 16, 35])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_triangular_systems(shape, columns, dtype, rng):
     x = rng.uniform(-1, 1, shape) / shape[-1] + np.eye(shape[-1])
@@ -137,6 +137,7 @@ def test_bits_do_not_depend_on_the_number_of_threads(n, rng):
                     *sg.linalg.lu(x),
                     sg.matrix_triangular_solve(x, b),
                     sg.matrix_solve(x, b),
+                    sg.matrix_inverse(x),
                     sg.matrix_inverse(many),
                     sg.cholesky(many),
                 ),
@@ -166,6 +167,10 @@ def kernel_of(name, n, dtype, local):
         body, scratch = elimination.lu_factors(
             n, element, put, lambda i, number: Store("rows", (i,), number), local, dtype
         )
+    elif name in ("rows", "columns"):
+        body, scratch = substitution.solution_of_few(
+            n, n, element, element, put, True, name == "columns", False, dtype
+        )
     else:
         body, scratch = factorizations.triangular_solution(n, n, element, element, put, False, local, dtype)
     buffers = {
@@ -178,7 +183,7 @@ def kernel_of(name, n, dtype, local):
 
 @pytest.mark.parametrize("vector_bytes", [16, 32, 64])
 @pytest.mark.parametrize("local", [True, False])
-@pytest.mark.parametrize("name", ["cholesky", "lu", "triangular"])
+@pytest.mark.parametrize("name", ["cholesky", "lu", "triangular", "rows", "columns"])
 def test_chunks_in_any_order_and_vectors_of_any_width(name, local, vector_bytes, rng):
     """As machine code whose chunks run in an order of no meaning, and interpreted number by number."""
     target = cpu_jit.host()

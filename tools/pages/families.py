@@ -17,7 +17,7 @@ SECTIONS = {
     "Sums and order": "reduce scan sorting searching segment",
     "Shapes and places": "creation movement assembly slicing indexing gathering scatter rows selection"
     " diagonal identities",
-    "Matrices": "linalg summation lapack decompositions matrix_functions matrix_roots fourier",
+    "Matrices": "linalg summation lapack orthogonal decompositions matrix_functions matrix_roots fourier",
     "Nets": "activation normalization loss convolution_layers convolution pooling max_pool_gradient",
     "Images": "resize cropping space morphology",
     "Random numbers": "random stateless",

@@ -1,0 +1,184 @@
+"""Eigenvalues and eigenvectors of a symmetric matrix, as statements of the kernel IR.
+
+Reflections make the matrix tridiagonal, those of a strip together (Dongarra, Sorensen and Hammarling, 1989):
+each needs a product of the matrix and a vector, and once a strip is done, what it changes in the rest is a
+product of matrices, A - V W^T - W V^T. One thread does that: columns follow each other too quickly to share
+one out.
+
+Then QR iterations make it diagonal (`ops/implicit_shifts.py`). The eigenvectors are the product of all
+reflections, whose columns are then rotated as the iterations say.
+"""
+
+from __future__ import annotations
+
+from staticgraph.compiler.graph.dtypes import DType, int64
+from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load
+from staticgraph.compiler.kernel.stmt import If, Let, Loop, LoopKind, Store, Update
+from staticgraph.compiler.ops.block_reflectors import BlockReflectors
+from staticgraph.compiler.ops.implicit_shifts import Sweeps
+from staticgraph.compiler.ops.panels import Panel
+from staticgraph.compiler.ops.scaling import Measured
+from staticgraph.compiler.ops.spectra import PutValue, Spectrum
+from staticgraph.compiler.ops.strips import Body, Element, Fresh, Put, Scratch, Strips
+
+
+def symmetric_eigenvalues(
+    n: int, matrix: Element, put_value: PutValue, put_vector: Put | None, local: bool, dtype: DType
+) -> tuple[Body, Scratch]:
+    """Find the eigenvalues of a symmetric matrix in rising order, and its eigenvectors.
+
+    Args:
+        n: The number of rows.
+        matrix: The numbers of the matrix, asked for up to the diagonal.
+        put_value: Stores an eigenvalue.
+        put_vector: Stores a number of the matrix whose columns are eigenvectors; None: they are not wanted.
+        local: True if one thread does all of it.
+        dtype: That of the numbers.
+
+    Returns:
+        The statements, and their scratch memory. All results are NaN if a number of the matrix is not finite.
+    """
+    fresh = Fresh()
+    a = Strips("a", n, n, dtype, fresh)
+    measured = Measured(a, local)
+    sweeps = Sweeps(fresh, n, dtype, 0 if put_vector is None else 1, False, local)
+    spectrum, reduction = Spectrum(sweeps, measured), _Reduction(a, sweeps, local)
+    scratch = measured.buffers() | sweeps.buffers() | spectrum.buffers() | reduction.buffers()
+
+    def lower(i: Expr, j: Expr) -> Expr:
+        return matrix(scalar.maximum(i, j), scalar.minimum(i, j))
+
+    body: Body = (*measured.read(lower), *sweeps.begun(), fresh.each(n, reduction.step, "column"))
+    if put_vector is None:
+        return (*body, *sweeps.iterated(), *spectrum.ordered(put_value)), scratch
+    _, count = sweeps.padded(a.count)
+    q = Strips("q", n, n, dtype, fresh, count=count)
+    scratch |= {"q": q.buffer(local)} | reduction.v.buffers("last")
+    strip = fresh.index("strip", count)
+    unit = reduction.v.unit_reflected(q, strip, strip, "last", adjoint=True)
+    return (
+        *body,
+        Loop(strip, unit, LoopKind.PARALLEL),
+        *sweeps.finished(lambda: (sweeps.rotated(q, 0),)),
+        *spectrum.ordered(put_value),
+        spectrum.signs(q),
+        spectrum.vectors(q, put_vector, signed=False),
+    ), scratch
+
+
+class _Reduction:
+    """The reflections that make a matrix tridiagonal, one for each column."""
+
+    def __init__(self, a: Strips, sweeps: Sweeps, local: bool) -> None:
+        self.a, self.fresh, self.dtype, self.block = a, a.fresh, a.dtype, a.width
+        self.sweeps, self.n = sweeps, a.rows
+        self.v = BlockReflectors(a, max(a.rows - 1, 1), local)
+        self.panel = Panel(a, local)
+
+    def buffers(self) -> Scratch:
+        """The scratch memory."""
+        return self.panel.buffers() | self.v.buffers()
+
+    def step(self, j: Index) -> Body:
+        """Reduce column `j`. It is row `j` as well, whose numbers lie side by side."""
+        strip, c = j // self.block, j % self.block
+        stop = scalar.select(scalar.eq(c, self.block - 1), Const(self.a.count, int64), Const(0, int64))
+        following = (
+            *self._reflection(j, strip, c),
+            self.panel.multiplied(strip, lambda i: self.panel.right(self.block + c, i)),
+            *self._update(j, strip, c),
+        )
+        return (
+            If(scalar.eq(c, 0) & (j < self.n - 1), (self.v.cleared(strip),)),
+            self._row(j, strip, c),
+            self.sweeps.put("diagonal", j, scalar.cast(self.panel.line(j), self.sweeps.wide)),
+            If(j < self.n - 1, following),
+            self.panel.taken_off(strip, stop),
+        )
+
+    def _row(self, j: Index, strip: Expr, c: Expr) -> Loop:
+        """Row `j` as it is by now, from the diagonal on."""
+        panel, block = self.panel, self.block
+
+        def current(column: Expr, t: Index, lane: Index) -> Body:
+            total = self.fresh.local("total", self.dtype)
+
+            def term(k: Index) -> Body:
+                one = panel.left(j, k) * panel.right(k, column)
+                return (
+                    Update(total, total - one - panel.left(j, block + k) * panel.right(block + k, column)),
+                )
+
+            return (
+                Let(total, self.a.at(t, j, lane)),
+                self.fresh.between(0, c, block, term, "k"),
+                Store("line", (column,), total),
+            )
+
+        return panel.along(strip, current)
+
+    def _reflection(self, j: Index, strip: Expr, c: Expr) -> Body:
+        """Make v, and keep it in L, R and the column of the matrix."""
+        panel, block = self.panel, self.block
+        made, body = panel.reflection(
+            j + 1, strip, self.sweeps.wide, lambda i, x: panel.put_right(block + c, i, x)
+        )
+
+        def keep(i: Index) -> Body:
+            value = self.fresh.local("v", self.dtype)
+            return (
+                Let(value, panel.right(block + c, i)),
+                panel.put_left(i, c, value),
+                self.a.put(strip, i, c, value),
+            )
+
+        return (
+            *body,
+            self.sweeps.put("beside", j + 1, scalar.cast(made.beta, self.sweeps.wide)),
+            self.fresh.between(strip * block, Const(self.a.height, int64), self.a.height, keep, "i"),
+            self.v.top_column(strip, c, lambda i: panel.right(block + c, i)),
+        )
+
+    def _update(self, j: Index, strip: Expr, c: Expr) -> Body:
+        """Make w of the product of the matrix and v."""
+        fresh, panel, block, dtype = self.fresh, self.panel, self.block, self.dtype
+        tau, half, inner = (fresh.local(name, dtype) for name in ("tau", "half", "inner"))
+
+        def v(i: Expr) -> Load:
+            return panel.right(block + c, i)
+
+        def current(i: Expr, t: Index, lane: Index) -> Body:
+            total = fresh.local("total", dtype)
+
+            def term(k: Index) -> Body:
+                # What stands for V in L is W in R, and the other way round.
+                one = panel.right(block + k, i) * panel.dot(1, k)
+                return (Update(total, total - one - panel.right(k, i) * panel.dot(0, k)),)
+
+            return (
+                Let(total, panel.product(i)),
+                fresh.between(0, c, block, term, "k"),
+                Store("product", (i,), scalar.select(i > j, total * tau, panel.zero)),
+            )
+
+        def along(i: Expr, t: Index, lane: Index) -> Body:
+            return (Update(inner, inner + panel.product(i) * v(i), "add"),)
+
+        def w(i: Expr, t: Index, lane: Index) -> Body:
+            return (panel.put_right(c, i, panel.product(i) - half * v(i)),)
+
+        def keep(i: Index) -> Body:
+            return (panel.put_left(i, block + c, panel.right(c, i)),)
+
+        return (
+            Let(tau, panel.tau),
+            panel.dots(strip, v),
+            panel.along(strip, current),
+            Let(inner, panel.zero),
+            panel.along(strip, along),
+            Let(half, tau * inner * 0.5),
+            panel.along(strip, w),
+            fresh.between(strip * block, Const(self.a.height, int64), self.a.height, keep, "i"),
+            *self.v.triangle_column(strip, c, tau, lambda r: panel.dot(0, r)),
+        )
