@@ -1,6 +1,6 @@
 """The parts that executables of one step for different sizes have in common, and functions of the sizes.
 
-A new size must cost little: what does not depend on sizes is looked up once, and the rest is computed together.
+A new size must cost little: what does not depend on sizes is looked up once, the rest is computed together.
 """
 
 from __future__ import annotations
