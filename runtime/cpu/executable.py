@@ -62,6 +62,8 @@ class CpuExecutable:
 
     version = -1
     origins: Origins = (0, 0, 0)
+    shared: OpenStep
+    parallel: bool
 
     def __init__(
         self,

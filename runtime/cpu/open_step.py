@@ -8,12 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.sizes import AnySize, Size, evaluate, is_open
+from staticgraph.compiler.graph.sizes import AnySize, Monomial, Size, evaluate, is_open
 from staticgraph.compiler.machine import CPU
 from staticgraph.runtime.cpu.jit import load
 from staticgraph.runtime.cpu.workspace import Workspace
@@ -52,7 +52,10 @@ class OpenStep:
 
     def at(self, values: Values) -> Compiled | LoadedProgram:
         """The step for values of its open sizes."""
-        return replace(self.made, step=self.made.step.at(values), program=self._program_at(values))
+        made: Any = self.made  # one of two classes with these fields
+        found: Compiled | LoadedProgram
+        found = replace(made, step=made.step.at(values), program=self._program_at(values))
+        return found
 
     def numbers_at(self, values: Values) -> tuple[list[int], bool]:
         """Return the values of the sizes that the code asks for, and if several threads can work on a run."""
@@ -91,6 +94,7 @@ def evaluator(sizes: Sequence[AnySize]) -> Callable[[Values], list[int]]:
     They are one product of a matrix of coefficients with the values of all monomials. A value beyond 64 bits
     is as code with 64 bits computes it.
     """
+    terms: list[Mapping[Monomial, int]]
     terms = [size.terms if isinstance(size, Size) else {(): size} for size in sizes]
     monomials = list(dict.fromkeys(monomial for each in terms for monomial in each))
     try:
