@@ -403,16 +403,30 @@ def _region(
     def part(p: phases.ScheduledPart) -> abi.Part:
         return abi.Part(tuple(unit(*u) for u in p.units), p.chunks)
 
-    time = sum(kernel.picoseconds for _, kernel in work if kernel is not None) // 1000
+    estimates = [_picoseconds(each) for each in work]
+    time = sum(estimates)
     before, made = (
         abi.RegionSegment(
             tuple(tuple(map(part, parts)) for parts in some),
             schedule.cost,
-            time=time if isinstance(time, Size) else None,
+            time=time // 1000 if is_open((time,)) else None,
+            phase_times=tuple(sum(map(estimates.__getitem__, _tasks_of(parts))) for parts in some),
         )
         for some in (schedule.before, schedule.phases)
     )
     return before, made, schedule.shared
+
+
+def _picoseconds(work: _Work) -> AnySize:
+    """Estimate the time of an instruction in a run."""
+    if isinstance(work[1], abi.KernelCode):
+        return work[1].time
+    return work[0].size * round(1000 * CPU.copied_byte_ns) if isinstance(work[0], Copy) else 0
+
+
+def _tasks_of(parts: Iterable[phases.ScheduledPart]) -> set[int]:
+    """Return the numbers of the instructions of a phase."""
+    return {number for part in parts for number, _ in part.units}
 
 
 def _task(work: _Work, places: Places) -> phases.Task:

@@ -50,7 +50,7 @@ def generate(work: Loops | Kernel, target: CpuTarget, search: Search | None = No
     stages.report("parallelize", (scheduled,), split.phases)
     phases = tuple(replace(p, body=align(p.body, p.buffers, target.vector_bytes)) for p in split.phases)
     stages.report("peel", split.phases, phases)
-    code = llvm.emit_phases(phases, target, cost=split.cost, calls=split.calls)
+    code = llvm.emit_phases(phases, target, cost=split.cost, time=split.time, calls=split.calls)
     return _printed("print_llvm", phases, code)
 
 

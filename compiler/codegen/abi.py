@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from staticgraph.compiler.codegen.listing import Listing
 from staticgraph.compiler.codegen.llvm.text import Code
-from staticgraph.compiler.graph.sizes import MANY, AnySize, Size, estimate
+from staticgraph.compiler.graph.sizes import AnySize, Size
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -50,23 +50,17 @@ class KernelCode:
     """A kernel, ready to be called.
 
     `shared_bytes` of scratch memory are seen by all calls of one launch; `private_bytes` belong to one call
-    while it runs. `cost` estimates the time of all calls on one core, in nanoseconds. `sizes` are the open
-    sizes that its functions take, after the buffers.
+    while it runs. `cost` estimates the time of all calls on one core, in nanoseconds, of `MANY` if sizes are
+    open; `time` is the same in picoseconds, with open sizes as such. `sizes` are the open sizes that its
+    functions take, after the buffers.
     """
 
     phases: tuple[Phase, ...]
     shared_bytes: int = 0
     private_bytes: int = 0
     cost: float = 0.0
+    time: AnySize = 0
     sizes: tuple[Size, ...] = ()
-
-    @property
-    def picoseconds(self) -> AnySize:
-        """An estimate of the time in a run: `cost` is that of `MANY`, and the longest open size scales it."""
-        if not self.sizes:
-            return round(1000 * self.cost)
-        longest = max(self.sizes, key=lambda size: estimate(size, MANY))
-        return longest * max(1, round(1000 * self.cost / max(1, estimate(longest, MANY))))
 
     @property
     def listings(self) -> tuple[Listing, ...]:
@@ -169,13 +163,15 @@ class RegionSegment:
     """Work for all threads: the chunks of a phase are independent of each other, phases follow one another.
 
     `cost` is an estimate of the time on one core, in nanoseconds. `watched`: chunks look at the watch,
-    and are skipped if the step is to stop. `time`: the same estimate in a run, if sizes are open.
+    and are skipped if the step is to stop. `time`: the same estimate in a run, if sizes are open, and
+    `phase_times` those of phases, in picoseconds: of all of the kernels that a phase is a part of.
     """
 
     phases: tuple[tuple[Part, ...], ...]
     cost: float
     watched: bool = False
     time: Size | None = None
+    phase_times: tuple[AnySize, ...] = ()
 
     @property
     def committing(self) -> int:
@@ -187,6 +183,14 @@ class RegionSegment:
     def chunks(self) -> tuple[int, ...]:
         """Number of chunks of each phase."""
         return tuple(sum(part.chunks for part in parts) for parts in self.phases)
+
+    def small(self, phase: int) -> Size | None:
+        """The picoseconds of a phase for several threads that may turn out to be too few for that.
+
+        None if it is always for one thread, or always for several.
+        """
+        time = self.phase_times[phase] if self.phase_times else 0
+        return time if isinstance(time, Size) and self.chunks[phase] > 1 else None
 
     @property
     def together(self) -> int:

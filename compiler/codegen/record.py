@@ -13,7 +13,8 @@ from staticgraph.compiler.graph.size_data import of_data, to_data
 
 def to_bytes(kernel: KernelCode) -> bytes:
     """`kernel` as `from_bytes` reads it: about a twentieth of its text."""
-    fields = asdict(kernel) | {"sizes": [to_data(size) for size in kernel.sizes]}
+    opened = {"time": to_data(kernel.time), "sizes": [to_data(size) for size in kernel.sizes]}
+    fields = asdict(kernel) | opened
     return zlib.compress(json.dumps(fields).encode(), 1)
 
 
@@ -28,7 +29,7 @@ def from_bytes(data: bytes) -> KernelCode:
     fields = json.loads(zlib.decompress(data))
     phases = tuple(_phase(**phase) for phase in fields.pop("phases"))
     sizes = tuple(of_data(size) for size in fields.pop("sizes"))
-    return KernelCode(phases, **fields, sizes=sizes)
+    return KernelCode(phases, time=of_data(fields.pop("time")), sizes=sizes, **fields)
 
 
 def _phase(code: dict[str, str], chunks: int, reads: list[int] | None, first: int) -> Phase:

@@ -281,19 +281,6 @@ def evaluate(size: AnySize, values: Mapping[str, int]) -> int:
     return total
 
 
-def evaluator(sizes: Sequence[AnySize]) -> Callable[[Mapping[str, int]], list[int]]:
-    """Return a function that gives the values of many sizes, which are asked again and again."""
-    forms = [(linear(size), size) for size in sizes]
-
-    def values_at(values: Mapping[str, int]) -> list[int]:
-        return [
-            evaluate(size, values) if form is None else values[form[0]] * form[1] + form[2]
-            for form, size in forms
-        ]
-
-    return values_at
-
-
 def symbols(size: AnySize) -> frozenset[str]:
     """Return the names of the symbols that a size depends on."""
     found: set[str] = set()

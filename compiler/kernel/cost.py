@@ -5,7 +5,9 @@ The estimates choose between ways to run a kernel. The result is the same whiche
 
 from __future__ import annotations
 
-from staticgraph.compiler.graph.sizes import NOMINAL, estimate
+from typing import Any
+
+from staticgraph.compiler.graph.sizes import NOMINAL, AnySize, Size, estimate
 from staticgraph.compiler.kernel.affine import linear
 from staticgraph.compiler.kernel.expr import Expr, Load, Scalar
 from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
@@ -62,12 +64,56 @@ def nanoseconds(
     return sum(_nanoseconds(stmt, buffers, vector_bytes, 1, symbol) for stmt in body)
 
 
+def picoseconds(body: tuple[Stmt, ...], buffers: dict[str, Buffer], vector_bytes: int) -> AnySize:
+    """The same in picoseconds, as a polynomial in the open sizes.
+
+    >>> from staticgraph.compiler.graph.dtypes import float32
+    >>> from staticgraph.compiler.graph.sizes import symbol
+    >>> from staticgraph.compiler.kernel.expr import Index
+    >>> i, buffers = Index("i", symbol("n")), {"x": Buffer(float32, (symbol("n"),))}
+    >>> loop = Loop(i, (Store("x", (i,), Load("x", (i,), float32) * 2.0),), LoopKind.SIMD)
+    >>> picoseconds((loop,), buffers, 64)
+    297*n
+    """
+    return _picoseconds(body, buffers, vector_bytes, 1)
+
+
+def _picoseconds(
+    body: tuple[Stmt, ...], buffers: dict[str, Buffer], vector_bytes: int, lanes: int
+) -> AnySize:
+    total: Any = 0
+    for stmt in body:
+        if not any(isinstance(s, Loop) and isinstance(s.index.extent, Size) for s in statements((stmt,))):
+            total += round(1000 * _nanoseconds(stmt, buffers, vector_bytes, lanes, NOMINAL))
+            continue
+        assert isinstance(stmt, Loop | While | If)
+        inside, divided = lanes, 1
+        if isinstance(stmt, Loop) and stmt.kind is LoopKind.SIMD:
+            inside = divided = _lanes(stmt.body, vector_bytes)
+        once = _picoseconds(stmt.body, buffers, vector_bytes, inside)
+        match stmt:
+            case Loop(index, share=share):
+                divided *= 2 if isinstance(share, Span) else 1
+                rounds = index.extent
+                total += once * rounds // divided if isinstance(once, Size) else -(-once // divided) * rounds
+            case While():
+                total += UNKNOWN_TRIPS * once
+            case If():
+                total += once
+    return total
+
+
+def _lanes(body: tuple[Stmt, ...], vector_bytes: int) -> int:
+    """Return the number of elements of the widest type in a vector."""
+    sizes = [e.dtype.size for s in statements(body) for e in values(s)]
+    return vector_bytes // max(sizes, default=vector_bytes)
+
+
 def _nanoseconds(stmt: Stmt, buffers: dict[str, Buffer], vector_bytes: int, lanes: int, symbol: int) -> float:
     match stmt:
         case Loop(index, body, kind, share):
             if kind is LoopKind.SIMD:
-                sizes = [e.dtype.size for s in statements(body) for e in values(s)]
-                lanes = vector_bytes // max(sizes, default=vector_bytes)
+                lanes = _lanes(body, vector_bytes)
             extent = estimate(index.extent, symbol)
             match share:
                 case Share(count=count):

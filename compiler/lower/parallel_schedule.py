@@ -262,6 +262,9 @@ def _parts(tasks: Sequence[Task], units: list[Unit]) -> list[ScheduledPart]:
         if cost >= CPU.joined_ns:
             parts.append(ScheduledPart(tuple(gathered)))
             gathered, cost = [], 0.0
+    if gathered and parts:  # what is left is worth no thread of its own
+        *parts, last = parts
+        gathered = [*last.units, *gathered]
     return [*parts, ScheduledPart(tuple(gathered))] if gathered else parts
 
 

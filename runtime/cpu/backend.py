@@ -48,12 +48,11 @@ def bound(
         values: Mapping[str, int], static: Sequence[tuple[int, bytes]], checks: Checks | None
     ) -> CpuExecutable:
         nonlocal first
-        there = made.at(values) if values else made
-        if limit is not None and there.memory.peak > limit:
+        if limit is not None and (made.at(values) if values else made).memory.peak > limit:
             from staticgraph.compiler.lower.memory_use import does_not_fit  # needed only then
 
             raise does_not_fit(made.closed(values).memory, limit)
-        program = CpuExecutable(there, static, checks, again, values, first)
+        program = CpuExecutable(made, static, checks, again, values, first)
         if first is not None:
             program.origins = first.origins
         elif begun is not None:

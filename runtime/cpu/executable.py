@@ -17,15 +17,12 @@ from staticgraph.compiler.graph.errors import DeadlineExceededError, ResourceExh
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.interpret import failure
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.sizes import evaluate as value_of
-from staticgraph.compiler.graph.sizes import evaluator
 from staticgraph.compiler.lower.program import ARGUMENTS, HostCall, Ref
-from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.cached_property import cached_property
-from staticgraph.runtime.cpu.jit import Library, host, load
+from staticgraph.runtime.cpu.jit import host
+from staticgraph.runtime.cpu.open_step import OpenStep
 from staticgraph.runtime.cpu.pool import POOL
 from staticgraph.runtime.cpu.watch import Watch, plain
-from staticgraph.runtime.cpu.workspace import Workspace
 from staticgraph.runtime.executable import Checks, Origins, changes, state_arguments
 from staticgraph.runtime.memory.aligned import (
     address_of,
@@ -59,15 +56,14 @@ class CpuExecutable:
     and table of pointers. Not for two threads at once.
 
     `entry` is the address of the native function, which takes the address of `table`. To call it directly is
-    as good as calling the executable, where the program has no host calls. `values` are those of open sizes;
-    executables for different ones share the code and the workspace of the `first`.
+    as good as calling the executable, where the program has no host calls. `prepared` has open sizes if
+    there are `values` of these; executables for different values share what the `first` has `shared`.
     """
 
     version = -1
     origins: Origins = (0, 0, 0)
-    library: Library
-    workspace: Workspace
-    numbers_at: Callable[[Mapping[str, int]], list[int]]  # of open sizes that the code asks for
+    shared: OpenStep
+    parallel: bool
 
     def __init__(
         self,
@@ -78,32 +74,32 @@ class CpuExecutable:
         values: Mapping[str, int] = NO_VALUES,
         first: CpuExecutable | None = None,
     ) -> None:
-        self.prepared = prepared  # what a run needs of the compiled step
-        self._again = again
-        self.values = values
-        self.checks = checks  # of a checked step: says what is wrong where results are not finite
-        self.static = dict(static)  # feeds by number, and the values that the program is good for
+        try:
+            shared = OpenStep(prepared) if first is None else first.shared
+            self.shared = shared
+            self.prepared = shared.at(values) if values else prepared  # what a run needs of the step
+            self._again = again
+            self.values = values
+            self.checks = checks  # of a checked step: says what is wrong where results are not finite
+            self.static = dict(static)  # feeds by number, and the values that the program is good for
+            self.count = (ctypes.c_int64 * 1)()
+            self.needed = shared.needed
+            self.entry = shared.entry
+            self.table = (ctypes.c_void_p * shared.slots)()
+            shared.workspace.enter(self.table, self.prepared.program.arena)
+        except MemoryError:
+            raise _does_not_fit(prepared, values) from None
         program = prepared.program
-        self.library = load(prepared.codes) if first is None else first.library
-        self.count = (ctypes.c_int64 * 1)()
-        self.needed = tuple(prepared.step.needed)  # variables that must have a value
-        self.entry = self.library[prepared.entry.name]
-        self.table = (ctypes.c_void_p * program.slots)()
-        self.watch = Watch() if program.may_stop else None
+        self.watch = Watch() if shared.may_stop else None
         self.bindings: WeakSet[Caller] = WeakSet()  # what calls the native function without Python
         self.enter(self.entry)
         self._address = ctypes.addressof(self.table)
-        try:
-            self.workspace = Workspace(prepared) if first is None else first.workspace
-            self.workspace.enter(self.table, program.arena)
-        except MemoryError:
-            raise self._does_not_fit() from None
+        # Threads start with the first run that has work for them.
+        numbers, self.parallel = shared.numbers_at(values)
         if program.opens:
-            self.numbers_at = evaluator(prepared.sizes) if first is None else first.numbers_at
-            numbers = self.numbers_at(values)
             self._numbers = (ctypes.c_int64 * len(numbers))(*numbers)
-            self.table[program.numbers_slot] = ctypes.addressof(self._numbers)
-        self._hosts = [call.at(values) if values else call for call in program.host_calls]
+            self.table[shared.numbers_slot] = ctypes.addressof(self._numbers)
+        self._hosts = [call.at(values) if values else call for call in shared.host_calls]
         self._failure: BaseException | None = None
         if self._hosts:
             self._host = _HOST(self._run_host)
@@ -115,13 +111,11 @@ class CpuExecutable:
                 self._collectives = self._exchanging(calls, self.watch)
         if checks is not None:
             self.table[program.host_slot - 1] = checks.sound.ctypes.data
-        # Threads start with the first run that has work for them.
-        self.parallel = any(value_of(time, values) >= CPU.region_ns for time in prepared.regions)
 
     @cached_property
     def compiled(self) -> Compiled | LoadedProgram:
         """All that is known of the step: `again` compiles it, where this is only what a run needs."""
-        made = self.prepared if self._again is None else self._again()
+        made = self.shared.made if self._again is None else self._again()
         return made.closed(self.values) if self.values else made
 
     def enter(self, entry: int) -> None:
@@ -184,7 +178,7 @@ class CpuExecutable:
         try:
             arguments, results = self._arrays(feeds, store, recyclers)
         except MemoryError:
-            raise self._does_not_fit() from None
+            raise _does_not_fit(self.shared.made, self.values) from None
         if not self(arguments, results) and self.checks is not None:
             self.checks.fail(arguments)
         step = self.prepared.step
@@ -206,13 +200,6 @@ class CpuExecutable:
         if self.checks is not None:
             results[-1] = self.checks.sound
         return arguments, results
-
-    def _does_not_fit(self) -> ResourceExhaustedError:
-        """The error for a step that needs more memory than there is."""
-        from staticgraph.compiler.lower.memory_use import does_not_fit  # needed only then
-
-        made = self.prepared
-        return does_not_fit((made.closed(self.values) if self.values else made).memory)
 
     def _exchanging(self, calls: Sequence[HostCall], watch: Watch) -> CollectiveCalls:
         """Return what the collectives of the program need."""
@@ -260,6 +247,13 @@ class CpuExecutable:
                 failure(error, call.node.op.name, call.node.where) if isinstance(error, Exception) else error
             )
         return int(self._failure is not None)
+
+
+def _does_not_fit(made: Compiled | LoadedProgram, values: Mapping[str, int]) -> ResourceExhaustedError:
+    """The error for a step that needs more memory than there is."""
+    from staticgraph.compiler.lower.memory_use import does_not_fit  # needed only then
+
+    return does_not_fit((made.closed(values) if values else made).memory)
 
 
 def _view(table: int, ref: Ref, type: TensorType) -> np.ndarray:

@@ -54,7 +54,7 @@ def phases(case: OpenCase, vector_bytes: int) -> Chunked:
     aligned = tuple(replace(p, body=align(p.body, p.buffers, vector_bytes)) for p in split.phases)
     for phase in aligned if not placed.locals else ():  # chunks have such memory each for itself
         verify(phase)
-    return Chunked(aligned, split.cost)
+    return Chunked(aligned, split.cost, split.time)
 
 
 @functools.cache

@@ -15,7 +15,6 @@ from staticgraph.compiler.graph.sizes import (
     bounds,
     estimate,
     evaluate,
-    evaluator,
     positive,
     same,
     symbol,
@@ -149,13 +148,6 @@ def test_estimates_take_the_same_value_for_each_symbol():
     assert estimate(B * T + 3) == 64 * 64 + 3
     assert estimate(5) == 5
     assert symbols(B * T // 3) == {"B", "T"}
-
-
-def test_many_sizes_are_evaluated_together():
-    sizes = [3, B, 4 * B + 2, B * T - 1, (B * 3 + T) // 4, positive(B) * 8]
-    at_once = evaluator(sizes)
-    for values in ({"B": 0, "T": 5}, {"B": 7, "T": 0}, {"B": 31, "T": 2}):
-        assert at_once(values) == [evaluate(size, values) for size in sizes]
 
 
 def test_text():

@@ -33,6 +33,14 @@ def test_work_waits_for_what_it_reads_and_for_readers_of_what_it_overwrites():
     assert chunks(first, reader, task(4, reads=[0], writes=[2])) == [[4], [4, 4]]
 
 
+def test_what_is_left_of_small_work_needs_no_thread_of_its_own():
+    large, small = task(1, cost=1e5, writes=[0]), task(1, cost=10.0, writes=[1])
+    assert chunks(task(4, writes=[2]), large, small) == [[4, 1]]
+    first = task(4, writes=[0])
+    after = task(1, cost=1e5, reads=[0], writes=[1]), task(1, cost=10.0, reads=[0], writes=[2])
+    assert chunks(first, *after, task(4, reads=[1, 2], writes=[3])) == [[4], [1], [4]]
+
+
 def test_part_of_a_block_conflicts_with_the_whole():
     whole = Task((4,), 1e5, (), (ByteSpan(0, 0, 4096),))
     half = Task((4,), 1e5, (ByteSpan(0, 2048, 4096),), (ByteSpan(1, 0, 64),))

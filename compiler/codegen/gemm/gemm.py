@@ -39,7 +39,7 @@ from staticgraph.compiler.codegen.gemm.epilogue import Epilogue, with_formulas
 from staticgraph.compiler.codegen.gemm.loops import Cursor, each, open_sizes, parameters
 from staticgraph.compiler.codegen.gemm.micro_kernel import Spans, Stream, Tile, column_sums, micro_kernel
 from staticgraph.compiler.codegen.gemm.pack import pack, pack_span, packing
-from staticgraph.compiler.codegen.gemm.plan import GemmPlan, adding_plan, nanoseconds, plan
+from staticgraph.compiler.codegen.gemm.plan import GemmPlan, adding_plan, nanoseconds, picoseconds, plan
 from staticgraph.compiler.codegen.gemm.rows import row_sums
 from staticgraph.compiler.codegen.gemm.scratch import Packed
 from staticgraph.compiler.codegen.gemm.split_k import slice_sums, sliced
@@ -78,7 +78,7 @@ def emit(contraction: Contraction, target: CpuTarget, choice: Choice = NO_CHOICE
         adding = _Generator(cut.rest, adding_plan(cut.rest, target, decided.shared_bytes), slice_sums)
         phases = (*_multiply(cut.partial, decided), adding.phase())
     shared, private = decided.shared_bytes, decided.private_bytes
-    return KernelCode((*before, *phases), shared, private, cost, contraction.sizes)
+    return KernelCode((*before, *phases), shared, private, cost, picoseconds(contraction), contraction.sizes)
 
 
 def _multiply(c: Contraction, p: GemmPlan) -> tuple[Phase, ...]:

@@ -32,7 +32,7 @@ from staticgraph.compiler.codegen.gemm.tiles import (
 )
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.graph.sizes import NOMINAL, Size, estimate
+from staticgraph.compiler.graph.sizes import MANY, NOMINAL, AnySize, Size, estimate
 from staticgraph.compiler.kernel.contraction import Access, Contraction, closed, count
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
@@ -243,6 +243,17 @@ def nanoseconds(c: Contraction, symbol: int = NOMINAL) -> float:
     depth = c.depth if symbol == NOMINAL else math.prod(estimate(i.extent, symbol) for i in c.k)
     moved = sum(estimate(b.size, symbol) * b.dtype.size for b in c.buffers.values())
     return max(results * depth * c.dtype.size / (2 * CPU.flops_per_ns), moved / CPU.product_bytes_per_ns)
+
+
+def picoseconds(c: Contraction) -> AnySize:
+    """The same in picoseconds, as a polynomial in the open sizes: what takes longer for many rows."""
+    indices = (*((c.rows,) if c.rows else ()), c.lanes, *c.outer, *c.k)
+    products: AnySize = math.prod(i.extent for i in indices)
+    moved: AnySize = sum(
+        b.size * round(1000 * b.dtype.size / CPU.product_bytes_per_ns) for b in c.buffers.values()
+    )
+    multiplied = products * round(1000 * c.dtype.size / (2 * CPU.flops_per_ns))
+    return max(multiplied, moved, key=lambda time: estimate(time, MANY))
 
 
 def open_chunks(c: Contraction) -> int:

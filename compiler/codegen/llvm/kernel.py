@@ -28,7 +28,7 @@ from staticgraph.compiler.codegen.llvm.text import Code, Emitter, register_type,
 from staticgraph.compiler.codegen.llvm.trip_count import TripCounts
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import bool_
-from staticgraph.compiler.graph.sizes import Size, same
+from staticgraph.compiler.graph.sizes import AnySize, Size, same
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, identity
 from staticgraph.compiler.kernel.lower_functions import approximate
 from staticgraph.compiler.kernel.schedule_cpu.parallelize import PhaseCall
@@ -65,12 +65,13 @@ def emit_phases(
     target: CpuTarget,
     contract: bool = True,
     cost: float = 0.0,
+    time: AnySize = 0,
     calls: Sequence[PhaseCall] | None = None,
 ) -> KernelCode:
     """The code of a kernel in phases, which are kernels with the same buffers.
 
     Each is called once per iteration of the parallel loop around it, or once, in the order of `kernels` or as
-    `calls` says. `cost`: see `KernelCode`.
+    `calls` says. `cost` and `time`: see `KernelCode`.
     """
     sizes: dict[Size, str] = {}
     writers = [_KernelEmitter(kernel, target, contract, sizes) for kernel in kernels]
@@ -81,7 +82,7 @@ def emit_phases(
     codes = [writer.code() for writer in writers]
     phases = [Phase(codes[call.phase], call.chunks, first=call.first) for call in calls]
     shared, private = (memory.scratch(kernels[0], in_common)[1] for in_common in (True, False))
-    return KernelCode(tuple(phases), shared, private, cost, tuple(sizes))
+    return KernelCode(tuple(phases), shared, private, cost, time, tuple(sizes))
 
 
 class _KernelEmitter:

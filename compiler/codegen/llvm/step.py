@@ -333,7 +333,9 @@ def _run(writer: _Function, region: RegionSegment, pool: BufferRef, stopping: _S
         looks = 1 << max(0, int(math.log2(LOOK * sum(region.chunks) / region.cost)))
         watch, master = function.base(stopping.watch.slot), function.base(stopping.private.slot)
         skip_if_stopped(function, watch, master, region.committing, looks, stopping.clock)
-    cases = [(function.label(), _phase(function, parts)) for parts in region.phases]
+    cases = [
+        (function.label(), _phase(function, parts, region.small(n))) for n, parts in enumerate(region.phases)
+    ]
     done = function.label()
     targets = " ".join(f"i64 {n}, label %{label}" for n, (label, _) in enumerate(cases))
     function.line(f"switch i64 %phase, label %{done} [ {targets} ]")
@@ -343,8 +345,7 @@ def _run(writer: _Function, region: RegionSegment, pool: BufferRef, stopping: _S
         function.branch(done)
     function.start(done)
     work = writer.define(function, "ptr %table, i64 %phase, i64 %chunk, ptr %private")
-    counts = ", ".join(f"i16 {n}" for n in region.chunks)
-    writer.need(f"@counts_{work} = internal constant [{len(cases)} x i16] [{counts}]")
+    counts = _counts(writer, region, work)
     cost, together = str(round(region.cost)), str(region.together)
     if region.time is not None:
         cost = writer.number(region.time)
@@ -353,20 +354,53 @@ def _run(writer: _Function, region: RegionSegment, pool: BufferRef, stopping: _S
     address = writer.pointer(pool)
     run = writer.value(f"load ptr, ptr {address}, align 8")
     writer.line(
-        f"call void {run}(ptr {address}, ptr @{work}, ptr %table, ptr @counts_{work}, i64 {len(cases)}, "
+        f"call void {run}(ptr {address}, ptr @{work}, ptr %table, ptr {counts}, i64 {len(cases)}, "
         f"ptr {private}, i64 {cost}, i64 {together})"
     )
     if region.watched:
         return_if_skipped(writer, writer.base(stopping.watch.slot))
 
 
-def _phase(writer: _Function, parts: Sequence[Part]) -> str:
-    """Write the function that does one chunk of a phase; its symbol."""
+def _is_little(writer: _Function, time: Size) -> str:
+    """Return the condition that a phase of so many picoseconds is not worth a second thread."""
+    return writer.value(f"icmp slt i64 {writer.number(time)}, {int(1000 * CPU.shared_ns)}")
+
+
+def _counts(writer: _Function, region: RegionSegment, work: str) -> str:
+    """Return the address of the number of chunks of each phase: 1 if it turns out to be little work."""
+    count = len(region.phases)
+    small = [region.small(phase) for phase in range(count)]
+    if not any(time is not None for time in small):
+        numbers = ", ".join(f"i16 {n}" for n in region.chunks)
+        writer.need(f"@counts_{work} = internal constant [{count} x i16] [{numbers}]")
+        return f"@counts_{work}"
+    with writer.at(0):
+        counts = writer.value(f"alloca [{count} x i16], align 2")
+    for phase, (time, chunks) in enumerate(zip(small, region.chunks, strict=True)):
+        number = str(chunks)
+        if time is not None:
+            number = writer.value(f"select i1 {_is_little(writer, time)}, i16 1, i16 {chunks}")
+        place = writer.value(f"getelementptr i16, ptr {counts}, i64 {phase}")
+        writer.line(f"store i16 {number}, ptr {place}, align 2")
+    return counts
+
+
+def _phase(writer: _Function, parts: Sequence[Part], time: Size | None = None) -> str:
+    """Write the function that does one chunk of a phase; its symbol. If `time` turns out to be little, there
+    is one chunk, which does all.
+    """
     function = _Function(writer.timer, writer.numbers)
     small = sum(_amount(work) for part in parts for work in part.work) <= _LIMIT
     first = 0
     with function.section():
         done = function.label()
+        if time is not None:
+            whole, shared = function.label(), function.label()
+            function.branch_if(_is_little(function, time), whole, shared)
+            function.start(whole)
+            _in_order(function, [work for part in parts for work in part.work], "%private")
+            function.branch(done)
+            function.start(shared)
         for part in parts[:-1]:
             mine, others = function.label(), function.label()
             inside = function.value(f"icmp ult i64 %chunk, {first + part.chunks}")

@@ -47,8 +47,8 @@ from functools import partial
 from itertools import groupby
 from typing import TypeVar
 
-from staticgraph.compiler.graph.sizes import MANY, Size, estimate
-from staticgraph.compiler.kernel.cost import nanoseconds
+from staticgraph.compiler.graph.sizes import MANY, AnySize, Size, estimate
+from staticgraph.compiler.kernel.cost import nanoseconds, picoseconds
 from staticgraph.compiler.kernel.dependence import accesses, begun_with_stores, conflict, reductions
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, identity, substitute
 from staticgraph.compiler.kernel.index import offset, simplify_index
@@ -86,11 +86,13 @@ _MAIN = 0.8  # of the time of an iteration: one loop in it is nearly all there i
 class Chunked:
     """A kernel as phases, and about how long all of it takes on one core, in nanoseconds.
 
-    `calls` is the order in which they are done; None: each once.
+    `calls` is the order in which they are done; None: each once. `time` is the cost in picoseconds, with open
+    sizes as such.
     """
 
     phases: tuple[Kernel, ...]
     cost: float
+    time: AnySize
     calls: tuple[PhaseCall, ...] | None = None
 
 
@@ -114,9 +116,13 @@ class _Repeated:
 def chunked(kernel: Kernel, vector_bytes: int) -> Chunked:
     """`kernel`, flat and scheduled, in phases that have the same buffers, scratch memory included."""
     cost = nanoseconds(kernel.body, kernel.buffers, vector_bytes, MANY)
+    time = (
+        picoseconds(kernel.body, kernel.buffers, vector_bytes) if _opens(kernel.body) else round(1000 * cost)
+    )
     if cost >= CPU.shared_ns and not _passes_on(kernel):
-        return _Splitter(kernel, vector_bytes).chunked(cost)
-    return Chunked((replace(kernel, body=tuple(_whole(stmt) for stmt in kernel.body)),), cost)
+        phases, calls = _Splitter(kernel, vector_bytes).split()
+        return Chunked(phases, cost, time, calls)
+    return Chunked((replace(kernel, body=tuple(_whole(stmt) for stmt in kernel.body)),), cost, time)
 
 
 def chunk_count(cost: float) -> int:
@@ -146,6 +152,11 @@ def _passes_on(kernel: Kernel) -> bool:
     """Return True if one statement leaves something for another in the kernel's own scratch memory."""
     users = [{a.buffer for a in accesses((stmt,))} & kernel.locals.keys() for stmt in kernel.body]
     return sum(map(len, users)) > len(set().union(*users))
+
+
+def _opens(body: Body) -> bool:
+    """Return True if a loop has an open extent."""
+    return any(isinstance(s, Loop) and isinstance(s.index.extent, Size) for s in statements(body))
 
 
 def _is_parallel(stmt: Stmt) -> bool:
@@ -182,8 +193,8 @@ class _Splitter:
     def __post_init__(self) -> None:
         self.buffers = dict(self.kernel.buffers)
 
-    def chunked(self, cost: float) -> Chunked:
-        """The phases, in the order in which they are done."""
+    def split(self) -> tuple[tuple[Kernel, ...], tuple[PhaseCall, ...]]:
+        """The phases, and the order in which they are done."""
         parts: list[_Repeated] = []
         for repeated, group in groupby(self.kernel.body, _has_phases):
             if repeated:
@@ -202,7 +213,7 @@ class _Splitter:
                     chunks = each.chunks // part.count
                     calls.append(PhaseCall(phase, number * chunks, chunks))
             kernels += made
-        return Chunked(tuple(kernels), cost, tuple(calls))
+        return tuple(kernels), tuple(calls)
 
     def bodies(self, stmts: Iterable[Stmt]) -> list[list[Stmt]]:
         """Statements in phases: those with parallel loops have nothing else in them."""
@@ -283,8 +294,7 @@ class _Splitter:
             yield _whole(stmt)
             return
         stmt = _whole(stmt)
-        is_open = any(isinstance(s, Loop) and isinstance(s.index.extent, Size) for s in statements((stmt,)))
-        wanted = open_chunk_count(cost) if is_open else chunk_count(cost)
+        wanted = open_chunk_count(cost) if _opens((stmt,)) else chunk_count(cost)
         shared = self.share_out(stmt, wanted)
         if reductions(stmt):
             yield from self.partial(stmt, *shared) if shared else (stmt,)

@@ -3,7 +3,8 @@
     python -m benchmarks.sizes.worker SIDE ROW STORY THREADS [small | largest]
 
 Answers in lines of JSON: when the last step is done, and when every size has been there once more. `largest`
-takes the largest size alone, for the memory that it needs.
+takes the largest size alone, for the memory that it needs. The peak of memory is without the arrays of the
+steps: a program that trains has one batch at a time, not all of them.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def run(peer: Any, name: str, how: List[str]) -> Tuple[Dict[str, Any], Callable[
     facts: Dict[str, Any] = {
         "first": times[0],
         "rest": sum(times[1:]),
-        "peak": peak(),
+        "peak": peak() - sum(array.nbytes for batch in batches[1:] for array in batch) / 1e6,
         "results": [np.ravel(result).astype(float).tolist() for result in results[:CHECKED]],
         "programs": peer.programs() if hasattr(peer, "programs") else None,
     }

@@ -1,0 +1,120 @@
+"""The parts that executables of one step for different sizes have in common, and functions of the sizes.
+
+A new size must cost little: what does not depend on sizes is looked up once, the rest is computed together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.sizes import AnySize, Monomial, Size, evaluate, is_open
+from staticgraph.compiler.machine import CPU
+from staticgraph.runtime.cpu.jit import load
+from staticgraph.runtime.cpu.workspace import Workspace
+
+if TYPE_CHECKING:
+    from staticgraph.compiler.compile import Compiled
+    from staticgraph.compiler.lower.program import Program
+    from staticgraph.runtime.cpu.loaded_program import LoadedProgram
+
+Values = Mapping[str, int]
+
+
+class OpenStep:
+    """A step in memory, for any sizes.
+
+    Args:
+        made: The step, with its sizes open.
+
+    Raises:
+        MemoryError: The system does not give memory for its constants.
+    """
+
+    def __init__(self, made: Compiled | LoadedProgram) -> None:
+        program = made.program
+        self.made = made
+        self.library = load(made.codes)
+        self.entry = self.library[made.entry.name]
+        self.host_calls = program.host_calls
+        self.may_stop = program.may_stop
+        self.needed = tuple(made.step.needed)  # variables that must have a value
+        self.slots, self.numbers_slot = program.slots, program.numbers_slot
+        self.workspace = Workspace(made)
+        self._program_at = program_at(program)
+        self._count = len(made.sizes) if program.opens else 0
+        self._numbers_at = evaluator((*(made.sizes if program.opens else ()), *made.regions))
+
+    def at(self, values: Values) -> Compiled | LoadedProgram:
+        """The step for values of its open sizes."""
+        made: Any = self.made  # one of two classes with these fields
+        found: Compiled | LoadedProgram
+        found = replace(made, step=made.step.at(values), program=self._program_at(values))
+        return found
+
+    def numbers_at(self, values: Values) -> tuple[list[int], bool]:
+        """Return the values of the sizes that the code asks for, and if several threads can work on a run."""
+        found = self._numbers_at(values)
+        times = found[self._count :]
+        return found[: self._count], bool(times) and max(times) >= CPU.region_ns
+
+
+def program_at(program: Program) -> Callable[[Values], Program]:
+    """Return `program.at`, for many values: it knows which types are open."""
+    arguments, results = types_at(program.arguments), types_at(program.results)
+
+    def at(values: Values) -> Program:
+        arena = evaluate(program.arena, values)
+        return replace(program, arguments=arguments(values), results=results(values), arena=arena)
+
+    return at
+
+
+def types_at(types: Sequence[TensorType]) -> Callable[[Values], tuple[TensorType, ...]]:
+    """Return a function that gives types for values of the open sizes in them."""
+    opened = [n for n, type in enumerate(types) if is_open(type.static_shape)]
+
+    def at(values: Values) -> tuple[TensorType, ...]:
+        found = [*types]
+        for n in opened:
+            found[n] = types[n].at(values)
+        return tuple(found)
+
+    return at
+
+
+def evaluator(sizes: Sequence[AnySize]) -> Callable[[Values], list[int]]:
+    """Return a function that gives the values of many sizes, which are asked again and again.
+
+    They are one product of a matrix of coefficients with the values of all monomials. A value beyond 64 bits
+    is as code with 64 bits computes it.
+    """
+    terms: list[Mapping[Monomial, int]]
+    terms = [size.terms if isinstance(size, Size) else {(): size} for size in sizes]
+    monomials = list(dict.fromkeys(monomial for each in terms for monomial in each))
+    try:
+        matrix = np.array([[each.get(m, 0) for m in monomials] for each in terms], np.int64)
+    except OverflowError:
+        return lambda values: [evaluate(size, values) for size in sizes]
+    if not monomials:
+        return lambda values: []
+    forms = [Size({m: 1}) if m else 1 for m in monomials]
+    names = [m if all(isinstance(atom, str) for atom in m) else None for m in monomials]
+
+    def values_at(values: Values) -> list[int]:
+        found = [
+            evaluate(form, values) if atoms is None else math.prod([values[str(atom)] for atom in atoms])
+            for atoms, form in zip(names, forms, strict=True)
+        ]
+        try:
+            products: list[int] = (matrix @ np.array(found, np.int64)).tolist()
+        except OverflowError:
+            return [evaluate(size, values) for size in sizes]
+        return products
+
+    return values_at
