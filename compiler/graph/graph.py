@@ -342,7 +342,7 @@ class Graph:
         outer = self._scoped.device
         named = device_name_or_function
         asked = named(None) if callable(named) else named
-        if not isinstance(asked, (str, None)) and not hasattr(asked, "to_string"):
+        if not isinstance(asked, str | None) and not hasattr(asked, "to_string"):
             raise misuse(TypeError, f"the device is {shown(asked)}", "devices are named: '/cpu:0', '/gpu:0'")
         self._scoped.device = canonical_device(asked) or outer if asked is not None else ""
         try:
