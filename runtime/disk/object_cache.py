@@ -22,11 +22,12 @@ import re
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from hmac import compare_digest
 from pathlib import Path
 
 from staticgraph.compiler.graph.errors import layout
-from staticgraph.runtime.disk import temporary
+from staticgraph.runtime.disk import temporary, write_behind
 from staticgraph.runtime.disk.cache_key import key_of
 from staticgraph.runtime.disk.private_folder import PrivateFolder, Untrusted, private_folder
 from staticgraph.runtime.switches import table as switches
@@ -75,6 +76,9 @@ def read(key: str) -> bytes | None:
     where = folder()
     if where is None:
         return None
+    found = write_behind.waiting(where, key)
+    if found is not None:
+        return found
     try:
         with private_folder(where) as place:
             return _read(place, key)
@@ -88,8 +92,18 @@ def read(key: str) -> bytes | None:
 def write(key: str, data: bytes) -> None:
     """Store an object under `key`, if possible."""
     where = folder()
-    if where is None:
-        return
+    if where is not None:
+        _write_to(where, key, data)
+
+
+def write_later(key: str, data: Callable[[], bytes]) -> None:
+    """Store an object under `key`, if possible, when what is going on has come to a rest."""
+    where = folder()
+    if where is not None:
+        write_behind.add(where, key, data, _write_to)
+
+
+def _write_to(where: Path, key: str, data: bytes) -> None:
     try:
         with private_folder(where, make=True) as place:
             _write(place, key, data)

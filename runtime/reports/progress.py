@@ -41,13 +41,15 @@ class Progress:
     def __call__(self, done: int | None = None, total: int | None = None, noun: str = "step") -> None:
         """Tell that a step is done, or that step `done` of `total` begins."""
         self._count += 1
-        if clock() > self._next and overwrites(sys.stderr) and current("progress"):
+        if clock() < self._next:
+            return
+        self._next = clock() + _PAUSE
+        if overwrites(sys.stderr) and current("progress"):
             far = f", {self._count} done" if total is None else f": {noun} {done} of {total}"
             room = shutil.get_terminal_size().columns - len(far) - 1
             what = self._what if len(self._what) <= room else f"{self._what[: max(room - 3, 0)]}..."
             line = what + far
             print(f"\r{line.ljust(self._shown)}", end="", file=sys.stderr, flush=True)
-            self._next = clock() + _PAUSE
             self._shown = len(line)
 
     def __exit__(self, *_: object) -> None:
