@@ -41,12 +41,10 @@ def package_stub(file: Path) -> str:
     call = next(
         node.value
         for node in tree.body
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and len(node.value.args) == 2
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and len(node.value.args) >= 2
     )
-    modules = [ast.literal_eval(keyword.value) for keyword in call.keywords]
-    return _imports(
-        ast.get_docstring(tree) or "", _homes(ast.literal_eval(call.args[1]), modules[0] if modules else {})
-    )
+    names, *rest = map(ast.literal_eval, [*call.args[1:], *(keyword.value for keyword in call.keywords)])
+    return _imports(ast.get_docstring(tree) or "", _homes(names, rest[0] if rest else {}))
 
 
 def _homes(names: Mapping[str, str], modules: Mapping[str, str]) -> dict[str, tuple[str, str]]:

@@ -6,7 +6,6 @@ import argparse
 import json
 import os
 import sys
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from staticgraph.cli.outcome import UsageError
@@ -52,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"{error.filename}:{error.lineno}: not Python 3: {error.msg}", file=sys.stderr)
         return 1
     if options.json:
-        print(json.dumps([asdict(one.use) | {"nearest": one.nearest} for one in missing], indent=1))
+        print(json.dumps([one.as_data() for one in missing], indent=1))
     else:
         print("\n".join(map(str, missing)) or f"{options.script}: every name of TensorFlow is supported")
     return 1 if missing else 0

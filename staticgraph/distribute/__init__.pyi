@@ -14,6 +14,9 @@ from staticgraph.distribute.collectives import (
 from staticgraph.distribute.optimizer import (
     Optimizer as Optimizer,
 )
+from staticgraph.distribute.shards import (
+    local_shards as local_shards,
+)
 from staticgraph.distribute.world import (
     init as init,
     is_initialized as is_initialized,
@@ -22,6 +25,12 @@ from staticgraph.distribute.world import (
     rank as rank,
     shutdown as shutdown,
     size as size,
+)
+from staticgraph.tf1.distribute import (
+    experimental as experimental,
+)
+from staticgraph.tf1.distribute.saver import (
+    Saver as Saver,
 )
 from staticgraph.tf1.distribute.strategy import (
     InputContext as InputContext,

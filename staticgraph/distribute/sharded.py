@@ -35,7 +35,11 @@ from staticgraph.distribute.model_copy import ModelCopy, data_of
 from staticgraph.distribute.shards import added, local_shards, subtrees
 from staticgraph.distribute.world import size
 
-_ASSIGNED = {"assign": ops.assign, "assign_add": ops.assign_add, "assign_sub": ops.assign_sub}
+_ASSIGNED: dict[str, Callable[..., Tensor]] = {
+    "assign": ops.assign,
+    "assign_add": ops.assign_add,
+    "assign_sub": ops.assign_sub,
+}
 _SEEDS = (1 << 62) - 1
 
 Pairs = list[tuple[Any, Any]]

@@ -50,8 +50,8 @@ def visualize(
 
     Such a picture of the graph as it was built shows the model: a layer or loss that one line of your program
     made is one box with its weights, equal blocks in a row are drawn once, arrows tell a shape where it
-    changes, and an optimizer is one box. Later stages keep the scopes of the user's graph, with the gradients and
-    the optimizer as one box each. `opened` names scopes that are shown from inside, such as "Adam".
+    changes, and an optimizer is one box. Later stages keep the scopes of the user's graph, with the gradients
+    and the optimizer as one box each. `opened` names scopes that are shown from inside, such as "Adam".
 
     Errors: ValueError for an unknown stage or ending, FetchError,
     FeedError, SaveError; and where neither the `dot` program nor pygraphviz

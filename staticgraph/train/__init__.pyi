@@ -97,6 +97,9 @@ from staticgraph.tf1.training.supervisor import (
     Supervisor as Supervisor,
     basic_train_loop as basic_train_loop,
 )
+from staticgraph.tf1.training.sync_replicas import (
+    SyncReplicasOptimizer as SyncReplicasOptimizer,
+)
 from staticgraph.train.moving_averages import (
     ExponentialMovingAverage as ExponentialMovingAverage,
 )

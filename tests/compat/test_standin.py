@@ -205,3 +205,34 @@ def test_the_finder_leaves_nothing_behind():
             import tensorflow.none  # noqa: F401
     assert sys.meta_path == before
     assert not [name for name in sys.modules if name.split(".")[0] == "tensorflow"]
+
+
+def test_keras_is_a_package_of_its_own_too(tmp_path):
+    text = """
+import keras
+import keras.backend as K
+import numpy as np
+from keras.layers import Dense
+from keras.models import Sequential
+
+model = Sequential([Dense(3, input_dim=4)])
+model.compile("sgd", "mse")
+model.fit(np.ones((4, 4)), np.ones((4, 3)), verbose=0)
+print(model.predict(np.ones((2, 4))).shape, K.epsilon(), keras.__name__)
+"""
+    script = tmp_path / "script.py"
+    script.write_text(text)
+    assert [*map(str, check(str(script)))] == []
+    command = [sys.executable, "-m", "staticgraph", "run", str(script)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.stdout.startswith("(2, 3) 1e-07"), done.stderr
+
+
+def test_a_check_tells_of_names_of_keras_and_of_packages_that_are_not_installed(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("import os, six_of_these\nimport keras\nimport horovod.keras\nkeras.layers.Dens\n")
+    (tmp_path / "beside").mkdir()
+    told = [*map(str, check(str(script)))]
+    assert len(told) == 2 and "tf.keras.layers.Dens is not supported yet; nearest: " in told[0]
+    assert told[1].endswith("script.py:1: the package six_of_these is not installed")

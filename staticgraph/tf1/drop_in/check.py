@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
+from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.tf1.compat.areas import TREE
 from staticgraph.tf1.compat.namespace import MISSING
 from staticgraph.tf1.compat.nearest import nearest
-
-_TOP = "tensorflow"
+from staticgraph.tf1.drop_in.finder import path_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,40 +33,75 @@ class Missing:
     use: Use
     nearest: tuple[str, ...]
 
+    def as_data(self) -> dict[str, Any]:
+        """Return what `--json` prints."""
+        return {**asdict(self.use), "nearest": self.nearest}
+
     def __str__(self) -> str:
         close = "; nearest: " + ", ".join(self.nearest) if self.nearest else ""
         return f"{self.use.file}:{self.use.line}: tf.{self.use.name} is not supported yet{close}"
 
 
-def check(script: str) -> list[Missing]:
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """An import of a package that is not installed."""
+
+    file: str
+    line: int
+    package: str
+
+    def as_data(self) -> dict[str, Any]:
+        """Return what `--json` prints."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: the package {self.package} is not installed"
+
+
+def check(script: str) -> list[Missing | Absent]:
     """Return the names that are not supported in a script and the modules beside it that it imports.
 
-    They come in the order of lines, and each name once per file.
+    They come in the order of lines, and each name once per file. After them come packages that it imports and
+    that are not installed.
 
     Raises:
         SyntaxError: A file is not Python 3.
     """
-    found, told = [], set()
-    for use in uses(Path(script)):
-        if TREE.lookup(use.name) is MISSING and (use.file, use.name) not in told:
-            told.add((use.file, use.name))
-            close = tuple(f"tf.{other}" for other in nearest(use.name, TREE.supported()))
-            found.append(Missing(use, close))
-    return found
+    found: list[Missing | Absent] = []
+    told: set[tuple[str, str]] = set()
+    packages: dict[str, Absent] = {}
+    for path, names in _files(Path(script), set()):
+        for line, name in sorted(names.found):
+            of_python = name.rpartition(".")[2].startswith("__")
+            if not of_python and TREE.lookup(name) is MISSING and (str(path), name) not in told:
+                told.add((str(path), name))
+                close = tuple(f"tf.{other}" for other in nearest(name, TREE.supported()))
+                found.append(Missing(Use(str(path), line, name), close))
+        for module, line in names.imported.items():
+            package = module.partition(".")[0]
+            if not _is_there(package, path.parent):
+                packages.setdefault(package, Absent(str(path), line, package))
+    return [*found, *packages.values()]
 
 
-def uses(script: Path, seen: set[Path] | None = None) -> Iterator[Use]:
-    """The names of TensorFlow in a script, then in the modules beside it that it imports."""
-    seen = set() if seen is None else seen
+def _files(script: Path, seen: set[Path]) -> Iterator[tuple[Path, _Names]]:
+    """The script and the modules beside it that it imports, with what is in them."""
     seen.add(script)
-    tree = ast.parse(script.read_text(encoding="utf-8", errors="replace"), str(script))
-    finder = _Names(tree)
-    yield from (Use(str(script), line, name) for line, name in sorted(finder.found))
-    for module in finder.imported:
+    names = _Names(ast.parse(script.read_text(encoding="utf-8", errors="replace"), str(script)))
+    yield script, names
+    for module in names.imported:
         path = script.parent.joinpath(*module.split("."))
         for beside in (path.with_suffix(".py"), path / "__init__.py"):
             if beside.is_file() and beside not in seen:
-                yield from uses(beside, seen)
+                yield from _files(beside, seen)
+
+
+def _is_there(package: str, folder: Path) -> bool:
+    """Return True if `import package` in a script of that folder finds something; nothing is imported."""
+    if package in sys.builtin_module_names or package in sys.stdlib_module_names or package == "horovod":
+        return True
+    beside = folder / package
+    return beside.is_dir() or beside.with_suffix(".py").is_file() or find_spec(package) is not None
 
 
 class _Names(ast.NodeVisitor):
@@ -71,7 +109,7 @@ class _Names(ast.NodeVisitor):
 
     def __init__(self, tree: ast.Module) -> None:
         self.found: set[tuple[int, str]] = set()
-        self.imported: list[str] = []
+        self.imported: dict[str, int] = {}  # other modules, and the line of the first import
         self._stands_for: dict[str, str] = {}
         self._imports(tree)
         self._assignments(tree)
@@ -88,20 +126,22 @@ class _Names(ast.NodeVisitor):
                         self._import_from(origin, alias, node.lineno)
 
     def _import(self, module: str, alias: str | None, line: int) -> None:
-        top, _, rest = module.partition(".")
-        if top != _TOP:
-            self.imported.append(module)
+        path = path_of(module)
+        if path is None:
+            self.imported.setdefault(module, line)
             return
-        self._stands_for[alias or _TOP] = rest if alias else ""
-        if rest:
-            self.found.add((line, rest))
+        top = module.partition(".")[0]
+        self._stands_for[alias or top] = path if alias else path_of(top) or ""
+        if path:
+            self.found.add((line, path))
 
     def _import_from(self, origin: str, alias: ast.alias, line: int) -> None:
-        top, _, rest = origin.partition(".")
-        if top != _TOP:
-            self.imported += [origin, f"{origin}.{alias.name}"]
+        path = path_of(origin)
+        if path is None:
+            self.imported.setdefault(origin, line)
+            self.imported.setdefault(f"{origin}.{alias.name}", line)
         elif alias.name != "*":
-            name = f"{rest}.{alias.name}" if rest else alias.name
+            name = f"{path}.{alias.name}" if path else alias.name
             self._stands_for[alias.asname or alias.name] = name
             self.found.add((line, name))
 

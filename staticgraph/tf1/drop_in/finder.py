@@ -1,5 +1,6 @@
 """`import tensorflow`, for as long as a script of TF1 runs, gives the modules of `staticgraph.compat.tf1`.
-`import horovod.tensorflow` and `horovod.keras` give modules of `staticgraph.tf1.horovod`.
+`import keras` gives those of `tf.keras`, and `import horovod.tensorflow` and `horovod.keras` those of
+`staticgraph.tf1.horovod`.
 
 The finder comes first on `sys.meta_path`, so that an installed TensorFlow is neither used nor changed.
 """
@@ -16,13 +17,13 @@ from types import ModuleType
 from staticgraph.tf1.compat.areas import TREE
 from staticgraph.tf1.compat.namespace import unsupported
 
-_TOP, _HOROVOD = "tensorflow", "horovod"
+_TOP, _KERAS, _HOROVOD = "tensorflow", "keras", "horovod"
 # Modules of Horovod.
 _MODULES = ("tensorflow", "keras", "keras.callbacks", "tensorflow.keras", "tensorflow.keras.callbacks")
 
 
 class DropInFinder(MetaPathFinder, Loader):
-    """Finds `tensorflow` and the modules below it that are supported, and those of Horovod."""
+    """Finds `tensorflow`, `keras` and the modules below them that are supported, and those of Horovod."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -34,11 +35,12 @@ class DropInFinder(MetaPathFinder, Loader):
             raise ModuleNotFoundError(text)
         if top == _HOROVOD:
             return ModuleSpec(fullname, self, is_package=True)
-        if top != _TOP:
+        path_there = path_of(fullname)
+        if path_there is None:
             return None
-        if TREE.namespace(rest) is None:
+        if TREE.namespace(path_there) is None:
             # With `name=`, `from tensorflow.a import b` would raise an error of its own instead.
-            raise ModuleNotFoundError(unsupported(TREE, rest))
+            raise ModuleNotFoundError(unsupported(TREE, path_there))
         return ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
@@ -50,10 +52,20 @@ class DropInFinder(MetaPathFinder, Loader):
             module = ModuleType(spec.name, ours.__doc__)
             vars(module).update({name: getattr(ours, name) for name in ours.__all__})
             return module
-        return TREE.namespace(spec.name.partition(".")[2])
+        return TREE.namespace(path_of(spec.name) or "")
 
     def exec_module(self, module: ModuleType) -> None:
         """Nothing: the module's names come from its table."""
+
+
+def path_of(module: str) -> str | None:
+    """Return the dotted path below `tf` that a module stands for, None if it is not TensorFlow's or Keras's.
+
+    >>> path_of("tensorflow.contrib.slim"), path_of("keras.layers"), path_of("os")
+    ('contrib.slim', 'keras.layers', None)
+    """
+    top, _, rest = module.partition(".")
+    return rest if top == _TOP else module if top == _KERAS else None
 
 
 def _horovod(name: str) -> ModuleType:
@@ -82,5 +94,5 @@ def standing_in() -> Iterator[None]:
 
 
 def _tensorflow() -> dict[str, ModuleType]:
-    ours = (_TOP, _HOROVOD)
+    ours = (_TOP, _KERAS, _HOROVOD)
     return {name: module for name, module in sys.modules.items() if name.partition(".")[0] in ours}
