@@ -54,6 +54,7 @@ from staticgraph.compiler.kernel.stmt import (
     Update,
     While,
     statements,
+    updates_of_outer,
 )
 
 _EXACT = 1 << 62  # sums of positions below it do not overflow
@@ -387,9 +388,8 @@ def _evaluated(root: Expr) -> Iterator[Expr]:
 
 def _changed(body: tuple[Stmt, ...]) -> list[Local]:
     """The integers that `body` assigns to, and that exist before it."""
-    made = {s.local for s in statements(body) if isinstance(s, Let)}
-    found = (s.local for s in statements(body) if isinstance(s, Update) and s.local.dtype.is_integer)
-    return [local for local in dict.fromkeys(found) if local not in made]
+    found = dict.fromkeys(s.local for s in updates_of_outer(body))
+    return [local for local in found if local.dtype.is_integer]
 
 
 def _union(a: Range, b: Range) -> Range:
