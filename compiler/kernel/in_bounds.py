@@ -42,7 +42,6 @@ from staticgraph.compiler.kernel.expr import (
 )
 from staticgraph.compiler.kernel.extremes import extremes, form_extremes, is_open, is_within
 from staticgraph.compiler.kernel.index import simplify_index
-from staticgraph.compiler.kernel.printer import expression_text
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
     If,
@@ -83,6 +82,12 @@ def outside(position: Expr, extent: AnySize) -> Range | None:
     return form.range
 
 
+def _text(place: Expr) -> str:
+    from staticgraph.compiler.kernel.printer import expression_text  # what only messages need
+
+    return expression_text(place)
+
+
 def _ask(place: Expr, extent: AnySize) -> None:
     """Ask if a position is in 0..extent - 1 at hand. Raises Undecided if it is not, or if no one answers."""
     low, high = form_extremes(linear(place))
@@ -91,7 +96,7 @@ def _ask(place: Expr, extent: AnySize) -> None:
             return
     except Undecided:
         pass
-    text = f"the position {expression_text(place)} in 0..{extent - 1!r}"
+    text = f"the position {_text(place)} in 0..{extent - 1!r}"
     raise Undecided(text, sizes=_sizes(place, extent))
 
 
@@ -333,7 +338,7 @@ class _Prover:
         if runs and (found := outside(place, extent)) is not None:
             raise OutOfBoundsError(
                 f"axis {axis} of {name} has the positions 0..{extent - 1}, "
-                f"but {expression_text(place)} runs from {found[0]} to {found[1]}"
+                f"but {_text(place)} runs from {found[0]} to {found[1]}"
             )
         if is_open(place) or isinstance(extent, Size):
             simple = simplify_index(place)

@@ -11,7 +11,6 @@ from staticgraph.compiler.graph.provenance import Provenance, user_frame
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.reports.recompile_reason import Cause, Reason
-from staticgraph.runtime.reports.table import duration, table
 
 LIMIT = 10_000  # compiles that are remembered
 
@@ -64,6 +63,8 @@ class Compile:
         return self.compiled + self.from_memory + self.from_disk
 
     def __str__(self) -> str:
+        from staticgraph.runtime.reports.table import duration  # most logs are never printed
+
         place = f", {self.where.short}" if self.where is not None else ""
         made = f"{self.compiled} compiled, {self.from_memory} from memory, {self.from_disk} from disk"
         opened = f", open sizes {self.symbols}" if self.symbols else ""
@@ -118,6 +119,8 @@ class CompileLog(Sequence[Compile]):
         return sum(each.seconds for each in self)
 
     def __str__(self) -> str:
+        from staticgraph.runtime.reports.table import duration, table  # most logs are never printed
+
         head = ("", "time", "functions", "compiled", "memory", "disk", "what", "why")
         rows = [
             (
