@@ -21,6 +21,7 @@ from staticgraph.compiler.kernel.form import Copies
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Share, Stmt, Store, Update
 from staticgraph.compiler.ops.changes import Change
 from staticgraph.compiler.ops.kinds import Out
+from staticgraph.compiler.ops.loops import nested
 from staticgraph.compiler.ops.movement import raveled
 
 _LEAST = 1 << 14  # numbers that updates bring: fewer are not worth several threads
@@ -63,9 +64,9 @@ def in_copies(
         return Store(name, (copy, place, *at), change.together(held(copy, place, at), new))
 
     share, place = Share(copy, copies), Index("place", places + 1)
-    clear = nested((place, *columns), Store(name, (copy, place, *columns), neutral))
+    clear = nested((place, *columns), (Store(name, (copy, place, *columns), neutral),))
     if columns:
-        body: tuple[Stmt, ...] = (Let(row, key), nested(columns, put(row, columns, value)))
+        body: tuple[Stmt, ...] = (Let(row, key), *nested(columns, (put(row, columns, value),)))
         work: tuple[Stmt, ...] = (Loop(update, body, share=share),)
     else:
         flush = put(row, (), total)
@@ -86,13 +87,6 @@ def in_copies(
     for n in range(1, copies):
         made = change.together(made, held(Const(n, int64), flat, columns))
     target = (*at, *columns)
-    together = nested(target, Store(out.buffer, target, change.applied(out[target], made)))
+    together = nested(target, (Store(out.buffer, target, change.applied(out[target], made)),))
     scratch = Buffer(out.dtype, (copies, places + 1, *(i.extent for i in columns)), written=True, shared=True)
-    return Copies((Loop(copy, (clear, *work), LoopKind.PARALLEL), together), {name: scratch})
-
-
-def nested(loops: Sequence[Index], body: Stmt) -> Stmt:
-    """`body` for all values of `loops`, the last of which runs fastest."""
-    for index in reversed(loops):
-        body = Loop(index, (body,))
-    return body
+    return Copies((Loop(copy, (*clear, *work), LoopKind.PARALLEL), *together), {name: scratch})

@@ -24,9 +24,9 @@ from staticgraph.compiler.kernel.stmt import Store
 from staticgraph.compiler.ops.factors import Batch, is_empty, of_each
 from staticgraph.compiler.ops.kinds import Described, Out, View, composite, on_host, routine
 from staticgraph.compiler.ops.lapack import FIELDS, adjoint, matrices, product, telling, widened
+from staticgraph.compiler.ops.loops import counters, nested
 from staticgraph.compiler.ops.reflections import orthogonal_factors
 from staticgraph.compiler.ops.samples import Sample, real
-from staticgraph.compiler.ops.scatter import counters, nested
 from staticgraph.compiler.ops.strips import Body, Scratch
 
 

@@ -26,9 +26,9 @@ from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, St
 from staticgraph.compiler.ops.creation import positions
 from staticgraph.compiler.ops.digits import RadixSort
 from staticgraph.compiler.ops.kinds import Described, Out, View, composite, routine
+from staticgraph.compiler.ops.loops import counters, first_of, nested
 from staticgraph.compiler.ops.movement import INDEX, check_index
 from staticgraph.compiler.ops.samples import Sample, distinct, indices, real
-from staticgraph.compiler.ops.scatter import counters, first_of, nested
 
 _HEAP, _MOST_IN_HEAP = 48, 1024  # elements for each one in a heap at least, and those in it at most
 _COUNTED = 64  # elements of a row in which each is compared with all others
