@@ -1,0 +1,36 @@
+"""Kernel code as bytes and back, so that a text which was generated once need not be generated again."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from dataclasses import asdict
+
+from staticgraph.compiler.codegen.abi import KernelCode, Phase
+from staticgraph.compiler.codegen.llvm.text import Code
+from staticgraph.compiler.graph.size_data import of_data, to_data
+
+
+def to_bytes(kernel: KernelCode) -> bytes:
+    """`kernel` as `from_bytes` reads it: about a twentieth of its text."""
+    fields = asdict(kernel) | {"sizes": [to_data(size) for size in kernel.sizes]}
+    return zlib.compress(json.dumps(fields).encode(), 1)
+
+
+def from_bytes(data: bytes) -> KernelCode:
+    """The kernel that `to_bytes` was given.
+
+    >>> code = Code("k1", "define void @k1() { ret void }", ("declare void @f()",))
+    >>> kernel = KernelCode((Phase(code, 3, (0,)), Phase(code)), shared_bytes=64, cost=1.5)
+    >>> from_bytes(to_bytes(kernel)) == kernel
+    True
+    """
+    fields = json.loads(zlib.decompress(data))
+    phases = tuple(_phase(**phase) for phase in fields.pop("phases"))
+    sizes = tuple(of_data(size) for size in fields.pop("sizes"))
+    return KernelCode(phases, **fields, sizes=sizes)
+
+
+def _phase(code: dict[str, str], chunks: int, reads: list[int] | None, first: int) -> Phase:
+    made = Code(code["name"], code["text"], tuple(code["needs"]))
+    return Phase(made, chunks, None if reads is None else tuple(reads), first)
