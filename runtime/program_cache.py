@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.capture.calls import NO_CALLS, Calls
 from staticgraph.compiler.capture.needs import Needs, NeedsFeeds, NeedsSegments, NeedsTypes
 from staticgraph.compiler.capture.open_shapes import OpenShapes, open_shapes
+from staticgraph.compiler.capture.request import NO_CALLS, Calls
 from staticgraph.compiler.capture.specialization import Specializer
 from staticgraph.compiler.capture.step import Step, uninitialized
 from staticgraph.compiler.graph.errors import ResourceExhaustedError
@@ -32,11 +32,11 @@ from staticgraph.runtime.memory.recursion import with_room
 from staticgraph.runtime.reports.recompile_reason import (
     CallSignature,
     Reason,
+    RecompileWarner,
     guard_reason,
     reason,
     symbols_text,
 )
-from staticgraph.runtime.reports.recompile_warning import RecompileWarner
 from staticgraph.runtime.step_compiler import Bind, Bound, StepCompiler
 from staticgraph.runtime.variables import PendingWrites, VariableStore
 

@@ -14,9 +14,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 
-from staticgraph.compiler.autodiff.branches import branch_cotangents
 from staticgraph.compiler.autodiff.cotangents import Cotangents, Unbounded
-from staticgraph.compiler.autodiff.loops import loop_cotangents
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.errors import GradientError
 from staticgraph.compiler.graph.function import Node, Value, as_outputs
@@ -25,7 +23,6 @@ from staticgraph.compiler.graph.provenance import of_derivative
 from staticgraph.compiler.graph.sizes import same, same_shape
 
 _keys = itertools.count()
-_CONTROL_FLOW = {"loop": loop_cotangents, "branch": branch_cotangents}
 
 
 def vjp(
@@ -141,8 +138,14 @@ def cotangents(
         results: The values of its outputs if they are fed; by default the outputs.
     """
     op, results = node.op, node.outputs if results is None else results
-    if op.name in _CONTROL_FLOW:
-        return _CONTROL_FLOW[op.name](build, node, gs, vjp)
+    if op.name == "loop":
+        from staticgraph.compiler.autodiff.loops import loop_cotangents  # most programs have none
+
+        return loop_cotangents(build, node, gs, vjp)
+    if op.name == "branch":
+        from staticgraph.compiler.autodiff.branches import branch_cotangents
+
+        return branch_cotangents(build, node, gs, vjp)
     if op.grad is not None:
         one = len(results) == 1
         y = results[0] if one else tuple(results)

@@ -1,4 +1,6 @@
-"""Request of a capture: the fetches and targets of a run, and all that is known about its inputs."""
+"""Request of a capture: the fetches and targets of a run, all that is known about its inputs, and the host
+operations around the step.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +9,29 @@ from dataclasses import field
 
 import numpy as np
 
-from staticgraph.compiler.capture.calls import NO_CALLS, Calls
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """The host ops around one compiled stage of a run.
+
+    `after`: those that the stage computes the inputs of. `elsewhere`: those that the stage must leave out,
+    and operations that an earlier stage has done.
+    """
+
+    after: tuple[Operation, ...] = ()
+    elsewhere: frozenset[Operation] = frozenset()
+    final: bool = True  # whether the variables get the new values that the stage computes
+    region: Region | None = None  # whose operations it is about: of the graph itself, or of a loop or branch
+    may_fail: bool = False  # whether the run can fail after the stage: variables may not be overwritten in it
+    settled: frozenset[Tensor] = frozenset()  # fed tensors of before a cut: no derivative flows through them
+
+
+NO_CALLS = Calls()
 
 
 @dataclass(frozen=True, slots=True)

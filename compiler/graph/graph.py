@@ -20,18 +20,14 @@ from staticgraph.compiler.graph.errors import (
     require,
     shown,
 )
-from staticgraph.compiler.graph.function import Literal
-from staticgraph.compiler.graph.opdef import Effect, OpDef, Role, recording
+from staticgraph.compiler.graph.opdef import Effect, OpDef, recording
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.recording.calls import RecordedCall, bind_call
 from staticgraph.compiler.graph.scopes.names import Names, check_op_name
 from staticgraph.compiler.graph.scopes.properties import ControlDependencies, Scoped, canonical_device
-from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor, may_use
 from staticgraph.compiler.support.extensions import EXTENSIONS
 from staticgraph.compiler.support.forks import brief
-
-_SHOWN = 8  # tensors of a list in a message
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -80,9 +76,11 @@ class Graph:
                         return EXTENSIONS["with_registered_gradient"](made, wrapper, full_name)
                 made = self._append(op, call, full_name, where, gradient)
             except RuleError as error:
+                from staticgraph.compiler.graph.recording.call_text import call_text, tensors_of
+
                 self._rollback(mark, names)
                 call_made = call_text(op, values)
-                made_by = [(n, t.op.where) for n, t in _tensors(op, values)]
+                made_by = [(n, t.op.where) for n, t in tensors_of(values)]
                 raise error.kind(layout(f"{call_made}: {error.what}", where, made_by, error.hint)) from None
             except BaseException:
                 self._rollback(mark, names)
@@ -443,37 +441,6 @@ _sessions = _Sessions()
 def session_stack() -> list[Any]:
     """The default sessions of this thread, innermost last."""
     return _sessions.stack
-
-
-def _tensors(op: OpDef, values: dict[str, Any]) -> list[tuple[str, Tensor]]:
-    found = []
-    for name, value in values.items():
-        if isinstance(value, Tensor):
-            found.append((name, value))
-        elif isinstance(value, (list, tuple)):
-            found += [(f"{name}[{i}]", v) for i, v in enumerate(value) if isinstance(v, Tensor)]
-    return found
-
-
-def _text(value: Any) -> str:
-    return shown(list(value) if type(value) is tuple else value)
-
-
-def call_text(op: OpDef, values: dict[str, Any]) -> str:
-    """A use of an op as a user would write it, with types for tensors: `matmul(a: float32[2, 3], b: ...)`."""
-    parts = []
-    for param in op.params:
-        value = values[param.name]
-        if isinstance(value, Tensor):
-            known = static_value(value) if param.role is Role.OPERAND else None
-            parts.append(f"{param.name}: {value.type}" if known is None else f"{param.name}={_text(known)}")
-        elif isinstance(value, (list, tuple)) and any(isinstance(v, Tensor) for v in value):
-            inner = ", ".join(str(v.type) if isinstance(v, Tensor) else shown(v) for v in value[:_SHOWN])
-            inner += ", ..." if len(value) > _SHOWN else ""
-            parts.append(f"{param.name}: [{inner}]")
-        elif value is not param.default and not (isinstance(value, tuple) and value == param.default):
-            parts.append(f"{param.name}={_text(value.array if isinstance(value, Literal) else value)}")
-    return f"{op.name}({', '.join(parts)})"
 
 
 _default_graph = Graph()

@@ -26,59 +26,52 @@ NOMINAL = 64  # the value of a symbol in estimates, which must not depend on the
 MANY = 1024  # its value in estimates of work that several threads may share
 
 
-class Quotient:
+class _NoSymbol:
+    """A factor of monomials that is no symbol, known by its text."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+    def __eq__(self, other: Any) -> bool:
+        return type(other) is type(self) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class Quotient(_NoSymbol):
     """A size divided by a number and rounded down, if that is no polynomial."""
 
-    __slots__ = ("dividend", "divisor", "key")
+    __slots__ = ("dividend", "divisor")
 
     def __init__(self, dividend: Size, divisor: int) -> None:
+        super().__init__(f"(({dividend!r}) // {divisor})")
         self.dividend, self.divisor = dividend, divisor
-        self.key = f"(({dividend!r}) // {divisor})"
-
-    def __eq__(self, other: Any) -> bool:
-        return isinstance(other, Quotient) and self.key == other.key
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-    def __str__(self) -> str:
-        return self.key
 
 
-class AtLeastOne:
+class AtLeastOne(_NoSymbol):
     """A size, or 1 where that is less."""
 
-    __slots__ = ("size", "key")
+    __slots__ = ("size",)
 
     def __init__(self, size: Size) -> None:
-        self.size, self.key = size, f"max({size!r}, 1)"
-
-    def __eq__(self, other: Any) -> bool:
-        return isinstance(other, AtLeastOne) and self.key == other.key
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-    def __str__(self) -> str:
-        return self.key
+        super().__init__(f"max({size!r}, 1)")
+        self.size = size
 
 
-class AtMost:
+class AtMost(_NoSymbol):
     """A size, or a number where that is less."""
 
-    __slots__ = ("size", "most", "key")
+    __slots__ = ("size", "most")
 
     def __init__(self, size: Size, most: int) -> None:
-        self.size, self.most, self.key = size, most, f"min({size!r}, {most})"
-
-    def __eq__(self, other: Any) -> bool:
-        return isinstance(other, AtMost) and self.key == other.key
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-    def __str__(self) -> str:
-        return self.key
+        super().__init__(f"min({size!r}, {most})")
+        self.size, self.most = size, most
 
 
 Atom = str | Quotient | AtLeastOne | AtMost  # the name of a symbol, or what is no polynomial

@@ -37,6 +37,8 @@ from staticgraph.compiler.kernel.stmt import (
     expressions,
     inner,
     statements,
+    updated,
+    updates_of_outer,
 )
 
 
@@ -62,7 +64,7 @@ def _loads(expr: Expr) -> list[Load]:
 
 def lane_locals(index: Index, body: tuple[Stmt, ...]) -> frozenset[Expr]:
     """The locals whose values differ between the iterations of a loop over `index`, when all run in step."""
-    lanes: set[Expr] = {index} | {s.local for s in statements(body) if isinstance(s, Update)}
+    lanes: set[Expr] = {index} | updated(body)
     for stmt in statements(body):
         if isinstance(stmt, Let) and any(e in lanes for e in walk(stmt.value)):
             lanes.add(stmt.local)
@@ -71,8 +73,7 @@ def lane_locals(index: Index, body: tuple[Stmt, ...]) -> frozenset[Expr]:
 
 def reductions(loop: Loop) -> list[Update]:
     """The updates in `loop` of locals that were defined outside it."""
-    inside = {s.local for s in statements(loop.body) if isinstance(s, Let)}
-    return [s for s in statements(loop.body) if isinstance(s, Update) and s.local not in inside]
+    return updates_of_outer(loop.body)
 
 
 def obstacle(loop: Loop, buffers: dict[str, Buffer]) -> str | None:

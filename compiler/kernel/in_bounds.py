@@ -42,7 +42,6 @@ from staticgraph.compiler.kernel.expr import (
 )
 from staticgraph.compiler.kernel.extremes import extremes, form_extremes, is_open, is_within
 from staticgraph.compiler.kernel.index import simplify_index
-from staticgraph.compiler.kernel.printer import expression_text
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
     If,
@@ -54,6 +53,7 @@ from staticgraph.compiler.kernel.stmt import (
     Update,
     While,
     statements,
+    updates_of_outer,
 )
 
 _EXACT = 1 << 62  # sums of positions below it do not overflow
@@ -82,6 +82,12 @@ def outside(position: Expr, extent: AnySize) -> Range | None:
     return form.range
 
 
+def _text(place: Expr) -> str:
+    from staticgraph.compiler.kernel.printer import expression_text  # what only messages need
+
+    return expression_text(place)
+
+
 def _ask(place: Expr, extent: AnySize) -> None:
     """Ask if a position is in 0..extent - 1 at hand. Raises Undecided if it is not, or if no one answers."""
     low, high = form_extremes(linear(place))
@@ -90,7 +96,7 @@ def _ask(place: Expr, extent: AnySize) -> None:
             return
     except Undecided:
         pass
-    text = f"the position {expression_text(place)} in 0..{extent - 1!r}"
+    text = f"the position {_text(place)} in 0..{extent - 1!r}"
     raise Undecided(text, sizes=_sizes(place, extent))
 
 
@@ -332,7 +338,7 @@ class _Prover:
         if runs and (found := outside(place, extent)) is not None:
             raise OutOfBoundsError(
                 f"axis {axis} of {name} has the positions 0..{extent - 1}, "
-                f"but {expression_text(place)} runs from {found[0]} to {found[1]}"
+                f"but {_text(place)} runs from {found[0]} to {found[1]}"
             )
         if is_open(place) or isinstance(extent, Size):
             simple = simplify_index(place)
@@ -387,9 +393,8 @@ def _evaluated(root: Expr) -> Iterator[Expr]:
 
 def _changed(body: tuple[Stmt, ...]) -> list[Local]:
     """The integers that `body` assigns to, and that exist before it."""
-    made = {s.local for s in statements(body) if isinstance(s, Let)}
-    found = (s.local for s in statements(body) if isinstance(s, Update) and s.local.dtype.is_integer)
-    return [local for local in dict.fromkeys(found) if local not in made]
+    found = dict.fromkeys(s.local for s in updates_of_outer(body))
+    return [local for local in found if local.dtype.is_integer]
 
 
 def _union(a: Range, b: Range) -> Range:

@@ -238,6 +238,18 @@ def statements(body: tuple[Stmt, ...]) -> list[Stmt]:
     return found
 
 
+def updated(body: tuple[Stmt, ...]) -> set[Local]:
+    """Return the locals that `body` gives new values."""
+    return {s.local for s in statements(body) if isinstance(s, Update)}
+
+
+def updates_of_outer(body: tuple[Stmt, ...]) -> list[Update]:
+    """Return the updates in `body` of locals that are defined outside it."""
+    every = statements(body)
+    own = {s.local for s in every if isinstance(s, Let)}
+    return [s for s in every if isinstance(s, Update) and s.local not in own]
+
+
 def structure(stmt: Stmt) -> tuple[object, ...]:
     """Return the content of `stmt` as a hashable value, equal for statements that are written alike.
 

@@ -24,6 +24,7 @@ from staticgraph.compiler.kernel.form import Copies
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Share, Stmt, Store, Update
 from staticgraph.compiler.ops.changes import Change
 from staticgraph.compiler.ops.kinds import Out
+from staticgraph.compiler.ops.loops import nested
 from staticgraph.compiler.ops.movement import raveled
 
 _LEAST = 1 << 14  # numbers that updates bring: fewer are not worth several threads
@@ -70,9 +71,9 @@ def in_copies(
         return Store(name, (copy, place, *at), change.together(held(copy, place, at), new))
 
     share, place = Share(copy, copies), Index("place", places + 1)
-    clear = nested((place, *columns), Store(name, (copy, place, *columns), neutral))
+    clear = nested((place, *columns), (Store(name, (copy, place, *columns), neutral),))
     if columns:
-        body: tuple[Stmt, ...] = (Let(row, key), nested(columns, put(row, columns, value)))
+        body: tuple[Stmt, ...] = (Let(row, key), *nested(columns, (put(row, columns, value),)))
         work: tuple[Stmt, ...] = (Loop(update, body, share=share),)
     else:
         flush = put(row, (), total)
@@ -105,11 +106,11 @@ def in_copies(
     flat = raveled(at, shape)
     made = _all(change, [held(Const(n, int64), flat, columns) for n in range(copies)])
     target = (*at, *columns)
-    together = nested(target, Store(out.buffer, target, change.applied(out[target], made)))
+    together = nested(target, (Store(out.buffer, target, change.applied(out[target], made)),))
     scratch = {name: Buffer(dtype, (_STRIP,), written=True, local=True) for name, dtype in local.items()}
     sizes = (copies, places + 1, *(i.extent for i in columns))
     scratch[name] = Buffer(out.dtype, sizes, written=True, shared=True)
-    return Copies((Loop(copy, (clear, *work), LoopKind.PARALLEL), together), scratch)
+    return Copies((Loop(copy, (*clear, *work), LoopKind.PARALLEL), *together), scratch)
 
 
 def _in_tables(
@@ -154,12 +155,12 @@ def _in_tables(
     )
     at = tuple(Index(f"result{d}", n) for d, n in enumerate(shape))
     made = _all(change, [held(Const(n, int64), raveled(at, shape)) for n in range(copies)])
-    together = nested(at, Store(out.buffer, at, change.applied(out[at], made)))
+    together = nested(at, (Store(out.buffer, at, change.applied(out[at], made)),))
     scratch = {
         "update_copies": Buffer(out.dtype, (copies, room), written=True, shared=True),
         "update_places": Buffer(int32, (_STRIP,), written=True, local=True),
     }
-    return Copies((Loop(copy, work, LoopKind.PARALLEL), together), scratch)
+    return Copies((Loop(copy, work, LoopKind.PARALLEL), *together), scratch)
 
 
 def _of(expr: Expr, update: Index, number: Expr) -> Expr:
@@ -170,10 +171,3 @@ def _of(expr: Expr, update: Index, number: Expr) -> Expr:
 def _all(change: Change, parts: Sequence[Expr]) -> Expr:
     """Several changes of one place, in order."""
     return functools.reduce(change.together, parts)
-
-
-def nested(loops: Sequence[Index], body: Stmt) -> Stmt:
-    """`body` for all values of `loops`, the last of which runs fastest."""
-    for index in reversed(loops):
-        body = Loop(index, (body,))
-    return body

@@ -37,9 +37,9 @@ from staticgraph.compiler.ops.lapack import (
     unless_singular,
     widened,
 )
+from staticgraph.compiler.ops.loops import counters, nested
 from staticgraph.compiler.ops.movement import check_index
 from staticgraph.compiler.ops.samples import Sample, real
-from staticgraph.compiler.ops.scatter import counters, nested
 from staticgraph.compiler.ops.strips import Body, Scratch
 
 Batch = tuple[Index, ...]

@@ -22,8 +22,8 @@ from staticgraph.compiler.kernel.stmt import Stmt, Store
 from staticgraph.compiler.ops import incomplete_gamma
 from staticgraph.compiler.ops.exponential import exp, log, log1p
 from staticgraph.compiler.ops.kinds import Out, View, elementwise, on_host, routine
+from staticgraph.compiler.ops.loops import counters, nested
 from staticgraph.compiler.ops.samples import Sample, real, reals
-from staticgraph.compiler.ops.scatter import counters, nested
 
 _DTYPES = frozenset({float32, float64})
 _ENOUGH = 1e-17  # a term this small against its sum changes nothing

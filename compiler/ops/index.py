@@ -93,11 +93,7 @@ OPS_OF = {
     "space": "space_to_depth depth_to_space space_to_batch_nd batch_to_space_nd",
     "sparse": "row_major_order ascending_places",
     "special": "erf erfc trigamma digamma lgamma",
-    "state": (
-        "assign assign_add assign_sub scatter_update scatter_nd_update scatter_add scatter_nd_add "
-        "scatter_sub scatter_nd_sub scatter_mul scatter_div scatter_min scatter_max "
-        "is_variable_initialized"
-    ),
+    "state": "assign assign_add assign_sub is_variable_initialized",
     "stateless": (
         "stateless_state stateless_random_uniform stateless_random_normal stateless_truncated_normal "
         "stateless_random_uniform_int stateless_multinomial"
@@ -120,6 +116,10 @@ OPS_OF = {
     "summation": "einsum",
     "trigonometric": "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh atan2",
     "user_gradients": "custom_gradient custom_vjp undefined_gradient cotangent",
+    "variable_rows": (
+        "scatter_update scatter_nd_update scatter_add scatter_nd_add scatter_sub scatter_nd_sub "
+        "scatter_mul scatter_div scatter_min scatter_max"
+    ),
 }
 
 # The scalar primitives that an op of the file applies to every element.

@@ -27,6 +27,7 @@ from staticgraph.compiler.kernel.expr import number as whole_number
 from staticgraph.compiler.kernel.form import StagedForm
 from staticgraph.compiler.kernel.stmt import Buffer, Let, LoopKind, Stmt, Store
 from staticgraph.compiler.ops.kinds import Described, Out, View, routine, windowed
+from staticgraph.compiler.ops.loops import counters, nested
 from staticgraph.compiler.ops.movement import raveled
 from staticgraph.compiler.ops.pooling_windows import (
     TRUE,
@@ -45,7 +46,6 @@ from staticgraph.compiler.ops.pooling_windows import (
     when,
 )
 from staticgraph.compiler.ops.samples import Draw, Sample, distinct, real
-from staticgraph.compiler.ops.scatter import counters, nested
 from staticgraph.compiler.ops.windows import Window, pooled_shape
 
 UNROLLED = 16  # taps of a window that are written out one by one

@@ -21,11 +21,11 @@ from staticgraph.compiler.kernel.form import Selection, StagedForm
 from staticgraph.compiler.kernel.stmt import Buffer, If, Loop, LoopKind, Stmt, Store
 from staticgraph.compiler.ops.digits import RadixSort
 from staticgraph.compiler.ops.kinds import Described, Out, View, routine
+from staticgraph.compiler.ops.loops import counters, nested
 from staticgraph.compiler.ops.movement import unraveled
 from staticgraph.compiler.ops.networks import LANES, Network
 from staticgraph.compiler.ops.rank_keys import Put, descending, of_descending, twins_restored
 from staticgraph.compiler.ops.samples import Sample, distinct
-from staticgraph.compiler.ops.scatter import counters, nested
 from staticgraph.compiler.ops.sorting import best, top_k_type
 from staticgraph.compiler.ops.strips import Body, Fresh
 

@@ -24,9 +24,9 @@ from staticgraph.compiler.ops.lapack import (
     real_part,
     widened,
 )
+from staticgraph.compiler.ops.loops import counters, nested
 from staticgraph.compiler.ops.reflections import orthogonal_factors
 from staticgraph.compiler.ops.samples import Sample, real
-from staticgraph.compiler.ops.scatter import counters, nested
 from staticgraph.compiler.ops.strips import Body, Scratch
 
 

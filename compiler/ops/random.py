@@ -36,9 +36,9 @@ from staticgraph.compiler.kernel.stmt import (
 from staticgraph.compiler.ops import philox
 from staticgraph.compiler.ops.exchanges import exchanged
 from staticgraph.compiler.ops.kinds import Described, Out, View, drawn
+from staticgraph.compiler.ops.loops import nested
 from staticgraph.compiler.ops.movement import raveled, unraveled
 from staticgraph.compiler.ops.samples import Draw, Sample, real
-from staticgraph.compiler.ops.scatter import nested
 
 BOUND = 2.0  # truncated normal numbers are nearer to 0 than this
 STATE = Draw((3,), 0, 1 << 40, dtype="uint64")  # tests draw the state like any other input

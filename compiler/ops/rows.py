@@ -15,9 +15,10 @@ from staticgraph.compiler.kernel.expr import Expr
 from staticgraph.compiler.kernel.stmt import Stmt, Store
 from staticgraph.compiler.ops.gathering import checked
 from staticgraph.compiler.ops.kinds import Out, View, routine
+from staticgraph.compiler.ops.loops import each
 from staticgraph.compiler.ops.movement import INDEX
 from staticgraph.compiler.ops.samples import Sample, indices, real
-from staticgraph.compiler.ops.scatter import each, slices
+from staticgraph.compiler.ops.scatter import slices
 
 
 def _type(tensor: TensorType, index: TensorType, row: TensorType) -> TensorType:

@@ -20,8 +20,8 @@ from staticgraph.compiler.kernel.form import Scan
 from staticgraph.compiler.kernel.stmt import Let, Loop, Stmt, Store, Update
 from staticgraph.compiler.ops.complex_numbers import holomorphic
 from staticgraph.compiler.ops.kinds import Described, Out, View, routine
+from staticgraph.compiler.ops.loops import counters, first_of, nested
 from staticgraph.compiler.ops.samples import Sample, real
-from staticgraph.compiler.ops.scatter import counters, first_of, nested
 
 
 def _type(

@@ -7,7 +7,6 @@ If several updates name one position, they are added up, or the last one stays.
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,12 +16,13 @@ from staticgraph.compiler.graph.dtypes import ANY, NUMERIC, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, merge, normalize_axis, shape_text
-from staticgraph.compiler.graph.sizes import AnySize, Size, at_most, proven, same
+from staticgraph.compiler.graph.sizes import AnySize, Size, same
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local
 from staticgraph.compiler.kernel.scalar import cast
-from staticgraph.compiler.kernel.stmt import If, Let, Loop, LoopKind, Stmt, Store
+from staticgraph.compiler.kernel.stmt import If, Let, Loop, Stmt, Store
 from staticgraph.compiler.ops.gathering import batch_rank, checked, coordinates, gathered, nd_shape
 from staticgraph.compiler.ops.kinds import Described, Out, View, routine
+from staticgraph.compiler.ops.loops import counters, each, nested
 from staticgraph.compiler.ops.movement import INDEX
 from staticgraph.compiler.ops.requirements import coordinates_in
 from staticgraph.compiler.ops.samples import Sample, indices, real
@@ -33,34 +33,6 @@ _ACCUMULATED = NUMERIC
 _TYPES = {"T": ANY, "I": INDEX}
 _LEAST_BLOCK, _BLOCK = 32, 128  # columns: worth to look at all slices for; enough to read memory in a stream
 _UNIT = 16  # columns: no two blocks write to one cache line
-
-
-def counters(shape: Sequence[int], prefix: str = "i") -> tuple[Index, ...]:
-    """A loop variable for each axis of `shape`."""
-    return tuple(Index(f"{prefix}{d}", n) for d, n in enumerate(shape))
-
-
-def nested(
-    loops: Sequence[Index], body: tuple[Stmt, ...], kind: LoopKind = LoopKind.SERIAL
-) -> tuple[Stmt, ...]:
-    """`body` for all values of `loops`, the last of which runs fastest."""
-    for index in reversed(loops):
-        body = (Loop(index, body, kind),)
-    return body
-
-
-def first_of(n: AnySize) -> tuple[Expr, tuple[Index, ...]]:
-    """The first position of an axis, and a loop around it that does not run if an open axis is empty."""
-    if proven(operator.ge, n, 1):
-        return Const(0, int64), ()
-    once = Index("once", at_most(n, 1))
-    return once, (once,)
-
-
-def each(out: Out, element: Callable[[tuple[Expr, ...]], Expr], prefix: str = "i") -> tuple[Stmt, ...]:
-    """Statements that store `element(at)` at every position."""
-    at = counters(out.shape, prefix)
-    return nested(at, (Store(out.buffer, at, element(at)),))
 
 
 def slices(

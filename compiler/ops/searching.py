@@ -15,9 +15,9 @@ from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.binary_search import how_many
 from staticgraph.compiler.kernel.stmt import Stmt, Store
 from staticgraph.compiler.ops.kinds import Out, View, composite, routine
+from staticgraph.compiler.ops.loops import counters, nested
 from staticgraph.compiler.ops.movement import INDEX, check_index
 from staticgraph.compiler.ops.samples import Sample, indices, real
-from staticgraph.compiler.ops.scatter import counters, nested
 
 
 def _bound_type(sorted_inputs: TensorType, values: TensorType, out_type: DType = int32) -> TensorType:

@@ -24,10 +24,11 @@ from staticgraph.compiler.kernel.stmt import Stmt, Store
 from staticgraph.compiler.ops.complex_numbers import holomorphic
 from staticgraph.compiler.ops.gathering import checked
 from staticgraph.compiler.ops.kinds import Described, Out, View, composite, routine
+from staticgraph.compiler.ops.loops import counters, each
 from staticgraph.compiler.ops.movement import INDEX
 from staticgraph.compiler.ops.requirements import index_in
 from staticgraph.compiler.ops.samples import Sample, distinct, indices, real
-from staticgraph.compiler.ops.scatter import counters, each, slices, updated
+from staticgraph.compiler.ops.scatter import slices, updated
 
 
 def _unsorted_type(data: TensorType, segment_ids: TensorType, num_segments: Any) -> TensorType:

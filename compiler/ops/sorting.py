@@ -28,10 +28,10 @@ from staticgraph.compiler.ops.creation import positions
 from staticgraph.compiler.ops.cutoffs import Cutoff
 from staticgraph.compiler.ops.digits import RadixSort
 from staticgraph.compiler.ops.kinds import Described, Out, View, composite, routine
+from staticgraph.compiler.ops.loops import counters, first_of, nested
 from staticgraph.compiler.ops.movement import INDEX, check_index
 from staticgraph.compiler.ops.rank_keys import descending, lowest_if_nan, of_descending
 from staticgraph.compiler.ops.samples import Sample, distinct, indices, real
-from staticgraph.compiler.ops.scatter import counters, first_of, nested
 from staticgraph.compiler.ops.strips import Fresh
 
 _FEW = 2  # elements for each one of the best at least, where a cut-off comes before the sort

@@ -56,7 +56,6 @@ algebra = RuleSet(
         rule("factor out of negative", -x * c, x * -c),
         rule("multiply by zero", x * 0, 0, inexact=NONFINITE),  # inf * 0
         rule("self product", x * x, ops.square(x)),
-        rule("product of exps", ops.exp(x) * ops.exp(y), ops.exp(x + y), inexact=IMPROVES, single_use=True),
     ],
     realdiv=lambda: [
         rule("divide by one", ops.realdiv(x, 1), x),

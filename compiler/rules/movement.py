@@ -64,6 +64,20 @@ movement = RuleSet(
              ops.broadcast_to(x, shape=q)),
         rule("broadcast to itself", ops.broadcast_to(x, shape=p), x, when=is_whole),
     ],
+    reduce_sum=lambda: [
+        rule("sum over ones", ops.reduce_sum(x, axis=p, keepdims=False),
+             ops.reshape(x, shape=compute(without, x, p)), when=over_ones),
+        rule("sum over ones, kept", ops.reduce_sum(x, axis=p, keepdims=True), x, when=over_ones),
+    ],
+    reduce_max=lambda: [
+        rule("maximum over ones", ops.reduce_max(x, axis=p, keepdims=False),
+             ops.reshape(x, shape=compute(without, x, p)), when=over_ones),
+        rule("maximum over ones, kept", ops.reduce_max(x, axis=p, keepdims=True), x, when=over_ones),
+    ],
+)
+
+# Rules of ops that most graphs have, about a value that few have: see `passes/simplify.py`.
+broadcasts = RuleSet(
     add=lambda: [
         rule("add broadcast", x + ops.broadcast_to(y, shape=p), x + y),
     ],
@@ -77,15 +91,5 @@ movement = RuleSet(
     realdiv=lambda: [
         rule("divide broadcast", ops.realdiv(ops.broadcast_to(x, shape=p), y), ops.realdiv(x, y)),
         rule("divide by broadcast", ops.realdiv(x, ops.broadcast_to(y, shape=p)), ops.realdiv(x, y)),
-    ],
-    reduce_sum=lambda: [
-        rule("sum over ones", ops.reduce_sum(x, axis=p, keepdims=False),
-             ops.reshape(x, shape=compute(without, x, p)), when=over_ones),
-        rule("sum over ones, kept", ops.reduce_sum(x, axis=p, keepdims=True), x, when=over_ones),
-    ],
-    reduce_max=lambda: [
-        rule("maximum over ones", ops.reduce_max(x, axis=p, keepdims=False),
-             ops.reshape(x, shape=compute(without, x, p)), when=over_ones),
-        rule("maximum over ones, kept", ops.reduce_max(x, axis=p, keepdims=True), x, when=over_ones),
     ],
 )

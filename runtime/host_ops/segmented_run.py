@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.capture.calls import Calls
 from staticgraph.compiler.capture.cuts import crossing
 from staticgraph.compiler.capture.needs import NeedsHost, NeedsStage
 from staticgraph.compiler.capture.regions import outermost, regions_of
+from staticgraph.compiler.capture.request import Calls
 from staticgraph.compiler.capture.segments import is_host, reaches, stages
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import InvalidArgumentError, misuse

@@ -5,13 +5,15 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.reports.recompile_reason import Cause, Reason
-from staticgraph.runtime.reports.table import Table, duration
+
+if TYPE_CHECKING:
+    from staticgraph.runtime.reports.table import Table
 
 LIMIT = 10_000  # compiles that are remembered
 
@@ -64,6 +66,8 @@ class Compile:
         return self.compiled + self.from_memory + self.from_disk
 
     def __str__(self) -> str:
+        from staticgraph.runtime.reports.table import duration  # most logs are never printed
+
         place = f", {self.where.short}" if self.where is not None else ""
         made = f"{self.compiled} compiled, {self.from_memory} from memory, {self.from_disk} from disk"
         opened = f", open sizes {self.symbols}" if self.symbols else ""
@@ -120,6 +124,8 @@ class CompileLog(Sequence[Compile]):
     @property
     def table(self) -> Table:
         """The compiles, one in each row."""
+        from staticgraph.runtime.reports.table import Table, duration  # most logs are never printed
+
         head = ("", "time", "functions", "compiled", "memory", "disk", "what", "why")
         rows = tuple(
             (

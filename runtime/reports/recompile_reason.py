@@ -1,7 +1,8 @@
-"""Why a plan compiles: how a signature differs from those that it has programs for."""
+"""Reasons of a compile: how a signature differs from those that have programs. The user is warned of many."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from typing import Any
@@ -9,12 +10,15 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.capture.open_shapes import OpenShapes
+from staticgraph.compiler.graph.errors import RecompileWarning
+from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import Size, evaluate, linear, symbols
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 
 _SHOWN = 8  # elements of a value
+PATIENCE = 4  # programs of a step that nobody is warned of
 
 
 class Cause(Enum):
@@ -173,3 +177,32 @@ def _type_text(type: TensorType | None) -> str:
 def _value_text(feed: Tensor, data: bytes, shape: Sequence[int]) -> str:
     value: Any = np.frombuffer(data, feed.dtype.numpy).reshape(shape)
     return str(value.tolist()) if value.size <= _SHOWN else f"another array of {list(shape)}"
+
+
+class RecompileWarner:
+    """Counts the programs of a step that failed guards made necessary, and warns once.
+
+    Args:
+        what: What the step fetches.
+    """
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._count = 1  # the first one needs no guard to fail
+
+    def __call__(self, reason: Reason) -> None:
+        """Count a compile for this reason."""
+        if reason.cause is not Cause.GUARD:
+            return
+        self._count += 1
+        if self._count != PATIENCE + 1:
+            return
+        where = user_frame()
+        if where is None:
+            return
+        text = (
+            f"{self._what} is compiled for the {self._count}th time: {reason.text}\n"
+            "  hint: pad what is fed to a few sizes, or declare the size if it is always the same;\n"
+            "  `print(session.compiles)` shows all compiles"
+        )
+        warnings.warn_explicit(text, RecompileWarning, where.file, where.line)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from staticgraph import linalg, nn
+from staticgraph import nn
 from staticgraph.building.inputs import identity
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import ShapeError, misuse
@@ -58,7 +58,9 @@ class Dense(Layer):
         if inputs.shape.ndims == 2:
             outputs = ops.matmul(inputs, self.kernel)
         else:
-            outputs = linalg.tensordot(inputs, self.kernel, [[len(inputs.shape) - 1], [0]])
+            from staticgraph.linalg import tensordot  # with all of linear algebra; most inputs are matrices
+
+            outputs = tensordot(inputs, self.kernel, [[len(inputs.shape) - 1], [0]])
         if self.bias is not None:
             outputs = ops.bias_add(outputs, self.bias)
         return outputs if self.activation is None else self.activation(outputs)

@@ -17,13 +17,13 @@ _FORMATS = {
     ("channels_first", 2): "NCHW",
     ("channels_first", 3): "NCDHW",
 }
-_CONVOLUTIONS: dict[int, Any] = {1: nn.conv1d, 2: nn.conv2d, 3: nn.conv3d}
-_TRANSPOSES: dict[int, Any] = {2: nn.conv2d_transpose, 3: nn.conv3d_transpose}
-_POOLINGS: dict[tuple[int, str], Any] = {
-    (2, "max"): nn.max_pool,
-    (2, "avg"): nn.avg_pool,
-    (3, "max"): nn.max_pool3d,
-    (3, "avg"): nn.avg_pool3d,
+# Functions of `nn`, which imports their files when they are first used: no dense layer needs one.
+_TRANSPOSES = {2: "conv2d_transpose", 3: "conv3d_transpose"}
+_POOLINGS = {
+    (2, "max"): "max_pool",
+    (2, "avg"): "avg_pool",
+    (3, "max"): "max_pool3d",
+    (3, "avg"): "avg_pool3d",
 }
 
 
@@ -75,7 +75,8 @@ def convolve(x: Any, kernel: Any, strides: Any, padding: str, data_format: str, 
         pairs = [[0, 0], before, [0, 0]] if order.endswith("C") else [[0, 0], [0, 0], before]
         x, padding = ops.pad(x, paddings=pairs), "valid"
     steps, rates = per_axis(strides, rank, order), per_axis(dilation, rank, order)
-    return _CONVOLUTIONS[rank](x, kernel, steps, padding.upper(), data_format=order, dilations=rates)
+    convolution = getattr(nn, f"conv{rank}d")
+    return convolution(x, kernel, steps, padding.upper(), data_format=order, dilations=rates)
 
 
 def convolve_transposed(
@@ -85,7 +86,8 @@ def convolve_transposed(
     rank = len(kernel.shape) - 2
     order = data_format_of(data_format, rank)
     steps, rates = per_axis(strides, rank, order), per_axis(dilation, rank, order)
-    return _TRANSPOSES[rank](x, kernel, output_shape, steps, padding.upper(), order, dilations=rates)
+    transposed = getattr(nn, _TRANSPOSES[rank])
+    return transposed(x, kernel, output_shape, steps, padding.upper(), order, dilations=rates)
 
 
 def convolve_separably(
@@ -127,4 +129,4 @@ def pool(x: Any, size: Any, strides: Any, padding: str, data_format: str, mode: 
         raise misuse(ValueError, f"pool_mode={mode!r} is not max or avg")
     order = data_format_of(data_format, rank)
     windows, steps = per_axis(size, rank, order), per_axis(strides, rank, order)
-    return _POOLINGS[rank, mode](x, windows, steps, padding.upper(), order)
+    return getattr(nn, _POOLINGS[rank, mode])(x, windows, steps, padding.upper(), order)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,14 +30,23 @@ __all__ = [
     "tanh",
 ]
 
-elu = ops.elu
-relu = ops.relu
-relu6 = ops.relu6
-selu = ops.selu
-sigmoid = ops.sigmoid
-softplus = ops.softplus
-softsign = ops.softsign
-tanh = ops.tanh
+# These are the ops themselves. A file of ops is imported when one of its ops is first used.
+_OPS = {"elu", "relu", "relu6", "selu", "sigmoid", "softplus", "softsign", "tanh"}
+if TYPE_CHECKING:
+    elu = ops.elu
+    relu = ops.relu
+    relu6 = ops.relu6
+    selu = ops.selu
+    sigmoid = ops.sigmoid
+    softplus = ops.softplus
+    softsign = ops.softsign
+    tanh = ops.tanh
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _OPS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(ops, name)
 
 
 def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Tensor:
@@ -79,18 +88,19 @@ def hard_sigmoid(x: Any) -> Tensor:
     return ops.maximum(ops.minimum(convert_to_tensor(x) * 0.2 + 0.5, 1.0), 0.0)
 
 
-_BY_NAME: dict[str, Callable[[Any], Tensor]] = {
-    "elu": elu,
-    "exponential": ops.exp,
+# The name of an op, or another function.
+_BY_NAME: dict[str, str | Callable[[Any], Tensor]] = {
+    "elu": "elu",
+    "exponential": "exp",
     "hard_sigmoid": hard_sigmoid,
     "linear": convert_to_tensor,
-    "relu": relu,
-    "selu": selu,
-    "sigmoid": sigmoid,
-    "softmax": ops.softmax,
-    "softplus": softplus,
-    "softsign": softsign,
-    "tanh": tanh,
+    "relu": "relu",
+    "selu": "selu",
+    "sigmoid": "sigmoid",
+    "softmax": "softmax",
+    "softplus": "softplus",
+    "softsign": "softsign",
+    "tanh": "tanh",
 }
 
 
@@ -111,4 +121,5 @@ def activation_of(activation: Any) -> Any:
     if activation not in _BY_NAME:
         names = ", ".join(_BY_NAME)
         raise misuse(ValueError, f"Unknown activation function: {activation}", f"it is one of {names}")
-    return _BY_NAME[activation]
+    found = _BY_NAME[activation]
+    return getattr(ops, found) if isinstance(found, str) else found

@@ -164,7 +164,7 @@ def test_chunks_in_any_order_and_vectors_of_any_width(shape, k, dtype, vector_by
         launch(code, [m.ctypes.data + GUARD for m in memory], order=order)
         assert inside(memory[0]).view(x.dtype).reshape(values.shape).tobytes() == values.tobytes()
         assert (inside(memory[1]).view(np.int32).reshape(places.shape) == places).all()
-    if x.size < 40_000:
+    if x.size < 40_000 and vector_bytes == 16:  # no vector takes part in what the kernel means
         arrays = {"x0": x, "y0": np.zeros_like(values), "y1": np.zeros(places.shape, np.int32)}
         interpret(kernel, arrays, backwards=True)
         assert arrays["y0"].tobytes() == values.tobytes()

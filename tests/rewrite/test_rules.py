@@ -34,10 +34,17 @@ from staticgraph.compiler.rewrite.pattern import (
 from staticgraph.compiler.rewrite.rule import IMPROVES, MATH, NONFINITE, ROUNDING, Rule, RuleSet
 from staticgraph.compiler.rules.algebra import algebra
 from staticgraph.compiler.rules.logic import logic
-from staticgraph.compiler.rules.movement import movement
-from staticgraph.compiler.rules.stability import stability
+from staticgraph.compiler.rules.movement import broadcasts, movement
+from staticgraph.compiler.rules.stability import exponentials, stability
 
-RULE_SETS = {"algebra": algebra, "logic": logic, "movement": movement, "stability": stability}
+RULE_SETS = {
+    "algebra": algebra,
+    "broadcasts": broadcasts,
+    "exponentials": exponentials,
+    "logic": logic,
+    "movement": movement,
+    "stability": stability,
+}
 RULES = [r for rules in RULE_SETS.values() for r in rules]
 DTYPES = (float32, float64, int32, uint8, bool_)
 SHAPES = ((2, 3), (1,), (2, 1), (), (0, 3), (3, 1, 1), (1, 1))
@@ -210,7 +217,7 @@ def test_right_side_adds_no_nodes(rule: Rule):
 @each_rule
 def test_fires_inside_a_function_and_comes_to_rest(rule: Rule):
     """A second rewriting with all rules changes nothing."""
-    everything = algebra + logic + movement + stability
+    everything = sum(RULE_SETS.values(), RuleSet())
     for case in itertools.islice(cases(rule), 0, None, 5):
         function = Function(tuple(case.arguments), (case.left,))
         once = rewrite(function, everything)
@@ -230,10 +237,11 @@ def test_single_use(rule: Rule):
 
 def test_math_modes():
     """Strict changes nothing, relaxed last digits and overflows only, fast assumes finite numbers."""
-    modes = {mode: {r.name for r in (algebra + stability).allowed(inexact)} for mode, inexact in MATH.items()}
+    rules = algebra + stability + exponentials
+    modes = {mode: {r.name for r in rules.allowed(inexact)} for mode, inexact in MATH.items()}
     assert modes["strict"] < modes["relaxed"] < modes["fast"]
-    assert modes["fast"] == {r.name for r in algebra + stability}
-    for r in algebra + stability:
+    assert modes["fast"] == {r.name for r in rules}
+    for r in rules:
         assert (r.name in modes["strict"]) == (not r.inexact)
         assert (r.name in modes["relaxed"]) == (NONFINITE not in r.inexact)
 

@@ -23,7 +23,7 @@ from staticgraph.compiler.graph.dtypes import DType, int64
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, substitute
 from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.schedule_gpu.strides import aligned, reached
-from staticgraph.compiler.kernel.stmt import Let, Loop, Stmt, Store, Update, statements
+from staticgraph.compiler.kernel.stmt import Let, Loop, Stmt, Store, Update, updated
 
 NOWHERE: Mapping[str, str] = MappingProxyType({})
 
@@ -94,7 +94,7 @@ class _Column:
 
     def write(self, body: tuple[Stmt, ...]) -> None:
         writer = self.writer
-        changed = {s.local for s in statements(body) if isinstance(s, Update)}
+        changed = updated(body)
         for stmt in body:
             match stmt:
                 case Let(local, value):
@@ -108,7 +108,7 @@ class _Column:
                     with writer.block(f"for ({index_type(index)} {n} = 0; {n} < {index.extent}; ++{n})"):
                         writer.bind_index(index, n)
                         self.write(inside)
-                    writer.forget({s.local for s in statements(inside) if isinstance(s, Update)})
+                    writer.forget(updated(inside))
 
     def store(self, store: Store) -> None:
         """Write a store. Later loads of the same element in this column use the stored value."""

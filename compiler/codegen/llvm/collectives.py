@@ -9,14 +9,6 @@ from staticgraph.compiler.codegen.native import collective as functions
 from staticgraph.compiler.codegen.native.builder import NativeFunction
 from staticgraph.compiler.codegen.native.collective_layout import COMBINERS, ELEMENTS
 
-_BEGINS = {
-    "all_reduce": functions.begin_all_reduce,
-    "reduce_scatter": functions.begin_reduce_scatter,
-    "all_gather": functions.begin_all_gather,
-    "all_to_all": functions.begin_all_to_all,
-    "broadcast": functions.begin_broadcast,
-}
-
 
 def begin(writer: Emitter, segment: CollectiveSegment, watch: str, address: Address, number: Number) -> None:
     """Begin a collective, and end the step if MPI refuses it."""
@@ -27,7 +19,7 @@ def begin(writer: Emitter, segment: CollectiveSegment, watch: str, address: Addr
         arguments += [f"i64 {ELEMENTS.index(segment.element)}", f"i64 {COMBINERS.index(segment.combine)}"]
     elif segment.name == "broadcast":
         arguments = [target, count, f"i64 {segment.root}"]
-    function = _needed(writer, _BEGINS[segment.name])
+    function = _needed(writer, functions.BEGINS[segment.name])
     told = ", ".join([f"ptr {watch}", f"i64 {segment.number}", *arguments])
     status = writer.value(f"call i32 @{function}({told})")
     return_unless(writer, writer.value(f"icmp eq i32 {status}, 0"))

@@ -21,7 +21,7 @@ from staticgraph.compiler.codegen.abi import SCRATCH_PARAMETERS, KernelCode, Pha
 from staticgraph.compiler.codegen.llvm import memory
 from staticgraph.compiler.codegen.llvm.address import Addresses, lane_steps
 from staticgraph.compiler.codegen.llvm.expr import ExprPrinter, LlvmValue
-from staticgraph.compiler.codegen.llvm.lanes import choose_lanes, horizontal, waits_for_memory
+from staticgraph.compiler.codegen.llvm.lanes import choose_lanes, horizontal, reductions, waits_for_memory
 from staticgraph.compiler.codegen.llvm.scalar import apply
 from staticgraph.compiler.codegen.llvm.site import Site
 from staticgraph.compiler.codegen.llvm.text import Code, Emitter, register_type, vector
@@ -47,6 +47,7 @@ from staticgraph.compiler.kernel.stmt import (
     While,
     rewrite,
     statements,
+    updates_of_outer,
 )
 
 _UNROLLED = 4  # serial loops of at most this many iterations are written out
@@ -277,13 +278,7 @@ class _KernelEmitter:
 
     def _carried(self, body: tuple[Stmt, ...]) -> list[Local]:
         """The locals from outside that `body` updates."""
-        return list(dict.fromkeys(s.local for s in self._updates(body)))
-
-    def _updates(self, body: tuple[Stmt, ...]) -> list[Update]:
-        """The updates in `body` of locals from outside."""
-        stmts = list(statements(body))
-        own = {s.local for s in stmts if isinstance(s, Let)}
-        return [s for s in stmts if isinstance(s, Update) and s.local not in own]
+        return list(dict.fromkeys(s.local for s in updates_of_outer(body)))
 
     def _initial(self, carried: list[Local]) -> list[tuple[str, str]]:
         lanes = self._printer.lanes
@@ -323,7 +318,7 @@ class _KernelEmitter:
         extent = index.extent
         whole, rest = (extent // lanes * lanes, extent % lanes) if isinstance(extent, int) else (0, 0)
         bounds = self._trips.bounds(loop, self._trips.whole(extent, lanes))
-        reduced = self._reductions(body)
+        reduced = reductions(body)
         before = [printer.vector(local) for local in reduced]
         self._lane_index, self._light, printer.lanes = index, waits_for_memory(body), lanes
         for local, combine in reduced.items():
@@ -404,16 +399,6 @@ class _KernelEmitter:
         self._printer.bind_lanes(self._lane_index, LlvmValue(first, 1, self._emitter.level))
         self._statements(body)
         return [self._printer.vector(local) for local in carried]
-
-    def _reductions(self, body: tuple[Stmt, ...]) -> dict[Local, str]:
-        """The locals from outside that a SIMD loop reduces into, and how."""
-        found: dict[Local, str] = {}
-        for stmt in self._updates(body):
-            if stmt.combine is None or found.setdefault(stmt.local, stmt.combine) != stmt.combine:
-                raise ValueError(
-                    f"lanes cannot share {stmt.local.name}: it is not the result of one reduction"
-                )
-        return found
 
     def _narrowed(self, condition: str) -> memory.Mask:
         """The mask of the lanes that take part and where `condition` holds."""

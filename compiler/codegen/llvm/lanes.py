@@ -10,7 +10,7 @@ from staticgraph.compiler.codegen.llvm.text import register_type, vector
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.sizes import estimate
-from staticgraph.compiler.kernel.expr import Expr, Load, Lookup, Scalar, walk
+from staticgraph.compiler.kernel.expr import Expr, Load, Local, Lookup, Scalar, walk
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
     Let,
@@ -21,6 +21,7 @@ from staticgraph.compiler.kernel.stmt import (
     While,
     expressions,
     statements,
+    updates_of_outer,
 )
 
 _WASTE = 1.25  # how many vectors may be computed for each one that is needed
@@ -124,3 +125,12 @@ def _operations(body: tuple[Stmt, ...]) -> int:
     """About how many vector instructions one iteration is."""
     values = {node for stmt in statements(body) for node in _values(stmt)}
     return sum(isinstance(node, (Scalar, Load, Lookup)) for node in values)
+
+
+def reductions(body: tuple[Stmt, ...]) -> dict[Local, str]:
+    """Return the locals from outside that a SIMD loop reduces into, and how."""
+    found: dict[Local, str] = {}
+    for stmt in updates_of_outer(body):
+        if stmt.combine is None or found.setdefault(stmt.local, stmt.combine) != stmt.combine:
+            raise ValueError(f"lanes cannot share {stmt.local.name}: it is not the result of one reduction")
+    return found

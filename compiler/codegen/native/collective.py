@@ -7,7 +7,7 @@ types differ between implementations of MPI. They are in a record to which the w
 
 from __future__ import annotations
 
-from staticgraph.compiler.codegen.native.builder import Writer, function
+from staticgraph.compiler.codegen.native.builder import NativeFunction, Writer, function
 from staticgraph.compiler.codegen.native.c_types import (
     ADDRESS,
     INT32,
@@ -31,54 +31,44 @@ def _done(w: Writer, mpi: Value, status: Value) -> None:
     w.return_(status)
 
 
-@function(INT32, _WATCH, INT64, ADDRESS, ADDRESS, INT64, INT64, INT64)
-def begin_all_reduce(
-    w: Writer,
-    watch: Value,
-    at: Value,
-    source: Value,
-    target: Value,
-    count: Value,
-    type: Value,
-    combine: Value,
-) -> None:
-    """Begin to combine `count` elements of all processes."""
-    mpi = watch.collectives.to(pointer(Collectives))
-    element, op, size = mpi.types[type], mpi.combiners[combine], count.to(INT32)
-    _done(w, mpi, mpi.all_reduce(source, target, size, element, op, mpi.comm, mpi.requests + at))
+def _combining(name: str) -> NativeFunction:
+    """Return the function that begins to combine elements of all processes by MPI's function `name`.
+
+    `count` is the number of elements that a process gets, `type` and `combine` tell what to do with them.
+    """
+
+    def begin(
+        w: Writer,
+        watch: Value,
+        at: Value,
+        source: Value,
+        target: Value,
+        count: Value,
+        type: Value,
+        combine: Value,
+    ) -> None:
+        mpi = watch.collectives.to(pointer(Collectives))
+        element, op, size = mpi.types[type], mpi.combiners[combine], count.to(INT32)
+        call = getattr(mpi, name)
+        _done(w, mpi, call(source, target, size, element, op, mpi.comm, mpi.requests + at))
+
+    begin.__name__ = f"begin_{name}"
+    return function(INT32, _WATCH, INT64, ADDRESS, ADDRESS, INT64, INT64, INT64)(begin)
 
 
-@function(INT32, _WATCH, INT64, ADDRESS, ADDRESS, INT64, INT64, INT64)
-def begin_reduce_scatter(
-    w: Writer,
-    watch: Value,
-    at: Value,
-    source: Value,
-    target: Value,
-    count: Value,
-    type: Value,
-    combine: Value,
-) -> None:
-    """Begin to combine elements of all processes. Each gets `count` of them."""
-    mpi = watch.collectives.to(pointer(Collectives))
-    element, op, size = mpi.types[type], mpi.combiners[combine], count.to(INT32)
-    _done(w, mpi, mpi.reduce_scatter(source, target, size, element, op, mpi.comm, mpi.requests + at))
+def _exchanging(name: str) -> NativeFunction:
+    """Return the function that begins to exchange bytes with all processes by MPI's function `name`.
 
+    `count` is the number of bytes from each process.
+    """
 
-@function(INT32, _WATCH, INT64, ADDRESS, ADDRESS, INT64)
-def begin_all_gather(w: Writer, watch: Value, at: Value, source: Value, target: Value, count: Value) -> None:
-    """Begin to collect `count` bytes of each process."""
-    mpi = watch.collectives.to(pointer(Collectives))
-    byte, size = mpi.types[0], count.to(INT32)
-    _done(w, mpi, mpi.all_gather(source, size, byte, target, size, byte, mpi.comm, mpi.requests + at))
+    def begin(w: Writer, watch: Value, at: Value, source: Value, target: Value, count: Value) -> None:
+        mpi = watch.collectives.to(pointer(Collectives))
+        byte, size, call = mpi.types[0], count.to(INT32), getattr(mpi, name)
+        _done(w, mpi, call(source, size, byte, target, size, byte, mpi.comm, mpi.requests + at))
 
-
-@function(INT32, _WATCH, INT64, ADDRESS, ADDRESS, INT64)
-def begin_all_to_all(w: Writer, watch: Value, at: Value, source: Value, target: Value, count: Value) -> None:
-    """Begin to send `count` bytes to each process."""
-    mpi = watch.collectives.to(pointer(Collectives))
-    byte, size = mpi.types[0], count.to(INT32)
-    _done(w, mpi, mpi.all_to_all(source, size, byte, target, size, byte, mpi.comm, mpi.requests + at))
+    begin.__name__ = f"begin_{name}"
+    return function(INT32, _WATCH, INT64, ADDRESS, ADDRESS, INT64)(begin)
 
 
 @function(INT32, _WATCH, INT64, ADDRESS, INT64, INT64)
@@ -87,6 +77,14 @@ def begin_broadcast(w: Writer, watch: Value, at: Value, target: Value, count: Va
     mpi = watch.collectives.to(pointer(Collectives))
     byte, size = mpi.types[0], count.to(INT32)
     _done(w, mpi, mpi.broadcast(target, size, byte, root.to(INT32), mpi.comm, mpi.requests + at))
+
+
+# By the name of the collective.
+BEGINS = {
+    **{name: _combining(name) for name in ("all_reduce", "reduce_scatter")},
+    **{name: _exchanging(name) for name in ("all_gather", "all_to_all")},
+    "broadcast": begin_broadcast,
+}
 
 
 @function(INT32, _WATCH, INT64, _HOST, INT32, ADDRESS)

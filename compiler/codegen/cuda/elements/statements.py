@@ -9,7 +9,7 @@ from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Index, Local
 from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.schedule_gpu.elements.loops import LoopSchedule
-from staticgraph.compiler.kernel.stmt import If, Let, Loop, Share, Span, Stmt, Store, Update, While
+from staticgraph.compiler.kernel.stmt import If, Let, Loop, Share, Span, Stmt, Store, Update, While, updated
 from staticgraph.compiler.kernel.stmt import statements as inside
 
 
@@ -51,7 +51,7 @@ class _StatementWriter(CudaWriter):
         for number, stmt in enumerate(body):
             match stmt:
                 case Let(local, value):
-                    self.define(local, value, constant=local not in _updated(body[number:]))
+                    self.define(local, value, constant=local not in updated(body[number:]))
                 case Update(local, value):
                     self.assign(local, value)
                 case Store(buffer, at, value):
@@ -87,10 +87,5 @@ class _StatementWriter(CudaWriter):
         return self.value(simplify_index(first)), self.value(simplify_index(end))
 
 
-def _updated(body: tuple[Stmt, ...]) -> set[Local]:
-    """The locals that `body` gives new values."""
-    return {s.local for s in inside(body) if isinstance(s, Update)}
-
-
 def _changed(body: tuple[Stmt, ...]) -> set[Local | str]:
-    return {*_updated(body), *(s.buffer for s in inside(body) if isinstance(s, Store))}
+    return {*updated(body), *(s.buffer for s in inside(body) if isinstance(s, Store))}

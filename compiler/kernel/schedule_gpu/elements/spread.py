@@ -30,11 +30,11 @@ from staticgraph.compiler.kernel.stmt import (
     Span,
     Stmt,
     Store,
-    Update,
     While,
     expressions,
     rewrite,
     statements,
+    updated,
 )
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -97,7 +97,7 @@ class SpreadNest:
     def is_movable(self) -> bool:
         """True if definitions and conditions do not depend on the effects of the statements inside."""
         loaded = {e.buffer for s in self.around for e in walk(*expressions(s)) if isinstance(e, Load)}
-        changed = {s.local for s in statements(self.inside) if isinstance(s, Update)}
+        changed = updated(self.inside)
         locals_ = {e for s in self.around for e in walk(*expressions(s)) if isinstance(e, Local)}
         stored = {s.buffer for s in statements(self.inside) if isinstance(s, Store)}
         return loaded.isdisjoint(stored) and locals_.isdisjoint(changed)
@@ -157,7 +157,7 @@ def _replaced(body: Body, table: dict[Expr, Expr]) -> Body:
 
 def _are_definitions(before: Body, body: Body) -> bool:
     """True if all statements of `before` define locals, none of which is changed in `body`."""
-    changed = {s.local for s in statements(body) if isinstance(s, Update)}
+    changed = updated(body)
     return all(isinstance(s, Let) and s.local not in changed for s in before)
 
 

@@ -38,6 +38,7 @@ from staticgraph.compiler.kernel.stmt import (
     While,
     rewrite,
     statements,
+    updated,
 )
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -154,7 +155,7 @@ def _in_registers(body: tuple[Stmt, ...], numbers: Mapping[str, Local]) -> tuple
 
 def _named_once(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     """`body` with one name for a value, where `place` has given it one for each loop that needs it."""
-    changed = {s.local for s in statements(body) if isinstance(s, Update)}
+    changed = updated(body)
     stored = {s.buffer for s in statements(body) if isinstance(s, Store)}
     names: dict[Expr, Local] = {}
     same: dict[Expr, Expr] = {}
