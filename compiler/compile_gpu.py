@@ -17,6 +17,7 @@ from staticgraph.compiler.fusion.attention import attention
 from staticgraph.compiler.fusion.fuse import fuse
 from staticgraph.compiler.fusion.group import Fusion, Group
 from staticgraph.compiler.graph.function import Function as Graph
+from staticgraph.compiler.graph.sizes import NOMINALS, is_open
 from staticgraph.compiler.kernel.schedule_gpu.attention.attention import attention as in_one
 from staticgraph.compiler.kernel.schedule_gpu.attention.form import keeps_to_rows
 from staticgraph.compiler.kernel.schedule_gpu.function import GpuSchedule
@@ -24,6 +25,7 @@ from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convol
 from staticgraph.compiler.kernel.schedule_gpu.schedule import schedule, schedule_kernel
 from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
 from staticgraph.compiler.kernel.stmt import Kernel, padded
+from staticgraph.compiler.lower.closed import closed_work
 from staticgraph.compiler.lower.kernels import build_kernel
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.memory_use import MemoryUse, does_not_fit, memory_use
@@ -120,8 +122,9 @@ def fused(function: Graph, target: GpuTarget, without: Collection[str] = ()) -> 
 
 
 def with_attention(fusion: Fusion, target: GpuTarget, without: Collection[str] = ()) -> Fusion:
-    """The same with attention as one group wherever a GPU has one function for it; unless `join` is left out,
-    which makes one kernel of those that go through the same rows.
+    """The same with attention as one group wherever a GPU has one function for it; unless `attention` is left
+    out, or `join`, which makes one kernel of those that go through the same rows. What is open counts as it
+    does in estimates.
     """
     known: dict[tuple[object, ...], bool] = {}  # by structure, as layers are alike
 
@@ -130,12 +133,15 @@ def with_attention(fusion: Fusion, target: GpuTarget, without: Collection[str] =
         assert isinstance(stored, Loops) and isinstance(work, Loops)
         key = *structure_of(stored), *structure_of(work)
         if key not in known:
+            if any(is_open(buffer.shape) for _, buffer in work.buffers):
+                stored, work = (closed_work(each, NOMINALS) for each in (stored, work))
+                assert isinstance(stored, Loops) and isinstance(work, Loops)
             buffers, machine = dict(work.buffers), target.machine
             found = in_one(work.nests, buffers, work.rows, work.sums, target.precision, machine)
             known[key] = found is not None and keeps_to_rows(stored.nests, stored.rows)
         return known[key]
 
-    if "join" in without:
+    if "join" in without or "attention" in without:
         return fusion
     found = attention(fusion, pays)
     report("attention", fusion, found)

@@ -54,6 +54,11 @@ SLOW: dict[str, str] = {
     "gpu/test_disk_programs.py": "test_what_was_compiled_once_is_only_loaded",
     "gpu/test_gpu_check.py": "test_a_stage_that_hangs_is_ended_with_what_it_started_and_keeps_what_it_found",
     "gpu/test_gpu_check_kernels.py": "test_tasks_are_shared_out_and_what_breaks_a_process_is_told",
+    "gpu/test_open_sizes.py": (
+        "test_functions_are_loaded_once_and_bits_are_those_of_a_fresh_session "
+        "test_compiles_guards_and_refusals_are_those_of_the_processor "
+        "test_a_fifth_program_is_warned_of_and_a_fifth_size_is_not"
+    ),
     "gpu/test_overlap.py": "test_a_step_of_adam_is_no_chain",
     "gpu/test_pointwise.py": "test_random_nests test_every_length_and_dtype",
     "gpu/test_reductions.py": "test_reductions",

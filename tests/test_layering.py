@@ -39,6 +39,7 @@ LAYERS = {
     "compiler.generate": "compiler.kernel compiler.lower compiler.codegen",
     "compiler.compile": "compiler",
     "compiler.compile_gpu": "compiler",
+    "compiler.compile_gpu_open": "compiler",
     "runtime": "compiler",
     "staticgraph": "runtime compiler",
 }
@@ -50,6 +51,7 @@ FOR_ALL = (
     "compiler.machine",
     "compiler.graph.sizes",
     "compiler.graph.size_data",
+    "compiler.graph.size_names",
     "compiler.graph.undecided",
 )
 

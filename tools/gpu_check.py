@@ -1,11 +1,14 @@
-"""Tries this project on a GPU, measures it, and compares it with its peers: one command, in nine minutes.
+"""Tries this project on a GPU, measures it, and compares it with its peers: two calls of nine minutes each.
 
-    python tools/gpu_check.py --out FOLDER                  all stages, on the first GPU
+    python tools/gpu_check.py --call speed --out FOLDER     times, beside those of peers
+    python tools/gpu_check.py --call checks --out FOLDER    right results, and kernels under a sanitizer
+    python tools/gpu_check.py --out FOLDER                  both, one after the other
     python tools/gpu_check.py --only probe,models --out FOLDER
     python tools/gpu_check.py --standin --out FOLDER        what can be tried without a GPU, at small sizes
 
 Each stage is a process of its own with a time of its own: one that fails or hangs is told, and the next one
-runs. results.json and report.md in FOLDER are written anew after each. docs/gpu.md tells what the stages do.
+runs. results.json and report.md in FOLDER are written anew after each, and keep what an earlier call has
+found by other stages. docs/gpu.md tells what the stages do.
 """
 
 from __future__ import annotations
@@ -15,12 +18,14 @@ import sys
 from pathlib import Path
 
 from gpu_stages import report
-from gpu_stages.runner import STAGES, Outcome, Stage, run_stages
+from gpu_stages.runner import CALLS, SECONDS, STAGES, Outcome, Stage, run_stages
 
 
-def chosen(only: str | None, standin: bool) -> list[Stage]:
-    """The stages with these names, separated by commas, or all; without a card, those that need none."""
-    names = only.split(",") if only else [stage.name for stage in STAGES]
+def chosen(only: str | None, standin: bool, call: str | None = None) -> list[Stage]:
+    """The stages with these names, separated by commas, or all of a call or of both; without a card, those
+    that need none.
+    """
+    names = only.split(",") if only else [stage.name for stage in STAGES if call in (None, stage.call)]
     if unknown := sorted(set(names) - {stage.name for stage in STAGES}):
         known = ", ".join(stage.name for stage in STAGES)
         raise SystemExit(f"no such stage: {', '.join(unknown)}; there are {known}")
@@ -33,22 +38,27 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--out", type=Path, required=True, help="folder for the results")
-    parser.add_argument("--budget", type=float, default=540, help="seconds, all stages together")
+    parser.add_argument("--call", choices=CALLS, help="the stages of one call")
+    parser.add_argument("--budget", type=float, help="seconds, all stages together; 540 for each call")
     parser.add_argument("--only", help="names of stages, separated by commas")
     parser.add_argument("--device", default="gpu:0", help="which GPU")
     parser.add_argument("--standin", action="store_true", help="without a GPU")
     options = parser.parse_args()
     device = "standin" if options.standin else options.device
-    stages = chosen(options.only, options.standin)
+    stages = chosen(options.only, options.standin, options.call)
+    calls = {stage.call for stage in stages}
+    budget = SECONDS * len(calls) if options.budget is None else options.budget
     folder = options.out.resolve()
     folder.mkdir(parents=True, exist_ok=True)
 
+    before = report.read(folder, device, without={stage.name for stage in stages})
+
     def tell(outcomes: list[Outcome], newest: Outcome) -> None:
-        report.write(outcomes, device, folder)
+        report.write(report.joined(before, outcomes), device, folder)
         print(report.line(newest), flush=True)
 
-    outcomes = run_stages(stages, device, options.budget, folder, tell)
-    print(f"\n{report.markdown(outcomes, device)}")
+    outcomes = run_stages(stages, device, budget, folder, tell)
+    print(f"\n{report.markdown(report.joined(before, outcomes), device)}")
     sys.exit(any(outcome.how != "done" for outcome in outcomes))
 
 

@@ -18,6 +18,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from staticgraph.compiler.graph.size_names import current_names
 from staticgraph.compiler.graph.undecided import Undecided, answered, answering, current_answer
 
 MOST = (1 << 31) - 1  # the greatest value of a symbol
@@ -213,7 +214,8 @@ class Size:
         raise Undecided(f"the value of {self!r}", sizes=(self,))
 
     def __format__(self, form: str) -> str:
-        return f"{OPEN_TEXT}{self!r}>"
+        names = current_names()
+        return f"{OPEN_TEXT}{self!r}>" if names is None else names.of(self)
 
     def __repr__(self) -> str:
         texts = []
@@ -349,6 +351,9 @@ class _Same(dict[str, int]):
 def estimate(size: AnySize, symbol: int = NOMINAL) -> int:
     """Return a size as a number for estimates of cost, in which every symbol is `symbol`."""
     return size if isinstance(size, int) else evaluate(size, _Same(symbol))
+
+
+NOMINALS = _Same(NOMINAL)  # the values of all symbols in estimates
 
 
 def same(a: AnySize, b: AnySize) -> bool:

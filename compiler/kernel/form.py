@@ -102,3 +102,14 @@ class Updates(Form):
     count: int
     rows: int
     copies: Copies | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unproven(Form):
+    """`form` of a kernel with open sizes some of whose positions are clamped, which `body` does not do.
+
+    When the sizes are known, it may be proven that no position has to be.
+    """
+
+    body: tuple[Stmt, ...]
+    form: Form

@@ -23,10 +23,10 @@ from staticgraph.compiler.graph.builder import number
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
 from staticgraph.compiler.graph.function import Node, Value
-from staticgraph.compiler.graph.sizes import same
+from staticgraph.compiler.graph.sizes import is_open, same
 from staticgraph.compiler.kernel.complex_numbers.split import split_buffers, split_stores
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, ScalarParameter, substitute, walk
-from staticgraph.compiler.kernel.form import StagedForm, Updates
+from staticgraph.compiler.kernel.form import StagedForm, Unproven, Updates
 from staticgraph.compiler.kernel.in_bounds import OutOfBoundsError, in_bounds
 from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.lower_reductions import Nest, Placer
@@ -113,7 +113,12 @@ def _bounded(work: Loops | Kernel) -> Loops | Kernel:
     """`work` with every position in its buffer."""
     if isinstance(work, Kernel):
         body = in_bounds(work.body, work.buffers)
-        return work if body is work.body else replace(work, body=body, form=None)
+        if body is work.body:
+            return work
+        form = None
+        if work.form is not None and any(is_open(b.shape) for b in work.buffers.values()):
+            form = Unproven(work.body, work.form)
+        return replace(work, body=body, form=form)
     buffers = dict(work.buffers)
     nests, sums = (tuple(_bounded_nest(n, buffers) for n in part) for part in (work.nests, work.sums))
     return replace(work, nests=nests, sums=sums)

@@ -324,6 +324,11 @@ def inner_programs(instruction: Instruction) -> tuple[Inner, ...]:
     return ()
 
 
+def buffers_of(work: Loops | Kernel) -> dict[str, Buffer]:
+    """Return the buffers of a kernel by name."""
+    return dict(work.buffers)
+
+
 def walk(
     program: Program, outer: LoopInstruction | Branch | None = None
 ) -> Iterator[tuple[Instruction, LoopInstruction | Branch | None]]:

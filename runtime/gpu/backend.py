@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,24 +10,26 @@ import numpy as np
 from staticgraph.compiler.capture.feed_checks import beforehand
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.compile_gpu import GpuCompiled, compile_gpu
-from staticgraph.compiler.graph.errors import OpError, ResourceExhaustedError
+from staticgraph.compiler.compile_gpu_open import compile_gpu_open
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Precision
 from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
+from staticgraph.compiler.stages import observing
 from staticgraph.runtime.backend import Programs
+from staticgraph.runtime.cpu.backend import bound
 from staticgraph.runtime.cpu.compile import Watching
 from staticgraph.runtime.cpu.compile import compiled as compiled_for_host
-from staticgraph.runtime.cpu.executable import CpuExecutable
 from staticgraph.runtime.executable import Checks
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.gpu import disk_cache
-from staticgraph.runtime.gpu.cuda.failure import with_line, with_plan
+from staticgraph.runtime.gpu.cuda.failure import told
 from staticgraph.runtime.gpu.cuda.source import source
 from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.executable import GpuExecutable
 from staticgraph.runtime.gpu.feed_checks import FeedChecks
 from staticgraph.runtime.gpu.graphs.replays import Replays
 from staticgraph.runtime.gpu.meter import GpuMeter
+from staticgraph.runtime.gpu.open_programs import OpenProgram
 from staticgraph.runtime.gpu.store import DeviceStore
 from staticgraph.runtime.switches.table import Settings
 from staticgraph.runtime.variables import VariableStore
@@ -61,23 +62,13 @@ class GpuBackend:
     def compile(
         self, step: Step, static: Sequence[tuple[int, bytes]], checks: Checks | None, fetches: Fetches
     ) -> GpuExecutable:
-        early = beforehand(step) if checks is not None and not checks.finite else None
-        feed_checks = None
-        if early is not None:
-            on_host = CpuExecutable(compiled_for_host(early.checks, Settings(), "checks of feeds"))
-            feed_checks = FeedChecks(on_host, early.feeds)
-            step = early.rest
-        settings, device = self._settings, self.device
+        step, checks_of = self._checked(step)
+        feed_checks = None if checks_of is None else checks_of({})
+        settings, device, target = self._settings, self.device, self._target()
         limit, without = settings.memory_limit, settings.left_out
-        refused = device.refused if settings.cudnn else None
-        target = GpuTarget(Precision(settings.matmul_precision), refused, device.machine)
 
         def sound(made: GpuCompiled) -> GpuCompiled:
-            """The same without convolutions that the library refuses: functions of our own do these."""
-            with _told(made):
-                refuses = device.refuses(made.convolutions)
-            less = replace(target, refused=device.refused)
-            return compile_gpu(step, (), limit, without, None, less) if refuses else made
+            return self._sound(made, lambda less: compile_gpu(step, (), limit, without, None, less))
 
         def whole() -> GpuCompiled:
             watching = Watching(settings, fetches.text, step)
@@ -91,10 +82,50 @@ class GpuBackend:
         compiled = whole() if found is None or again is None else found
         if key is not None and again is None:
             disk_cache.remember(key, step, compiled)
-        with _told(compiled):
+        with told(compiled):
             return GpuExecutable(compiled, device, static, checks, settings.overlap, feed_checks, again)
 
-    compile_open = None
+    def compile_open(self, step: Step, fetches: Fetches) -> OpenProgram:
+        step, checks_of = self._checked(step)
+        settings, target = self._settings, self._target()
+        watching = Watching(settings, fetches.text, step)
+        opened = compile_gpu_open(step, watching.observers, settings.left_out, watching.trace, target)
+
+        shown = False
+
+        def closed(values: Mapping[str, int], bare: bool) -> GpuCompiled:
+            nonlocal shown
+            observers = () if shown else watching.observers
+
+            def at(target: GpuTarget) -> GpuCompiled:
+                return opened.at(values, target, settings.memory_limit, bare and not observers)
+
+            with observing(*observers):
+                made = self._sound(at(self._target()), at)
+            if not shown:
+                watching.finish(made, "cu", lambda: source(made.functions))
+                shown = True
+            return made
+
+        return OpenProgram(self.device, closed, settings.overlap, checks_of)
+
+    def _target(self) -> GpuTarget:
+        refused = self.device.refused if self._settings.cudnn else None
+        return GpuTarget(Precision(self._settings.matmul_precision), refused, self.device.machine)
+
+    def _sound(self, made: GpuCompiled, again: Callable[[GpuTarget], GpuCompiled]) -> GpuCompiled:
+        """The same without convolutions that the library refuses: functions of our own do these."""
+        with told(made):
+            refuses = self.device.refuses(made.convolutions)
+        return again(replace(self._target(), refused=self.device.refused)) if refuses else made
+
+    def _checked(self, step: Step) -> tuple[Step, Callable[[Mapping[str, int]], FeedChecks] | None]:
+        """Return a step without checks of feeds, and what gives these for values of its open sizes."""
+        early = beforehand(step) if step.checked and not self._settings.check_nan else None
+        if early is None:
+            return step, None
+        on_host = bound(compiled_for_host(early.checks, Settings(), "checks of feeds"))
+        return early.rest, lambda values: FeedChecks(on_host(values, (), None), early.feeds)
 
     def fast_path(self, programs: Programs, order: Sequence[int], store: VariableStore) -> Replays:
         assert isinstance(store, DeviceStore)
@@ -102,14 +133,3 @@ class GpuBackend:
 
     def meter(self) -> GpuMeter:
         return GpuMeter(self.device)
-
-
-@contextmanager
-def _told(compiled: GpuCompiled) -> Iterator[None]:
-    """Context in which errors tell what the step needs, or the user's line."""
-    try:
-        yield
-    except ResourceExhaustedError as error:
-        raise with_plan(error, compiled.memory) from None
-    except OpError as error:
-        raise with_line(error) from None

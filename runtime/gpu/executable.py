@@ -30,7 +30,7 @@ from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.feed_checks import FeedChecks
 from staticgraph.runtime.gpu.graphs.control_flow import Unsound, decides
 from staticgraph.runtime.gpu.graphs.recorder import Action, GraphRecorder, prepare
-from staticgraph.runtime.gpu.staging import Packet, Slot, send_constants
+from staticgraph.runtime.gpu.staging import CardConstants, Packet, Slot
 from staticgraph.runtime.gpu.store import DeviceStore
 from staticgraph.runtime.gpu.timing import FEEDS, FETCHES, UNTIMED, Untimed
 from staticgraph.runtime.memory.buffer_pool import LARGE, BufferPool
@@ -53,6 +53,8 @@ class GpuExecutable:
         overlap: bool = True,
         feed_checks: FeedChecks | None = None,
         again: Callable[[], GpuCompiled] | None = None,
+        constants: CardConstants | None = None,
+        runs: Callable[[GpuExecutable], None] = lambda executable: None,
     ) -> None:
         self.prepared = prepared  # what a run needs of the compiled step
         self._again = again
@@ -72,17 +74,17 @@ class GpuExecutable:
         self._fed, self._read = len(step.feeds), len(step.reads)
         given = (*program.arguments[: self._fed], *program.arguments[self._fed + self._read :])
         self._homes = {r: op for r, op in enumerate(step.writes, step.fetches) if self._stays(r, op)}
-        self._beside = {r: self._own(program.results[r]) for r in self._homes if self._is_moved(r)}
-        made = [type for r, type in enumerate(program.results) if r not in self._homes]
-        self._slots = [Slot(self._packet(given, ahead=True), self._packet(made)) for _ in range(SLOTS)]
-        self._graphs: list[list[Action]] = [[] for _ in range(SLOTS)]
+        self._given = given
+        self._beside: dict[int, int] = {}
+        self._slots: list[Slot] = []
+        self._graphs: list[list[Action]] = []
         self._captured = [-1] * SLOTS  # the device's `moved` when that was
         self._runs = 0
         self._timing: Untimed = UNTIMED
         self._marked = -1  # the store's `turns` when it was told what changes
-        self._pool = self._driver.allocate(max(len(program.constants), 1))
-        self._owned.append(self._pool)
-        send_constants(self._driver, program.constants, self._pool)
+        self._constants = CardConstants(device, program.constants) if constants is None else constants
+        self._is_run = runs
+        self._settle()
 
     @cached_property
     def compiled(self) -> GpuCompiled:
@@ -132,6 +134,9 @@ class GpuExecutable:
             raise with_line(error) from None
 
     def _run(self, feeds: Sequence[np.ndarray], states: Sequence[np.ndarray], store: DeviceStore) -> Slot:
+        self._is_run(self)
+        if not self._slots:
+            self._settle()
         turn = self._runs % SLOTS
         slot = self._slots[turn]
         if slot.busy is not None:
@@ -165,7 +170,7 @@ class GpuExecutable:
         self._timing = timing
         self.prepared = self.compiled  # whose launches know the graph
         for slot in self._slots:
-            slot.given.ahead = timing is UNTIMED  # what is sent ahead is in no graph, where times are taken
+            slot.given.ahead = timing is UNTIMED
         self._captured = [-1] * SLOTS
 
     # What is asked of the card
@@ -206,7 +211,7 @@ class GpuExecutable:
         """The addresses of the program's slots."""
         program, step = self.prepared.program, self.prepared.step
         table = [0] * program.slots
-        table[ARENA], table[CONSTANTS] = arena, self._pool
+        table[ARENA], table[CONSTANTS] = arena, self._constants.address
         given, made = slot.given.addresses, iter(slot.made.addresses)
         # The program does not read a variable without a value.
         variables = [store.place(op) if op in store else arena for op in step.reads]
@@ -274,6 +279,25 @@ class GpuExecutable:
         return arrays
 
     # Memory
+
+    def _settle(self) -> None:
+        """Get the memory that a run needs beside the arena."""
+        program = self.prepared.program
+        self._beside = {r: self._own(program.results[r]) for r in self._homes if self._is_moved(r)}
+        made = [type for r, type in enumerate(program.results) if r not in self._homes]
+        self._slots = [Slot(self._packet(self._given, ahead=True), self._packet(made)) for _ in range(SLOTS)]
+        self._graphs = [[] for _ in range(SLOTS)]
+        for slot in self._slots:
+            slot.given.ahead = (
+                self._timing is UNTIMED
+            )  # what is sent ahead is in no graph, where times are taken
+
+    def drop(self) -> None:
+        """Give back what was captured, and the memory for it. The next run begins anew."""
+        self._captured, self._runs = [-1] * SLOTS, 0
+        self._device.release(self._owned)
+        self._owned.clear()
+        self._graphs, self._slots, self._beside = [], [], {}
 
     def _packet(self, types: Sequence[TensorType], ahead: bool = False) -> Packet:
         packet = Packet(self._driver, types, ahead)

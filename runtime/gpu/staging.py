@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import field
+from weakref import finalize
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from staticgraph.compiler.lower.constants import Constants
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.gpu import copying
 from staticgraph.runtime.gpu.cuda.driver import Direction, Driver, DriverArrival, DriverEvent
+from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.graphs.order import Span
 from staticgraph.runtime.memory.aligned import storage_dtype
 
@@ -162,3 +164,12 @@ def send_constants(driver: Driver, constants: Constants, address: int) -> None:
         block = np.empty(len(constants), np.uint8)
         constants.write(block)
         driver.copy(address, block.ctypes.data, block.nbytes, Direction.TO_DEVICE)
+
+
+class CardConstants:
+    """The constants of a program in memory of a card, as long as somebody refers to them."""
+
+    def __init__(self, device: Device, constants: Constants) -> None:
+        self.address = device.driver.allocate(max(len(constants), 1))
+        finalize(self, device.release, [self.address]).atexit = False  # then it goes with the process
+        send_constants(device.driver, constants, self.address)

@@ -66,7 +66,8 @@ def _run_once(
         if isinstance(call, Product):
             products.multiply(call, *(views[name] for name in call.arguments))
             continue
-        unit.run(call.function.name, [places[name] for name in call.arguments], schedule)
+        addresses = [places[name] for name in call.arguments]
+        unit.run(call.function.name, addresses, schedule, call.blocks, sizes=call.sizes)
         for name, place in places.items():
             damage = memory.find(place, 1).damage()
             assert damage is None, f"{call.function.name} stores outside of `{name}`: {damage}"

@@ -8,11 +8,18 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
+from staticgraph.compiler.capture.capture import capture
+from staticgraph.compiler.capture.request import CaptureRequest
 from staticgraph.compiler.capture.step import Step
-from staticgraph.compiler.codegen.cuda.function import CudaFunction
+from staticgraph.compiler.codegen.cuda.function import CudaFunction, FunctionCall
 from staticgraph.compiler.compile_gpu import compile_gpu
+from staticgraph.compiler.compile_gpu_open import compile_gpu_open
+from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.sizes import symbol
+from staticgraph.compiler.graph.undecided import answering
 from staticgraph.runtime.gpu.cuda import nvrtc
 from staticgraph.runtime.gpu.cuda.nvrtc import ARCHITECTURES
+from tests.gpu.test_open_sizes import MODELS
 from tests.gpu.test_registry import BATCHES
 from tests.ops.harness import Build, dtype_choices, uses
 from tests.passes.steps import step_of
@@ -199,31 +206,48 @@ def functions(name: str) -> tuple[CudaFunction, ...]:
         return tuple(compile_gpu(step_of(fetches, feeds)).functions)
 
 
-# The oldest one, the one that kernels are written for, and the newest one.
-WHOLE = (ARCHITECTURES[0], "sm_90", ARCHITECTURES[-1])
-BETWEEN = tuple(a for a in ARCHITECTURES if a not in WHOLE)
+def open_functions(model: Callable[[], tuple]) -> list[CudaFunction]:
+    """Return the functions that take sizes of a graph with one open size."""
+    with sg.Graph().as_default() as graph:
+        fetches, feeds = model()
+        flat = [y for each in fetches for y in (each if isinstance(each, list) else [each])]
+        shapes = {x: [symbol("n0") if n is None else n for n in x.shape.as_list()] for x in feeds(1)}
+        types = {x: TensorType(x.dtype, tuple(shape)) for x, shape in shapes.items()}
+        step = capture(CaptureRequest(graph, flat, (), types))
+        assert isinstance(step, Step)
+        works = [work for work in compile_gpu_open(step).works if work is not None]
+        calls = [c for work in works for c in work.calls if isinstance(c, FunctionCall) and c.sizes]
+        assert calls
+        return [call.function for call in calls]
 
 
-def everything(architecture: str, whole: bool) -> dict[str, CudaFunction]:
-    """Functions that all graphs need, by name; the many functions of scalars for one architecture alone.
-    Otherwise than `whole`, a part for each of the architectures between: all have some of each graph.
-    """
-    graphs = [name for name in GRAPHS if name != "scalars" or architecture == "sm_90"]
-    found = {f.name: f for name in graphs for f in functions(name)}
-    if whole:
-        return found
-    return dict(list(found.items())[BETWEEN.index(architecture) :: len(BETWEEN)])
+WRITTEN_FOR = "sm_90"  # what kernels are written for
+OTHERS = tuple(a for a in ARCHITECTURES if a != WRITTEN_FOR)
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@cache
+def everything() -> dict[str, CudaFunction]:
+    """Functions that all graphs need, by name, and those that take sizes."""
+    with answering(lambda question: False):  # the size is not special
+        opened = [f for model in MODELS.values() for f in open_functions(model)]
+    return {f.name: f for f in (*(f for name in GRAPHS for f in functions(name)), *opened)}
+
+
+@pytest.mark.parametrize("architecture", (WRITTEN_FOR, *OTHERS))
 def test_every_function_compiles_and_keeps_its_numbers_in_registers(architecture: str):
-    check(everything(architecture, architecture in WHOLE), architecture)
+    """For each of the other architectures a part of the functions: all have some of each graph."""
+    asked = everything()
+    if architecture != WRITTEN_FOR:
+        scalars = {f.name for f in functions("scalars")}
+        names = [name for name in asked if name not in scalars]
+        asked = {name: asked[name] for name in names[OTHERS.index(architecture) :: len(OTHERS)]}
+    check(asked, architecture)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("architecture", BETWEEN)
-def test_every_function_compiles_for_the_architectures_between(architecture: str):
-    check(everything(architecture, True), architecture)
+@pytest.mark.parametrize("architecture", OTHERS)
+def test_every_function_compiles_for_the_other_architectures(architecture: str):
+    check(everything(), architecture)
 
 
 def check(asked: dict[str, CudaFunction], architecture: str) -> None:

@@ -18,6 +18,8 @@ from staticgraph.compiler.graph.errors import (
     ResourceExhaustedError,
     UnavailableError,
 )
+from staticgraph.compiler.graph.size_names import naming
+from staticgraph.compiler.graph.sizes import at_least, symbol
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Matrix, Precision, Product
 from staticgraph.runtime.gpu.cuda import cupy_driver
 from staticgraph.runtime.gpu.cuda import parallel_compile as in_groups
@@ -66,6 +68,7 @@ def function(body: str, grid: int = 3) -> CudaFunction:
     return call("test", pair, body, (grid, 2, 1), (64, 1, 1)).function
 
 
+GRID = (at_least(-(-symbol("n") // 256), 1), 1, 1)
 FIRST, SECOND = function("y[0] = x[0];"), function("y[0] = 2.0f * x[0];", grid=5)
 
 
@@ -218,6 +221,23 @@ def test_a_damaged_image_is_an_error(card, cupy):
     cupy.fail("module.load", CUDADriverError(200, "CUDA_ERROR_INVALID_IMAGE: device kernel image is invalid"))
     with pytest.raises(OpError, match=r"to load kernels: CUDA failed .*INVALID_IMAGE"):
         card.load([FIRST], [b"cubin"])
+
+
+def test_a_launch_tells_sizes_and_numbers_of_blocks_that_depend_on_them(card, cupy):
+    with naming() as sizes:
+        made = call(
+            "open", [Parameter("y", float32, written=True)], f"y[{symbol('n')}u] = 1;", GRID, (64, 1, 1)
+        )
+    assert made.function.grid is None and [*sizes] == [*made.sizes] == [symbol("n")]
+    assert "float* __restrict__ y, const int size0)" in made.function.text
+    (kernel,) = card.load([made.function])
+    for n in (7, 3000):
+        there = made.at({"n": n})
+        kernel([0x1000], there.sizes, there.blocks)
+    assert [(geometry[1:4], values) for geometry, values in cupy.launched] == [
+        ((1, 1, 1), [0x1000, 7]),
+        ((12, 1, 1), [0x1000, 3000]),
+    ]
 
 
 def test_a_capture_is_made_a_graph_that_is_uploaded_and_launched(card, cupy):

@@ -25,7 +25,8 @@ from gpu_stages import (
 )
 from gpu_stages.ceilings import COPIES, READS, ceilings, copying, reading
 from gpu_stages.findings import Finding, Findings, missed, read
-from gpu_stages.runner import ENOUGH, STAGES, Outcome, Stage, run_stages, turns
+from gpu_stages.kernels import named
+from gpu_stages.runner import CALLS, ENOUGH, SECONDS, STAGES, Outcome, Stage, run_stages, turns
 from gpu_stages.setting import Setting
 from gpu_stages.sizes import STEPS
 from staticgraph.runtime.gpu.cuda.driver import Direction
@@ -140,9 +141,31 @@ def test_a_stage_that_hangs_beside_others_does_not_hold_them_up(tmp_path):
 
 
 def test_the_stages_fit_into_their_budget():
-    assert sum(stage.seconds for stage in STAGES) <= 540
+    assert {stage.call for stage in STAGES} == {*CALLS}
+    for call in CALLS:
+        assert sum(stage.seconds for stage in STAGES if stage.call == call) <= SECONDS <= 540
     for stage in STAGES:
         assert (ROOT / "tools" / "gpu_stages" / f"{stage.name}.py").exists()
+
+
+def test_a_call_keeps_what_another_one_has_found_on_the_device(tmp_path):
+    first = [Outcome("probe", "done", 1.5, (Finding("probe", "copies", value=4.0, unit="TB/s"),))]
+    report.write(first, "gpu:0", tmp_path)
+    second = [
+        Outcome("kernels", "failed", 2.0, (Finding("kernels", "exp", ok=False, text="wrong"),), "at last")
+    ]
+    before = report.read(tmp_path, "gpu:0", without={"kernels"})
+    assert report.joined(before, second) == [*first, *second] == report.joined(second, before)
+    report.write(report.joined(before, second), "gpu:0", tmp_path)
+    assert report.read(tmp_path, "gpu:0", without={"probe"}) == second
+    assert report.read(tmp_path, "standin", without=set()) == []
+    assert report.read(tmp_path / "nothing", "gpu:0", without=set()) == []
+
+
+def test_the_sample_for_sanitizers_is_of_all_parts_of_the_registry():
+    pairs = sanitized.sample()
+    assert len({named(pair) for pair in pairs}) == len(pairs) == 200
+    assert len({name for name, _ in pairs}) > 100 and pairs == sanitized.sample()
 
 
 def test_numbers_miss_their_targets():
@@ -216,7 +239,7 @@ def test_the_command_tries_a_stage_without_a_card(tmp_path, host):
 def test_the_command_knows_its_stages(tmp_path):
     command = [sys.executable, "tools/gpu_check.py", "--only", "probe,speed", "--out", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 1 and "no such stage: speed; there are probe, build" in done.stderr
+    assert done.returncode == 1 and "no such stage: speed; there are probe, peers" in done.stderr
 
 
 def test_training_steps_are_compared_with_the_processor(setting, monkeypatch):
@@ -317,15 +340,24 @@ def test_a_sanitizer_watches_steps(setting, monkeypatch, tmp_path, ends, ok):
     monkeypatch.setenv("ENDS", ends)
     memory.run(setting)
     assert [(f.name, f.ok, f.text) for f in found(setting)] == [
-        (kind, ok, f"1 steps; ERROR SUMMARY: {kind} found 2 errors") for kind in ("memcheck", "racecheck")
+        (kind, ok, f"1 steps; ERROR SUMMARY: {kind} found 2 errors")
+        for kind in ("memcheck", "racecheck", "initcheck")
     ]
 
 
 def test_steps_run_for_a_sanitizer(setting, monkeypatch, capsys):
     monkeypatch.setattr(sanitized, "STEPS", {"small_mlp": STEPS["small_mlp"]})
     monkeypatch.setattr(sys, "argv", ["sanitized", "standin"])
+    pairs = [("exp", {"T": "float32"}), ("no such op", {}), ("cumsum", {"T": "float32"})]
+    monkeypatch.setattr(sanitized, "sample", lambda: pairs)
+    monkeypatch.setattr(sanitized, "TOGETHER", 1)
     sanitized.main()
-    assert capsys.readouterr().out == "small_mlp done\n"
+    assert capsys.readouterr().out.splitlines() == [
+        "small_mlp done",
+        "exp-float32 done",
+        "no such op: KeyError('no such op')",
+        "cumsum-float32 done",
+    ]
 
 
 def test_facts_about_the_card_are_kept(setting, monkeypatch, tmp_path):

@@ -118,7 +118,7 @@ def test_where_no_time_is_left_steps_are_left_out(tmp_path, monkeypatch):
         (2, 200, ["a"]),
         (14, 200, ["a", "b"]),
         (16, 200, ["a", "b", "c"]),
-        (16, 95, ["a", "b"]),
+        (16, 130, ["a", "b"]),
         (16, 20, ["a"]),
     ],
 )

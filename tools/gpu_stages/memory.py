@@ -13,13 +13,13 @@ from gpu_stages.runner import TOOLS
 from gpu_stages.setting import Setting
 
 PLACES = ("/usr/local/cuda/bin",)
-KINDS = ("memcheck", "racecheck")
+KINDS = ("memcheck", "racecheck", "initcheck")
 FOUND = 9  # the exit status that says so
 _SUMMARY = re.compile(r"(?:ERROR|RACECHECK) SUMMARY: .*")
 
 
 def run(setting: Setting) -> None:
-    """The stage. A sanitizer slows kernels down by far: a few models at the sizes for tests."""
+    """The stage. A sanitizer slows kernels down by far: a few small models, and a sample of ops."""
     program = shutil.which("compute-sanitizer") or shutil.which(
         "compute-sanitizer", path=os.pathsep.join(PLACES)
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -24,6 +24,27 @@ def write(outcomes: Sequence[Outcome], device: str, folder: Path) -> None:
     }
     (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n")
     (folder / "report.md").write_text(markdown(outcomes, device) + "\n")
+
+
+def read(folder: Path, device: str, without: Container[str]) -> list[Outcome]:
+    """The outcomes that results.json in a folder has of other stages on the same device."""
+    path = folder / "results.json"
+    told = json.loads(path.read_text()) if path.exists() else {}
+    if told.get("device") != device:
+        return []
+    return [
+        Outcome(**each | {"findings": tuple(Finding(**finding) for finding in each["findings"])})
+        for each in told["stages"]
+        if each["stage"] not in without
+    ]
+
+
+def joined(before: Iterable[Outcome], outcomes: Iterable[Outcome]) -> list[Outcome]:
+    """All outcomes, in the order of the stages."""
+    order = [*_TITLES]
+    return sorted(
+        [*before, *outcomes], key=lambda each: order.index(each.stage) if each.stage in order else -1
+    )
 
 
 def line(outcome: Outcome) -> str:

@@ -25,7 +25,8 @@ _LOOK = 0.02  # seconds between two looks at those that run
 @dataclass(frozen=True, slots=True)
 class Stage:
     """Work to try, in at most so many seconds; `card`: not without one. `alone`: nothing else may run
-    meanwhile, since it takes times. `after`: the stage whose findings it goes by.
+    meanwhile, since it takes times. `after`: the stage whose findings it goes by. `call`: which of `CALLS` it
+    belongs to.
     """
 
     name: str
@@ -34,20 +35,35 @@ class Stage:
     card: bool = False
     alone: bool = True
     after: str = ""
+    call: str = ""
 
 
+SPEED, CHECKS = "speed", "checks"
+CALLS = (SPEED, CHECKS)  # each takes as long as a machine may be asked for a command
+SECONDS = 540.0  # of a call
 STAGES = (
-    Stage("probe", 20, "versions, copies, ceilings of the card, products, what a capture allows"),
-    Stage("build", 50, "kernels of whole steps: how long they take to compile, and to load when they are"),
-    Stage("kernels", 85, "every op against its meaning in NumPy", alone=False),
-    Stage("models", 80, "training steps, captured and replayed, against the processor", alone=False),
-    Stage("suspects", 20, "which kernel is at fault where such a step differs", alone=False, after="models"),
-    Stage("convolutions", 30, "layers of usual nets by cuDNN, against our own kernels"),
-    Stage("bandwidth", 60, "templates of kernels, against the ceilings of the card"),
-    Stage("overhead", 30, "what a run costs the host, and a replay by the number of its nodes"),
-    Stage("peers", 105, "the same steps by PyTorch and JAX", card=True),
-    Stage("memory", 50, "kernels under compute-sanitizer", card=True, alone=False),
-    Stage("harvest", 10, "facts about the card, and the graph of a step", card=True, alone=False),
+    Stage("probe", 20, "versions, copies, ceilings of the card, products, what a capture allows", call=SPEED),
+    Stage("peers", 330, "the same steps by JAX and PyTorch", card=True, call=SPEED),
+    Stage("bandwidth", 60, "templates of kernels, against the ceilings of the card", call=SPEED),
+    Stage("overhead", 30, "what a run costs the host, and a replay by the number of its nodes", call=SPEED),
+    Stage("convolutions", 40, "layers of usual nets by cuDNN, against our own kernels", call=SPEED),
+    Stage("build", 60, "kernels of whole steps: how long they take to compile, and to load", call=SPEED),
+    Stage("kernels", 110, "every op against its meaning in NumPy", alone=False, call=CHECKS),
+    Stage(
+        "models", 90, "training steps, captured and replayed, against the processor", alone=False, call=CHECKS
+    ),
+    Stage(
+        "suspects",
+        30,
+        "which kernel is at fault where such a step differs",
+        alone=False,
+        after="models",
+        call=CHECKS,
+    ),
+    Stage("memory", 290, "kernels under compute-sanitizer", card=True, alone=False, call=CHECKS),
+    Stage(
+        "harvest", 20, "facts about the card, and the graph of a step", card=True, alone=False, call=CHECKS
+    ),
 )
 
 

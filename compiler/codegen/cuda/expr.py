@@ -14,8 +14,19 @@ from typing import NamedTuple
 from staticgraph.compiler.codegen.cuda.prelude import register_type
 from staticgraph.compiler.codegen.cuda.scalar import apply, constant, convert, has_text, loaded, stored
 from staticgraph.compiler.graph.dtypes import DType, int32, int64, uint64
+from staticgraph.compiler.graph.sizes import AnySize, Size, is_open
 from staticgraph.compiler.kernel.affine import Affine, bounds
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Scalar, missing, substitute
+from staticgraph.compiler.kernel.expr import (
+    Const,
+    Expr,
+    Extent,
+    Index,
+    Load,
+    Local,
+    Scalar,
+    missing,
+    substitute,
+)
 from staticgraph.compiler.kernel.index import offset
 from staticgraph.compiler.kernel.lower_functions import approximate
 from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
@@ -162,6 +173,8 @@ class CudaWriter:
 
     def _place(self, buffer: Buffer, at: tuple[Expr, ...]) -> KnownValue:
         form = offset(buffer, at)
+        if is_open((buffer.size, *form.terms.values())):
+            return self._open_place(form)
         terms = sorted(form.terms.items(), key=lambda t: (t[1] < 0, -abs(t[1]), getattr(t[0], "name", "~")))
         known = [(self._value(term), factor) for term, factor in terms]
         reads = self._reads(term for term, _ in terms)
@@ -171,6 +184,21 @@ class CudaWriter:
             parts = [(f"unsigned({k.text})", f % 2**32) for k, f in known]
             return KnownValue(f"int({_sum(parts, form.constant % 2**32, 'u')})", True, reads)
         return KnownValue(_sum([(f"int64_t({k.text})", f) for k, f in known], form.constant), False, reads)
+
+    def _open_place(self, form: Affine) -> KnownValue:
+        """The same if sizes are open: a launch has no buffers whose positions are no `int`."""
+        parts = []
+        for term, factor in form.terms.items():
+            text = f"unsigned({self._value(term).text})"
+            if isinstance(factor, Size):
+                parts.append(f"{text} * unsigned({factor})")
+            elif factor != 1:
+                parts.append(f"{text} * {factor % 2**32}u")
+            else:
+                parts.append(text)
+        if form.constant or not parts:
+            parts.append(f"{form.constant % 2**32}u")
+        return KnownValue(f"int({' + '.join(parts)})", True, self._reads(form.terms))
 
     def _learn(self, expr: Expr, known: KnownValue) -> None:
         self._known[expr] = known
@@ -193,7 +221,9 @@ class CudaWriter:
             case Const(value, dtype):
                 narrow = dtype is int64 and fits(node)
                 return KnownValue(constant(value, int32 if narrow else dtype), narrow)
-            case Index(_, 1):
+            case Extent(size):
+                return KnownValue(f"{size}", True)
+            case Index(_, int(1)):
                 return KnownValue("0", True)
             case Load(buffer):
                 text = None if self._element is None else self._element(self, node)
@@ -249,12 +279,14 @@ def fits(expr: Expr) -> bool:
 
 def index_type(index: Index) -> str:
     """The type of a loop variable, which also goes as far as its extent."""
+    if isinstance(index.extent, Size):
+        return "int" if fits(index) else "int64_t"
     return counter(index.extent)
 
 
-def counter(most: int) -> str:
-    """The type of a variable that counts up to `most`."""
-    return "int" if most <= int32.max else "int64_t"
+def counter(most: AnySize) -> str:
+    """The type of a variable that counts up to `most`. What is open is at most what a launch may have."""
+    return "int" if isinstance(most, Size) or most <= int32.max else "int64_t"
 
 
 def _is_narrow(node: Scalar, operands: list[KnownValue]) -> bool:

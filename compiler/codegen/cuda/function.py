@@ -6,10 +6,14 @@ import hashlib
 import math
 import re
 from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
+from typing import Any
 
 from staticgraph.compiler.codegen.listing import Listing
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.kernel.schedule_gpu.function import Extents, FunctionSchedule
+from staticgraph.compiler.graph.size_names import current_names
+from staticgraph.compiler.graph.sizes import AnySize, evaluate, is_open
+from staticgraph.compiler.kernel.schedule_gpu.function import Extents, FunctionSchedule, Grid
 from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
 from staticgraph.compiler.kernel.stmt import Buffer
@@ -44,13 +48,14 @@ class Parameter:
 class CudaFunction:
     """A `__global__` function, and the threads that run it: `grid` blocks of `block` threads.
 
-    `text` defines it, and needs the prelude before it; all its parameters are pointers. `meets`: its threads
-    wait for each other, at barriers or in shuffles. Equal functions have equal names.
+    `text` defines it, and needs the prelude before it; its parameters are pointers, then sizes. `grid` is
+    None if a call tells it, which depends on sizes then. `meets`: its threads wait for each other, at
+    barriers or in shuffles. Equal functions have equal names.
     """
 
     name: str
     text: str
-    grid: Extents
+    grid: Extents | None
     block: Extents
     meets: bool = False
 
@@ -63,12 +68,28 @@ class CudaFunction:
 @dataclass(frozen=True, slots=True)
 class FunctionCall:
     """A function, with these buffers of the kernel, or pieces of its scratch memory, as arguments, and which
-    of them it writes to.
+    of them it writes to; then `sizes`, and numbers of blocks that depend on sizes, which may be open.
     """
 
     function: CudaFunction
     arguments: tuple[str, ...]
     written: tuple[bool, ...]
+    sizes: tuple[AnySize, ...] = ()
+    blocks: Grid | None = None
+
+    @property
+    def grid(self) -> Grid:
+        """Numbers of blocks."""
+        found = self.function.grid if self.blocks is None else self.blocks
+        assert found is not None, self.function.name
+        return found
+
+    def at(self, values: Mapping[str, int]) -> FunctionCall:
+        """The same call for values of the open sizes."""
+        if self.blocks is None and not self.sizes:
+            return self
+        x, y, z = (evaluate(n, values) for n in self.grid)
+        return replace(self, sizes=tuple(evaluate(n, values) for n in self.sizes), blocks=(x, y, z))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +101,12 @@ class KernelWork:
     """
 
     calls: tuple[FunctionCall | Product | Convolution, ...]
-    scratch: tuple[tuple[str, int], ...] = ()
+    scratch: tuple[tuple[str, AnySize], ...] = ()
+
+    def at(self, values: Mapping[str, int]) -> KernelWork:
+        """The same work for values of the open sizes."""
+        calls = (call if isinstance(call, Convolution) else call.at(values) for call in self.calls)
+        return KernelWork(tuple(calls), tuple((name, evaluate(n, values)) for name, n in self.scratch))
 
     @property
     def cost(self) -> None:
@@ -95,7 +121,7 @@ class KernelWork:
 def _listing(each: FunctionCall | Product | Convolution) -> Listing:
     match each:
         case FunctionCall(function):
-            threads = f"{math.prod(function.grid)} × {math.prod(function.block)}"
+            threads = f"{math.prod(each.grid)} × {math.prod(function.block)}"
             return Listing(function.name, function.text, f"{function.kind} {threads}")
         case Product():
             batch = "".join(f"{n} × " for n in (*each.axes, each.batch) if n > 1)
@@ -108,7 +134,7 @@ def call(
     kind: str,
     parameters: Sequence[Parameter],
     body: str,
-    grid: Extents,
+    grid: Grid,
     block: Extents,
     meets: bool = False,
     blocks_per_core: int | None = None,
@@ -126,15 +152,21 @@ def call(
     }
     """
     threads = block[0] * block[1] * block[2]
-    bounds = f"{threads}" if blocks_per_core is None else f"{threads}, {blocks_per_core}"
-    lines = "\n".join(f"  {line}" if line else line for line in body.strip("\n").split("\n"))
-    declared = ", ".join(p.text for p in parameters)
+    sizes: Mapping[Any, str] = current_names() or {}
+    limits = f"{threads}" if blocks_per_core is None else f"{threads}, {blocks_per_core}"
+    body = body.strip("\n")
+    for name in sorted({text[:-1] for text in re.findall(r"\bsize\d+u\b", body)}):
+        body = f"const unsigned {name}u = {name};\n{body}"
+    lines = "\n".join(f"  {line}" if line else line for line in body.split("\n"))
+    declared = ", ".join([*(p.text for p in parameters), *(f"const int {name}" for name in sizes.values())])
     rest = f"({declared}) {{\n{lines}\n}}"
-    digest = hashlib.sha256(f"{kind} {bounds} {rest} {grid} {block} {meets}".encode()).hexdigest()[:10]
+    own = None if sizes or is_open(grid) else grid
+    digest = hashlib.sha256(f"{kind} {limits} {rest} {own} {block} {meets}".encode()).hexdigest()[:10]
     name = f"{kind}_{digest}"
-    text = f'extern "C" __global__ void __launch_bounds__({bounds}) {name}{rest}'
-    function = CudaFunction(name, text, grid, block, meets)
-    return FunctionCall(function, tuple(p.name for p in parameters), tuple(p.written for p in parameters))
+    text = f'extern "C" __global__ void __launch_bounds__({limits}) {name}{rest}'
+    function = CudaFunction(name, text, own, block, meets)
+    names, written = tuple(p.name for p in parameters), tuple(p.written for p in parameters)
+    return FunctionCall(function, names, written, tuple(sizes), grid if own is None else None)
 
 
 def call_of(made: FunctionSchedule, arguments: Sequence[Parameter], body: str) -> FunctionCall:

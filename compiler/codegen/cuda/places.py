@@ -5,13 +5,15 @@ A count is split by divisions, which NVIDIA's compiler turns into multiplication
 
 from __future__ import annotations
 
+from staticgraph.compiler.graph.sizes import Size, same
 from staticgraph.compiler.kernel.contraction import Access
 from staticgraph.compiler.kernel.schedule_gpu.products.axes import INT32, Axis, Values
 
 
 def split_count(axis: Axis, count: str) -> list[str]:
     """Statements that define the values of an axis from the text of a count, which is not negative."""
-    lines, faster, kind = [], 1, "uint32_t" if axis.extent < INT32 else "uint64_t"
+    is_long = isinstance(axis.extent, int) and axis.extent >= INT32
+    lines, faster, kind = [], 1, "uint64_t" if is_long else "uint32_t"
     for n in reversed(range(len(axis.indices))):
         value = f"{kind}({count})" if faster == 1 else f"{kind}({count}) / {faster}u"
         if n > 0:
@@ -27,9 +29,10 @@ def place(access: Access, values: Values, wide: bool, start: str = "") -> str:
     """
     parts = [start or str(access.offset)]
     for index, value in values.items():
-        if step := access.step(index):
+        stride = access.stride(index)
+        if isinstance(stride, Size) or stride:
             value = f"int64_t({value})" if wide else value
-            parts.append(value if step == 1 else f"{value} * {step}")
+            parts.append(value if same(stride, 1) else f"{value} * {stride}")
     return " + ".join(p for p in parts if p != "0") or "0"
 
 

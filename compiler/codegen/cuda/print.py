@@ -20,14 +20,19 @@ from staticgraph.compiler.codegen.cuda.scans.radix import radix
 from staticgraph.compiler.codegen.cuda.scans.scan import scan
 from staticgraph.compiler.codegen.cuda.scans.sort import sort
 from staticgraph.compiler.codegen.cuda.sums import sums
+from staticgraph.compiler.graph.size_names import naming
+from staticgraph.compiler.graph.sizes import is_open
+from staticgraph.compiler.graph.undecided import Undecided
 from staticgraph.compiler.kernel.schedule_gpu.attention.attention import OnlineAttention, WholeAttention
 from staticgraph.compiler.kernel.schedule_gpu.elements.loops import LoopSchedule
 from staticgraph.compiler.kernel.schedule_gpu.elements.pointwise import PointwiseSchedule
 from staticgraph.compiler.kernel.schedule_gpu.elements.scatter import NoteSchedule, ScatterSchedule
 from staticgraph.compiler.kernel.schedule_gpu.elements.transpose import TransposeSchedule
 from staticgraph.compiler.kernel.schedule_gpu.function import FunctionSchedule, GpuSchedule
+from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution
 from staticgraph.compiler.kernel.schedule_gpu.products.direct import DirectSchedule
 from staticgraph.compiler.kernel.schedule_gpu.products.library import PointerSchedule
+from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
 from staticgraph.compiler.kernel.schedule_gpu.products.results import ResultSchedule
 from staticgraph.compiler.kernel.schedule_gpu.products.tiles import TileSchedule
 from staticgraph.compiler.kernel.schedule_gpu.rows.by_row import RowSchedule
@@ -58,7 +63,14 @@ PRINTERS: Mapping[type, Callable[[Any], FunctionCall]] = {
 
 def printed(made: GpuSchedule) -> KernelWork:
     """The functions of a schedule, and its calls of libraries."""
-    calls = [
-        PRINTERS[type(each)](each) if isinstance(each, FunctionSchedule) else each for each in made.functions
-    ]
-    return KernelWork(tuple(calls), made.scratch)
+    return KernelWork(tuple(map(_call, made.functions)), made.scratch)
+
+
+def _call(each: FunctionSchedule | Product | Convolution) -> FunctionCall | Product | Convolution:
+    if not isinstance(each, FunctionSchedule):
+        return each
+    with naming() as sizes:
+        found = PRINTERS[type(each)](each)
+    if (sizes or is_open(each.grid)) and not each.takes_sizes:
+        raise Undecided(f"the sizes of {found.function.name}")
+    return found

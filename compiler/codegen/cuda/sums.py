@@ -11,8 +11,10 @@ from staticgraph.compiler.codegen.cuda.function import FunctionCall, call_of, pa
 from staticgraph.compiler.codegen.cuda.prelude import combiner, register_type
 from staticgraph.compiler.codegen.cuda.scalar import constant
 from staticgraph.compiler.codegen.cuda.vectors import write_columns
+from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.kernel.expr import Index, Local, identity
 from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS, WARP
+from staticgraph.compiler.kernel.schedule_gpu.strides import counting
 from staticgraph.compiler.kernel.schedule_gpu.sums import SumSchedule
 
 _WARPS = THREADS // WARP
@@ -73,7 +75,7 @@ class _Columns:
         first = f"{kind}(blockIdx.y) * {strips} + int(threadIdx.x / {self.lanes})"
         writer.line("#pragma unroll 4")
         with writer.block(f"for ({kind} row = {first}; row < {height}; row += {self.parts * strips})"):
-            writer.bind_index(Index("row", height), "row")
+            writer.bind_index(counting("row", height), "row")
 
             def sums() -> None:
                 for local, array in self.partial.items():
@@ -118,6 +120,8 @@ def full(made: SumSchedule) -> FunctionCall:
     vectors, lane, body = sums.along(made.width)
     writer = CudaWriter(sums.flat)
     column, stores = sums.results()
+    if isinstance(sums.count, Size):  # there is a block, at least
+        writer.line(f"if (blockIdx.x >= {sums.count}) return;")
     writer.bind_index(column, "int(blockIdx.x)")
     for local, reduce in sums.reduces.items():
         writer.define(local, identity(reduce.combine, local.dtype))

@@ -20,6 +20,7 @@ from staticgraph.compiler.codegen.cuda.expr import CudaWriter, index_type
 from staticgraph.compiler.codegen.cuda.function import C_TYPES
 from staticgraph.compiler.codegen.cuda.scalar import stored
 from staticgraph.compiler.graph.dtypes import DType, int64
+from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, substitute
 from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.schedule_gpu.strides import aligned, reached
@@ -68,7 +69,10 @@ def _vector(dtype: DType, lane: Index) -> str:
 
 def _first(writer: CudaWriter, access: Load | Store, lane: Index) -> str:
     """The place of the first element of a vector."""
-    return writer.value(simplify_index(substitute(access.at[0], {lane: Const(0, int64)})))
+    first = simplify_index(substitute(access.at[0], {lane: Const(0, int64)}))
+    if isinstance(writer.buffers[access.buffer].size, Size):
+        return writer.place(access.buffer, (first,))
+    return writer.value(first)
 
 
 def _operand(writer: CudaWriter, load: Load, lane: Index) -> str:

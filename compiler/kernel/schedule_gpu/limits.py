@@ -13,3 +13,5 @@ VECTOR_BYTES = 16  # that a thread reads or writes in one instruction
 SECTOR_BYTES = 32  # that memory gives at a time
 
 THREADS = 256  # of a block, if nothing else decides: eight warps, of which eight blocks fill a multiprocessor
+MOST_BLOCKS = (1 << 16) - 1  # side by side in the second and the third direction of a grid
+MOST_POSITIONS = 1 << 30  # in buffers of functions with open sizes, which count them as `int`

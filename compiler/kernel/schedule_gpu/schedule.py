@@ -10,14 +10,17 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 
+from staticgraph.compiler.graph.sizes import MANY, AnySize, Size, estimate, is_open, same
+from staticgraph.compiler.graph.undecided import Undecided
 from staticgraph.compiler.kernel.contraction import Contraction, analyse
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce, free_indices, substitute, walk
+from staticgraph.compiler.kernel.form import Unproven
 from staticgraph.compiler.kernel.lower_reductions import Nest, place
 from staticgraph.compiler.kernel.schedule_gpu.attention.attention import attention
 from staticgraph.compiler.kernel.schedule_gpu.elements.loops import statements
 from staticgraph.compiler.kernel.schedule_gpu.elements.pointwise import pointwise
 from staticgraph.compiler.kernel.schedule_gpu.function import GpuSchedule, joined
-from staticgraph.compiler.kernel.schedule_gpu.products.contraction import by_library, own
+from staticgraph.compiler.kernel.schedule_gpu.products.contraction import by_library, open_product, own
 from staticgraph.compiler.kernel.schedule_gpu.products.convolved import convolved
 from staticgraph.compiler.kernel.schedule_gpu.rows.by_row import by_row
 from staticgraph.compiler.kernel.schedule_gpu.rows.inlined import Inlined
@@ -36,6 +39,8 @@ _DEFAULT = GpuTarget()
 
 def schedule_kernel(kernel: Kernel, target: GpuTarget = _DEFAULT) -> GpuSchedule:
     """The schedule of a kernel whose loops are given, and perhaps what they compute."""
+    if isinstance(kernel.form, Unproven):
+        raise Undecided(f"how {kernel.name} is done best")
     return by_form(kernel, target.machine) or statements(kernel, target.machine)
 
 
@@ -72,10 +77,13 @@ def _nests(nests: Sequence[Nest], buffers: Buffers, target: GpuTarget) -> GpuSch
 def _nest(nest: Nest, buffers: Buffers, target: GpuTarget) -> GpuSchedule:
     if not _reductions(nest):
         return GpuSchedule(tuple(pointwise([nest], buffers, target.machine)))
-    if any(not i.extent for i in (*nest.domain, *(a for e in _reductions(nest) for a in e.axes))):
+    if any(same(i.extent, 0) for i in (*nest.domain, *(a for e in _reductions(nest) for a in e.axes))):
         return _as_written(nest, buffers, target.machine)
     product = analyse(nest.domain, nest.stores, buffers)
     if product is not None and _reuses(product):
+        loops = (product.rows, product.lanes, *product.outer, *product.k)
+        if is_open([i.extent for i in loops if i is not None]):
+            return open_product(product, target)
         work = by_library(product, target.precision)
         work = work or convolved(nest, buffers, target)
         return work or own(product, target.precision, target.machine)
@@ -97,8 +105,9 @@ def _reuses(product: Contraction) -> bool:
 
 
 def _sums(sums: Sums, nest: Nest, machine: GpuMachine) -> GpuSchedule:
-    few = sums.count < machine.few_blocks and sums.height >= _LONG
-    if sums.is_along and not few and (found := by_row([nest], sums.buffers, (), (), machine)):
+    few = estimate(sums.count, MANY) < machine.few_blocks and estimate(sums.height, MANY) >= _LONG
+    known = not isinstance(sums.height, Size)
+    if known and sums.is_along and not few and (found := by_row([nest], sums.buffers, (), (), machine)):
         return found[0]
     return schedule_sums(sums, machine)
 
@@ -110,7 +119,7 @@ def _in_stages(nest: Nest, buffers: Buffers, target: GpuTarget) -> GpuSchedule |
     """
     stores, buffers = nest.stores, dict(buffers)
     made: list[GpuSchedule] = []
-    scratch: list[tuple[str, int]] = []
+    scratch: list[tuple[str, AnySize]] = []
     names = (name for n in itertools.count() if (name := f"stage{n}") not in buffers)
     while ready := _innermost(Nest(nest.domain, stores)):
         if all(s.value in ready for s in stores):

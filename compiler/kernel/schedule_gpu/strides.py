@@ -5,14 +5,33 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 
+from staticgraph.compiler.graph.dtypes import int64
+from staticgraph.compiler.graph.sizes import AnySize, Size, at_most, content, estimate
 from staticgraph.compiler.kernel.affine import linear
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Scalar, free_indices, substitute, walk
+from staticgraph.compiler.kernel.expr import (
+    Const,
+    Expr,
+    Index,
+    Load,
+    Scalar,
+    free_indices,
+    number,
+    substitute,
+    walk,
+)
 from staticgraph.compiler.kernel.index import offset, simplify_index
-from staticgraph.compiler.kernel.schedule_gpu.limits import VECTOR_BYTES
+from staticgraph.compiler.kernel.schedule_gpu.limits import MOST_POSITIONS, VECTOR_BYTES
 from staticgraph.compiler.kernel.stmt import Buffer, Stmt, Store, expressions, statements
 
 Columns = tuple[Index, Index, tuple[Stmt, ...]]  # statements for column `q * width + v`, after q and v
 _WIDEST = 8  # elements of a vector
+
+
+def counting(name: str, count: AnySize, each: int = 1) -> Index:
+    """Return an index that counts vectors of so many elements each. A function with open sizes runs only if
+    there are so few elements that an `int` can count them.
+    """
+    return Index(name, at_most(count, MOST_POSITIONS // each) if isinstance(count, Size) else count)
 
 
 def accessed(stmts: Iterable[Stmt]) -> Iterator[Load | Store]:
@@ -55,7 +74,7 @@ def aligned(access: Load | Store, lane: Index) -> bool:
     if form.stride(lane) != 1:
         return False
     others = [factor for term, factor in form.terms.items() if term is not lane]
-    return all(n % lane.extent == 0 for n in (*others, form.constant))
+    return all(content(n) % lane.extent == 0 for n in (*others, form.constant))
 
 
 def neighbours(body: tuple[Stmt, ...], index: Index, buffers: Mapping[str, Buffer]) -> int:
@@ -63,12 +82,12 @@ def neighbours(body: tuple[Stmt, ...], index: Index, buffers: Mapping[str, Buffe
     found: dict[tuple[str, Expr], int] = {}
     for access in accessed(body):
         if not buffers[access.buffer].local and access.at and step(access, index) == 1:
-            count = math.prod(i.extent for i in free_indices(access.at[0]))
+            count = estimate(math.prod(i.extent for i in free_indices(access.at[0])))
             found[access.buffer, access.at[0]] = count * buffers[access.buffer].dtype.size
     return sum(found.values())
 
 
-def width(count: int, columns: Callable[[int], Columns], buffers: Mapping[str, Buffer]) -> int:
+def width(count: AnySize, columns: Callable[[int], Columns], buffers: Mapping[str, Buffer]) -> int:
     """Return how many neighbouring columns of `count` a thread processes at a time, by vector accesses.
 
     `columns` returns the statements for vectors of a given length.
@@ -79,7 +98,7 @@ def width(count: int, columns: Callable[[int], Columns], buffers: Mapping[str, B
     widest = max((buffers[name].dtype.size for name in names), default=VECTOR_BYTES)
     wide = min(_WIDEST, VECTOR_BYTES // widest)
     while wide > 1:
-        if count % wide == 0:
+        if content(count) % wide == 0:
             _, v, body = columns(wide)
             moving = [a for a in accessed(body) if a.buffer in names and step(a, v) != 0]
             if all(aligned(a, v) for a in moving):
@@ -88,12 +107,15 @@ def width(count: int, columns: Callable[[int], Columns], buffers: Mapping[str, B
     return 1
 
 
-def split(value: Expr, extents: Sequence[int]) -> list[Expr]:
+def split(value: Expr, extents: Sequence[AnySize]) -> list[Expr]:
     """`value` as positions along axes of these extents, the last one fastest."""
     out: list[Expr] = []
-    below = 1
-    for extent in reversed(extents):
-        out.append(simplify_index(value // below % extent))
+    below: AnySize = 1
+    for n, extent in reversed([*enumerate(extents)]):
+        place = value // number(below, int64)
+        if n or not isinstance(extent, Size):  # nothing is beyond the first axis
+            place %= number(extent, int64)
+        out.append(simplify_index(place))
         below *= extent
     return out[::-1]
 
@@ -137,4 +159,4 @@ def in_line(buffer: Buffer, places: Sequence[tuple[Expr, ...]]) -> bool:
         form.terms == first.terms and form.constant == first.constant + lane
         for lane, form in enumerate(forms)
     )
-    return together and all(f % len(places) == 0 for f in (*first.terms.values(), first.constant))
+    return together and all(content(f) % len(places) == 0 for f in (*first.terms.values(), first.constant))

@@ -14,14 +14,15 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
+from staticgraph.compiler.graph.sizes import MANY, AnySize, Size, at_least, estimate, same
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, Reduce, free_indices, substitute, walk
 from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.loop_nests import flatten
 from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.scalar import read
-from staticgraph.compiler.kernel.schedule_gpu.function import Extents, FunctionSchedule, GpuSchedule, Scratch
+from staticgraph.compiler.kernel.schedule_gpu.function import FunctionSchedule, GpuSchedule, Grid, Scratch
 from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS, WARP
-from staticgraph.compiler.kernel.schedule_gpu.strides import Columns, neighbours, split, width
+from staticgraph.compiler.kernel.schedule_gpu.strides import Columns, counting, neighbours, split, width
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Stmt, Store, Update, rewrite
 from staticgraph.compiler.machine import GpuMachine
 from staticgraph.compiler.support.dataclass import dataclass
@@ -38,12 +39,12 @@ class Sums:
     buffers: Mapping[str, Buffer]
 
     @property
-    def count(self) -> int:
+    def count(self) -> AnySize:
         """Number of columns."""
         return math.prod(i.extent for i in self.columns)
 
     @property
-    def height(self) -> int:
+    def height(self) -> AnySize:
         """Number of rows."""
         return math.prod(i.extent for i in self.rows)
 
@@ -54,12 +55,13 @@ class Sums:
 
     def across(self, wide: int) -> Columns:
         """Return the statements that add one row to a vector of columns; the row is named `row`."""
-        q, v, row = Index("q", self.count // wide), Index("v", wide), Index("row", self.height)
+        q, v, row = counting("q", self.count // wide, wide), Index("v", wide), counting("row", self.height)
         return q, v, self._at(self._steps, simplify_index(q * wide + v), row)
 
     def along(self, wide: int) -> Columns:
         """Return the statements that add a vector of rows to one column; the column is named `column`."""
-        q, v, column = Index("q", self.height // wide), Index("v", wide), Index("column", self.count)
+        q, v = counting("q", self.height // wide, wide), Index("v", wide)
+        column = counting("column", self.count)
         return q, v, self._at(self._steps, column, simplify_index(q * wide + v))
 
     @property
@@ -75,7 +77,7 @@ class Sums:
     @property
     def is_along(self) -> bool:
         """True if neighbours in memory belong to the same sum rather than to neighbouring results."""
-        if self.count == 1:
+        if same(self.count, 1):
             return True
         row, _, by_row = self.along(1)
         column, _, by_column = self.across(1)
@@ -83,7 +85,7 @@ class Sums:
 
     def results(self) -> tuple[Index, tuple[Store, ...]]:
         """Return the index of a column, and the stores of its results."""
-        column = Index("column", self.count)
+        column = counting("column", self.count)
         stores = self._at(flatten(Kernel("", dict(self.buffers), self.stores)).body, column, None)
         return column, tuple(s for s in stores if isinstance(s, Store))
 
@@ -103,8 +105,8 @@ class Sums:
 def sums_of(nest: Nest, buffers: Mapping[str, Buffer]) -> Sums | None:
     """`nest` as reductions over the same rows, others for every column; None if it has another form."""
     found = [e for e in walk(*(s.value for s in nest.stores)) if isinstance(e, Reduce)]
-    extents = {tuple(a.extent for a in r.axes if a.extent != 1) for r in found}
-    columns = tuple(i for i in nest.domain if i.extent != 1)
+    extents = {tuple(a.extent for a in r.axes if not same(a.extent, 1)) for r in found}
+    columns = tuple(i for i in nest.domain if not same(i.extent, 1))
     if len(extents) != 1 or not all(free_indices(r) >= set(columns) for r in found):
         return None
     elsewhere = [*(r.value for r in found), *(a for s in nest.stores for a in s.at)]
@@ -114,7 +116,7 @@ def sums_of(nest: Nest, buffers: Mapping[str, Buffer]) -> Sums | None:
     reduces: dict[Local, Reduce] = {}
     named: dict[Expr, Expr] = {}
     for n, reduce in enumerate(found):
-        axes = [a for a in reduce.axes if a.extent != 1]
+        axes = [a for a in reduce.axes if not same(a.extent, 1)]
         value = simplify_index(substitute(reduce.value, dict(zip(axes, rows, strict=True))))
         named[reduce] = local = Local(f"sum{n}", reduce.dtype)
         reduces[local] = Reduce(rows, reduce.combine, value)
@@ -157,6 +159,8 @@ class SumSchedule(FunctionSchedule):
     width: int
     parts: int
 
+    takes_sizes = True
+
     @property
     def kind(self) -> str:
         return "full" if self.along else "columns"
@@ -171,7 +175,13 @@ class SumSchedule(FunctionSchedule):
     def lanes(self) -> int:
         """Threads next to each other that have different columns."""
         vectors = self.sums.count // self.width
-        return 1 if self.along else min(WARP, 1 << (vectors - 1).bit_length())
+        return (
+            1
+            if self.along
+            else WARP
+            if isinstance(vectors, Size)
+            else min(WARP, 1 << (vectors - 1).bit_length())
+        )
 
     @property
     def tile(self) -> int:
@@ -184,17 +194,17 @@ class SumSchedule(FunctionSchedule):
         return THREADS // self.lanes
 
     @property
-    def grid(self) -> Extents:
-        return -(-self.sums.count // self.tile), self.parts, 1
+    def grid(self) -> Grid:
+        return at_least(-(-self.sums.count // self.tile), 1), self.parts, 1
 
 
 def schedule_sums(sums: Sums, machine: GpuMachine) -> GpuSchedule:
     """Return one function for `sums`, or one for parts of the rows and one that adds them up."""
     along = sums.is_along
     whole = _function(sums, along, 1)
-    rows = sums.height // whole.strips
+    rows = estimate(sums.height, MANY) // whole.strips
     most = rows // (whole.width * _VECTORS) if along else rows // _ROWS
-    parts = min(machine.busy_blocks // whole.grid[0], most)
+    parts = min(machine.busy_blocks // estimate(whole.grid[0], MANY), most)
     if parts < _WORTH:
         return GpuSchedule((whole,))
     first, then, scratch = in_parts(sums, parts)

@@ -6,14 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from staticgraph.compiler.capture.all_sizes import OpenMade, SizesAreAsked, for_all_sizes
-from staticgraph.compiler.capture.open_shapes import OpenShapes
+from staticgraph.compiler.capture.open_shapes import OpenShapes, open_shapes
 from staticgraph.compiler.capture.segments import needs_segments
+from staticgraph.compiler.capture.specialization import Specializer
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.native.dispatch import dispatch
 from staticgraph.compiler.codegen.native.pool import pool_code
 from staticgraph.compiler.codegen.native.watch import guarded
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.compile import Compiled, compile
+from staticgraph.compiler.compile_gpu_open import OpenGpuCompiled, compile_gpu_open
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import SaveError, layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
@@ -93,7 +95,26 @@ def compile_for(
         f"{target.triple}-{target.cpu}": _for_processor(target, closed, [t for t in tasks if t.is_open])
         for target in processors
     }
-    return found | {f"{GPU_TARGETS}{card}": gpu_kernels.write(card, closed) for card in cards}
+    if not cards:
+        return found
+    for_cards = [(task.name, task.labels, step, _opened(task)) for task, step in steps if step is not None]
+    return found | {f"{GPU_TARGETS}{card}": gpu_kernels.write(card, for_cards) for card in cards}
+
+
+def _opened(task: _Task) -> gpu_kernels.Opened | None:
+    """The step of a closed task as sessions with open sizes compile it, and the values of these."""
+    given = task.shapes.shapes
+    start = open_shapes(task.feeds, given)
+    if start is None:
+        return None
+
+    def make(shapes: OpenShapes) -> OpenGpuCompiled | None:
+        step = task.step(shapes)
+        return None if step is None else compile_gpu_open(step)
+
+    found = Specializer().search(start, given, make)
+    values = None if found is None else found[0].values(given)
+    return None if found is None or values is None else (found[1], values)
 
 
 def _for_processor(

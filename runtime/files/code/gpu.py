@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -18,6 +18,7 @@ from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.cuda.function import CudaFunction
 from staticgraph.compiler.codegen.cuda.prelude import PRELUDE
 from staticgraph.compiler.compile_gpu import compile_gpu
+from staticgraph.compiler.compile_gpu_open import OpenGpuCompiled
 from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
 from staticgraph.runtime.files.attributes import encode_type
@@ -42,15 +43,24 @@ def is_card(target: str) -> bool:
     return re.fullmatch(r"sm_\d{2,3}[af]?", target) is not None
 
 
-def write(architecture: str, steps: Iterable[tuple[str, Sequence[str], Step]]) -> list[Any]:
-    """The pieces of a member with steps, each with its signature and the names of its feeds."""
+Opened = tuple[OpenGpuCompiled, Mapping[str, int]]  # a program with open sizes, and values of these
+
+
+def write(architecture: str, steps: Iterable[tuple[str, Sequence[str], Step, Opened | None]]) -> list[Any]:
+    """The pieces of a member with steps, each with its signature, the names of its feeds, and how sessions
+    with open sizes compile it.
+    """
     functions: dict[str, CudaFunction] = {}
     programs = []
-    for signature, names, step in steps:
+    for signature, names, step, opened in steps:
         compiled = compile_gpu(step)
         # Who loads it may have cuDNN, and then needs what goes before and after its convolutions.
-        for each in (compiled, compile_gpu(step, target=GpuTarget(refused=frozenset()))):
-            functions |= {f.name: f for f in each.functions}
+        library = GpuTarget(refused=frozenset())
+        made = [compiled, compile_gpu(step, target=library)]
+        if opened is not None:
+            program, values = opened
+            made += [program.at(values, target) for target in (GpuTarget(), library)]
+        functions |= {f.name: f for each in made for f in each.functions}
         types = compiled.program.arguments[: len(names)]
         programs.append(
             {"signature": signature, "feeds": list(names), "arguments": [encode_type(t) for t in types]}

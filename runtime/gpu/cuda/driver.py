@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from staticgraph.compiler.codegen.cuda.function import CudaFunction
+from staticgraph.compiler.kernel.schedule_gpu.function import Extents
 from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
 from staticgraph.compiler.support.dataclass import dataclass
@@ -39,8 +40,10 @@ class DriverGraph(Protocol):
 class DriverKernel(Protocol):
     """A function that is loaded."""
 
-    def __call__(self, arguments: Sequence[int]) -> None:
-        """Ask for a run of it, with these addresses as arguments."""
+    def __call__(
+        self, addresses: Sequence[int], sizes: Sequence[int] = (), grid: Extents | None = None
+    ) -> None:
+        """Ask for a run of it with these arguments, by its own number of blocks or this one."""
 
 
 class Multiplication(Protocol):

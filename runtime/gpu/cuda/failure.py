@@ -5,7 +5,8 @@ The numbers are those of `cudaError_t`. `CUresult` has the same numbers for all 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.graph.errors import (
@@ -18,6 +19,7 @@ from staticgraph.compiler.graph.errors import (
 from staticgraph.compiler.support.dataclass import dataclass
 
 if TYPE_CHECKING:
+    from staticgraph.compiler.compile import CompiledStep
     from staticgraph.compiler.lower.memory_use import MemoryUse
 
 OUT_OF_MEMORY = 2
@@ -109,3 +111,14 @@ def with_plan(error: ResourceExhaustedError, use: MemoryUse) -> OpError:
     told = f"{cure}; {error.hint}" if error.hint else cure
     error.hint = f"{told}. What the step needs:\n{use}"
     return with_line(error)
+
+
+@contextmanager
+def told(compiled: CompiledStep) -> Iterator[None]:
+    """Context in which errors tell what the step needs, or the user's line."""
+    try:
+        yield
+    except ResourceExhaustedError as error:
+        raise with_plan(error, compiled.memory) from None
+    except OpError as error:
+        raise with_line(error) from None

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from staticgraph.compiler.codegen.cuda.function import CudaFunction
+from staticgraph.compiler.kernel.schedule_gpu.function import Extents
 from staticgraph.runtime.gpu.cuda.connection import Connection
 from staticgraph.runtime.gpu.cuda.failure import explained
 
@@ -18,7 +19,7 @@ _VERBOSE = 1  # of cudaGraphDebugDotFlags
 class LoadedKernel:
     """A function that is loaded, with room for its arguments: a launch reads them before it returns."""
 
-    __slots__ = ("_connection", "_name", "_module", "_launch", "_values", "_table")
+    __slots__ = ("_connection", "_name", "_module", "_launch", "_grid", "_rest", "_values", "_table")
 
     def __init__(self, connection: Connection, module: Any, function: CudaFunction) -> None:
         self._connection, self._name = connection, function.name
@@ -26,14 +27,16 @@ class LoadedKernel:
         address = module.get_function(function.name).ptr
         # A card may load a function when it is first asked about; in a capture, that would be too late.
         connection.cuda.funcGetAttribute(_REGISTERS, address)
-        self._launch = partial(
-            connection.cuda.launchKernel, address, *function.grid, *function.block, 0, connection.stream.ptr
-        )
+        self._launch = partial(connection.cuda.launchKernel, address)
+        self._grid, self._rest = function.grid, (*function.block, 0, connection.stream.ptr)
         self._values: Any = ()
         self._table: Any = ()
 
-    def __call__(self, arguments: Sequence[int]) -> None:
+    def __call__(
+        self, addresses: Sequence[int], sizes: Sequence[int] = (), grid: Extents | None = None
+    ) -> None:
         """As in the protocol."""
+        arguments = [*addresses, *sizes]  # a number is little-endian, so it may be as long as an address
         if len(arguments) != len(self._values):
             self._values = (ctypes.c_uint64 * len(arguments))()
             start, size = ctypes.addressof(self._values), ctypes.sizeof(self._values)
@@ -41,7 +44,7 @@ class LoadedKernel:
         self._values[:] = arguments
         try:
             self._connection.enter()
-            self._launch(ctypes.addressof(self._table), 0)
+            self._launch(*(grid or self._grid or ()), *self._rest, ctypes.addressof(self._table), 0)
         except self._connection.errors as error:
             raise explained(error, f"to run {self._name}") from None
 

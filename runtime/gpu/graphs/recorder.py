@@ -28,9 +28,9 @@ from staticgraph.compiler.lower.program import (
     Instruction,
     Launch,
     LoopInstruction,
-    Loops,
     Program,
     Require,
+    buffers_of,
 )
 from staticgraph.runtime.gpu.cuda.driver import Direction
 from staticgraph.runtime.gpu.device import Device
@@ -152,17 +152,20 @@ class GraphRecorder:
         for call in work.calls:
             given = [spans[name] for name in call.arguments]
             match call:
-                case FunctionCall(function, _, written):
+                case FunctionCall(function, _, written, sizes, blocks):
                     reads = [span for span, w in zip(given, written, strict=True) if not w]
                     writes = [span for span, w in zip(given, written, strict=True) if w]
                     with self.touching(reads, writes):
-                        self.device.kernel(function)([start for start, _ in given])
+                        self.device.kernel(function)([start for start, _ in given], sizes, blocks)
                 case Product():
                     self._multiply(call, given)
                 case Convolution():
                     self._convolve(call, given)
 
     def _multiply(self, product: Product, given: Sequence[Span]) -> None:
+        if product.is_empty:
+            self._clear(product, given[2][0])
+            return
         multiplication = self.device.multiplication(product)
         a, b, out, *pointers = given
         used, which = [], 0
@@ -172,6 +175,13 @@ class GraphRecorder:
             used = [multiplication.workspaces[which]]
         with self.touching([a, b, *pointers], [out, *used]):
             multiplication(*(start for start, _ in given), workspace=which)
+
+    def _clear(self, product: Product, out: int) -> None:
+        """Ask for sums of nothing, which a library is not asked for."""
+        size, rows = product.dtype.size, range(0 if product.accumulate else product.m)
+        for start in product.starts(product.out) if product.n else ():
+            for row in rows:
+                self.clear(out + (start + row * product.out.stride) * size, product.n * size)
 
     def _convolve(self, convolution: Convolution, given: Sequence[Span]) -> None:
         image, filter, result, workspace = given
@@ -210,7 +220,7 @@ def prepare(device: Device, compiled: GpuCompiled) -> None:
     for work in compiled.works.values():
         for call in work.calls:
             match call:
-                case Product():
+                case Product() if not call.is_empty:
                     device.multiplication(call)
                 case Convolution():
                     device.convolution(call)
@@ -218,7 +228,6 @@ def prepare(device: Device, compiled: GpuCompiled) -> None:
 
 def arguments(launch: Launch) -> Iterator[tuple[str, int]]:
     """The buffers of a launch that are its arguments: their names, and how many bytes they have."""
-    work = launch.work
-    for name, buffer in work.buffers if isinstance(work, Loops) else work.buffers.items():
+    for name, buffer in buffers_of(launch.work).items():
         if not (buffer.local or buffer.shared):
             yield name, buffer.size * buffer.dtype.size

@@ -60,25 +60,27 @@ class Unit:
     def run(
         self,
         name: str,
-        arguments: Sequence[int],
+        addresses: Sequence[int],
         schedule: int = 0,
         grid: Extents | None = None,
         block: Extents | None = None,
+        sizes: Sequence[int] = (),
     ) -> None:
-        """Run a function on these addresses. RuntimeError that names it where its threads misbehave.
+        """Run a function on these addresses and sizes. RuntimeError that names it if its threads misbehave.
 
         `schedule`: 0 and 1, all warps go on by turns, from the first to the last or from the last to the
         first; 2 and 3, each goes as far as it can; from 4 on, the dice decide, differently for each number.
         """
         function = self.functions[name]
         place = self._places[name]
+        arguments = [*addresses, *sizes]
         if len(arguments) != self._library.simt_parameters(place):
             wanted = self._library.simt_parameters(place)
             raise TypeError(f"{name} takes {wanted} arguments, and got {len(arguments)}")
-        addresses = (ctypes.c_void_p * max(len(arguments), 1))(*arguments)
+        given = (ctypes.c_void_p * max(len(arguments), 1))(*arguments)
         with self._lock:
-            extents = _TRIPLE(*(grid or function.grid)), _TRIPLE(*(block or function.block))
-            wrong = self._library.simt_run(place, *extents, function.meets, schedule, addresses)
+            extents = _TRIPLE(*(grid or function.grid or ())), _TRIPLE(*(block or function.block))
+            wrong = self._library.simt_run(place, *extents, function.meets, schedule, given)
         if wrong:
             raise RuntimeError(f"{name}: {wrong.decode(errors='replace')}")
 

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <sys/mman.h>
+#include <type_traits>
 #include <utility>
 
 #include "fiber.h"
@@ -317,11 +318,18 @@ struct Launcher { void (*once)(void* const*); void (*all_of_block)(void* const*)
 template <auto function>
 struct Entry;
 
+// A pointer, or a size.
+template <class P>
+static P argument(void* given) {
+  if constexpr (std::is_pointer_v<P>) return static_cast<P>(given);
+  else return P(reinterpret_cast<intptr_t>(given));
+}
+
 template <class... P, void (*function)(P...)>
 struct Entry<function> {
   template <size_t... I>
   static void call(void* const* given, std::index_sequence<I...>) {
-    function(static_cast<P>(given[I])...);
+    function(argument<P>(given[I])...);
   }
   static void once(void* const* given) { call(given, std::index_sequence_for<P...>()); }
   static void all_of_block(void* const* given) {

@@ -9,6 +9,7 @@ from dataclasses import field
 import numpy as np
 
 from staticgraph.compiler.codegen.cuda.function import CudaFunction
+from staticgraph.compiler.kernel.schedule_gpu.function import Extents
 from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution, Made
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
 from staticgraph.compiler.support.dataclass import dataclass
@@ -96,22 +97,24 @@ class SimulatedKernel:
     unit: Unit
     called: bool = False
 
-    def __call__(self, arguments: Sequence[int]) -> None:
+    def __call__(
+        self, addresses: Sequence[int], sizes: Sequence[int] = (), grid: Extents | None = None
+    ) -> None:
         """Ask for a run of it."""
         if self.queue.capturing and not self.called:
             raise self.queue.refused(f"the first call of {self.function.name}", "call it once before")
         self.called = True
-        given = tuple(arguments)
-        self.queue.ask(Work(LAUNCH, self.function.name, lambda: self._run(given)))
+        given = tuple(addresses), tuple(sizes), grid
+        self.queue.ask(Work(LAUNCH, self.function.name, lambda: self._run(*given)))
 
-    def _run(self, arguments: Sequence[int]) -> None:
+    def _run(self, addresses: Sequence[int], sizes: Sequence[int], grid: Extents | None) -> None:
         name, memory = self.function.name, self.queue.memory
-        for place, address in enumerate(arguments):
+        for place, address in enumerate(addresses):
             if memory.find(address, 1) is None:
                 raise DeviceError(f"argument {place} of {name}, {address:#x}, is no memory of the device")
             if address % ALIGNMENT:
                 raise DeviceError(f"argument {place} of {name}, {address:#x}, is no multiple of {ALIGNMENT}")
-        self.unit.run(name, arguments, self.queue.schedule)
+        self.unit.run(name, addresses, self.queue.schedule, grid, sizes=sizes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,10 +13,12 @@ from contextlib import nullcontext
 from staticgraph.compiler.codegen.cuda.elements.lanes import Lanes
 from staticgraph.compiler.codegen.cuda.expr import CudaWriter, counter
 from staticgraph.compiler.codegen.cuda.function import FunctionCall, call_of, parameters
+from staticgraph.compiler.graph.sizes import Size, same
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.schedule_gpu.elements.pointwise import PointwisePart, PointwiseSchedule
 from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS
+from staticgraph.compiler.kernel.schedule_gpu.strides import counting
 
 
 def pointwise(made: PointwiseSchedule) -> FunctionCall:
@@ -27,7 +29,7 @@ def pointwise(made: PointwiseSchedule) -> FunctionCall:
         if number < len(parts) - 1:
             head += f" if (blockIdx.x < {first + part.blocks})"
         with writer.block(head) if len(parts) > 1 else nullcontext():
-            _write(writer, part, f"(blockIdx.x - {first})" if first else "blockIdx.x")
+            _write(writer, part, f"(blockIdx.x - {first})" if number else "blockIdx.x")
     written = set[str]().union(*(p.writes for p in parts))
     return call_of(made, parameters(made.buffers, written, made.uses), writer.text)
 
@@ -37,23 +39,25 @@ def _write(writer: CudaWriter, part: PointwisePart, block: str) -> None:
     vectors, lanes, each = part.vectors, part.lanes, part.vectors_of_a_thread
     kind = counter(part.blocks * each * THREADS)
     writer.line(f"const {kind} vector = {kind}({block}) * {each * THREADS} + threadIdx.x;")
-    near, far = Index("near", vectors), Index("far", vectors)
+    near, far = (counting(name, vectors, lanes) for name in ("near", "far"))
     if each == 2:
         with writer.block(f"if (vector + {THREADS} < {vectors})"):
             writer.bind_index(near, "vector")
             writer.line(f"const {kind} far = vector + {THREADS};")
             writer.bind_index(far, "far")
             _write_elements(writer, part, [near, far], lanes)
-    if vectors:
+    if not same(vectors, 0):
         with writer.block(f"{'else ' if each == 2 else ''}if (vector < {vectors})"):
             writer.bind_index(near, "vector")
             _write_elements(writer, part, [near], lanes)
-    if rest := part.index.extent % lanes:
-        with writer.block(f"if ({block} == 0 && threadIdx.x < {rest})"):
-            element = Index("element", rest)
-            writer.line("const int element = threadIdx.x;")
+    if not same(part.rest, 0):
+        with writer.block(f"if ({block} == 0 && threadIdx.x < {part.rest})"):
+            element, start, place = Index("element", part.rest), vectors * lanes, "threadIdx.x"
+            if isinstance(start, Size):  # then these are the last elements of all
+                element, start, place = counting("element", part.count), 0, f"{vectors} * {lanes} + {place}"
+            writer.line(f"const int element = {place};")
             writer.bind_index(element, "element")
-            _write_elements(writer, part, [element], 1, vectors * lanes)
+            _write_elements(writer, part, [element], 1, start)
 
 
 def _write_elements(

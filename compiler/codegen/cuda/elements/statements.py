@@ -5,8 +5,9 @@ from __future__ import annotations
 from staticgraph.compiler.codegen.cuda.expr import CudaWriter, counter, index_type
 from staticgraph.compiler.codegen.cuda.function import C_TYPES, FunctionCall, call_of, parameters
 from staticgraph.compiler.graph.dtypes import int64
+from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Const, Index, Local
+from staticgraph.compiler.kernel.expr import Index, Local, number
 from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.schedule_gpu.elements.loops import LoopSchedule
 from staticgraph.compiler.kernel.stmt import If, Let, Loop, Share, Span, Stmt, Store, Update, While, updated
@@ -48,10 +49,10 @@ class _StatementWriter(CudaWriter):
     """Writes statements for one thread."""
 
     def body(self, body: tuple[Stmt, ...]) -> None:
-        for number, stmt in enumerate(body):
+        for n, stmt in enumerate(body):
             match stmt:
                 case Let(local, value):
-                    self.define(local, value, constant=local not in updated(body[number:]))
+                    self.define(local, value, constant=local not in updated(body[n:]))
                 case Update(local, value):
                     self.assign(local, value)
                 case Store(buffer, at, value):
@@ -70,20 +71,20 @@ class _StatementWriter(CudaWriter):
     def loop(self, loop: Loop) -> None:
         index, kind = loop.index, index_type(loop.index)
         self.forget(_changed(loop.body))
-        first, end = ("0", str(index.extent)) if loop.share is None else self.share(loop.share, index.extent)
+        first, end = ("0", f"{index.extent}") if loop.share is None else self.share(loop.share, index.extent)
         name = self.name(index.name)
         with self.block(f"for ({kind} {name} = {first}; {name} < {end}; ++{name})"):
             self.bind_index(index, name)
             self.body(loop.body)
 
-    def share(self, share: Share | Span, extent: int) -> tuple[str, str]:
+    def share(self, share: Share | Span, extent: AnySize) -> tuple[str, str]:
         """The first iteration of a share or a span, and the one after its last."""
         if isinstance(share, Span):
-            first, end = scalar.maximum(share.start, 0), scalar.minimum(share.stop, extent)
+            first, end = scalar.maximum(share.start, 0), scalar.minimum(share.stop, number(extent, int64))
             return self.value(simplify_index(first)), self.value(simplify_index(end))
         units = extent // share.unit
         first, after = (p * units // share.count * share.unit for p in (share.part, share.part + 1))
-        end = scalar.select(scalar.eq(share.part, share.count - 1), Const(extent, int64), after)
+        end = scalar.select(scalar.eq(share.part, share.count - 1), number(extent, int64), after)
         return self.value(simplify_index(first)), self.value(simplify_index(end))
 
 

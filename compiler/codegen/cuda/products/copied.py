@@ -17,6 +17,7 @@ from staticgraph.compiler.codegen.cuda.function import C_TYPES
 from staticgraph.compiler.codegen.cuda.places import integer, place, split_count
 from staticgraph.compiler.codegen.cuda.products.epilogue import indented
 from staticgraph.compiler.codegen.cuda.products.operand import Operand
+from staticgraph.compiler.graph.sizes import content
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.schedule_gpu.products.axes import Values
 from staticgraph.compiler.kernel.schedule_gpu.products.operand import INT16, CopiedTile
@@ -104,7 +105,7 @@ class Copied(CopiedTile, Operand):
             at += f" + further * {step}"
         else:
             at = place(self.access, self.sum.values, self.wide, at)
-        tests = [f"from + along < {last}"] if self.sum.extent % self.shape.depth else []
+        tests = [f"from + along < {last}"] if content(self.sum.extent) % self.shape.depth else []
         if self.is_even:
             among = bool(self._tests(self.outer.indices))
             tests += self._tests(inner, dict.fromkeys(inner, "(inner + along)"))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from staticgraph.compiler.codegen.cuda.expr import counter
 from staticgraph.compiler.codegen.cuda.function import C_TYPES, FunctionCall
 from staticgraph.compiler.codegen.cuda.places import integer, place, split_count
 from staticgraph.compiler.codegen.cuda.prelude import combiner, register_type
 from staticgraph.compiler.codegen.cuda.products.epilogue import epilogue, indented, product_call
 from staticgraph.compiler.codegen.cuda.scalar import loaded
-from staticgraph.compiler.kernel.contraction import Contraction, Limit
+from staticgraph.compiler.graph.sizes import Size
+from staticgraph.compiler.kernel.contraction import Contraction, Limit, count
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.schedule_gpu.limits import WARP
 from staticgraph.compiler.kernel.schedule_gpu.products.axes import Axis, Values, is_wide
@@ -21,10 +23,10 @@ _NAMES = ("left", "right")
 def direct(made: DirectSchedule) -> FunctionCall:
     """The function of a schedule."""
     c, outputs, shared, width, per_block = made.product, made.outputs, made.shared, made.width, made.per_block
-    kind = "uint64_t" if outputs.extent >= 2**31 else "uint32_t"
+    kind = "uint32_t" if counter(outputs.extent) == "int" else "uint64_t"
     thread = f"threadIdx.x / {WARP}" if shared else f"threadIdx.x * {width}"
     lines = [f"const {kind} result = {kind}(blockIdx.x) * {per_block} + {thread};"]
-    if outputs.extent % per_block:
+    if isinstance(outputs.extent, Size) or outputs.extent % per_block:
         lines.append(f"if (result >= {outputs.extent}u) return;")
     lines += split_count(outputs, "result")
     for name, x in zip(_NAMES, (c.a, c.b), strict=True):
@@ -56,14 +58,14 @@ def _loops(made: DirectSchedule) -> list[str]:
         by = 1
         if shared and innermost:
             first, by = f"{first} + int32_t(threadIdx.x % {WARP}) * {step}", WARP * step
-        written *= index.extent
+        written *= count(index)
         unroll = 4 if innermost else 1
-        if written <= _WRITTEN_OUT and not shared and index not in cut:
+        if isinstance(index.extent, int) and written <= _WRITTEN_OUT and not shared and index not in cut:
             unroll = index.extent
         body = [
             *before,
             f"#pragma unroll {unroll}",
-            f"for ({integer(index.extent >= _COUNTED)} {name} = {first}; {name} < {last}; {name} += {by}) {{",
+            f"for ({integer(_is_long(index))} {name} = {first}; {name} < {last}; {name} += {by}) {{",
             *indented(body),
             "}",
         ]
@@ -73,13 +75,17 @@ def _loops(made: DirectSchedule) -> list[str]:
 def _span(index: Index, values: Values, slices: SplitK | None) -> tuple[list[str], str, str]:
     """Return the range of a loop over an index of the sum: statements before it, its first value, its end."""
     if slices is None:
-        return [], "0", str(index.extent)
-    kind = integer(index.extent >= _COUNTED)
+        return [], "0", f"{index.extent}"
+    kind = integer(_is_long(index))
     first = f"{kind}({values[slices.number]}) * {slices.length}"
     end = f"{first} + {slices.length}"
-    if index.extent % slices.length:
+    if isinstance(index.extent, Size) or index.extent % slices.length:
         end = f"({end} < {index.extent} ? {end} : {index.extent})"
     return [f"const {kind} end = {end};"], first, "end"
+
+
+def _is_long(index: Index) -> bool:
+    return isinstance(index.extent, int) and index.extent >= _COUNTED
 
 
 def _inside(limit: Limit, values: Values) -> str:

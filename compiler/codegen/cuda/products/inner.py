@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from staticgraph.compiler.codegen.cuda.places import split_count
 from staticgraph.compiler.codegen.cuda.products.epilogue import epilogue, indented
 from staticgraph.compiler.codegen.cuda.products.operand import Side
+from staticgraph.compiler.graph.sizes import content
 from staticgraph.compiler.kernel.contraction import Contraction
 from staticgraph.compiler.kernel.schedule_gpu.products.axes import Axes, Values, pack_width
 from staticgraph.compiler.kernel.schedule_gpu.products.shape import Shape
@@ -35,7 +36,7 @@ class InnerLoop:
             *split_count(along.columns, "at_column"),
             *epilogue(c, values, along.columns.last, packs.width, packs.acc),
         ]
-        if along.columns.extent % shape.columns:
+        if content(along.columns.extent) % shape.columns:
             pack = [f"if (at_column < {along.columns.extent}) {{", *indented(pack), "}"]
         row = [
             *split_count(along.rows, "at_row"),
@@ -45,7 +46,7 @@ class InnerLoop:
             *indented(pack),
             "}",
         ]
-        if along.rows.extent % shape.rows:
+        if content(along.rows.extent) % shape.rows:
             row = [f"if (at_row < {along.rows.extent}) {{", *indented(row), "}"]
         return [
             *self.gather,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from staticgraph.compiler.codegen.cuda.expr import counter
 from staticgraph.compiler.codegen.cuda.function import FunctionCall, Parameter, call_of
 from staticgraph.compiler.codegen.cuda.places import split_count
 from staticgraph.compiler.codegen.cuda.prelude import combiner, register_type
 from staticgraph.compiler.codegen.cuda.products.epilogue import epilogue, indented, product_call
 from staticgraph.compiler.graph.dtypes import uint64
+from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS, WARP
 from staticgraph.compiler.kernel.schedule_gpu.products.library import PointerSchedule
 from staticgraph.compiler.kernel.schedule_gpu.products.results import ResultSchedule
@@ -15,12 +17,12 @@ from staticgraph.compiler.kernel.schedule_gpu.products.results import ResultSche
 def results(made: ResultSchedule) -> FunctionCall:
     """The function of a schedule."""
     c, outputs, width = made.product, made.outputs, made.width
-    number = "uint64_t" if outputs.extent >= 2**31 - THREADS * 8 else "uint32_t"
+    number = "uint32_t" if counter(outputs.extent + THREADS * 8) == "int" else "uint64_t"
     first = f"({number}(blockIdx.x) * {THREADS} + threadIdx.x) * {width}"
     if made.by_warp:
         first = f"{number}(blockIdx.x) * {made.per_block} + threadIdx.x / {WARP}"
     lines = [f"const {number} result = {first};"]
-    if outputs.extent % made.per_block:
+    if isinstance(outputs.extent, Size) or outputs.extent % made.per_block:
         lines.append(f"if (result >= {outputs.extent}u) return;")
     acc = "no sum"
     if made.sums is not None:

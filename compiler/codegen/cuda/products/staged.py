@@ -13,6 +13,7 @@ from staticgraph.compiler.codegen.cuda.places import integer, place, split_count
 from staticgraph.compiler.codegen.cuda.products.epilogue import indented
 from staticgraph.compiler.codegen.cuda.products.operand import Operand
 from staticgraph.compiler.graph.dtypes import float32
+from staticgraph.compiler.graph.sizes import content
 from staticgraph.compiler.kernel.schedule_gpu.products.axes import Values
 from staticgraph.compiler.kernel.schedule_gpu.products.operand import StagedTile
 from staticgraph.compiler.support.dataclass import dataclass
@@ -40,7 +41,7 @@ class Staged(StagedTile, Operand):
             f"Vector<{self.kind}, {self.of_pack}> {name}_next[{turns}];",
         ]
         body, inside = [f"const int32_t across = {first} + {across};"], "across"
-        if self.axis.extent % self.extent:
+        if content(self.axis.extent) % self.extent:
             body.append(f"const int32_t inside = across < {self.axis.extent} ? across : 0;")
             inside = "inside"
         body += split_count(self.axis, inside)
@@ -54,7 +55,7 @@ class Staged(StagedTile, Operand):
         """Read the packs of the step that begins at `from`, of a sum that ends at `last`."""
         _, along = self._starts
         body = [f"const int32_t at_sum = from + {along};", *split_count(self.sum, "at_sum")]
-        tests = [f"at_sum < {last}"] if self.sum.extent % self.shape.depth else []
+        tests = [f"at_sum < {last}"] if content(self.sum.extent) % self.shape.depth else []
         for n, limit in enumerate(self.limits):
             edge = f"{self.name}_edge{n}[turn] + {self.sum.values[limit.k]} * {limit.step}"
             tests.append(f"uint32_t({edge}) < {limit.extent}u")

@@ -27,12 +27,12 @@ def tiles(made: TileSchedule) -> FunctionCall:
     c, along, shape, slices = made.product, made.along, made.cut.shape, made.slices
     values = made.blocks.values
     left, right = map(printable, made.tiles)
-    first, last, part = "0", str(c.depth), []
+    first, last, part = "0", f"{along.sum.extent}", []
     if slices is not None:
         first, last, end = "first", "last", f"first + {made.cut.products}"
         part = [
             f"const int32_t first = {values[slices]} * {made.cut.products};",
-            f"const int32_t last = {end} < {c.depth} ? {end} : {c.depth};",
+            f"const int32_t last = {end} < {along.sum.extent} ? {end} : {along.sum.extent};",
         ]
     work = inner(along, left, right)
     lines = [

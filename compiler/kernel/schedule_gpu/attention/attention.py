@@ -83,6 +83,9 @@ class OnlineAttention(AttentionSchedule):
     kind = "online_attention"
 
 
+ATTENTION = frozenset({WholeAttention.kind, OnlineAttention.kind})  # the kinds of such functions
+
+
 def attention(
     nests: Sequence[Nest],
     buffers: Mapping[str, Buffer],

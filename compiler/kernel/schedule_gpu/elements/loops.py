@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import replace
 
+from staticgraph.compiler.graph.sizes import AnySize, Size, at_least, at_most, same
 from staticgraph.compiler.kernel.dependence import accesses
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, substitute, walk
 from staticgraph.compiler.kernel.loop_nests import flatten
@@ -22,7 +23,7 @@ from staticgraph.compiler.kernel.schedule_gpu.elements.scatter import (
     scatter,
 )
 from staticgraph.compiler.kernel.schedule_gpu.elements.spread import Body, spread, used_once
-from staticgraph.compiler.kernel.schedule_gpu.function import Extents, FunctionSchedule, GpuSchedule
+from staticgraph.compiler.kernel.schedule_gpu.function import FunctionSchedule, GpuSchedule, Grid
 from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS, WARP
 from staticgraph.compiler.kernel.spill_across_phases import connect
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Let, Loop, LoopKind, Store, expressions
@@ -47,6 +48,7 @@ class LoopSchedule(FunctionSchedule):
     buffers: Mapping[str, Buffer]
 
     meets = False
+    takes_sizes = True
 
     @property
     def kind(self) -> str:
@@ -64,20 +66,23 @@ class LoopSchedule(FunctionSchedule):
 
     @property
     def threads(self) -> int:
-        return 1 if self.item is None else min(THREADS, -(-self._busy // WARP) * WARP)
+        if self.item is None:
+            return 1
+        busy = self._busy
+        return THREADS if isinstance(busy, Size) else min(THREADS, -(-busy // WARP) * WARP)
 
     @property
-    def grid(self) -> Extents:
+    def grid(self) -> Grid:
         return -(-self._busy // self.threads), 1, 1
 
     @property
-    def _busy(self) -> int:
+    def _busy(self) -> AnySize:
         """Number of threads with an item."""
         count = 1 if self.item is None else self.item.extent
         if not self.large:
             return count
         room = _MOST_SCRATCH // max(1, sum(_bytes(self.buffers[name]) for name in self.large))
-        return min(count, max(room, THREADS))
+        return at_most(count, max(room, THREADS))
 
     @property
     def written(self) -> set[str]:
@@ -91,7 +96,7 @@ class LoopSchedule(FunctionSchedule):
         return {a.buffer for a in accesses(self.body)} - own
 
     @property
-    def scratch(self) -> dict[str, int]:
+    def scratch(self) -> dict[str, AnySize]:
         """Bytes of scratch memory for the private buffers of all threads."""
         count = self.grid[0] * self.threads
         return {name: _bytes(self.buffers[name]) * count for name in self.large}
@@ -105,7 +110,7 @@ def statements(kernel: Kernel, machine: GpuMachine) -> GpuSchedule:
     kernel = replace(kernel, buffers=buffers)
     private = used_once(bodies) & kernel.locals.keys()
     functions: list[FunctionSchedule] = []
-    scratch: dict[str, int] = {}
+    scratch: dict[str, AnySize] = {}
     plain: list[Nest] = []
 
     def provide(used: Iterable[str]) -> None:
@@ -176,9 +181,9 @@ def _plain(body: Body, private: Set[str]) -> Nest | None:
 def _runs(body: Body) -> bool:
     match body:
         case (Loop(Index(_, extent), _, LoopKind.PARALLEL),):
-            return extent > 0
+            return not same(extent, 0)
     return bool(body)
 
 
-def _bytes(buffer: Buffer) -> int:
-    return max(buffer.size, 1) * buffer.dtype.size
+def _bytes(buffer: Buffer) -> AnySize:
+    return at_least(buffer.size, 1) * buffer.dtype.size

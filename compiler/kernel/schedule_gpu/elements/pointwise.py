@@ -13,14 +13,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from staticgraph.compiler.graph.dtypes import int64
+from staticgraph.compiler.graph.sizes import MANY, AnySize, Size, at_least, content, estimate, same
 from staticgraph.compiler.kernel.affine import Affine, Range
-from staticgraph.compiler.kernel.expr import Expr, Index, Load, free_indices, walk
+from staticgraph.compiler.kernel.expr import Expr, Index, Load, free_indices, number, walk
 from staticgraph.compiler.kernel.index import offset, simplify_index
 from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.schedule_gpu.elements.transpose import TransposeSchedule, transpose
-from staticgraph.compiler.kernel.schedule_gpu.function import Extents, FunctionSchedule
+from staticgraph.compiler.kernel.schedule_gpu.function import FunctionSchedule, Grid
 from staticgraph.compiler.kernel.schedule_gpu.limits import ARGUMENT_BYTES, THREADS, VECTOR_BYTES
-from staticgraph.compiler.kernel.schedule_gpu.strides import replaced
+from staticgraph.compiler.kernel.schedule_gpu.strides import counting, replaced
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.compiler.machine import GpuMachine
 from staticgraph.compiler.support.dataclass import dataclass
@@ -35,6 +37,7 @@ class PointwisePart:
     """Stores for each value of one index, which stands for all loops of `nest`."""
 
     index: Index
+    count: AnySize  # values of the index
     stores: tuple[Store, ...]
     nest: Nest
     busy: int  # vectors that keep the GPU busy, at one for each thread
@@ -61,19 +64,24 @@ class PointwisePart:
         return min(VECTOR_BYTES // max(widths), _MOST_LANES)
 
     @property
-    def vectors(self) -> int:
+    def vectors(self) -> AnySize:
         """Number of whole vectors; the elements that do not fill another one are left over."""
-        return self.index.extent // self.lanes
+        return self.count // self.lanes
+
+    @property
+    def rest(self) -> AnySize:
+        """Number of elements that are left over."""
+        return self.count % self.lanes
 
     @property
     def vectors_of_a_thread(self) -> int:
         """Two where a thread would wait for too few loads at a time to keep memory busy."""
-        return 2 if self.vectors >= self.busy and len(self.reads) <= _FEW else 1
+        return 2 if estimate(self.vectors, MANY) >= self.busy and len(self.reads) <= _FEW else 1
 
     @property
-    def blocks(self) -> int:
+    def blocks(self) -> AnySize:
         """Number of thread blocks of the part, at least one."""
-        return max(1, -(-self.vectors // (self.vectors_of_a_thread * THREADS)))
+        return at_least(-(-self.vectors // (self.vectors_of_a_thread * THREADS)), 1)
 
 
 def _flattened(nest: Nest, buffers: Mapping[str, Buffer], busy: int) -> list[PointwisePart]:
@@ -84,7 +92,7 @@ def _flattened(nest: Nest, buffers: Mapping[str, Buffer], busy: int) -> list[Poi
     together: dict[tuple[Index, ...], list[Store]] = {}
     for store in nest.stores:
         needed = frozenset[Index]().union(*(free_indices(a) for a in store.at))
-        loops = tuple(i for i in nest.domain if i in needed and i.extent != 1)
+        loops = tuple(i for i in nest.domain if i in needed and not same(i.extent, 1))
         together.setdefault(loops, []).append(store)
     parts = [_flat(loops, tuple(stores), buffers, busy) for loops, stores in together.items()]
     ordered: list[PointwisePart] = []
@@ -100,13 +108,22 @@ def _flat(
 ) -> PointwisePart:
     """One index for all loops; neighbouring values of it are neighbours in the first result."""
     first = offset(buffers[stores[0].buffer], stores[0].at)
-    whole = Index("at", math.prod(i.extent for i in loops))
+    count = math.prod(i.extent for i in loops)
+    whole = counting("at", count)
     table: dict[Expr, Expr] = {}
-    stride = 1
-    for index in sorted(loops, key=lambda i: abs(first.terms.get(i, 0))):
-        table[index] = simplify_index(whole // stride % index.extent) if index.extent else index
-        stride *= max(index.extent, 1)
-    return PointwisePart(whole, tuple(replaced(s, table) for s in stores), Nest(loops, stores), busy)
+    stride: AnySize = 1
+    for index in sorted(loops, key=lambda i: abs(estimate(first.terms.get(i, 0)))):
+        table[index] = _place(whole // number(stride, int64), index, same(stride * index.extent, count))
+        stride *= index.extent if isinstance(index.extent, Size) else max(index.extent, 1)
+    return PointwisePart(whole, count, tuple(replaced(s, table) for s in stores), Nest(loops, stores), busy)
+
+
+def _place(place: Expr, index: Index, slowest: bool) -> Expr:
+    """The value of an index, given its position and those of slower ones. No iteration divides by 0."""
+    if isinstance(index.extent, int) and not index.extent:
+        return index
+    of_slower = slowest and isinstance(index.extent, Size)
+    return simplify_index(place if of_slower else place % number(index.extent, int64))
 
 
 def _groups(parts: Sequence[PointwisePart], buffers: Mapping[str, Buffer]) -> list[list[PointwisePart]]:
@@ -137,7 +154,8 @@ def _are_apart(one: PointwisePart, other: PointwisePart, buffers: Mapping[str, B
 def _never_meet(buffer: Buffer, one: tuple[Expr, ...], other: tuple[Expr, ...]) -> bool:
     """True if two positions always differ, since they lie in different parts of some period of memory."""
     a, b = offset(buffer, one), offset(buffer, other)
-    periods = {abs(f) for f in (*a.terms.values(), *b.terms.values())} | {buffer.size}
+    strides = (*a.terms.values(), *b.terms.values(), buffer.size)
+    periods = {abs(n) for n in strides if isinstance(n, int)}
     return any(_lie_apart(_within(a, period), _within(b, period), period) for period in periods)
 
 
@@ -146,7 +164,7 @@ def _within(form: Affine, period: int) -> Range:
 
     The first period begins at 0. The range passes the end of the period if the position can cross that end.
     """
-    rest = Affine({t: f for t, f in form.terms.items() if f % period}, form.constant % period)
+    rest = Affine({t: f for t, f in form.terms.items() if content(f) % period}, form.constant % period)
     return rest.range
 
 
@@ -163,6 +181,7 @@ class PointwiseSchedule(FunctionSchedule):
     buffers: Mapping[str, Buffer]
 
     kind = "pointwise"
+    takes_sizes = True
     meets = False
 
     @property
@@ -171,19 +190,26 @@ class PointwiseSchedule(FunctionSchedule):
         return "; ".join(f"{p.vectors_of_a_thread} of {p.vectors} vectors of {p.lanes}" for p in self.parts)
 
     @property
-    def ranges(self) -> list[tuple[PointwisePart, int]]:
+    def ranges(self) -> list[tuple[PointwisePart, AnySize]]:
         """The parts, each with the number of its first block."""
-        starts = [sum(p.blocks for p in self.parts[:n]) for n in range(len(self.parts))]
+        starts = [_blocks(self.parts[:n]) for n in range(len(self.parts))]
         return list(zip(self.parts, starts, strict=True))
 
     @property
-    def grid(self) -> Extents:
-        return sum(p.blocks for p in self.parts), 1, 1
+    def grid(self) -> Grid:
+        return _blocks(self.parts), 1, 1
 
     @property
     def uses(self) -> set[str]:
         """The buffers that it reads or writes."""
         return set[str]().union(*(p.uses for p in self.parts))
+
+
+def _blocks(parts: Sequence[PointwisePart]) -> AnySize:
+    total: AnySize = 0
+    for part in parts:
+        total = total + part.blocks
+    return total
 
 
 Elements = list[PointwiseSchedule | TransposeSchedule]
@@ -200,8 +226,8 @@ def pointwise(nests: Sequence[Nest], buffers: Mapping[str, Buffer], machine: Gpu
 
     busy = 1 << (machine.busy_threads.bit_length() - 1)  # a power of two, as sizes of arrays often are
     parts = (part for nest in nests for part in _flattened(nest, buffers, busy))
-    for part in (part for part in parts if part.index.extent):
-        if tiles := transpose(part.nest, buffers):
+    for part in (part for part in parts if not same(part.count, 0)):
+        if tiles := None if isinstance(part.count, Size) else transpose(part.nest, buffers):
             close()
             made.append(tiles)
         else:

@@ -120,7 +120,7 @@ def scatter(body: Body, buffers: Mapping[str, Buffer]) -> Scatter | None:
     loops = [s for s in nest.around if isinstance(s, Loop)]
     columns = [s.index for s in loops if s.kind is LoopKind.PARALLEL]
     rounds = [s.index for s in loops if s.kind is not LoopKind.PARALLEL]
-    if len(body) > 1 or any(s.share for s in loops) or len(columns) > 1 or not nest.is_movable:
+    if not rounds or len(body) > 1 or any(s.share for s in loops) or len(columns) > 1 or not nest.is_movable:
         return None
     match nest.inside:
         case (Store(buffer, (_,), _) as store,):

@@ -16,10 +16,13 @@ import math
 from collections.abc import Sequence, Set
 from dataclasses import replace
 
+from staticgraph.compiler.graph.dtypes import int64
+from staticgraph.compiler.graph.sizes import AnySize, Size, estimate
 from staticgraph.compiler.kernel.affine import Affine, linear
 from staticgraph.compiler.kernel.dependence import accesses, begun_with_stores, conflict, reductions
-from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, free_indices, substitute, walk
+from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, free_indices, number, substitute, walk
 from staticgraph.compiler.kernel.index import simplify_index
+from staticgraph.compiler.kernel.schedule_gpu.strides import counting
 from staticgraph.compiler.kernel.stmt import (
     If,
     Kernel,
@@ -115,26 +118,34 @@ class SpreadNest:
         return body
 
     def collapsed(self, chosen: Sequence[Loop]) -> Loop:
-        """One loop over the iterations of all that were chosen; neighbours store to neighbours in memory."""
+        """One loop over the iterations of all that were chosen; neighbours store to neighbours in memory.
+
+        If one of the loops has no iterations, nothing is divided by 0.
+        """
         body = self.inside_of([s for s in self.around if s not in chosen])
         store = next((s for s in statements(body) if isinstance(s, Store) and s.at), None)
         form = linear(store.at[0]) if store is not None else None
         loops = [s.index for s in chosen]
         if form is not None:
             loops.sort(key=lambda index: -_stride(form, index))
-        item = Index("item", math.prod(index.extent for index in loops))
+        item = counting("item", math.prod(index.extent for index in loops))
         table: dict[Expr, Expr] = {}
-        stride = 1
+        stride: AnySize = 1
         for index in reversed(loops):
-            extent = max(index.extent, 1)
-            table[index] = simplify_index(item // stride % extent)
+            extent = index.extent if isinstance(index.extent, Size) else max(index.extent, 1)
+            place = item // number(stride, int64)
+            if index is not loops[0] or not isinstance(extent, Size):
+                place %= number(extent, int64)
+            table[index] = simplify_index(place)
             stride *= extent
         return Loop(item, _replaced(body, table), LoopKind.PARALLEL)
 
 
 def _stride(form: Affine, index: Index) -> float:
     """About how far a place moves with an index; anywhere, if that only decides what a local is."""
-    return min((abs(f) for term, f in form.terms.items() if index in free_indices(term)), default=math.inf)
+    return min(
+        (abs(estimate(f)) for term, f in form.terms.items() if index in free_indices(term)), default=math.inf
+    )
 
 
 def _replaced(body: Body, table: dict[Expr, Expr]) -> Body:

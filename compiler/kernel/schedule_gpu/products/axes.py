@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
+from staticgraph.compiler.graph.sizes import AnySize, content
 from staticgraph.compiler.kernel.contraction import Access, Contraction, Limit
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.support.dataclass import dataclass
@@ -22,7 +23,7 @@ class Axis:
     indices: tuple[Index, ...]
 
     @property
-    def extent(self) -> int:
+    def extent(self) -> AnySize:
         """Number of values of the count; 1 if there are no indices."""
         return math.prod(i.extent for i in self.indices)
 
@@ -74,7 +75,7 @@ def in_packs(access: Access, fastest: Index | None, width: int, limits: Iterable
 
     The elements of a pack are contiguous, begin at a multiple of `width`, and exist together or not at all.
     """
-    if fastest is None or access.step(fastest) != 1 or fastest.extent % width:
+    if fastest is None or access.step(fastest) != 1 or content(fastest.extent) % width:
         return False
     if any(fastest in (x.k, x.place) for x in limits):
         return False
@@ -89,4 +90,4 @@ def is_line(access: Access, axis: Axis) -> bool:
 
 def pack_width(fastest: Index | None, most: int) -> int:
     """Number of results in a pack along the fastest index: `most` if all packs are whole then, else 1."""
-    return most if fastest is not None and fastest.extent % most == 0 else 1
+    return most if fastest is not None and content(fastest.extent) % most == 0 else 1

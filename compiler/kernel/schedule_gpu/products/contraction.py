@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import replace
 
 from staticgraph.compiler.graph.dtypes import float32
-from staticgraph.compiler.kernel.contraction import Contraction
+from staticgraph.compiler.graph.sizes import MANY, Size, estimate, is_open
+from staticgraph.compiler.graph.undecided import Undecided
+from staticgraph.compiler.kernel.contraction import Contraction, count
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.schedule_gpu.function import GpuSchedule
 from staticgraph.compiler.kernel.schedule_gpu.limits import WARP
@@ -22,6 +26,7 @@ from staticgraph.compiler.kernel.schedule_gpu.products.results import (
 )
 from staticgraph.compiler.kernel.schedule_gpu.products.shape import Cut, choose
 from staticgraph.compiler.kernel.schedule_gpu.products.tiles import TileSchedule
+from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
 from staticgraph.compiler.machine import H200, GpuMachine
 
 _PARTIAL = "partial"  # the name of scratch memory
@@ -36,6 +41,19 @@ def by_library(product: Contraction, precision: Precision = Precision.FLOAT32) -
     return library(product, axes(product), outputs_of(product), precision)
 
 
+def open_product(c: Contraction, target: GpuTarget) -> GpuSchedule:
+    """The schedule of a contraction whose sizes are open. Undecided if it needs to know them."""
+    strides = [s for x in (c.a, c.b, *c.targets, *c.loads.values()) for s in (x.offset, *x.steps.values())]
+    edges = [n for x in c.limits for n in (x.offset, x.step, x.place_step, x.extent)]
+    if is_open([*strides, *edges]):
+        raise Undecided(f"the product of {c.a.buffer} and {c.b.buffer}")
+    if found := by_library(c, target.precision):
+        return found
+    if target.refused is not None and len(c.k) > 1:
+        raise Undecided(f"a convolution of {c.a.buffer}")  # by a library that is asked for each size
+    return own(c, target.precision, target.machine)
+
+
 def own(
     product: Contraction, precision: Precision = Precision.FLOAT32, machine: GpuMachine = H200
 ) -> GpuSchedule:
@@ -48,7 +66,7 @@ def own(
 
 def has_tiles(c: Contraction, along: Axes) -> bool:
     """True if elements of both operands are reused so often that it pays to keep them in shared memory."""
-    rows, columns = along.rows.extent, along.columns.extent
+    rows, columns = (estimate(axis.extent, MANY) for axis in (along.rows, along.columns))
     if c.lanes not in along.columns.indices or any(x.place in along.columns.indices for x in c.limits):
         return False
     fits = max(rows, columns, c.depth) < _COUNTED
@@ -67,9 +85,14 @@ def by_tiles(c: Contraction, along: Axes, outputs: Axis, cut: Cut) -> GpuSchedul
 def _cut(c: Contraction, along: Axes, precision: Precision, machine: GpuMachine) -> Cut:
     exact = c.a.dtype.size == c.b.dtype.size == 2  # tensor cores take all bits of such numbers
     tensor = c.dtype is float32 and (exact or precision is not Precision.FLOAT32)
-    rows, columns = along.rows.extent, along.columns.extent
-    times, size = along.batch.extent, c.dtype.size
-    return choose(rows, columns, c.depth, times, size, operations(c), tensor, machine)
+    rows, columns, times, depth = (
+        estimate(axis.extent, MANY) for axis in (along.rows, along.columns, along.batch, along.sum)
+    )
+    found = choose(rows, columns, depth, times, c.dtype.size, operations(c), tensor, machine)
+    if found.slices == 1 or not isinstance(along.sum.extent, Size):
+        return found
+    steps = -(-along.sum.extent // (found.slices * found.shape.depth))
+    return replace(found, products=steps * found.shape.depth)
 
 
 def directly(c: Contraction, outputs: Axis, machine: GpuMachine = H200) -> GpuSchedule:
@@ -87,12 +110,15 @@ def _slices(whole: DirectSchedule, machine: GpuMachine) -> list[SplitK]:
     c, together = whole.product, WARP if whole.shared else 1
     wanted = min(machine.busy_threads // whole.busy, c.depth // (_SHORTEST * together), _MOST_SLICES)
     found: list[SplitK] = []
-    for index in sorted(c.k, key=lambda i: -i.extent):
-        if min(wanted, index.extent) < 2:
+    for index in sorted(c.k, key=lambda i: -count(i)):
+        slices = min(wanted, count(index))
+        if slices < 2:
             break
-        length = -(-index.extent // min(wanted, index.extent))
+        length = -(-index.extent // slices)
         length = -(-length // 8) * 8 if together > 1 else length  # whole packs
-        number = Index(f"slices{len(found)}", -(-index.extent // length))
+        number = Index(
+            f"slices{len(found)}", slices if isinstance(length, Size) else -(-index.extent // length)
+        )
         found.append(SplitK(index, number, length))
         wanted //= number.extent
     return found
@@ -103,5 +129,6 @@ def _sliced(
 ) -> GpuSchedule:
     """`first` gives the sums of slices, whose numbers come first in `every`; these are then added."""
     sums = in_scratch(_PARTIAL, c.dtype, every)
-    last = adding(c, sums, outputs, every.extent // outputs.extent)
+    slices = math.prod(i.extent for i in every.indices if i not in outputs.indices)
+    last = adding(c, sums, outputs, slices)
     return GpuSchedule((first(into(c, sums)), last), ((_PARTIAL, every.extent * c.dtype.size),))

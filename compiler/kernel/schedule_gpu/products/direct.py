@@ -7,9 +7,10 @@ elements are neighbours in memory; otherwise neighbouring threads have neighbour
 
 from __future__ import annotations
 
+from staticgraph.compiler.graph.sizes import MANY, AnySize, at_least, content, estimate
 from staticgraph.compiler.kernel.contraction import Contraction
 from staticgraph.compiler.kernel.expr import Index
-from staticgraph.compiler.kernel.schedule_gpu.function import Extents
+from staticgraph.compiler.kernel.schedule_gpu.function import Grid
 from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS, VECTOR_BYTES, WARP
 from staticgraph.compiler.kernel.schedule_gpu.products.axes import Axis, in_packs, pack_width
 from staticgraph.compiler.kernel.schedule_gpu.products.results import ProductSchedule
@@ -22,7 +23,7 @@ class SplitK:
 
     index: Index
     number: Index
-    length: int
+    length: AnySize
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,6 +34,7 @@ class DirectSchedule(ProductSchedule):
     slices: tuple[SplitK, ...] = ()
 
     kind = "direct"
+    takes_sizes = True
 
     @property
     def about(self) -> str:
@@ -60,7 +62,7 @@ class DirectSchedule(ProductSchedule):
         c = self.product
         cut = next((s.length for s in self.slices if s.index is c.k[-1]), 0) if c.k else 0
         step = pack(c, c.k[-1]) if self.shared else 1
-        return 1 if cut % step else step
+        return 1 if content(cut) % step else step
 
     @property
     def per_block(self) -> int:
@@ -68,13 +70,14 @@ class DirectSchedule(ProductSchedule):
         return THREADS // WARP if self.shared else THREADS * self.width
 
     @property
-    def grid(self) -> Extents:
-        return -(-self.outputs.extent // self.per_block), 1, 1
+    def grid(self) -> Grid:
+        return at_least(-(-self.outputs.extent // self.per_block), 1), 1, 1
 
     @property
     def busy(self) -> int:
-        """Number of threads that have work."""
-        return self.outputs.extent * WARP if self.shared else self.outputs.extent // self.width
+        """About how many threads have work."""
+        outputs = estimate(self.outputs.extent, MANY)
+        return outputs * WARP if self.shared else outputs // self.width
 
 
 def outputs_of(c: Contraction) -> Axis:
@@ -90,7 +93,7 @@ def shares_sums(c: Contraction) -> bool:
     They do if, along the last index of the sum, the elements of at least one operand are contiguous and those
     of the other one are contiguous or the same. The index must also be long enough for a warp.
     """
-    if not c.k or c.k[-1].extent < WARP:
+    if not c.k or estimate(c.k[-1].extent) < WARP:
         return False
     steps = [x.step(c.k[-1]) for x in (c.a, c.b)]
     return sorted(steps) in ([0, 1], [1, 1])

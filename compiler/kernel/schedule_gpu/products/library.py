@@ -12,11 +12,13 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from operator import le
 
 from staticgraph.compiler.graph.dtypes import float32, float64, uint64
+from staticgraph.compiler.graph.sizes import MANY, AnySize, at_least, estimate, proven
 from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, Scalar, substitute, walk
-from staticgraph.compiler.kernel.schedule_gpu.function import Extents, FunctionSchedule, GpuSchedule
+from staticgraph.compiler.kernel.schedule_gpu.function import FunctionSchedule, GpuSchedule, Grid
 from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS
 from staticgraph.compiler.kernel.schedule_gpu.products.axes import Axes, Axis
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Matrix, Precision, Product
@@ -46,6 +48,7 @@ class PointerSchedule(FunctionSchedule):
     product: Product
 
     kind = "pointers"
+    takes_sizes = True
     meets = False
 
     @property
@@ -60,8 +63,8 @@ class PointerSchedule(FunctionSchedule):
         return Axis("at", tuple(Index(f"axis{n}", extent) for n, extent in enumerate(extents)))
 
     @property
-    def grid(self) -> Extents:
-        return -(-self.points.extent // THREADS), 1, 1
+    def grid(self) -> Grid:
+        return at_least(-(-self.points.extent // THREADS), 1), 1, 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,7 @@ class _Form:
     swapped: bool  # the product is that of the transposed operands in the other order
 
     @property
-    def pieces(self) -> int:
+    def pieces(self) -> AnySize:
         """Number of products: one for each point of `rest`."""
         return math.prod(i.extent for i in self.rest)
 
@@ -162,7 +165,7 @@ def _in_two_steps(
     return _followed(_products(c, form, scratch, precision), after, (scratch.buffer, size))
 
 
-def _followed(first: GpuSchedule, last: FunctionSchedule, *scratch: tuple[str, int]) -> GpuSchedule:
+def _followed(first: GpuSchedule, last: FunctionSchedule, *scratch: tuple[str, AnySize]) -> GpuSchedule:
     return GpuSchedule((*first.functions, last), (*first.scratch, *scratch))
 
 
@@ -177,7 +180,8 @@ def _after(c: Contraction, core: Expr, where: Access, left: Iterable[int], outpu
 
 
 def _work(c: Contraction) -> int:
-    return c.depth * math.prod(i.extent for i in (*c.outer, c.rows, c.lanes) if i is not None)
+    outside = (*c.outer, c.rows, c.lanes)
+    return c.depth * estimate(math.prod(i.extent for i in outside if i is not None), MANY)
 
 
 def _form(c: Contraction, along: Axes, out: Access) -> _Form | None:
@@ -194,19 +198,24 @@ def _form(c: Contraction, along: Axes, out: Access) -> _Form | None:
                 found.append((m, n, swapped))
     if not found:
         return None
-    m, n, swapped = max(found, key=lambda f: f[0].extent * f[1].extent)
-    rest = sorted((i for i in outside if i not in (m, n)), key=lambda i: i.extent)
+    m, n, swapped = max(found, key=lambda f: _about(f[0]) * _about(f[1]))
+    rest = sorted((i for i in outside if i not in (m, n)), key=_about)
     batch = rest.pop() if rest else None
     form = _Form(m, n, k, batch, tuple(rest), swapped)
-    if min(i.extent for i in (m, n, k)) < _THIN or m.extent * n.extent * k.extent < _SMALL:
+    if min(map(_about, (m, n, k))) < _THIN or math.prod(map(_about, (m, n, k))) < _SMALL:
         return None
-    return form if form.pieces <= _FEW or _work(c) >= _WORTH_POINTERS else None
+    return form if estimate(form.pieces, MANY) <= _FEW or _work(c) >= _WORTH_POINTERS else None
+
+
+def _about(index: Index) -> int:
+    """About how many iterations an index has."""
+    return estimate(index.extent, MANY)
 
 
 def _matrix(x: Access, rows: Index, columns: Index) -> Matrix | None:
     """The matrix of elements along two indices, if its rows or columns are contiguous and do not overlap."""
     for first, second, transposed in ((rows, columns, False), (columns, rows, True)):
-        if x.step(second) == 1 and second.extent <= x.step(first) < _INT32:
+        if x.step(second) == 1 and proven(le, second.extent, x.step(first)) and x.step(first) < _INT32:
             return Matrix(x.buffer, x.step(first), transposed)
     return None
 

@@ -6,6 +6,7 @@ Elements of a window beyond an edge are 0.
 
 from __future__ import annotations
 
+from staticgraph.compiler.graph.sizes import content
 from staticgraph.compiler.kernel.contraction import Access, Contraction, Limit
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.schedule_gpu.limits import VECTOR_BYTES
@@ -126,7 +127,7 @@ class CopiedTile(OperandTile):
     @property
     def is_whole(self) -> bool:
         """True if the tiles end with the last row or column, so that no tile reaches beyond it."""
-        return self.axis.extent % self.extent == 0
+        return content(self.axis.extent) % self.extent == 0
 
     @property
     def are_pairs(self) -> bool:
@@ -152,7 +153,7 @@ class CopiedTile(OperandTile):
     def is_even(self) -> bool:
         """True if the last index of the sum has a whole number of steps, and the sum has other indices."""
         indices = self.sum.indices
-        return len(indices) > 1 and indices[-1].extent % self.shape.depth == 0
+        return len(indices) > 1 and content(indices[-1].extent) % self.shape.depth == 0
 
     @property
     def of_pack(self) -> int:

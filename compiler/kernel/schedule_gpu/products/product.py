@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
+from collections.abc import Mapping
+from dataclasses import replace
 from enum import Enum
 
 from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.graph.sizes import AnySize, evaluate, is_open
 from staticgraph.compiler.support.dataclass import dataclass
 
 
@@ -47,18 +50,30 @@ class Product:
     """
 
     dtype: DType
-    m: int
-    n: int
-    k: int
-    batch: int
+    m: AnySize
+    n: AnySize
+    k: AnySize
+    batch: AnySize
     a: Matrix
     b: Matrix
     out: Matrix
     accumulate: bool = False
     alpha: float = 1.0
     precision: Precision = Precision.FLOAT32
-    axes: tuple[int, ...] = ()
+    axes: tuple[AnySize, ...] = ()
     pointers: str = ""
+
+    def at(self, values: Mapping[str, int]) -> Product:
+        """The same product for values of the open sizes."""
+        if not is_open(sizes := (self.m, self.n, self.k, self.batch, *self.axes)):
+            return self
+        m, n, k, batch, *axes = (evaluate(n, values) for n in sizes)
+        return replace(self, m=m, n=n, k=k, batch=batch, axes=tuple(axes))
+
+    @property
+    def is_empty(self) -> bool:
+        """True if it has no results, or these are sums of nothing."""
+        return 0 in (self.m, self.n, self.k, self.count)
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -67,7 +82,7 @@ class Product:
         return (*operands, self.pointers) if self.pointers else operands
 
     @property
-    def count(self) -> int:
+    def count(self) -> AnySize:
         """Matrices of the batch."""
         return self.batch * math.prod(self.axes)
 

@@ -10,10 +10,11 @@ import math
 from dataclasses import replace
 
 from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.graph.sizes import at_least
 from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.kernel.cost import operation_cost
 from staticgraph.compiler.kernel.expr import Scalar, walk
-from staticgraph.compiler.kernel.schedule_gpu.function import Extents, FunctionSchedule
+from staticgraph.compiler.kernel.schedule_gpu.function import FunctionSchedule, Grid
 from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS, VECTOR_BYTES, WARP
 from staticgraph.compiler.kernel.schedule_gpu.products.axes import Axis, pack_width
 from staticgraph.compiler.kernel.stmt import Buffer, Store
@@ -50,6 +51,8 @@ class ResultSchedule(ProductSchedule):
     outputs: Axis
     sums: Access | None = None
     slices: int = 0
+
+    takes_sizes = True
 
     @property
     def kind(self) -> str:
@@ -89,8 +92,8 @@ class ResultSchedule(ProductSchedule):
         return THREADS // WARP if self.by_warp else THREADS * self.width
 
     @property
-    def grid(self) -> Extents:
-        return -(-self.outputs.extent // self.per_block), 1, 1
+    def grid(self) -> Grid:
+        return at_least(-(-self.outputs.extent // self.per_block), 1), 1, 1
 
 
 def in_scratch(name: str, dtype: DType, outputs: Axis) -> Access:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.kernel.schedule_gpu.limits import REGISTERS, SHARED_BYTES
 from staticgraph.compiler.machine import H200, GpuMachine
 from staticgraph.compiler.support.dataclass import dataclass
@@ -152,7 +153,7 @@ class Cut:
 
     shape: Shape
     slices: int
-    products: int
+    products: AnySize
 
 
 def choose(

@@ -6,9 +6,10 @@ those of a step, those of the next ones arrive.
 
 from __future__ import annotations
 
+from staticgraph.compiler.graph.sizes import at_least
 from staticgraph.compiler.kernel.contraction import Access, Contraction
 from staticgraph.compiler.kernel.expr import Index
-from staticgraph.compiler.kernel.schedule_gpu.function import Extents
+from staticgraph.compiler.kernel.schedule_gpu.function import Grid
 from staticgraph.compiler.kernel.schedule_gpu.products.axes import Axes, Axis
 from staticgraph.compiler.kernel.schedule_gpu.products.operand import CopiedTile, OperandTile, StagedTile
 from staticgraph.compiler.kernel.schedule_gpu.products.results import ProductSchedule, operations
@@ -28,6 +29,7 @@ class TileSchedule(ProductSchedule):
     slices: Index | None = None
 
     kind = "tiles"
+    takes_sizes = True
 
     @property
     def about(self) -> str:
@@ -65,8 +67,8 @@ class TileSchedule(ProductSchedule):
         return Axis("block", (*self.along.batch.indices, *slices, self.rows, self.columns))
 
     @property
-    def grid(self) -> Extents:
-        return self.blocks.extent, 1, 1
+    def grid(self) -> Grid:
+        return at_least(self.blocks.extent, 1), 1, 1
 
     @property
     def threads(self) -> int:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from staticgraph.compiler.graph.sizes import MANY, estimate, same
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.lower_reductions import Nest, Placer
-from staticgraph.compiler.kernel.schedule_gpu.function import Extents, FunctionSchedule, GpuSchedule
+from staticgraph.compiler.kernel.schedule_gpu.function import FunctionSchedule, GpuSchedule, Grid
 from staticgraph.compiler.kernel.schedule_gpu.rows.cached_rows import remembered
 from staticgraph.compiler.kernel.schedule_gpu.rows.group import Sharing, sharing
 from staticgraph.compiler.kernel.schedule_gpu.rows.parts import RowPart
@@ -33,6 +34,7 @@ class RowSchedule(FunctionSchedule):
     parts: tuple[RowPart, ...]
 
     kind = "rows"
+    takes_sizes = True
 
     @property
     def about(self) -> str:
@@ -42,7 +44,7 @@ class RowSchedule(FunctionSchedule):
         return f"{each}, {len(shared.kept)} values of columns in registers, {len(self.parts)} sums over rows"
 
     @property
-    def grid(self) -> Extents:
+    def grid(self) -> Grid:
         return self.sharing.blocks, 1, 1
 
     @property
@@ -67,7 +69,7 @@ def by_row(
     """
     if not nests:
         return None
-    around = tuple(i for i in rows if i.extent != 1)
+    around = tuple(i for i in rows if not same(i.extent, 1))
     taken = RowSums.of(sums, rows)
     placer = Placer()
     body: tuple[Stmt, ...] = tuple(s for n in (*nests, *taken.steps) for s in placer.nest(n, around))
@@ -111,7 +113,7 @@ def _across(program: RowProgram) -> bool:
 
 def _worth(program: RowProgram, across: bool, machine: GpuMachine) -> bool:
     """True if there are enough rows of this length to keep the GPU busy."""
-    longest = max(s.columns for s in program.sweeps)
+    longest, rows = max(s.columns for s in program.sweeps), estimate(program.row.extent, MANY)
     if across:
-        return longest <= _SHORT or program.row.extent >= _MANY * machine.multiprocessors
-    return longest <= _LONG or program.row.extent >= machine.multiprocessors // 2
+        return longest <= _SHORT or rows >= _MANY * machine.multiprocessors
+    return longest <= _LONG or rows >= machine.multiprocessors // 2

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 
 from staticgraph.compiler.graph.dtypes import DType, bfloat16, float64, int64
+from staticgraph.compiler.graph.sizes import MANY, AnySize, Size, at_least, at_most, content, estimate
 from staticgraph.compiler.kernel.cost import operation_cost
 from staticgraph.compiler.kernel.expr import Expr, Load, Local, Scalar, free_indices, walk
 from staticgraph.compiler.kernel.schedule_gpu.limits import BLOCKS, REGISTERS, THREADS, WARP
@@ -52,7 +53,7 @@ class Sharing:
 
     lanes: int
     groups: int
-    blocks: int
+    blocks: AnySize
     kept: tuple[Expr, ...]
     registers: int
     early: bool = False
@@ -83,11 +84,11 @@ class Sharing:
 
     def goes_once(self, program: RowProgram) -> bool:
         """True if no group has more than one row."""
-        return program.row.extent <= self.blocks * self.groups
+        return not isinstance(program.row.extent, Size) and program.row.extent <= self.blocks * self.groups
 
     def is_uneven(self, program: RowProgram) -> bool:
         """True if some groups of a warp may have no row when the others have one."""
-        return self.lanes < WARP and program.row.extent % (WARP // self.lanes) != 0
+        return self.lanes < WARP and content(program.row.extent) % (WARP // self.lanes) != 0
 
     def early_loads(self, program: RowProgram, sweep: Sweep, filled: Set[Expr]) -> list[Expr]:
         """Return the cached loads to make in the first sweep over these columns, also for later sweeps.
@@ -182,16 +183,18 @@ def _moves(expr: Expr, sweep: Sweep) -> bool:
 
 
 def _spread(
-    lanes: int, rows: int, sums: bool, kept: tuple[Expr, ...], registers: int, machine: GpuMachine
+    lanes: int, rows: AnySize, sums: bool, kept: tuple[Expr, ...], registers: int, machine: GpuMachine
 ) -> Sharing:
-    groups = max(1, THREADS // lanes) if lanes <= WARP else 1
+    groups, about = max(1, THREADS // lanes) if lanes <= WARP else 1, estimate(rows, MANY)
     if not sums:
         groups = max(
-            WARP // lanes, min(groups, 1 << (-(-rows // machine.multiprocessors) - 1).bit_length()), 1
+            WARP // lanes, min(groups, 1 << (-(-about // machine.multiprocessors) - 1).bit_length()), 1
         )
     at_once = machine.multiprocessors * (machine.threads // max(lanes * groups, THREADS))
     most = at_once // 2 if sums else at_once * _MOST_ROUNDS
-    return Sharing(lanes, groups, min(-(-rows // groups), most), kept, registers)
+    # How many blocks have sums over rows decides how these are added up, which open sizes must not.
+    blocks = at_least(at_most(-(-(about if sums else rows) // groups), most), 1)
+    return Sharing(lanes, groups, blocks, kept, registers)
 
 
 def _lanes(sweep: Sweep, words: int, fixed: int, across: bool, most: int) -> int | None:

@@ -20,12 +20,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.kernel.dependence import conflict, reductions
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, substitute, walk
 from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.loop_fusion import fuse_loops
 from staticgraph.compiler.kernel.loop_nests import flatten, interchange
-from staticgraph.compiler.kernel.schedule_gpu.strides import Columns, split, width
+from staticgraph.compiler.kernel.schedule_gpu.strides import Columns, counting, split, width
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
     If,
@@ -102,13 +103,13 @@ def row_program(kernel: Kernel, depth: int | None = None) -> RowProgram | None:
     around, body = _rows(flat.body, depth)
     if any(isinstance(s, While | If) for s in statements(flat.body)):
         return None
-    if any(isinstance(s, Loop) and not s.index.extent for s in statements(flat.body)):
+    if any(isinstance(s, Loop) and same(s.index.extent, 0) for s in statements(flat.body)):
         return None
     if any(conflict(loop, flat.buffers, flat.locals.keys()) for loop in around):
         return None
     numbers = {n: Local(n, b.dtype) for n, b in flat.locals.items() if b.size == 1}
     indices = [loop.index for loop in around]
-    row = Index("row", math.prod(i.extent for i in indices))
+    row = counting("row", math.prod(i.extent for i in indices))
     body = _named_once(rewrite(_in_registers(body, numbers), lambda e: _at(e, indices, row)))
     items = [_Chain.of(s) if isinstance(s, Loop) else s for s in interchange(body, flat.buffers)]
     chains = [item for item in items if isinstance(item, _Chain)]

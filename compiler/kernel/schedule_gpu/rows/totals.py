@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import field, replace
 
 from staticgraph.compiler.graph.dtypes import int64
+from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Reduce, free_indices, substitute
 from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.scalar import read
@@ -53,7 +54,7 @@ class RowSums:
     def _add(self, nest: Nest) -> None:
         names = (f"c{n}" for n in itertools.count())
         columns: dict[Expr, Expr] = {
-            i: Index(next(names), i.extent) if i.extent != 1 else Const(0, int64) for i in nest.domain
+            i: Index(next(names), i.extent) if not same(i.extent, 1) else Const(0, int64) for i in nest.domain
         }
         stores = tuple(
             Store(s.buffer, tuple(substitute(a, columns) for a in s.at), substitute(s.value, columns))

@@ -1,0 +1,76 @@
+"""Programs with open sizes on a card: their functions are loaded once, and captured as a graph for each size.
+
+Executables for different sizes share functions, constants and the arena. Each has graphs and packets of its
+own. Those of the least recently run are given back if there are too many, and made anew when it runs again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from weakref import ReferenceType, ref
+
+from staticgraph.compiler.compile_gpu import GpuCompiled
+from staticgraph.compiler.lower.constants import Constants
+from staticgraph.runtime.executable import Checks
+from staticgraph.runtime.gpu.cuda.failure import told
+from staticgraph.runtime.gpu.device import Device
+from staticgraph.runtime.gpu.executable import GpuExecutable
+from staticgraph.runtime.gpu.feed_checks import FeedChecks
+from staticgraph.runtime.gpu.staging import CardConstants
+
+CAPTURED_LIMIT = 16  # executables of one program that have graphs and packets
+
+
+class RecentlyRun:
+    """Executables in the order of their last runs, the last `limit` of which keep what they have captured."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._order: list[ReferenceType[GpuExecutable]] = []
+
+    def __call__(self, executable: GpuExecutable) -> None:
+        """An executable is about to run."""
+        mine = ref(executable)
+        if self._order and self._order[-1] == mine:
+            return
+        self._order = [*(each for each in self._order if each != mine and each() is not None), mine]
+        while len(self._order) > self._limit:
+            if (oldest := self._order.pop(0)()) is not None:
+                oldest.drop()
+
+
+class OpenProgram:
+    """Gives the executable of a program for values of its open sizes.
+
+    Args:
+        device: The card.
+        closed: Gives the program for such values: if told so, only what a run needs of it.
+        overlap: True if work that does not depend on each other may be done at the same time.
+        feed_checks: Gives the checks of feeds for such values, if there are any.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        closed: Callable[[Mapping[str, int], bool], GpuCompiled],
+        overlap: bool,
+        feed_checks: Callable[[Mapping[str, int]], FeedChecks] | None = None,
+    ) -> None:
+        self._device, self._closed, self._overlap, self._feed_checks = device, closed, overlap, feed_checks
+        self._constants: dict[int, tuple[Constants, CardConstants]] = {}  # by identity: a step has one or two
+        self._recently = RecentlyRun(CAPTURED_LIMIT)
+
+    def __call__(
+        self, values: Mapping[str, int], static: Sequence[tuple[int, bytes]], checks: Checks | None
+    ) -> GpuExecutable:
+        made = self._closed(values, True)
+        early = None if self._feed_checks is None else self._feed_checks(values)
+        device, recently = self._device, self._recently
+        with told(made):
+            constants = made.program.constants
+            if id(constants) not in self._constants:
+                self._constants[id(constants)] = constants, CardConstants(device, constants)
+            _, sent = self._constants[id(constants)]
+            again = partial(self._closed, values, False)
+            return GpuExecutable(made, device, static, checks, self._overlap, early, again, sent, recently)
