@@ -1,6 +1,6 @@
 """Inverses and determinants of square matrices, and solutions of systems, made of factors: `ops/factors.py`.
 
-Only cofactors of larger matrices are computed on the host, by NumPy and LAPACK below it.
+Only cofactors of larger complex matrices are computed on the host, by NumPy and LAPACK below it.
 """
 
 from __future__ import annotations
@@ -271,7 +271,18 @@ def matrix_cofactors(input: Any) -> Any:
 
     For complex matrices they are conjugated.
     """
-    return ops.small_cofactors(input) if _are_few(input) else host_cofactors(input)
+    if _are_few(input):
+        return ops.small_cofactors(input)
+    return host_cofactors(input) if input.dtype.is_complex else _cofactors_of_values(input)
+
+
+def _cofactors_of_values(x: Any) -> Any:
+    """Cofactors of real matrices as `cofactors_by_values` has them."""
+    values, left, right = ops.square_svd(x, compute_uv=True)
+    others = [ops.cumprod(values, axis=values.rank - 1, exclusive=True, reverse=r) for r in (False, True)]
+    turns = ops.sign(matrix_determinant(left) * matrix_determinant(right))
+    scaled = left * ops.expand_dims(others[0] * others[1], axis=-2)
+    return _per_matrix(turns) * product(scaled, right, adj_b=True)
 
 
 def _pivots(x: Any) -> tuple[Any, Any]:

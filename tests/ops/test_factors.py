@@ -311,3 +311,20 @@ def test_a_filter_and_its_gradient_have_no_host_call(rng):
         step[1, 2] = 1e-2
         apart = session.run(loop[2], {x: value + step}) - session.run(loop[2], {x: value - step})
         np.testing.assert_allclose(found[1, 2], apart / 2e-2, rtol=1e-2)
+
+
+@pytest.mark.parametrize("rank", [7, 6, 5])
+def test_the_derivative_of_a_determinant_of_a_singular_matrix(rank, rng):
+    """Minors of a matrix of seven rows, without a host call: none is left if two ranks are missing."""
+    x = rng.normal(size=(7, rank)) @ rng.normal(size=(rank, 7))
+    with sg.Graph().as_default(), sg.Session() as session:
+        matrix = sg.placeholder(sg.float64, [7, 7])
+        slope = sg.gradients(sg.matrix_determinant(matrix), matrix)[0]
+        found = session.run(slope, {matrix: x})
+        plan = session.plan(slope, {matrix: x})
+    assert [kernel.name for kernel in plan.kernels if kernel.effort is None] == []
+    minors = [
+        [np.linalg.det(np.delete(np.delete(x, i, 0), j, 1)) * (-1) ** (i + j) for j in range(7)]
+        for i in range(7)
+    ]
+    np.testing.assert_allclose(found, minors, rtol=1e-10, atol=1e-10)
