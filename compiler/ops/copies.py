@@ -164,7 +164,7 @@ def _in_tables(
 
 
 def _of(expr: Expr, update: Index, number: Expr) -> Expr:
-    """What `expr` is for the update of that number."""
+    """`expr` for the update of that number."""
     return substitute(expr, {update: number})
 
 

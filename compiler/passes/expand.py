@@ -4,7 +4,7 @@
     watch(x), identity(x) ->  x
 
 It runs after differentiation, since composites may have gradients that are better than those of their parts.
-`narrow.py` makes the trees.
+`narrow.py` makes the trees, and `without_positions.py` simplifies what sorts are made of.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MARKERS = {
 
 
 def expand(function: Function) -> Function:
-    """`function` without composites, wide ops and markers."""
+    """`function` without composites, wide ops, markers and positions in sorts that nothing reads."""
     while any(_is_expanded(node) for node in function.nodes):
         function = transform(function, _rebuild)
     return without_positions(function)

@@ -1,0 +1,59 @@
+"""Positions of the best that nothing reads are not computed."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from staticgraph.compiler import ops
+from staticgraph.compiler.graph.builder import Builder
+from staticgraph.compiler.graph.function import Function
+from staticgraph.compiler.graph.interpret import interpret
+from staticgraph.compiler.graph.verify import verify
+from staticgraph.compiler.passes.expand import expand
+
+
+def ascending(x):
+    return (-ops.top_k(-x, k=9)[0],)
+
+
+def complements(x):
+    return (ops.invert(ops.top_k(ops.invert(x), k=9)[0]),)
+
+
+MAKE = {
+    "values": ("float32", lambda x: (ops.top_k(x, k=9)[0],), {"top_values": 1}),
+    "ascending": ("float32", ascending, {"top_values": 1}),
+    "complements": ("int32", complements, {"top_values": 1}),
+    "both": (
+        "float32",
+        lambda x: (*ops.top_k(x, k=9), -ops.top_k(-x, k=9)[0]),
+        {"top_k": 1, "top_values": 1},
+    ),
+    "opposite of values": ("float32", lambda x: (-ops.top_k(x, k=9)[0],), {"top_values": 1, "negative": 1}),
+    "up and down": (
+        "float32",
+        lambda x: (ops.top_k(-x, k=9)[0], -ops.top_k(-x, k=9)[0]),
+        {"top_values": 2, "negative": 1},
+    ),
+    "positions": ("float32", lambda x: (ops.top_k(x, k=9)[1],), {"top_k": 1}),
+    "a few": ("float32", lambda x: (ops.top_k(x, k=1)[0],), {"top_k": 1}),
+}
+
+
+@pytest.mark.parametrize("name", MAKE)
+def test_only_what_is_read_is_computed(name: str, rng: np.random.Generator):
+    dtype, make, left = MAKE[name]
+    build = Builder()
+    x = build.parameter("x", dtype, (4, 9))
+    function = Function((x,), make(x))
+    made = expand(function)
+    verify(made)
+    assert Counter(node.op.name for node in made.nodes) == {"parameter": 1, **left}
+    values = {x: rng.integers(-5, 5, (4, 9)).astype(dtype)}
+    if dtype == "float32":
+        values[x][:2, ::3] = np.nan, -0.0, -np.inf
+    for before, after in zip(interpret(function, values), interpret(made, values), strict=True):
+        assert before.tobytes() == after.tobytes()
