@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import zlib
-from dataclasses import asdict
+from dataclasses import fields as fields_of
+from typing import Any
 
 from staticgraph.compiler.codegen.abi import KernelCode, Phase
 from staticgraph.compiler.codegen.llvm.text import Code
@@ -13,7 +14,10 @@ from staticgraph.compiler.graph.size_data import of_data, to_data
 
 def to_bytes(kernel: KernelCode) -> bytes:
     """`kernel` as `from_bytes` reads it: about a twentieth of its text."""
-    fields = asdict(kernel) | {"sizes": [to_data(size) for size in kernel.sizes]}
+    fields = _shallow(kernel) | {
+        "phases": [_shallow(phase) | {"code": _shallow(phase.code)} for phase in kernel.phases],
+        "sizes": [to_data(size) for size in kernel.sizes],
+    }
     return zlib.compress(json.dumps(fields).encode(), 1)
 
 
@@ -34,3 +38,8 @@ def from_bytes(data: bytes) -> KernelCode:
 def _phase(code: dict[str, str], chunks: int, reads: list[int] | None, first: int) -> Phase:
     made = Code(code["name"], code["text"], tuple(code["needs"]))
     return Phase(made, chunks, None if reads is None else tuple(reads), first)
+
+
+def _shallow(record: Any) -> dict[str, Any]:
+    """A record as a dict, without a copy of what is in it."""
+    return {field.name: getattr(record, field.name) for field in fields_of(record)}

@@ -104,10 +104,11 @@ def _entry(key: str) -> tuple[dict[str, Any], bytes] | None:
 def _write(key: str, told: dict[str, Any], guards: Sequence[Guard], constants: bytes = b"") -> None:
     """Write an entry for runs with these guards, after the entries for others."""
     head = json.dumps({**told, "guards": [guard.to_data() for guard in guards]})
+    entry = head.encode() + b"\n" + constants
     for number in range(_MOST_ENTRIES):
         name = _numbered(key, number)
         if not guards or object_cache.read(name) is None:
-            object_cache.write(name, head.encode() + b"\n" + constants)
+            object_cache.write_later(name, lambda: entry)
             return
 
 

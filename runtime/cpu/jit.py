@@ -9,13 +9,11 @@ llvmlite is imported when the first function is compiled, not with this module.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import hashlib
 import itertools
 import threading
 import weakref
-from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +38,6 @@ OBJECTS_LIMIT = 4096  # of them: programs that meet ever new shapes must not fil
 _LOADED: weakref.WeakValueDictionary[str, Library] = weakref.WeakValueDictionary()  # by symbol
 _NUMBER = itertools.count()
 _MADE: dict[str, tuple[int, bool]] = {}  # by symbol: the number of the moment, and whether it was on disk
-_UNSAVED: deque[tuple[str, bytes]] = deque()  # keys and objects that are not on disk yet
 _PER_THREAD = threading.local()
 _KEPT: dict[str, ResourceTracker] = {}  # what stays loaded
 
@@ -101,7 +98,6 @@ def load(codes: Sequence[Code], verify: bool = False) -> Library:
             for code in missing:
                 begin(code)
         _AHEAD.finish(missing)
-        _save()
         objects = [_object(code, verify) for code in missing]
         tracker = _link(objects, [code.name for code in missing], addresses)
         addresses |= {code.name: tracker[code.name] for code in missing}
@@ -160,7 +156,6 @@ def _object(code: Code, verify: bool) -> bytes:
     found = None if verify else _OBJECTS.get(code.name) or _from_disk(code)
     if found is None:
         found = _compiled(code, verify)
-        _save()
     return found
 
 
@@ -172,14 +167,10 @@ def _from_disk(code: Code) -> bytes | None:
 
 
 def _compiled(code: Code, verify: bool = False) -> bytes:
-    """The object code of a function, which `_save` is to write to the disk.
-
-    Not here: what waits for the disk has to get Python's lock back afterwards, and a thread that
-    compiles ahead of one that is busy would wait longer for that than the disk takes.
-    """
+    """The object code of a function, compiled now."""
     made = _compile(code, verify)
     _keep(code, made, on_disk=False)
-    _UNSAVED.append((_key(code), made))
+    object_cache.write_later(_key(code), lambda: made)
     return made
 
 
@@ -189,13 +180,6 @@ def _keep(code: Code, data: bytes, on_disk: bool) -> None:
     for kept in (_OBJECTS, _MADE):
         while len(kept) > OBJECTS_LIMIT:
             kept.pop(next(iter(kept)), None)
-
-
-def _save() -> None:
-    """Write what was compiled to the disk."""
-    with contextlib.suppress(IndexError):
-        while True:
-            object_cache.write(*_UNSAVED.popleft())
 
 
 def _key(code: Code) -> str:

@@ -6,6 +6,7 @@ An entry is found by what the kernel says, the processor, and the version of the
 from __future__ import annotations
 
 import hashlib
+from functools import partial
 from typing import TYPE_CHECKING
 
 from staticgraph.compiler.codegen.abi import KernelCode
@@ -36,7 +37,7 @@ class Generated:
         """Keep what was generated, if possible."""
         key = _key(digest)
         if key is not None:
-            object_cache.write(key, to_bytes(code))
+            object_cache.write_later(key, partial(to_bytes, code))
 
     def best(self, product: Contraction, target: CpuTarget) -> Choice:
         """Return the fastest way of computing a product.

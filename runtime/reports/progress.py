@@ -32,12 +32,14 @@ class Progress:
     def __call__(self, done: int | None = None, total: int | None = None, noun: str = "step") -> None:
         """Tell that a step is done, or that step `done` of `total` begins."""
         self._count += 1
-        if clock() > self._next and sys.stderr.isatty() and current("progress"):
+        if clock() < self._next:
+            return
+        self._next = clock() + _PAUSE
+        if sys.stderr.isatty() and current("progress"):
             far = f", {self._count} done" if total is None else f": {noun} {done} of {total}"
             room = shutil.get_terminal_size().columns - len(far) - 1
             what = self._what if len(self._what) <= room else f"{self._what[: max(room - 3, 0)]}..."
             print(f"\r\033[K{what}{far}", end="", file=sys.stderr, flush=True)
-            self._next = clock() + _PAUSE
             self._shown = True
 
     def __exit__(self, *_: object) -> None:

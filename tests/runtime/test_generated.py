@@ -18,7 +18,7 @@ from staticgraph.compiler.kernel.stmt import Buffer, Share
 from staticgraph.compiler.lower.program import Loops
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.cpu import kernel_text as generated
-from staticgraph.runtime.disk import sources
+from staticgraph.runtime.disk import sources, write_behind
 
 VERSION = sources.compiler_version.__wrapped__  # without its memory
 VALUE = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
@@ -54,7 +54,9 @@ def run(monkeypatch: pytest.MonkeyPatch) -> list[np.ndarray]:
     x = sg.placeholder(sg.float32, [3, 4])
     fetches = [sg.nn.softmax(x), sg.nn.relu(sg.matmul(x, x, transpose_b=True)), sg.sort(x)]
     with sg.Session() as session:
-        return session.run(fetches, {x: VALUE})
+        results = session.run(fetches, {x: VALUE})
+    write_behind.flush()
+    return results
 
 
 def test_a_second_process_generates_nothing(made, monkeypatch):

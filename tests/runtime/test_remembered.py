@@ -13,6 +13,7 @@ from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.capture.step_digest import MOST_DATA, NoDigest, step_digest
 from staticgraph.runtime.cpu import disk_cache as remembered
 from staticgraph.runtime.cpu import jit as cpu_jit
+from staticgraph.runtime.disk import write_behind
 from tests.fuzz.programs import Program
 from tests.ops.harness import TESTED, Build, dtype_choices, uses
 from tests.passes.steps import step_of
@@ -67,6 +68,7 @@ def results(build: Callable[[], tuple[Any, dict]], **options: Any) -> Any:
         if variables := sg.global_variables():
             session.run(sg.variables_initializer(variables))
         made = [session.run(fetches, feeds) for _ in range(3)]
+        write_behind.flush()
         return sg.nest.flatten([made, session.run(variables)] if variables else made)
 
 
