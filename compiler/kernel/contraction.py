@@ -32,7 +32,7 @@ from dataclasses import replace
 from itertools import permutations
 
 from staticgraph.compiler.graph.dtypes import FLOATING, DType, float32, float64
-from staticgraph.compiler.graph.sizes import AnySize, Size, Undecided, estimate, same
+from staticgraph.compiler.graph.sizes import AnySize, Size, Undecided, content, estimate, same
 from staticgraph.compiler.kernel.affine import Affine, linear
 from staticgraph.compiler.kernel.expr import (
     Expr,
@@ -143,6 +143,11 @@ class Contraction:
         return 1 if self.rows is None else count(self.rows)
 
     @property
+    def row_unit(self) -> int:
+        """A number that divides the number of rows, whatever open sizes are."""
+        return 1 if self.rows is None else max(1, content(self.rows.extent))
+
+    @property
     def column_count(self) -> int:
         """The count of `lanes`."""
         return count(self.lanes)
@@ -223,7 +228,7 @@ def access(buffer: str, at: tuple[Expr, ...], buffers: Mapping[str, Buffer]) -> 
     flat = Affine()
     for position, stride in zip(at, buffers[buffer].strides, strict=True):
         form = linear(position)
-        if not all(isinstance(term, Index | Extent) for term in form.terms):
+        if not all(isinstance(term, (Index, Extent)) for term in form.terms):
             return None
         flat += form.times(stride)
     moving = {i: step for i, step in flat.terms.items() if isinstance(i, Index) and _repeats(i)}

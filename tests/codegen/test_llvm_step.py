@@ -3,6 +3,7 @@
 import ctypes
 
 import numpy as np
+import pytest
 
 from staticgraph.compiler.codegen.abi import (
     BufferRef,
@@ -11,6 +12,7 @@ from staticgraph.compiler.codegen.abi import (
     KernelCall,
     KernelCode,
     Part,
+    Phase,
     RegionSegment,
     RequireSegment,
     Work,
@@ -20,6 +22,7 @@ from staticgraph.compiler.codegen.llvm.step import step
 from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.compiler.codegen.native.dispatch_layout import UNSOUND
 from staticgraph.compiler.graph.dtypes import float32
+from staticgraph.compiler.graph.sizes import symbol
 from staticgraph.compiler.kernel.expr import Expr, Index, Load
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, LoopKind, Store
 from staticgraph.runtime.cpu import jit as cpu_jit
@@ -120,6 +123,16 @@ def test_long_lists_of_calls_are_divided():
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(library[code.name])(ctypes.addressof(blocks))
     np.testing.assert_array_equal(memory, 300)
     assert code.text.count("call") < 10
+
+
+@pytest.mark.parametrize(("kernels", "times"), [(20, 2), (200, 1)])
+def test_a_region_of_open_sizes_with_many_calls_is_written_once(kernels, times):
+    """One with few calls is written a second time, for sizes that no second thread is worth."""
+    phase = Phase(Code("kernel", ""), 4)
+    calls = [Part((KernelCall(phase, (BufferRef(0, n),), SCRATCH),), 4) for n in range(kernels)]
+    region = RegionSegment(tuple((part,) for part in calls), 1e6, time=symbol("n0"))
+    code = step([region], POOL, SCRATCH, WATCH)
+    assert sum(text.count("call void @kernel(") for text in (code.text, *code.needs)) == times * kernels
 
 
 def test_many_segments_are_divided_into_functions():

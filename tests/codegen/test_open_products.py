@@ -55,6 +55,19 @@ def test_open_sums(size, dtype, rng):
     OpenProduct(matmul(m, n, B, True, False, dtype)).check(product(True, False), rng, (*SIZES, 3001))
 
 
+@pytest.mark.parametrize("unit", [2, 16, 48])
+def test_rows_that_are_multiples_of_a_number(unit, rng):
+    """The tiles of rows that no size leaves are not compiled."""
+    for turn_b in (False, True):
+        c = matmul(B * unit, 37, 90, False, turn_b)
+        made = OpenProduct(c)
+        made.check(product(False, turn_b), rng, (0, 1, 2, 3, 5, 7, 32))
+        largest, *smaller = (run.size for run in plan(c, processor(None)).tiling.rows)
+        rests = [rows % largest for rows in range(0, 64 * unit, unit)]
+        assert all(rest | sum(smaller) == sum(smaller) for rest in rests)
+        assert all(any(rest & size for rest in rests) for size in smaller)
+
+
 @WIDTHS
 def test_widths_of_vectors(vector_bytes, rng):
     for n, k, turn_b in ((100, 50, False), (37, 90, True), (10, 300, False)):

@@ -362,3 +362,17 @@ def test_questions_belong_to_the_values_that_a_step_is_compiled_for():
         assert [each.symbols for each in session.compiles] == ["", "n0: axis 0 of x"]
         plan = session.plan(total, {x: np.ones(5), n: 5})
         assert "another size of x along axis 0, which is 5 here" in plan.recompiled_for
+
+
+def test_a_long_step_runs_with_no_rows_at_all():
+    """Its region is shared out at any size, and takes no time with this one."""
+    x, w = sg.placeholder(sg.float32, [None, 96]), sg.constant(np.eye(96, dtype=np.float32) / 2)
+    y = x
+    for number in range(150):
+        y = sg.matmul(sg.tanh(y) + float(number % 7), w)
+    with sg.Session() as session:
+        few = session.run(y, {x: np.ones((3, 96))})
+        assert session.run(y, {x: np.ones((0, 96))}).shape == (0, 96)
+        many = session.run(y, {x: np.ones((64, 96))})
+        assert len(session.compiles) == 1
+    np.testing.assert_array_equal(many[:3], few)

@@ -100,7 +100,7 @@ class Epilogue:
 
     def finish(self, tile: Tile) -> Finish:
         """Return the epilogue of a micro-kernel, a function that writes code for the finished sums."""
-        operations = [e for e in walk(*self._values) if isinstance(e, Scalar | Lookup)]
+        operations = [e for e in walk(*self._values) if isinstance(e, (Scalar, Lookup))]
         long = tile.rows > 1 and len(operations) * len(tile.places) > _WRITTEN_OUT
         return partial(self._looped if long else self._written_out, tile)
 
@@ -185,12 +185,12 @@ def _constants(values: Sequence[Expr], c: Contraction) -> dict[Expr, Local]:
     nodes = walk(*values)
     same: set[Expr] = {local for local, access in c.loads.items() if not access.steps}
     for node in nodes:
-        if isinstance(node, Scalar | Lookup) and all(
-            isinstance(x, Const | Extent) or x in same for x in node.children
+        if isinstance(node, (Scalar, Lookup)) and all(
+            isinstance(x, (Const, Extent)) or x in same for x in node.children
         ):
             same.add(node)
     needed = {*values, *(x for node in nodes if node not in same for x in node.children)} & same
-    computed = [node for node in nodes if node in needed and isinstance(node, Scalar | Lookup)]
+    computed = [node for node in nodes if node in needed and isinstance(node, (Scalar, Lookup))]
     floating = [node for node in computed if node.dtype.is_floating]
     return {node: Local(f"same {n}", node.dtype) for n, node in enumerate(floating)}
 

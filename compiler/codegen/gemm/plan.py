@@ -335,15 +335,15 @@ def _tiling(c: Contraction, along: Along, lanes: int, registers: int, choice: Ch
         case Along.SUM:
             tiling = dot_tiling(c.row_count, c.column_count, registers)
             largest = max(run.size for run in tiling.rows)
-            return replace(tiling, rows=open_rows(largest, tiling.tile_count)) if c.open_rows else tiling
+            runs = open_rows(largest, tiling.tile_count, c.row_unit) if c.open_rows else tiling.rows
+            return replace(tiling, rows=runs)
         case Along.ROWS:
             return row_tiling(c.row_count, c.column_count, lanes, registers)
     if c.open_columns:
-        return choose_open_columns(
-            c.column_count, c.depth, lanes, registers, c.row_count, any_rows=c.open_rows
-        )
+        unit = c.row_unit if c.open_rows else None
+        return choose_open_columns(c.column_count, c.depth, lanes, registers, c.row_count, unit)
     if c.open_rows:
-        return choose_open(c.column_count, c.depth, lanes, registers, c.row_count)
+        return choose_open(c.column_count, c.depth, lanes, registers, c.row_count, c.row_unit)
     if (chosen := choice.tiling(c.row_count, c.column_count, lanes)) is not None:
         return chosen
     times = math.prod(map(count, c.outer))

@@ -7,6 +7,7 @@ five tiles of 11 and 10 rather than four of 14 and one of 8. The choice minimise
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from enum import Enum
 
@@ -129,16 +130,22 @@ def balanced(extent: int, largest: int) -> tuple[TileRun, ...]:
     return tuple(r for r in runs if r.count)
 
 
-def open_rows(largest: int, count: int) -> tuple[TileRun, ...]:
-    """The tiles of an unknown number of rows: `count` of the largest, or more or fewer.
+def open_rows(largest: int, count: int, unit: int = 1) -> tuple[TileRun, ...]:
+    """The tiles of an unknown number of rows, a multiple of `unit`: `count` of the largest, or more or fewer.
 
-    At most one of each smaller power of two does the rest.
+    At most one of each smaller power of two does the rest, as far as there may be such a rest.
 
     >>> [(run.size, run.count) for run in open_rows(6, 10)]
     [(6, 10), (4, 1), (2, 1), (1, 1)]
+    >>> [(run.size, run.count) for run in open_rows(6, 10, 64)]
+    [(6, 10), (4, 1), (2, 1)]
+    >>> [(run.size, run.count) for run in open_rows(8, 10, 64)]
+    [(8, 10)]
     """
     runs = [TileRun(0, largest, count)]
-    for size in (1 << n for n in reversed(range((largest - 1).bit_length()))):
+    steps = math.gcd(largest, unit)
+    least = (steps & -steps).bit_length() - 1  # each rest is a multiple of this power of two
+    for size in (1 << n for n in reversed(range(least, (largest - 1).bit_length()))):
         runs.append(TileRun(runs[-1].stop, size, 1))
     return tuple(runs)
 
@@ -217,8 +224,10 @@ def choose(rows: int, columns: int, depth: int, lanes: int, registers: int, time
     return best[1]
 
 
-def choose_open(columns: int, depth: int, lanes: int, registers: int, rows: int) -> Tiling:
-    """The tiling with the least estimated cycles for each of many rows, of which `rows` is an estimate."""
+def choose_open(columns: int, depth: int, lanes: int, registers: int, rows: int, unit: int) -> Tiling:
+    """The tiling with the least estimated cycles for each of many rows, a multiple of `unit`, of which `rows`
+    is an estimate.
+    """
     best: tuple[float, Tiling] | None = None
     for pieces in range(1, _MOST_PIECES + 1):
         most = most_rows(pieces, registers)
@@ -226,7 +235,7 @@ def choose_open(columns: int, depth: int, lanes: int, registers: int, rows: int)
             break
         cut = panels(columns, lanes, pieces)
         for largest in range(most, max(most // 2, 1) - 1, -1):
-            tiling = Tiling(open_rows(largest, max(1, rows // largest)), cut)
+            tiling = Tiling(open_rows(largest, max(1, rows // largest), unit), cut)
             cost = estimate(Tiling((TileRun(0, largest, 1),), cut), depth, lanes, registers) / largest
             if largest & (largest - 1):
                 cost *= _REST_COST
@@ -239,22 +248,23 @@ def choose_open(columns: int, depth: int, lanes: int, registers: int, rows: int)
 
 
 def choose_open_columns(
-    columns: int, depth: int, lanes: int, registers: int, rows: int, any_rows: bool
+    columns: int, depth: int, lanes: int, registers: int, rows: int, unit: int | None
 ) -> Tiling:
     """The tiling with the least estimated cycles for each of many columns, of which `columns` is an estimate.
 
-    If `any_rows`, `rows` is one as well.
+    If there is a `unit`, `rows` is one as well, of a multiple of it.
     """
     best: tuple[float, Tiling] | None = None
     for pieces in range(1, _OPEN_PIECES + 1):
         most = most_rows(pieces, registers)
         for largest in range(most, max(most // 2, 1) - 1, -1):
-            runs = open_rows(largest, max(1, rows // largest)) if any_rows else balanced(rows, largest)
+            count = max(1, rows // largest)
+            runs = balanced(rows, largest) if unit is None else open_rows(largest, count, unit)
             cut = open_panels(lanes, pieces, max(1, columns // (pieces * lanes)))
-            full = (TileRun(0, largest, 1),) if any_rows else runs
+            full = runs if unit is None else (TileRun(0, largest, 1),)
             cost = estimate(Tiling(full, (PanelRun(0, 1, cut[0].pieces),)), depth, lanes, registers)
             cost /= pieces * sum(run.size * run.count for run in full)
-            if any_rows and largest & (largest - 1):
+            if unit is not None and largest & (largest - 1):
                 cost *= _REST_COST
             if best is None or cost < best[0]:
                 best = cost, Tiling(runs, cut)

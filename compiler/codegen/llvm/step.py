@@ -135,7 +135,7 @@ def _segments(writer: _Function, segments: Sequence[Segment], pool: BufferRef, s
 def _segment(writer: _Function, segment: Segment, pool: BufferRef, stopping: _Stopping) -> None:
     private = writer.pointer(stopping.private)
     match segment:
-        case RegionSegment(phases, time=Size() as time) if segment.parallel:
+        case RegionSegment(phases, time=Size() as time) if segment.parallel and _is_short(segment):
             # There are chunks for many rows. With few, they are not worth another thread.
             alone, shared, done = writer.label(), writer.label(), writer.label()
             little = writer.value(f"icmp slt i64 {writer.number(time)}, {int(CPU.region_ns)}")
@@ -178,6 +178,11 @@ def _segment(writer: _Function, segment: Segment, pool: BufferRef, stopping: _St
                         )
                     case BranchSegment():
                         branch_code(writer, segment, writer.pointer)
+
+
+def _is_short(region: RegionSegment) -> bool:
+    """Return True if a region may be written twice: with many calls, it hardly ever takes little time."""
+    return sum(_amount(work) for parts in region.phases for part in parts for work in part.work) <= _LIMIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,7 +352,7 @@ def _run(writer: _Function, region: RegionSegment, pool: BufferRef, stopping: _S
     writer.need(f"@counts_{work} = internal constant [{len(cases)} x i16] [{counts}]")
     cost, together = str(round(region.cost)), str(region.together)
     if region.time is not None:
-        cost = writer.number(region.time)
+        cost = writer.call("i64", "llvm.umax.i64", ("i64", writer.number(region.time)), ("i64", "1"))
         at_once = writer.value(f"udiv i64 {int(CPU.claimed_ns * sum(region.chunks))}, {cost}")
         together = writer.call("i64", "llvm.umax.i64", ("i64", at_once), ("i64", "1"))
     address = writer.pointer(pool)
