@@ -53,7 +53,7 @@ class Template:
     @property
     def on_tiles(self) -> bool:
         """True if tiles of a product, which have no positions, can compute it: a copy, or one number."""
-        return self.is_copy or not any(isinstance(e, Load | Index | Reduce) for e in self.order)
+        return self.is_copy or not any(isinstance(e, (Load, Index, Reduce)) for e in self.order)
 
 
 def template(node: Node) -> Template:
@@ -164,7 +164,7 @@ def _streams(
     found = []
     for n, type in enumerate(inputs):
         sites = reads.get(f"?{n}", [])
-        computed = any(isinstance(e, Load | Local) for at, _ in sites for e in walk(*at))
+        computed = any(isinstance(e, (Load, Local)) for at, _ in sites for e in walk(*at))
         once = sum(times for _, times in sites) <= max(estimate(type.size), 1)
         found.append(tuple(at for at, _ in sites) if once and not computed else ())
     return tuple(found)

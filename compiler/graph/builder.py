@@ -240,16 +240,16 @@ def operands(
 
 def plain(value: Any) -> Any:
     """An attribute in its one hashable form: ints, floats, bools, strings, dtypes, and tuples of these."""
-    if isinstance(value, np.ndarray | np.generic):
+    if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return tuple(plain(v) for v in value)
     return value
 
 
 def infer_dtype(value: Any) -> DType:
     """The dtype that a Python value gets: float32 and int32 for numbers, NumPy's own for arrays."""
-    if isinstance(value, np.ndarray | np.generic):
+    if isinstance(value, (np.ndarray, np.generic)):
         return as_dtype(value.dtype)
     array = np.asarray(value)
     if array.dtype == np.float64:

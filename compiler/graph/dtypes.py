@@ -8,6 +8,7 @@ bfloat16 results with `DType.round`.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection
 from typing import Any
 
@@ -262,6 +263,7 @@ def _found(type_value: Any) -> DType | None:
     return _BY_NUMPY.get(dtype)
 
 
+@functools.cache
 def _limits(dtype: DType) -> tuple[Any, Any]:
     if dtype is bfloat16:
         largest = np.float32(3.3895314e38)

@@ -378,7 +378,7 @@ def shown(value: Any, width: int = _SHOWN_WIDTH) -> str:
     shape = getattr(value, "shape", ())
     if isinstance(shape, tuple) and math.prod(shape) > _SHOWN:
         return f"an array of {value.dtype}{list(shape)}"
-    if isinstance(value, list | tuple) and len(value) > _SHOWN:
+    if isinstance(value, (list, tuple)) and len(value) > _SHOWN:
         text = f"{str(list(value[:_SHOWN]))[:-1]}, ...]"
     else:
         text = " ".join(repr(value).split())

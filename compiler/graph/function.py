@@ -160,7 +160,7 @@ def toposort(results: Iterable[Value]) -> list[Node]:
 
 def as_outputs(made: Any) -> tuple[Any, ...]:
     """Return the result of an op's definition as a tuple of one item per output. A single item is wrapped."""
-    return tuple(made) if isinstance(made, tuple | list) else (made,)
+    return tuple(made) if isinstance(made, (tuple, list)) else (made,)
 
 
 def transform(function: Function, rebuild: Callable[[Node, tuple[Value, ...]], Any]) -> Function:

@@ -450,7 +450,7 @@ def _tensors(op: OpDef, values: dict[str, Any]) -> list[tuple[str, Tensor]]:
     for name, value in values.items():
         if isinstance(value, Tensor):
             found.append((name, value))
-        elif isinstance(value, list | tuple):
+        elif isinstance(value, (list, tuple)):
             found += [(f"{name}[{i}]", v) for i, v in enumerate(value) if isinstance(v, Tensor)]
     return found
 
@@ -467,7 +467,7 @@ def call_text(op: OpDef, values: dict[str, Any]) -> str:
         if isinstance(value, Tensor):
             known = static_value(value) if param.role is Role.OPERAND else None
             parts.append(f"{param.name}: {value.type}" if known is None else f"{param.name}={_text(known)}")
-        elif isinstance(value, list | tuple) and any(isinstance(v, Tensor) for v in value):
+        elif isinstance(value, (list, tuple)) and any(isinstance(v, Tensor) for v in value):
             inner = ", ".join(str(v.type) if isinstance(v, Tensor) else shown(v) for v in value[:_SHOWN])
             inner += ", ..." if len(value) > _SHOWN else ""
             parts.append(f"{param.name}: [{inner}]")

@@ -282,7 +282,7 @@ def recorder_of(values: Any) -> Recorder:
         found = getattr(value, "recorder", None)
         if found is not None:
             return found
-        if isinstance(value, list | tuple):
+        if isinstance(value, (list, tuple)):
             for item in value:
                 found = getattr(item, "recorder", None)
                 if found is not None:

@@ -78,7 +78,7 @@ def _check_sizes(type: TensorType) -> None:
         if n.__class__ is not int or n < 0:
             usual = False
             break
-    whole = usual or all(n is None or (isinstance(n, int | np.integer | Size) and n >= 0) for n in type.shape)
+    whole = usual or all(n is None or (isinstance(n, (int, np.integer, Size)) and n >= 0) for n in type.shape)
     if not whole:
         what = f"a result would have the shape {list(type.shape)}"
         require(False, what, hint="sizes are whole numbers, 0 or more")
@@ -113,15 +113,15 @@ def _is_open(param: Param, value: Any) -> bool:
 def _is_int(value: Any) -> bool:
     if isinstance(value, Size):
         return True
-    return isinstance(value, int | np.integer) and -_ADDRESSES <= int(value) < 2 * _ADDRESSES
+    return isinstance(value, (int, np.integer)) and -_ADDRESSES <= int(value) < 2 * _ADDRESSES
 
 
 def _are_ints(value: Any) -> bool:
-    return isinstance(value, list | tuple) and all(map(_is_int, value))
+    return isinstance(value, (list, tuple)) and all(map(_is_int, value))
 
 
 def _are_whole(value: Any) -> bool:
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return all(v is None or _are_whole(v) for v in value)
     return _is_int(value)
 

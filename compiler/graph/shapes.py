@@ -121,7 +121,7 @@ def operand_shape(dims: Sequence[int | None] | None, name: str) -> Shape | None:
     if dims is None:
         return None
     hint = "sizes are whole numbers, 0 or more"
-    require(all(n is None or isinstance(n, int | Size) for n in dims), f"{name} is {shown(dims)}", hint)
+    require(all(n is None or isinstance(n, (int, Size)) for n in dims), f"{name} is {shown(dims)}", hint)
     require(all(n is None or n >= 0 for n in dims), f"{name} {list(dims)} has a negative size")
     return tuple(dims)
 
@@ -179,7 +179,7 @@ def as_shape(value: Any) -> Shape | None:
         return value.shape
     if isinstance(value, Dimension):
         return (value.value,)
-    if isinstance(value, Iterable) and not isinstance(value, str | bytes):
+    if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
         return tuple(_size(n) for n in value)
     return (_size(value),)
 

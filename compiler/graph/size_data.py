@@ -66,4 +66,4 @@ def attribute_at(value: Any, values: Mapping[str, int]) -> Any:
 
 def has_sizes(value: Any) -> bool:
     """Return True if an attribute of an op is an open size, or a list or tuple with one in it."""
-    return isinstance(value, Size) or (isinstance(value, list | tuple) and any(map(has_sizes, value)))
+    return isinstance(value, Size) or (isinstance(value, (list, tuple)) and any(map(has_sizes, value)))

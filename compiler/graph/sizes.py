@@ -93,18 +93,21 @@ class Size:
             constant.
     """
 
-    __slots__ = ("terms", "_hash", "_bounds")
+    __slots__ = ("terms", "_hash", "_bounds", "_multiples")
 
     def __init__(self, terms: Mapping[Monomial, int]) -> None:
         self.terms: dict[Monomial, int] = dict(sorted(terms.items(), key=_order))
         # Python has one hash for -1 and -2. Sizes of equal hashes are compared, which may be undecided.
         self._bounds: tuple[int, int] | None = None
+        self._multiples: dict[int, Any] = {}  # shapes and strides ask for the same ones all the time
         self._hash = hash(tuple((monomial, 2 * factor + 1) for monomial, factor in self.terms.items()))
 
     # Arithmetic
 
     def __add__(self, other: Any) -> Any:
-        if not isinstance(other, Size | int):
+        if type(other) is int and not other:
+            return self
+        if not isinstance(other, (Size, int)):
             return NotImplemented
         terms = dict(self.terms)
         for monomial, factor in _terms(other).items():
@@ -117,13 +120,19 @@ class Size:
         return self * -1
 
     def __sub__(self, other: Any) -> Any:
-        return self + -other if isinstance(other, Size | int) else NotImplemented
+        return self + -other if isinstance(other, (Size, int)) else NotImplemented
 
     def __rsub__(self, other: Any) -> Any:
         return -self + other
 
     def __mul__(self, other: Any) -> Any:
-        if not isinstance(other, Size | int):
+        if type(other) is int:
+            if other == 1:
+                return self
+            if other not in self._multiples:
+                self._multiples[other] = made({m: factor * other for m, factor in self.terms.items()})
+            return self._multiples[other]
+        if not isinstance(other, (Size, int)):
             return NotImplemented
         terms: dict[Monomial, int] = {}
         for mine, factor in self.terms.items():
@@ -167,8 +176,10 @@ class Size:
     def __eq__(self, other: Any) -> bool:
         if self is other:
             return True
-        if not isinstance(other, Size | int):
+        if not isinstance(other, (Size, int)):
             return False
+        if isinstance(other, Size) and self.terms == other.terms:
+            return True
         apart = self - other
         if isinstance(apart, int):
             return apart == 0
@@ -183,16 +194,16 @@ class Size:
         return self._hash
 
     def __lt__(self, other: Any) -> bool:
-        return _less(self, other) if isinstance(other, Size | int) else NotImplemented
+        return _less(self, other) if isinstance(other, (Size, int)) else NotImplemented
 
     def __gt__(self, other: Any) -> bool:
-        return _less(other, self) if isinstance(other, Size | int) else NotImplemented
+        return _less(other, self) if isinstance(other, (Size, int)) else NotImplemented
 
     def __le__(self, other: Any) -> bool:
-        return not _less(other, self) if isinstance(other, Size | int) else NotImplemented
+        return not _less(other, self) if isinstance(other, (Size, int)) else NotImplemented
 
     def __ge__(self, other: Any) -> bool:
-        return not _less(self, other) if isinstance(other, Size | int) else NotImplemented
+        return not _less(self, other) if isinstance(other, (Size, int)) else NotImplemented
 
     def __bool__(self) -> bool:
         return self != 0

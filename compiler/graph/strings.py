@@ -32,7 +32,7 @@ def as_strings(value: Any) -> np.ndarray:
 def _bytes(value: Any) -> bytes:
     if isinstance(value, str):
         return value.encode()
-    if isinstance(value, bytes | bytearray):
+    if isinstance(value, (bytes, bytearray)):
         return bytes(value)
     raise TypeError(f"{value!r} is not a string")
 

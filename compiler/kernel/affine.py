@@ -68,7 +68,11 @@ class Affine:
         `varying` are the locals whose values depend on `index`.
         """
         for term in self.terms:
-            if term is not index and any(e is index or e in varying for e in walk(term)):
+            if not term.children:  # as nearly all are
+                varies = term in varying
+            else:
+                varies = any(e is index or e in varying for e in walk(term))
+            if varies and term is not index:
                 return None
         return self.terms.get(index, 0)
 

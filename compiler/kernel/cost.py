@@ -42,7 +42,7 @@ def values(stmt: Stmt) -> list[Load | Scalar]:
         if node not in found:
             found[node] = None
             stack += () if isinstance(node, Load) else node.children
-    return [e for e in found if isinstance(e, Load | Scalar)]
+    return [e for e in found if isinstance(e, (Load, Scalar))]
 
 
 def nanoseconds(

@@ -112,13 +112,18 @@ def _intern(
     key = (cls, *key)  # with names of dtypes, which Python hashes by itself
     reference = _REFERENCES.get(key)
     found = None if reference is None else reference()
-    if found is None:
-        found = object.__new__(cls)
-        found.dtype, found.children, found.known = dtype, children, {}
-        for name, value in fields.items():
-            setattr(found, name, value)
-        _INTERNED[key] = found
-    return found
+    return _new(cls, key, dtype, children, **fields) if found is None else found
+
+
+def _new(
+    cls: type[Expr], key: tuple[Any, ...], dtype: DType, children: tuple[Expr, ...], **fields: Any
+) -> Any:
+    made = object.__new__(cls)
+    made.dtype, made.children, made.known = dtype, children, {}
+    for name, value in fields.items():
+        setattr(made, name, value)
+    _INTERNED[key] = made
+    return made
 
 
 class Const(Expr):
@@ -129,7 +134,14 @@ class Const(Expr):
     value: int | float | bool
 
     def __new__(cls, value: int | float | bool, dtype: DType) -> Const:
+        if value.__class__ is int and dtype is int64:  # as most are
+            key: tuple[Any, ...] = (cls, value, "int64")
+            reference = _REFERENCES.get(key)
+            found: Any = None if reference is None else reference()
+            return _new(cls, key, dtype, (), value=value) if found is None else found
         value = bool(value) if dtype is bool_ else int(value) if dtype.is_integer else float(value)
+        if dtype is int64:
+            return Const(value, dtype)
         # 0.0 and -0.0 are equal and NaN is not equal to itself, hence the sign and the text in the key.
         text = repr(value) if isinstance(value, float) and not math.isfinite(value) else value
         return _intern(cls, (text, math.copysign(1, value), dtype.name), dtype, value=value)
@@ -193,7 +205,10 @@ class Load(Expr):
     at: tuple[Expr, ...]
 
     def __new__(cls, buffer: str, at: tuple[Expr, ...], dtype: DType) -> Load:
-        return _intern(cls, (buffer, at, dtype.name), dtype, at, buffer=buffer, at=at)
+        key = (cls, buffer, at, dtype.name)
+        reference = _REFERENCES.get(key)
+        found: Any = None if reference is None else reference()
+        return _new(cls, key, dtype, at, buffer=buffer, at=at) if found is None else found
 
 
 class Scalar(Expr):
@@ -205,7 +220,10 @@ class Scalar(Expr):
     args: tuple[Expr, ...]
 
     def __new__(cls, op: str, args: tuple[Expr, ...], dtype: DType) -> Scalar:
-        return _intern(cls, (op, args, dtype.name), dtype, args, op=op, args=args)
+        key = (cls, op, args, dtype.name)
+        reference = _REFERENCES.get(key)  # as in `_intern`, which most expressions need not pass
+        found: Any = None if reference is None else reference()
+        return _new(cls, key, dtype, args, op=op, args=args) if found is None else found
 
 
 class Lookup(Expr):

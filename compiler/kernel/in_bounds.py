@@ -97,7 +97,7 @@ def _ask(place: Expr, extent: AnySize) -> None:
 def _sizes(place: Expr, extent: AnySize) -> tuple[Size, ...]:
     """The open sizes that a position and its extent depend on."""
     nodes = walk(place)
-    found = [e.extent if isinstance(e, Index) else e.size for e in nodes if isinstance(e, Index | Extent)]
+    found = [e.extent if isinstance(e, Index) else e.size for e in nodes if isinstance(e, (Index, Extent))]
     return tuple(n for n in (*found, extent) if isinstance(n, Size))
 
 
@@ -336,7 +336,7 @@ class _Prover:
             )
         if is_open(place) or isinstance(extent, Size):
             simple = simplify_index(place)
-            if runs and all(isinstance(term, Index | Extent) for term in linear(simple).terms):
+            if runs and all(isinstance(term, (Index, Extent)) for term in linear(simple).terms):
                 _ask(simple, extent)
                 return place
         if (

@@ -22,7 +22,7 @@ import math
 import operator
 
 from staticgraph.compiler.graph.dtypes import bool_, int64
-from staticgraph.compiler.graph.sizes import Size, content, proven, quotient, same
+from staticgraph.compiler.graph.sizes import Size, content, proven, quotient, same, several
 from staticgraph.compiler.kernel.affine import Affine, bounds, floor, linear
 from staticgraph.compiler.kernel.expr import Const, Expr, Extent, Index, Scalar, rebuild, unknown, walk
 from staticgraph.compiler.kernel.extremes import Extremes, extremes, form_extremes, is_open
@@ -46,9 +46,11 @@ def offset(buffer: Buffer, at: tuple[Expr, ...]) -> Affine:
     """The place of an element in its row-major buffer, counted in elements."""
     if len(buffer.shape) == 1:
         return linear(simplify_index(at[0]))
-    flat = Affine()
+    flat = Affine({}, 0)
     for position, stride in zip(at, buffer.strides, strict=True):
         flat += linear(position).times(stride)
+    if all(isinstance(term, Index) and several(term.extent) for term in flat.terms):
+        return flat  # nothing in it can be simpler
     return linear(simplify_index(flat.expr))
 
 
@@ -58,7 +60,7 @@ def simplify_index(expr: Expr) -> Expr:
         for node in unknown("simple", expr):
             children = tuple([c.known["simple"] for c in node.children])
             same = node if children == node.children else rebuild(node, children)
-            node.known["simple"] = _simplest(same) if isinstance(same, Scalar | Index) else same
+            node.known["simple"] = _simplest(same) if isinstance(same, (Scalar, Index)) else same
     simple: Expr = expr.known["simple"]
     return simple
 
@@ -155,7 +157,7 @@ def _has_index(term: Expr) -> bool:
 def _recombined(form: Affine) -> Affine:
     """`form` with every `c*n*(x // n) + c*(x % n)` written `c*x`."""
     for term, factor in form.terms.items():
-        if isinstance(term, Scalar) and term.op == "floormod" and isinstance(term.args[1], Const | Extent):
+        if isinstance(term, Scalar) and term.op == "floormod" and isinstance(term.args[1], (Const, Extent)):
             x, by = term.args
             n = linear(by).size
             whole = linear(_simplest(x // by))
@@ -170,7 +172,7 @@ def _divisible(op: str, dividend: Expr) -> bool:
     low, high = bounds(dividend)
     if low >= (0 if op.startswith("trunc") else int64.min) and high <= int64.max:
         return True
-    if not is_open(dividend) or not all(isinstance(t, Index | Extent) for t in linear(dividend).terms):
+    if not is_open(dividend) or not all(isinstance(t, (Index, Extent)) for t in linear(dividend).terms):
         return False
     least, _ = extremes(dividend)  # no loop comes to a position that overflows
     return least is not None and proven(operator.ge, least, 0)

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import replace
 
 from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.kernel.dependence import accesses, obstacle
@@ -35,7 +34,7 @@ from staticgraph.compiler.kernel.stmt import (
     rewrite,
     statements,
 )
-from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass, replace
 
 _REACH = 32  # statements that are looked at for a loop to join: so the time grows with the kernel's length
 
@@ -68,7 +67,7 @@ class _Step:
         nodes = {e for s in inside for e in walk(*expressions(s))}
         return _Step(
             stmt,
-            frozenset(s.local for s in inside if isinstance(s, Let | Update)),
+            frozenset(s.local for s in inside if isinstance(s, (Let, Update))),
             frozenset(e for e in nodes if isinstance(e, Local)),
             frozenset(s.buffer for s in inside if isinstance(s, Store)),
             frozenset(e.buffer for e in nodes if isinstance(e, Load)),

@@ -10,13 +10,24 @@ The schedules of a CPU and of a GPU begin with these.
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import replace
+from functools import partial
+from operator import attrgetter
 
 from staticgraph.compiler.graph.dtypes import int64
-from staticgraph.compiler.graph.sizes import AnySize, same
-from staticgraph.compiler.kernel.affine import linear
+from staticgraph.compiler.graph.sizes import AnySize, Size, same
+from staticgraph.compiler.kernel.affine import Affine, linear
 from staticgraph.compiler.kernel.dependence import accesses, lane_locals, obstacle
-from staticgraph.compiler.kernel.expr import Expr, Index, Load, number, rebuild, substitute, walk
+from staticgraph.compiler.kernel.expr import (
+    Expr,
+    Index,
+    Load,
+    free_indices,
+    missing,
+    number,
+    rebuild,
+    substitute,
+    walk,
+)
 from staticgraph.compiler.kernel.index import offset, simplify_index
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
@@ -30,6 +41,7 @@ from staticgraph.compiler.kernel.stmt import (
     rewrite,
     statements,
 )
+from staticgraph.compiler.support.dataclass import replace
 
 # Relative costs, in units of one arithmetic vector instruction.
 GATHER = 1.25  # to load one lane from a place of its own
@@ -39,10 +51,10 @@ PAIRS = 2.0  # to load or store one element of the pair in each lane
 
 def flatten(kernel: Kernel) -> Kernel:
     """`kernel` over buffers of at most one axis."""
+    done: dict[Expr, Expr] = {}
 
     def flat(expr: Expr) -> Expr:
-        done: dict[Expr, Expr] = {}
-        for node in walk(expr):
+        for node in missing(expr, done, attrgetter("children")):
             children = tuple(map(done.__getitem__, node.children))
             if isinstance(node, Load):
                 children = _position(kernel.buffers[node.buffer], children)
@@ -157,16 +169,37 @@ def is_one_of(step: AnySize | None, *numbers: int) -> bool:
     return isinstance(step, int) and step in numbers
 
 
+def _along(position: Expr, old: tuple[Index, Index], index: Index, step: AnySize) -> Expr:
+    """A position with one loop variable, by which it moves so far, in place of two."""
+    form = linear(position)
+    terms: dict[Expr, AnySize] = {term: f for term, f in form.terms.items() if term not in old}
+    return Affine(terms | ({index: step} if isinstance(step, Size) or step else {}), form.constant).expr
+
+
+def _reads(stmt: Stmt, indices: set[Index]) -> bool:
+    """Return True if a statement itself reads some of the variables."""
+    return any(not indices.isdisjoint(free_indices(expr)) for expr in expressions(stmt))
+
+
 def _as_one(outer: Loop, inner: Loop) -> Loop | None:
     """The two loops as one, or None if some expression still needs the two variables."""
     if outer.share is not None or inner.share is not None:
         return None
+    index = Index(outer.index.name, outer.index.extent * inner.index.extent)
+    straight: dict[Expr, Expr] | None = {}
     for access in accesses(inner.body):
         far, near = step_of(access, outer.index, ()), step_of(access, inner.index, ())
         # Where only the outer index is divided, the inner loop loads one element; one loop would gather it.
         if near is not None and (far is None or not same(far, near * inner.index.extent)):
             return None
-    index = Index(outer.index.name, outer.index.extent * inner.index.extent)
+        if near is None:
+            straight = None
+        elif straight is not None and access.at:
+            straight[access.at[0]] = _along(access.at[0], (outer.index, inner.index), index, near)
+    if straight is not None and not same(index.extent, 0):
+        body = rewrite(inner.body, partial(substitute, table=straight))
+        if not any(_reads(stmt, {outer.index, inner.index}) for stmt in statements(body)):
+            return replace(outer, index=index, body=body)
     extent = number(inner.index.extent, int64)
     quotient, remainder = index // extent, index % extent
     table: dict[Expr, Expr] = {outer.index: quotient, inner.index: remainder}

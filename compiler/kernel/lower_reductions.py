@@ -29,7 +29,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 from staticgraph.compiler.graph.dtypes import int64
@@ -50,7 +49,7 @@ from staticgraph.compiler.kernel.expr import rebuild as _rebuild
 from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.scalar import read
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Let, Loop, Stmt, Store, Update, expressions
-from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass, replace
 
 Bound = frozenset[Index]
 Task = Store | Update

@@ -111,6 +111,6 @@ def _not_negative(test: Expr) -> Affine | None:
 
 def _unclamped(place: Expr) -> Expr:
     match place:
-        case Scalar("minimum" | "maximum", (inner, Const())) if not isinstance(inner, Const | Index):
+        case Scalar("minimum" | "maximum", (inner, Const())) if not isinstance(inner, (Const, Index)):
             return _unclamped(inner)
     return place

@@ -55,7 +55,7 @@ def changed(body: Body) -> list[Local]:
     """The locals that `body` gives a value and leaves to those after it."""
     outer = {s.local for s in body if isinstance(s, Let)}
     inner = {s.local for s in statements(body) if isinstance(s, Let)} - outer
-    given = dict.fromkeys(s.local for s in statements(body) if isinstance(s, Let | Update))
+    given = dict.fromkeys(s.local for s in statements(body) if isinstance(s, (Let, Update)))
     return [local for local in given if local not in inner]
 
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import replace
 from enum import Enum
 
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.kernel.expr import Expr, Index, Local, Scalar
-from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass, replace
 
 
 class LoopKind(Enum):
@@ -224,7 +223,7 @@ def expressions(stmt: Stmt) -> tuple[Expr, ...]:
 
 def inner(stmt: Stmt) -> tuple[Stmt, ...]:
     """The statements directly inside `stmt`."""
-    return stmt.body if isinstance(stmt, Loop | While | If) else ()
+    return stmt.body if isinstance(stmt, (Loop, While, If)) else ()
 
 
 def statements(body: tuple[Stmt, ...]) -> list[Stmt]:
@@ -234,7 +233,7 @@ def statements(body: tuple[Stmt, ...]) -> list[Stmt]:
     while stack:
         stmt = stack.pop()
         found.append(stmt)
-        if isinstance(stmt, Loop | While | If):
+        if isinstance(stmt, (Loop, While, If)):
             stack += reversed(stmt.body)
     return found
 

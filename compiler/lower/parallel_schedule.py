@@ -22,11 +22,11 @@ import bisect
 import math
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 
 from staticgraph.compiler.lower.buffer_assignment import plan_arena
 from staticgraph.compiler.machine import CPU
-from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass, replace
 
 _KEPT_BYTES = 32 << 20  # of scratch memory that is kept for all rounds of a loop
 MOST_CHUNKS = 2**15  # of a phase

@@ -332,7 +332,7 @@ def walk(
     """
     for instruction in program.instructions:
         yield instruction, outer
-        if isinstance(instruction, LoopInstruction | Branch):
+        if isinstance(instruction, (LoopInstruction, Branch)):
             for each in inner_programs(instruction):
                 yield from walk(each.program, instruction)
 

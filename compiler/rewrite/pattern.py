@@ -109,7 +109,7 @@ class PatternRecorder:
             elif param.role is Role.TENSOR:
                 inputs.append(as_pattern(value))
             else:
-                attrs.append((param.name, value if isinstance(value, Attribute | Compute) else plain(value)))
+                attrs.append((param.name, value if isinstance(value, (Attribute, Compute)) else plain(value)))
         return Use(op, tuple(inputs), tuple(attrs))
 
 

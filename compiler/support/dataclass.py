@@ -4,7 +4,8 @@ Python's own writes and compiles up to six functions for each class and makes an
 that an import of this package took, that was a third. Here classes share functions that go through their
 fields, `__init__` is made with the first object, and fields get their objects when somebody asks. What such a
 class is and does is what `dataclasses` says: `field`, `fields`, `replace` and `asdict` are those of the
-standard library, and type checkers see its `dataclass`.
+standard library, and type checkers see its `dataclass`. Code that makes very many copies uses `replace` of
+this module, which is sooner done.
 """
 
 from __future__ import annotations
@@ -34,6 +35,26 @@ if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass
 else:
     dataclass = _dataclass
+
+
+def _replace(record: Any, /, **changes: Any) -> Any:
+    """`dataclasses.replace`, in less time for classes whose arguments are all values in order."""
+    cls = record.__class__
+    names = _ARGUMENTS.get(cls)
+    if names is None:
+        every = fields(cls)
+        if not all(field.init and not field.kw_only for field in every):
+            return dataclasses.replace(record, **changes)
+        names = _ARGUMENTS[cls] = tuple(field.name for field in every)
+    values = [changes.pop(name) if name in changes else getattr(record, name) for name in names]
+    return cls(*values, **changes)  # what is left in `changes` is no field, and is told so
+
+
+_ARGUMENTS: dict[type, tuple[str, ...]] = {}  # the names of those of a class
+if TYPE_CHECKING:
+    from dataclasses import replace as replace
+else:
+    replace = _replace
 
 
 def _made(
@@ -192,6 +213,8 @@ def _init(cls: type, rows: Mapping[str, _Row]) -> Callable[..., None]:
     def completed(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
         if not named and len(args) in ends:
             return args + ends[len(args)]
+        if not args and named.keys() == every:
+            return tuple(map(named.__getitem__, names))
         given = defaults | dict(zip(places, args, strict=False)) | named
         for name, factory in factories:
             if name not in given:

@@ -103,7 +103,7 @@ class _KernelEmitter:
         self._lane_index: Index | None = None
         self._mask: memory.Mask | None = None
         stmts = list(statements(self._body))
-        given = Counter(s.local for s in stmts if isinstance(s, Let | Update))
+        given = Counter(s.local for s in stmts if isinstance(s, (Let, Update)))
         self._changing = {local for local, times in given.items() if times > 1}
         # Only in a serial kernel may arguments overlap, and then a store to one buffer may change any.
         self._serial = not any(isinstance(s, Loop) and s.kind is not LoopKind.SERIAL for s in stmts)
@@ -180,7 +180,7 @@ class _KernelEmitter:
 
     def _loop(self, loop: Loop) -> None:
         index, body = loop.index, loop.body
-        plain = loop.share is None and not any(isinstance(s, Loop | While | If) for s in body)
+        plain = loop.share is None and not any(isinstance(s, (Loop, While, If)) for s in body)
         if not isinstance(loop.share, Span) and _is_short(index, _UNROLLED if plain else 1):
             for k in range(operator.index(index.extent)):
                 with self._emitter.section(), self._inside(body):

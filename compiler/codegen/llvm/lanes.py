@@ -113,7 +113,7 @@ def _depth(body: tuple[Stmt, ...]) -> int:
         roots = [stmt.value] if isinstance(stmt, Store) else [*expressions(stmt)]
         for node in walk(*roots):
             inner = () if isinstance(node, Load) else node.children
-            depth = max([depths[child] for child in inner], default=0) + isinstance(node, Scalar | Lookup)
+            depth = max([depths[child] for child in inner], default=0) + isinstance(node, (Scalar, Lookup))
             depths[node] = max(depth, depths.get(node, 0))
         if isinstance(stmt, Let):
             depths[stmt.local] = depths[stmt.value]
@@ -123,4 +123,4 @@ def _depth(body: tuple[Stmt, ...]) -> int:
 def _operations(body: tuple[Stmt, ...]) -> int:
     """About how many vector instructions one iteration is."""
     values = {node for stmt in statements(body) for node in _values(stmt)}
-    return sum(isinstance(node, Scalar | Load | Lookup) for node in values)
+    return sum(isinstance(node, (Scalar, Load, Lookup)) for node in values)

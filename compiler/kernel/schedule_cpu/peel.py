@@ -15,14 +15,13 @@ would store every vector across two cache lines, which takes twice the time. It 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from staticgraph.compiler.graph.sizes import Size, content, same
 from staticgraph.compiler.kernel.affine import linear
 from staticgraph.compiler.kernel.dependence import accesses
 from staticgraph.compiler.kernel.expr import Expr, Index, substitute
 from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Stmt, Store, While, rewrite
+from staticgraph.compiler.support.dataclass import replace
 
 _WORTH = 4  # vectors in a loop: the first one is done under a mask
 

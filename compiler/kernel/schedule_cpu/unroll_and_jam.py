@@ -67,7 +67,7 @@ def _jammed(rows: Loop, buffers: dict[str, Buffer]) -> Loop | None:
     count = next((n for n in _ROWS if rows.index.extent % n == 0), None)
     match rows.body:
         case (*before, Loop(kind=LoopKind.SIMD, share=None) as row) if count and rows.index.extent >= _WORTH:
-            plain = all(isinstance(s, Let | Store) for s in (*before, *row.body))
+            plain = all(isinstance(s, (Let, Store)) for s in (*before, *row.body))
             if not plain or not _share(rows.index, count, row.body) or conflict(rows, buffers) is not None:
                 return None
         case _:

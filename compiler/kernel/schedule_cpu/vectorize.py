@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container
-from dataclasses import replace
 
 from staticgraph.compiler.graph.sizes import Size, estimate
 from staticgraph.compiler.kernel.cost import UNKNOWN_TRIPS, operation_cost, values
@@ -22,7 +21,7 @@ from staticgraph.compiler.kernel.stmt import (
     While,
     statements,
 )
-from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass, replace
 
 # Relative costs, in units of one arithmetic vector instruction.
 _MASK = 2.0  # to run the last iterations under a mask
