@@ -17,7 +17,7 @@ from staticgraph.compiler.graph.result_types import is_known, result_types
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.size_data import has_sizes
 from staticgraph.compiler.graph.sizes import is_open
-from staticgraph.compiler.graph.undecided import Undecided
+from staticgraph.compiler.graph.undecided import Undecided, listening
 
 
 class _Typed(Protocol):
@@ -58,6 +58,8 @@ class Builder:
     def __init__(self) -> None:
         self.table: dict[Any, Node] = {}
         self.serial = 0
+        self._types: dict[Any, tuple[tuple[TensorType, ...], tuple[TensorType, ...]]] = {}
+        self._same_types: dict[TensorType, TensorType] = {}
         self._folded = 0  # bytes of constants that were computed
         self.where: Provenance | None = None  # given to new nodes: the user's line that is being compiled
 
@@ -97,8 +99,26 @@ class Builder:
         except RuleError as error:
             raise refused(error, op.name, _call(op, inputs), self.where) from None
 
+    def _known_types(
+        self, op: OpDef, inputs: tuple[Value, ...], attrs: dict[str, Any]
+    ) -> tuple[TensorType, ...]:
+        """The same, computed once for the alike nodes of many layers, unless it depends on an answer.
+
+        Equal types are one object here, so that they are found by identity.
+        """
+        of_inputs = tuple([v.type for v in inputs])
+        kinds = tuple(map(type, attrs.values()))  # 1 and True are equal
+        key = (op, tuple(map(id, of_inputs)), tuple(attrs.items()), kinds) if inputs else None
+        if key is not None and (found := self._types.get(key)) is not None:
+            return found[0]
+        with listening() as asked:
+            types = tuple([self._same_types.setdefault(t, t) for t in self.types(op, inputs, attrs)])
+        if key is not None and not asked:
+            self._types[key] = types, of_inputs  # which keeps the identities
+        return types
+
     def _make(self, op: OpDef, inputs: tuple[Value, ...], attrs: dict[str, Any]) -> Node:
-        types = self.types(op, inputs, attrs)
+        types = self._known_types(op, inputs, attrs)
         try:
             if folded := self._fold(op, inputs, attrs, types):
                 return folded

@@ -46,6 +46,23 @@ def answering(answer: Answer | None) -> Iterator[None]:
         _ANSWER.reset(token)
 
 
+@contextmanager
+def listening() -> Iterator[list[Undecided]]:
+    """Give a list of the questions that are answered inside the `with`, as they would be without it."""
+    asked: list[Undecided] = []
+    answer = current_answer()
+    if answer is None:
+        yield asked
+        return
+
+    def noted(question: Undecided) -> bool:
+        asked.append(question)
+        return answer(question)
+
+    with answering(noted):
+        yield asked
+
+
 def answered(comparison: Undecided) -> bool:
     """Return the answer to a comparison. Raises the question itself if nothing answers here."""
     answer = current_answer()

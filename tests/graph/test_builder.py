@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph import builder
 from staticgraph.compiler.graph.builder import FOLD_LIMIT, Builder, number
 from staticgraph.compiler.graph.errors import ShapeError
 from staticgraph.compiler.graph.function import Function, Literal, Node, substitute, toposort, transform
 from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.sizes import symbol
+from staticgraph.compiler.graph.undecided import answering
 from staticgraph.compiler.graph.verify import InvalidFunction, verify
 
 
@@ -150,3 +153,29 @@ def test_literals(array: np.ndarray, build: Builder):
     np.testing.assert_array_equal(literal.array, array)
     assert literal.array.shape == array.shape
     assert not literal.array.flags.writeable
+
+
+def test_alike_nodes_have_the_very_same_types(monkeypatch):
+    asked_for = []
+    real = builder.result_types
+    monkeypatch.setattr(
+        builder, "result_types", lambda op, *rest: asked_for.append(op.name) or real(op, *rest)
+    )
+    build = Builder()
+    x, y = (build.parameter(name, "float32", (3, 4)) for name in "xy")
+    a, b = (ops.exp(ops.matmul(v, v, transpose_b=True)) for v in (ops.tanh(x), ops.tanh(y)))
+    assert a is not b and a.type is b.type
+    assert [*map(asked_for.count, ("parameter", "tanh", "exp"))] == [2, 1, 1]
+
+
+def test_a_type_that_depends_on_an_answer_asks_each_time():
+    build, questions = Builder(), []
+    x, y = (build.parameter(name, "float32", (symbol("n0"),)) for name in "xy")
+
+    def answer(question) -> bool:
+        questions.append(question.about)
+        return False
+
+    with answering(answer):
+        values = [ops.squeeze(ops.exp(v)) for v in (x, y)]
+    assert questions == ["n0 == 1"] * 2 and values[0].type == values[1].type
