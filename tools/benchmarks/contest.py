@@ -8,6 +8,7 @@ machine for a while disturbs everybody.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import json
 import os
 import select
@@ -93,6 +94,15 @@ class Worker:
         times: list[float] = self.answer(60 + 10 * seconds)["times"]
         self.process.send_signal(signal.SIGSTOP)
         return times
+
+    def finish(self, seconds: float) -> None:
+        """Let the process come to its end, and stop it if it does not."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.stdin = None
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(seconds)
+        self.end()
 
     def end(self) -> None:
         """Stop the process for good."""

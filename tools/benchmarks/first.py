@@ -58,11 +58,14 @@ def _once(row: Row, workload: str, threads: int, patience: float, warm: bool) ->
             "PYTENSOR_FLAGS": f"base_compiledir={Path(folder, 'pytensor')}",
         }
         answer: dict[str, Any] = {}
-        for _ in range(2 if warm else 1):
+        for last in (False, True) if warm else (True,):
             worker = start(row, workload, threads, variables)
             try:
                 answer = worker.answer(patience)
             except Failed:
                 answer = {}
-            worker.end()
+            if last:
+                worker.end()
+            else:
+                worker.finish(patience)  # so that it fills the caches
         return answer

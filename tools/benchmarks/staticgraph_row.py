@@ -40,6 +40,13 @@ def setup(row: str, threads: int) -> str:
     return f"staticgraph {sg.__version__}"
 
 
+def finish() -> None:
+    """Fill the cache on disk before the process ends at once."""
+    from staticgraph.runtime.disk.write_behind import flush
+
+    flush()
+
+
 def placeholders(batch: Batch) -> list[sg.Tensor]:
     shapes = [[None, *array.shape[1:]] if opened and array.ndim else array.shape for array in batch]
     return [sg.placeholder(array.dtype, shape) for array, shape in zip(batch, shapes, strict=True)]

@@ -74,6 +74,8 @@ def main() -> None:
         steps, repeats = map(int, line.split())
         warm(step, AGAIN)
         tell(channel, times=[timed(step, repeats) for _ in range(steps)], peak=peak())
+    if hasattr(peer, "finish"):
+        peer.finish()
     os._exit(0)  # how long a library takes to clean up is not of interest
 
 
