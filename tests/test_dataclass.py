@@ -195,3 +195,24 @@ def test_no_fields(dataclass):
 
     assert Nothing() == Nothing() and hash(Nothing()) == hash(Nothing())
     assert repr(Nothing()).endswith("Nothing()")
+
+
+def test_replace_does_as_that_of_the_standard_library(dataclass):
+    @dataclass(frozen=True, slots=True)
+    class Point:
+        x: int
+        y: int = 2
+
+    @dataclass(frozen=True, kw_only=True)
+    class Named:
+        x: int
+        y: int = field(default=3, init=False)
+
+    for changes in ({}, {"x": 5}, {"y": 7, "x": 1}):
+        assert ours.replace(Point(1), **changes) == replace(Point(1), **changes)
+    assert ours.replace(Named(x=1), x=4) == replace(Named(x=1), x=4)
+    for record, changes in ((Point(1), {"z": 1}), (Named(x=1), {"z": 1})):
+        with pytest.raises(TypeError, match="z"):
+            ours.replace(record, **changes)
+    with pytest.raises(ValueError, match="init=False"):
+        ours.replace(Named(x=1), y=1)

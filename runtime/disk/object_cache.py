@@ -92,20 +92,36 @@ def read(key: str) -> bytes | None:
 def write(key: str, data: bytes) -> None:
     """Store an object under `key`, if possible."""
     where = folder()
-    if where is not None:
+    if where is not None and _is_made(where):
         _write_to(where, key, data)
 
 
 def write_later(key: str, data: Callable[[], bytes]) -> None:
-    """Store an object under `key`, if possible, when what is going on has come to a rest."""
+    """Store an object under `key`, if possible, when what is going on has come to a rest.
+
+    A folder that is removed before that is not made again.
+    """
     where = folder()
-    if where is not None:
+    if where is not None and (write_behind.waits_for(where) or _is_made(where)):
         write_behind.add(where, key, data, _write_to)
 
 
-def _write_to(where: Path, key: str, data: bytes) -> None:
+def _is_made(where: Path) -> bool:
+    """Make a folder if there is none, and return if it can be used."""
     try:
-        with private_folder(where, make=True) as place:
+        with private_folder(where, make=True):
+            return True
+    except OSError:
+        pass
+    except Untrusted as reason:
+        _refuse(where, reason)
+    return False
+
+
+def _write_to(where: Path, key: str, data: bytes) -> None:
+    """Store an object in a folder that is there."""
+    try:
+        with private_folder(where) as place:
             _write(place, key, data)
             _look(place, len(data))
     except OSError:

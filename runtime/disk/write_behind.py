@@ -23,6 +23,7 @@ _Write = Callable[[Path, str, bytes], None]
 
 _waiting: dict[_Place, Callable[[], bytes]] = {}
 _order: deque[tuple[_Place, _Write]] = deque()
+_folders: set[Path] = set()  # of the entries since all were written
 _writing = forks.brief(threading.Lock())  # held while one entry is written
 _thread: threading.Thread | None = None
 _added = 0.0  # when the last entry was
@@ -32,12 +33,18 @@ def add(where: Path, key: str, data: Callable[[], bytes], write: _Write) -> None
     """Have `write(where, key, data())` called soon, in another thread."""
     global _added
     _added = time.monotonic()
+    _folders.add(where)
     _waiting[where, key] = data
     _order.append(((where, key), write))
     if len(_order) > MOST:
         flush()
     elif _thread is None:
         _start()
+
+
+def waits_for(where: Path) -> bool:
+    """Return True if some entry waits to be written to a folder."""
+    return where in _folders
 
 
 def waiting(where: Path, key: str) -> bytes | None:
@@ -53,6 +60,7 @@ def flush() -> None:
             try:
                 place, write = _order.popleft()
             except IndexError:
+                _folders.clear()
                 return
             data = _waiting.get(place)
             if data is not None:
@@ -86,6 +94,7 @@ def _forget() -> None:
     global _thread
     _waiting.clear()
     _order.clear()
+    _folders.clear()
     _thread = None
 
 

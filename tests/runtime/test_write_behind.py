@@ -34,7 +34,7 @@ def names(cache: Path) -> set[str]:
 
 def test_an_entry_is_found_before_and_after_it_is_written(cache: Path, no_thread: None):
     object_cache.write_later(KEYS[0], lambda: b"code")
-    assert not cache.exists() and object_cache.read(KEYS[0]) == b"code"
+    assert not names(cache) and object_cache.read(KEYS[0]) == b"code"
     write_behind.flush()
     assert names(cache) == {object_cache.file_name(KEYS[0])} and object_cache.read(KEYS[0]) == b"code"
     assert not write_behind._waiting
@@ -55,6 +55,16 @@ def test_an_entry_goes_into_the_folder_of_its_time(
     assert object_cache.read(KEYS[0]) is None
     write_behind.flush()
     assert names(cache) and not (tmp_path / "other").exists()
+
+
+def test_a_folder_that_is_removed_meanwhile_is_not_made_again(cache: Path, no_thread: None):
+    object_cache.write_later(KEYS[0], lambda: b"code")
+    cache.rmdir()
+    write_behind.flush()
+    assert not cache.exists()
+    object_cache.write_later(KEYS[1], lambda: b"code")
+    write_behind.flush()
+    assert names(cache) == {object_cache.file_name(KEYS[1])}
 
 
 def test_a_thread_writes_and_ends(cache: Path, monkeypatch: pytest.MonkeyPatch):
