@@ -13,7 +13,6 @@ from staticgraph.compiler.graph.errors import RuleError, refused
 from staticgraph.compiler.graph.function import Function, Node, Value, transform
 from staticgraph.compiler.graph.opdef import Kind, recording
 from staticgraph.compiler.passes.narrow import is_wide, narrowed
-from staticgraph.compiler.passes.without_positions import without_positions
 
 # Markers, and the input that they stand for.
 MARKERS = {
@@ -30,7 +29,12 @@ def expand(function: Function) -> Function:
     """`function` without composites, wide ops, markers and positions in sorts that nothing reads."""
     while any(_is_expanded(node) for node in function.nodes):
         function = transform(function, _rebuild)
-    return without_positions(function)
+    if any(node.op.name == "top_k" for node in function.nodes):
+        # What many graphs have none of must not delay them.
+        from staticgraph.compiler.passes.without_positions import without_positions
+
+        return without_positions(function)
+    return function
 
 
 def _is_expanded(node: Node) -> bool:

@@ -10,20 +10,19 @@ from __future__ import annotations
 
 from staticgraph.compiler.graph.function import Function, Node, Value, transform
 from staticgraph.compiler.graph.opdef import ops, recording
+from staticgraph.compiler.ops.ordered_values import is_worth
 
 _OPPOSITES = ("negative", "invert")  # reverse the order of numbers
 
 
 def without_positions(function: Function) -> Function:
     """`function` with each such `top_k` replaced."""
-    found = {node for node in function.nodes if node.op.name == "top_k"}
-    if not found:
-        return function
-    # What few graphs need is imported for those.
-    from staticgraph.compiler.ops.ordered_values import is_worth
-
     read = {v for node in function.nodes for v in node.inputs} | set(function.results)
-    found = {n for n in found if n.outputs[1] not in read and is_worth(n.inputs[0].shape, n.attrs["k"])}
+    found = {
+        n
+        for n in function.nodes
+        if n.op.name == "top_k" and n.outputs[1] not in read and is_worth(n.inputs[0].shape, n.attrs["k"])
+    }
 
     def rebuilt(node: Node, inputs: tuple[Value, ...]) -> tuple[Value, ...]:
         build = node.outputs[0].recorder
