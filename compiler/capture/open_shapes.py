@@ -85,7 +85,8 @@ def open_shapes(
 ) -> OpenShapes | None:
     """Return the shapes of feeds with a symbol for each size that the graph leaves open.
 
-    None if none is, or if a size is too large for a symbol.
+    If it leaves the rank open, too, the rank is that of the run. None if no size is open, or if one is too
+    large for a symbol.
 
     Args:
         feeds: The fed tensors.
@@ -95,10 +96,10 @@ def open_shapes(
     found: list[tuple[AnySize, ...]] = []
     count = 0
     for number, (feed, given) in enumerate(zip(feeds, shapes, strict=True)):
-        declared = feed.type.shape
+        declared = (None,) * len(given) if feed.type.shape is None else feed.type.shape
         shape: list[AnySize] = list(given)
-        alike = declared is not None and len(declared) == len(given)  # a result of Python may be otherwise
-        if declared is not None and alike and number not in closed and feed.dtype is not string:
+        alike = len(declared) == len(given)  # a result of Python may be otherwise
+        if alike and number not in closed and feed.dtype is not string:
             for axis, n in enumerate(declared):
                 if n is None:
                     shape[axis], count = symbol(f"n{count}"), count + 1

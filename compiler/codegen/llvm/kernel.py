@@ -356,7 +356,7 @@ class _KernelEmitter:
     def _open_vectors(
         self, loop: Loop, registers: int, bounds: tuple[str, str], reduced: dict[Local, str]
     ) -> None:
-        """A loop of an open extent: vectors of so many `registers`, of half of them, one for what is left.
+        """A loop of an open extent: vectors of so many `registers`, of one, and a masked one for the rest.
 
         Those of all registers are within `bounds`, the others belong to the last share. There may be none.
         """
@@ -381,7 +381,7 @@ class _KernelEmitter:
 
         self._guarded(trips.some(*bounds), loop.body, lambda: vectors(*bounds))
         if registers > 1 and not same(extent % lanes, 0):
-            one = lanes // min(registers, 2)  # so few steps, each of which waits for the one before it
+            one = lanes // registers
             folded = [
                 horizontal(Site(emitter, local.dtype, lanes), combine, printer.vector(local), one)
                 for local, combine in reduced.items()
