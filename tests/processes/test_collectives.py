@@ -116,7 +116,7 @@ def test_a_step_calls_mpi_without_python():
 
 
 def test_gradients_travel_while_others_are_computed():
-    """The plan tells with which kernels an exchange overlaps; the last one has nothing left to overlap with."""
+    """The plan tells with which kernels an exchange overlaps; the last one has nothing left to do so."""
     program = """
         dist = sg.distribute
         x = h = sg.placeholder("float32", [32, 64])
