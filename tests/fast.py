@@ -80,20 +80,38 @@ SLOW: dict[str, str] = {
     "processes/test_collectives.py": (
         "test_results_are_those_of_numpy test_the_meaning_of_an_op_is_an_exchange_too "
         "test_gradients_are_those_of_the_sum_of_all_losses test_a_step_calls_mpi_without_python "
-        "test_inside_of_loops_and_branches"
+        "test_inside_of_loops_and_branches test_gradients_travel_while_others_are_computed"
     ),
     "processes/test_faults.py": (
         "test_an_error_is_raised_in_all_and_all_go_on "
         "test_the_same_error_everywhere_is_told_once_by_each test_an_error_that_ends_a_process "
         "test_a_process_without_data test_steps_that_differ_are_found_at_the_first_run "
         "test_another_step_than_one_that_the_others_know "
-        "test_a_process_that_hangs_is_waited_for_so_long test_a_process_that_is_killed_ends_the_run "
+        "test_a_process_that_hangs_is_waited_for_so_long "
+        "test_a_process_that_does_not_answer_is_waited_for_so_long "
+        "test_a_process_that_computes_is_waited_for "
+        "test_a_monitored_session_ends_with_the_process_that_others_wait_for "
+        "test_the_launcher_names_the_process_that_was_killed_and_training_goes_on "
+        "test_a_process_that_is_killed_ends_the_run "
         "test_mpi_is_not_installed"
     ),
     "processes/test_horovod.py": "test_a_script_with_a_monitored_session",
     "processes/test_optimizer.py": (
         "test_two_processes_learn_what_one_learns_of_both_batches "
         "test_first_values_are_those_of_the_first_process test_one_process_needs_no_mpi"
+    ),
+    "processes/test_scripts.py": (
+        "test_synchronous_training_with_a_server test_a_parameter_server_has_nothing_to_do "
+        "test_asynchronous_training_is_refused test_workers_train_a_model_of_keras "
+        "test_workers_train_and_evaluate_an_estimator test_keras_with_horovod "
+        "test_a_strategy_has_the_gradients_of_all test_a_cluster_of_other_processes"
+    ),
+    "processes/test_sharded_state.py": (
+        "test_the_numbers_of_whole_state test_any_number_of_processes_goes_on_from_a_checkpoint"
+    ),
+    "processes/test_shards.py": (
+        "test_any_number_of_processes_writes_the_same_checkpoint test_more_threads_compute_the_same_bits "
+        "test_processors_that_differ_are_refused_with_their_names test_more_processes_than_shards"
     ),
     "runtime/test_cpu_jit.py": "test_memory_and_disk test_damaged_entry test_entry_of_another_function",
     "runtime/test_freed.py": (

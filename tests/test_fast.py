@@ -46,7 +46,6 @@ REACHED = {
     "staticgraph.runtime.processes": (
         "processes/test_collectives.py::test_among_one_process_each_gives_back_what_it_takes"
     ),
-    "staticgraph.tf1.distribute": "estimator/test_distribute.py::test_a_scope_is_outside_of_replicas",
     "staticgraph.tf1.keras.metrics": "keras/test_saving.py::test_a_saved_model_goes_on_where_it_was",
     "staticgraph.tf1.keras.preprocessing": "keras/test_data.py::test_pad_sequences",
     "staticgraph.tf1.keras.saving": "keras/test_saving.py::test_a_saved_model_goes_on_where_it_was",

@@ -13,7 +13,7 @@ import argparse
 import importlib
 import sys
 
-CHECKS = ("bits", "kills")
+CHECKS = ("bits", "kills", "hosts")
 
 
 def main() -> int:

@@ -16,7 +16,7 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.distribute import sharded_state
 from staticgraph.distribute.buckets import BUCKET, of_all
 from staticgraph.distribute.sharded import Sharded
-from staticgraph.distribute.shards import subtrees
+from staticgraph.distribute.shards import check_processors, subtrees
 from staticgraph.distribute.world import size
 from staticgraph.state.variables import Variable
 from staticgraph.train.optimizers.exchange import exchanging
@@ -78,6 +78,7 @@ class Optimizer(BaseOptimizer):
         self._mean_loss: Tensor | None = None
         if shards is not None:
             subtrees(shards, self._workers)  # or an error
+            check_processors()
 
     @property
     def loss(self) -> Tensor:

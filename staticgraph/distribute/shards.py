@@ -14,12 +14,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from staticgraph.compiler.graph.errors import misuse, shown
+import numpy as np
+
+from staticgraph.compiler.graph.errors import FailedPreconditionError, misuse, shown
+from staticgraph.compiler.graph.world import MEMBERSHIP
 from staticgraph.distribute.world import rank, size
 
 __all__ = ["local_shards"]
 
 _T = TypeVar("_T")
+_DESCRIPTION = 4096  # bytes of a processor's name and instructions
+_SHOWN = 6  # instructions that a message names
 # A subtree: the first of its shards, and how far they are apart.
 Subtree = tuple[int, int]
 
@@ -57,6 +62,36 @@ def subtrees(shards: int, workers: int) -> list[Subtree]:
         found.remove((first, step))
         found += [(first, 2 * step), (first + step, 2 * step)]
     return sorted(found)
+
+
+def check_processors() -> None:
+    """Raise an error if the processors of all processes do not have the same instructions.
+
+    They would compute other bits: one may round a product before a sum, where another does both at once.
+
+    Raises:
+        FailedPreconditionError: They differ.
+    """
+    if size() == 1:
+        return
+    from staticgraph.runtime.cpu import jit  # loads LLVM
+
+    here = jit.host()
+    mine = np.zeros((1, _DESCRIPTION), np.uint8)
+    told = f"{here.cpu} {here.features}".encode()[:_DESCRIPTION]
+    mine[0, : len(told)] = list(told)
+    every = [
+        bytes(row).rstrip(b"\0").decode() for row in MEMBERSHIP.world.exchange("all_gather", mine, "", 0)
+    ]
+    for worker, text in enumerate(every):
+        if text != every[0]:
+            first, other = (set(each.split(" ", 1)[1].split(",")) for each in (every[0], text))
+            apart = ", ".join(sorted(first ^ other)[:_SHOWN]) or "the name alone"
+            names = f"process 0 has {every[0].split()[0]}, process {worker} has {text.split()[0]}"
+            what = f"shards: processors differ, and would compute other bits: {names}, apart in {apart}"
+            raise misuse(
+                FailedPreconditionError, what, "start processes on equal processors, or leave shards out"
+            )
 
 
 def added(parts: dict[Subtree, _T], add: Callable[[_T, _T], _T], at: Subtree = (0, 1)) -> _T:

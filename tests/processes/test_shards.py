@@ -163,6 +163,25 @@ def test_shards_that_cannot_be():
         dist.Optimizer(DECAY(0.1), shards=2).minimize(sg.reduce_mean(w * mixed))
 
 
+def test_processors_that_differ_are_refused_with_their_names():
+    program = """
+        from dataclasses import replace
+        import staticgraph.runtime.cpu.jit as jit
+        found, rank = jit.host(), sg.distribute.rank()
+        given = replace(found, cpu="older", features=found.features + ",-newest") if rank else found
+        jit.host = lambda: given
+        x = sg.placeholder("float32", [None])
+        try:
+            opt = sg.distribute.Optimizer(sg.train.GradientDescentOptimizer(0.1), shards=2)
+            opt.minimize(sg.reduce_mean(sg.get_variable("w", []) * x))
+        except Exception as error:
+            say("FOUND", type(error).__name__, " ".join(str(error).split()))
+    """
+    said = launched(2, program)
+    assert said.count("FOUND FailedPreconditionError shards: processors differ") == 2, said
+    assert said.count("process 1 has older, apart in -newest") == 2, said
+
+
 def test_more_processes_than_shards():
     program = """
         try:
