@@ -34,7 +34,7 @@ from staticgraph.compiler.kernel.stmt import (
 # Relative costs, in units of one arithmetic vector instruction.
 GATHER = 1.25  # to load one lane from a place of its own
 SCATTER = 2.5  # to store one
-PAIRS = 2.0  # to load or store one element of the pair in each lane
+PAIRS = 2.0  # to load or store one element of the pair in each lane, or one for each lane from the last to the first
 
 
 def flatten(kernel: Kernel) -> Kernel:
@@ -127,7 +127,7 @@ def _nested(nest: list[Loop], inside: tuple[Stmt, ...]) -> Loop:
 def _jumps(index: Index, body: tuple[Stmt, ...]) -> float:
     """Return the cost of the accesses of `body` that jump when `index` grows by one, zero if none does.
 
-    A load does not jump if it stays or moves to the neighbour. A store does not jump if it moves to the
+    A load does not jump if it stays or moves to a neighbour. A store does not jump if it moves to the
     neighbour.
     """
     locals_ = lane_locals(index, body)
@@ -137,7 +137,7 @@ def _jumps(index: Index, body: tuple[Stmt, ...]) -> float:
         if isinstance(access, Store):
             total += 0 if is_one_of(step, 1) else SCATTER
         else:
-            total += 0 if is_one_of(step, 0, 1, 2) else GATHER  # 2: the parts of complex numbers
+            total += 0 if is_one_of(step, -2, -1, 0, 1, 2) else GATHER  # 2: the parts of complex numbers
     return total
 
 

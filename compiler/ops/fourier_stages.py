@@ -3,16 +3,18 @@
 With n = r * m, the transform of n points is m transforms of r points, a multiplication by roots of unity
 ("twiddles"), and r transforms of m points. A stage reads points as [batch, r, m, inner] and writes
 [batch, m, r, inner]: then the r transforms lie side by side, the next stage takes them as its `inner`,
-and the last one leaves everything in order. Lengths with a prime factor above 7 go through a convolution of
-more points (Bluestein). A length that is open has no stages yet, and NumPy computes such a transform.
+and the last one leaves everything in order. Lengths with a prime factor above 13 go through a convolution of
+more points (Bluestein). Stages are made for lengths that are known.
+
+A transform of an even number n of real points is one of n / 2 complex ones, whose real parts are the points at
+even places. `real_spectrum` finds the spectrum of the n points in theirs, and `paired_spectrum` goes back.
 """
 
 from __future__ import annotations
 
-import cmath
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,14 +23,13 @@ from staticgraph.compiler.graph.dtypes import COMPLEX
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.sizes import Size
+from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Expr
-from staticgraph.compiler.ops.kinds import Piece, View, assembly, on_host
+from staticgraph.compiler.ops.butterflies import conjugate, parts, radices_of, small_transform
+from staticgraph.compiler.ops.fourier_rows import fft_columns, fits, half_turns, irfft_rows, rfft_rows, turns_of
+from staticgraph.compiler.ops.kinds import Piece, View, assembly
 from staticgraph.compiler.ops.samples import Sample, real
-
-_RADICES = (8, 7, 5, 3, 4, 2)  # in the order in which a length is divided by them
-
 
 def _stage_type(x: TensorType, twiddles: TensorType, inverse: bool = False) -> TensorType:
     require(x.rank in (None, 4), f"x has rank {x.rank}, and must be [batch, radix, count, inner]")
@@ -72,7 +73,7 @@ def fft_stage(x: View, twiddles: View, *, inverse: bool = False) -> list[Piece]:
         def element(at: tuple[Expr, ...]) -> Expr:
             b, j, _, k = at
             points = [x[b, q, j, k] for q in range(radix)]
-            made = _transform(points, 1.0 if inverse else -1.0)[p]
+            made = small_transform(points, 1.0 if inverse else -1.0)[p]
             return made * twiddles[j, p] if p else made
 
         return Piece((0, 0, p, 0), (batch, count, 1, inner), element)
@@ -80,92 +81,31 @@ def fft_stage(x: View, twiddles: View, *, inverse: bool = False) -> list[Piece]:
     return [piece(p) for p in range(radix)]
 
 
-def _transform(points: Sequence[Expr], sign: float) -> list[Expr]:
-    """The transform of a few points, by halves as long as their number is even."""
-    n = len(points)
-    if n == 1:
-        return list(points)
-    if n % 2 == 0:
-        even, odd = _transform(points[::2], sign), _transform(points[1::2], sign)
-        turned = [_turned(v, sign * k / n) for k, v in enumerate(odd)]
-        pairs = list(zip(even, turned, strict=True))
-        return [a + b for a, b in pairs] + [a - b for a, b in pairs]
-    made = []
-    for k in range(n):
-        total = points[0]
-        for q in range(1, n):
-            total = total + _turned(points[q], sign * (k * q % n) / n)
-        made.append(total)
-    return made
-
-
-def _turned(x: Expr, turn: float) -> Expr:
-    """`x` turned by a part of the circle."""
-    a, b = scalar.real(x), scalar.imag(x)
-    match turn * 4 % 4:
-        case 0:
-            return x
-        case 1:
-            return scalar.complex(-b, a)
-        case 2:
-            return -x
-        case 3:
-            return scalar.complex(b, -a)
-    unit = cmath.exp(2j * math.pi * turn)
-    return scalar.complex(a * unit.real - b * unit.imag, a * unit.imag + b * unit.real)
-
-
-def _radices(n: int) -> list[int] | None:
-    """The radices of the stages for n points; None if a prime factor is too large."""
-    found = []
-    for radix in _RADICES:
-        while n % radix == 0:
-            found.append(radix)
-            n //= radix
-    return found if n == 1 else None
-
-
-def _numpy_transform(x: np.ndarray, rank: int, inverse: bool = False) -> np.ndarray:
-    if not x.size:  # which NumPy refuses
-        return x.copy()
-    axes = tuple(range(-rank, 0))
-    made = (np.fft.ifftn if inverse else np.fft.fftn)(x, axes=axes)
-    return made.astype(x.dtype, copy=False)
-
-
-def _any_type(x: TensorType, rank: int, inverse: bool = False) -> TensorType:
-    require(x.rank is None or x.rank >= rank, f"x has rank {x.rank}, and at least {rank} axes are needed")
-    return x
-
-
-@on_host(
-    type=_any_type, numpy=_numpy_transform, dtypes=COMPLEX, differentiable=False,
-    samples=[Sample(real(4), rank=1), Sample(real(2, 3), rank=2, inverse=True), Sample(real(0, 2), rank=1)],
-)
-def fft_of_any_length(x: Any, *, rank: int, inverse: bool = False) -> Any:
-    """The Fourier transform along the last `rank` axes, or its `inverse`."""
-
-
 def transformed(x: Any, rank: int, inverse: bool) -> Any:
     """The transform of complex numbers along the last `rank` axes, or its inverse."""
+    axes = range(x.rank - rank, x.rank)
+    points = math.prod(operator.index(x.shape[axis]) for axis in axes)
+    for axis in axes:
+        x = along(x, axis, inverse)
+    return x * (1 / points) if inverse else x
+
+
+def along(x: Any, axis: int, inverse: bool) -> Any:
+    """The transform of complex numbers along one axis. That of the other sign is not scaled."""
     shape = x.shape
-    if any(isinstance(n, Size) for n in shape[x.rank - rank :]):
-        return fft_of_any_length(x, rank=rank, inverse=inverse)
-    for axis in range(len(shape) - rank, len(shape)):
-        n = operator.index(shape[axis])
-        before = math.prod(shape[:axis])
-        x = ops.reshape(x, shape=(before, n, math.prod(shape[axis + 1 :])))
-        x = _along_middle(x, n, inverse)
-    if inverse:
-        x = x * (1 / math.prod(shape[len(shape) - rank :]))
-    return ops.reshape(x, shape=shape)
+    n = operator.index(shape[axis])
+    x = ops.reshape(x, shape=(math.prod(shape[:axis]), n, math.prod(shape[axis + 1 :])))
+    return ops.reshape(_along_middle(x, n, inverse), shape=shape)
 
 
 def _along_middle(x: Any, n: int, inverse: bool) -> Any:
-    radices = _radices(n)
+    radices = radices_of(n)
     if radices is None:
         return _bluestein(x, n, inverse)
     batch, _, inner = x.shape
+    if fits(n, inner):
+        turns = turns_of(n, inverse).astype(x.dtype.numpy)
+        return fft_columns(x, x.recorder.constant(turns, x.dtype), inverse=inverse)
     done, left = 1, n
     for radix in radices:
         left //= radix
@@ -196,3 +136,161 @@ def _bluestein(x: Any, n: int, inverse: bool) -> Any:
     product = _along_middle(filled, size, False) * constant(spectrum)
     made = ops.slice(_along_middle(product, size, True), begin=(0, 0, 0), size=(batch, n, inner))
     return made * constant(chirp)
+
+
+# Real numbers
+
+
+def _spectrum_type(x: TensorType, twiddles: TensorType) -> TensorType:
+    require(x.rank in (None, 2), f"x has rank {x.rank}, and must be [batch, half]")
+    if x.shape is None:
+        return TensorType(x.dtype, (None, None))
+    batch, half = x.shape
+    _check_twiddles(twiddles, half)
+    return TensorType(x.dtype, (batch, None if half is None else half + 1))
+
+
+def _check_twiddles(twiddles: TensorType, half: AnySize | None) -> None:
+    require(
+        twiddles.shape is None or twiddles.shape in ((half,), (None,)) or half is None,
+        f"twiddles have shape {twiddles.shape}, and must have shape ({half},)",
+    )
+
+
+def _numpy_spectrum(x: np.ndarray, twiddles: np.ndarray) -> np.ndarray:
+    places = np.arange(x.shape[1] + 1)
+    half = max(x.shape[1], 1)
+    one, other = x[:, places % half], x[:, -places % half].conj()
+    turns = np.append(twiddles, [-1])
+    turns[:1] = 1
+    made = (one + other) / 2 + turns * (one - other) / 2j
+    made[:, [0, -1]] = made[:, [0, -1]].real
+    return made.astype(x.dtype)
+
+
+_HALVES = [Sample(real(2, n), real(n)) for n in (1, 2, 5, 40)]
+
+
+@assembly(
+    type=_spectrum_type, numpy=_numpy_spectrum, dtypes=COMPLEX, differentiable=False, samples=_HALVES,
+)  # fmt: skip
+def real_spectrum(x: View, twiddles: View) -> list[Piece]:
+    """The first half of the spectrum of real numbers, from that of their pairs as complex numbers.
+
+    `twiddles[k]` is exp(-pi i k / half); that at 0 is not read.
+    """
+    batch, half = x.shape
+
+    def between(at: tuple[Expr, ...]) -> Expr:
+        b, k = at
+        one, other = x[b, k + 1], conjugate(x[b, half - 1 - k])
+        across = (one - other) * twiddles[k + 1]
+        a, c = parts(one + other), parts(across)
+        return scalar.complex((a[0] + c[1]) * 0.5, (a[1] - c[0]) * 0.5)
+
+    def end(sign: float) -> Callable[[tuple[Expr, ...]], Expr]:
+        def element(at: tuple[Expr, ...]) -> Expr:
+            re, im = parts(x[at[0], 0])
+            return scalar.complex(re + im if sign > 0 else re - im, 0.0)
+
+        return element
+
+    return [
+        Piece((0, 0), (batch, 1), end(1.0)),
+        Piece((0, 1), (batch, half - 1), between),
+        Piece((0, half), (batch, 1), end(-1.0)),
+    ]
+
+
+def _pairs_type(x: TensorType, twiddles: TensorType) -> TensorType:
+    require(x.rank in (None, 2), f"x has rank {x.rank}, and must be [batch, half + 1]")
+    if x.shape is None:
+        return TensorType(x.dtype, (None, None))
+    batch, places = x.shape
+    require(places is None or places > 0, "x has no elements")
+    half = None if places is None else places - 1
+    _check_twiddles(twiddles, half)
+    return TensorType(x.dtype, (batch, half))
+
+
+def _numpy_pairs(x: np.ndarray, twiddles: np.ndarray) -> np.ndarray:
+    x = x.copy()
+    x[:, [0, -1]] = x[:, [0, -1]].real
+    one, other = x[:, :-1], x[:, :0:-1].conj()
+    turns = twiddles.conj()
+    turns[:1] = 1
+    return (one + other + 1j * turns * (one - other)).astype(x.dtype)
+
+
+@assembly(
+    type=_pairs_type, numpy=_numpy_pairs, dtypes=COMPLEX, differentiable=False,
+    samples=[Sample(real(2, n + 1), real(n)) for n in (1, 2, 5, 40)],
+)  # fmt: skip
+def paired_spectrum(x: View, twiddles: View) -> list[Piece]:
+    """The spectrum of pairs of real numbers as complex ones, twice as large, from half of that of all numbers.
+
+    `twiddles` are those of `real_spectrum`. The imaginary parts at both ends count as zero.
+    """
+    batch, half = x.shape[0], x.shape[1] - 1
+
+    def first(at: tuple[Expr, ...]) -> Expr:
+        low, high = scalar.real(x[at[0], 0]), scalar.real(x[at[0], half])
+        return scalar.complex(low + high, low - high)
+
+    def others(at: tuple[Expr, ...]) -> Expr:
+        b, k = at
+        one, other = x[b, k + 1], conjugate(x[b, half - 1 - k])
+        across = (one - other) * conjugate(twiddles[k + 1])
+        a, c = parts(one + other), parts(across)
+        return scalar.complex(a[0] - c[1], a[1] + c[0])
+
+    return [Piece((0, 0), (batch, 1), first), Piece((0, 1), (batch, half - 1), others)]
+
+
+def _half_turns(x: Any, half: int) -> Any:
+    twiddles = np.exp(-1j * np.pi * np.arange(half) / half)
+    return x.recorder.constant(twiddles.astype(x.dtype.numpy), x.dtype)
+
+
+def of_real(x: Any) -> Any:
+    """The first half of the transform of real numbers along the last axis."""
+    *lead, n = x.shape
+    n = operator.index(n)
+    batch, half = math.prod(lead), n // 2
+    if n % 2:
+        spectrum = along(ops.complex(x, 0.0), x.rank - 1, inverse=False)
+        return ops.slice(spectrum, begin=(0,) * x.rank, size=(*lead, half + 1))
+    if fits(half, 1):
+        turns = half_turns(n, inverse=False)
+        planes = np.stack([turns.real, turns.imag]).astype(x.dtype.numpy)
+        made = rfft_rows(ops.reshape(x, shape=(batch, n)), x.recorder.constant(planes, x.dtype))
+        return ops.reshape(made, shape=(*lead, half + 1))
+    pairs = ops.reshape(x, shape=(batch, half, 2))
+    even, odd = (ops.reshape(ops.slice(pairs, begin=(0, 0, i), size=(batch, half, 1)), shape=(batch, half)) for i in (0, 1))
+    made = along(ops.complex(even, odd), 1, inverse=False)
+    return ops.reshape(real_spectrum(made, _half_turns(made, half)), shape=(*lead, half + 1))
+
+
+def to_real(x: Any, n: int) -> Any:
+    """`n` real numbers along the last axis, whose transform begins with `x`: n // 2 + 1 numbers."""
+    *lead, places = x.shape
+    batch, half = math.prod(lead), n // 2
+    x = ops.reshape(x, shape=(batch, places))
+    if n % 2:
+        made = ops.real(along(_mirrored(x, n), 1, inverse=True)) * (1 / n)
+        return ops.reshape(made, shape=(*lead, n))
+    if fits(half, 1):
+        turns = half_turns(n, inverse=True).astype(x.dtype.numpy)
+        signal = irfft_rows(x, x.recorder.constant(turns, x.dtype), scale=1 / n)
+        return ops.reshape(signal, shape=(*lead, n))
+    made = along(paired_spectrum(x, _half_turns(x, half)), 1, inverse=True) * (1 / n)
+    pairs = ops.stack([ops.real(made), ops.imag(made)], axis=-1)
+    return ops.reshape(pairs, shape=(*lead, n))
+
+
+def _mirrored(x: Any, n: int) -> Any:
+    """The whole spectrum of an odd number of real points."""
+    batch, places = x.shape
+    first = ops.complex(ops.real(ops.slice(x, begin=(0, 0), size=(batch, 1))), 0.0)
+    others = ops.slice(x, begin=(0, 1), size=(batch, places - 1))
+    return ops.concat([first, others, ops.conj(ops.reverse(others, axis=(1,)))], axis=1)

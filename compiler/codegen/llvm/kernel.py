@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from itertools import pairwise
 
 from staticgraph.compiler.codegen.abi import SCRATCH_PARAMETERS, KernelCode, Phase
 from staticgraph.compiler.codegen.llvm import memory
@@ -29,7 +28,7 @@ from staticgraph.compiler.codegen.llvm.trip_count import TripCounts
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.graph.sizes import Size, same
-from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, identity
+from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, identity, walk
 from staticgraph.compiler.kernel.lower_functions import approximate
 from staticgraph.compiler.kernel.schedule_cpu.parallelize import PhaseCall
 from staticgraph.compiler.kernel.stmt import (
@@ -50,6 +49,7 @@ from staticgraph.compiler.kernel.stmt import (
 )
 
 _UNROLLED = 4  # serial loops of at most this many iterations are written out
+_TOGETHER = (2, 4, 8, 16)  # neighbours that lanes store together
 
 
 def emit(kernel: Kernel, target: CpuTarget, contract: bool = True) -> KernelCode:
@@ -134,13 +134,13 @@ class _KernelEmitter:
     # Statements.
 
     def _statements(self, body: Iterable[Stmt]) -> None:
-        written: Stmt | None = None
-        for stmt, following in pairwise((*body, None)):
+        stmts, written = tuple(body), 0
+        for k, stmt in enumerate(stmts):
             match stmt:
-                case _ if stmt is written:
+                case _ if k < written:
                     pass
-                case Store() if self._store_pair(stmt, following):
-                    written = following
+                case Store() if count := self._store_together(stmts[k:]):
+                    written = k + count
                 case Let(local, value):
                     self._define(local, value)
                 case Update():
@@ -452,25 +452,33 @@ class _KernelEmitter:
                 text = memory.load(site, address.base.text)
             elif same(address.stride, 1):
                 text = memory.load(site, address.base.text, mask)
+            elif same(address.stride, -1) or same(address.stride, -2) and address.parity is not None:
+                text = memory.load_backwards(site, address.base.text, address.parity, mask)
             elif address.parity is not None:
                 text = memory.load_of_pairs(site, address.base.text, address.parity, mask)
             else:
                 text = memory.gather(site, address.base.text, *lane_steps(printer, address, lanes), mask)
         return LlvmValue(text, lanes, level, reads)
 
-    def _store_pair(self, first: Store, second: Stmt | None) -> bool:
-        """Write both elements, if each lane has two that lie side by side, and lanes do as well."""
-        printer, buffer, lane_index = self._printer, first.buffer, self._lane_index
-        if lane_index is None or not isinstance(second, Store) or second.buffer != buffer:
-            return False
+    def _store_together(self, stmts: Sequence[Stmt]) -> int:
+        """Write the first stores, if they fill the memory of each lane up to that of the next; return how many."""
+        printer, lane_index, first = self._printer, self._lane_index, stmts[0]
+        if lane_index is None or not isinstance(first, Store):
+            return 0
+        buffer = first.buffer
         address = self._addresses.address(buffer, first.at, lane_index)
-        if address.parity != 0 or not self._addresses.follow(buffer, first.at, second.at):
-            return False
+        count = next((n for n in _TOGETHER if same(address.stride, n)), 0)
+        stores = [s for s in stmts[:count] if isinstance(s, Store) and s.buffer == buffer]
+        if not count or len(stores) < count or not self._addresses.follow(buffer, [s.at for s in stores]):
+            return 0
+        read = [e.buffer for s in stores[1:] for e in walk(s.value) if isinstance(e, Load)]
+        if address.parity != 0 if count == 2 else buffer in read:
+            return 0
         site = Site(self._emitter, self._kernel.buffers[buffer].dtype, printer.lanes)
-        one, other = (printer.vector(stmt.value) for stmt in (first, second))
-        memory.store_pairs(site, one, other, address.base.text, self._mask.text if self._mask else None)
+        values = [printer.vector(stmt.value) for stmt in stores]
+        memory.store_together(site, values, address.base.text, self._mask.text if self._mask else None)
         printer.forget([self._key(buffer)])
-        return True
+        return count
 
     def _store(self, stmt: Store) -> None:
         printer = self._printer
