@@ -34,7 +34,7 @@ from staticgraph.compiler.kernel.stmt import (
 # Relative costs, in units of one arithmetic vector instruction.
 GATHER = 1.25  # to load one lane from a place of its own
 SCATTER = 2.5  # to store one
-PAIRS = 2.0  # to load or store one element of the pair in each lane, or one for each lane from the last to the first
+PAIRS = 2.0  # to load or store one element of the pair in each lane, or to load elements backwards
 
 
 def flatten(kernel: Kernel) -> Kernel:

@@ -35,14 +35,14 @@ def small_transform(points: Sequence[Expr], sign: float) -> list[Expr]:
         turned = [_turned(v, sign * k / n) for k, v in enumerate(odd)]
         pairs = list(zip(even, turned, strict=True))
         return [a + b for a, b in pairs] + [a - b for a, b in pairs]
-    # Points q and n - q are turned by opposite angles: their sum counts with the cosine, their difference with
-    # the sine. The results k and n - k differ by the sign of the latter.
+    # Points q and n - q are turned by opposite angles: their sum counts with the cosine, their difference
+    # with the sine. The results k and n - k differ by the sign of the latter.
     opposite = [(points[q], points[n - q]) for q in range(1, n // 2 + 1)]
     sums = [parts(a + b) for a, b in opposite]
     differences = [parts(a - b) for a, b in opposite]
     first = parts(points[0])
     made = [points[0]] * n
-    made[0] = scalar.complex(*(functools.reduce(operator.add, [v[i] for v in sums], first[i]) for i in (0, 1)))
+    made[0] = functools.reduce(operator.add, [scalar.complex(*total) for total in sums], points[0])
     for k in range(1, n // 2 + 1):
         units = [cmath.exp(2j * math.pi * sign * (k * q % n) / n) for q in range(1, n // 2 + 1)]
         along, across = list(first), [Const(0.0, first[0].dtype)] * 2

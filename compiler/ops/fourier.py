@@ -1,10 +1,10 @@
 """Discrete Fourier transforms along the last one, two or three axes.
 
-They are compiled, in stages (`fourier_stages.py`).
+They are compiled: see `fourier_lengths.py`.
 
 All are linear, so a gradient is the adjoint transform: n times the inverse for a transform of n points. The
-real transforms keep one half of a spectrum that is the other half's conjugate, so that entries whose conjugates
-are left out stand for two.
+real transforms keep one half of a spectrum that is the other half's conjugate, so that entries whose
+conjugates are left out stand for two.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import OpDef, ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, shape_text
 from staticgraph.compiler.graph.sizes import same
-from staticgraph.compiler.ops.fourier_stages import along, of_real, to_real, transformed
+from staticgraph.compiler.ops.fourier_lengths import along, of_real, to_real, transformed
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.samples import Sample, real
 
@@ -159,11 +159,18 @@ def _to_spectrum(rank: int) -> OpDef:
     Over the last {rank} axes; of the last one, the entries up to the middle: the rest are their conjugates.
     """
     return composite(
-        tf=signature.__name__.upper(), type=type, numpy=run, dtypes=frozenset(_OF_REAL),
-        operands=("fft_length",), partial=("fft_length",), grad=grad,
-        samples=[Sample(real(*(4, 3, 5)[-rank:]), fft_length=(4, 3, 5)[-rank:]),
-                 Sample(real(2, *(3, 6, 2)[-rank:]), fft_length=(2, 7, 6)[-rank:]),
-                 Sample(real(0, *(3, 6, 2)[-rank:]), fft_length=(3, 1, 4)[-rank:])],
+        tf=signature.__name__.upper(),
+        type=type,
+        numpy=run,
+        dtypes=frozenset(_OF_REAL),
+        operands=("fft_length",),
+        partial=("fft_length",),
+        grad=grad,
+        samples=[
+            Sample(real(*(4, 3, 5)[-rank:]), fft_length=(4, 3, 5)[-rank:]),
+            Sample(real(2, *(3, 6, 2)[-rank:]), fft_length=(2, 7, 6)[-rank:]),
+            Sample(real(0, *(3, 6, 2)[-rank:]), fft_length=(3, 1, 4)[-rank:]),
+        ],
     )(signature)
 
 
@@ -197,11 +204,18 @@ def _to_signal(rank: int) -> OpDef:
     The last axis holds the entries up to the middle; the result has the lengths `fft_length`.
     """
     return composite(
-        tf=signature.__name__.upper(), type=type, numpy=run, dtypes=COMPLEX,
-        operands=("fft_length",), partial=("fft_length",), grad=grad,
-        samples=[Sample(real(*(4, 3, 3)[-rank:]), fft_length=(4, 3, 5)[-rank:]),
-                 Sample(real(2, *(3, 6, 2)[-rank:]), fft_length=(2, 7, 6)[-rank:]),
-                 Sample(real(0, *(3, 6, 2)[-rank:]), fft_length=(3, 1, 4)[-rank:])],
+        tf=signature.__name__.upper(),
+        type=type,
+        numpy=run,
+        dtypes=COMPLEX,
+        operands=("fft_length",),
+        partial=("fft_length",),
+        grad=grad,
+        samples=[
+            Sample(real(*(4, 3, 3)[-rank:]), fft_length=(4, 3, 5)[-rank:]),
+            Sample(real(2, *(3, 6, 2)[-rank:]), fft_length=(2, 7, 6)[-rank:]),
+            Sample(real(0, *(3, 6, 2)[-rank:]), fft_length=(3, 1, 4)[-rank:]),
+        ],
     )(signature)
 
 

@@ -1,17 +1,16 @@
-"""Fourier transforms of rows that fit into a core's cache: one kernel, in which each row passes all its stages.
+"""Fourier transforms of rows that fit into a core's cache: one kernel in which each row passes all stages.
 
-The stages are those of `fourier_stages.py`. Between them the real and the imaginary parts lie in two vectors of
-scratch memory, so that lanes need not be taken apart. Columns of a matrix are transformed in strips of `STRIP`
-columns, which lie side by side in memory.
+The stages are those of `fourier_stages.py`. Between them the real and the imaginary parts lie in two vectors
+of scratch memory, so that lanes need not be taken apart. Columns of a matrix are transformed in strips of
+`STRIP` columns, which lie side by side in memory.
 
-A transform of an even number n of real points is one of n / 2 complex ones, whose real parts are the points at
-even places. The spectrum of the n points is found in theirs, and the other way round.
+A transform of an even number n of real points is one of n / 2 complex ones, whose real parts are the points
+at even places. The spectrum of the n points is found in theirs, and the other way round.
 """
 
 from __future__ import annotations
 
 import itertools
-import math
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -26,8 +25,9 @@ from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local
 from staticgraph.compiler.kernel.stmt import Buffer, Let, Loop, LoopKind, Stmt, Store
 from staticgraph.compiler.ops.butterflies import conjugate, parts, radices_of, small_transform
+from staticgraph.compiler.ops.fourier_stages import signal_of_pairs, spectrum_of_pairs, staged
 from staticgraph.compiler.ops.kinds import Described, Out, View, routine
-from staticgraph.compiler.ops.samples import Sample, real
+from staticgraph.compiler.ops.samples import Sample, fixed, real
 from staticgraph.compiler.ops.scatter import nested
 
 Body = tuple[Stmt, ...]
@@ -165,7 +165,8 @@ def _numpy_stages(x: np.ndarray, turns: np.ndarray, inverse: bool) -> np.ndarray
     left, start = n, 0
     for radix in radices_of(n) or ():
         left //= radix
-        matrix = np.exp((2j if inverse else -2j) * np.pi * np.outer(np.arange(radix), np.arange(radix)) / radix)
+        turns_by = (2j if inverse else -2j) * np.pi / radix
+        matrix = np.exp(turns_by * np.outer(np.arange(radix), np.arange(radix)))
         x = np.einsum("pq,bqjk->bjpk", matrix, x.reshape(batch, radix, left, n // (radix * left) * columns))
         if left > 1:
             used = (radix - 1) * left
@@ -195,8 +196,17 @@ def _columns_type(x: TensorType, turns: TensorType, inverse: bool = False, scale
     return x
 
 
-def _numpy_columns(x: np.ndarray, turns: np.ndarray, inverse: bool, scale: float) -> np.ndarray:
+def _numpy_columns(x: np.ndarray, turns: np.ndarray, inverse: bool = False, scale: float = 1.0) -> np.ndarray:
     return (_numpy_stages(x, turns, inverse) * scale).astype(x.dtype)
+
+
+def _on_a_gpu(*_: TensorType) -> bool:
+    """Rows are too few for all threads of a GPU, which have stages instead (`expand`)."""
+    return True
+
+
+def _columns_in_stages(x: Any, turns: Any, inverse: bool = False, scale: float = 1.0) -> Any:
+    return staged(x, inverse) * scale
 
 
 def _count(n: int) -> int:
@@ -205,12 +215,13 @@ def _count(n: int) -> int:
 
 @routine(
     type=_columns_type, numpy=_numpy_columns, dtypes=COMPLEX, differentiable=False,
+    long=_on_a_gpu, expand=_columns_in_stages,
     samples=[
-        Sample(real(2, 40, 1), real(_count(40))),
-        Sample(real(3, 32, 1), real(_count(32)), inverse=True, scale=0.25),
-        Sample(real(1, 105, 1), real(_count(105))),
-        Sample(real(2, 8, 35), real(_count(8)), scale=2.0),
-        Sample(real(0, 35, 16), real(_count(35)), inverse=True),
+        Sample(real(2, 40, 1), fixed(turns_of(40, False))),
+        Sample(real(3, 32, 1), fixed(turns_of(32, True)), inverse=True, scale=0.25),
+        Sample(real(1, 105, 1), fixed(turns_of(105, False))),
+        Sample(real(2, 8, 35), fixed(turns_of(8, False)), scale=2.0),
+        Sample(real(0, 35, 16), fixed(turns_of(35, True)), inverse=True),
     ],
 )  # fmt: skip
 def fft_columns(
@@ -229,22 +240,27 @@ def fft_columns(
     scratch: dict[str, Buffer] = {}
     bodies: list[Stmt] = []
     width = 1 if same(columns, 1) else STRIP
-    for mark, first, count, lanes in (("", 0, columns // width, width), ("e", columns // width * width, 1, columns % width)):
-        if not count or not lanes:
-            continue
+
+    def strips(first: int, count: int, lanes: int, mark: str) -> None:
+        """So many strips from a column on; those of another width have scratch memory of their own."""
         strip = Index(f"strip{mark}", count)
         stages = _Stages(n, lanes, lambda at: turns[at], inverse, turns.dtype.real_dtype, mark)
 
-        def at(place: Expr, column: Expr, strip: Expr = strip, first: int = first, lanes: int = lanes) -> tuple[Expr, ...]:
+        def at(place: Expr, column: Expr) -> tuple[Expr, ...]:
             return row, place, first + strip * lanes + column
 
         body = stages.body(
-            lambda place, column, at=at: x[at(place, column)],
-            lambda place, column, value, at=at: (Store(out.buffer, at(place, column), value),),
+            lambda place, column: x[at(place, column)],
+            lambda place, column, value: (Store(out.buffer, at(place, column), value),),
             scale,
         )
-        scratch |= stages.scratch
-        bodies += nested((row, strip), body, LoopKind.PARALLEL)
+        scratch.update(stages.scratch)
+        bodies.extend(nested((row, strip), body, LoopKind.PARALLEL))
+
+    count, rest = divmod(columns, width)
+    strips(0, count, width, "")
+    if rest:
+        strips(columns - rest, 1, rest, "e")
     return Described(tuple(bodies), scratch=scratch)
 
 
@@ -254,7 +270,14 @@ def fft_columns(
 def half_turns(n: int, inverse: bool) -> np.ndarray:
     """The roots of unity of all stages for n / 2 points, and n / 2 more for real numbers."""
     half = n // 2
-    return np.append(turns_of(half, inverse), np.exp((1j if inverse else -1j) * np.pi * np.arange(half) / half))
+    turns = np.exp((1j if inverse else -1j) * np.pi * np.arange(half) / half)
+    return np.append(turns_of(half, inverse), turns)
+
+
+def planes(n: int) -> np.ndarray:
+    """Those for real numbers as real ones: the real parts, and below them the imaginary ones."""
+    turns = half_turns(n, inverse=False)
+    return np.stack([turns.real, turns.imag])
 
 
 def _half(n: int) -> int:
@@ -290,16 +313,17 @@ def _numpy_spectrum(x: np.ndarray, turns: np.ndarray) -> np.ndarray:
 
 @routine(
     type=_spectrum_type, numpy=_numpy_spectrum, dtypes=frozenset({float32, float64}), differentiable=False,
+    long=_on_a_gpu, expand=lambda x, turns: spectrum_of_pairs(x, staged),
     samples=[
-        Sample(real(2, 80), real(2, _count(40) + 40)),
-        Sample(real(3, 64), real(2, _count(32) + 32)),
-        Sample(real(0, 64), real(2, _count(32) + 32)),
+        Sample(real(2, 80), fixed(planes(80))),
+        Sample(real(3, 64), fixed(planes(64))),
+        Sample(real(0, 64), fixed(planes(64))),
     ],
 )  # fmt: skip
 def rfft_rows(outs: tuple[Out, ...], x: View, turns: View) -> Described | tuple[()]:
     """The first half of the Fourier transforms of rows of real numbers.
 
-    `turns` are those of `half_turns`: their real parts, and below them the imaginary ones.
+    `turns` are those of `planes`.
     """
     (out,) = outs
     batch, half = x.shape[0], _half(operator.index(x.shape[1]))
@@ -354,16 +378,15 @@ def _numpy_signal(x: np.ndarray, turns: np.ndarray, scale: float = 1.0) -> np.nd
 
 @routine(
     type=_signal_type, numpy=_numpy_signal, dtypes=COMPLEX, differentiable=False,
+    long=_on_a_gpu, expand=lambda x, turns, scale=1.0: signal_of_pairs(x, staged) * scale,
     samples=[
-        Sample(real(2, 41), real(_count(40) + 40), scale=0.5),
-        Sample(real(3, 33), real(_count(32) + 32)),
-        Sample(real(0, 33), real(_count(32) + 32)),
+        Sample(real(2, 41), fixed(half_turns(80, True)), scale=0.5),
+        Sample(real(3, 33), fixed(half_turns(64, True))),
+        Sample(real(0, 33), fixed(half_turns(64, True))),
     ],
 )  # fmt: skip
-def irfft_rows(
-    outs: tuple[Out, ...], x: View, turns: View, *, scale: float = 1.0
-) -> Described | tuple[()]:
-    """Rows of real numbers from the first half of their Fourier transforms, multiplied by `scale` and their number.
+def irfft_rows(outs: tuple[Out, ...], x: View, turns: View, *, scale: float = 1.0) -> Described | tuple[()]:
+    """Rows of real numbers from the first half of their transforms, multiplied by `scale` and their number.
 
     `turns` are those of `half_turns`, inverse ones. The imaginary parts at both ends of a row count as zero.
     """

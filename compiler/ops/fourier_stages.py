@@ -3,16 +3,15 @@
 With n = r * m, the transform of n points is m transforms of r points, a multiplication by roots of unity
 ("twiddles"), and r transforms of m points. A stage reads points as [batch, r, m, inner] and writes
 [batch, m, r, inner]: then the r transforms lie side by side, the next stage takes them as its `inner`,
-and the last one leaves everything in order. Lengths with a prime factor above 13 go through a convolution of
-more points (Bluestein). Stages are made for lengths that are known.
+and the last one leaves everything in order. Lengths that fit into a core's cache need no kernel for each
+stage on a processor: see `fourier_rows.py`.
 
-A transform of an even number n of real points is one of n / 2 complex ones, whose real parts are the points at
-even places. `real_spectrum` finds the spectrum of the n points in theirs, and `paired_spectrum` goes back.
+A transform of an even number n of real points is one of n / 2 complex ones, whose real parts are the points
+at even places. `real_spectrum` finds the spectrum of the n points in theirs, and `paired_spectrum` goes back.
 """
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -27,9 +26,9 @@ from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Expr
 from staticgraph.compiler.ops.butterflies import conjugate, parts, radices_of, small_transform
-from staticgraph.compiler.ops.fourier_rows import fft_columns, fits, half_turns, irfft_rows, rfft_rows, turns_of
 from staticgraph.compiler.ops.kinds import Piece, View, assembly
 from staticgraph.compiler.ops.samples import Sample, real
+
 
 def _stage_type(x: TensorType, twiddles: TensorType, inverse: bool = False) -> TensorType:
     require(x.rank in (None, 4), f"x has rank {x.rank}, and must be [batch, radix, count, inner]")
@@ -81,33 +80,12 @@ def fft_stage(x: View, twiddles: View, *, inverse: bool = False) -> list[Piece]:
     return [piece(p) for p in range(radix)]
 
 
-def transformed(x: Any, rank: int, inverse: bool) -> Any:
-    """The transform of complex numbers along the last `rank` axes, or its inverse."""
-    axes = range(x.rank - rank, x.rank)
-    points = math.prod(operator.index(x.shape[axis]) for axis in axes)
-    for axis in axes:
-        x = along(x, axis, inverse)
-    return x * (1 / points) if inverse else x
-
-
-def along(x: Any, axis: int, inverse: bool) -> Any:
-    """The transform of complex numbers along one axis. That of the other sign is not scaled."""
-    shape = x.shape
-    n = operator.index(shape[axis])
-    x = ops.reshape(x, shape=(math.prod(shape[:axis]), n, math.prod(shape[axis + 1 :])))
-    return ops.reshape(_along_middle(x, n, inverse), shape=shape)
-
-
-def _along_middle(x: Any, n: int, inverse: bool) -> Any:
-    radices = radices_of(n)
-    if radices is None:
-        return _bluestein(x, n, inverse)
-    batch, _, inner = x.shape
-    if fits(n, inner):
-        turns = turns_of(n, inverse).astype(x.dtype.numpy)
-        return fft_columns(x, x.recorder.constant(turns, x.dtype), inverse=inverse)
+def staged(x: Any, inverse: bool) -> Any:
+    """The transform along the second of three axes, of small factors, with a kernel for each stage."""
+    batch, n, inner = x.shape
+    n = operator.index(n)
     done, left = 1, n
-    for radix in radices:
+    for radix in radices_of(n) or ():
         left //= radix
         x = ops.reshape(x, shape=(batch, radix, left, done * inner))
         turns = np.outer(np.arange(left), np.arange(radix)) / (left * radix)
@@ -115,27 +93,6 @@ def _along_middle(x: Any, n: int, inverse: bool) -> Any:
         x = fft_stage(x, x.recorder.constant(twiddles.astype(x.dtype.numpy), x.dtype), inverse=inverse)
         done *= radix
     return ops.reshape(x, shape=(batch, n, inner))
-
-
-def _bluestein(x: Any, n: int, inverse: bool) -> Any:
-    """The transform as a convolution with a chirp, along the middle axis."""
-    # Of k j = (k^2 + j^2 - (k - j)^2) / 2 the last part is the convolution, the others are factors.
-    size = 1 << (2 * n - 2).bit_length()
-    batch, _, inner = x.shape
-    turns = np.arange(n, dtype=np.int64) ** 2 % (2 * n) / n  # exact, where the squares are large
-    chirp = np.exp((1j if inverse else -1j) * np.pi * turns)
-    kernel = np.zeros(size, np.complex128)
-    kernel[:n] = chirp.conj()
-    kernel[size - n + 1 :] = chirp[:0:-1].conj()
-    spectrum = np.fft.fft(kernel) / size
-
-    def constant(values: np.ndarray) -> Any:
-        return x.recorder.constant(values.astype(x.dtype.numpy)[:, None], x.dtype)
-
-    filled = ops.pad(x * constant(chirp), paddings=[(0, 0), (0, size - n), (0, 0)])
-    product = _along_middle(filled, size, False) * constant(spectrum)
-    made = ops.slice(_along_middle(product, size, True), begin=(0, 0, 0), size=(batch, n, inner))
-    return made * constant(chirp)
 
 
 # Real numbers
@@ -227,7 +184,7 @@ def _numpy_pairs(x: np.ndarray, twiddles: np.ndarray) -> np.ndarray:
     samples=[Sample(real(2, n + 1), real(n)) for n in (1, 2, 5, 40)],
 )  # fmt: skip
 def paired_spectrum(x: View, twiddles: View) -> list[Piece]:
-    """The spectrum of pairs of real numbers as complex ones, twice as large, from half of that of all numbers.
+    """The spectrum of pairs of real numbers as complex ones, times two, from half of that of all numbers.
 
     `twiddles` are those of `real_spectrum`. The imaginary parts at both ends count as zero.
     """
@@ -252,45 +209,22 @@ def _half_turns(x: Any, half: int) -> Any:
     return x.recorder.constant(twiddles.astype(x.dtype.numpy), x.dtype)
 
 
-def of_real(x: Any) -> Any:
-    """The first half of the transform of real numbers along the last axis."""
-    *lead, n = x.shape
-    n = operator.index(n)
-    batch, half = math.prod(lead), n // 2
-    if n % 2:
-        spectrum = along(ops.complex(x, 0.0), x.rank - 1, inverse=False)
-        return ops.slice(spectrum, begin=(0,) * x.rank, size=(*lead, half + 1))
-    if fits(half, 1):
-        turns = half_turns(n, inverse=False)
-        planes = np.stack([turns.real, turns.imag]).astype(x.dtype.numpy)
-        made = rfft_rows(ops.reshape(x, shape=(batch, n)), x.recorder.constant(planes, x.dtype))
-        return ops.reshape(made, shape=(*lead, half + 1))
+Transform = Callable[[Any, bool], Any]  # the transform of complex numbers along the second of three axes
+
+
+def spectrum_of_pairs(x: Any, transform: Transform) -> Any:
+    """The first halves of the transforms of rows of an even number of real numbers, by one of pairs."""
+    batch, n = x.shape
+    half = n // 2
     pairs = ops.reshape(x, shape=(batch, half, 2))
-    even, odd = (ops.reshape(ops.slice(pairs, begin=(0, 0, i), size=(batch, half, 1)), shape=(batch, half)) for i in (0, 1))
-    made = along(ops.complex(even, odd), 1, inverse=False)
-    return ops.reshape(real_spectrum(made, _half_turns(made, half)), shape=(*lead, half + 1))
+    even, odd = (ops.slice(pairs, begin=(0, 0, part), size=(batch, half, 1)) for part in (0, 1))
+    made = ops.reshape(transform(ops.complex(even, odd), False), shape=(batch, half))
+    return real_spectrum(made, _half_turns(made, half))
 
 
-def to_real(x: Any, n: int) -> Any:
-    """`n` real numbers along the last axis, whose transform begins with `x`: n // 2 + 1 numbers."""
-    *lead, places = x.shape
-    batch, half = math.prod(lead), n // 2
-    x = ops.reshape(x, shape=(batch, places))
-    if n % 2:
-        made = ops.real(along(_mirrored(x, n), 1, inverse=True)) * (1 / n)
-        return ops.reshape(made, shape=(*lead, n))
-    if fits(half, 1):
-        turns = half_turns(n, inverse=True).astype(x.dtype.numpy)
-        signal = irfft_rows(x, x.recorder.constant(turns, x.dtype), scale=1 / n)
-        return ops.reshape(signal, shape=(*lead, n))
-    made = along(paired_spectrum(x, _half_turns(x, half)), 1, inverse=True) * (1 / n)
-    pairs = ops.stack([ops.real(made), ops.imag(made)], axis=-1)
-    return ops.reshape(pairs, shape=(*lead, n))
-
-
-def _mirrored(x: Any, n: int) -> Any:
-    """The whole spectrum of an odd number of real points."""
-    batch, places = x.shape
-    first = ops.complex(ops.real(ops.slice(x, begin=(0, 0), size=(batch, 1))), 0.0)
-    others = ops.slice(x, begin=(0, 1), size=(batch, places - 1))
-    return ops.concat([first, others, ops.conj(ops.reverse(others, axis=(1,)))], axis=1)
+def signal_of_pairs(x: Any, transform: Transform) -> Any:
+    """Rows of real numbers of which `x` is the first half of the transform, multiplied by their number."""
+    batch, half = x.shape[0], x.shape[1] - 1
+    made = ops.reshape(paired_spectrum(x, _half_turns(x, half)), shape=(batch, half, 1))
+    made = transform(made, True)
+    return ops.reshape(ops.stack([ops.real(made), ops.imag(made)], axis=-1), shape=(batch, 2 * half))

@@ -31,8 +31,8 @@ class Address:
     without `offsets`, all lanes follow the stride.
 
     In each first lane the base is a multiple of `unit` elements into its buffer; 0: it is at the beginning.
-    `parity`: if the elements of all lanes are first (0) or second ones (1) of pairs, as complex numbers are. The
-    stride is then 2 or -2.
+    `parity`: if the elements of all lanes are first (0) or second ones (1) of pairs, as complex numbers are.
+    The stride is then 2 or -2.
     """
 
     base: LlvmValue
@@ -91,12 +91,13 @@ class Addresses:
             assert first is not None
             uniform.append((lane_index, first, stride))
         unit = math.gcd(form.constant, *(content(f) for t, f in form.terms.items() if t is not lane_index))
-        in_pairs = all(content(n) % 2 == 0 for n in (self._buffers[buffer].size, *form.terms.values()))
-        parity = form.constant % 2 if in_pairs and (same(stride, 2) or same(stride, -2)) else None
+        paired = same(stride, 2) or same(stride, -2)
+        sizes = (self._buffers[buffer].size, *form.terms.values())
+        parity = form.constant % 2 if paired and all(content(n) % 2 == 0 for n in sizes) else None
         return Address(self._pointer(buffer, uniform, form.constant), stride, unit=unit, parity=parity)
 
     def follow(self, buffer: str, positions: Sequence[tuple[Expr, ...]]) -> bool:
-        """Return True if each of the positions in `buffer` is always the one behind the position before it."""
+        """Return True if each position in `buffer` is always the one behind the position before it."""
         first, *others = (offset(self._buffers[buffer], at) for at in positions)
         return all(
             first.terms == other.terms and first.constant + k == other.constant

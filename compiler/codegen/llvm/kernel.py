@@ -452,7 +452,7 @@ class _KernelEmitter:
                 text = memory.load(site, address.base.text)
             elif same(address.stride, 1):
                 text = memory.load(site, address.base.text, mask)
-            elif same(address.stride, -1) or same(address.stride, -2) and address.parity is not None:
+            elif same(address.stride, -1) or (same(address.stride, -2) and address.parity is not None):
                 text = memory.load_backwards(site, address.base.text, address.parity, mask)
             elif address.parity is not None:
                 text = memory.load_of_pairs(site, address.base.text, address.parity, mask)
@@ -461,7 +461,7 @@ class _KernelEmitter:
         return LlvmValue(text, lanes, level, reads)
 
     def _store_together(self, stmts: Sequence[Stmt]) -> int:
-        """Write the first stores, if they fill the memory of each lane up to that of the next; return how many."""
+        """Write the first stores, if they fill the memory from each lane to the next; return their number."""
         printer, lane_index, first = self._printer, self._lane_index, stmts[0]
         if lane_index is None or not isinstance(first, Store):
             return 0

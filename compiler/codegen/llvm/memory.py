@@ -137,7 +137,9 @@ def store_together(site: Site, values: list[str], pointer: str, mask: str | None
         for one, other in zip(interleaved(parts[::2]), interleaved(parts[1::2]), strict=True):
             for start in (0, lanes // 2):
                 order = ", ".join(f"i32 {k}, i32 {k + lanes}" for k in range(start, start + lanes // 2))
-                made.append(site.value(f"shufflevector {kind} {one}, {kind} {other}, <{lanes} x i32> <{order}>"))
+                made.append(
+                    site.value(f"shufflevector {kind} {one}, {kind} {other}, <{lanes} x i32> <{order}>")
+                )
         return made
 
     for number, value in enumerate(interleaved(values)):

@@ -104,9 +104,7 @@ def _split_body(body: tuple[Stmt, ...], done: dict[Expr, Expr | Pair]) -> tuple[
             case Loop(body=inner):
                 made.append(replace(stmt, body=_split_body(inner, done)))
             case While() | If():
-                made.append(
-                    replace(stmt, condition=real(stmt.condition), body=_split_body(stmt.body, done))
-                )
+                made.append(replace(stmt, condition=real(stmt.condition), body=_split_body(stmt.body, done)))
     return tuple(made)
 
 
