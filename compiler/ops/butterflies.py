@@ -16,8 +16,10 @@ _RADICES = (8, 4, 13, 11, 7, 5, 3, 2)  # in the order in which a length is divid
 
 @functools.lru_cache(256)
 def radices_of(n: int) -> tuple[int, ...] | None:
-    """The radices of the stages for n points; None if a prime factor is too large."""
-    found = []
+    """The radices of the stages for n points; None if a prime factor is too large, or n is not positive."""
+    found: list[int] = []
+    if n < 1:
+        return None
     for radix in _RADICES:
         while n % radix == 0:
             found.append(radix)
@@ -57,11 +59,6 @@ def small_transform(points: Sequence[Expr], sign: float) -> list[Expr]:
 def parts(x: Expr) -> tuple[Expr, Expr]:
     """The real and the imaginary part."""
     return scalar.real(x), scalar.imag(x)
-
-
-def conjugate(x: Expr) -> Expr:
-    """The complex conjugate."""
-    return scalar.complex(scalar.real(x), -scalar.imag(x))
 
 
 def _turned(x: Expr, turn: float) -> Expr:

@@ -24,7 +24,7 @@ from staticgraph.compiler.graph.sizes import AnySize, same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local
 from staticgraph.compiler.kernel.stmt import Buffer, Let, Loop, LoopKind, Stmt, Store
-from staticgraph.compiler.ops.butterflies import conjugate, parts, radices_of, small_transform
+from staticgraph.compiler.ops.butterflies import parts, radices_of, small_transform
 from staticgraph.compiler.ops.fourier_stages import signal_of_pairs, spectrum_of_pairs, staged
 from staticgraph.compiler.ops.kinds import Described, Out, View, routine
 from staticgraph.compiler.ops.samples import Sample, fixed, real
@@ -275,7 +275,7 @@ def half_turns(n: int, inverse: bool) -> np.ndarray:
 
 
 def planes(n: int) -> np.ndarray:
-    """Those for real numbers as real ones: the real parts, and below them the imaginary ones."""
+    """The `half_turns` as real numbers: their real parts, and below them the imaginary ones."""
     turns = half_turns(n, inverse=False)
     return np.stack([turns.real, turns.imag])
 
@@ -341,7 +341,7 @@ def rfft_rows(outs: tuple[Out, ...], x: View, turns: View) -> Described | tuple[
         return scalar.complex(*(x[row, place * 2 + part] for part in (0, 1)))
 
     def between(k: Index) -> Body:
-        one, other = found(k + 1, _ZERO), conjugate(found(half - 1 - k, _ZERO))
+        one, other = found(k + 1, _ZERO), scalar.conjugate(found(half - 1 - k, _ZERO))
         a, b = parts(one + other), parts((one - other) * turn(_count(half) + 1 + k))
         return (Store(out.buffer, (row, k + 1), scalar.complex((a[0] + b[1]) * 0.5, (a[1] - b[0]) * 0.5)),)
 
@@ -399,7 +399,7 @@ def irfft_rows(outs: tuple[Out, ...], x: View, turns: View, *, scale: float = 1.
     start, put = stages.memory(1)
 
     def between(k: Index) -> Body:
-        one, other = x[row, k + 1], conjugate(x[row, half - 1 - k])
+        one, other = x[row, k + 1], scalar.conjugate(x[row, half - 1 - k])
         a, b = parts(one + other), parts((one - other) * turns[_count(half) + 1 + k])
         return put(k + 1, _ZERO, scalar.complex(a[0] - b[1], a[1] + b[0]))
 

@@ -25,7 +25,7 @@ from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Expr
-from staticgraph.compiler.ops.butterflies import conjugate, parts, radices_of, small_transform
+from staticgraph.compiler.ops.butterflies import parts, radices_of, small_transform
 from staticgraph.compiler.ops.kinds import Piece, View, assembly
 from staticgraph.compiler.ops.samples import Sample, real
 
@@ -140,7 +140,7 @@ def real_spectrum(x: View, twiddles: View) -> list[Piece]:
 
     def between(at: tuple[Expr, ...]) -> Expr:
         b, k = at
-        one, other = x[b, k + 1], conjugate(x[b, half - 1 - k])
+        one, other = x[b, k + 1], scalar.conjugate(x[b, half - 1 - k])
         across = (one - other) * twiddles[k + 1]
         a, c = parts(one + other), parts(across)
         return scalar.complex((a[0] + c[1]) * 0.5, (a[1] - c[0]) * 0.5)
@@ -196,8 +196,8 @@ def paired_spectrum(x: View, twiddles: View) -> list[Piece]:
 
     def others(at: tuple[Expr, ...]) -> Expr:
         b, k = at
-        one, other = x[b, k + 1], conjugate(x[b, half - 1 - k])
-        across = (one - other) * conjugate(twiddles[k + 1])
+        one, other = x[b, k + 1], scalar.conjugate(x[b, half - 1 - k])
+        across = (one - other) * scalar.conjugate(twiddles[k + 1])
         a, c = parts(one + other), parts(across)
         return scalar.complex(a[0] - c[1], a[1] + c[0])
 

@@ -171,5 +171,12 @@ class Strips:
         return found, tuple(body)
 
 
+def root_of_real(x: Expr) -> Expr:
+    """The square root of a number whose imaginary part, if it has one, is only rounding."""
+    if not x.dtype.is_complex:
+        return scalar.sqrt(x)  # type: ignore[no-any-return]
+    return scalar.complex(scalar.sqrt(scalar.real(x)), 0.0)  # type: ignore[no-any-return]
+
+
 def _whole(value: Expr | int) -> Expr:
     return value if isinstance(value, Expr) else Const(operator.index(value), int64)
