@@ -11,7 +11,7 @@ from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local
 from staticgraph.compiler.kernel.stmt import Let, Loop, LoopKind, Stmt
 from staticgraph.compiler.ops.elimination import PutOrder
-from staticgraph.compiler.ops.strips import Body, Element, Fresh, Put, root_of_real
+from staticgraph.compiler.ops.strips import Body, Element, Fresh, Put, root_of_real, size_of_pivot
 
 SMALL = 6  # rows of a matrix that is written out
 FEW = 4  # rows of one whose cofactors are
@@ -86,10 +86,10 @@ def lu_factors(n: int, matrix: Element, put: Put, put_order: PutOrder, dtype: DT
     rows: list[list[Expr]] = [[w.let(_element(matrix, i, j)) for j in range(n)] for i in range(n)]
     order: list[Expr] = [Const(i, int32) for i in range(n)]
     for k in range(n):
-        best = w.let(scalar.abs(rows[k][k]))
+        best = w.let(size_of_pivot(rows[k][k]))
         at: Expr = Const(k, int32)
         for i in range(k + 1, n):
-            size = w.let(scalar.abs(rows[i][k]))
+            size = w.let(size_of_pivot(rows[i][k]))
             larger = w.let(size > best)
             best = w.let(scalar.select(larger, size, best))
             at = w.let(scalar.select(larger, Const(i, int32), at))

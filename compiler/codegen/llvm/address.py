@@ -15,11 +15,13 @@ from staticgraph.compiler.codegen.llvm.text import memory_type, register_type, v
 from staticgraph.compiler.graph.dtypes import int32, int64
 from staticgraph.compiler.graph.sizes import AnySize, Size, content, same
 from staticgraph.compiler.kernel.affine import Affine, bounds
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, Scalar, walk
+from staticgraph.compiler.kernel.dependence import accesses
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Scalar, walk
 from staticgraph.compiler.kernel.index import offset
-from staticgraph.compiler.kernel.stmt import Buffer
+from staticgraph.compiler.kernel.stmt import Buffer, Stmt, Store
 from staticgraph.compiler.support.dataclass import dataclass
 
+_TOGETHER = (2, 4, 8, 16)  # neighbours that lanes store together
 _RING = frozenset({"add", "sub", "mul", "neg"})  # right modulo 2**32 whatever the operands
 _ORDERED = frozenset({"floordiv", "floormod", "truncdiv", "truncmod", "minimum", "maximum"})
 _COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
@@ -96,13 +98,24 @@ class Addresses:
         parity = form.constant % 2 if paired and all(content(n) % 2 == 0 for n in sizes) else None
         return Address(self._pointer(buffer, uniform, form.constant), stride, unit=unit, parity=parity)
 
-    def follow(self, buffer: str, positions: Sequence[tuple[Expr, ...]]) -> bool:
-        """Return True if each position in `buffer` is always the one behind the position before it."""
-        first, *others = (offset(self._buffers[buffer], at) for at in positions)
-        return all(
-            first.terms == other.terms and first.constant + k == other.constant
+    def together(self, stmts: Sequence[Stmt], lane_index: Index | None) -> list[Store]:
+        """The first stores, if they write what lies from the element of each lane to that of the next one."""
+        first = stmts[0]
+        if lane_index is None or not isinstance(first, Store):
+            return []
+        address = self.address(first.buffer, first.at, lane_index)
+        count = next((n for n in _TOGETHER if same(address.stride, n)), 0)
+        stores = [s for s in stmts[:count] if isinstance(s, Store) and s.buffer == first.buffer]
+        if not count or len(stores) < count or (count == 2 and address.parity != 0):
+            return []
+        start, *others = (offset(self._buffers[first.buffer], s.at) for s in stores)
+        follow = all(
+            start.terms == other.terms and start.constant + k == other.constant
             for k, other in enumerate(others, 1)
         )
+        # All values are computed before the first is stored.
+        loads = [a.buffer for a in accesses((*stores,)) if isinstance(a, Load)]
+        return stores if follow and (count == 2 or first.buffer not in loads) else []
 
     def _scattered(
         self, buffer: str, uniform: list[tuple[Expr, LlvmValue, AnySize]], constant: int, offsets: Expr

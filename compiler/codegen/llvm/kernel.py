@@ -28,7 +28,7 @@ from staticgraph.compiler.codegen.llvm.trip_count import TripCounts
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.graph.sizes import Size, same
-from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, identity, walk
+from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, identity
 from staticgraph.compiler.kernel.lower_functions import approximate
 from staticgraph.compiler.kernel.schedule_cpu.parallelize import PhaseCall
 from staticgraph.compiler.kernel.stmt import (
@@ -49,7 +49,6 @@ from staticgraph.compiler.kernel.stmt import (
 )
 
 _UNROLLED = 4  # serial loops of at most this many iterations are written out
-_TOGETHER = (2, 4, 8, 16)  # neighbours that lanes store together
 
 
 def emit(kernel: Kernel, target: CpuTarget, contract: bool = True) -> KernelCode:
@@ -462,23 +461,15 @@ class _KernelEmitter:
 
     def _store_together(self, stmts: Sequence[Stmt]) -> int:
         """Write the first stores, if they fill the memory from each lane to the next; return their number."""
-        printer, lane_index, first = self._printer, self._lane_index, stmts[0]
-        if lane_index is None or not isinstance(first, Store):
-            return 0
-        buffer = first.buffer
-        address = self._addresses.address(buffer, first.at, lane_index)
-        count = next((n for n in _TOGETHER if same(address.stride, n)), 0)
-        stores = [s for s in stmts[:count] if isinstance(s, Store) and s.buffer == buffer]
-        if not count or len(stores) < count or not self._addresses.follow(buffer, [s.at for s in stores]):
-            return 0
-        read = [e.buffer for s in stores[1:] for e in walk(s.value) if isinstance(e, Load)]
-        if address.parity != 0 if count == 2 else buffer in read:
-            return 0
-        site = Site(self._emitter, self._kernel.buffers[buffer].dtype, printer.lanes)
-        values = [printer.vector(stmt.value) for stmt in stores]
-        memory.store_together(site, values, address.base.text, self._mask.text if self._mask else None)
-        printer.forget([self._key(buffer)])
-        return count
+        printer, stores = self._printer, self._addresses.together(stmts, self._lane_index)
+        if stores:
+            buffer = stores[0].buffer
+            address = self._addresses.address(buffer, stores[0].at, self._lane_index)
+            site = Site(self._emitter, self._kernel.buffers[buffer].dtype, printer.lanes)
+            values = [printer.vector(stmt.value) for stmt in stores]
+            memory.store_together(site, values, address.base.text, self._mask.text if self._mask else None)
+            printer.forget([self._key(buffer)])
+        return len(stores)
 
     def _store(self, stmt: Store) -> None:
         printer = self._printer
