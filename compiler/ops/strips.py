@@ -175,15 +175,15 @@ class Strips:
 def size_of_pivot(x: Expr) -> Expr:
     """The absolute value, which pivots are compared by."""
     if not x.dtype.is_complex:
-        return scalar.abs(x)  # type: ignore[no-any-return]
+        return scalar.abs(x)
     return modulus((scalar.real(x), scalar.imag(x)))
 
 
 def root_of_real(x: Expr) -> Expr:
     """The square root of a number whose imaginary part, if it has one, is only rounding."""
     if not x.dtype.is_complex:
-        return scalar.sqrt(x)  # type: ignore[no-any-return]
-    return scalar.complex(scalar.sqrt(scalar.real(x)), 0.0)  # type: ignore[no-any-return]
+        return scalar.sqrt(x)
+    return scalar.complex(scalar.sqrt(scalar.real(x)), 0.0)
 
 
 def _whole(value: Expr | int) -> Expr:
