@@ -28,7 +28,7 @@ def read(name: str, *args: Any) -> Any:
 
 def conjugate(x: Expr) -> Expr:
     """The complex conjugate of an expression; a real one is its own."""
-    return read("complex", read("real", x), -read("imag", x)) if x.dtype.is_complex else x  # type: ignore[no-any-return]
+    return read("complex", read("real", x), -read("imag", x)) if x.dtype.is_complex else x
 
 
 def __getattr__(name: str) -> Primitive:

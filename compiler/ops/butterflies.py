@@ -43,11 +43,12 @@ def small_transform(points: Sequence[Expr], sign: float) -> list[Expr]:
     sums = [parts(a + b) for a, b in opposite]
     differences = [parts(a - b) for a, b in opposite]
     first = parts(points[0])
-    made = [points[0]] * n
+    made = list(points)
     made[0] = functools.reduce(operator.add, [scalar.complex(*total) for total in sums], points[0])
     for k in range(1, n // 2 + 1):
         units = [cmath.exp(2j * math.pi * sign * (k * q % n) / n) for q in range(1, n // 2 + 1)]
-        along, across = list(first), [Const(0.0, first[0].dtype)] * 2
+        along: list[Expr] = list(first)
+        across: list[Expr] = [Const(0.0, first[0].dtype)] * 2
         for unit, total, difference in zip(units, sums, differences, strict=True):
             along = [v + part * unit.real for v, part in zip(along, total, strict=True)]
             across = [v + part * unit.imag for v, part in zip(across, difference, strict=True)]

@@ -38,10 +38,10 @@ def _is_expanded(node: Node) -> bool:
 
 
 def _is_composite(node: Node) -> bool:
-    """Return True if a node is written in other ops: always, or as a product of complex numbers."""
+    """Return True if a node is written in other ops: always, or because its numbers are complex."""
     op = node.op
-    is_product = op.kind is Kind.CONTRACTION and op.expand is not None
-    return op.kind is Kind.COMPOSITE or (is_product and node.outputs[0].dtype.is_complex)
+    combines = op.kind in (Kind.CONTRACTION, Kind.REDUCTION) and op.expand is not None
+    return op.kind is Kind.COMPOSITE or (combines and node.outputs[0].dtype.is_complex)
 
 
 def _rebuild(node: Node, inputs: tuple[Value, ...]) -> Value | tuple[Value, ...]:
