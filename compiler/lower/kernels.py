@@ -286,7 +286,8 @@ def counted(value: Value, at: Position) -> Expr | None:
     array = value.constant
     if array is None or value.rank == 0 or value.size < 2 or not value.dtype.is_integer:
         return None
-    wanted = start = int(array.flat[0])
+    start = int(array.flat[0])
+    wanted = np.array(start)
     place: Expr = Const(start, int64)
     for axis, n in enumerate(array.shape):
         line = array[tuple(slice(None) if d == axis else 0 for d in range(array.ndim))]

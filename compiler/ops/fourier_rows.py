@@ -189,9 +189,12 @@ def _check_turns(turns: TensorType, n: int) -> None:
 
 def _columns_type(x: TensorType, turns: TensorType, inverse: bool = False, scale: float = 1.0) -> TensorType:
     require(x.rank in (None, 3), f"x has rank {x.rank}, and must be [batch, points, columns]")
-    if x.shape is not None and None not in x.shape[1:]:
-        n = operator.index(x.shape[1])
-        require(fits(n, x.shape[2]), f"there are no stages for {n} points in {x.shape[2]} columns")
+    if x.shape is None:
+        return x
+    _, points, columns = x.shape
+    if points is not None and columns is not None:
+        n = operator.index(points)
+        require(fits(n, columns), f"there are no stages for {n} points in {columns} columns")
         _check_turns(turns, n)
     return x
 
