@@ -12,7 +12,7 @@ from staticgraph.compiler.graph.dtypes import float32, float64, int32, int64
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, broadcast
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Const, Expr
+from staticgraph.compiler.kernel.expr import Expr
 from staticgraph.compiler.kernel.iterative import incomplete_gamma as kernel_gamma
 from staticgraph.compiler.kernel.iterative import zeta as kernel_zeta
 from staticgraph.compiler.kernel.iterative.incomplete_beta import betainc as betainc_of
@@ -281,12 +281,11 @@ def bessel_i1e(x: Any) -> Any:
 )
 def nextafter(x1: Any, x2: Any) -> Any:
     """The number that follows x1 on the way to x2."""
-    whole = {4: int32, 8: int64}[x1.dtype.size]
-    bits, one = scalar.bitcast(x1, whole), Const(1, whole)  # those of one sign are in order
-    outwards = scalar.eq(x1 < x2, x1 > 0)
-    moved = scalar.bitcast(bits + scalar.select(outwards, one, -one), x1.dtype)
-    least = scalar.copysign(scalar.bitcast(one, x1.dtype), x2)
-    near = scalar.select(scalar.eq(x1, 0), least, moved)
+    whole, least = {4: (int32, 2.0**-149), 8: (int64, 2.0**-1074)}[x1.dtype.size]
+    outwards = scalar.cast(scalar.eq(x1 < x2, x1 > 0), whole)
+    # The bits of numbers of one sign are in order.
+    moved = scalar.bitcast(scalar.bitcast(x1, whole) + (outwards * 2 - 1), x1.dtype)
+    near = scalar.select(scalar.eq(x1, 0), scalar.copysign(least, x2), moved)
     same = scalar.select(scalar.eq(x1, x2), x2, near)
     unknown = scalar.ne(x1, x1) | scalar.ne(x2, x2)
     return scalar.select(unknown, x1 + x2, same)
