@@ -89,7 +89,7 @@ STAGES = (
           "Function", "Function", "passes.undefined_derivatives"),
 
     # fusion: one group of nodes per kernel
-    Stage("fusion", "long_routines", "leave to the host what few threads of a GPU could work on",
+    Stage("fusion", "long_routines", "replace what few threads of a GPU could work on",
           "Function", "Function", "passes.long_routines", "on a GPU"),
     Stage("fusion", "fuse", "merge nodes into the kernels that read them",
           "Function", "Fusion", "fusion.fuse", optional=True),

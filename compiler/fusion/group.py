@@ -7,7 +7,7 @@ from dataclasses import field
 from itertools import filterfalse
 from operator import attrgetter
 
-from staticgraph.compiler.fusion.inline_element import Fresh, Position, pieces, template
+from staticgraph.compiler.fusion.inline_element import Fresh, Position, body_can_split, pieces, template
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.graph.opdef import Effect, Kind
@@ -161,7 +161,7 @@ def _has_parts(node: Node) -> bool:
         return can_split(template(node).order)
     if node.op.pieces is not None:
         return all(can_split(formula.order) for _, formula in pieces(node))
-    return False
+    return node.op.statements is not None and body_can_split(node)
 
 
 def is_collective(node: Node) -> bool:

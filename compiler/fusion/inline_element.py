@@ -24,10 +24,11 @@ from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import estimate, is_open, same
 from staticgraph.compiler.graph.undecided import Answer, Undecided, answering, current_answer
 from staticgraph.compiler.kernel.affine import affine
+from staticgraph.compiler.kernel.complex_numbers.split import can_split
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, Reduce, Scalar, rebuild, walk
 from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.scalar import cast
-from staticgraph.compiler.kernel.stmt import Loop, Stmt, While, expressions, inner
+from staticgraph.compiler.kernel.stmt import Loop, Stmt, Update, While, expressions, inner, statements
 from staticgraph.compiler.ops.kinds import Out, Piece, View, described
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -154,13 +155,9 @@ def _streams(
     attrs: tuple[tuple[str, Any], ...],
     answers: Answer | None,
 ) -> tuple[tuple[Position, ...], ...]:
-    assert op.statements is not None, op
-    outs = tuple(Out(f"!{n}", t.static_shape, t.dtype) for n, t in enumerate(outputs))
     reads: dict[str, list[tuple[Position, float]]] = {}
-    with answering(answers):
-        body, _ = described(op.statements(outs, *_views(inputs), **dict(attrs)))
-        for load, times in _loads(body, 1):
-            reads.setdefault(load.buffer, []).append((load.at, times))
+    for load, times in _loads(_body(op, inputs, outputs, attrs, answers), 1):
+        reads.setdefault(load.buffer, []).append((load.at, times))
     found = []
     for n, type in enumerate(inputs):
         sites = reads.get(f"?{n}", [])
@@ -168,6 +165,20 @@ def _streams(
         once = sum(times for _, times in sites) <= max(estimate(type.size), 1)
         found.append(tuple(at for at, _ in sites) if once and not computed else ())
     return tuple(found)
+
+
+def _body(
+    op: OpDef,
+    inputs: tuple[TensorType, ...],
+    outputs: tuple[TensorType, ...],
+    attrs: tuple[tuple[str, Any], ...],
+    answers: Answer | None,
+) -> tuple[Stmt, ...]:
+    """The statements of a routine of inputs ?0, ?1, ... and outputs !0, !1, ..."""
+    assert op.statements is not None, op
+    outs = tuple(Out(f"!{n}", t.static_shape, t.dtype) for n, t in enumerate(outputs))
+    with answering(answers):
+        return described(op.statements(outs, *_views(inputs), **dict(attrs)))[0]
 
 
 def _repeats(stmt: Stmt) -> float:
@@ -178,6 +189,19 @@ def _repeats(stmt: Stmt) -> float:
         case While():
             return math.inf
     return 1
+
+
+def body_can_split(node: Node) -> bool:
+    """Return True if real numbers can take the place of the complex ones of a routine."""
+    inputs, outputs = (tuple(v.type for v in values) for values in (node.inputs, node.outputs))
+    return _can_split(node.op, inputs, outputs, tuple(node.attrs.items()), _answers(*inputs, *outputs))
+
+
+@lru_cache(TEMPLATE_LIMIT)
+def _can_split(*routine: Any) -> bool:
+    body = statements(_body(*routine))
+    sums = all(s.combine in (None, "add") for s in body if isinstance(s, Update) and s.local.dtype.is_complex)
+    return sums and can_split(walk(*(e for stmt in body for e in expressions(stmt))))
 
 
 def _loads(body: tuple[Stmt, ...], times: float) -> Iterator[tuple[Load, float]]:

@@ -106,7 +106,8 @@ class OpDef:
     pieces: Callable[..., Any] | None = None  # assembly: (*views, **attrs) -> pieces
     statements: Callable[..., Any] | None = None  # routine: (outs, *views, **attrs) -> kernel statements
     long: Callable[..., bool] | None = None  # routine: (*types) -> if too few threads of a GPU could do it
-    expand: Callable[..., Any] | None = None  # composite: (*values, **attrs) -> value(s)
+    # composite, long routine, or what combines complex numbers: (*values, **attrs) -> value(s)
+    expand: Callable[..., Any] | None = None
     grad: Callable[..., Any] | None = None  # (g, y, *inputs, **attrs) -> cotangents, None where there is none
     # Operands whose values `grad` takes, if it needs ranks but no sizes: then it differentiates operations of
     # a user's graph, too. None if it needs all sizes.

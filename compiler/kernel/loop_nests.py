@@ -46,7 +46,7 @@ from staticgraph.compiler.support.dataclass import replace
 # Relative costs, in units of one arithmetic vector instruction.
 GATHER = 1.25  # to load one lane from a place of its own
 SCATTER = 2.5  # to store one
-PAIRS = 2.0  # to load or store one element of the pair in each lane
+PAIRS = 2.0  # to load or store one element of the pair in each lane, or to load elements backwards
 
 
 def flatten(kernel: Kernel) -> Kernel:
@@ -139,7 +139,7 @@ def _nested(nest: list[Loop], inside: tuple[Stmt, ...]) -> Loop:
 def _jumps(index: Index, body: tuple[Stmt, ...]) -> float:
     """Return the cost of the accesses of `body` that jump when `index` grows by one, zero if none does.
 
-    A load does not jump if it stays or moves to the neighbour. A store does not jump if it moves to the
+    A load does not jump if it stays or moves to a neighbour. A store does not jump if it moves to the
     neighbour.
     """
     locals_ = lane_locals(index, body)
@@ -149,7 +149,7 @@ def _jumps(index: Index, body: tuple[Stmt, ...]) -> float:
         if isinstance(access, Store):
             total += 0 if is_one_of(step, 1) else SCATTER
         else:
-            total += 0 if is_one_of(step, 0, 1, 2) else GATHER  # 2: the parts of complex numbers
+            total += 0 if is_one_of(step, -2, -1, 0, 1, 2) else GATHER  # 2: the parts of complex numbers
     return total
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from staticgraph.compiler.kernel.expr import Expr
 from staticgraph.compiler.kernel.primitives.instructions import INSTRUCTIONS, Primitive
 from staticgraph.compiler.kernel.primitives.instructions import bitcast as bitcast
 from staticgraph.compiler.kernel.primitives.instructions import cast as cast
@@ -23,6 +24,11 @@ from staticgraph.compiler.kernel.primitives.parts import PARTS
 def read(name: str, *args: Any) -> Any:
     """The primitive `name` of `args`, read as kernel expression, graph operation or NumPy value."""
     return _primitive(name)(*args)
+
+
+def conjugate(x: Expr) -> Expr:
+    """The complex conjugate of an expression; a real one is its own."""
+    return read("complex", read("real", x), -read("imag", x)) if x.dtype.is_complex else x
 
 
 def __getattr__(name: str) -> Primitive:

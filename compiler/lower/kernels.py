@@ -24,7 +24,7 @@ from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
 from staticgraph.compiler.graph.function import Node, Value
 from staticgraph.compiler.graph.sizes import is_open, same
-from staticgraph.compiler.kernel.complex_numbers.split import split_buffers, split_stores
+from staticgraph.compiler.kernel.complex_numbers.split import split_body, split_buffers, split_stores
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, ScalarParameter, substitute, walk
 from staticgraph.compiler.kernel.form import StagedForm, Unproven, Updates
 from staticgraph.compiler.kernel.in_bounds import OutOfBoundsError, in_bounds
@@ -199,7 +199,8 @@ class _Puller:
         match first_store(body):
             case Store(target, at, Load(source, where)) if target == source and at == where:
                 body, form = body[1:], _without_copy(form)  # what is copied lies there already
-        return Kernel(root.op.name, {**self.buffers, **scratch_of(made)}, body, form)
+        buffers, split = {**self.buffers, **scratch_of(made)}, split_body(body)
+        return Kernel(root.op.name, split_buffers(buffers), split, form if split is body else None)
 
     def element(self, value: Value, at: Position) -> Expr:
         """One element of any value that the group reads or computes."""
@@ -286,14 +287,24 @@ def _together(stores: Iterable[tuple[tuple[Index, ...], Store]]) -> list[Nest]:
 
 
 def counted(value: Value, at: Position) -> Expr | None:
-    """The element of a constant that counts along its only axis, such as 0, 1, 2, ..., without memory."""
+    """The element of a constant that counts along its axes, such as 0, 1, 2, ..., without memory."""
     array = value.constant
-    if array is None or value.rank != 1 or value.size < 2 or not value.dtype.is_integer:
+    if array is None or value.rank == 0 or value.size < 2 or not value.dtype.is_integer:
         return None
-    start, step = int(array[0]), int(array[1]) - int(array[0])
-    if int(array[-1]) != start + step * (value.size - 1) or (np.diff(array) != step).any():
+    start = int(array.flat[0])
+    wanted = np.array(start)
+    place: Expr = Const(start, int64)
+    for axis, n in enumerate(array.shape):
+        line = array[tuple(slice(None) if d == axis else 0 for d in range(array.ndim))]
+        step = int(line[1]) - start if n > 1 else 0
+        counts = start + step * np.arange(n)
+        if (line != counts).any():
+            return None
+        wanted = wanted + (counts - start).reshape(-1, *(1,) * (array.ndim - axis - 1))
+        place = place + at[axis] * step
+    if (array != wanted).any():
         return None
-    return cast(simplify_index(at[0] * step + start), value.dtype)
+    return cast(simplify_index(place), value.dtype)
 
 
 def _without_copy(form: Form | None) -> Form | None:

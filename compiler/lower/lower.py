@@ -301,7 +301,7 @@ class _Lowering:
         kept = {*self.function.params, *map(self._base, self.function.results)}
         found: dict[Value, Value] = {}
         for i, group in enumerate(self.groups):
-            if group.root.op.statements is None:
+            if group.root.op.statements is None or is_host(group.root):
                 continue
             new = group.root.outputs[0]
             for old in self._reads(group):

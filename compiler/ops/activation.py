@@ -9,6 +9,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import COMPLEX, FLOATING, REAL
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.kernel.expr import Expr
 from staticgraph.compiler.ops.complex_numbers import holomorphic
 from staticgraph.compiler.ops.kinds import elementwise
 from staticgraph.compiler.ops.logic import select
@@ -20,7 +21,10 @@ SELU_ALPHA = 1.6732632423543772848170429916717
 
 
 @elementwise(
-    tf="Relu", numpy=lambda x: np.maximum(x, x.dtype.type(0)), dtypes=REAL, samples=reals(),
+    tf="Relu",
+    numpy=lambda x: np.maximum(x, x.dtype.type(0)),
+    dtypes=REAL,
+    samples=reals(),
     grad=lambda g, y, x: (select(y > 0, g, 0),),
 )
 def relu(features: Any) -> Any:
@@ -33,8 +37,11 @@ def relu(features: Any) -> Any:
 
 
 @elementwise(
-    tf="Relu6", numpy=lambda x: np.clip(x, x.dtype.type(0), x.dtype.type(6)), dtypes=REAL,
-    samples=reals(-3, 9), grad=lambda g, y, x: (select((y > 0) & (y < 6), g, 0),),
+    tf="Relu6",
+    numpy=lambda x: np.clip(x, x.dtype.type(0), x.dtype.type(6)),
+    dtypes=REAL,
+    samples=reals(-3, 9),
+    grad=lambda g, y, x: (select((y > 0) & (y < 6), g, 0),),
 )
 def relu6(features: Any) -> Any:
     """min(max(x, 0), 6).
@@ -50,7 +57,10 @@ def _leaky(x: np.ndarray, alpha: float) -> np.ndarray:
 
 
 @elementwise(
-    tf="LeakyRelu", numpy=_leaky, dtypes=FLOATING, samples=reals(attrs=[{"alpha": 0.2}, {"alpha": 0.01}]),
+    tf="LeakyRelu",
+    numpy=_leaky,
+    dtypes=FLOATING,
+    samples=reals(attrs=[{"alpha": 0.2}, {"alpha": 0.01}]),
     grad=lambda g, y, x, alpha: (select(x > 0, g, g * alpha),),
 )
 def leaky_relu(features: Any, *, alpha: float = 0.2) -> Any:
@@ -59,7 +69,10 @@ def leaky_relu(features: Any, *, alpha: float = 0.2) -> Any:
 
 
 @elementwise(
-    tf="Elu", numpy=lambda x: np.where(x < 0, np.expm1(x), x), dtypes=FLOATING, samples=reals(-4, 4),
+    tf="Elu",
+    numpy=lambda x: np.where(x < 0, np.expm1(x), x),
+    dtypes=FLOATING,
+    samples=reals(-4, 4),
     grad=lambda g, y, x: (select(y < 0, g * (y + 1.0), g),),
 )
 def elu(features: Any) -> Any:
@@ -76,7 +89,10 @@ def _selu(x: np.ndarray) -> np.ndarray:
 
 
 @elementwise(
-    tf="Selu", numpy=_selu, dtypes=FLOATING, samples=reals(-4, 4),
+    tf="Selu",
+    numpy=_selu,
+    dtypes=FLOATING,
+    samples=reals(-4, 4),
     grad=lambda g, y, x: (select(y < 0, g * (y + SELU_SCALE * SELU_ALPHA), g * SELU_SCALE),),
 )
 def selu(features: Any) -> Any:
@@ -92,7 +108,10 @@ def selu(features: Any) -> Any:
 
 
 @elementwise(
-    tf="Softplus", numpy=lambda x: np.logaddexp(x, x.dtype.type(0)), dtypes=FLOATING, samples=reals(-6, 6),
+    tf="Softplus",
+    numpy=lambda x: np.logaddexp(x, x.dtype.type(0)),
+    dtypes=FLOATING,
+    samples=reals(-6, 6),
     grad=lambda g, y, x: (g * ops.sigmoid(x),),
 )
 def softplus(features: Any) -> Any:
@@ -110,7 +129,10 @@ def _softsign_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
 
 
 @elementwise(
-    tf="Softsign", numpy=lambda x: x / (1 + np.abs(x)), dtypes=FLOATING, samples=reals(-4, 4),
+    tf="Softsign",
+    numpy=lambda x: x / (1 + np.abs(x)),
+    dtypes=FLOATING,
+    samples=reals(-4, 4),
     grad=_softsign_grad,
 )
 def softsign(features: Any) -> Any:
@@ -128,7 +150,10 @@ def _logistic(x: np.ndarray) -> np.ndarray:
 
 
 @elementwise(
-    tf="Sigmoid", numpy=_logistic, dtypes=FLOATING | COMPLEX, samples=reals(-8, 8),
+    tf="Sigmoid",
+    numpy=_logistic,
+    dtypes=FLOATING | COMPLEX,
+    samples=reals(-8, 8),
     grad=holomorphic(lambda g, y, x: (g * y * (1.0 - y),)),
 )
 def sigmoid(x: Any) -> Any:
@@ -137,5 +162,9 @@ def sigmoid(x: Any) -> Any:
     >>> sg.Session().run(sg.sigmoid([-2.0, 0.0, 2.0])).round(4)
     array([0.1192, 0.5   , 0.8808], dtype=float32)
     """
+    if isinstance(x, Expr) and x.dtype.is_complex:
+        right = scalar.real(x) >= 0
+        decay = scalar.exp(scalar.select(right, -x, x))
+        return scalar.select(right, 1, decay) / (1 + decay)
     decay = scalar.exp(-scalar.abs(x))
     return scalar.select(x < 0, decay, 1) / (1 + decay)

@@ -12,7 +12,7 @@ from staticgraph.compiler.graph.dtypes import DType, int64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, Store, Update
-from staticgraph.compiler.ops.strips import TILE, Body, Element, Fresh, Put, Scratch, Strips
+from staticgraph.compiler.ops.strips import TILE, Body, Element, Fresh, Put, Scratch, Strips, size_of_pivot
 
 PutOrder = Callable[[Expr, Expr], Store]  # that of a row of the result, and which row of the matrix it is
 
@@ -109,12 +109,13 @@ def lu_factors(
 
         def column(j: Index) -> Body:
             first = strip * block + j
-            best, at, size = fresh.local("best", dtype), fresh.local("at", int64), fresh.local("size", dtype)
+            best, size = (fresh.local(name, dtype.real_dtype) for name in ("best", "size"))
+            at = fresh.local("at", int64)
 
             def search(i: Index) -> Body:
                 larger = size > best
                 return (
-                    Let(size, scalar.abs(a.at(strip, i, j))),
+                    Let(size, size_of_pivot(a.at(strip, i, j))),
                     Update(at, scalar.select(larger, i, at)),
                     Update(best, scalar.select(larger, size, best)),
                 )
@@ -137,7 +138,7 @@ def lu_factors(
             end = Const(a.height, int64)
             one = Const(1.0, dtype)
             return (
-                Let(best, scalar.abs(a.at(strip, first, j))),
+                Let(best, size_of_pivot(a.at(strip, first, j))),
                 Let(at, first),
                 fresh.between(first + 1, end, a.height, search, "i"),
                 Store("pivots", (first,), at),

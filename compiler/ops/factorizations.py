@@ -12,7 +12,17 @@ from staticgraph.compiler.graph.dtypes import DType, int64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Store, Update
-from staticgraph.compiler.ops.strips import TILE, Body, Element, Fresh, Put, Scratch, Strips, whole
+from staticgraph.compiler.ops.strips import (
+    TILE,
+    Body,
+    Element,
+    Fresh,
+    Put,
+    Scratch,
+    Strips,
+    root_of_real,
+    whole,
+)
 
 
 def triangular_solution(
@@ -163,7 +173,7 @@ def cholesky_factor(n: int, matrix: Element, put: Put, local: bool, dtype: DType
         return u.tile(
             [u.at(strip, first + r, lane) for r in range(TILE)],
             terms,
-            lambda r, k: u.at(from_strip, k, in_block + r),
+            lambda r, k: scalar.conjugate(u.at(from_strip, k, in_block + r)),
             lambda k: u.at(strip, k, lane),
             u.height,
         )
@@ -187,7 +197,8 @@ def cholesky_factor(n: int, matrix: Element, put: Put, local: bool, dtype: DType
 
                 def term(k: Index) -> Body:
                     above = strip * block + k
-                    return (Update(total, total - u.at(strip, above, j) * u.at(strip, above, lane)),)
+                    left = scalar.conjugate(u.at(strip, above, j))
+                    return (Update(total, total - left * u.at(strip, above, lane)),)
 
                 start = Let(total, u.at(strip, row, lane))
                 return start, fresh.between(0, j, block, term, "k"), u.put(strip, row, lane, total)
@@ -195,7 +206,7 @@ def cholesky_factor(n: int, matrix: Element, put: Put, local: bool, dtype: DType
             scale = fresh.local("scale", dtype)
             return (
                 u.lanes(without),
-                Let(scale, Const(1.0, dtype) / scalar.sqrt(u.at(strip, row, j))),
+                Let(scale, Const(1.0, dtype) / root_of_real(u.at(strip, row, j))),
                 Store("inverse", (row,), scale),
                 u.lanes(lambda lane: (u.put(strip, row, lane, u.at(strip, row, lane) * scale),)),
             )
@@ -210,7 +221,7 @@ def cholesky_factor(n: int, matrix: Element, put: Put, local: bool, dtype: DType
                     rows, body = updated(strip, s, first, first, lane)
                     found, rest = u.substituted(
                         rows,
-                        lambda r, q: u.at(s, first + q, quarter * TILE + r),
+                        lambda r, q: scalar.conjugate(u.at(s, first + q, quarter * TILE + r)),
                         lambda r: Load("inverse", (first + r,), dtype),
                     )
                     return (*body, *rest, *(u.put(strip, first + r, lane, x) for r, x in enumerate(found)))

@@ -167,7 +167,8 @@ def triangular_solution(
     def of(batch: Batch) -> tuple[Any, Any, Any]:
         def element(i: Expr, k: Expr) -> Expr:
             at = (row(k), row(i)) if adjoint else (row(i), row(k))
-            return matrix.broadcast((*batch, *at))
+            found = matrix.broadcast((*batch, *at))
+            return scalar.conjugate(found) if adjoint else found
 
         return (
             element,

@@ -1,15 +1,16 @@
 """Discrete Fourier transforms along the last one, two or three axes.
 
-Those of complex numbers are compiled, in stages (`fourier_stages.py`); NumPy computes the others on the host.
+They are compiled: see `fourier_lengths.py`.
 
 All are linear, so a gradient is the adjoint transform: n times the inverse for a transform of n points. The
-real transforms keep one half of a spectrum that is the other half's conjugate; their adjoints count those
-entries twice whose conjugates are left out.
+real transforms keep one half of a spectrum that is the other half's conjugate, so that entries whose
+conjugates are left out stand for two.
 """
 
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,8 @@ from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import OpDef, ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, shape_text
 from staticgraph.compiler.graph.sizes import same
-from staticgraph.compiler.ops.fourier_stages import transformed
-from staticgraph.compiler.ops.kinds import composite, on_host
+from staticgraph.compiler.ops.fourier_lengths import along, of_real, to_real, transformed
+from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.samples import Sample, real
 
 _OF_REAL = {float32: complex64, float64: complex128}
@@ -71,7 +72,7 @@ def _complex_transform(rank: int, inverse: bool) -> OpDef:
         return (getattr(ops, opposite)(g) * (1 / n if inverse else n),)
 
     def signature(input: Any) -> Any:
-        if any(same(n, 0) for n in input.shape):
+        if _is_empty(input):
             return input
         return transformed(input, rank, inverse)
 
@@ -89,6 +90,8 @@ def _resized(x: Any, sizes: Any) -> Any:
     """The last axes of `x` cut or filled with zeros to `sizes`."""
     lead = x.rank - len(sizes)
     wanted = (*x.shape[:lead], *sizes)
+    if all(map(same, x.shape[lead:], sizes)):
+        return x
     cut = ops.slice(x, begin=(0,) * x.rank, size=tuple(map(min, x.shape, wanted)))
     return ops.pad(cut, paddings=[(0, n - have) for n, have in zip(wanted, cut.shape, strict=True)])
 
@@ -103,6 +106,20 @@ def _lengths(fft_length: Any, rank: int) -> tuple[int | None, ...]:
     require(len(fft_length) == rank, f"fft_length is {fft_length}, and {rank} numbers are needed")
     require(all(n is None or n > 0 for n in fft_length), f"fft_length is {fft_length}, and must be positive")
     return tuple(fft_length)
+
+
+def _counts(fft_length: Any) -> np.ndarray:
+    """Entries of the whole spectrum for each one up to the middle of its last axis."""
+    last = operator.index(fft_length[-1])
+    counts = np.full(last // 2 + 1, 2.0)
+    counts[0] = 1.0
+    if last % 2 == 0:
+        counts[-1] = 1.0
+    return counts
+
+
+def _is_empty(x: Any) -> bool:
+    return any(same(n, 0) for n in x.shape)
 
 
 def _half(n: int | None) -> int | None:
@@ -121,23 +138,39 @@ def _to_spectrum(rank: int) -> OpDef:
         return _with_points(np.fft.rfftn, input, fft_length, rank)
 
     def grad(g: Any, y: Any, x: Any, fft_length: Any) -> tuple[Any]:
-        inverse = getattr(ops, "ifft" if rank == 1 else f"ifft{rank}d")
-        spread = inverse(_resized(g, fft_length)) * float(math.prod(fft_length))
-        return (_resized(ops.real(spread), x.shape[-rank:]),)
+        signal = getattr(ops, _real_name(rank, inverse=True))(
+            g * (1 / _counts(fft_length)).astype(g.dtype.numpy), fft_length=fft_length
+        )
+        return (_resized(signal * float(math.prod(fft_length)), x.shape[-rank:]),)
 
-    def signature(input: Any, *, fft_length: Any) -> None: ...
+    def signature(input: Any, *, fft_length: Any) -> Any:
+        lengths = tuple(map(operator.index, fft_length))
+        x = _resized(input, lengths)
+        if _is_empty(x):
+            return ops.cast(_resized(x, (*lengths[:-1], lengths[-1] // 2 + 1)), dtype=_OF_REAL[x.dtype])
+        x = of_real(x)
+        for axis in range(x.rank - rank, x.rank - 1):
+            x = along(x, axis, inverse=False)
+        return x
 
     signature.__name__ = _real_name(rank, inverse=False)
     signature.__doc__ = f"""The Fourier transform of real numbers, cut or filled with zeros to `fft_length`.
 
     Over the last {rank} axes; of the last one, the entries up to the middle: the rest are their conjugates.
     """
-    return on_host(
-        tf=signature.__name__.upper(), type=type, numpy=run, dtypes=frozenset(_OF_REAL),
-        operands=("fft_length",), partial=("fft_length",), grad=grad,
-        samples=[Sample(real(*(4, 3, 5)[-rank:]), fft_length=(4, 3, 5)[-rank:]),
-                 Sample(real(2, *(3, 6, 2)[-rank:]), fft_length=(2, 7, 6)[-rank:]),
-                 Sample(real(0, *(3, 6, 2)[-rank:]), fft_length=(3, 1, 4)[-rank:])],
+    return composite(
+        tf=signature.__name__.upper(),
+        type=type,
+        numpy=run,
+        dtypes=frozenset(_OF_REAL),
+        operands=("fft_length",),
+        partial=("fft_length",),
+        grad=grad,
+        samples=[
+            Sample(real(*(4, 3, 5)[-rank:]), fft_length=(4, 3, 5)[-rank:]),
+            Sample(real(2, *(3, 6, 2)[-rank:]), fft_length=(2, 7, 6)[-rank:]),
+            Sample(real(0, *(3, 6, 2)[-rank:]), fft_length=(3, 1, 4)[-rank:]),
+        ],
     )(signature)
 
 
@@ -153,26 +186,36 @@ def _to_signal(rank: int) -> OpDef:
 
     def grad(g: Any, y: Any, x: Any, fft_length: Any) -> tuple[Any]:
         spectrum = getattr(ops, _real_name(rank, inverse=False))(g, fft_length=fft_length)
-        last, points = fft_length[-1], math.prod(fft_length)
-        counts = np.full(last // 2 + 1, 2.0)
-        counts[0] = 1.0
-        if last % 2 == 0:
-            counts[-1] = 1.0
-        return (_resized(spectrum * (counts / points).astype(x.dtype.numpy), x.shape[-rank:]),)
+        weights = _counts(fft_length) / math.prod(fft_length)
+        return (_resized(spectrum * weights.astype(x.dtype.numpy), x.shape[-rank:]),)
 
-    def signature(input: Any, *, fft_length: Any) -> None: ...
+    def signature(input: Any, *, fft_length: Any) -> Any:
+        lengths = tuple(map(operator.index, fft_length))
+        x = _resized(input, (*lengths[:-1], lengths[-1] // 2 + 1))
+        if _is_empty(x):
+            return ops.real(_resized(x, lengths))
+        for axis in range(x.rank - rank, x.rank - 1):
+            x = along(x, axis, inverse=True)
+        return to_real(x, lengths[-1]) * (1 / math.prod(lengths[:-1]))
 
     signature.__name__ = _real_name(rank, inverse=True)
     signature.__doc__ = f"""The inverse of `{_real_name(rank, inverse=False)}`.
 
     The last axis holds the entries up to the middle; the result has the lengths `fft_length`.
     """
-    return on_host(
-        tf=signature.__name__.upper(), type=type, numpy=run, dtypes=COMPLEX,
-        operands=("fft_length",), partial=("fft_length",), grad=grad,
-        samples=[Sample(real(*(4, 3, 3)[-rank:]), fft_length=(4, 3, 5)[-rank:]),
-                 Sample(real(2, *(3, 6, 2)[-rank:]), fft_length=(2, 7, 6)[-rank:]),
-                 Sample(real(0, *(3, 6, 2)[-rank:]), fft_length=(3, 1, 4)[-rank:])],
+    return composite(
+        tf=signature.__name__.upper(),
+        type=type,
+        numpy=run,
+        dtypes=COMPLEX,
+        operands=("fft_length",),
+        partial=("fft_length",),
+        grad=grad,
+        samples=[
+            Sample(real(*(4, 3, 3)[-rank:]), fft_length=(4, 3, 5)[-rank:]),
+            Sample(real(2, *(3, 6, 2)[-rank:]), fft_length=(2, 7, 6)[-rank:]),
+            Sample(real(0, *(3, 6, 2)[-rank:]), fft_length=(3, 1, 4)[-rank:]),
+        ],
     )(signature)
 
 

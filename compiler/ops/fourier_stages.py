@@ -3,16 +3,17 @@
 With n = r * m, the transform of n points is m transforms of r points, a multiplication by roots of unity
 ("twiddles"), and r transforms of m points. A stage reads points as [batch, r, m, inner] and writes
 [batch, m, r, inner]: then the r transforms lie side by side, the next stage takes them as its `inner`,
-and the last one leaves everything in order. Lengths with a prime factor above 7 go through a convolution of
-more points (Bluestein). A length that is open has no stages yet, and NumPy computes such a transform.
+and the last one leaves everything in order. Lengths that fit into a core's cache need no kernel for each
+stage on a processor: see `fourier_rows.py`.
+
+A transform of an even number n of real points is one of n / 2 complex ones, whose real parts are the points
+at even places. `real_spectrum` finds the spectrum of the n points in theirs, and `paired_spectrum` goes back.
 """
 
 from __future__ import annotations
 
-import cmath
-import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,13 +22,12 @@ from staticgraph.compiler.graph.dtypes import COMPLEX
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.sizes import Size
+from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Expr
-from staticgraph.compiler.ops.kinds import Piece, View, assembly, on_host
+from staticgraph.compiler.ops.butterflies import parts, radices_of, small_transform
+from staticgraph.compiler.ops.kinds import Piece, View, assembly
 from staticgraph.compiler.ops.samples import Sample, real
-
-_RADICES = (8, 7, 5, 3, 4, 2)  # in the order in which a length is divided by them
 
 
 def _stage_type(x: TensorType, twiddles: TensorType, inverse: bool = False) -> TensorType:
@@ -72,7 +72,7 @@ def fft_stage(x: View, twiddles: View, *, inverse: bool = False) -> list[Piece]:
         def element(at: tuple[Expr, ...]) -> Expr:
             b, j, _, k = at
             points = [x[b, q, j, k] for q in range(radix)]
-            made = _transform(points, 1.0 if inverse else -1.0)[p]
+            made = small_transform(points, 1.0 if inverse else -1.0)[p]
             return made * twiddles[j, p] if p else made
 
         return Piece((0, 0, p, 0), (batch, count, 1, inner), element)
@@ -80,94 +80,12 @@ def fft_stage(x: View, twiddles: View, *, inverse: bool = False) -> list[Piece]:
     return [piece(p) for p in range(radix)]
 
 
-def _transform(points: Sequence[Expr], sign: float) -> list[Expr]:
-    """The transform of a few points, by halves as long as their number is even."""
-    n = len(points)
-    if n == 1:
-        return list(points)
-    if n % 2 == 0:
-        even, odd = _transform(points[::2], sign), _transform(points[1::2], sign)
-        turned = [_turned(v, sign * k / n) for k, v in enumerate(odd)]
-        pairs = list(zip(even, turned, strict=True))
-        return [a + b for a, b in pairs] + [a - b for a, b in pairs]
-    made = []
-    for k in range(n):
-        total = points[0]
-        for q in range(1, n):
-            total = total + _turned(points[q], sign * (k * q % n) / n)
-        made.append(total)
-    return made
-
-
-def _turned(x: Expr, turn: float) -> Expr:
-    """`x` turned by a part of the circle."""
-    a, b = scalar.real(x), scalar.imag(x)
-    match turn * 4 % 4:
-        case 0:
-            return x
-        case 1:
-            return scalar.complex(-b, a)
-        case 2:
-            return -x
-        case 3:
-            return scalar.complex(b, -a)
-    unit = cmath.exp(2j * math.pi * turn)
-    return scalar.complex(a * unit.real - b * unit.imag, a * unit.imag + b * unit.real)
-
-
-def _radices(n: int) -> list[int] | None:
-    """The radices of the stages for n points; None if a prime factor is too large."""
-    found = []
-    for radix in _RADICES:
-        while n % radix == 0:
-            found.append(radix)
-            n //= radix
-    return found if n == 1 else None
-
-
-def _numpy_transform(x: np.ndarray, rank: int, inverse: bool = False) -> np.ndarray:
-    if not x.size:  # which NumPy refuses
-        return x.copy()
-    axes = tuple(range(-rank, 0))
-    made = (np.fft.ifftn if inverse else np.fft.fftn)(x, axes=axes)
-    return made.astype(x.dtype, copy=False)
-
-
-def _any_type(x: TensorType, rank: int, inverse: bool = False) -> TensorType:
-    require(x.rank is None or x.rank >= rank, f"x has rank {x.rank}, and at least {rank} axes are needed")
-    return x
-
-
-@on_host(
-    type=_any_type, numpy=_numpy_transform, dtypes=COMPLEX, differentiable=False,
-    samples=[Sample(real(4), rank=1), Sample(real(2, 3), rank=2, inverse=True), Sample(real(0, 2), rank=1)],
-)
-def fft_of_any_length(x: Any, *, rank: int, inverse: bool = False) -> Any:
-    """The Fourier transform along the last `rank` axes, or its `inverse`."""
-
-
-def transformed(x: Any, rank: int, inverse: bool) -> Any:
-    """The transform of complex numbers along the last `rank` axes, or its inverse."""
-    shape = x.shape
-    if any(isinstance(n, Size) for n in shape[x.rank - rank :]):
-        return fft_of_any_length(x, rank=rank, inverse=inverse)
-    for axis in range(len(shape) - rank, len(shape)):
-        n = operator.index(shape[axis])
-        before = math.prod(shape[:axis])
-        x = ops.reshape(x, shape=(before, n, math.prod(shape[axis + 1 :])))
-        x = _along_middle(x, n, inverse)
-    if inverse:
-        x = x * (1 / math.prod(shape[len(shape) - rank :]))
-    return ops.reshape(x, shape=shape)
-
-
-def _along_middle(x: Any, n: int, inverse: bool) -> Any:
-    radices = _radices(n)
-    if radices is None:
-        return _bluestein(x, n, inverse)
-    batch, _, inner = x.shape
+def staged(x: Any, inverse: bool) -> Any:
+    """The transform along the second of three axes, of small factors, with a kernel for each stage."""
+    batch, n, inner = x.shape
+    n = operator.index(n)
     done, left = 1, n
-    for radix in radices:
+    for radix in radices_of(n) or ():
         left //= radix
         x = ops.reshape(x, shape=(batch, radix, left, done * inner))
         turns = np.outer(np.arange(left), np.arange(radix)) / (left * radix)
@@ -177,22 +95,136 @@ def _along_middle(x: Any, n: int, inverse: bool) -> Any:
     return ops.reshape(x, shape=(batch, n, inner))
 
 
-def _bluestein(x: Any, n: int, inverse: bool) -> Any:
-    """The transform as a convolution with a chirp, along the middle axis."""
-    # Of k j = (k^2 + j^2 - (k - j)^2) / 2 the last part is the convolution, the others are factors.
-    size = 1 << (2 * n - 2).bit_length()
-    batch, _, inner = x.shape
-    turns = np.arange(n, dtype=np.int64) ** 2 % (2 * n) / n  # exact, where the squares are large
-    chirp = np.exp((1j if inverse else -1j) * np.pi * turns)
-    kernel = np.zeros(size, np.complex128)
-    kernel[:n] = chirp.conj()
-    kernel[size - n + 1 :] = chirp[:0:-1].conj()
-    spectrum = np.fft.fft(kernel) / size
+# Real numbers
 
-    def constant(values: np.ndarray) -> Any:
-        return x.recorder.constant(values.astype(x.dtype.numpy)[:, None], x.dtype)
 
-    filled = ops.pad(x * constant(chirp), paddings=[(0, 0), (0, size - n), (0, 0)])
-    product = _along_middle(filled, size, False) * constant(spectrum)
-    made = ops.slice(_along_middle(product, size, True), begin=(0, 0, 0), size=(batch, n, inner))
-    return made * constant(chirp)
+def _spectrum_type(x: TensorType, twiddles: TensorType) -> TensorType:
+    require(x.rank in (None, 2), f"x has rank {x.rank}, and must be [batch, half]")
+    if x.shape is None:
+        return TensorType(x.dtype, (None, None))
+    batch, half = x.shape
+    _check_twiddles(twiddles, half)
+    return TensorType(x.dtype, (batch, None if half is None else half + 1))
+
+
+def _check_twiddles(twiddles: TensorType, half: AnySize | None) -> None:
+    require(
+        twiddles.shape is None or twiddles.shape in ((half,), (None,)) or half is None,
+        f"twiddles have shape {twiddles.shape}, and must have shape ({half},)",
+    )
+
+
+def _numpy_spectrum(x: np.ndarray, twiddles: np.ndarray) -> np.ndarray:
+    places = np.arange(x.shape[1] + 1)
+    half = max(x.shape[1], 1)
+    one, other = x[:, places % half], x[:, -places % half].conj()
+    turns = np.append(twiddles, [-1])
+    turns[:1] = 1
+    made = (one + other) / 2 + turns * (one - other) / 2j
+    made[:, [0, -1]] = made[:, [0, -1]].real
+    return made.astype(x.dtype)
+
+
+_HALVES = [Sample(real(2, n), real(n)) for n in (1, 2, 5, 40)]
+
+
+@assembly(
+    type=_spectrum_type, numpy=_numpy_spectrum, dtypes=COMPLEX, differentiable=False, samples=_HALVES,
+)  # fmt: skip
+def real_spectrum(x: View, twiddles: View) -> list[Piece]:
+    """The first half of the spectrum of real numbers, from that of their pairs as complex numbers.
+
+    `twiddles[k]` is exp(-pi i k / half); that at 0 is not read.
+    """
+    batch, half = x.shape
+
+    def between(at: tuple[Expr, ...]) -> Expr:
+        b, k = at
+        one, other = x[b, k + 1], scalar.conjugate(x[b, half - 1 - k])
+        across = (one - other) * twiddles[k + 1]
+        a, c = parts(one + other), parts(across)
+        return scalar.complex((a[0] + c[1]) * 0.5, (a[1] - c[0]) * 0.5)
+
+    def end(sign: float) -> Callable[[tuple[Expr, ...]], Expr]:
+        def element(at: tuple[Expr, ...]) -> Expr:
+            re, im = parts(x[at[0], 0])
+            return scalar.complex(re + im if sign > 0 else re - im, 0.0)
+
+        return element
+
+    return [
+        Piece((0, 0), (batch, 1), end(1.0)),
+        Piece((0, 1), (batch, half - 1), between),
+        Piece((0, half), (batch, 1), end(-1.0)),
+    ]
+
+
+def _pairs_type(x: TensorType, twiddles: TensorType) -> TensorType:
+    require(x.rank in (None, 2), f"x has rank {x.rank}, and must be [batch, half + 1]")
+    if x.shape is None:
+        return TensorType(x.dtype, (None, None))
+    batch, places = x.shape
+    require(places is None or places > 0, "x has no elements")
+    half = None if places is None else places - 1
+    _check_twiddles(twiddles, half)
+    return TensorType(x.dtype, (batch, half))
+
+
+def _numpy_pairs(x: np.ndarray, twiddles: np.ndarray) -> np.ndarray:
+    x = x.copy()
+    x[:, [0, -1]] = x[:, [0, -1]].real
+    one, other = x[:, :-1], x[:, :0:-1].conj()
+    turns = twiddles.conj()
+    turns[:1] = 1
+    return (one + other + 1j * turns * (one - other)).astype(x.dtype)
+
+
+@assembly(
+    type=_pairs_type, numpy=_numpy_pairs, dtypes=COMPLEX, differentiable=False,
+    samples=[Sample(real(2, n + 1), real(n)) for n in (1, 2, 5, 40)],
+)  # fmt: skip
+def paired_spectrum(x: View, twiddles: View) -> list[Piece]:
+    """The spectrum of pairs of real numbers as complex ones, times two, from half of that of all numbers.
+
+    `twiddles` are those of `real_spectrum`. The imaginary parts at both ends count as zero.
+    """
+    batch, half = x.shape[0], x.shape[1] - 1
+
+    def first(at: tuple[Expr, ...]) -> Expr:
+        low, high = scalar.real(x[at[0], 0]), scalar.real(x[at[0], half])
+        return scalar.complex(low + high, low - high)
+
+    def others(at: tuple[Expr, ...]) -> Expr:
+        b, k = at
+        one, other = x[b, k + 1], scalar.conjugate(x[b, half - 1 - k])
+        across = (one - other) * scalar.conjugate(twiddles[k + 1])
+        a, c = parts(one + other), parts(across)
+        return scalar.complex(a[0] - c[1], a[1] + c[0])
+
+    return [Piece((0, 0), (batch, 1), first), Piece((0, 1), (batch, half - 1), others)]
+
+
+def _half_turns(x: Any, half: int) -> Any:
+    twiddles = np.exp(-1j * np.pi * np.arange(half) / half)
+    return x.recorder.constant(twiddles.astype(x.dtype.numpy), x.dtype)
+
+
+Transform = Callable[[Any, bool], Any]  # the transform of complex numbers along the second of three axes
+
+
+def spectrum_of_pairs(x: Any, transform: Transform) -> Any:
+    """The first halves of the transforms of rows of an even number of real numbers, by one of pairs."""
+    batch, n = x.shape
+    half = n // 2
+    pairs = ops.reshape(x, shape=(batch, half, 2))
+    even, odd = (ops.slice(pairs, begin=(0, 0, part), size=(batch, half, 1)) for part in (0, 1))
+    made = ops.reshape(transform(ops.complex(even, odd), False), shape=(batch, half))
+    return real_spectrum(made, _half_turns(made, half))
+
+
+def signal_of_pairs(x: Any, transform: Transform) -> Any:
+    """Rows of real numbers of which `x` is the first half of the transform, multiplied by their number."""
+    batch, half = x.shape[0], x.shape[1] - 1
+    made = ops.reshape(paired_spectrum(x, _half_turns(x, half)), shape=(batch, half, 1))
+    made = transform(made, True)
+    return ops.reshape(ops.stack([ops.real(made), ops.imag(made)], axis=-1), shape=(batch, 2 * half))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import float32, float64
+from staticgraph.compiler.graph.dtypes import float32, float64, int32, int64
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, broadcast
 from staticgraph.compiler.kernel import scalar
@@ -21,7 +21,7 @@ from staticgraph.compiler.kernel.primitives.functions import bessel_scaled
 from staticgraph.compiler.kernel.stmt import Stmt, Store
 from staticgraph.compiler.ops import incomplete_gamma
 from staticgraph.compiler.ops.exponential import exp, log, log1p
-from staticgraph.compiler.ops.kinds import Out, View, elementwise, on_host, routine
+from staticgraph.compiler.ops.kinds import Out, View, elementwise, routine
 from staticgraph.compiler.ops.loops import counters, nested
 from staticgraph.compiler.ops.samples import Sample, real, reals
 
@@ -275,9 +275,17 @@ def bessel_i1e(x: Any) -> Any:
 # Neighbours.
 
 
-@on_host(
-    tf="NextAfter", type=_broadcast_type, numpy=np.nextafter, dtypes=_DTYPES, samples=reals(),
+@elementwise(
+    tf="NextAfter", numpy=np.nextafter, dtypes=_DTYPES, samples=reals(),
     differentiable=(0,), grad=lambda g, y, a, b: (g, None), grad_takes=(),
 )
 def nextafter(x1: Any, x2: Any) -> Any:
     """The number that follows x1 on the way to x2."""
+    whole, least = {4: (int32, 2.0**-149), 8: (int64, 2.0**-1074)}[x1.dtype.size]
+    outwards = scalar.cast(scalar.eq(x1 < x2, x1 > 0), whole)
+    # The bits of numbers of one sign are in order.
+    moved = scalar.bitcast(scalar.bitcast(x1, whole) + (outwards * 2 - 1), x1.dtype)
+    near = scalar.select(scalar.eq(x1, 0), scalar.copysign(least, x2), moved)
+    same = scalar.select(scalar.eq(x1, x2), x2, near)
+    unknown = scalar.ne(x1, x1) | scalar.ne(x2, x2)
+    return scalar.select(unknown, x1 + x2, same)

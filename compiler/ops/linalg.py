@@ -31,8 +31,9 @@ def _product_shape(a: Shape, b: Shape, swap_a: bool, swap_b: bool) -> Shape:
         inner is None or other is None or inner == other,
         f"the rows of a have length {inner} and the columns of b have length {other}"
         + (" (after transposing)" if swap_a or swap_b else ""),
-        hint=f"b is {shape_text(b)}: transpose_b would fit" if fits else
-        "a [n, k] matrix is multiplied by a [k, m] matrix",
+        hint=f"b is {shape_text(b)}: transpose_b would fit"
+        if fits
+        else "a [n, k] matrix is multiplied by a [k, m] matrix",
     )
     return (left[-2], right[-1])
 
@@ -115,9 +116,40 @@ def _summed_to(by_a: Any, by_b: Any, a: Any, b: Any) -> tuple[Any, Any]:
     return first, second
 
 
+def _complex_product(a: Any, b: Any, flip_a: bool, flip_b: bool, adjoint: bool) -> Any:
+    """The product of complex matrices as one of real matrices, with both parts of a number side by side.
+
+    Of `a`, each row has them next to each other. Of `b`, a number x + iy becomes [[x, y], [-y, x]].
+    """
+
+    def flipped(x: Any, flip: bool) -> Any:
+        if flip:
+            x = ops.transpose(x, perm=(*range(x.rank - 2), x.rank - 1, x.rank - 2))
+        return ops.conj(x) if flip and adjoint else x
+
+    a, b = flipped(a, flip_a), flipped(b, flip_b)
+    (*lead_a, m, k), (*lead_b, _, n) = a.shape, b.shape
+    left = ops.reshape(ops.stack([ops.real(a), ops.imag(a)], axis=-1), shape=(*lead_a, m, 2 * k))
+    x, y = ops.real(b), ops.imag(b)
+    rows = [ops.stack(parts, axis=-1) for parts in ([x, y], [-y, x])]
+    right = ops.reshape(ops.stack(rows, axis=-3), shape=(*lead_b, 2 * k, 2 * n))
+    made = matmul(left, right) if not lead_a and not lead_b else batch_matmul(left, right)
+    shape = (*made.shape[:-1], n)
+    pairs = ops.reshape(made, shape=(*shape, 2))
+    found = [ops.slice(pairs, begin=(0,) * len(shape) + (part,), size=(*shape, 1)) for part in (0, 1)]
+    return ops.reshape(ops.complex(*found), shape=shape)
+
+
 @contraction(
-    tf="MatMul", type=_matmul_type, dtypes=PRODUCTS, grad=_matmul_grad, grad_takes=(),
+    tf="MatMul",
+    type=_matmul_type,
+    dtypes=PRODUCTS,
+    grad=_matmul_grad,
+    grad_takes=(),
     numpy=lambda a, b, transpose_a, transpose_b: _product(a, b, transpose_a, transpose_b),
+    expand=lambda a, b, transpose_a=False, transpose_b=False: _complex_product(
+        a, b, transpose_a, transpose_b, adjoint=False
+    ),
     samples=[
         Sample(real(3, 4), real(4, 2)),
         Sample(real(4, 3), real(4, 2), transpose_a=True),
@@ -137,8 +169,13 @@ def matmul(
 
 
 @contraction(
-    tf="BatchMatMulV2", type=_batch_type, dtypes=PRODUCTS, grad=_batch_grad, grad_takes=(),
+    tf="BatchMatMulV2",
+    type=_batch_type,
+    dtypes=PRODUCTS,
+    grad=_batch_grad,
+    grad_takes=(),
     numpy=lambda x, y, adj_x, adj_y: _product(x, y, adj_x, adj_y, conjugate=True),
+    expand=lambda x, y, adj_x=False, adj_y=False: _complex_product(x, y, adj_x, adj_y, adjoint=True),
     samples=[
         Sample(real(2, 3, 4), real(2, 4, 2)),
         Sample(real(2, 1, 4, 3), real(3, 4, 2), adj_x=True),
@@ -232,7 +269,9 @@ def _cross_grad(g: Any, y: Any, a: Any, b: Any) -> tuple[Any, Any]:
 
 
 @composite(
-    tf="Cross", type=_cross_type, dtypes=NUMERIC,
+    tf="Cross",
+    type=_cross_type,
+    dtypes=NUMERIC,
     numpy=lambda a, b: np.cross(a, b).astype(a.dtype),
     samples=[Sample(real(3), real(3)), Sample(real(2, 4, 3), real(2, 4, 3)), Sample(real(0, 3), real(0, 3))],
     grad=_cross_grad,

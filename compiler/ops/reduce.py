@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -94,17 +95,43 @@ def _extremum_grad(g: Any, y: Any, x: Any, axis: Axis, keepdims: bool) -> tuple[
 
 
 @reduction(
-    tf="Sum", numpy=accumulated(np.sum), combine="add", dtypes=NUMERIC, samples=_samples(real),
-    grad=lambda g, y, x, axis, keepdims: (spread(g, x, axis),), grad_takes=(),
+    tf="Sum",
+    numpy=accumulated(np.sum),
+    combine="add",
+    dtypes=NUMERIC,
+    samples=_samples(real),
+    grad=lambda g, y, x, axis, keepdims: (spread(g, x, axis),),
+    grad_takes=(),
 )
 def reduce_sum(total: Any, x: Any) -> Any:
     """Sum of the elements along `axis`; 0 where there are none."""
     return total + x
 
 
+def _part(x: Any, axis: int, start: int, size: int) -> Any:
+    begin = tuple(start if d == axis else 0 for d in range(x.rank))
+    return ops.slice(x, begin=begin, size=tuple(size if d == axis else n for d, n in enumerate(x.shape)))
+
+
+def _complex_product(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The product of complex numbers: one half of an axis times the other, until one number is left."""
+    shape = reduced_shape(x.shape, axis, keepdims)
+    for d in normalize_axes(axis, x.rank):
+        n = operator.index(x.shape[d])
+        if n == 0:
+            x = ops.pad(x, paddings=[(0, int(e == d)) for e in range(x.rank)]) + 1.0
+        while n > 1:
+            half = n // 2
+            made = _part(x, d, 0, half) * _part(x, d, half, half)
+            x = ops.concat([made, _part(x, d, 2 * half, 1)], axis=d) if n % 2 else made
+            n = half + n % 2
+    return x if keepdims else ops.reshape(x, shape=shape)
+
+
 @reduction(
     tf="Prod",
     numpy=accumulated(np.prod),
+    expand=_complex_product,
     combine="mul",
     dtypes=NUMERIC,
     samples=_samples(real),
@@ -131,8 +158,13 @@ def _highest(x: np.ndarray) -> Any:
 
 
 @reduction(
-    tf="Max", numpy=_extremum(np.max, _lowest), combine="maximum", dtypes=REAL, samples=_samples(distinct),
-    grad=_extremum_grad, grad_takes=("axis",),
+    tf="Max",
+    numpy=_extremum(np.max, _lowest),
+    combine="maximum",
+    dtypes=REAL,
+    samples=_samples(distinct),
+    grad=_extremum_grad,
+    grad_takes=("axis",),
 )
 def reduce_max(best: Any, x: Any) -> Any:
     """Largest element along `axis`; -inf, or the least integer, where there are none.
@@ -143,8 +175,13 @@ def reduce_max(best: Any, x: Any) -> Any:
 
 
 @reduction(
-    tf="Min", numpy=_extremum(np.min, _highest), combine="minimum", dtypes=REAL, samples=_samples(distinct),
-    grad=_extremum_grad, grad_takes=("axis",),
+    tf="Min",
+    numpy=_extremum(np.min, _highest),
+    combine="minimum",
+    dtypes=REAL,
+    samples=_samples(distinct),
+    grad=_extremum_grad,
+    grad_takes=("axis",),
 )
 def reduce_min(best: Any, x: Any) -> Any:
     """Smallest element along `axis`; inf, or the greatest integer, where there are none.
@@ -195,9 +232,15 @@ def _mean(x: np.ndarray, axis: Axis, keepdims: bool) -> np.ndarray:
 
 
 @composite(
-    tf="Mean", wide=True, type=_reduced_type, numpy=_mean, dtypes=NUMERIC,
-    operands={"axis": "reduction_indices"}, samples=_samples(real),
-    grad=_mean_grad, grad_takes=("axis",),
+    tf="Mean",
+    wide=True,
+    type=_reduced_type,
+    numpy=_mean,
+    dtypes=NUMERIC,
+    operands={"axis": "reduction_indices"},
+    samples=_samples(real),
+    grad=_mean_grad,
+    grad_takes=("axis",),
 )
 def reduce_mean(input_tensor: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Mean of the elements along `axis`: NaN where there are none.
@@ -232,10 +275,14 @@ def euclidean_norm(input: Any, *, axis: Any = None, keepdims: bool = False) -> A
 
 
 @composite(
-    tf="L2Loss", wide=True, type=lambda t: TensorType(t.dtype, ()), dtypes=FLOATING,
+    tf="L2Loss",
+    wide=True,
+    type=lambda t: TensorType(t.dtype, ()),
+    dtypes=FLOATING,
     numpy=lambda t: np.asarray(np.sum(np.square(t.astype(np.float64))) / 2).astype(t.dtype),
     samples=[Sample(real(3, 4)), Sample(real()), Sample(real(0, 2))],
-    grad=lambda g, y, t: (g * t,), grad_takes=(),
+    grad=lambda g, y, t: (g * t,),
+    grad_takes=(),
 )
 def l2_loss(t: Any) -> Any:
     """Half the sum of all squares, sum(t ** 2) / 2.

@@ -24,12 +24,15 @@ class Draw:
     high: float = 2.0
     distinct: bool = False  # no two elements equal, and none near another: for max, sort and the like
     dtype: str = ""  # fixed dtype; empty: the dtype under test
+    fixed: tuple[complex, ...] = ()  # the values themselves, where no others are meant
 
     def values(self, dtype: DType, rng: np.random.Generator) -> np.ndarray:
         """Values of `dtype` in [low, high]; for bool True
         and False, for unsigned only what is not negative.
         """
         n = int(np.prod(self.shape, dtype=np.int64))
+        if self.fixed:
+            return dtype.round(np.reshape(self.fixed, self.shape))
         if dtype.is_bool:
             return rng.integers(0, 2, self.shape).astype(bool)
         if self.distinct:
@@ -63,6 +66,11 @@ class Sample:
 def real(*shape: int, low: float = -2.0, high: float = 2.0) -> Draw:
     """Values of the dtype under test in [low, high]."""
     return Draw(shape, low, high)
+
+
+def fixed(values: np.ndarray) -> Draw:
+    """Always these values."""
+    return Draw(values.shape, fixed=tuple(values.ravel().tolist()))
 
 
 def distinct(*shape: int, low: float = -2.0, high: float = 2.0) -> Draw:

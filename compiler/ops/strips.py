@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from staticgraph.compiler.graph.dtypes import DType, int64
 from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.kernel.complex_numbers.formulas import modulus
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local
 from staticgraph.compiler.kernel.stmt import (
     ALIGNMENT,
@@ -169,6 +170,20 @@ class Strips:
             found.append(self.fresh.local("x", self.dtype))
             body.append(Let(found[-1], value * scale(r)))
         return found, tuple(body)
+
+
+def size_of_pivot(x: Expr) -> Expr:
+    """The absolute value, which pivots are compared by."""
+    if not x.dtype.is_complex:
+        return scalar.abs(x)
+    return modulus((scalar.real(x), scalar.imag(x)))
+
+
+def root_of_real(x: Expr) -> Expr:
+    """The square root of a number whose imaginary part, if it has one, is only rounding."""
+    if not x.dtype.is_complex:
+        return scalar.sqrt(x)
+    return scalar.complex(scalar.sqrt(scalar.real(x)), 0.0)
 
 
 def whole(value: Expr | int) -> Expr:

@@ -93,8 +93,26 @@ def _grad(g: Any, y: Any, *inputs: Any, equation: str) -> tuple[Any, ...]:
     return tuple(out)
 
 
+def _complex_einsum(*inputs: Any, equation: str) -> Any:
+    """Sums of products of complex numbers, by those of their parts."""
+
+    def summed(*values: Any) -> Any:
+        return ops.einsum(list(values), equation=equation)
+
+    (x, y), *others = ((ops.real(value), ops.imag(value)) for value in inputs)
+    if not others:
+        return ops.complex(summed(x), summed(y))
+    ((u, v),) = others
+    return ops.complex(summed(x, u) - summed(y, v), summed(x, v) + summed(y, u))
+
+
 @contraction(
-    tf="Einsum", type=_type, numpy=_numpy, dtypes=PRODUCTS, grad=_grad,
+    tf="Einsum",
+    type=_type,
+    numpy=_numpy,
+    dtypes=PRODUCTS,
+    grad=_grad,
+    expand=_complex_einsum,
     samples=[
         Sample(real(2, 3), real(3, 4), equation="ij,jk->ik"),
         Sample(real(3, 2, 4), real(4, 2, 5), equation="bik,kin->nb"),

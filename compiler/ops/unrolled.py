@@ -11,7 +11,7 @@ from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local
 from staticgraph.compiler.kernel.stmt import Let, Loop, LoopKind, Stmt
 from staticgraph.compiler.ops.elimination import PutOrder
-from staticgraph.compiler.ops.strips import Body, Element, Fresh, Put
+from staticgraph.compiler.ops.strips import Body, Element, Fresh, Put, root_of_real, size_of_pivot
 
 SMALL = 6  # rows of a matrix that is written out
 FEW = 4  # rows of one whose cofactors are
@@ -50,8 +50,9 @@ def cholesky_factor(n: int, matrix: Element, put: Put, dtype: DType) -> Body:
     for j in range(n):
         rest = {i: w.let(_element(matrix, i, j)) for i in range(j, n)}
         for k in range(j):
-            rest = {i: w.let(value - lower[i, k] * lower[j, k]) for i, value in rest.items()}
-        lower[j, j] = w.let(scalar.sqrt(rest[j]))
+            other = scalar.conjugate(lower[j, k])
+            rest = {i: w.let(value - lower[i, k] * other) for i, value in rest.items()}
+        lower[j, j] = w.let(root_of_real(rest[j]))
         scale = w.let(w.number(1.0) / lower[j, j])
         lower |= {(i, j): w.let(rest[i] * scale) for i in range(j + 1, n)}
     stores = [put(_at(i), _at(j), lower.get((i, j), w.number(0.0))) for i in range(n) for j in range(n)]
@@ -85,10 +86,10 @@ def lu_factors(n: int, matrix: Element, put: Put, put_order: PutOrder, dtype: DT
     rows: list[list[Expr]] = [[w.let(_element(matrix, i, j)) for j in range(n)] for i in range(n)]
     order: list[Expr] = [Const(i, int32) for i in range(n)]
     for k in range(n):
-        best = w.let(scalar.abs(rows[k][k]))
+        best = w.let(size_of_pivot(rows[k][k]))
         at: Expr = Const(k, int32)
         for i in range(k + 1, n):
-            size = w.let(scalar.abs(rows[i][k]))
+            size = w.let(size_of_pivot(rows[i][k]))
             larger = w.let(size > best)
             best = w.let(scalar.select(larger, size, best))
             at = w.let(scalar.select(larger, Const(i, int32), at))

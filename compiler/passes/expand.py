@@ -1,6 +1,7 @@
 """Composite ops become the ops that they are written in, wide ops become trees, and markers disappear.
 
     softmax(x)            ->  exp(x - reduce_max(x)) / reduce_sum(exp(x - reduce_max(x)))
+    matmul(z, w)          ->  the same of real numbers, if z and w are complex
     watch(x), identity(x) ->  x
 
 It runs after differentiation, since composites may have gradients that are better than those of their parts.
@@ -38,7 +39,14 @@ def expand(function: Function) -> Function:
 
 
 def _is_expanded(node: Node) -> bool:
-    return node.op.name in MARKERS or node.op.kind is Kind.COMPOSITE or is_wide(node)
+    return node.op.name in MARKERS or _is_composite(node) or is_wide(node)
+
+
+def _is_composite(node: Node) -> bool:
+    """Return True if a node is written in other ops: always, or because its numbers are complex."""
+    op = node.op
+    combines = op.kind in (Kind.CONTRACTION, Kind.REDUCTION) and op.expand is not None
+    return op.kind is Kind.COMPOSITE or (combines and node.outputs[0].dtype.is_complex)
 
 
 def _rebuild(node: Node, inputs: tuple[Value, ...]) -> Value | tuple[Value, ...]:
@@ -46,7 +54,7 @@ def _rebuild(node: Node, inputs: tuple[Value, ...]) -> Value | tuple[Value, ...]
     if node.op.name in MARKERS:
         return inputs[MARKERS[node.op.name]]
     with build.at(node.where), recording(build):
-        if node.op.kind is Kind.COMPOSITE:
+        if _is_composite(node):
             assert node.op.expand is not None
             try:
                 return node.op.expand(*inputs, **node.attrs)

@@ -1,6 +1,6 @@
-"""Routines that few threads of a GPU could work on are left to the host, by their NumPy meaning.
+"""Routines that few threads of a GPU could work on are replaced by other operations, or left to the host.
 
-    cholesky(x: float32[1000, 1000])   ->  the same, without statements
+    cholesky(x: float32[1000, 1000])   ->  the same, without statements: NumPy computes it
 
 An op says by `long` if a routine is one. Small ones stay, such as those of a batch of small matrices.
 """
@@ -15,7 +15,7 @@ from staticgraph.compiler.graph.opdef import OpDef
 
 
 def long_routines(function: Function) -> Function:
-    """`function` with its long routines on the host."""
+    """`function` without its long routines."""
     return transform(function, _rebuilt) if any(map(_is_long, function.nodes)) else function
 
 
@@ -34,4 +34,6 @@ def _rebuilt(node: Node, inputs: tuple[Value, ...]) -> tuple[Value, ...]:
         return node.outputs if inputs == node.inputs else node.outputs[0].recorder.again(node, inputs).outputs
     build = node.outputs[0].recorder
     with build.at(node.where):
+        if node.op.expand is not None:
+            return (node.op.expand(*inputs, **node.attrs),)
         return build.node(_on_host(node.op), inputs, node.attrs).outputs

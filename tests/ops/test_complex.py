@@ -42,6 +42,49 @@ FUNCTIONS = {
 }
 
 
+MORE = {
+    "acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh, "atan": np.arctan,
+    "atanh": np.arctanh, "expm1": np.expm1, "log1p": np.log1p, "sigmoid": lambda z: 1 / (1 + np.exp(-z)),
+    "tan": np.tan, "tanh": np.tanh,
+}  # fmt: skip
+
+
+@DTYPES
+@pytest.mark.parametrize("name", MORE)
+def test_functions_of_numbers_of_many_sizes(rng, name, dtype):
+    """Against complex128, on both sides of the branch cuts; the norm of the error counts."""
+    sizes = 10.0 ** rng.uniform(-6, 1, (500, 2)) * rng.choice([-1, 1], (500, 2))
+    z = sizes[:, 0] + 1j * sizes[:, 1]
+    z[:40].imag *= 0.0
+    z = z.astype(dtype)
+    found, plan = run(getattr(sg, name), z)
+    wanted = MORE[name](z.astype(np.complex128))
+    if name == "log1p":  # NumPy rounds 1 + z
+        wanted = np.array([complex(exact_log1p(v)) for v in z.astype(np.complex128)])
+    good = np.isfinite(wanted)
+    error = np.abs(found[good] - wanted[good]) / np.abs(wanted[good])
+    assert error.max() < (2e-5 if dtype == "complex64" else 2e-12)
+    assert not any(kernel.effort is None for kernel in plan.kernels)
+
+
+def exact_log1p(z):
+    """The logarithm of 1 + z from a series where z is small."""
+    if abs(z) > 1e-2:
+        return np.log(1 + z)
+    return sum((-1) ** (k + 1) * z**k / k for k in range(8, 0, -1))
+
+
+@DTYPES
+def test_powers(rng, dtype):
+    z, w = numbers(rng, 300, dtype), numbers(rng, 300, dtype)
+    w[:3], z[3:5] = [0, 2, -1], 0
+    w[3:5] = [2, 1.5]
+    found, plan = run(sg.pow, z, w)
+    wanted = z.astype(np.complex128) ** w.astype(np.complex128)
+    np.testing.assert_allclose(found, wanted, rtol=1e-5 if dtype == "complex64" else 1e-12)
+    assert not any(kernel.effort is None for kernel in plan.kernels)
+
+
 @DTYPES
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_at_the_ends(name, dtype):

@@ -1,11 +1,27 @@
 """Compiled Fourier transforms of every kind of length against NumPy's of complex128."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import staticgraph as sg
+from staticgraph.compiler.generate import generate
+from staticgraph.compiler.graph.dtypes import complex64, complex128, float32, float64
+from staticgraph.compiler.kernel.complex_numbers.split import split_body, split_buffers
+from staticgraph.compiler.ops.fourier_rows import (
+    fft_columns,
+    half_turns,
+    irfft_rows,
+    planes,
+    rfft_rows,
+    turns_of,
+)
+from staticgraph.runtime.cpu import jit as cpu_jit
+from tests.codegen.native import GUARD, guarded, inside, launch
+from tests.gpu.routines import Case
 
-LENGTHS = [1, 2, 3, 4, 6, 7, 8, 11, 30, 97, 105, 343, 512, 1000]  # 11 and 97 by way of longer convolutions
+LENGTHS = [1, 2, 3, 4, 6, 7, 8, 11, 30, 97, 105, 343, 512, 1000]  # 97 by way of longer convolutions
 
 
 def transformed(z, *functions):
@@ -34,8 +50,117 @@ def test_several_axes(rng):
     np.testing.assert_allclose(back, np.fft.ifftn(z, axes=(1, 2, 3)), rtol=1e-12, atol=1e-14)
 
 
-def test_bits_do_not_depend_on_threads(rng, monkeypatch):
+def test_bits_do_not_depend_on_threads(rng):
     z = (rng.normal(size=(64, 1024)) + 1j * rng.normal(size=(64, 1024))).astype(np.complex64)
     (found,) = transformed(z, sg.spectral.fft)
-    monkeypatch.setenv("SG_THREADS", "1")
-    np.testing.assert_array_equal(transformed(z, sg.spectral.fft)[0], found)
+    before = sg.get_num_threads()
+    for threads in (1, 3):
+        sg.set_num_threads(threads)
+        np.testing.assert_array_equal(transformed(z, sg.spectral.fft)[0], found)
+    sg.set_num_threads(before)
+
+
+REAL_LENGTHS = [1, 2, 3, 8, 11, 30, 97, 105, 64, 194, 512, 1000, 1001]
+
+
+@pytest.mark.parametrize("n", REAL_LENGTHS)
+@pytest.mark.parametrize(("dtype", "most"), [("float32", 4e-7), ("float64", 1e-15)])
+def test_real_numbers_of_every_kind_of_length(rng, n, dtype, most):
+    x = rng.normal(size=(3, n)).astype(dtype)
+    exact = np.fft.rfft(x.astype(np.float64))
+    (found,) = transformed(x, sg.signal.rfft)
+    assert np.linalg.norm(found - exact) <= most * np.linalg.norm(exact)
+    z = (exact + rng.normal(size=exact.shape)).astype(found.dtype)  # both ends get imaginary parts
+    z[:, [0, -1]] += 1j
+    (back,) = transformed(z, lambda y: sg.signal.irfft(y, [n]))
+    exact = np.fft.irfft(z.astype(np.complex128), n)
+    assert back.dtype == dtype and np.linalg.norm(back - exact) <= 2 * most * np.linalg.norm(exact)
+
+
+def test_real_numbers_along_several_axes(rng):
+    x = rng.normal(size=(2, 6, 10, 66))
+    two, three = transformed(x, sg.signal.rfft2d, lambda y: sg.signal.rfft3d(y, [7, 8, 40]))
+    np.testing.assert_allclose(two, np.fft.rfft2(x), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(three, np.fft.rfftn(x, (7, 8, 40), (1, 2, 3)), rtol=1e-12, atol=1e-11)
+    (back,) = transformed(three, lambda y: sg.signal.irfft3d(y, [7, 8, 40]))
+    np.testing.assert_allclose(back, np.fft.irfftn(three, (7, 8, 40), (1, 2, 3)), rtol=1e-12, atol=1e-12)
+
+
+def test_spectra_in_time_are_one_kernel(rng):
+    x = rng.normal(size=(3, 4000)).astype("f4")
+    with sg.Graph().as_default(), sg.Session() as session:
+        fed = sg.placeholder(sg.float32, x.shape)
+        made = sg.signal.stft(fed, 512, 160)
+        assert len(session.plan(made, {fed: x}).kernels) == 1
+        found = session.run(made, {fed: x})
+    frames = np.lib.stride_tricks.sliding_window_view(x, 512, -1)[:, ::160]
+    window = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(512) / 512)
+    np.testing.assert_allclose(found, np.fft.rfft(frames * window), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "function", ["stft", "inverse_stft", "dct", "idct", "mfccs_from_log_mel_spectrograms"]
+)
+def test_nothing_on_top_of_transforms_leaves_the_compiled_code(rng, function):
+    x = rng.normal(size=(2, 7, 64)).astype("f4")
+    build = {
+        "stft": lambda y: sg.signal.stft(y, 32, 16),
+        "inverse_stft": lambda y: sg.signal.inverse_stft(sg.complex(y[..., :33], y[..., :33]), 64, 16),
+    }.get(function, lambda y: getattr(sg.signal, function)(y))
+
+    def gradient(y):
+        return sg.gradients(sg.reduce_sum(sg.square(sg.abs(build(y)))), [y])[0]
+
+    _, by_x = transformed(x, build, gradient)
+    assert np.isfinite(by_x).all()
+
+
+@pytest.mark.parametrize("batch", [0, 1, 5])
+def test_an_open_batch(rng, batch):
+    with sg.Graph().as_default(), sg.Session(open_sizes=True) as session:
+        x = sg.placeholder(sg.float32, [None, 96])
+        spectrum = sg.signal.rfft(x)
+        made = [spectrum, sg.signal.irfft(spectrum), sg.signal.fft2d(sg.complex(x, x)[:, None, :])]
+        for rows in (batch, 3):
+            given = rng.normal(size=(rows, 96)).astype("f4")
+            found = session.run(made, {x: given})
+            np.testing.assert_allclose(found[0], np.fft.rfft(given), rtol=1e-4, atol=1e-4)
+            np.testing.assert_allclose(found[1], given, rtol=1e-4, atol=1e-5)
+            wanted = np.fft.fft(given * (1 + 1j)).reshape(rows, 1, 96)
+            np.testing.assert_allclose(found[2], wanted, rtol=1e-4, atol=1e-4)
+        assert len(session.compiles) == 1
+
+
+# Rows, one of them with an odd first radix, and strips of which the last one is not whole.
+KERNELS = [
+    (fft_columns, (9, 120, 1), turns_of(120, False)),
+    (fft_columns, (3, 105, 1), turns_of(105, False)),
+    (fft_columns, (2, 24, 37), turns_of(24, False)),
+    (irfft_rows, (5, 65), half_turns(128, True)),
+    (rfft_rows, (5, 200), planes(200)),
+]
+
+
+@pytest.mark.parametrize("vector_bytes", [16, 32, 64])
+@pytest.mark.parametrize("double", [False, True])
+@pytest.mark.parametrize(("op", "shape", "turns"), KERNELS)
+def test_chunks_in_any_order_and_vectors_of_any_width(op, shape, turns, double, vector_bytes, rng):
+    target = cpu_jit.host()
+    if vector_bytes > target.vector_bytes:
+        pytest.skip("the processor has no vectors of that width")
+    if op is rfft_rows:
+        dtype = float64 if double else float32
+        x = rng.normal(size=shape)
+    else:
+        dtype = complex128 if double else complex64
+        x = rng.normal(size=shape) + 1j * rng.normal(size=shape)
+    case = Case(op, ((dtype, x.astype(dtype.numpy)), (dtype, turns.astype(dtype.numpy))), {})
+    kernel = case.kernel
+    kernel = replace(kernel, buffers=split_buffers(kernel.buffers), body=split_body(kernel.body))
+    code = generate(kernel, replace(target, vector_bytes=vector_bytes))
+    (wanted,) = case.expected().values()
+    for order in range(2):
+        memory = [guarded(a) for a in (np.zeros_like(wanted), *(a for _, a in case.arrays))]
+        launch(code, [m.ctypes.data + GUARD for m in memory], order=order)
+        found = inside(memory[0]).view(wanted.dtype).reshape(wanted.shape)
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-13 if double else 1e-4)

@@ -7,7 +7,7 @@ inwards, each sum in the loop where it is known, so that an inner loop only adds
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from itertools import groupby
 
 from staticgraph.compiler.codegen.llvm.expr import NOTHING, ExprPrinter, LlvmValue
@@ -15,11 +15,13 @@ from staticgraph.compiler.codegen.llvm.text import memory_type, register_type, v
 from staticgraph.compiler.graph.dtypes import int32, int64
 from staticgraph.compiler.graph.sizes import AnySize, Size, content, same
 from staticgraph.compiler.kernel.affine import Affine, bounds
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, Scalar, walk
+from staticgraph.compiler.kernel.dependence import accesses
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Scalar, walk
 from staticgraph.compiler.kernel.index import offset
-from staticgraph.compiler.kernel.stmt import Buffer
+from staticgraph.compiler.kernel.stmt import Buffer, Stmt, Store
 from staticgraph.compiler.support.dataclass import dataclass
 
+_TOGETHER = (2, 4, 8, 16)  # neighbours that lanes store together
 _RING = frozenset({"add", "sub", "mul", "neg"})  # right modulo 2**32 whatever the operands
 _ORDERED = frozenset({"floordiv", "floormod", "truncdiv", "truncmod", "minimum", "maximum"})
 _COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
@@ -32,6 +34,7 @@ class Address:
 
     In each first lane the base is a multiple of `unit` elements into its buffer; 0: it is at the beginning.
     `parity`: if the elements of all lanes are first (0) or second ones (1) of pairs, as complex numbers are.
+    The stride is then 2 or -2.
     """
 
     base: LlvmValue
@@ -90,14 +93,29 @@ class Addresses:
             assert first is not None
             uniform.append((lane_index, first, stride))
         unit = math.gcd(form.constant, *(content(f) for t, f in form.terms.items() if t is not lane_index))
-        in_pairs = all(content(n) % 2 == 0 for n in (self._buffers[buffer].size, *form.terms.values()))
-        parity = form.constant % 2 if in_pairs and same(stride, 2) else None
+        paired = same(stride, 2) or same(stride, -2)
+        sizes = (self._buffers[buffer].size, *form.terms.values())
+        parity = form.constant % 2 if paired and all(content(n) % 2 == 0 for n in sizes) else None
         return Address(self._pointer(buffer, uniform, form.constant), stride, unit=unit, parity=parity)
 
-    def follow(self, buffer: str, first: tuple[Expr, ...], second: tuple[Expr, ...]) -> bool:
-        """Return True if the second position in `buffer` is always the one behind the first."""
-        one, other = (offset(self._buffers[buffer], at) for at in (first, second))
-        return one.terms == other.terms and one.constant + 1 == other.constant
+    def together(self, stmts: Sequence[Stmt], lane_index: Index | None) -> list[Store]:
+        """The first stores, if they write what lies from the element of each lane to that of the next one."""
+        first = stmts[0]
+        if lane_index is None or not isinstance(first, Store):
+            return []
+        address = self.address(first.buffer, first.at, lane_index)
+        count = next((n for n in _TOGETHER if same(address.stride, n)), 0)
+        stores = [s for s in stmts[:count] if isinstance(s, Store) and s.buffer == first.buffer]
+        if not count or len(stores) < count or (count == 2 and address.parity != 0):
+            return []
+        start, *others = (offset(self._buffers[first.buffer], s.at) for s in stores)
+        follow = all(
+            start.terms == other.terms and start.constant + k == other.constant
+            for k, other in enumerate(others, 1)
+        )
+        # All values are computed before the first is stored.
+        loads = [a.buffer for a in accesses((*stores,)) if isinstance(a, Load)]
+        return stores if follow and (count == 2 or first.buffer not in loads) else []
 
     def _scattered(
         self, buffer: str, uniform: list[tuple[Expr, LlvmValue, AnySize]], constant: int, offsets: Expr

@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from itertools import pairwise
 
 from staticgraph.compiler.codegen.abi import SCRATCH_PARAMETERS, KernelCode, Phase
 from staticgraph.compiler.codegen.llvm import memory
@@ -136,13 +135,13 @@ class _KernelEmitter:
     # Statements.
 
     def _statements(self, body: Iterable[Stmt]) -> None:
-        written: Stmt | None = None
-        for stmt, following in pairwise((*body, None)):
+        stmts, written = tuple(body), 0
+        for k, stmt in enumerate(stmts):
             match stmt:
-                case _ if stmt is written:
+                case _ if k < written:
                     pass
-                case Store() if self._store_pair(stmt, following):
-                    written = following
+                case Store() if count := self._store_together(stmts[k:]):
+                    written = k + count
                 case Let(local, value):
                     self._define(local, value)
                 case Update():
@@ -438,25 +437,25 @@ class _KernelEmitter:
                 text = memory.load(site, address.base.text)
             elif same(address.stride, 1):
                 text = memory.load(site, address.base.text, mask)
+            elif same(address.stride, -1) or (same(address.stride, -2) and address.parity is not None):
+                text = memory.load_backwards(site, address.base.text, address.parity, mask)
             elif address.parity is not None:
                 text = memory.load_of_pairs(site, address.base.text, address.parity, mask)
             else:
                 text = memory.gather(site, address.base.text, *lane_steps(printer, address, lanes), mask)
         return LlvmValue(text, lanes, level, reads)
 
-    def _store_pair(self, first: Store, second: Stmt | None) -> bool:
-        """Write both elements, if each lane has two that lie side by side, and lanes do as well."""
-        printer, buffer, lane_index = self._printer, first.buffer, self._lane_index
-        if lane_index is None or not isinstance(second, Store) or second.buffer != buffer:
-            return False
-        address = self._addresses.address(buffer, first.at, lane_index)
-        if address.parity != 0 or not self._addresses.follow(buffer, first.at, second.at):
-            return False
-        site = Site(self._emitter, self._kernel.buffers[buffer].dtype, printer.lanes)
-        one, other = (printer.vector(stmt.value) for stmt in (first, second))
-        memory.store_pairs(site, one, other, address.base.text, self._mask.text if self._mask else None)
-        printer.forget([self._key(buffer)])
-        return True
+    def _store_together(self, stmts: Sequence[Stmt]) -> int:
+        """Write the first stores, if they fill the memory from each lane to the next; return their number."""
+        printer, stores = self._printer, self._addresses.together(stmts, self._lane_index)
+        if stores:
+            buffer = stores[0].buffer
+            address = self._addresses.address(buffer, stores[0].at, self._lane_index)
+            site = Site(self._emitter, self._kernel.buffers[buffer].dtype, printer.lanes)
+            values = [printer.vector(stmt.value) for stmt in stores]
+            memory.store_together(site, values, address.base.text, self._mask.text if self._mask else None)
+            printer.forget([self._key(buffer)])
+        return len(stores)
 
     def _store(self, stmt: Store) -> None:
         printer = self._printer

@@ -93,17 +93,72 @@ def load_of_pairs(site: Site, pointer: str, parity: int, mask: str | None = None
     if parity:
         pointer = site.value(f"getelementptr {memory_type(site.dtype)}, ptr {pointer}, i64 -1")
     both = load(pairs, pointer, _mask_of_pairs(site, mask))
-    kind = register_type(site.dtype, pairs.lanes)
-    order = ", ".join(f"i32 {2 * lane + parity}" for lane in range(site.lanes))
-    return site.value(f"shufflevector {kind} {both}, {kind} poison, <{site.lanes} x i32> <{order}>")
+    return _lanes_of(pairs, both, [2 * lane + parity for lane in range(site.lanes)])
 
 
-def store_pairs(site: Site, first: str, second: str, pointer: str, mask: str | None = None) -> None:
-    """Write both elements of a pair per lane, from `pointer` on."""
-    pairs, kind = _in_pairs(site), register_type(site.dtype, site.lanes)
-    order = ", ".join(f"i32 {lane}, i32 {lane + site.lanes}" for lane in range(site.lanes))
-    both = site.value(f"shufflevector {kind} {first}, {kind} {second}, <{pairs.lanes} x i32> <{order}>")
-    store(pairs, both, pointer, _mask_of_pairs(site, mask))
+def load_backwards(site: Site, pointer: str, parity: int | None, mask: str | None = None) -> str:
+    """Elements, or one of each of the pairs as above, of which each lane has the one before the last lane's.
+
+    `pointer` is the address of that of the first lane.
+    """
+    step, last = 1 if parity is None else 2, site.lanes - 1
+    start = site.value(f"getelementptr {memory_type(site.dtype)}, ptr {pointer}, i64 {-step * last}")
+    turned = None if mask is None else _picked(site, mask, [last - lane for lane in range(site.lanes)])
+    if parity is not None:
+        found = load_of_pairs(site, start, parity, turned)
+    else:
+        found = load(site, start, turned)
+    return _lanes_of(site, found, [last - lane for lane in range(site.lanes)])
+
+
+def _lanes_of(site: Site, value: str, lanes: list[int]) -> str:
+    kind = register_type(site.dtype, site.lanes)
+    order = ", ".join(f"i32 {lane}" for lane in lanes)
+    return site.value(f"shufflevector {kind} {value}, {kind} poison, <{len(lanes)} x i32> <{order}>")
+
+
+def store_together(site: Site, values: list[str], pointer: str, mask: str | None = None) -> None:
+    """Write the elements that each lane has, one of each of `values`, side by side from `pointer` on.
+
+    There are as many as a power of two, which takes that many steps: in each, two vectors are interleaved.
+    """
+    kind, lanes = register_type(site.dtype, site.lanes), site.lanes
+    if len(values) == 2:
+        order = ", ".join(f"i32 {lane}, i32 {lane + lanes}" for lane in range(lanes))
+        (first, second), pairs = values, _in_pairs(site)
+        both = site.value(f"shufflevector {kind} {first}, {kind} {second}, <{pairs.lanes} x i32> <{order}>")
+        store(pairs, both, pointer, _mask_of_pairs(site, mask))
+        return
+
+    def interleaved(parts: list[str]) -> list[str]:
+        if len(parts) == 1:
+            return parts
+        made = []
+        for one, other in zip(interleaved(parts[::2]), interleaved(parts[1::2]), strict=True):
+            for start in (0, lanes // 2):
+                order = ", ".join(f"i32 {k}, i32 {k + lanes}" for k in range(start, start + lanes // 2))
+                made.append(
+                    site.value(f"shufflevector {kind} {one}, {kind} {other}, <{lanes} x i32> <{order}>")
+                )
+        return made
+
+    for number, value in enumerate(interleaved(values)):
+        place = site.value(f"getelementptr {memory_type(site.dtype)}, ptr {pointer}, i64 {number * lanes}")
+        part = None
+        if mask is not None:
+            owners = [(number * lanes + k) // len(values) for k in range(lanes)]
+            part = _picked(site, mask, owners)
+        store(site, value, place, part)
+
+
+def _picked(site: Site, mask: str, lanes: list[int]) -> str:
+    """A mask that has in each lane what `mask` has in one of `lanes`."""
+    if mask.startswith("<"):  # a constant, which LLVM would take long to find out
+        known = mask[1:-1].split(", ")
+        return "<" + ", ".join(known[lane] for lane in lanes) + ">"
+    order = ", ".join(f"i32 {lane}" for lane in lanes)
+    kind = site.mask_type
+    return site.value(f"shufflevector {kind} {mask}, {kind} poison, <{len(lanes)} x i32> <{order}>")
 
 
 def _in_pairs(site: Site) -> Site:
@@ -111,13 +166,7 @@ def _in_pairs(site: Site) -> Site:
 
 
 def _mask_of_pairs(site: Site, mask: str | None) -> str | None:
-    if mask is None:
-        return None
-    if mask.startswith("<"):  # a constant, which LLVM would take long to find out
-        return "<" + ", ".join(lane for lane in mask[1:-1].split(", ") for _ in range(2)) + ">"
-    order = ", ".join(f"i32 {lane}, i32 {lane}" for lane in range(site.lanes))
-    kind = site.mask_type
-    return site.value(f"shufflevector {kind} {mask}, {kind} poison, <{2 * site.lanes} x i32> <{order}>")
+    return None if mask is None else _picked(site, mask, [k // 2 for k in range(2 * site.lanes)])
 
 
 def stream(site: Site, value: str, pointer: str, alignment: int) -> None:

@@ -10,8 +10,9 @@ from staticgraph.compiler.kernel.primitives import instructions
 from staticgraph.compiler.kernel.primitives.functions import FUNCTIONS
 
 Pair = tuple[Expr, Expr]
-_exp, _log, _log1p, _sin, _cos, _sinh, _cosh, _atan2 = (
-    FUNCTIONS[name] for name in ("exp", "log", "log1p", "sin", "cos", "sinh", "cosh", "atan2")
+_NAMES = "exp expm1 log log1p sin cos tan sinh cosh asinh atan2"
+_exp, _expm1, _log, _log1p, _sin, _cos, _tan, _sinh, _cosh, _asinh, _atan2 = map(
+    FUNCTIONS.__getitem__, _NAMES.split()
 )
 
 
@@ -119,17 +120,120 @@ def cosh(x: Pair) -> Pair:
     return _product(_cosh(a), _cos(b)), _product(_sinh(a), _sin(b))
 
 
+def tanh(x: Pair) -> Pair:
+    """The hyperbolic tangent, by Kahan's formula (1987)."""
+    a, b = x
+    limit = 11.0 if a.dtype.size == 4 else 22.0
+    far = instructions.abs(a) > limit
+    s = _sinh(instructions.select(far, Const(0.0, a.dtype), a))
+    t = _tan(b)
+    beta = t * t + 1.0
+    scale = 1.0 / (beta * s * s + 1.0)
+    near = beta * instructions.sqrt(s * s + 1.0) * s * scale, t * scale
+    distant = _exp(-2.0 * instructions.abs(a)) * 4.0 * _sin(b) * _cos(b)
+    return _either(far, (instructions.copysign(Const(1.0, a.dtype), a), distant), near)
+
+
+def tan(x: Pair) -> Pair:
+    """The tangent: that of ix is i tanh(x)."""
+    real, imag = tanh((-x[1], x[0]))
+    return imag, -real
+
+
+def expm1(x: Pair) -> Pair:
+    """e ** x - 1."""
+    a, b = x
+    half = _sin(b * 0.5)
+    return _expm1(a) * _cos(b) - half * half * 2.0, exp(x)[1]
+
+
+def log1p(x: Pair) -> Pair:
+    """The logarithm of 1 + x. Next to 0, it is computed from the distance of 1 + x to the unit circle."""
+    a, b = x
+    near = instructions.maximum(instructions.abs(a), instructions.abs(b)) < 0.5
+    outside = instructions.fma(a, a + 2.0, b * b)
+    small = _log1p(instructions.select(near, outside, Const(0.0, a.dtype))) * 0.5
+    size, angle = log((a + 1.0, b))
+    return instructions.select(near, small, size), angle
+
+
+def power(x: Pair, y: Pair) -> Pair:
+    """x ** y. It is 1 if y is 0, and 0 if x is 0 and the real part of y positive."""
+    zero, one = Const(0.0, x[0].dtype), Const(1.0, x[0].dtype)
+    found = exp(multiply(y, log(x)))
+    empty = instructions.eq(x[0], 0.0) & instructions.eq(x[1], 0.0)
+    unknown = instructions.select(y[0] > 0.0, zero, Const(math.nan, zero.dtype))
+    found = _either(empty, (unknown, unknown), found)
+    return _either(instructions.eq(y[0], 0.0) & instructions.eq(y[1], 0.0), (one, zero), found)
+
+
+# Inverse functions, by Kahan's formulas (1987), which keep the sides of branch cuts.
+
+
+def asinh(x: Pair) -> Pair:
+    """The inverse hyperbolic sine."""
+    a, b = x
+    (p, q), (r, s) = sqrt((b + 1.0, -a)), sqrt((1.0 - b, a))
+    return _asinh(p * s - r * q), _atan2(b, p * r - q * s)
+
+
+def asin(x: Pair) -> Pair:
+    """The inverse sine: that of ix is i asinh(x)."""
+    real, imag = asinh((-x[1], x[0]))
+    return imag, -real
+
+
+def acos(x: Pair) -> Pair:
+    """The inverse cosine."""
+    a, b = x
+    (p, q), (r, s) = sqrt((1.0 - a, -b)), sqrt((a + 1.0, b))
+    return _atan2(p, r) * 2.0, _asinh(r * q - s * p)
+
+
+def acosh(x: Pair) -> Pair:
+    """The inverse hyperbolic cosine."""
+    a, b = x
+    (p, q), (r, s) = sqrt((a - 1.0, b)), sqrt((a + 1.0, b))
+    return _asinh(p * r + q * s), _atan2(q, r) * 2.0
+
+
+def atanh(x: Pair) -> Pair:
+    """The inverse hyperbolic tangent."""
+    a, b = x
+    size = instructions.abs(a)
+    apart = 1.0 - size
+    along = _log1p(size * 4.0 / (apart * apart + b * b)) * 0.25
+    return instructions.copysign(along, a), _atan2(b * 2.0, apart * (size + 1.0) - b * b) * 0.5
+
+
+def atan(x: Pair) -> Pair:
+    """The inverse tangent: that of ix is i atanh(x)."""
+    real, imag = atanh((-x[1], x[0]))
+    return imag, -real
+
+
 FORMULAS: dict[str, Callable[..., Pair]] = {
     "add": lambda x, y: (x[0] + y[0], x[1] + y[1]),
     "sub": lambda x, y: (x[0] - y[0], x[1] - y[1]),
     "mul": multiply,
     "div": divide,
     "neg": lambda x: (-x[0], -x[1]),
+    "pow": power,
     "exp": exp,
+    "expm1": expm1,
     "log": log,
+    "log1p": log1p,
     "sqrt": sqrt,
     "sin": sin,
     "cos": cos,
     "sinh": sinh,
     "cosh": cosh,
+    "tan": tan,
+    "tanh": tanh,
+    "asin": asin,
+    "acos": acos,
+    "atan": atan,
+    "asinh": asinh,
+    "acosh": acosh,
+    "atanh": atanh,
 }

@@ -15,10 +15,21 @@ from dataclasses import replace
 
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.kernel.complex_numbers.formulas import FORMULAS, Pair
-from staticgraph.compiler.kernel.expr import Const, Expr, Load, Reduce, Scalar, rebuild, walk
+from staticgraph.compiler.kernel.expr import Const, Expr, Load, Local, Reduce, Scalar, rebuild, walk
 from staticgraph.compiler.kernel.primitives import instructions
 from staticgraph.compiler.kernel.primitives.instructions import cast
-from staticgraph.compiler.kernel.stmt import Buffer, Store
+from staticgraph.compiler.kernel.stmt import (
+    Buffer,
+    If,
+    Let,
+    Loop,
+    Stmt,
+    Store,
+    Update,
+    While,
+    expressions,
+    statements,
+)
 
 _INTO_PAIRS = frozenset({"complex", "cast", "select", *FORMULAS})
 _OUT_OF_PAIRS = frozenset({"real", "imag", "cast", "eq", "ne"})
@@ -52,17 +63,48 @@ def split_buffers(buffers: Mapping[str, Buffer]) -> dict[str, Buffer]:
 
 def split_stores(stores: tuple[Store, ...]) -> tuple[Store, ...]:
     """The stores with real values; of a complex value one for each part."""
-    if not any(e.dtype.is_complex for store in stores for e in walk(store.value)):
-        return stores
-    done: dict[Expr, Expr | Pair] = {}
-    made = []
-    for store in stores:
-        at = tuple(_real(_split(e, done)) for e in store.at)
-        match _split(store.value, done):
-            case (real, imag):
-                made += [Store(store.buffer, (*at, k), v) for k, v in zip(_AXIS, (real, imag), strict=True)]
-            case single:
-                made.append(Store(store.buffer, at, _real(single)))
+    made = split_body(stores)
+    assert all(isinstance(s, Store) for s in made)
+    return made  # type: ignore[return-value]
+
+
+def split_body(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """Statements with real values: what is done with a complex one is done with each part."""
+    if not any(e.dtype.is_complex for stmt in statements(body) for e in walk(*expressions(stmt))):
+        return body
+    return _split_body(body, {})
+
+
+def _split_body(body: tuple[Stmt, ...], done: dict[Expr, Expr | Pair]) -> tuple[Stmt, ...]:
+    def real(e: Expr) -> Expr:
+        return _real(_split(e, done))
+
+    made: list[Stmt] = []
+    for stmt in body:
+        match stmt:
+            case Store(buffer, at, value):
+                at = tuple(map(real, at))
+                match _split(value, done):
+                    case (re, im):
+                        made += [Store(buffer, (*at, k), v) for k, v in zip(_AXIS, (re, im), strict=True)]
+                    case single:
+                        made.append(Store(buffer, at, _real(single)))
+            case Let(local, value) | Update(local, value) if local.dtype.is_complex:
+                # Both parts are known before either is changed.
+                own, parts = _pair(_split(local, done)), _pair(_split(value, done))
+                if isinstance(stmt, Update) and stmt.combine is None:
+                    new = [Local(f"{each.name}_new", each.dtype) for each in own if isinstance(each, Local)]
+                    made += [Let(n, v) for n, v in zip(new, parts, strict=True)]
+                    parts = new[0], new[1]
+                for each, part in zip(own, parts, strict=True):
+                    assert isinstance(each, Local)
+                    made.append(replace(stmt, local=each, value=part))
+            case Let() | Update():
+                made.append(replace(stmt, value=real(stmt.value)))
+            case Loop(body=inner):
+                made.append(replace(stmt, body=_split_body(inner, done)))
+            case While() | If():
+                made.append(replace(stmt, condition=real(stmt.condition), body=_split_body(stmt.body, done)))
     return tuple(made)
 
 
@@ -97,6 +139,8 @@ def _parts(node: Expr, children: tuple[Expr | Pair, ...]) -> Pair:
     match node:
         case Const(value):
             return Const(value, part), Const(0.0, part)
+        case Local(name):
+            return Local(f"{name}_re", part), Local(f"{name}_im", part)
         case Load(buffer):
             at = tuple(map(_real, children))
             return Load(buffer, (*at, _AXIS[0]), part), Load(buffer, (*at, _AXIS[1]), part)

@@ -47,6 +47,11 @@ def _shares(loop: Loop) -> bool:
     return any(isinstance(s, Loop) and s.share is not None for s in statements((loop,)))
 
 
+def _has_lanes(loop: Loop) -> bool:
+    """Return True if an op has chosen a loop inside this one for the lanes."""
+    return any(isinstance(s, Loop) and s.kind is LoopKind.SIMD for s in statements(loop.body))
+
+
 class _Vectorizer:
     def __init__(self, buffers: dict[str, Buffer], vector_bytes: int) -> None:
         self.buffers = buffers
@@ -65,7 +70,7 @@ class _Vectorizer:
                 serial = self.block(body)
                 cost = estimate(index.extent) * (serial.cost + _LOOP)
                 lanes = self.lanes(stmt)
-                plain = stmt.kind is LoopKind.SERIAL and not _shares(stmt)
+                plain = stmt.kind is LoopKind.SERIAL and not _shares(stmt) and not _has_lanes(stmt)
                 if plain and lanes > 1 and obstacle(stmt, self.buffers) is None:
                     vector = self.vector_cost(stmt, lanes)
                     if vector < cost:
@@ -107,7 +112,8 @@ class _Vectorizer:
             for node in values(stmt):
                 if isinstance(node, Load):
                     step = step_of(node, index, varying) if index else 1
-                    total += 1.0 if is_one_of(step, 0, 1) else PAIRS if is_one_of(step, 2) else GATHER * lanes
+                    near, paired = is_one_of(step, 0, 1), is_one_of(step, 2, -1, -2)
+                    total += 1.0 if near else PAIRS if paired else GATHER * lanes
                 else:
                     total += operation_cost(node.op)
             if isinstance(stmt, Store):

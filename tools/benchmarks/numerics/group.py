@@ -17,7 +17,7 @@ from benchmarks.numerics.work import Work
 from benchmarks.peers import OURS, Row
 from benchmarks.text import duration, ratio
 
-FILES = ("algebra", "ordering", "special")  # the subjects, each with a dictionary of its works
+FILES = ("algebra", "fourier", "ordering", "special")  # the subjects, each with a dictionary of its works
 FOLDERS = {OURS: "", "NumPy": "numpy", "PyTorch": "torch", "JAX": "jax"}
 PACKAGES = {OURS: "staticgraph", "NumPy": "scipy", "PyTorch": "torch", "JAX": "jax"}
 
