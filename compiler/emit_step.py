@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from functools import partial
 from itertools import chain, groupby, takewhile
 
 from staticgraph.compiler import stages
@@ -17,11 +16,10 @@ from staticgraph.compiler.codegen.llvm.step import OpenNumbers, step
 from staticgraph.compiler.codegen.llvm.stop import LOOK, STOPPABLE
 from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.compiler.graph.sizes import AnySize, Size, estimate, is_open
-from staticgraph.compiler.kernel.stmt import Buffer, Kernel, padded
+from staticgraph.compiler.kernel.stmt import padded
 from staticgraph.compiler.lower import parallel_schedule as phases
-from staticgraph.compiler.lower.parallel_schedule import Memory
+from staticgraph.compiler.lower.instruction_memory import Places, arguments, memory_of, open_spans, span_of
 from staticgraph.compiler.lower.program import (
-    ARENA,
     ARGUMENTS,
     CONSTANTS,
     PRIVATE,
@@ -35,8 +33,6 @@ from staticgraph.compiler.lower.program import (
     Instruction,
     Launch,
     LoopInstruction,
-    Loops,
-    OpenPlace,
     Program,
     Ref,
     Require,
@@ -48,11 +44,8 @@ from staticgraph.compiler.support.dataclass import dataclass
 
 _COPY_BYTES = 256 * 1024  # of a copy that one thread does in one go
 _MOST_COPIES = 64  # that a large one becomes
-_END = 1 << 62  # bytes: where a block of open size ends at the latest
 
 
-Places = Mapping[AnySize, phases.ByteSpan]  # by offset in the arena
-_Memory = tuple[Sequence[phases.ByteSpan], Sequence[phases.ByteSpan]]
 _Work = tuple[Launch, abi.KernelCode] | tuple[Copy, None]
 
 
@@ -140,7 +133,7 @@ def write(
     inner: list[Written] = []
     before: list[abi.Segment] = []
     begun: dict[int, abi.CollectiveSegment] = {}
-    places = _open_spans(program)
+    places = open_spans(program)
     most, unwatched, committed = 0, 0.0, not may_stop
     variables = frozenset(ARGUMENTS + argument for argument in program.in_place if outermost)
     if not all(isinstance(i, Launch | Copy) for i in program.instructions):
@@ -151,7 +144,7 @@ def write(
     if any(isinstance(i, HostCall) and i.is_collective for i in instructions):
         from staticgraph.compiler.lower.collectives import with_completions  # few programs have some
 
-        instructions = with_completions(program.instructions, partial(_memory, places=places))
+        instructions = with_completions(program.instructions, memory_of(program))
     for alone, group in groupby(instructions, lambda i: not isinstance(i, Launch | Copy)):
         work: list[_Work] = []
         for instruction in group:
@@ -324,32 +317,6 @@ def _inner(program: Program, inner: Inner, written: Written, places: Sequence[Re
     return abi.InnerStep(written.entry, _ref(inner.table), table, written.before)
 
 
-def _memory(instruction: Instruction, places: Places) -> Memory | None:
-    """The memory of an instruction; None if it is one of those for which collectives must be complete."""
-    match instruction:
-        case Launch(work=loops, args=args):
-            reads: list[phases.ByteSpan] = []
-            writes: list[phases.ByteSpan] = []
-            for ref, buffer in zip(args, _arguments(loops), strict=True):
-                span = _span(ref, buffer.size * buffer.dtype.size, places)
-                (writes if buffer.written else reads).extend(span)
-            return reads, writes
-        case Copy(target, source, size):
-            return _span(source, size, places), _span(target, size, places)
-        case HostCall(inputs=inputs, outputs=outputs) if instruction.is_collective:
-            spans = [
-                [span for ref, type in some for span in _span(ref, type.size * type.dtype.size, places)]
-                for some in (inputs, outputs)
-            ]
-            return spans[0], spans[1]
-    return None
-
-
-def memory_of(program: Program) -> Callable[[Instruction], Memory | None]:
-    """Return a function that gives the memory of an instruction of a program."""
-    return partial(_memory, places=_open_spans(program))
-
-
 def _collective(program: Program, begin: Begin, index: int, times: int | None) -> abi.CollectiveSegment:
     """The call of MPI for a collective; its host call is number `index`."""
     call = begin.call
@@ -433,8 +400,10 @@ def _task(work: _Work, places: Places) -> phases.Task:
     """An instruction as the schedule sees it."""
     match work:
         case Launch(work=loops, args=args), abi.KernelCode() as kernel:
-            buffers = _arguments(loops)
-            spans = [_span(ref, b.size * b.dtype.size, places) for ref, b in zip(args, buffers, strict=True)]
+            buffers = arguments(loops)
+            spans = [
+                span_of(ref, b.size * b.dtype.size, places) for ref, b in zip(args, buffers, strict=True)
+            ]
             ahead = takewhile(lambda reads: reads is not None, (phase.reads for phase in kernel.phases))
             return phases.Task(
                 tuple(phase.chunks for phase in kernel.phases),
@@ -445,40 +414,9 @@ def _task(work: _Work, places: Places) -> phases.Task:
                 tuple(tuple(chain(*(spans[n] for n in reads or ()))) for reads in ahead),
             )
         case Copy(target, source, size), _:
-            read, written = (_span(ref, size, places) for ref in (source, target))
+            read, written = (span_of(ref, size, places) for ref in (source, target))
             return phases.Task((1,), estimate(size) * CPU.copied_byte_ns, read, written)
     raise AssertionError(work)
-
-
-def _arguments(work: Loops | Kernel) -> list[Buffer]:
-    """The buffers that a kernel is called with."""
-    buffers = dict(work.buffers) if isinstance(work, Loops) else work.buffers
-    return [b for b in buffers.values() if not (b.local or b.shared)]
-
-
-def _open_spans(program: Program) -> Places:
-    """The memory at each open offset in the arena. What has one unit may overlap: it counts as one slot."""
-    units: dict[AnySize, int] = {}
-    spans: dict[AnySize, list[OpenPlace]] = {}
-    for place in program.places:
-        spans.setdefault(place.offset, []).append(place)
-    return {
-        offset: phases.ByteSpan(
-            program.slots + units.setdefault(found[0].unit, len(units)),
-            found[0].start,
-            max(place.stop for place in found),
-        )
-        for offset, found in spans.items()
-    }
-
-
-def _span(ref: Ref, size: AnySize, places: Places) -> tuple[phases.ByteSpan, ...]:
-    """The memory that `size` bytes are in, for the schedule to see if it is that of other values too."""
-    if ref.slot == ARENA and ref.offset in places:
-        return (places[ref.offset],)
-    if is_open((ref.offset, size)):  # a block of its own, or memory of an inner program
-        return (phases.ByteSpan(ref.slot, 0, _END),)
-    return (phases.ByteSpan(ref.slot, ref.offset, ref.offset + size),) if size else ()
 
 
 def _copies(copy: Copy) -> list[Copy]:

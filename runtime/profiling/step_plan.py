@@ -7,13 +7,13 @@ from typing import Any
 
 from staticgraph.compiler.capture.open_shapes import OpenShapes
 from staticgraph.compiler.compile import CompiledStep
-from staticgraph.compiler.emit_step import memory_of
 from staticgraph.compiler.fusion.group import is_collective
 from staticgraph.compiler.fusion.neighbours import neighbours
 from staticgraph.compiler.graph.errors import InvalidArgumentError, misuse
 from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.lower.collectives import overlaps
+from staticgraph.compiler.lower.instruction_memory import memory_of
 from staticgraph.compiler.lower.memory_use import MemoryUse, size_text
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.executable import Executable
