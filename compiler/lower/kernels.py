@@ -291,6 +291,8 @@ def counted(value: Value, at: Position) -> Expr | None:
     array = value.constant
     if array is None or value.rank == 0 or value.size < 2 or not value.dtype.is_integer:
         return None
+    if max(-int(array.min()), int(array.max())) >= 1 << 31:  # no positions
+        return None
     start = int(array.flat[0])
     wanted = np.array(start)
     place: Expr = Const(start, int64)
