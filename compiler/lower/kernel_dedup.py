@@ -205,7 +205,8 @@ class _Numbers:
                 self.constants.append(repr(constant))
                 return value.type, "number"
             return value.type, repr(constant)
-        return value.type, counted(value, (Index("i", value.shape[0]),)) if value.rank == 1 else None
+        at = tuple(Index(f"i{axis}", n) for axis, n in enumerate(value.shape))
+        return value.type, counted(value, at)
 
     def part(self, group: Group) -> Hashable:
         """A group among the numbered nodes."""

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import staticgraph as sg
 from staticgraph.compiler import ops
 from staticgraph.compiler.fusion.fuse import fuse
 from staticgraph.compiler.graph.builder import Builder
@@ -78,3 +79,15 @@ def test_layers_that_differ(first, second, rng):
     made = evaluate(function, values)
     np.testing.assert_allclose(made[0], expected[0], rtol=1e-5, atol=1e-7)
     assert (np.signbit(made[0]) == np.signbit(expected[0])).all()
+
+
+def test_kernels_that_add_other_numbers_to_rows():
+    """Constants that count rows are no memory, so kernels with others are others."""
+    x = sg.placeholder(sg.int32, [3, 3])
+    steps = [np.arange(0, 3 * step, step, dtype=np.int32).reshape(3, 1) for step in (3, 21)]
+    sums = [sg.cumsum(sg.cumsum(x + step, axis=1), axis=0) for step in steps]
+    value = np.arange(9, dtype=np.int32).reshape(3, 3)
+    with sg.Session() as session:
+        found = session.run(sums, {x: value})
+    for made, step in zip(found, steps, strict=True):
+        np.testing.assert_array_equal(made, (value + step).cumsum(1).cumsum(0))
