@@ -41,9 +41,11 @@ from staticgraph.compiler.kernel.expr import (
     walk,
 )
 from staticgraph.compiler.kernel.extremes import extremes, form_extremes, is_open, is_within
+from staticgraph.compiler.kernel.form import Scan, Selection, StagedForm, Updates
 from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
+    Form,
     If,
     Let,
     Loop,
@@ -114,6 +116,35 @@ def in_bounds(body: tuple[Stmt, ...], buffers: Mapping[str, Buffer]) -> tuple[St
         OutOfBoundsError: if a position that is sure to be reached lies outside.
     """
     return _Prover(buffers).block(body, _Known(), True)
+
+
+def is_proven(form: Form | tuple[Stmt, ...] | None, buffers: Mapping[str, Buffer]) -> bool:
+    """Return True if every position that a form reads and writes is proven to lie in its buffer.
+
+    So code that is made of the form needs no clamp, even where the loops of its kernel do: a place in those
+    may be a count that no proof sees, and the form has no such place.
+    """
+    loops: tuple[Index, ...] = ()
+    reads: tuple[Stmt, ...]
+    match form:
+        case Scan(target, at, _, item):
+            loops, reads = at, (Store(target, at, item),)
+        case Selection(row=row, column=column, item=item, key=key):
+            loops = *row, column
+            reads = Let(Local("item", item.dtype), item), Let(Local("key", key.dtype), key)
+        case StagedForm(stages, scratch):
+            return all(is_proven(stage, {**buffers, **scratch}) for stage in stages)
+        case Updates(staged, copies=copies):
+            return is_proven(staged, buffers) and (
+                copies is None or is_proven(copies.body, {**buffers, **copies.scratch})
+            )
+        case tuple():
+            reads = form
+        case _:
+            return False
+    for index in reversed(loops):
+        reads = (Loop(index, reads),)
+    return _Prover(buffers).block(reads, _Known(), False) is reads
 
 
 class _Known:

@@ -18,7 +18,7 @@ from staticgraph.compiler.graph.size_data import attribute_at
 from staticgraph.compiler.graph.sizes import Size, evaluate
 from staticgraph.compiler.kernel.expr import Const, Expr, Extent, Index, Reduce, rebuild, walk
 from staticgraph.compiler.kernel.form import Copies, Unproven
-from staticgraph.compiler.kernel.in_bounds import in_bounds
+from staticgraph.compiler.kernel.in_bounds import in_bounds, is_proven
 from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
@@ -136,7 +136,7 @@ def closed_work(work: Loops | Kernel, values: Values) -> Loops | Kernel:
         if isinstance(work.form, Unproven):
             unclamped, form = (_part(part, values) for part in (work.form.body, work.form.form))
             body = in_bounds(unclamped, buffers)
-            return Kernel(work.name, buffers, body, form if body is unclamped else None)
+            return Kernel(work.name, buffers, body, form if is_proven(form, buffers) else None)
         body = tuple(_stmt(s, values) for s in work.body)
         return Kernel(work.name, buffers, body, _part(work.form, values))
     return Loops(

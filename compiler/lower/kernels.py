@@ -27,7 +27,7 @@ from staticgraph.compiler.graph.sizes import is_open, same
 from staticgraph.compiler.kernel.complex_numbers.split import split_body, split_buffers, split_stores
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, ScalarParameter, substitute, walk
 from staticgraph.compiler.kernel.form import StagedForm, Unproven, Updates
-from staticgraph.compiler.kernel.in_bounds import OutOfBoundsError, in_bounds
+from staticgraph.compiler.kernel.in_bounds import OutOfBoundsError, in_bounds, is_proven
 from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.lower_reductions import Nest, Placer
 from staticgraph.compiler.kernel.scalar import cast
@@ -115,9 +115,11 @@ def _bounded(work: Loops | Kernel) -> Loops | Kernel:
         body = in_bounds(work.body, work.buffers)
         if body is work.body:
             return work
-        form = None
-        if work.form is not None and any(is_open(b.shape) for b in work.buffers.values()):
-            form = Unproven(work.body, work.form)
+        form = work.form
+        if form is not None and any(is_open(b.shape) for b in work.buffers.values()):
+            form = Unproven(work.body, form)
+        elif not is_proven(form, work.buffers):
+            form = None
         return replace(work, body=body, form=form)
     buffers = dict(work.buffers)
     nests, sums = (tuple(_bounded_nest(n, buffers) for n in part) for part in (work.nests, work.sums))

@@ -75,6 +75,8 @@ def bad(op: OpDef) -> Bad:
                 square = array.dtype.kind == "f" and array.ndim > 1 and array.size
                 if square and refused(use, changed := put(use, position, np.zeros_like(array))):
                     return Bad(use, position, changed[position])
+                if square and refused(use, changed := put(use, position, np.full_like(array, np.nan))):
+                    return Bad(use, position, changed[position])
                 for number in (1000, -1000, 0) if array.dtype.kind == "i" and array.size else ():
                     if np.iinfo(array.dtype).min <= number <= np.iinfo(array.dtype).max:
                         worse = array.copy()

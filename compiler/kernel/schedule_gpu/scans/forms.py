@@ -29,6 +29,8 @@ def by_form(kernel: Kernel, machine: GpuMachine) -> GpuSchedule | None:
             return scans.scan(form, kernel.buffers, machine)
         case Selection() as form if _is_worth(form):
             return _select(form, kernel.buffers)
+        case StagedForm((Selection() as only,)) as form if _is_worth(only):
+            return _staged(kernel, form, machine)
         case StagedForm() as form if max(b.size for b in kernel.buffers.values()) >= _STAGED:
             return _staged(kernel, form, machine)
         case Updates(staged) as form if _is_crowded(form):

@@ -24,7 +24,7 @@ without(
 )
 without(
     "the compiler makes it of other ops, and graphs do not have it",
-    "conv_spread conv_windows max_pool_number",
+    "conv_spread conv_windows max_pool_number top_values",
 )
 
 

@@ -24,8 +24,9 @@ from staticgraph.formats.onnx.write.value import Held, NoForm
 # fmt: off
 direct({
     "abs": "Abs", "acos": "Acos", "acosh": "Acosh", "add": "Add", "asin": "Asin", "asinh": "Asinh",
-    "atan": "Atan", "atanh": "Atanh", "ceil": "Ceil", "cos": "Cos", "cosh": "Cosh", "equal": "Equal",
-    "erf": "Erf", "exp": "Exp", "floor": "Floor", "greater": "Greater", "greater_equal": "GreaterOrEqual",
+    "atan": "Atan", "atanh": "Atanh", "barrier": "Identity", "ceil": "Ceil", "cos": "Cos", "cosh": "Cosh",
+    "equal": "Equal", "erf": "Erf", "exp": "Exp", "floor": "Floor", "greater": "Greater",
+    "greater_equal": "GreaterOrEqual",
     "is_nan": "IsNaN", "is_inf": "IsInf", "less": "Less", "less_equal": "LessOrEqual", "log": "Log",
     "logical_and": "And", "logical_not": "Not", "logical_or": "Or", "maximum": "Max", "minimum": "Min",
     "multiply": "Mul", "negative": "Neg", "pow": "Pow", "realdiv": "Div", "reciprocal": "Reciprocal",
