@@ -97,7 +97,7 @@ def top_values(
     stage = Selection(
         outs[0].buffer, places.buffer, row, column, item, descending(given[(*row, column)]), k
     )
-    form = None if is_open(input.shape) else StagedForm((stage,), {places.buffer: _written(places)})
+    form = StagedForm((stage,), {places.buffer: _written(places)})
     rows, size = math.prod(input.shape[:-1]), input.shape[-1] * input.dtype.size
     many = size <= _LONGEST_OPEN if isinstance(rows, Size) else rows >= _FEW_ROWS and size <= 2 * _LONGEST
     made = _by_network(given, k, put) if many else _by_digits(given, k, put)

@@ -71,6 +71,13 @@ FAMILIES: dict[str, tuple[list[tuple[int, ...]], Callable[..., Any], str]] = {
         "scratch best_keys0: 3840 bytes\n"
         "scratch best_columns0: 3840 bytes",
     ),
+    "sort of all": (
+        [(64, 100)],
+        sg.sort,
+        "sort: 16 blocks of 256 threads that meet at barriers; pieces of 128, 100 of each go on, 4 rows a "
+        "block\n"
+        "scratch value_places: 25600 bytes",
+    ),
     "tiles": (
         [(24, 1 << 14)],
         lambda x: sg.exp(sg.matmul(x, x, transpose_b=True)),

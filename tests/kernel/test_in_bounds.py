@@ -2,10 +2,12 @@
 
 import pytest
 
-from staticgraph.compiler.graph.dtypes import float32, int32, int64
+from staticgraph.compiler.graph.dtypes import float32, int32, int64, uint32
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Reduce
+from staticgraph.compiler.kernel.form import Scan, Selection, StagedForm
 from staticgraph.compiler.kernel.in_bounds import OutOfBoundsError, in_bounds
+from staticgraph.compiler.kernel.in_bounds import is_proven as form_is_proven
 from staticgraph.compiler.kernel.printer import statement_text
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, Stmt, Store, Update, While
 
@@ -123,3 +125,23 @@ def test_the_clamp():
     place = scalar.minimum(scalar.maximum(n(i), 0), 3)
     [stored] = made.body
     assert (stored.at, stored.value) == ((place,), x(place))
+
+
+def selection(place: Expr) -> Selection:
+    key = scalar.bitcast(x(place), uint32)
+    return Selection("out", "n", (), i, x(place), key, 4)
+
+
+@pytest.mark.parametrize(
+    ("place", "proven"), [(i, True), (3 - i, True), (n(i), False), (i + 1, False)], ids=str
+)
+def test_a_form_is_proven_by_what_it_reads(place: Expr, proven: bool):
+    """Whatever its kernel's loops read."""
+    total = Scan("out", (i,), 0, x(place), value, Local("other value", float32), value)
+    for form in (
+        selection(place),
+        total,
+        StagedForm((selection(place),), {}),
+        StagedForm(((Loop(i, (store(place),)),),), {}),
+    ):
+        assert form_is_proven(form, BUFFERS) is proven
