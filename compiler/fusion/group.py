@@ -9,7 +9,7 @@ from operator import attrgetter
 
 from staticgraph.compiler.fusion.inline_element import Fresh, Position, body_can_split, pieces, template
 from staticgraph.compiler.graph.dtypes import int64
-from staticgraph.compiler.graph.function import Function, Node, Value
+from staticgraph.compiler.graph.function import Function, Node, Value, lacks_sizes
 from staticgraph.compiler.graph.opdef import Effect, Kind
 from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.kernel.complex_numbers.split import can_split
@@ -143,11 +143,12 @@ def is_alias(node: Node) -> bool:
 def is_host(node: Node) -> bool:
     """Return True if a node is computed by its NumPy meaning.
 
-    Such a node has no native form, or one of complex numbers that has no formula for their parts.
+    Such a node has no native form, one that must know a size that is open, or one of complex numbers that has
+    no formula for their parts.
     """
-    if node.op.effect is Effect.CONTROL or node.op.name == "barrier":
+    if node.op.effect is Effect.CONTROL or is_alias(node):
         return False
-    if not (node.op.element or node.op.pieces or node.op.statements):
+    if lacks_sizes(node) or not (node.op.element or node.op.pieces or node.op.statements):
         return True
     is_complex = True in [v.type.dtype.is_complex for v in (*node.inputs, *node.outputs)]
     return is_complex and not _has_parts(node)
@@ -155,8 +156,6 @@ def is_host(node: Node) -> bool:
 
 def _has_parts(node: Node) -> bool:
     """Return True if kernels compute the parts of the complex numbers of a node."""
-    if is_alias(node):
-        return True
     if node.op.element is not None and node.op.kind is not Kind.CONTRACTION:
         return can_split(template(node).order)
     if node.op.pieces is not None:

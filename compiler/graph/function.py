@@ -18,6 +18,7 @@ from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.operators import Operators
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.sizes import is_open
 from staticgraph.compiler.graph.strings import join_strings, split_strings
 from staticgraph.compiler.support.cached_property import cached_property
 from staticgraph.compiler.support.dataclass import dataclass
@@ -69,6 +70,11 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<{self.op.name} #{self.serial}>"
+
+
+def lacks_sizes(node: Node) -> bool:
+    """Return True if the compiled form of a node must know a size that is open."""
+    return node.op.closed > 0 and is_open(node.inputs[0].shape[-node.op.closed :])
 
 
 class Value(Operators):

@@ -106,6 +106,8 @@ class OpDef:
     pieces: Callable[..., Any] | None = None  # assembly: (*views, **attrs) -> pieces
     statements: Callable[..., Any] | None = None  # routine: (outs, *views, **attrs) -> kernel statements
     long: Callable[..., bool] | None = None  # routine: (*types) -> if too few threads of a GPU could do it
+    # How many of the first input's last axes a compiled form must know: if one is open, NumPy does the op.
+    closed: int = 0
     # composite, long routine, or what combines complex numbers: (*values, **attrs) -> value(s)
     expand: Callable[..., Any] | None = None
     grad: Callable[..., Any] | None = None  # (g, y, *inputs, **attrs) -> cotangents, None where there is none

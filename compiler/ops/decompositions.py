@@ -165,7 +165,7 @@ def _square_type(input: TensorType, compute_uv: bool) -> tuple[TensorType, ...]:
 
 
 @routine(
-    type=_square_type, dtypes=FIELDS, differentiable=False, long=lambda *_: True,
+    type=_square_type, dtypes=FIELDS, differentiable=False, closed=2, long=lambda *_: True,
     numpy=telling(_NO_VALUES, lambda x, compute_uv: _svd(x, compute_uv, False)),
     samples=[
         Sample(real(3, 3), compute_uv=True), Sample(real(2, 2, 2), compute_uv=False),
@@ -214,6 +214,7 @@ def square_svd(outs: tuple[Out, ...], input: View, *, compute_uv: bool) -> Descr
 @composite(
     tf="Svd",
     type=_svd_type,
+    closed=2,
     numpy=telling(_NO_VALUES, _svd),
     dtypes=FIELDS,
     grad=_svd_grad,
@@ -290,6 +291,7 @@ def _eig_grad(g: Any, y: Any, x: Any, compute_v: bool) -> tuple[Any]:
 @routine(
     tf="SelfAdjointEigV2",
     type=_eig_type,
+    closed=2,
     dtypes=FIELDS,
     grad=_eig_grad,
     long=lambda input: True,
@@ -372,6 +374,7 @@ def _pseudo_inverse_grad(g: Any, y: Any, x: Any, rcond: Any) -> tuple[Any, None]
 @composite(
     type=_pseudo_inverse_type,
     numpy=_pseudo_inverse,
+    closed=2,
     grad=_pseudo_inverse_grad,
     differentiable=(0,),
     vars={"rcond": "R"},

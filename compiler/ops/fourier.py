@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import COMPLEX, complex64, complex128, float32, float64
+from staticgraph.compiler.graph.dtypes import COMPLEX, DType, complex64, complex128, float32, float64, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import OpDef, ops
 from staticgraph.compiler.graph.shapes import Shape, TensorType, shape_text
-from staticgraph.compiler.graph.sizes import same
+from staticgraph.compiler.graph.sizes import positive, same
 from staticgraph.compiler.ops.fourier_lengths import along, of_real, to_real, transformed
 from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.samples import Sample, real
@@ -68,8 +68,8 @@ def _complex_transform(rank: int, inverse: bool) -> OpDef:
         return made.astype(input.dtype, copy=False)
 
     def grad(g: Any, y: Any, x: Any) -> tuple[Any]:
-        n = float(_points(x, rank))
-        return (getattr(ops, opposite)(g) * (1 / n if inverse else n),)
+        n, spread = positive(_points(x, rank)), getattr(ops, opposite)(g)
+        return (spread / n if inverse else spread * n,)
 
     def signature(input: Any) -> Any:
         if _is_empty(input):
@@ -81,9 +81,8 @@ def _complex_transform(rank: int, inverse: bool) -> OpDef:
     signature.__doc__ = f"The {'inverse ' if inverse else ''}discrete Fourier transform over the {which}."
     shapes = ((4, 3, 5)[:rank], (2, *(3, 1, 2)[:rank]), (0, *(2, 4, 3)[:rank]))
     samples = [Sample(real(*shape)) for shape in shapes]
-    return composite(tf=name.upper(), type=type, numpy=run, dtypes=COMPLEX, samples=samples, grad=grad)(
-        signature
-    )
+    fields = {"dtypes": COMPLEX, "samples": samples, "grad": grad, "closed": rank}
+    return composite(tf=name.upper(), type=type, numpy=run, **fields)(signature)
 
 
 def _resized(x: Any, sizes: Any) -> Any:
@@ -108,14 +107,12 @@ def _lengths(fft_length: Any, rank: int) -> tuple[int | None, ...]:
     return tuple(fft_length)
 
 
-def _counts(fft_length: Any) -> np.ndarray:
-    """Entries of the whole spectrum for each one up to the middle of its last axis."""
-    last = operator.index(fft_length[-1])
-    counts = np.full(last // 2 + 1, 2.0)
-    counts[0] = 1.0
-    if last % 2 == 0:
-        counts[-1] = 1.0
-    return counts
+def _counts(fft_length: Any, dtype: DType) -> Any:
+    """Entries of the whole spectrum for each up to the middle of its last axis: 2, or 1 without a twin."""
+    last = fft_length[-1]
+    place = ops.range(0, last // 2 + 1, 1, dtype=int64)
+    alone = ops.logical_or(ops.equal(place, 0), ops.equal(place * 2, last))
+    return ops.cast(2 - ops.cast(alone, dtype=int64), dtype=dtype)
 
 
 def _is_empty(x: Any) -> bool:
@@ -139,9 +136,9 @@ def _to_spectrum(rank: int) -> OpDef:
 
     def grad(g: Any, y: Any, x: Any, fft_length: Any) -> tuple[Any]:
         signal = getattr(ops, _real_name(rank, inverse=True))(
-            g * (1 / _counts(fft_length)).astype(g.dtype.numpy), fft_length=fft_length
+            g / _counts(fft_length, g.dtype), fft_length=fft_length
         )
-        return (_resized(signal * float(math.prod(fft_length)), x.shape[-rank:]),)
+        return (_resized(signal * math.prod(fft_length), x.shape[-rank:]),)
 
     def signature(input: Any, *, fft_length: Any) -> Any:
         lengths = tuple(map(operator.index, fft_length))
@@ -165,6 +162,7 @@ def _to_spectrum(rank: int) -> OpDef:
         dtypes=frozenset(_OF_REAL),
         operands=("fft_length",),
         partial=("fft_length",),
+        closed=rank,
         grad=grad,
         samples=[
             Sample(real(*(4, 3, 5)[-rank:]), fft_length=(4, 3, 5)[-rank:]),
@@ -186,8 +184,8 @@ def _to_signal(rank: int) -> OpDef:
 
     def grad(g: Any, y: Any, x: Any, fft_length: Any) -> tuple[Any]:
         spectrum = getattr(ops, _real_name(rank, inverse=False))(g, fft_length=fft_length)
-        weights = _counts(fft_length) / math.prod(fft_length)
-        return (_resized(spectrum * weights.astype(x.dtype.numpy), x.shape[-rank:]),)
+        weights = _counts(fft_length, x.dtype) / math.prod(fft_length)
+        return (_resized(spectrum * weights, x.shape[-rank:]),)
 
     def signature(input: Any, *, fft_length: Any) -> Any:
         lengths = tuple(map(operator.index, fft_length))
@@ -210,6 +208,7 @@ def _to_signal(rank: int) -> OpDef:
         dtypes=COMPLEX,
         operands=("fft_length",),
         partial=("fft_length",),
+        closed=rank,
         grad=grad,
         samples=[
             Sample(real(*(4, 3, 3)[-rank:]), fft_length=(4, 3, 5)[-rank:]),

@@ -11,7 +11,7 @@ It runs after differentiation, since composites may have gradients that are bett
 from __future__ import annotations
 
 from staticgraph.compiler.graph.errors import RuleError, refused
-from staticgraph.compiler.graph.function import Function, Node, Value, transform
+from staticgraph.compiler.graph.function import Function, Node, Value, lacks_sizes, transform
 from staticgraph.compiler.graph.opdef import Kind, recording
 from staticgraph.compiler.passes.narrow import is_wide, narrowed
 
@@ -45,6 +45,8 @@ def _is_expanded(node: Node) -> bool:
 def _is_composite(node: Node) -> bool:
     """Return True if a node is written in other ops: always, or because its numbers are complex."""
     op = node.op
+    if lacks_sizes(node):
+        return False
     combines = op.kind in (Kind.CONTRACTION, Kind.REDUCTION) and op.expand is not None
     return op.kind is Kind.COMPOSITE or (combines and node.outputs[0].dtype.is_complex)
 

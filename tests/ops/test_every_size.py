@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -99,6 +100,12 @@ CASES: dict[str, Case] = {
     "crop_and_resize": (
         lambda x, w: sg.image.crop_and_resize(x, BOXES, [0, 0], [3, 4]), [1, "n+1", "n+1", 2], 1,
     ),
+    # A compiled transform must know its length: NumPy does it in the one program.
+    "fft": (lambda x, w: sg.real(sg.signal.fft(sg.complex(x, x * 0.5))), [2, "n+1"], 1),
+    "ifft2d": (lambda x, w: sg.imag(sg.signal.ifft2d(sg.complex(x, x * x))), ["n+1", "n+2"], 1),
+    "rfft": (lambda x, w: sg.abs(sg.signal.rfft(x)), [2, "n+1"], 1),
+    "irfft": (lambda x, w: sg.signal.irfft(sg.complex(x, x * x)), [2, "n+2"], 1),
+    "eigenvalues": (lambda x, w: sg.self_adjoint_eigvals(sg.matmul(x, x, transpose_b=True)), ["n+1", 3], 1),
 }  # fmt: skip
 
 
@@ -133,3 +140,15 @@ def test_one_program_is_right_for_every_size(name: str):
         check_same(f"run {number}", one, two, 1e-4, 1e-6)
     why = [each.why for each in sessions[0].compiles][1:]  # the first one initialized the variables
     assert len(why) == CASES[name][2], why
+
+
+def test_a_file_serves_transforms_of_every_length(tmp_path: Path):
+    x = sg.placeholder(sg.float32, [None], name="x")
+    file = tmp_path / "spectrum.sg"
+    with sg.Session() as session:
+        sg.save(file, {"y": sg.abs(sg.signal.rfft(x))}, kernels=["native"], session=session)
+    loaded = sg.load(file, trusted=True)
+    for n in (1, 2, 7, 33):
+        value = np.linspace(0.5, 1.5, n, dtype=np.float32)
+        np.testing.assert_allclose(loaded(x=value)["y"], np.abs(np.fft.rfft(value)), rtol=1e-5, atol=1e-5)
+        loaded.session.no_compile = True  # what NumPy does is compiled at the first run, for all lengths
