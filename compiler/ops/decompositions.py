@@ -12,6 +12,7 @@ values, or a projector. Other losses have no derivative there.
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -159,6 +160,21 @@ def _outside(vectors: Any, g: Any) -> Any:
     return g - product(vectors, product(vectors, g, adj_a=True))
 
 
+def _element(input: View) -> Callable[..., Expr]:
+    """A function of the place of a matrix in its batch and a place in it: the number there."""
+    return lambda at, i, j: input[(*at, i, j)]
+
+
+def _put(out: Out) -> Callable[..., Store]:
+    """A function of the place of a matrix in its batch, a place in its result, and the number for it."""
+
+    def put(at: Place, *place_and_number: Expr) -> Store:
+        *place, number = place_and_number
+        return Store(out.buffer, (*at, *place), number)
+
+    return put
+
+
 def _square_type(input: TensorType, compute_uv: bool) -> tuple[TensorType, ...]:
     matrices(input)
     return _svd_type(input, compute_uv, False)
@@ -182,28 +198,15 @@ def square_svd(outs: tuple[Out, ...], input: View, *, compute_uv: bool) -> Descr
     if is_empty(input.shape):
         return ()
     n, batch = operator.index(input.shape[-1]), input.shape[:-2]
-
-    def element(at: Place, i: Expr, j: Expr) -> Expr:
-        return input[(*at, i, j)]
-
-    def put_value(at: Place, i: Expr, x: Expr) -> Store:
-        return Store(values.buffer, (*at, i), x)
-
-    def put_left(at: Place, i: Expr, j: Expr, x: Expr) -> Store:
-        return Store(left.buffer, (*at, i, j), x)
-
-    def put_right(at: Place, i: Expr, j: Expr, x: Expr) -> Store:
-        return Store(right.buffer, (*at, i, j), x)
-
-    vectors = (put_left, put_right) if compute_uv else None
+    element, put_value = _element(input), _put(values)
+    put_left, put_right = (_put(left), _put(right)) if compute_uv else (None, None)
     if is_small(n, batch):
-        put_u, put_v = vectors or (None, None)
         return jacobi.decomposed(
-            n, batch, element, put_value, put_u, put_v, symmetric=False, dtype=input.dtype
+            n, batch, element, put_value, put_left, put_right, symmetric=False, dtype=input.dtype
         )
 
     def of(at: Batch, alone: bool) -> tuple[Body, Scratch]:
-        puts = vectors and (partial(put_left, at), partial(put_right, at))
+        puts = (partial(put_left, at), partial(put_right, at)) if put_left and put_right else None
         return bidiagonal.singular_values(
             n, partial(element, at), partial(put_value, at), puts, not alone, input.dtype
         )
@@ -314,33 +317,18 @@ def self_adjoint_eig(outs: tuple[Out, ...], input: View, *, compute_v: bool = Tr
     if is_empty(input.shape):
         return ()
     n, batch = operator.index(input.shape[-1]), input.shape[:-2]
-
-    def element(at: Place, i: Expr, j: Expr) -> Expr:
-        return input[(*at, i, j)]
-
-    def put_value(at: Place, i: Expr, x: Expr) -> Store:
-        return Store(values.buffer, (*at, i), x)
-
-    def put_vector(at: Place, i: Expr, j: Expr, x: Expr) -> Store:
-        return Store(vectors.buffer, (*at, i, j), x)
-
+    element, put_value = _element(input), _put(values)
+    put_vector = _put(vectors) if compute_v else None
     if is_small(n, batch):
         return jacobi.decomposed(
-            n,
-            batch,
-            element,
-            put_value,
-            None,
-            put_vector if compute_v else None,
-            symmetric=True,
-            dtype=input.dtype,
+            n, batch, element, put_value, None, put_vector, symmetric=True, dtype=input.dtype
         )
 
     def of(at: Batch, alone: bool) -> tuple[Body, Scratch]:
+        put = put_vector and partial(put_vector, at)
         return tridiagonal.symmetric_eigenvalues(
-            n, partial(element, at), partial(put_value, at), partial(put_vector, at) if compute_v else None,
-            not alone, input.dtype,
-        )  # fmt: skip
+            n, partial(element, at), partial(put_value, at), put, not alone, input.dtype
+        )
 
     return of_each(input, n, None, of)
 

@@ -44,11 +44,11 @@ def told(error: BaseException) -> bool:
     return isinstance(error, OpError | GraphError) or TOLD in vars(error)
 
 
-def shorten(error: BaseException, told: Callable[[BaseException], bool] = told) -> None:
+def shorten(error: BaseException, tells: Callable[[BaseException], bool] = told) -> None:
     """Leave what is not the user's out of an error's frames, and out of those of the errors it came from.
 
-    An error that is not `told` keeps our own frames in which it arose: we should not have made it. Where the
-    switch `all_frames` is on, all of them stay.
+    An error whose message does not tell the user's line, as `tells` says, keeps our own frames in which it
+    arose: we should not have made it. Where the switch `all_frames` is on, all of them stay.
     """
     waiting: list[BaseException | None] = [] if current("all_frames") else [error]
     seen: set[int] = set()
@@ -56,7 +56,7 @@ def shorten(error: BaseException, told: Callable[[BaseException], bool] = told) 
         one = waiting.pop()
         if one is not None and id(one) not in seen:
             seen.add(id(one))
-            one.__traceback__ = _of_user(one.__traceback__, told(one))
+            one.__traceback__ = _of_user(one.__traceback__, tells(one))
             waiting += one.__cause__, one.__context__
 
 

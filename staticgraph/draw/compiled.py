@@ -8,14 +8,15 @@ from itertools import count, takewhile
 
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.fusion.fuse import fuse
-from staticgraph.compiler.fusion.group import Fusion, Group, is_alias, is_control, is_host
+from staticgraph.compiler.fusion.group import Fusion, is_alias, is_control
 from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.opdef import Effect, Kind, OpDef
+from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.opdef import Role as ParamRole
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.draw.model import Box, Drawing, Flow, Link, Path, Region, Role, Work
+from staticgraph.draw.kernel_areas import main_node, region
+from staticgraph.draw.model import Box, Drawing, Flow, Link, Path, Region, Role
 from staticgraph.draw.parts import Part, parts_of, rounds_text
 from staticgraph.draw.recorded import gradient_scopes, without_plain_references
 from staticgraph.draw.wording import (
@@ -30,17 +31,6 @@ from staticgraph.draw.wording import (
 )
 
 _PARAMETER_ROLES = {"feed": Role.INPUT, "variable": Role.VARIABLE, "random": Role.RANDOM}
-_WORDS = {
-    "conv_windows": "conv",
-    "conv_filter": "gradient of a filter",
-    "conv_spread": "gradient of a conv",
-    "reduce_sum": "sum",
-    "reduce_max": "max",
-    "reduce_min": "min",
-    "reduce_prod": "product",
-    "realdiv": "divide",
-}
-_TOLD = 4  # operations in the title of a kernel
 MANY_KERNELS = 12  # with more of them, a variable that only one kernel reads is drawn in it
 
 
@@ -141,63 +131,15 @@ class _Layout:
     def kernels(self, fusion: Fusion, around: Path, base: Path = ()) -> _Placed:
         made = _Placed(fusion.function, [], {})
         for group in fusion.groups:
-            path = (*around, *self._scope(main_node(group, self.ends), base))
+            path = (*around, *self._scope(main_node(group, self.ends.fetched, self.ends.assigned), base))
             # An alias is a buffer read by another shape: no kernel. What loops run are kernels inside.
             if not is_alias(group.root) and not is_control(group.root):
                 name = f"kernel {next(self._numbers)}"
                 path = (*path, name)
-                self.regions[path] = _region(group, name)
+                self.regions[path] = region(group, name)
             made.nodes += [(node, path) for node in group.nodes]
             made.homes.update(dict.fromkeys(group.outputs, path))
         return made
-
-
-def work_of(group: Group) -> Work:
-    """Return the kind of kernel that computes a group."""
-    if is_host(group.root):
-        return Work.HOST
-    kinds = {node.op.kind for node in group.nodes}
-    if Kind.CONTRACTION in kinds:
-        return Work.PRODUCT
-    return Work.REDUCTION if group.reduces or Kind.REDUCTION in kinds else Work.LOOPS
-
-
-def _region(group: Group, name: str) -> Region:
-    work = work_of(group)
-    title = f"{name}: {computed(group)}"
-    return Region(title, work, "\n".join([title, *place_lines(group.root.where)]), group)
-
-
-def main_node(group: Group, ends: _Ends) -> Node:
-    """Return the node of a kernel that tells where it belongs.
-
-    It is the one that is fetched, or computes a variable's new value; else a product, then a reduction.
-    """
-    for known in (ends.fetched, ends.assigned):
-        if (found := next((v.node for v in group.outputs if v in known), None)) is not None:
-            return found
-    return min(reversed(group.nodes), key=lambda node: min(kind_order(node.op), 2))
-
-
-def computed(group: Group) -> str:
-    """Return what a kernel computes, in a few words: its products and reductions first.
-
-    Elementwise operations come in their order, each once; of many, the first and the last are told.
-    """
-    names = [(kind_order(node.op), node.op.name) for node in group.nodes]
-    first = dict.fromkeys(name for order, name in sorted(names, key=lambda each: each[0]) if order < 2)
-    rest = [name for name in dict.fromkeys(name for order, name in names if order == 2) if name not in first]
-    words = [_WORDS.get(name, name) for name in (*first, *rest)]
-    if not words:
-        return group.root.op.name
-    return " + ".join(words if len(words) <= _TOLD else [*words[: _TOLD - 1], "…", words[-1]])
-
-
-def kind_order(op: OpDef) -> int:
-    """Return 0 for products, 1 for reductions, 3 for what only moves elements, and 2 for all else."""
-    if op.kind is Kind.MOVEMENT:
-        return 3
-    return {Kind.CONTRACTION: 0, Kind.REDUCTION: 1}.get(op.kind, 2)
 
 
 def _ends(step: Step, function: Function, fetches: Sequence[str], in_place: frozenset[int]) -> _Ends:
