@@ -3,12 +3,17 @@
 Each process answers questions by UDP, in a thread of its own: how much time its main thread has spent
 computing, if it waits for others, and at which line it is. A process that has waited for a second asks all
 others once a second. While all goes well, nothing is sent.
+
+Any program on the network can send a datagram to this port. So each process makes a secret word, which MPI
+carries to the others, and hears only what begins with it. Answers go to the address that MPI told, never to
+where a question seems to come from.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import secrets
 import socket
 import sys
 import threading
@@ -26,7 +31,7 @@ class Heartbeat:
     """Answers of this process, and what others have answered.
 
     Attributes:
-        address: The host and port at which this process answers.
+        address: The host and port at which this process answers, and the word that it hears.
         waits_in: The collective in which this process waits, or None.
     """
 
@@ -34,17 +39,17 @@ class Heartbeat:
         self._rank = rank
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket.bind(("", 0))
-        self.address = (_own_host(), self._socket.getsockname()[1])
+        self.address = (_own_host(), self._socket.getsockname()[1], secrets.token_hex(8))
         self.waits_in: str | None = None
         self._clock = time.pthread_getcpuclockid(threading.main_thread().ident or 0) if _HAS_CLOCK else None
-        self._others: dict[int, tuple[str, int]] = {}
+        self._others: dict[int, tuple[str, int, str]] = {}
         self._lives: dict[int, dict[str, Any]] = {}
         self._asked = 0.0
         threading.Thread(target=self._serve, name="staticgraph heartbeat", daemon=True).start()
 
-    def know(self, addresses: list[tuple[str, int]]) -> None:
-        """Note at which address each process answers, in the order of ranks."""
-        self._others = {n: tuple(a) for n, a in enumerate(addresses) if n != self._rank}  # type: ignore[misc]
+    def know(self, addresses: list[tuple[str, int, str]]) -> None:
+        """Note the address of each process, in the order of ranks."""
+        self._others = {rank: address for rank, address in enumerate(addresses) if rank != self._rank}
 
     def idle(self, since: float) -> tuple[float, str]:
         """Return for how long another process has done nothing, and tell which one it is, and where.
@@ -55,8 +60,8 @@ class Heartbeat:
         now = time.monotonic()
         if now - self._asked > _EVERY:
             self._asked = now
-            for address in self._others.values():
-                self._send({"ask": self._rank}, address)
+            for rank in self._others:
+                self._send({"ask": self._rank}, rank)
         longest, who = 0.0, ""
         for rank in self._others:
             life = self._lives.get(rank, {})
@@ -77,15 +82,19 @@ class Heartbeat:
     def _serve(self) -> None:
         while True:
             try:
-                data, address = self._socket.recvfrom(_MOST_BYTES)
-                news = json.loads(data)
-                if "ask" in news:
-                    self._send(self._life(), address)
-                else:
-                    self._hear(news)
-            except (OSError, ValueError, KeyError, TypeError):  # not one of ours, or the end of the program
-                if self._socket.fileno() < 0:
+                data = self._socket.recv(_MOST_BYTES)
+            except OSError:
+                if self._socket.fileno() < 0:  # the end of the program
                     return
+                continue
+            word = self.address[2].encode()
+            if not secrets.compare_digest(data[: len(word)], word):  # not one of ours
+                continue
+            news = json.loads(data[len(word) :])
+            if "ask" in news:
+                self._send(self._life(), news["ask"])
+            else:
+                self._hear(news)
 
     def _life(self) -> dict[str, Any]:
         frame = sys._current_frames().get(threading.main_thread().ident or 0)
@@ -94,18 +103,18 @@ class Heartbeat:
 
     def _hear(self, news: dict[str, Any]) -> None:
         now = time.monotonic()
-        before = self._lives.get(int(news["rank"]))
+        before = self._lives.get(news["rank"])
         alive = before["alive"] if before else now
         if before is None or news["spent"] - before["spent"] > _LEAST:
             alive = now
-        self._lives[int(news["rank"])] = {
-            "alive": alive, "heard": now, "spent": float(news["spent"]),
-            "waits": bool(news["waits"]), "at": str(news["at"]),
-        }  # fmt: skip
+        self._lives[news["rank"]] = {**news, "alive": alive, "heard": now}
 
-    def _send(self, news: dict[str, Any], address: Any) -> None:
+    def _send(self, news: dict[str, Any], rank: int) -> None:
+        if rank not in self._others:  # it asks before this process knows it, and will ask again
+            return
+        host, port, word = self._others[rank]
         try:
-            self._socket.sendto(json.dumps(news).encode(), address)
+            self._socket.sendto(word.encode() + json.dumps(news).encode(), (host, port))
         except OSError:  # no way to it: it is as if it did not answer
             return
 

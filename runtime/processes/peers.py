@@ -27,7 +27,7 @@ _GRACE = 5.0  # seconds in which an exchange is over to which a process that has
 _PAUSE = 0.0005
 _ASK = 1.0  # seconds of waiting before the others are asked if they are alive
 _REPLY = 1.0  # and seconds in which they answer
-_ADDRESS = 64  # bytes of a host and a port
+_ADDRESS = 64  # bytes of a host, a port and a word
 _MOST_TEXT = 4000  # characters of an error that are told
 
 
@@ -123,16 +123,15 @@ class Peers:
             hint = "it computes nothing; init(timeout=...) allows more time"
         raise misuse(DeadlineExceededError, text, hint)
 
-    def _addresses(self) -> list[tuple[str, int]]:
+    def _addresses(self) -> list[tuple[str, int, str]]:
         """The addresses at which all processes answer questions."""
         mine = np.zeros(_ADDRESS, np.uint8)
-        host, port = self.heartbeat.address
-        told = f"{host} {port}".encode()
+        told = " ".join(map(str, self.heartbeat.address)).encode()
         mine[: len(told)] = list(told)
         every = np.zeros((self.size, _ADDRESS), np.uint8)
         self._comm.Allgather([mine, self._mpi.BYTE], [every, self._mpi.BYTE])
         texts = [bytes(row).rstrip(b"\0").decode().split() for row in every]
-        return [(host, int(port)) for host, port in texts]
+        return [(host, int(port), word) for host, port, word in texts]
 
     def _tell(self, news: dict[str, Any]) -> None:
         data = json.dumps(news).encode()

@@ -1,0 +1,66 @@
+"""Signs of life are told to the other processes of a program, and to nobody else."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+
+import pytest
+
+from staticgraph.runtime.processes.heartbeat import Heartbeat
+
+LIMIT = 30  # seconds: an answer that takes longer is a failure
+
+
+@pytest.fixture
+def pair():
+    first, second = Heartbeat(0), Heartbeat(1)
+    addresses = [first.address, second.address]
+    first.know(addresses)
+    second.know(addresses)
+    return first, second
+
+
+@pytest.fixture
+def stranger():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as own:
+        own.setblocking(False)
+        yield own
+
+
+def ask(first):
+    """Ask until the other has answered."""
+    began = time.monotonic()
+    while not first.is_answered:
+        first.idle(began)
+        assert time.monotonic() - began < LIMIT, "no answer"
+
+
+def test_a_process_that_waits_itself_is_not_idle(pair):
+    first, second = pair
+    second.waits_in = "a sum"
+    ask(first)
+    assert first.idle(0.0) == (0.0, "")
+
+
+def test_a_process_that_does_nothing_is_named(pair):
+    first, _ = pair
+    ask(first)
+    idle, who = first.idle(0.0)
+    assert idle >= 0 and who.startswith("process 1 hangs")
+
+
+@pytest.mark.parametrize(
+    "datagram",
+    [b"", b"[" * 4096, b"{", b"\xff" * 40, json.dumps({"ask": 0}).encode(), b"0" * 16 + b'{"ask": 0}'],
+    ids=["empty", "deep", "torn", "not text", "no word", "wrong word"],
+)
+def test_a_stranger_is_neither_heard_nor_answered(pair, stranger, datagram):
+    first, second = pair
+    stranger.sendto(datagram, second.address[:2])
+    stranger.sendto(json.dumps({"rank": 1, "spent": 1e9, "waits": "", "at": ""}).encode(), first.address[:2])
+    ask(first)  # the thread still stands
+    assert first.idle(0.0)[1].startswith("process 1 hangs")
+    with pytest.raises(BlockingIOError):
+        stranger.recv(4096)
