@@ -40,9 +40,6 @@ REACHED = {
     "staticgraph.formats.tf.graph_nodes": "graph_def/test_models.py::test_nodes_that_only_tensorflow_makes",
     "staticgraph.notebook": "notebook/test_cells.py::test_forms_tell_what_there_is",
     "staticgraph.runtime.host_ops": "api/test_checks.py::TestAssert::test_shows_texts_and_tensors",
-    "staticgraph.runtime.processes": (
-        "processes/test_collectives.py::test_among_one_process_each_gives_back_what_it_takes"
-    ),
     "staticgraph.tf1.keras.metrics": "keras/test_saving.py::test_a_saved_model_goes_on_where_it_was",
     "staticgraph.tf1.keras.preprocessing": "keras/test_data.py::test_pad_sequences",
     "staticgraph.tf1.keras.saving": "keras/test_saving.py::test_a_saved_model_goes_on_where_it_was",
