@@ -126,10 +126,10 @@ def test_the_pages_show_what_their_examples_print(
 
 
 def words_of(picture: Path) -> list[str]:
-    """Return the words in an SVG, sorted: where they stand depends on Graphviz. A photo has none."""
+    """Return the words in an SVG, sorted: where they stand is for its layout to say. A photo has none."""
     if picture.suffix != ".svg":
         return []
-    return sorted(re.findall(r"<text[^>]*>([^<]*)</text>", picture.read_text()))
+    return sorted(map(str.strip, re.findall(r"<text[^>]*>([^<]*)</text>", picture.read_text())))
 
 
 def test_a_page_with_other_output_is_noticed():

@@ -67,6 +67,7 @@ OPTIONAL = {
     "h5py": "staticgraph",
     "PIL": "staticgraph",
     "pygraphviz": "staticgraph",
+    "resvg_py": "staticgraph",
     "scipy": "staticgraph",
     "sklearn": "staticgraph",
     "cuda": "runtime",  # cuda.pathfinder, which CuPy brings

@@ -58,7 +58,8 @@ class Extra:
 EXTRAS = (
     Extra("images", "pillow", "10.1", "JPEG, PNG, GIF and BMP files"),
     Extra("hdf5", "h5py", "3.8", "Keras's .h5 files"),
-    Extra("viz", "pygraphviz", "2.0", "drawing without a dot program"),
+    Extra("viz", "resvg-py", "0.5", "PNG pictures; SVG are drawn without it"),
+    Extra("viz", "pygraphviz", "2.0", "PDF pictures without a dot program"),
     Extra("tensorboard", "tensorboard", "2.21", "showing event files"),
     Extra("onnx", "onnx", "1.18", "onnx.backend.Backend; models are read without it"),
     Extra("mpi", "mpi4py", "4", "several processes"),
@@ -172,14 +173,15 @@ def cache() -> Finding:
 
 
 def drawing() -> Iterator[Finding]:
-    """Check for a renderer of graphs: the `dot` program or pygraphviz, either is enough."""
+    """Check for Graphviz: the `dot` program or pygraphviz, either is enough."""
     dot, library = shutil.which("dot"), _version("pygraphviz")
     found = [*([f"dot, {dot}"] if dot else []), *([f"pygraphviz {library}"] if library else [])]
     if found:
         yield Finding("Graphviz", State.OK, "; ".join(found))
     else:
         hint = 'pip install "staticgraph[viz]" (or: apt install graphviz)'
-        yield Finding("Graphviz", State.MISSING, "no dot program: graphs cannot be drawn", hint)
+        text = 'neither dot nor pygraphviz: no PDF pictures and no engine="dot"'
+        yield Finding("Graphviz", State.MISSING, text, hint)
 
 
 def gpu() -> Iterator[Finding]:

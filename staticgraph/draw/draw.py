@@ -10,11 +10,10 @@ from staticgraph.compiler.graph.graph import Graph, get_default_graph
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.stages import NAMES
 from staticgraph.compiler.support.extensions import EXTENSIONS
-from staticgraph.draw.dot import dot_source
 from staticgraph.draw.fold import OPENED, OPENED_IN_A_STEP, fold
 from staticgraph.draw.model import Drawing
 from staticgraph.draw.outline import outlined, outlined_step
-from staticgraph.draw.picture import Picture
+from staticgraph.draw.picture import ENGINES, Picture
 from staticgraph.draw.recorded import recorded
 from staticgraph.draw.wording import refused, shorten
 from staticgraph.runtime.fetches import Fetches
@@ -35,8 +34,11 @@ def draw(
     title: str | None,
     legend: bool,
     opened: Collection[str] = (),
+    engine: str = "layered",
 ) -> Picture:
     """See `visualize`."""
+    if engine not in ENGINES:
+        raise refused(f"there is no engine {engine!r}", f"engine is one of {', '.join(map(repr, ENGINES))}")
     if stage not in STAGES:
         raise refused(f"there is no stage {stage!r}", f"stage is one of {', '.join(map(repr, STAGES))}")
     if max_nodes is not None and max_nodes < 1:
@@ -61,7 +63,7 @@ def draw(
             drawing = outlined_step(drawing, graph, opened)
     drawing = _titled(drawing, title if title is not None else title_of(stage, what is graph, found))
     folded = fold(drawing, max_nodes, depth, OPENED if stage == "user" else OPENED_IN_A_STEP)
-    picture = Picture(dot_source(folded, legend), folded.title or "graph", len(folded.boxes))
+    picture = Picture(folded, legend, engine)
     if path is not None:
         picture.save(path)
     return picture

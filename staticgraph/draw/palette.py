@@ -10,8 +10,8 @@ from __future__ import annotations
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.draw.model import Flow, Role, Work
 
-FONT = "Helvetica,Arial,sans-serif"
-INK, QUIET, LINE = "#1f2933", "#5b6673", "#7b8794"
+FONT = "Helvetica,Arial,Liberation Sans,DejaVu Sans,Noto Sans,Segoe UI,sans-serif"  # the first that there is
+INK, QUIET, LINE = "#1f2933", "#566270", "#7b8794"
 ACCENT = "#b3440a"  # fetched, in place: what one looks for
 
 

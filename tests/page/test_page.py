@@ -7,14 +7,12 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 
-import graphviz
 import numpy as np
 import pytest
 
 import staticgraph as sg
 from staticgraph.__main__ import main
 from staticgraph.draw.page.page import packed, unpacked
-from staticgraph.draw.render import RendererMissingError, layouts
 from tests.viz.graphs import layer, training
 
 HOSTILE = '</script><script>alert("1")</script>&amp;<!--\\N'
@@ -83,38 +81,6 @@ def test_the_same_graph_gives_the_same_bytes():
         for seed in "12"
     }
     assert len(made) == 1 and len(made.pop()) == 65
-
-
-def test_without_graphviz_the_text_is_written_and_the_cure_is_named(tmp_path, monkeypatch):
-    def absent(*_, **__):
-        raise graphviz.ExecutableNotFound(["dot"])
-
-    monkeypatch.setattr(graphviz.Source, "pipe", absent)
-    monkeypatch.setitem(sys.modules, "pygraphviz", None)
-    with pytest.raises(RendererMissingError) as caught:
-        sg.show(layer(), tmp_path / "net.html")
-    assert 'pip install "staticgraph[viz]"' in str(caught.value) and "apt install graphviz" in str(
-        caught.value
-    )
-    assert "net.dot" in str(caught.value)
-    assert [p.name for p in tmp_path.iterdir()] == ["net.dot"]
-    assert (tmp_path / "net.dot").read_text().startswith("digraph")
-
-
-def test_the_dot_program_lays_out_all_sheets_at_once(monkeypatch):
-    """A stand-in for the program, which answers several graphs one after the other."""
-    calls = []
-
-    def dot(self, format, encoding):
-        calls.append(self.source)
-        return "graph 1 1 1\nnode b0 0.5 0.5 1 1 x solid box black grey\nstop\n" * self.source.count(
-            "digraph"
-        )
-
-    monkeypatch.setattr(graphviz.Source, "pipe", dot)
-    found = layouts(["digraph {b0}", "digraph {b0}"])
-    assert len(calls) == 1 and len(found) == 2 and found[0] == found[1] and found[0].endswith("stop\n")
-    assert layouts([]) == []
 
 
 def test_a_path_that_cannot_be_written(tmp_path):

@@ -1,4 +1,4 @@
-"""From a drawing to a file: DOT text, safe SVG, formats, and what happens without Graphviz."""
+"""From a drawing to a file: both engines, safe SVG, formats, and what happens if a package is missing."""
 
 import re
 import subprocess
@@ -10,19 +10,18 @@ import graphviz
 import pytest
 
 import staticgraph as sg
-from staticgraph.draw import render
-from staticgraph.draw.dot import dot_source
 from staticgraph.draw.legend import entries
 from staticgraph.draw.model import Box, Drawing, Link, Role
-from staticgraph.draw.svg import clean
+from staticgraph.draw.picture import ENGINES, Picture, RendererMissingError
 from tests.viz.graphs import drawn, layer, training
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = '<script>alert("1")</script> & \\N \\" ]]> {a|b} \x07 é'
 
 
-def test_the_svg_has_boxes_scopes_and_tooltips():
-    root = ElementTree.fromstring(sg.visualize(layer(), max_nodes=None).svg)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_svg_has_boxes_scopes_and_tooltips(engine):
+    root = ElementTree.fromstring(sg.visualize(layer(), max_nodes=None, engine=engine).svg)
     groups = {
         kind: [g for g in root.iter(f"{SVG}g") if g.get("class") == kind]
         for kind in ("node", "edge", "cluster")
@@ -35,21 +34,23 @@ def test_the_svg_has_boxes_scopes_and_tooltips():
     assert root.get("role") == "img" and root.findtext(f"{SVG}title") == "layer/y"
 
 
-def test_the_svg_refers_to_nothing_outside():
-    svg = sg.visualize(training()).svg
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_svg_refers_to_nothing_outside(engine):
+    svg = sg.visualize(training(), engine=engine).svg
     assert "http" not in svg.replace("http://www.w3.org/2000/svg", "")
     assert "<a" not in re.sub(r"<a[a-z]", "", svg) and "href" not in svg and "DOCTYPE" not in svg
 
 
-def test_text_from_outside_cannot_become_markup():
+@pytest.mark.parametrize("engine", ENGINES)
+def test_text_from_outside_cannot_become_markup(engine):
     boxes = (
         Box("a", (HOSTILE,), HOSTILE, Role.OP, 0, (HOSTILE,), HOSTILE),
         Box("b", (HOSTILE,), "<b>", Role.OP, 1, (), "<table>"),
         Box("c", (), "c", Role.OP, 2),
     )
     links = (Link("a", "b", "t", HOSTILE, HOSTILE), Link("b", "c", "u", "<b>", "<b>"))
-    source = dot_source(Drawing(boxes, links, title=HOSTILE, notes=(HOSTILE,)))
-    picture = ElementTree.fromstring(clean(render.render(source, "svg"), HOSTILE))
+    drawing = Drawing(boxes, links, title=HOSTILE, notes=(HOSTILE,))
+    picture = ElementTree.fromstring(Picture(drawing, engine=engine).svg)
     assert not [e for e in picture.iter() if e.tag.rpartition("}")[2] in ("script", "table", "b", "a")]
     exactly = HOSTILE.replace("\x07", "\ufffd")
     shown = [text.text.strip() for text in picture.iter(f"{SVG}text")]
@@ -75,7 +76,7 @@ def test_the_legend_has_an_entry_for_what_occurs_and_for_nothing_else():
 def test_the_same_graph_gives_the_same_bytes(stage):
     program = (
         "import sys; sys.path.insert(0, '.'); from tests.viz.graphs import sg, training; "
-        f"print(sg.visualize(training(), stage={stage!r}).dot)"
+        f"made = sg.visualize(training(), stage={stage!r}); print(made.dot, made.svg)"
     )
     made = {
         subprocess.run(
@@ -105,19 +106,30 @@ def test_a_path_that_cannot_be_written(tmp_path):
         sg.visualize(layer(), tmp_path / "missing" / "net.svg")
 
 
-def test_without_graphviz_the_text_is_written_and_the_cure_is_named(tmp_path, monkeypatch):
+def test_without_a_package_another_format_is_written_and_the_cure_is_named(tmp_path, monkeypatch):
     def absent(*_, **__):
         raise graphviz.ExecutableNotFound(["dot"])
 
     monkeypatch.setattr(graphviz.Source, "pipe", absent)
     monkeypatch.setitem(sys.modules, "pygraphviz", None)
-    with pytest.raises(render.RendererMissingError) as caught:
-        sg.visualize(layer(), tmp_path / "net.svg")
-    assert 'pip install "staticgraph[viz]"' in str(caught.value) and "apt install graphviz" in str(
-        caught.value
-    )
-    assert [p.name for p in tmp_path.iterdir()] == ["net.dot"]
-    assert (tmp_path / "net.dot").read_text().startswith("digraph")
+    monkeypatch.setitem(sys.modules, "resvg_py", None)
+    for name, engine, left in (
+        ("a.png", "layered", "a.svg"),
+        ("b.pdf", "layered", "b.svg"),
+        ("c.png", "dot", "c.dot"),
+        ("d.svg", "dot", "d.dot"),
+    ):
+        with pytest.raises(RendererMissingError, match=rf"pip install .*\n.*{left}") as caught:
+            sg.visualize(layer(), tmp_path / name, engine=engine)
+        assert ("apt install graphviz" in str(caught.value)) == (name != "a.png")
+        assert not (tmp_path / name).exists() and (tmp_path / left).stat().st_size > 100
+    sg.visualize(layer(), tmp_path / "e.svg")
+    assert (tmp_path / "e.svg").read_text().startswith("<svg")
+
+
+def test_an_unknown_engine_is_refused():
+    with pytest.raises(ValueError, match=r"no engine 'neato'[\s\S]*one of 'layered', 'dot'"):
+        sg.visualize(layer(), engine="neato")
 
 
 def test_notebooks_show_the_picture():

@@ -42,9 +42,7 @@ def show(
     same shapes, or seconds per run by the names of kernels, as `session.plan` lists them; where the time goes
     is then shown by colour.
 
-    Errors: FetchError, FeedError, SaveError, ValueError for a kernel in `profile` that does not exist; and
-    where neither the `dot` program nor pygraphviz is installed RendererMissingError, after writing the graph
-    as .dot text.
+    Errors: FetchError, FeedError, SaveError, ValueError for a kernel in `profile` that does not exist.
 
     >>> import staticgraph as sg
     >>> x = sg.placeholder(sg.float32, [None, 3], name="x")
@@ -52,7 +50,7 @@ def show(
     >>> page
     <Page 'Relu' of 3 stages>
     """
-    # Imported when it is needed: a program that shows nothing should not wait for the compiler and Graphviz.
+    # Imported when it is needed: a program that shows nothing should not wait for the compiler.
     from staticgraph.draw.page.page import page_of
 
     return page_of(what, path, feeds or {}, session, _seconds(profile), title)

@@ -12,9 +12,10 @@ from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.lower.program import HostCall, Launch
 from staticgraph.compiler.stages import STAGES
+from staticgraph.draw.layout.model import Layout, Place
 from staticgraph.draw.model import Box, Drawing, Link, Path, Role, Work
 from staticgraph.draw.page.kernels import KernelFacts, kernel_facts, named
-from staticgraph.draw.page.placing import PORT, TITLE, Place, Placed, place
+from staticgraph.draw.page.placing import PORT, TITLE, place
 from staticgraph.draw.page.sheets import Port, Sheet, opened, sheets_of
 from staticgraph.draw.page.stages import Compilation, Stage
 from staticgraph.draw.page.timeline import live_bytes, timeline
@@ -92,7 +93,7 @@ def _typed(drawing: Drawing) -> Drawing:
 
 
 def _sheet(
-    sheet: Sheet, placed: Placed, around: Sheet | None, names: Mapping[Path, str], texts: Texts
+    sheet: Sheet, placed: Layout, around: Sheet | None, names: Mapping[Path, str], texts: Texts
 ) -> Data:
     number = {key: i for i, key in enumerate(sheet.keys)}
     arrows = zip(sheet.links, placed.routes, strict=True)

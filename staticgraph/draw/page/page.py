@@ -16,20 +16,15 @@ from string import Template
 from typing import Any
 
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.draw.dot import dot_source
 from staticgraph.draw.draw import graph_of, title_of
-from staticgraph.draw.fold import fold
-from staticgraph.draw.markup import printable
-from staticgraph.draw.model import Drawing
 from staticgraph.draw.page.contents import Data, contents
 from staticgraph.draw.page.programs import programs_of
 from staticgraph.draw.page.stages import stages_of
 from staticgraph.draw.picture import write
-from staticgraph.draw.render import RendererMissingError
+from staticgraph.draw.text import printable
 from staticgraph.runtime.fetches import Fetches
 
 SCRIPTS = ("arrange", "shapes", "index", "draw", "memory", "panel", "save", "page")
-DOT_NODES = 100  # boxes of the graph that is written where there is no Graphviz
 
 
 class Page:
@@ -95,12 +90,7 @@ def page_of(
     stages, compilation = stages_of(graph, None if what is graph else found, feeds, session)
     programs = programs_of(None if what is graph else found, session)
     name = title if title is not None else title_of("user", what is graph, found)
-    try:
-        page = Page(contents(name, stages, compilation, profile, programs))
-    except RendererMissingError as error:
-        if path is None:
-            raise
-        raise _as_text(error, stages[0].drawing, Path(path)) from None
+    page = Page(contents(name, stages, compilation, profile, programs))
     if path is not None:
         page.save(path)
     return page
@@ -119,13 +109,6 @@ def unpacked(text: str) -> Data:
     {'title': '</script>'}
     """
     return dict(json.loads(zlib.decompress(base64.b64decode(text))))
-
-
-def _as_text(error: RendererMissingError, drawing: Drawing, path: Path) -> RendererMissingError:
-    """The error of a machine without Graphviz, after writing the graph as text for another one."""
-    beside = path.with_suffix(".dot")
-    write("show", beside, dot_source(fold(drawing, DOT_NODES)).encode())
-    return RendererMissingError(f"{error.message}\n  the graph was written as text to {beside}")
 
 
 @cache

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import graphviz
-import networkx as nx
 
-from staticgraph.draw.legend import legend_table
-from staticgraph.draw.markup import escaped, label, plain
+from staticgraph.draw.dot.legend import legend_table
+from staticgraph.draw.dot.markup import escaped, label, plain
+from staticgraph.draw.emphasis import spine, told, weight
 from staticgraph.draw.model import Box, Drawing, Flow, Link, Path, Region, Role, Work
 from staticgraph.draw.palette import ACCENT, FLOWS, FONT, INK, NESTED_SCOPE, QUIET, ROLES, WORKS
-from staticgraph.draw.wording import amount, shorten
+from staticgraph.draw.wording import shorten
 
 TITLE = 34  # characters of a title
-_WEIGHTS = 4  # lines of a box
 _SPINE = 40  # weight of its arrows
 
 
-def dot_source(drawing: Drawing, legend: bool = True) -> str:
+def dot_source(drawing: Drawing, legend: bool = True, sideways: bool = False) -> str:
     """The DOT text of `drawing`. The same drawing gives the same text."""
     graph = graphviz.Digraph("staticgraph")
     graph.attr(
         "graph",
-        rankdir="TB",
+        rankdir="LR" if sideways else "TB",
         nodesep="0.28",
         ranksep="0.36",
         pad="0.25",
@@ -120,30 +118,11 @@ def _add_box(graph: graphviz.Digraph, box: Box, name: str) -> None:
     graph.node(name, **attrs)
 
 
-def told(box: Box) -> tuple[str, ...]:
-    """Return the lines of a box below its title: of its weights the number, if they are many."""
-    weights = box.weights
-    if len(weights) > _WEIGHTS:
-        weights = (f"{len(weights)} variables, {amount(box.parameters)} parameters",)
-    return (*box.lines, *weights)
-
-
 def margin(box: Box) -> str:
     """Room around a label: the fonts of a viewer may be a tenth wider than those that Graphviz measured."""
     longest = max(len(box.title[:TITLE]), *map(len, told(box)), 0)
     above = 0.09 if box.role in (Role.HIDDEN, Role.REPEATS) else 0.05  # for the tab at the top
     return f"{0.1 + 0.006 * longest:.3f},{above}"
-
-
-def spine(drawing: Drawing) -> set[tuple[str, str]]:
-    """Return the arrows of the longest way through a drawing, which is to be straight."""
-    graph = nx.DiGraph()
-    order = {box.key: n for n, box in enumerate(drawing.boxes)}
-    for link in drawing.links:
-        if link.flow is Flow.DATA and order[link.source] < order[link.target]:
-            graph.add_edge(link.source, link.target)
-    way = nx.dag_longest_path(graph)
-    return {*itertools.pairwise(way)}
 
 
 def _add_link(
@@ -156,7 +135,7 @@ def _add_link(
 ) -> None:
     tip = escaped(link.tooltip)
     attrs = {
-        "weight": str(_SPINE if (source.key, target.key) in main else _weight(link, source, target)),
+        "weight": str(_SPINE if (source.key, target.key) in main else weight(link, source, target)),
         **FLOWS[link.flow],
         "edgetooltip": tip,
     }
@@ -165,16 +144,3 @@ def _add_link(
     if link.text:
         attrs |= {"label": escaped(f" {link.text} "), "labeltooltip": tip}
     graph.edge(names[link.source], names[link.target], **attrs)
-
-
-def _weight(link: Link, source: Box, target: Box) -> int:
-    """Return the weight by which Graphviz keeps an arrow short and straight.
-
-    Links within a scope weigh most, then other data. Links between scopes that begin
-    at a variable weigh least, as do links that are not data.
-    """
-    if link.flow is not Flow.DATA:
-        return 1
-    if source.path and source.path == target.path:
-        return 8
-    return 1 if source.role is Role.VARIABLE else 2

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import graphviz
 
 from staticgraph.draw.palette import QUIET
+from staticgraph.draw.text import printable
 
 # Behind a backslash, Graphviz takes some letters for "the name of this node" and the like, in markup too, and
 # in some attributes it looks twice. This invisible character comes between the two.
@@ -23,11 +24,6 @@ def escaped(text: str) -> str:
     """`text`, of one or more lines, for an attribute in which Graphviz expands entities and backslashes."""
     lines = (_entities(line).replace("\\", "\\\\" + JOINER) for line in text.split("\n"))
     return graphviz.nohtml("\\n".join(lines))
-
-
-def printable(text: str) -> str:
-    """`text` with a replacement mark for each character that XML cannot hold."""
-    return "".join(c if c.isprintable() else "\ufffd" for c in text)
 
 
 def _entities(text: str) -> str:

@@ -1,0 +1,44 @@
+"""Weights of arrows: the longest way through a drawing is straight, and what belongs together is near."""
+
+from __future__ import annotations
+
+import itertools
+
+import networkx as nx
+
+from staticgraph.draw.model import Box, Drawing, Flow, Link, Role
+from staticgraph.draw.wording import amount
+
+_WEIGHTS = 4  # lines of a box
+
+
+def told(box: Box) -> tuple[str, ...]:
+    """Return the lines of a box below its title: of its weights the number, if they are many."""
+    weights = box.weights
+    if len(weights) > _WEIGHTS:
+        weights = (f"{len(weights)} variables, {amount(box.parameters)} parameters",)
+    return (*box.lines, *weights)
+
+
+def spine(drawing: Drawing) -> set[tuple[str, str]]:
+    """Return the arrows of the longest way through a drawing, which is to be straight."""
+    graph = nx.DiGraph()
+    order = {box.key: n for n, box in enumerate(drawing.boxes)}
+    for link in drawing.links:
+        if link.flow is Flow.DATA and order[link.source] < order[link.target]:
+            graph.add_edge(link.source, link.target)
+    way = nx.dag_longest_path(graph)
+    return {*itertools.pairwise(way)}
+
+
+def weight(link: Link, source: Box, target: Box) -> int:
+    """Return how much an arrow wants to be short and straight.
+
+    Links within a scope weigh most, then other data. Links between scopes that begin
+    at a variable weigh least, as do links that are not data.
+    """
+    if link.flow is not Flow.DATA:
+        return 1
+    if source.path and source.path == target.path:
+        return 8
+    return 1 if source.role is Role.VARIABLE else 2

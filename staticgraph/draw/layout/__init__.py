@@ -1,0 +1,34 @@
+"""Layered layout: places of boxes and ways of arrows, after Sugiyama, Tagawa and Toda (1981).
+
+The steps, each in a file: arrows are made to point down and boxes get ranks (`ranks`); long arrows become
+chains of short ones (`chains`); each rank gets an order in which few arrows cross (`order`); boxes and areas
+get coordinates (`places`); arrows get curves (`routes`). Ranks and coordinates are both numbers with least
+distances between them, and one linear program finds them (`distances`).
+"""
+
+from __future__ import annotations
+
+from staticgraph.draw.layout.chains import chained
+from staticgraph.draw.layout.model import Layout, Plan
+from staticgraph.draw.layout.order import ordered
+from staticgraph.draw.layout.places import placed
+from staticgraph.draw.layout.ranks import ranked
+from staticgraph.draw.layout.routes import routed
+
+__all__ = ["lay_out"]
+
+
+def lay_out(plan: Plan, sideways: bool = False) -> Layout:
+    """Return where everything of `plan` is. The same plan gives the same layout, on every machine.
+
+    `sideways` lays it out from left to right; then no areas have titles and no arrows have texts.
+    """
+    if not plan.nodes:
+        return Layout(0, 0, (), (), (), {})
+    if sideways:
+        from staticgraph.draw.layout.turned import turned, turned_plan  # few ask for it
+
+        return turned(lay_out(turned_plan(plan)))
+    chains = chained(plan, ranked(plan))
+    places = placed(plan, chains, ordered(chains))
+    return routed(plan, chains, places)

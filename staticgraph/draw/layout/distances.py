@@ -1,0 +1,51 @@
+"""Numbers with least distances between them that lie as near to each other as possible.
+
+This is a linear program whose dual is a flow of least cost (Gansner, Koutsofios, North and Vo 1993, who use
+it for ranks and for coordinates). networkx finds the flow. The numbers follow from it: a distance over which
+something flows is as small as it may be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import networkx as nx
+
+Distance = tuple[int, int, int]  # x[second] - x[first] is at least the third
+Pull = tuple[int, int, int]  # |x[second] - x[first]| counts so many times
+
+
+def nearest(count: int, distances: Iterable[Distance], pulls: Iterable[Pull]) -> list[int]:
+    """Return `count` numbers from 0 on for which the sum of all pulls is least.
+
+    >>> nearest(3, [(0, 1, 1), (1, 2, 1), (0, 2, 1)], [(0, 2, 1), (0, 1, 1), (1, 2, 1)])
+    [0, 1, 2]
+    """
+    least: dict[tuple[int, int], int] = {}
+    for first, second, distance in distances:
+        least[first, second] = max(least.get((first, second), distance), distance)
+    demand = [0] * count
+    for first, second, weight in pulls:
+        if least.get((second, first), -1) >= 0:
+            first, second = second, first
+        if least.get((first, second), -1) >= 0:  # the sign of the difference is known
+            demand[first] -= weight
+            demand[second] += weight
+        else:  # the smaller of the two is a number of its own, from which both are measured
+            low = len(demand)
+            demand.append(-2 * weight)
+            for end in (first, second):
+                least[low, end] = 0
+                demand[end] += weight
+    network = nx.DiGraph()
+    network.add_nodes_from((node, {"demand": amount}) for node, amount in enumerate(demand))
+    network.add_edges_from((a, b, {"weight": -distance}) for (a, b), distance in least.items())
+    _, flow = nx.network_simplex(network)
+    tight = [(b, a, {"weight": least[a, b]}) for a, b in least if flow[a][b] > 0]
+    network.add_edges_from(tight)
+    start = len(demand)
+    network.add_edges_from((start, node, {"weight": 0}) for node in range(start))
+    lengths = nx.single_source_bellman_ford_path_length(network, start)
+    found = [-lengths[node] for node in range(count)]
+    smallest = min(found, default=0)
+    return [number - smallest for number in found]

@@ -1,0 +1,96 @@
+"""Outlines of boxes: the shape of each kind, around its middle."""
+
+from __future__ import annotations
+
+from xml.etree.ElementTree import Element, SubElement
+
+from staticgraph.draw.layout.model import Place
+from staticgraph.draw.vector.sizes import TAB
+
+_ROUND = 6
+_CORNER = 7  # of a note
+
+
+def add_shape(parent: Element, shape: str, place: Place, look: dict[str, str]) -> None:
+    """Add the outline of a box, of a kind that the palette names; one of no known kind is a rectangle."""
+    left, top = place.x - place.width / 2, place.y - place.height / 2
+    right, bottom = left + place.width, top + place.height
+    match shape:
+        case "plaintext":
+            return
+        case "rounded":
+            _rectangle(parent, left, top, right, bottom, look, _ROUND)
+        case "double":
+            _rectangle(parent, left, top, right, bottom, look, 0)
+            inner = look | {"fill": "none", "stroke-width": "1"}
+            _rectangle(parent, left + 3, top + 3, right - 3, bottom - 3, inner, 0)
+        case "ellipse":
+            middle = {"cx": _n(place.x), "cy": _n(place.y)}
+            radii = {"rx": _n(place.width / 2), "ry": _n(place.height / 2)}
+            SubElement(parent, "ellipse", middle | radii | look)
+        case "cylinder":
+            half = place.width / 2
+            arc = f"a{_n(half)} {TAB} 0 0 "
+            side = f"V{_n(bottom - TAB)}{arc}0 {_n(place.width)} 0V{_n(top + TAB)}"
+            SubElement(
+                parent, "path", {"d": f"M{_n(left)} {_n(top + TAB)}{side}{arc}0 {_n(-place.width)} 0z"} | look
+            )
+            rim = {"d": f"M{_n(left)} {_n(top + TAB)}{arc}0 {_n(place.width)} 0", "fill": "none"}
+            SubElement(parent, "path", look | rim)
+        case "folder":
+            tab = min(26.0, place.width / 3)
+            points = [(left, bottom), (left, top), (left + tab, top), (left + tab + 4, top + TAB)]
+            _polygon(parent, [*points, (right, top + TAB), (right, bottom)], look)
+        case "box3d":
+            front = [(left, top + TAB), (right - TAB, top + TAB), (right - TAB, bottom), (left, bottom)]
+            back = [
+                (left, top + TAB),
+                (left + TAB, top),
+                (right, top),
+                (right, bottom - TAB),
+                (right - TAB, bottom),
+            ]
+            _polygon(parent, [*back, (left, bottom)], look)
+            _polygon(parent, front, look)
+            lid = {"d": f"M{_n(right - TAB)} {_n(top + TAB)}L{_n(right)} {_n(top)}", "fill": "none"}
+            SubElement(parent, "path", look | lid)
+        case "note":
+            fold = right - _CORNER
+            _polygon(
+                parent,
+                [(left, top), (fold, top), (right, top + _CORNER), (right, bottom), (left, bottom)],
+                look,
+            )
+            corner = f"M{_n(fold)} {_n(top)}V{_n(top + _CORNER)}H{_n(right)}"
+            SubElement(parent, "path", look | {"d": corner, "fill": "none"})
+        case "hexagon":
+            x = min(14.0, place.width / 4)
+            upper = [(left, place.y), (left + x, top), (right - x, top)]
+            _polygon(parent, [*upper, (right, place.y), (right - x, bottom), (left + x, bottom)], look)
+        case "octagon":
+            x = y = min(9.0, place.height / 3)
+            upper = [(left, top + y), (left + x, top), (right - x, top), (right, top + y)]
+            _polygon(
+                parent,
+                [*upper, (right, bottom - y), (right - x, bottom), (left + x, bottom), (left, bottom - y)],
+                look,
+            )
+        case _:
+            _rectangle(parent, left, top, right, bottom, look, 0)
+
+
+def _rectangle(
+    parent: Element, left: float, top: float, right: float, bottom: float, look: dict[str, str], corner: float
+) -> None:
+    size = {"width": _n(right - left), "height": _n(bottom - top)}
+    rounding = {"rx": _n(corner)} if corner else {}
+    SubElement(parent, "rect", {"x": _n(left), "y": _n(top)} | size | rounding | look)
+
+
+def _polygon(parent: Element, points: list[tuple[float, float]], look: dict[str, str]) -> None:
+    text = " ".join(f"{_n(x)},{_n(y)}" for x, y in points)
+    SubElement(parent, "polygon", {"points": text} | look)
+
+
+def _n(number: float) -> str:
+    return f"{number:g}"
