@@ -119,7 +119,7 @@ SLOW: dict[str, str] = {
         "test_files_that_are_refused_are_closed_at_once"
     ),
     "runtime/test_old_processor.py": "test_results_on_an_older_processor",
-    "runtime/test_open_bits.py": "test_fifty_orders_of_sizes",
+    "runtime/test_open_bits.py": "test_orders_of_sizes",
     "runtime/test_open_errors.py": "test_errors_are_the_same",
     "runtime/test_pool.py": "test_random_graphs_in_many_chunks",
     "runtime/test_recycle.py": "test_memory_that_can_be_seen_is_not_used_again",

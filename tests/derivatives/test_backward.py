@@ -53,17 +53,32 @@ def told(operations) -> list[str]:
     return [op.name for op in operations if op.definition.name == "symbolic_gradients"]
 
 
-@pytest.mark.parametrize("open_sizes", [False, True], ids=["known sizes", "open sizes"])
+SIZES = pytest.mark.parametrize("open_sizes", [False, True], ids=["known sizes", "open sizes"])
+
+
+@SIZES
 @pytest.mark.parametrize("op", [pytest.param(op, id=op.name) for op in FORMULAS])
 def test_of_an_op(op: OpDef, open_sizes: bool, in_graph):
+    """The first sample is compiled; the others are interpreted, since operations are made before either."""
     with sg.options(check_bounds=False):  # samples have indices out of range too
+        for number, use in enumerate(uses(op, next(dtype_choices(op)))):
+            compare(use, open_sizes, in_graph, compiled=number == 0)
+
+
+@pytest.mark.slow
+@SIZES
+@pytest.mark.parametrize("op", [pytest.param(op, id=op.name) for op in FORMULAS])
+def test_of_an_op_with_every_sample_compiled(op: OpDef, open_sizes: bool, in_graph):
+    with sg.options(check_bounds=False):
         for use in uses(op, next(dtype_choices(op))):
-            compare(use, open_sizes, in_graph)
+            compare(use, open_sizes, in_graph, compiled=True)
 
 
-def compare(use: Use, open_sizes: bool, in_graph) -> None:
+def compare(use: Use, open_sizes: bool, in_graph, compiled: bool) -> None:
     rng = np.random.default_rng(0)
     with sg.Graph().as_default() as graph, sg.Session() as session:
+        if not compiled:
+            session.backend = InterpreterBackend()
         shapes = [[None] * a.ndim if open_sizes else a.shape for a in use.arrays]
         inputs = [sg.placeholder(d, s) for d, s in zip(use.dtypes, shapes, strict=True)]
         feeds = dict(zip(inputs, use.arrays, strict=True))

@@ -106,7 +106,7 @@ def test_chunks_in_any_order_and_vectors_of_any_width(shape, k, dtype, vector_by
         memory = [guarded(a) for a in (np.zeros_like(values), x)]
         launch(code, [m.ctypes.data + GUARD for m in memory], order=order)
         assert inside(memory[0]).view(x.dtype).reshape(values.shape).tobytes() == values.tobytes()
-    if x.size < 1000:
+    if x.size < 1000 and vector_bytes == 16:  # no vector takes part in what the kernel means
         arrays = {"x0": x, "y0": np.zeros_like(values)}
         interpret(kernel, arrays, backwards=True)
         assert arrays["y0"].tobytes() == values.tobytes()
