@@ -53,7 +53,8 @@ def _formula(node: Scalar, fast_math: bool, numbers: int) -> Expr:
         wide = Scalar(node.op, tuple(cast(x, float32) for x in node.args), float32)
         return cast(_formula(wide, fast_math, numbers), dtype)
     if dtype is float32 and form.in_float64:
-        return cast(form.formula(DOUBLE, *(cast(x, float64) for x in node.args)), float32)
+        formula = form.single or form.formula
+        return cast(formula(DOUBLE, *(cast(x, float64) for x in node.args)), float32)
     if dtype is float32 and form.fast and fast_math and not (form.table_is_fastest and numbers):
         return form.fast(WIDTHS[dtype], *node.args)
     if dtype is float32 and form.table and numbers:

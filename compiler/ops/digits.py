@@ -28,7 +28,9 @@ Body = tuple[Stmt, ...]
 
 _DIGIT = 8  # bits: as many places are written to at a time as the nearest cache has lines
 _WIDE_DIGIT = 11  # bits: a third of 32
-_LONG = 2048  # keys without columns: worth the time that the counts of wide digits take
+_WIDE = range(
+    1 << 11, 1 << 16
+)  # keys without columns: worth the counts of wide digits, and in the second cache
 _FEW_ROWS = 4  # that are cut into chunks
 _CHUNK, _CHUNKS = 1 << 13, 32  # numbers of a chunk at least, and chunks of a row at most
 _COLUMN = 32  # bits of an item that hold its column, below its key if that leaves room
@@ -64,7 +66,7 @@ class RadixSort:
     @property
     def digit_bits(self) -> int:
         """The bits of a digit."""
-        return _DIGIT if self.columns or self.bits < 32 or self.length < _LONG else _WIDE_DIGIT
+        return _DIGIT if self.columns or self.bits < 32 or self.length not in _WIDE else _WIDE_DIGIT
 
     @property
     def places(self) -> int:

@@ -43,7 +43,7 @@ def each(function: Callable[..., float]) -> Callable[..., np.ndarray]:
 def _each_element(out: Out, function: Callable[..., Expr], *inputs: View) -> tuple[Stmt, ...]:
     """Statements that store a function of float64 numbers, written by `function`, at every position."""
     at = counters(out.shape)
-    steps = Steps(1e-17 if out.dtype is float64 else 1e-9)
+    steps = Steps(single=out.dtype is not float64)
     made = function(steps, *(steps.value(scalar.cast(x.broadcast(at), float64)) for x in inputs))
     return nested(at, (*steps.body, Store(out.buffer, at, scalar.cast(made, out.dtype))))
 

@@ -8,26 +8,32 @@ from __future__ import annotations
 
 import math
 import operator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import REAL, UNSIGNED, int32, int64
+from staticgraph.compiler.graph.dtypes import REAL, UNSIGNED, DType, int32, int64
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import AnySize, Size, is_open, same
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Expr, Index, number
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, number
 from staticgraph.compiler.kernel.form import Selection, StagedForm
 from staticgraph.compiler.kernel.stmt import Buffer, If, Loop, LoopKind, Stmt, Store
+from staticgraph.compiler.ops import bucket_sort
+from staticgraph.compiler.ops.bucket_sort import BucketSort
 from staticgraph.compiler.ops.digits import RadixSort
 from staticgraph.compiler.ops.kinds import Described, Out, View, routine
 from staticgraph.compiler.ops.loops import counters, nested
 from staticgraph.compiler.ops.movement import unraveled
 from staticgraph.compiler.ops.networks import LANES, Network
-from staticgraph.compiler.ops.rank_keys import Put, descending, of_descending, twins_restored
+from staticgraph.compiler.ops.rank_keys import descending, is_twin, of_descending, twins_restored
 from staticgraph.compiler.ops.samples import Sample, distinct
 from staticgraph.compiler.ops.sorting import best, top_k_type
 from staticgraph.compiler.ops.strips import Body, Fresh
+from staticgraph.compiler.support.dataclass import dataclass
+
+Row = tuple[Expr, ...]  # the position of a row
 
 _FEW_ROWS = 8  # that are worth the vector lanes of a network
 _LONGEST = 8192  # bytes of keys of one row in a network: those of all lanes stay in the second cache
@@ -82,25 +88,13 @@ def top_values(
     if same(k, 0) or same(math.prod(input.shape), 0):
         return ()
     k, _ = operator.index(k), operator.index(input.shape[-1])  # undecided if it is open
-
-    def opposite(x: Expr) -> Expr:
-        return x if not ascending else scalar.neg(x) if x.dtype.is_floating else scalar.invert(x)
-
-    given = View(input.shape, input.dtype, lambda at: opposite(input[at]))
-
-    def put(at: tuple[Expr, ...], value: Expr) -> Store:
-        return Store(outs[0].buffer, at, opposite(value))
-
+    data = _Rows(input, outs[0], k, ascending)
     row, column = counters(input.shape[:-1], "row"), Index("column", input.shape[-1])
-    item = input[(*row, column)]
     places = Out("value_places", (*input.shape[:-1], k), int32)
-    stage = Selection(
-        outs[0].buffer, places.buffer, row, column, item, descending(given[(*row, column)]), k
-    )
+    key, item = data.key(row, column), data.element(row, column)
+    stage = Selection(outs[0].buffer, places.buffer, row, column, item, key, k)
     form = StagedForm((stage,), {places.buffer: _written(places)})
-    rows, size = math.prod(input.shape[:-1]), input.shape[-1] * input.dtype.size
-    many = size <= _LONGEST_OPEN if isinstance(rows, Size) else rows >= _FEW_ROWS and size <= 2 * _LONGEST
-    made = _by_network(given, k, put) if many else _by_digits(given, k, put)
+    made = data.by_network() if data.are_many else data.by_buckets() if data.are_long else data.by_digits()
     return Described(made.body, form, made.scratch)
 
 
@@ -108,48 +102,112 @@ def _written(out: Out) -> Buffer:
     return Buffer(out.dtype, out.shape, written=True)
 
 
-def _by_network(input: View, k: int, write: Put) -> Described:
-    """The statements that sort `LANES` rows at a time."""
-    *batch, length = input.shape
-    rows, fresh = math.prod(batch), Fresh()
-    network = Network("network_keys", length, UNSIGNED[input.dtype.size], fresh)
-    group, lane = Index("group", (rows + (LANES - 1)) // LANES), Index("lane", LANES)
-    number_of_row = group * LANES + lane
-    last = number(rows - 1, int64)
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The rows of `input`, of which the first `count` elements in order become the rows of `out`."""
 
-    def at(row: Expr) -> tuple[Expr, ...]:
-        return unraveled(row, batch)
+    input: View
+    out: Out
+    count: int
+    ascending: bool
 
-    def make(column: Expr) -> Expr:
-        return descending(input[(*at(scalar.minimum(number_of_row, last)), column)])
+    @property
+    def unsigned(self) -> DType:
+        """The dtype of keys."""
+        return UNSIGNED[self.input.dtype.size]
 
-    def put(column: Expr, key: Expr) -> Stmt:
-        return write((*at(number_of_row), column), of_descending(key, input.dtype))
+    @property
+    def length(self) -> int:
+        """The number of elements of a row."""
+        return operator.index(self.input.shape[-1])
 
-    inside = number_of_row <= last
-    out = network.emptied(lane, k, put, inside)
-    restored = twins_restored(write, input, at(number_of_row), k)
-    mend = (Loop(lane, (If(inside, restored),)),) if restored else ()
-    body = (*network.filled(lane, make), *network.sorted(), *out, *mend)
-    return Described((Loop(group, body, LoopKind.PARALLEL),), scratch=network.scratch)
+    @property
+    def are_many(self) -> bool:
+        """True if there are so many rows that each vector lane can take one, and they are not long."""
+        rows, size = math.prod(self.input.shape[:-1]), self.length * self.input.dtype.size
+        if isinstance(rows, Size):
+            return size <= _LONGEST_OPEN
+        return rows >= _FEW_ROWS and size <= 2 * _LONGEST
 
+    @property
+    def are_long(self) -> bool:
+        """True if all threads should work at each row."""
+        rows = math.prod(self.input.shape[:-1])
+        return self.unsigned.size > 1 and bucket_sort.is_worth(rows, self.length)
 
-def _by_digits(input: View, k: int, write: Put) -> Described:
-    """The statements of a radix sort of keys."""
-    row, length = counters(input.shape[:-1], "row"), input.shape[-1]
-    unsigned = UNSIGNED[input.dtype.size]
+    def element(self, row: Row, column: Expr) -> Expr:
+        """An element of the input."""
+        return self.input[(*row, column)]
 
-    def put(place: Expr, key: Expr, column: Expr) -> Body:
-        store = write((*row, place), of_descending(key, input.dtype))
-        return (store,) if k == length else (If(place < k, (store,)),)
+    def key(self, row: Row, column: Expr) -> Expr:
+        """The key of an element."""
+        x = self.element(row, column)
+        if not self.ascending:
+            return descending(x)
+        return descending(scalar.neg(x) if x.dtype.is_floating else scalar.invert(x))
 
-    def key(column: Expr) -> Expr:
-        return descending(input[(*row, column)])
+    def put(self, row: Row, place: Expr, key: Expr) -> Store:
+        """The statement that writes an element of such a key. Zeros are positive."""
+        x = of_descending(key, self.out.dtype)
+        if self.ascending:
+            x = Const(0, x.dtype) - x if x.dtype.is_floating else scalar.invert(x)
+        return Store(self.out.buffer, (*row, place), x)
 
-    sort = RadixSort(row, length, unsigned, 8 * unsigned.size, key, put, columns=False).described()
-    restored = twins_restored(write, input, row, k)
-    if not restored:
-        return sort
-    if not row:
-        restored = (Loop(Index("once", 1), restored),)
-    return Described((*sort.body, *nested(row, restored, LoopKind.PARALLEL)), scratch=sort.scratch)
+    def restored(self, row: Row, found: Expr | None = None) -> Body:
+        """Statements that write those elements which `put` does not give back."""
+        return twins_restored(
+            (partial(self.element, row), self.length, self.input.dtype),
+            self.count,
+            lambda place, x: Store(self.out.buffer, (*row, place), x),
+            partial(self.key, row),
+            found,
+        )
+
+    def by_network(self) -> Described:
+        """The statements that sort `LANES` rows at a time."""
+        batch, k = self.input.shape[:-1], self.count
+        rows, fresh = math.prod(batch), Fresh()
+        network = Network("network_keys", self.length, self.unsigned, fresh)
+        group, lane = Index("group", (rows + (LANES - 1)) // LANES), Index("lane", LANES)
+        number_of_row = group * LANES + lane
+        last = number(rows - 1, int64)
+        row = unraveled(number_of_row, batch)
+
+        def make(column: Expr) -> Expr:
+            return self.key(unraveled(scalar.minimum(number_of_row, last), batch), column)
+
+        inside = number_of_row <= last
+        out = network.emptied(lane, k, partial(self.put, row), inside)
+        restored = self.restored(row)
+        mend = (Loop(lane, (If(inside, restored),)),) if restored else ()
+        body = (*network.filled(lane, make), *network.sorted(), *out, *mend)
+        return Described((Loop(group, body, LoopKind.PARALLEL),), scratch=network.scratch)
+
+    def by_buckets(self) -> Described:
+        """The statements of a sort of few long rows."""
+        row = counters(self.input.shape[:-1], "row")
+        sort = BucketSort(
+            row, self.length, self.count, self.unsigned, partial(self.key, row), partial(self.put, row),
+            lambda column: is_twin(self.element(row, column)),
+        )  # fmt: skip
+        return self._mended(row, sort.described(), sort.any_unusual)
+
+    def by_digits(self) -> Described:
+        """The statements of a radix sort of keys."""
+        row = counters(self.input.shape[:-1], "row")
+
+        def put(place: Expr, key: Expr, column: Expr) -> Body:
+            store = self.put(row, place, key)
+            return (store,) if self.count == self.length else (If(place < self.count, (store,)),)
+
+        bits = 8 * self.unsigned.size
+        sort = RadixSort(row, self.length, self.unsigned, bits, partial(self.key, row), put, columns=False)
+        return self._mended(row, sort.described())
+
+    def _mended(self, row: tuple[Index, ...], sort: Described, found: Expr | None = None) -> Described:
+        restored = self.restored(row, found)
+        if not restored:
+            return sort
+        if not row:
+            restored = (Loop(Index("once", 1), restored),)
+        return Described((*sort.body, *nested(row, restored, LoopKind.PARALLEL)), scratch=sort.scratch)

@@ -13,9 +13,9 @@ from staticgraph.compiler.graph.dtypes import UNSIGNED, DType, bool_, int64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local
 from staticgraph.compiler.kernel.stmt import If, Let, Loop, LoopKind, Stmt, Store, Update
-from staticgraph.compiler.ops.kinds import View
 
-Put = Callable[[tuple[Expr, ...], Expr], Store]  # of an element, at a position of the result
+Put = Callable[[Expr, Expr], Store]  # of an element, at a place in a row of the result
+Row = tuple[Callable[[Expr], Expr], int, DType]  # an element by its column, their number and their dtype
 
 
 def of_descending(key: Expr, dtype: DType) -> Expr:
@@ -51,29 +51,43 @@ def twins(dtype: DType) -> tuple[Expr, ...]:
     return tuple(descending(Const(x, dtype)) for x in (0.0, -math.inf)) if dtype.is_floating else ()
 
 
-def twins_restored(put: Put, input: View, row: tuple[Expr, ...], count: int) -> tuple[Stmt, ...]:
+def is_twin(x: Expr) -> Expr:
+    """A condition: the key of an element has lost bits that `of_descending` does not give back.
+
+    That is so for a negative zero and for NaN; most rows have none.
+    """
+    if not x.dtype.is_floating:
+        return Const(False, bool_)
+    unsigned = UNSIGNED[x.dtype.size]
+    sign = Const((unsigned.max >> 1) + 1, unsigned)
+    return scalar.ne(x, x) | scalar.eq(scalar.bitcast(x, unsigned), sign)
+
+
+def twins_restored(
+    row: Row, count: int, put: Put, key: Callable[[Expr], Expr], found: Expr | None = None
+) -> tuple[Stmt, ...]:
     """Write elements whose keys have lost bits to their places among the first `count`, in order of columns.
 
-    The others are in order. In most rows there is nothing to write: they have no negative zero and no NaN.
+    The others are in order. `found` is a condition: the row has such elements; None: it is looked through.
     """
-    if not input.dtype.is_floating:
+    item_of, length, dtype = row
+    if not dtype.is_floating:
         return ()
-    i, other, item = (Index(name, input.shape[-1]) for name in ("tested", "ranked", "restored"))
-    special, unsigned = Local("special", bool_), UNSIGNED[input.dtype.size]
-    x = input[(*row, i)]
-    sign = Const((unsigned.max >> 1) + 1, unsigned)
-    found = scalar.ne(x, x) | scalar.eq(scalar.bitcast(x, unsigned), sign)
-    test = Loop(i, (Update(special, special | found, "or"),), LoopKind.SIMD)
+    i, other, item = (Index(name, length) for name in ("tested", "ranked", "restored"))
+    special, unsigned = Local("special", bool_), UNSIGNED[dtype.size]
     places = [Local(f"twin_place{n}", int64) for n in range(2)]
-    rank, key, twin = Local("rank", unsigned), Local("twin_key", unsigned), Local("twin", input.dtype)
-    counts: list[Stmt] = [Let(rank, descending(input[(*row, other)]))]
-    moves: list[Stmt] = [Let(twin, input[(*row, item)]), Let(key, descending(twin))]
-    for place, wanted in zip(places, twins(input.dtype), strict=True):
+    rank, number = Local("rank", unsigned), Local("twin_key", unsigned)
+    counts: list[Stmt] = [Let(rank, key(other))]
+    moves: list[Stmt] = [Let(number, key(item))]
+    for place, wanted in zip(places, twins(dtype), strict=True):
         counts.append(Update(place, place + scalar.cast(rank < wanted, int64)))
-        write: Stmt = put((*row, place), twin)
-        if count < input.shape[-1]:
+        write: Stmt = put(place, item_of(item))
+        if count < length:
             write = If(place < count, (write,))
-        moves.append(If(scalar.eq(key, wanted), (write, Update(place, place + 1))))
+        moves.append(If(scalar.eq(number, wanted), (write, Update(place, place + 1))))
     begin = tuple(Let(place, Const(0, int64)) for place in places)
     restore: tuple[Stmt, ...] = (*begin, Loop(other, tuple(counts)), Loop(item, tuple(moves)))
+    if found is not None:
+        return (If(found, restore),)
+    test = Loop(i, (Update(special, special | is_twin(item_of(i)), "or"),), LoopKind.SIMD)
     return Let(special, Const(False, bool_)), test, If(special, restore)

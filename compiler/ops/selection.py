@@ -18,6 +18,7 @@ from staticgraph.compiler.ops.movement import check_index
 
 _INT = frozenset({int32})
 _WORTH_A_TABLE, _TABLE = 256, 4  # elements, and entries of a table for each of them at most
+_BLOCK = 1 << 12  # elements that are looked at first for first appearances, and four times as many after each
 
 
 def _vector(x: TensorType, name: str) -> None:
@@ -33,17 +34,17 @@ def where(condition: Any) -> Any:
     return np.argwhere(condition).astype(np.int64)
 
 
-def _in_order(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _in_order(x: np.ndarray, index: DType) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The different elements in order of first appearance,
     where each element is among them, how often they occur.
     """
     if (number := _counted_from(x)) is not None:
-        return _in_order_by_table(x, number)
+        return _in_order_by_table(x, number, index)
     _, first, inverse, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True)
     order = np.argsort(first)
-    place = np.empty(len(order), np.int64)
+    place = np.empty(len(order), index.numpy)
     place[order] = np.arange(len(order))
-    return x[first[order]], place[inverse], counts[order]
+    return x[first[order]], place[inverse], counts[order].astype(index.numpy)
 
 
 def _counted_from(x: np.ndarray) -> np.ndarray | None:
@@ -56,17 +57,29 @@ def _counted_from(x: np.ndarray) -> np.ndarray | None:
     return (x - x.dtype.type(low)).astype(np.int64) if x.dtype.kind == "u" else x.astype(np.int64) - low
 
 
-def _in_order_by_table(x: np.ndarray, number: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _in_order_by_table(
+    x: np.ndarray, number: np.ndarray, index: DType
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The same with a table of all integers up to the highest `number`, without any sort of elements."""
-    n = len(x)
     counts = np.bincount(number)
-    first = np.full(len(counts), n)
-    first[number[::-1]] = np.arange(n - 1, -1, -1)  # of equal numbers, NumPy keeps the last one
-    found = np.flatnonzero(counts)
+    found, first = np.flatnonzero(counts), _first_places(number, counts)
     found = found[np.argsort(first[found])]
-    place = np.empty(len(counts), np.int64)
+    place = np.empty(len(counts), index.numpy)
     place[found] = np.arange(len(found))
-    return x[first[found]], place[number], counts[found]
+    return x[first[found]], np.take(place, number, mode="clip"), counts[found].astype(index.numpy)
+
+
+def _first_places(number: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """The place where each number appears first. It looks no further than to the last one of these."""
+    first = np.full(len(counts), len(number))
+    missing, start, size = np.count_nonzero(counts), 0, _BLOCK
+    while missing:
+        block = number[start : start + size]
+        new = np.flatnonzero(first[block] == len(number))[::-1]
+        first[block[new]] = new + start  # of equal numbers, NumPy keeps the last one
+        missing = np.count_nonzero(counts) - np.count_nonzero(first < len(number))
+        start, size = start + size, size * 4
+    return first
 
 
 def _unique_types(x: TensorType, out_idx: DType) -> tuple[TensorType, TensorType, TensorType]:
@@ -78,15 +91,14 @@ def _unique_types(x: TensorType, out_idx: DType) -> tuple[TensorType, TensorType
 @host(tf="Unique", type=lambda x, out_idx: _unique_types(x, out_idx)[:2], no_gradient_known=True)
 def unique(x: Any, *, out_idx: DType = int32) -> Any:
     """The different elements of the vector `x` in order of first appearance, and where each is in them."""
-    values, places, _ = _in_order(x)
-    return values, places.astype(out_idx.numpy)
+    values, places, _ = _in_order(x, out_idx)
+    return values, places
 
 
 @host(tf="UniqueWithCounts", type=_unique_types, no_gradient_known=True)
 def unique_with_counts(x: Any, *, out_idx: DType = int32) -> Any:
     """As `unique`, and how often each one occurs, in `out_idx`."""
-    values, places, counts = _in_order(x)
-    return values, places.astype(out_idx.numpy), counts.astype(out_idx.numpy)
+    return _in_order(x, out_idx)
 
 
 def _difference_types(x: TensorType, y: TensorType, out_idx: DType) -> tuple[TensorType, TensorType]:

@@ -1,10 +1,12 @@
 """Modified Bessel functions of orders 0 and 1, scaled by exp(-|x|), in float64.
 
 Up to 8 the power series, whose terms are all positive, times exp(-|x|); beyond, a polynomial in 16/|x| - 1
-over the square root of |x|.
+over the square root of |x|. For results of float32 a polynomial of |x| is enough up to 8, too.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from staticgraph.compiler.kernel.approximate.exponential import exp
 from staticgraph.compiler.kernel.approximate.width import Width, at_least, at_most, polynomial
@@ -46,6 +48,32 @@ _FAR_1 = (  # sqrt(x)*exp(-x)*I1(x) in 16/x - 1, within 2**-58
     1.8513716745511988e-09, -1.342266320082222e-10, -5.388285995923524e-10, 1.7502497778701306e-11,
     7.347992441734663e-11,
 )
+_NEAR_0_SINGLE = (  # exp(-x)*I0(x) in x/4 - 1, within 2**-33
+    0.20700192121796604, -0.11300432667819663, 0.09451562977167019, -0.08904345777250468,
+    0.08734337572554973, -0.08496300333131178, 0.07927572335140083, -0.06954514207461587,
+    0.0567740824292102, -0.042963481156222866, 0.0301870782663774, -0.019758825491875853,
+    0.01194610330447916, -0.006632306014015523, 0.003621003145926553, -0.002021232990556755,
+    0.0008761692230984197, -0.00021918439932204216, 0.00013160657451108523, -0.00013314912634830491,
+    4.319788836898191e-05,
+)
+_FAR_0_SINGLE = (  # as _FAR_0, within 2**-34
+    0.40217650943110145, 0.003360551958228706, 0.00013621678379000223, 1.1143595556500408e-05,
+    1.4780180010237873e-06, 2.937246596819481e-07, 1.0563579736717506e-07, 4.976336375236362e-08,
+    1.521814093895747e-09, -8.063781036907922e-09,
+)
+_NEAR_1_SINGLE = (  # exp(-x)*I1(x)/x in x/4 - 1, within 2**-34
+    0.044687709874573295, -0.06112433802347328, 0.06805760014294276, -0.0684826069166448,
+    0.06376739528109411, -0.05528001832644866, 0.04467468756653147, -0.03367161614074451,
+    0.02368524378374304, -0.01556961212300455, 0.009586847644950689, -0.005540966954059193,
+    0.0029995283174046386, -0.001524203472272535, 0.0007521064744761172, -0.00036182095727655864,
+    0.00014408418298906663, -4.420054458490651e-05, 2.40740554378139e-05, -1.6710703371368383e-05,
+    4.628499669220873e-06,
+)
+_FAR_1_SINGLE = (  # as _FAR_1, within 2**-34
+    0.3893984590406844, -0.009749577164822429, -0.00021923651818289293, -1.5039171154823703e-05,
+    -1.8287267258236978e-06, -3.4437863664602334e-07, -1.1787458281089365e-07, -5.450936194278382e-08,
+    -2.4287944258215475e-09, 8.326668761186033e-09,
+)
 
 
 def bessel_i0e(w: Width, x: Expr) -> Expr:
@@ -65,3 +93,27 @@ def bessel_i1e(w: Width, x: Expr) -> Expr:
     far = polynomial(16.0 / size - 1.0, _FAR_1) / instructions.sqrt(size)
     far = instructions.select(x < 0.0, -far, far)
     return instructions.select(size < _SERIES_END, near, far)
+
+
+def bessel_i0e_single(w: Width, x: Expr) -> Expr:
+    """exp(-|x|) * I0(x), precise enough for float32."""
+    near, far, size = _single(x, _NEAR_0_SINGLE, _FAR_0_SINGLE)
+    return instructions.select(size < _SERIES_END, near, far)
+
+
+def bessel_i1e_single(w: Width, x: Expr) -> Expr:
+    """exp(-|x|) * I1(x), precise enough for float32."""
+    near, far, size = _single(x, _NEAR_1_SINGLE, _FAR_1_SINGLE)
+    far = instructions.select(x < 0.0, -far, far)
+    return instructions.select(size < _SERIES_END, near * x, far)
+
+
+def _single(x: Expr, near: Sequence[float], far: Sequence[float]) -> tuple[Expr, Expr, Expr]:
+    """Both polynomials, and the absolute value of `x`."""
+    size = instructions.abs(x)
+    root = 1.0 / instructions.sqrt(size)
+    return (
+        polynomial(at_most(size, _SERIES_END) * 0.25 - 1.0, near),
+        polynomial(16.0 * (root * root) - 1.0, far) * root,
+        size,
+    )

@@ -14,9 +14,11 @@ TERMS = 10_000  # of a series or fraction at most: whatever the arguments are, a
 
 
 class Steps:
-    """Statements in the order in which they run. `enough`: a term this small against its sum changes nothing.
+    """Statements in the order in which they run. `single`: the result is rounded to float32.
 
-    >>> steps = Steps(1e-17)
+    `enough`: a term this small against its sum changes nothing.
+
+    >>> steps = Steps(single=False)
     >>> total = steps.value(Const(1.0, float64))
     >>> with steps.repeat(total < 100.0):
     ...     steps.update(total, total * 2.0)
@@ -24,8 +26,8 @@ class Steps:
     ['Let', 'While']
     """
 
-    def __init__(self, enough: float) -> None:
-        self.enough = enough
+    def __init__(self, single: bool) -> None:
+        self.single, self.enough = single, 1e-9 if single else 1e-17
         self.body: list[Stmt] = []
         self._count = 0
 
@@ -50,15 +52,16 @@ class Steps:
         self.body = outer
 
     @contextmanager
-    def once(self, condition: Expr) -> Iterator[None]:
+    def once(self, condition: Expr) -> Iterator[Local]:
         """The statements written inside run if `condition` holds for any of the lanes.
 
-        A loop of one iteration. What is to be skipped must read a local that the statements update, because
-        all other expressions are computed before a loop.
+        It gives a local that is 1 in those and 0 in others. A loop of one iteration. What is to be skipped
+        must read a local that the statements update, such as this one: all other expressions are computed
+        before a loop.
         """
         left = self.value(instructions.select(condition, Const(1.0, float64), Const(0.0, float64)))
         with self.repeat(left > 0.0):
-            yield
+            yield left
             self.update(left, Const(0.0, float64))
 
 

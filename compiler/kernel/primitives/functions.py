@@ -43,7 +43,7 @@ from staticgraph.compiler.support.lazy_names import functions_of
 ) = (
     functions_of(f"staticgraph.compiler.kernel.approximate.{file}", names)
     for file, names in {
-        "bessel": "bessel_i0e bessel_i1e",
+        "bessel": "bessel_i0e bessel_i1e bessel_i0e_single bessel_i1e_single",
         "error_function": "erf erfc",
         "exponential": "exp expm1 sinh cosh tanh",
         "fast": "tanh erf",
@@ -186,11 +186,23 @@ FUNCTIONS: dict[str, Primitive] = {
         _function("erfc", _erf_family(math.erfc), error_function.erfc, in_float64=True),
         _function("lgamma", _erf_family(_lgamma), gamma.lgamma, cost=LGAMMA, in_float64=True),
         _function("digamma", _erf_family(_digamma), gamma.digamma, False, cost=DIGAMMA, in_float64=True),
-        *(
-            _function(name, _erf_family(bessel_scaled(order)), formula, False, cost=BESSEL, in_float64=True)
-            for order, (name, formula) in enumerate(
-                (("bessel_i0e", bessel.bessel_i0e), ("bessel_i1e", bessel.bessel_i1e))
-            )
+        _function(
+            "bessel_i0e",
+            _erf_family(bessel_scaled(0)),
+            bessel.bessel_i0e,
+            False,
+            cost=BESSEL,
+            in_float64=True,
+            single=bessel.bessel_i0e_single,
+        ),
+        _function(
+            "bessel_i1e",
+            _erf_family(bessel_scaled(1)),
+            bessel.bessel_i1e,
+            False,
+            cost=BESSEL,
+            in_float64=True,
+            single=bessel.bessel_i1e_single,
         ),
     )
 }

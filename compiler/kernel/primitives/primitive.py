@@ -59,13 +59,15 @@ class Texts:
 class Approximation:
     """A function of floating numbers as an expression of simpler operations, for all arguments.
 
-    A formula gets the `Width` of the dtype and the operands. `in_float64`: also float32, computed in float64.
+    A formula gets the `Width` of the dtype and the operands. `in_float64`: also float32, computed in float64,
+    by `single` if that is given, a formula of float64 that is just precise enough for float32.
     The others are of float32 alone: `fast` has a larger error, `table` also gets how many numbers one
     instruction looks up. `far`: for huge arguments, for which `formula` keeps the primitive behind a select.
     """
 
     formula: Callable[..., Any]
     in_float64: bool = False
+    single: Callable[..., Any] | None = None
     fast: Callable[..., Any] | None = None
     table: Callable[..., Any] | None = None
     table_is_fastest: bool = False  # as fast as `fast`, and more precise
