@@ -161,12 +161,8 @@ class Sweeps:
     def _inverse_norm(self, f: Expr, g: Expr) -> tuple[Local, Local, Expr, Body]:
         """1 / sqrt(f * f + g * g), the root itself, and a condition: both numbers are next to nothing.
 
-<<<<<<< Updated upstream
-        Then the results are zeros. A sweep waits for each of them. So the root and the reciprocal of the sum begin at the same time.
-=======
         Then the results are zeros. A sweep waits for each of them. So the root and the reciprocal of the sum
         begin at the same time.
->>>>>>> Stashed changes
         """
         square, inverse, norm = (self.fresh.local(name, self.wide) for name in ("square", "inverse", "norm"))
         none = square < Const(_NOTHING, self.wide)  # false for NaN
