@@ -43,6 +43,11 @@ class CpuTarget:
         width = min(self.vector_bytes, vector_bytes(self.features))
         return width // 4 if width >= 32 else 0
 
+    @property
+    def registers(self) -> int:
+        """Number of vector registers."""
+        return 32 if self.vector_bytes == 64 or self.triple.startswith(("aarch64", "arm64")) else 16
+
     def lanes(self, dtypes: Iterable[DType]) -> int:
         """Number of loop iterations in one vector: the widest of the dtypes fills a register.
 

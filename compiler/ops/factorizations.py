@@ -11,7 +11,7 @@ from __future__ import annotations
 from staticgraph.compiler.graph.dtypes import DType, int64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local
-from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Store, Update
+from staticgraph.compiler.kernel.stmt import ALIGNMENT, Buffer, If, Let, Loop, LoopKind, Store, Update
 from staticgraph.compiler.ops.strips import (
     TILE,
     Body,
@@ -23,6 +23,8 @@ from staticgraph.compiler.ops.strips import (
     root_of_real,
     whole,
 )
+
+_WIDE = 8  # cache lines of right sides, from which on two are solved at once: twice as many independent sums
 
 
 def triangular_solution(
@@ -54,7 +56,8 @@ def triangular_solution(
         strip of X for each thread.
     """
     fresh = Fresh()
-    x = Strips("x", n, columns, dtype, fresh, count=1)
+    lines = 2 if columns * dtype.size >= _WIDE * ALIGNMENT else 1
+    x = Strips("x", n, columns, dtype, fresh, count=1, lines=lines)
     tiles = x.height // TILE
     scratch = {
         "packed": Buffer(dtype, (tiles, x.height, TILE), written=True, local=local, shared=not local),

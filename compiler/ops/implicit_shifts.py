@@ -19,6 +19,7 @@ from staticgraph.compiler.ops.block_reflectors import wide_dtype
 from staticgraph.compiler.ops.strips import Body, Fresh, Scratch, Strips, whole
 
 _PER_NUMBER = 30  # sweeps; two are usual
+_NOTHING = 2.0**-1000  # sums of squares below that are none
 _AT_ONCE = 4  # strips of vectors that are rotated at the same time
 
 
@@ -157,23 +158,41 @@ class Sweeps:
             Store("state", (Const(2, int64),), count),
         )
 
+    def _inverse_norm(self, f: Expr, g: Expr) -> tuple[Local, Local, Expr, Body]:
+        """1 / sqrt(f * f + g * g), the root itself, and a condition: both numbers are next to nothing.
+
+        Then the results are zeros. A sweep waits for each of them. So the root and the reciprocal of the sum
+        begin at the same time.
+        """
+        square, inverse, norm = (self.fresh.local(name, self.wide) for name in ("square", "inverse", "norm"))
+        none = square < Const(_NOTHING, self.wide)  # false for NaN
+        zero = Const(0.0, self.wide)
+        root = self.fresh.local("root", self.wide)
+        lets = (
+            Let(square, f * f + g * g),
+            Let(root, scalar.sqrt(square)),
+            Let(inverse, scalar.select(none, zero, (1.0 / square) * root)),
+            Let(norm, scalar.select(none, zero, root)),
+        )
+        return inverse, norm, none, lets
+
     def _rotation(self, f: Expr, g: Expr) -> tuple[Local, Local, Local, Body]:
         """The cosine and the sine of the rotation that makes (r, 0) of (f, g), and r."""
-        c, s, r, divisor = (self.fresh.local(name, self.wide) for name in ("c", "s", "r", "divisor"))
-        one, none = Const(1.0, self.wide), scalar.eq(r, Const(0.0, self.wide))
-        lets = (
-            Let(r, scalar.sqrt(f * f + g * g)),
-            Let(divisor, scalar.select(none, one, r)),
-            Let(c, scalar.select(none, one, f / divisor)),
-            Let(s, g / divisor),
-        )
-        return c, s, r, lets
+        c, s = (self.fresh.local(name, self.wide) for name in ("c", "s"))
+        inverse, r, none, lets = self._inverse_norm(f, g)
+        zero, one = Const(0.0, self.wide), Const(1.0, self.wide)
+        return c, s, r, (*lets, Let(c, f * inverse + scalar.select(none, one, zero)), Let(s, g * inverse))
 
     def _recorded(self, at: Expr, side: int, c: Expr, s: Expr) -> Body:
+        """Store a rotation for vectors of a side; in double precision without what it would stretch them."""
         if side >= self.sides:
             return ()
-        values = enumerate((c, s))
-        return tuple(
+        half, lets = Const(0.0, self.wide), ()
+        if self.wide is self.dtype:
+            half = self.fresh.local("half", self.wide)
+            lets = (Let(half, ((c * c - 1.0) + s * s) * 0.5),)
+        values = enumerate(x - x * half if lets else x for x in (c, s))
+        return lets + tuple(
             Store("rotations", (at, Const(side, int64), Const(part, int64)), scalar.cast(x, self.dtype))
             for part, x in values
         )
@@ -185,24 +204,37 @@ class Sweeps:
         """A sweep with Wilkinson's shift."""
         fresh, wide = self.fresh, self.wide
         p, g, c, s, ratio, beyond = (fresh.local(x, wide) for x in ("p", "g", "cosine", "sine", "ratio", "e"))
+        carried_f, carried_b = (fresh.local(x, wide) for x in ("bulge", "beside"))
         zero, one = Const(0.0, wide), Const(1.0, wide)
 
         def row(i: Index) -> Body:
             f, b, here, rest = (fresh.local(name, wide) for name in ("f", "b", "here", "rest"))
-            new_c, new_s, r, rotated = self._rotation(g, f)
+            inverse, r, none, lets = self._inverse_norm(f, g)
+            b_next, f_next = (fresh.local(name, wide) for name in ("b_next", "f_next"))
+            following = self.beside(i + 2)
+
+            def unless(value: Expr) -> Expr:
+                """`value` if there is nothing to rotate, else nothing."""
+                return scalar.select(none, value, zero)
+
             return (
-                Let(f, s * self.beside(i + 1)),
-                Let(b, c * self.beside(i + 1)),
-                *rotated,
-                Update(c, new_c),
-                Update(s, new_s),
+                Let(f, carried_f),
+                Let(b, carried_b),
+                *lets,
                 self.put("beside", i, scalar.select(scalar.eq(i, first), zero, r)),
                 Let(here, self.diagonal(i) - p),
-                Let(rest, (self.diagonal(i + 1) - here) * s + 2.0 * c * b),
+                # What follows is written so that little waits for `inverse`.
+                Let(rest, ((self.diagonal(i + 1) - here) * f + 2.0 * (g * b)) * inverse + unless(2.0 * b)),
+                Update(c, g * inverse + unless(one)),
+                Update(s, f * inverse),
                 Update(p, s * rest),
                 self.put("diagonal", i, here + p),
-                Update(g, c * rest - b),
+                Let(f_next, (f * following) * inverse),
+                Let(b_next, (g * following) * inverse + unless(following)),
                 *self._recorded(used + (i - first), 0, c, s),
+                Update(g, c * rest - b),
+                Update(carried_f, f_next),
+                Update(carried_b, b_next),
             )
 
         norm = scalar.sqrt(ratio * ratio + 1.0)
@@ -214,6 +246,8 @@ class Sweeps:
             Let(p, zero),
             Let(c, one),
             Let(s, one),
+            Let(carried_f, self.beside(first + 1)),
+            Let(carried_b, self.beside(first + 1)),
             self._rows(first, last, row),
             self.put("diagonal", last, self.diagonal(last) - p),
             self.put("beside", last, g),

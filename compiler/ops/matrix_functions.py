@@ -1,20 +1,26 @@
-"""Exponentials of matrices, and solutions of tridiagonal systems.
-NumPy computes them on the host.
-"""
+"""Exponentials of matrices, and solutions of tridiagonal systems."""
 
 from __future__ import annotations
 
+import math
+import operator
 from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import COMPLEX, float32, float64
+from staticgraph.compiler.graph.dtypes import COMPLEX, float32, float64, int32, int64
 from staticgraph.compiler.graph.errors import require
-from staticgraph.compiler.graph.opdef import ops
+from staticgraph.compiler.graph.function import Function
+from staticgraph.compiler.graph.opdef import OPS, ops
 from staticgraph.compiler.graph.shapes import TensorType, merge, shape_text
-from staticgraph.compiler.ops.kinds import on_host
-from staticgraph.compiler.ops.lapack import adjoint, telling
+from staticgraph.compiler.kernel.expr import Const
+from staticgraph.compiler.kernel.stmt import Store
+from staticgraph.compiler.ops import bands
+from staticgraph.compiler.ops.factors import Batch, is_empty, of_each
+from staticgraph.compiler.ops.kinds import Described, Out, View, composite, routine
+from staticgraph.compiler.ops.lapack import adjoint, product
 from staticgraph.compiler.ops.samples import Sample, real
+from staticgraph.compiler.ops.strips import Body, Scratch
 
 _FIELDS = COMPLEX | {float32, float64}
 _TERMS = 9  # of the rational function that stands for the exponential of small matrices
@@ -61,15 +67,76 @@ def _exponential_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
     return (matrix_exponential(ops.concat([upper, lower], axis=x.rank - 2))[..., :n, n:],)
 
 
-_SQUARES = [Sample(real(3, 3)), Sample(real(2, 1, 1)), Sample(real(2, 3, 4, 4, low=-0.4, high=0.4))]
+_SQUARES = [
+    Sample(real(3, 3)),
+    Sample(real(2, 1, 1)),
+    Sample(real(2, 3, 4, 4, low=-0.4, high=0.4)),
+    Sample(real(0, 2, 2)),
+    Sample(real(9, 9, low=-2.0, high=1.0)),
+]
 
 
-@on_host(
-    tf="MatrixExponential", type=_square, dtypes=_FIELDS, samples=_SQUARES, grad=_exponential_grad,
-    numpy=telling("Input matrix is not invertible.", _exponential),
-)
+@composite(
+    tf="MatrixExponential", type=_square, dtypes=_FIELDS, samples=_SQUARES, grad=_exponential_grad, closed=2,
+    numpy=_exponential,
+)  # fmt: skip
 def matrix_exponential(input: Any) -> Any:
-    """Exponentials of square matrices: 1 + X + X^2 / 2 + X^3 / 6 + ..."""
+    """Exponentials of square matrices: 1 + X + X^2 / 2 + X^3 / 6 + ...
+
+    They are computed in double precision. A complex matrix is one of real blocks.
+    """
+    if is_empty(input.shape):
+        return input
+    n, rank = input.shape[-1], input.rank
+    if input.dtype.is_complex:
+        x, y = ops.real(input), ops.imag(input)
+        rows = [ops.concat(parts, axis=rank - 1) for parts in ([x, -y], [y, x])]
+        made = matrix_exponential(ops.concat(rows, axis=rank - 2))
+        return ops.complex(made[..., :n, :n], made[..., n:, :n])
+    x = ops.cast(input, dtype=float64)
+    norm = ops.reduce_max(ops.reduce_sum(ops.abs(x), axis=(-2,)), axis=(-1,), keepdims=True)
+    halves = ops.ceil(ops.log(ops.maximum(norm * (1 / _SMALL), 1.0)) * (1 / math.log(2)))
+    # Of numbers that are not finite nothing is halved: what becomes of them is not finite anyway.
+    times = ops.cast(ops.select(ops.less(norm, math.inf), halves, 0.0), dtype=int32)
+    x = x * ops.expand_dims(_power_of_half(times), axis=-1)
+    made = _squared(_small_exponential(x), ops.expand_dims(times, axis=-1))
+    return ops.cast(made, dtype=input.dtype)
+
+
+def _power_of_half(times: Any) -> Any:
+    """2 ** -times, exactly."""
+    bits = ops.left_shift(ops.cast(1023 - times, dtype=int64), 52)
+    return ops.bitcast(bits, type=float64)
+
+
+def _small_exponential(x: Any) -> Any:
+    """By Pade's approximation, of even powers and of odd ones."""
+    weights = [1.0]
+    for k in range(1, _TERMS + 1):
+        weights.append(weights[-1] * (_TERMS - k + 1) / (k * (2 * _TERMS - k + 1)))
+    square = product(x, x)
+    even, odd = (ops.matrix_diag(ops.zeros_like(x[..., 0]) + w) for w in weights[:2])
+    power = square
+    for k in range(2, _TERMS, 2):
+        even, odd = even + weights[k] * power, odd + weights[k + 1] * power
+        if k + 2 < _TERMS:
+            power = product(power, square)
+    odd = product(x, odd)
+    return ops.matrix_solve(even - odd, even + odd)
+
+
+def _squared(x: Any, times: Any) -> Any:
+    """Square each matrix as often as `times` says, which has an axis of one element for each axis of it."""
+    build = x.recorder
+    with build.at(None):
+        i = build.fresh_parameter("number", TensorType(int32, ()))
+        before, wanted = (build.fresh_parameter("captured", each.type) for each in (x, times))
+        after = ops.select(ops.greater(wanted, i), product(before, before), before)
+        again = ops.less(i + 1, ops.reduce_max(wanted))
+        body = Function((i, before, wanted), (again, i + 1, after))
+    attrs = {"body": body, "carried": 2, "family": build.serial, "bound": 1024, "exact": False, "brief": True}
+    inputs = ops.greater(ops.reduce_max(times), 0), build.constant(0, int32), x, times
+    return build.node(OPS["loop"], inputs, attrs).outputs[1]
 
 
 def _tridiagonal_type(diagonals: TensorType, rhs: TensorType, partial_pivoting: bool = True) -> TensorType:
@@ -135,14 +202,37 @@ def _tridiagonal_grad(g: Any, y: Any, diagonals: Any, rhs: Any, partial_pivoting
     return ops.stack(parts, axis=other.rank - 2), by_rhs
 
 
-@on_host(
+@routine(
     tf="TridiagonalSolve", type=_tridiagonal_type, numpy=_tridiagonal, dtypes=_FIELDS, grad=_tridiagonal_grad,
+    long=lambda *_: True,
     samples=[Sample(real(3, 1, low=1.0), real(1, 2)), Sample(real(2, 3, 1, low=1.0), real(2, 1, 1)),
-             Sample(real(0, 3, 2), real(0, 2, 1))],
-)
-def tridiagonal_solve(diagonals: Any, rhs: Any, *, partial_pivoting: bool = True) -> Any:
+             Sample(real(0, 3, 2), real(0, 2, 1)),
+             Sample(real(3, 3, low=1.0, high=1.1), real(3, 2)),
+             Sample(real(2, 3, 4, low=1.0, high=1.1), real(2, 4, 3))],
+)  # fmt: skip
+def tridiagonal_solve(
+    outs: tuple[Out, ...], diagonals: View, rhs: View, *, partial_pivoting: bool = True
+) -> Described | tuple[()]:
     """X with T X = rhs, where the rows of `diagonals` are those of T: above, main and below.
 
     The last element of the upper diagonal and the first of the lower one do not count. Without
     `partial_pivoting` no rows are exchanged.
     """
+    (out,) = outs
+    if is_empty(out.shape):
+        return ()
+    n, columns = map(operator.index, out.shape[-2:])
+
+    def of(batch: Batch, alone: bool) -> tuple[Body, Scratch]:
+        return bands.band_solution(
+            n,
+            columns,
+            lambda which, i: diagonals[(*batch, Const(which, int64), i)],
+            lambda i, j: rhs[(*batch, i, j)],
+            lambda i, j, x: Store(out.buffer, (*batch, i, j), x),
+            partial_pivoting,
+            not alone,
+            out.dtype,
+        )
+
+    return of_each(out, n, None, of)

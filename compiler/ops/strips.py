@@ -74,16 +74,27 @@ class Fresh:
 
 
 class Strips:
-    """Numbers in `rows` and `columns`, in strips in scratch memory: all strips, or just `count` of them."""
+    """Numbers in `rows` and `columns`, in strips in scratch memory: all strips, or just `count` of them.
+
+    A strip has the columns of so many cache `lines`.
+    """
 
     def __init__(
-        self, name: str, rows: int, columns: int, dtype: DType, fresh: Fresh, count: int | None = None
+        self,
+        name: str,
+        rows: int,
+        columns: int,
+        dtype: DType,
+        fresh: Fresh,
+        count: int | None = None,
+        lines: int = 1,
     ) -> None:
         self.name, self.dtype, self.fresh = name, dtype, fresh
         self.rows, self.columns = rows, columns
-        self.width = ALIGNMENT // dtype.size
+        line = ALIGNMENT // dtype.size
+        self.width = lines * line
         self.count = -(-columns // self.width) if count is None else count
-        self.height = -(-rows // self.width) * self.width
+        self.height = -(-rows // line) * line
 
     def buffer(self, local: bool) -> Buffer:
         """The scratch memory."""

@@ -5,7 +5,7 @@
     watch(x), identity(x) ->  x
 
 It runs after differentiation, since composites may have gradients that are better than those of their parts.
-`narrow.py` makes the trees, and `without_positions.py` simplifies what sorts are made of.
+`narrow.py` makes the trees, and `unread_results.py` leaves out what nothing reads.
 """
 
 from __future__ import annotations
@@ -25,16 +25,18 @@ MARKERS = {
     "override": 1,
 }
 
+_SAVES = {"top_k", "self_adjoint_eig", "square_svd"}  # operations without whose further results work is saved
+
 
 def expand(function: Function) -> Function:
-    """`function` without composites, wide ops, markers and positions in sorts that nothing reads."""
+    """`function` without composites, wide ops, markers and costly results that nothing reads."""
     while any(_is_expanded(node) for node in function.nodes):
         function = transform(function, _rebuild)
-    if any(node.op.name == "top_k" for node in function.nodes):
+    if any(node.op.name in _SAVES for node in function.nodes):
         # What many graphs have none of must not delay them.
-        from staticgraph.compiler.passes.without_positions import without_positions
+        from staticgraph.compiler.passes.unread_results import without_unread_results
 
-        return without_positions(function)
+        return without_unread_results(function)
     return function
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from staticgraph.compiler.codegen.abi import KernelCode
 from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE, Choice, from_record, rounds, to_record
 from staticgraph.compiler.codegen.gemm.gemm import emit
-from staticgraph.compiler.codegen.gemm.plan import direction, registers
+from staticgraph.compiler.codegen.gemm.plan import direction
 from staticgraph.compiler.codegen.gemm.tiles import Along
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.sizes import is_open
@@ -60,7 +60,7 @@ def search(product: Contraction, target: CpuTarget, times: Times) -> Choice:
     chosen, code = NO_CHOICE, emit(product, target)
     lanes = target.lanes([product.dtype])
     sizes = product.row_count, product.lanes.extent, product.depth
-    for changes in rounds(*sizes, lanes, registers(target)):
+    for changes in rounds(*sizes, lanes, target.registers):
         ways = {code: chosen}  # other values may come to the same code
         for change in changes:
             candidate = replace(chosen, **change)

@@ -7,7 +7,7 @@ import pytest
 
 from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE, Choice, from_record, rounds, to_record
 from staticgraph.compiler.codegen.gemm.gemm import emit
-from staticgraph.compiler.codegen.gemm.plan import direction, registers
+from staticgraph.compiler.codegen.gemm.plan import direction
 from staticgraph.compiler.codegen.gemm.tiles import Along
 from staticgraph.compiler.graph.dtypes import bfloat16, float64
 from tests.codegen.contraction_cases import Conv, inputs, matmul, processor, run, widened
@@ -35,7 +35,7 @@ def test_results_have_the_same_bits(name: str, vector_bytes: int, rng: np.random
     arrays = inputs(c, rng)
     usual = run(c, arrays, vector_bytes)
     sizes = c.row_count, c.lanes.extent, c.depth
-    changes = [x for group in rounds(*sizes, target.lanes([c.dtype]), registers(target)) for x in group]
+    changes = [x for group in rounds(*sizes, target.lanes([c.dtype]), target.registers) for x in group]
     several = {name: value for change in changes[::2] for name, value in change.items()}
     codes = {emit(c, target)}
     for change in (*changes, several):

@@ -7,8 +7,8 @@ import pytest
 from staticgraph.compiler.codegen.llvm.lanes import choose_lanes
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import float32
-from staticgraph.compiler.kernel.expr import Index, Load, Local
-from staticgraph.compiler.kernel.stmt import Buffer, Loop, LoopKind, Store, Update
+from staticgraph.compiler.kernel.expr import Const, Index, Load, Local
+from staticgraph.compiler.kernel.stmt import Buffer, Let, Loop, LoopKind, Store, Update
 
 TARGET = CpuTarget("", "", "", "+avx2", 32)  # 8 lanes in a register
 
@@ -47,3 +47,17 @@ def test_many_operations_in_short_chains_go_in_one_register():
 @pytest.mark.parametrize(("extent", "expected"), [(1, 1), (5, 8), (8, 8), (16, 16), (40, 16), (32, 32)])
 def test_few_lanes_are_left_empty(extent, expected):
     assert lanes(extent, 20) == expected
+
+
+@pytest.mark.parametrize(
+    ("vector_bytes", "sums", "expected"), [(32, 2, 4), (32, 4, 2), (32, 8, 1), (64, 4, 4)]
+)
+def test_sums_of_an_inner_loop_stay_in_registers(vector_bytes, sums, expected):
+    i, k = Index("i", 1024), Index("k", 100)
+    totals = [Local(f"total{n}", float32) for n in range(sums)]
+    terms = tuple(Update(t, t + Load("x", (i,), float32) * float(n + 2)) for n, t in enumerate(totals))
+    starts = tuple(Let(t, Const(0.0, float32)) for t in totals)
+    stores = tuple(Store("y", (i,), t) for t in totals)
+    buffers = {name: Buffer(float32, (1024,), name == "y") for name in "xy"}
+    loop = Loop(i, (*starts, Loop(k, terms), *stores), LoopKind.SIMD)
+    assert choose_lanes(loop, buffers, CpuTarget("", "", "", "", vector_bytes))[1] == expected

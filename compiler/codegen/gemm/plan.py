@@ -124,7 +124,7 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = 
     """Decide what was not chosen. The first `reserved` bytes of shared memory are taken."""
     lanes, size = target.lanes([c.dtype]), c.dtype.size
     along = direction(c, target)
-    tiling = _tiling(c, along, lanes, registers(target), choice)
+    tiling = _tiling(c, along, lanes, target.registers, choice)
     blocks, split = _depth(c, along, choice.depth)
     inside = c.k[blocks.level :]
     block_depth = blocks.size * math.prod(map(count, inside[1:]))
@@ -139,7 +139,7 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = 
     pack_a = pack_b = False
     if along is Along.COLUMNS:
         must = c.b.step(c.lanes) != 1
-        pack_b = _packs_b(c, tiling, tiling.tile_count * others, registers(target))
+        pack_b = _packs_b(c, tiling, tiling.tile_count * others, target.registers)
         pack_b = must or (pack_b if choice.pack_b is None else choice.pack_b)
         pack_a = tiling.panel_count >= _PANELS and _packs_a(c, pack_b)
         pack_a = _can_pack_a(c) and (pack_a if choice.pack_a is None else choice.pack_a)
@@ -153,7 +153,7 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = 
     fixed = not any(isinstance(n, Size) for n in c.b.steps.values())
     turns = math.prod(sizes) if far and fixed and all(d.parts == 1 for d in rest) else 0
     turns = min(turns, _TURNS) if c.open_rows else turns
-    block = max(1, _CACHED_BYTES[registers(target)] // (block_depth * tiling.pitch * size))
+    block = max(1, _CACHED_BYTES[target.registers] // (block_depth * tiling.pitch * size))
     several = math.prod(sizes) > 1
     if choice.single is not None:
         block = 1 if choice.single else column_size
@@ -336,7 +336,7 @@ def direction(c: Contraction, target: CpuTarget) -> Along:
         return Along.SUM
     if c.open_rows:
         return Along.COLUMNS
-    if c.a.step(c.rows) == 1 and c.b.step(c.lanes) and rows_pay(c, lanes, registers(target)):
+    if c.a.step(c.rows) == 1 and c.b.step(c.lanes) and rows_pay(c, lanes, target.registers):
         return Along.ROWS
     return Along.COLUMNS
 
@@ -445,12 +445,6 @@ def _apart(c: Contraction) -> bool:
     """True if neighbouring rows of a share cache lines, and steps of the sum do not."""
     step = c.a.step(c.k[-1] if c.k else None)
     return c.a.step(c.rows) == 1 and step * c.a.dtype.size >= _FAR_STEPS
-
-
-def registers(target: CpuTarget) -> int:
-    """Number of vector registers."""
-    wide = target.vector_bytes == 64 or target.triple.startswith(("aarch64", "arm64"))
-    return 32 if wide else 16
 
 
 def stream(access: Access, c: Contraction, inside: tuple[Index, ...]) -> Stream:

@@ -12,7 +12,6 @@ from staticgraph.compiler.codegen.abi import Phase
 from staticgraph.compiler.codegen.gemm.chunks import chunks_wanted, cut
 from staticgraph.compiler.codegen.gemm.loops import Cursor, open_sizes, parameters
 from staticgraph.compiler.codegen.gemm.micro_kernel import Stream
-from staticgraph.compiler.codegen.gemm.plan import registers
 from staticgraph.compiler.codegen.gemm.scratch import aligned
 from staticgraph.compiler.codegen.gemm.tiles import TilePiece, row_products
 from staticgraph.compiler.codegen.gemm.transpose import turner
@@ -48,7 +47,7 @@ def turned(c: Contraction, target: CpuTarget) -> Turned | None:
         return None
     if isinstance(c.b.stride(c.k[0]), Size):
         return None
-    if c.b.step(c.lanes) != 1 or c.column_count + 3 > registers(target) or not _pays(c, lanes):
+    if c.b.step(c.lanes) != 1 or c.column_count + 3 > target.registers or not _pays(c, lanes):
         return None
     (k,), dtype = c.k, c.dtype
     pitch = -(-closed(k) // lanes) * lanes

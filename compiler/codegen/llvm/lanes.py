@@ -29,6 +29,7 @@ _REGISTERS = 4  # per value, where it would wait for itself or for a long chain 
 _ITERATING = 2  # registers where lanes iterate: each step waits for the one before, and code is long
 _CHAIN, _MOST = 12, 200  # operations: fewer wait for memory, and more have too many values for registers
 _ROUND = 32  # operations of an iteration that hide what its loop costs
+_OTHERS = 4  # registers for what comes and goes while others are carried through a loop
 
 
 def choose_lanes(loop: Loop, buffers: dict[str, Buffer], target: CpuTarget) -> tuple[int, int]:
@@ -39,7 +40,8 @@ def choose_lanes(loop: Loop, buffers: dict[str, Buffer], target: CpuTarget) -> t
 
     A vector of four registers is four independent vectors to the processor, so it hides the latency of the
     operations as unrolling would, in the same number of lines. LLVM takes four times as long for it. Where no
-    chain is long, the processor begins the next iterations meanwhile.
+    chain is long, the processor begins the next iterations meanwhile. What a loop inside carries from one
+    iteration to the next must stay in registers.
     """
     extent = estimate(loop.index.extent)
     lanes = min(target.lanes(_dtypes(loop.body, buffers)), 1 << (extent - 1).bit_length())
@@ -51,9 +53,17 @@ def choose_lanes(loop: Loop, buffers: dict[str, Buffer], target: CpuTarget) -> t
         registers = 1
     while registers > 1 and -(-vectors // registers) * registers > _WASTE * vectors:
         registers //= 2
+    while registers > 1 and registers * _carried(loop.body) > target.registers - _OTHERS:
+        registers //= 2
     if any(isinstance(s, While) for s in statements(loop.body)):
         return lanes, min(registers, _ITERATING)
     return lanes, registers if waits and cost <= _MOST else 1
+
+
+def _carried(body: tuple[Stmt, ...]) -> int:
+    """The most locals that a loop in the body carries from one iteration to the next."""
+    loops = [s for s in statements(body) if isinstance(s, Loop)]
+    return max((len({u.local for u in updates_of_outer(inner.body)}) for inner in loops), default=0)
 
 
 def waits_for_memory(body: tuple[Stmt, ...]) -> bool:

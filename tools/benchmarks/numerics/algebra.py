@@ -33,6 +33,16 @@ def _system(n: int, columns: int) -> Any:
     return inputs
 
 
+def _sizes(library: Any, *parts: Any) -> Any:
+    """Values, and vectors without their signs, which are for each library to choose. All are read."""
+    return tuple(library.abs(part) for part in parts)
+
+
+def _singular(library: Any, left: Any, values: Any, right: Any) -> Any:
+    """The same of singular values and vectors, with the right ones as rows."""
+    return _sizes(library, values, left, right.swapaxes(0, 1))
+
+
 def _points(n: int) -> Any:
     def inputs(rng: np.random.Generator, small: bool) -> Arrays:
         n_points = 8 if small else n
@@ -245,17 +255,31 @@ WORK = {
     ),
     "eigenvalues": Work(
         "eigenvalues and vectors of a symmetric matrix, 256", _positive(256), goal=1.1,
-        staticgraph=lambda sg, x: sg.linalg.eigh(x)[0],
-        scipy=lambda scipy, x: np.linalg.eigh(x)[0],
-        torch=lambda torch, x: torch.linalg.eigh(x)[0],
-        jax=lambda jax, x: jax.numpy.linalg.eigh(x)[0],
+        staticgraph=lambda sg, x: _sizes(sg, *sg.linalg.eigh(x)),
+        scipy=lambda scipy, x: _sizes(np, *np.linalg.eigh(x)),
+        torch=lambda torch, x: _sizes(torch, *torch.linalg.eigh(x)),
+        jax=lambda jax, x: _sizes(jax.numpy, *jax.numpy.linalg.eigh(x)),
+    ),
+    "eigenvalues_alone": Work(
+        "eigenvalues of a symmetric matrix, 256", _positive(256), goal=1.1,
+        staticgraph=lambda sg, x: sg.linalg.eigvalsh(x),
+        scipy=lambda scipy, x: np.linalg.eigvalsh(x),
+        torch=lambda torch, x: torch.linalg.eigvalsh(x),
+        jax=lambda jax, x: jax.numpy.linalg.eigvalsh(x),
     ),
     "singular_values": Work(
         "singular values and vectors, 256", _square(256), goal=1.1,
-        staticgraph=lambda sg, x: sg.linalg.svd(x)[0],
-        scipy=lambda scipy, x: np.linalg.svd(x)[1],
-        torch=lambda torch, x: torch.linalg.svd(x)[1],
-        jax=lambda jax, x: jax.numpy.linalg.svd(x)[1],
+        staticgraph=lambda sg, x: _sizes(sg, *sg.linalg.svd(x)),
+        scipy=lambda scipy, x: _singular(np, *np.linalg.svd(x)),
+        torch=lambda torch, x: _singular(torch, *torch.linalg.svd(x)),
+        jax=lambda jax, x: _singular(jax.numpy, *jax.numpy.linalg.svd(x)),
+    ),
+    "singular_values_alone": Work(
+        "singular values, 256", _square(256), goal=1.1,
+        staticgraph=lambda sg, x: sg.svd(x, compute_uv=False),
+        scipy=lambda scipy, x: np.linalg.svd(x, compute_uv=False),
+        torch=lambda torch, x: torch.linalg.svdvals(x),
+        jax=lambda jax, x: jax.numpy.linalg.svd(x, compute_uv=False),
     ),
     "gp": Work(
         "Gaussian process, 1000 points: likelihood and its gradient", _points(1000),

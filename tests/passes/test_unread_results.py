@@ -57,3 +57,29 @@ def test_only_what_is_read_is_computed(name: str, rng: np.random.Generator):
         values[x][:2, ::3] = np.nan, -0.0, -np.inf
     for before, after in zip(interpret(function, values), interpret(made, values), strict=True):
         assert before.tobytes() == after.tobytes()
+
+
+DECOMPOSE = {
+    "values": (lambda x: (ops.self_adjoint_eig(x)[0],), {"compute_v": [False]}),
+    "vectors": (lambda x: (ops.self_adjoint_eig(x)[1],), {"compute_v": [True]}),
+    "values and vectors": (lambda x: ops.self_adjoint_eig(x), {"compute_v": [True]}),
+    "singular values": (lambda x: (ops.svd(x)[0],), {"compute_uv": [False]}),
+    "right vectors": (lambda x: (ops.svd(x)[2],), {"compute_uv": [True]}),
+    "of a tall matrix": (lambda x: (ops.svd(x[:, :3])[0],), {"compute_uv": [False]}),
+}
+
+
+@pytest.mark.parametrize("name", DECOMPOSE)
+def test_vectors_that_nothing_reads_are_not_computed(name: str, rng: np.random.Generator):
+    make, wanted = DECOMPOSE[name]
+    build = Builder()
+    x = build.parameter("x", "float64", (5, 5))
+    function = Function((x,), tuple(make(x)))
+    made = expand(function)
+    verify(made)
+    for attribute, found in wanted.items():
+        assert [node.attrs[attribute] for node in made.nodes if attribute in node.attrs] == found
+    array = rng.normal(size=(5, 5))
+    values = {x: array + array.T}
+    for before, after in zip(interpret(function, values), interpret(made, values), strict=True):
+        np.testing.assert_allclose(before, after, rtol=0, atol=1e-12)
