@@ -358,7 +358,7 @@ def _region(
         match work[number]:
             case Launch(args=args) as launch, abi.KernelCode() as kernel:
                 shared = abi.BufferRef(SHARED, schedule.offsets.get(number, 0))
-                entry = _entry(times, launch, kernel.phases[phase].chunks)
+                entry = _entry(times, launch, kernel.phases[phase].most)
                 commits = any(ref.slot in variables for ref in launch.writes)
                 buffers = tuple(map(_ref, args))
                 return abi.KernelCall(kernel.phases[phase], buffers, shared, entry, commits, kernel.sizes)
@@ -406,12 +406,13 @@ def _task(work: _Work, places: Places) -> phases.Task:
             ]
             ahead = takewhile(lambda reads: reads is not None, (phase.reads for phase in kernel.phases))
             return phases.Task(
-                tuple(phase.chunks for phase in kernel.phases),
+                tuple(phase.most for phase in kernel.phases),
                 kernel.cost,
                 tuple(chain(*(span for span, b in zip(spans, buffers, strict=True) if not b.written))),
                 tuple(chain(*(span for span, b in zip(spans, buffers, strict=True) if b.written))),
                 kernel.shared_bytes,
                 tuple(tuple(chain(*(spans[n] for n in reads or ()))) for reads in ahead),
+                is_open(phase.chunks for phase in kernel.phases),
             )
         case Copy(target, source, size), _:
             read, written = (span_of(ref, size, places) for ref in (source, target))

@@ -44,6 +44,7 @@ class CpuMachine:
     shared_ns: float = 9_000.0  # of a kernel: less is done by one thread
     chunk_ns: float = 8_000.0  # of a chunk of loops
     short_chunk_ns: float = 2_500.0  # of one where there would be few
+    open_chunk_ns: float = 4_000.0  # of one of loops with open sizes
     product_chunk_ns: tuple[float, float] = (5_000.0, 50_000.0)  # of a chunk of a product: least and most
     region_ns: int = 15_000  # of all that runs between two waits for all threads
     joined_ns: float = 2_000.0  # of several small kernels in one chunk

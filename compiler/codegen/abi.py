@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from staticgraph.compiler.codegen.listing import Listing
 from staticgraph.compiler.codegen.llvm.text import Code
-from staticgraph.compiler.graph.sizes import AnySize, Size
+from staticgraph.compiler.graph.sizes import AnySize, Size, bounds
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -34,15 +34,21 @@ SCRATCH_PARAMETERS = ("ptr %shared", "ptr %private", "i64 %chunk")  # those of a
 class Phase:
     """A part of a kernel's work: `chunks` calls of a function, independent of each other.
 
-    They are numbered from `first` on. Phases that differ in nothing else have one function.
+    Their number may be open: then it is 1 if they are little work. They are numbered from `first` on. Phases
+    that differ in nothing else have one function.
     A phase that prepares an operand in scratch memory says which of the kernel's arguments it `reads`; it
     need not wait for the others. Of other phases it is None.
     """
 
     code: Code
-    chunks: int = 1
+    chunks: AnySize = 1
     reads: tuple[int, ...] | None = None
     first: int = 0
+
+    @property
+    def most(self) -> int:
+        """Maximum number of chunks, whatever the sizes are."""
+        return bounds(self.chunks)[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +161,13 @@ class Part:
     """
 
     work: tuple[Work, ...]
-    chunks: int = 1
+    chunks: int = 1  # the most of them, if their number is open
+
+    @property
+    def count(self) -> AnySize:
+        """The number of chunks in a run."""
+        (first, *_) = self.work
+        return first.phase.chunks if self.chunks > 1 and isinstance(first, KernelCall) else 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,16 +193,17 @@ class RegionSegment:
 
     @property
     def chunks(self) -> tuple[int, ...]:
-        """Number of chunks of each phase."""
+        """Maximum number of chunks of each phase."""
         return tuple(sum(part.chunks for part in parts) for parts in self.phases)
 
     def small(self, phase: int) -> Size | None:
         """The picoseconds of a phase for several threads that may turn out to be too few for that.
 
-        None if it is always for one thread, or always for several.
+        None if it is always for one thread, or always for several, or if its numbers of chunks tell.
         """
         time = self.phase_times[phase] if self.phase_times else 0
-        return time if isinstance(time, Size) and self.chunks[phase] > 1 else None
+        known = any(part.chunks > 1 and isinstance(part.count, int) for part in self.phases[phase])
+        return time if isinstance(time, Size) and known else None
 
     @property
     def together(self) -> int:

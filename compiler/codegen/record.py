@@ -15,7 +15,10 @@ from staticgraph.compiler.graph.size_data import of_data, to_data
 def to_bytes(kernel: KernelCode) -> bytes:
     """`kernel` as `from_bytes` reads it: about a twentieth of its text."""
     fields = _shallow(kernel) | {
-        "phases": [_shallow(phase) | {"code": _shallow(phase.code)} for phase in kernel.phases],
+        "phases": [
+            _shallow(phase) | {"code": _shallow(phase.code), "chunks": to_data(phase.chunks)}
+            for phase in kernel.phases
+        ],
         "time": to_data(kernel.time),
         "sizes": [to_data(size) for size in kernel.sizes],
     }
@@ -36,9 +39,9 @@ def from_bytes(data: bytes) -> KernelCode:
     return KernelCode(phases, time=of_data(fields.pop("time")), sizes=sizes, **fields)
 
 
-def _phase(code: dict[str, str], chunks: int, reads: list[int] | None, first: int) -> Phase:
+def _phase(code: dict[str, str], chunks: Any, reads: list[int] | None, first: int) -> Phase:
     made = Code(code["name"], code["text"], tuple(code["needs"]))
-    return Phase(made, chunks, None if reads is None else tuple(reads), first)
+    return Phase(made, of_data(chunks), None if reads is None else tuple(reads), first)
 
 
 def _shallow(record: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from staticgraph.compiler.graph.sizes import NOMINAL, AnySize, Size, estimate
 from staticgraph.compiler.kernel.affine import linear
-from staticgraph.compiler.kernel.expr import Expr, Load, Scalar
+from staticgraph.compiler.kernel.expr import Expr, Index, Load, Scalar
 from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
 from staticgraph.compiler.kernel.primitives.instructions import CONVERSIONS
 from staticgraph.compiler.kernel.primitives.primitive import ADDITION
@@ -90,17 +90,30 @@ def _picoseconds(
         inside, divided = lanes, 1
         if isinstance(stmt, Loop) and stmt.kind is LoopKind.SIMD:
             inside = divided = _lanes(stmt.body, vector_bytes)
-        once = _picoseconds(stmt.body, buffers, vector_bytes, inside)
         match stmt:
             case Loop(index, share=share):
                 divided *= 2 if isinstance(share, Span) else 1
+                # The rounds together do what each does a share of.
+                shared = tuple(s for s in stmt.body if _is_share(s, index))
+                total += _picoseconds(shared, buffers, vector_bytes, inside)
+                once = _picoseconds(
+                    tuple(s for s in stmt.body if s not in shared), buffers, vector_bytes, inside
+                )
                 rounds = index.extent
                 total += once * rounds // divided if isinstance(once, Size) else -(-once // divided) * rounds
+                continue
+        once = _picoseconds(stmt.body, buffers, vector_bytes, inside)
+        match stmt:
             case While():
                 total += UNKNOWN_TRIPS * once
             case If():
                 total += once
     return total
+
+
+def _is_share(stmt: Stmt, index: Index) -> bool:
+    """Return True if a round of the loop over `index` does its share of a loop."""
+    return isinstance(stmt, Loop) and isinstance(stmt.share, Share) and stmt.share.part is index
 
 
 def _lanes(body: tuple[Stmt, ...], vector_bytes: int) -> int:

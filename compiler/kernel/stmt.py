@@ -199,11 +199,11 @@ class Kernel:
         return {name: b for name, b in self.buffers.items() if b.shared}
 
     @property
-    def chunks(self) -> int:
+    def chunks(self) -> AnySize:
         """Number of calls of the function that do the work: the iterations of a parallel loop around it."""
         match self.body:
             case (Loop(index, _, LoopKind.PARALLEL),):
-                return operator.index(index.extent)
+                return index.extent
         return 1
 
 

@@ -50,7 +50,8 @@ class Task:
 
     `chunks` has the number of chunks of each of its phases; `shared` is the size of the scratch memory that
     they have in common. The first phases may be `ahead`, independent of each other: they read no more than
-    what is told here of each, and write scratch memory.
+    what is told here of each, and write scratch memory. The number of chunks is the greatest one if it is
+    `open`: then it grows with the sizes of a run, which `cost` knows nothing of.
     """
 
     chunks: tuple[int, ...]
@@ -59,6 +60,7 @@ class Task:
     writes: tuple[ByteSpan, ...]
     shared: int = 0
     ahead: tuple[tuple[ByteSpan, ...], ...] = ()
+    open: bool = False
 
     @property
     def parallel(self) -> bool:
@@ -104,11 +106,16 @@ def schedule(tasks: Sequence[Task], fixed: Collection[int] = ()) -> Schedule:
     (ScheduledPart(units=((2, 0),), chunks=1),)
     """
     cost = sum(task.cost for task in tasks)
+    if cost >= CPU.region_ns:
+        # What is little work for a usual size is so beside what is much, which grows as well.
+        tasks = [
+            replace(t, chunks=(1,) * len(t.chunks)) if t.open and t.cost < CPU.shared_ns else t for t in tasks
+        ]
     once = _once(tasks, fixed)
     every = [(n, phase) for n, task in enumerate(tasks) for phase in range(len(task.chunks))]
     rounds = [unit for unit in every if unit not in once]
     phases, before = _alone(rounds), _alone(once)
-    if cost >= CPU.region_ns:
+    if cost >= CPU.region_ns or any(task.open for task in tasks):
         phases = _merged(tasks, _levels(tasks, once))
     if any(part.chunks > 1 for parts in phases for part in parts):
         before = _limited([ScheduledPart((unit,), tasks[unit[0]].chunks[unit[1]]) for unit in once])

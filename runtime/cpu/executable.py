@@ -114,9 +114,15 @@ class CpuExecutable:
 
     @cached_property
     def compiled(self) -> Compiled | LoadedProgram:
-        """All that is known of the step: `again` compiles it, where this is only what a run needs."""
-        made = self.shared.made if self._again is None else self._again()
-        return made.closed(self.values) if self.values else made
+        """All that is known of the step, with its sizes known."""
+        return self.opened.closed(self.values) if self.values else self.opened
+
+    @cached_property
+    def opened(self) -> Compiled | LoadedProgram:
+        """The same with the sizes open for which its code is: `again` compiles it, if this is only what a run
+        needs.
+        """
+        return self.shared.made if self._again is None else self._again()
 
     def enter(self, entry: int) -> None:
         """Run the function at this address from now on, which does the same as the one before."""

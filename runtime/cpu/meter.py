@@ -35,14 +35,17 @@ _WORD = 8  # bytes
 
 
 class Stamps:
-    """The timed version of a program for the processor."""
+    """The timed version of a program for the processor: `compiled`, whose code is that of `opened`."""
 
-    def __init__(self, compiled: Compiled, program: CpuExecutable) -> None:
-        written, times = timed(compiled, clock_of(cpu_jit.host().triple))
+    def __init__(self, opened: Compiled, compiled: Compiled, program: CpuExecutable) -> None:
+        # Its code is that of the program with open sizes: known ones would be scheduled in another way.
+        written, times = timed(opened, clock_of(cpu_jit.host().triple))
+        both = zip(opened.walk(), compiled.walk(), strict=True)
+        known = {id(mine): its for (mine, *_), (its, *_) in both}
         self._plain = program.entry
         self._start, self._calls = Moment(0, 0), 0
         self._parallel = program.parallel
-        self._entries = times.entries
+        self._entries = [known.get(id(each), each) for each in times.entries]
         self._library = cpu_jit.load(written.codes)
         self._timed = self._library[written.entry.name]
         self._memory = aligned_bytes(len(times.entries) * ENTRY_WORDS * _WORD)
@@ -95,8 +98,11 @@ class CpuMeter:
         """The timed version of a program, made once."""
         assert isinstance(program, CpuExecutable)
         found = _MADE.get(program)
-        if found is None and isinstance(program.compiled, Compiled):
-            found = _MADE[program] = Stamps(program.compiled, program)
+        if found is not None:
+            return found
+        opened, compiled = program.opened, program.compiled
+        if isinstance(opened, Compiled) and isinstance(compiled, Compiled):
+            found = _MADE[program] = Stamps(opened, compiled, program)
         return found
 
     def limits(self) -> Limits:

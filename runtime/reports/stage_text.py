@@ -49,7 +49,7 @@ def _lines(made: Any) -> Iterator[str]:
             yield from (line for store in made.stores for line in statement_text(store).splitlines())
         case KernelCode():
             for number, phase in enumerate(made.phases):
-                yield f"phase {number}: {phase.chunks} chunks"
+                yield f"phase {number}: {phase.chunks!r} chunks"
                 yield from phase.code.text.splitlines()
         case KernelWork():
             for listing in made.listings:

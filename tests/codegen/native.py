@@ -54,7 +54,7 @@ def launch(
     types = [ctypes.c_void_p] * len(addresses) + [ctypes.c_int64] * len(values) + [ctypes.c_void_p] * 2
     signature = ctypes.CFUNCTYPE(None, *types, ctypes.c_int64)
     for phase in kernel.phases:
-        for chunk in np.random.default_rng(order).permutation(phase.chunks):
+        for chunk in np.random.default_rng(order).permutation(evaluate(phase.chunks, sizes)):
             number = phase.first + int(chunk)
             signature(library[phase.code.name])(*addresses, *values, *scratch, number)
             private[GUARD:-GUARD] = 0xA5

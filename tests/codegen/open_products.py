@@ -71,7 +71,7 @@ class OpenProduct:
                 private[_GUARD:-_GUARD] = 0xA5
 
         for function, phase in zip(self.functions, self.code.phases, strict=True):
-            order = np.random.default_rng(seed).permutation(phase.chunks)
+            order = np.random.default_rng(seed).permutation(evaluate(phase.chunks, values_at(size)))
             with ThreadPoolExecutor(threads) as pool:
                 for done in [pool.submit(work, function, order[n::threads]) for n in range(threads)]:
                     done.result()

@@ -43,7 +43,17 @@ from staticgraph.compiler.codegen.llvm.stop import (
 from staticgraph.compiler.codegen.llvm.text import Code, Emitter
 from staticgraph.compiler.codegen.native.dispatch_layout import UNSOUND
 from staticgraph.compiler.codegen.native.watch import WatchState
-from staticgraph.compiler.graph.sizes import AnySize, Size
+from staticgraph.compiler.graph.sizes import (
+    AnySize,
+    AtLeastOne,
+    AtMost,
+    Quotient,
+    Size,
+    bounds,
+    is_open,
+    made,
+    same,
+)
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -201,7 +211,7 @@ class _Function(Emitter):
         self.timer = timer
         self.numbers = OpenNumbers(0) if numbers is None else numbers
         self._bases: dict[int, str] = {}
-        self._read: dict[int, str] = {}  # open sizes
+        self._read: dict[Size, str] = {}  # open sizes
         self._times = ""  # the address of the table of times
 
     def base(self, slot: int) -> str:
@@ -216,13 +226,39 @@ class _Function(Emitter):
         """A size as an operand: one that is open is read from where the table says."""
         if not isinstance(size, Size):
             return str(size)
-        index = self.numbers.index(size)
-        if index not in self._read:
-            base = self.base(self.numbers.slot)
+        if size not in self._read:
             with self.at(0):
-                place = self.value(f"getelementptr i64, ptr {base}, i64 {index}") if index else base
-                self._read[index] = self.value(f"load i64, ptr {place}, align 8")
-        return self._read[index]
+                self._read[size] = self._computed(size)
+        return self._read[size]
+
+    def _computed(self, size: Size) -> str:
+        """A size that is computed of others here, which takes less than to look for its value in Python as
+        the sizes become known; or else one whose value is in memory.
+        """
+        (monomial, factor), *others = size.terms.items()
+        if others:
+            atoms = [m for m in size.terms if len(m) == 1 and not isinstance(m[0], str)]
+            parts = [made({m: f}) for m, f in size.terms.items() if m in atoms]
+            rest = made({m: f for m, f in size.terms.items() if m not in atoms})
+            if parts:
+                total, *terms = map(self.number, [*parts, *([] if same(rest, 0) else [rest])])
+                for term in terms:
+                    total = self.value(f"add i64 {total}, {term}")
+                return total
+        elif len(monomial) == 1 and factor != 1 and not isinstance(monomial[0], str):
+            return self.value(f"mul i64 {self.number(made({monomial: 1}))}, {factor}")
+        elif len(monomial) == 1 and factor == 1:
+            match monomial[0]:
+                case Quotient(dividend=dividend, divisor=divisor) if bounds(dividend)[0] >= 0:
+                    return self.value(f"udiv i64 {self.number(dividend)}, {divisor}")
+                case AtLeastOne(size=inner):
+                    return self.call("i64", "llvm.smax.i64", ("i64", self.number(inner)), ("i64", "1"))
+                case AtMost(size=inner, most=most):
+                    return self.call("i64", "llvm.smin.i64", ("i64", self.number(inner)), ("i64", str(most)))
+        index = self.numbers.index(size)
+        base = self.base(self.numbers.slot)
+        place = self.value(f"getelementptr i64, ptr {base}, i64 {index}") if index else base
+        return self.value(f"load i64, ptr {place}, align 8")
 
     def pointer(self, ref: BufferRef) -> str:
         """The address of a buffer."""
@@ -261,10 +297,10 @@ class _Function(Emitter):
         match work:
             case KernelCall(phase):
                 operands = self.operands(work, private)
-                if phase.chunks == 1:
+                if phase.most == 1:
                     self.call("void", phase.code.name, *operands, ("i64", str(phase.first)))
                     return
-                with self.loop(phase.first, phase.first + phase.chunks) as values:
+                with self.loop(phase.first, self.number(phase.first + phase.chunks)) as values:
                     self.call("void", phase.code.name, *operands, ("i64", values.index))
             case CopyCall(target, source, size):
                 self.copy(self.pointer(target), self.pointer(source), self.number(size))
@@ -375,16 +411,19 @@ def _counts(writer: _Function, region: RegionSegment, work: str) -> str:
     """Return the address of the number of chunks of each phase: 1 if it turns out to be little work."""
     count = len(region.phases)
     small = [region.small(phase) for phase in range(count)]
-    if not any(time is not None for time in small):
+    totals = [sum(part.count for part in parts) for parts in region.phases]
+    if not is_open(totals) and not any(time is not None for time in small):
         numbers = ", ".join(f"i16 {n}" for n in region.chunks)
         writer.need(f"@counts_{work} = internal constant [{count} x i16] [{numbers}]")
         return f"@counts_{work}"
     with writer.at(0):
         counts = writer.value(f"alloca [{count} x i16], align 2")
-    for phase, (time, chunks) in enumerate(zip(small, region.chunks, strict=True)):
-        number = str(chunks)
+    for phase, (time, chunks) in enumerate(zip(small, totals, strict=True)):
+        number = writer.number(chunks)
+        if isinstance(chunks, Size):
+            number = writer.value(f"trunc i64 {number} to i16")
         if time is not None:
-            number = writer.value(f"select i1 {_is_little(writer, time)}, i16 1, i16 {chunks}")
+            number = writer.value(f"select i1 {_is_little(writer, time)}, i16 1, i16 {number}")
         place = writer.value(f"getelementptr i16, ptr {counts}, i64 {phase}")
         writer.line(f"store i16 {number}, ptr {place}, align 2")
     return counts
@@ -396,7 +435,7 @@ def _phase(writer: _Function, parts: Sequence[Part], time: Size | None = None) -
     """
     function = _Function(writer.timer, writer.numbers)
     small = sum(_amount(work) for part in parts for work in part.work) <= _LIMIT
-    first = 0
+    first: AnySize = 0
     with function.section():
         done = function.label()
         if time is not None:
@@ -408,20 +447,20 @@ def _phase(writer: _Function, parts: Sequence[Part], time: Size | None = None) -
             function.start(shared)
         for part in parts[:-1]:
             mine, others = function.label(), function.label()
-            inside = function.value(f"icmp ult i64 %chunk, {first + part.chunks}")
+            inside = function.value(f"icmp ult i64 %chunk, {function.number(first + part.count)}")
             function.branch_if(inside, mine, others)
             function.start(mine)
             _part(function, part, first, small)
             function.branch(done)
             function.start(others)
-            first += part.chunks
+            first += part.count
         _part(function, parts[-1], first, small)
         function.branch(done)
         function.start(done)
     return writer.define(function, "ptr %table, i64 %chunk, ptr %private")
 
 
-def _part(writer: _Function, part: Part, first: int, inline: bool) -> None:
+def _part(writer: _Function, part: Part, first: AnySize, inline: bool) -> None:
     """The chunk of a part, whose first one has the number `first` in its phase."""
     if part.chunks == 1 and inline:
         _in_order(writer, part.work, "%private")
@@ -433,7 +472,7 @@ def _part(writer: _Function, part: Part, first: int, inline: bool) -> None:
     else:
         (call,) = part.work
         assert isinstance(call, KernelCall), call
-        chunk = writer.value(f"sub i64 %chunk, {first}") if first else "%chunk"
+        chunk = "%chunk" if same(first, 0) else writer.value(f"sub i64 %chunk, {writer.number(first)}")
         operands = writer.operands(call, "%private")
         with writer.timed(call.times, lambda: "%private", chunk):
             number = writer.value(f"add i64 {chunk}, {call.phase.first}") if call.phase.first else chunk

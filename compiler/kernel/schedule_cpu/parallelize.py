@@ -34,7 +34,7 @@ phase finds the number of the iteration in the number of its chunk.
 
 How many chunks there are depends on what the kernel does and on nothing else: results must be the same for
 any number of threads. A chunk takes a few microseconds, much longer than to claim it. If sizes are open, the
-number of chunks is that for `MANY`, and each finds its share when it runs.
+number of chunks is a size too, of the estimated time, and each finds its share when it runs.
 """
 
 from __future__ import annotations
@@ -47,7 +47,17 @@ from functools import partial
 from itertools import groupby
 from typing import TypeVar
 
-from staticgraph.compiler.graph.sizes import MANY, AnySize, Size, estimate
+from staticgraph.compiler.graph.sizes import (
+    MANY,
+    AnySize,
+    Size,
+    at_least,
+    at_most,
+    bounds,
+    estimate,
+    same,
+    several,
+)
 from staticgraph.compiler.kernel.cost import nanoseconds, picoseconds
 from staticgraph.compiler.kernel.dependence import accesses, begun_with_stores, conflict, reductions
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, identity, substitute
@@ -77,7 +87,9 @@ Body = tuple[Stmt, ...]
 
 _FEW = 16  # chunks: shorter ones are made until there are as many
 _MOST = 256  # chunks
-_OPEN = 4, 32  # chunks of a loop with an open extent: of few iterations, most chunks have none
+_MOST_OPEN = 64  # chunks of a loop with an open extent
+_MOST_SUMS = 32  # chunks of an open sum, whose partial results are added up by one thread
+_LARGE = 1 << 16  # the value of open sizes for which a loop must be worth several threads
 _UNIT = 64  # iterations of a SIMD loop: no two chunks write to one cache line
 _MAIN = 0.8  # of the time of an iteration: one loop in it is nearly all there is
 
@@ -102,7 +114,7 @@ class PhaseCall:
 
     phase: int
     first: int
-    chunks: int
+    chunks: AnySize
 
 
 @dataclass(slots=True)
@@ -119,7 +131,7 @@ def chunked(kernel: Kernel, vector_bytes: int) -> Chunked:
     time = (
         picoseconds(kernel.body, kernel.buffers, vector_bytes) if _opens(kernel.body) else round(1000 * cost)
     )
-    if cost >= CPU.shared_ns and not _passes_on(kernel):
+    if (cost >= CPU.shared_ns or _opens(kernel.body)) and not _passes_on(kernel):
         phases, calls = _Splitter(kernel, vector_bytes).split()
         return Chunked(phases, cost, time, calls)
     return Chunked((replace(kernel, body=tuple(_whole(stmt) for stmt in kernel.body)),), cost, time)
@@ -135,17 +147,16 @@ def chunk_count(cost: float) -> int:
     return min(_MOST, max(1, min(_FEW, short), usual))
 
 
-def open_chunk_count(cost: float) -> int:
-    """The same if the extent of a loop is open, and `cost` is that of `MANY` iterations.
+def open_chunk_count(time: AnySize, most: int, each: int = 1) -> AnySize:
+    """The same for work of so many picoseconds, if that depends on open sizes. There are `most` at most, each
+    of which stands for `each` chunks.
 
-    There may be fewer, so chunks are longer. A power of two, for then a share is found without a division.
-
-    >>> [open_chunk_count(cost) for cost in (2e3, 2e4, 1e5, 1e6, 1e8)]
-    [4, 4, 4, 32, 32]
+    >>> from staticgraph.compiler.graph.sizes import evaluate, symbol
+    >>> count = open_chunk_count(symbol("n") * 3000, 64)
+    >>> [evaluate(count, {"n": n}) for n in (0, 2_000, 4_000, 10_000, 1_000_000)]
+    [1, 1, 3, 7, 64]
     """
-    fewest, most = _OPEN
-    usual = int(cost / (2 * CPU.chunk_ns))
-    return min(most, max(fewest, 1 << usual.bit_length() - 1 if usual else 1))
+    return at_least(at_most(time // round(1000 * CPU.open_chunk_ns * each), max(1, most // each)), 1)
 
 
 def _passes_on(kernel: Kernel) -> bool:
@@ -189,6 +200,7 @@ class _Splitter:
     kernel: Kernel
     vector_bytes: int
     buffers: dict[str, Buffer] = field(init=False)
+    in_rounds: bool = False  # the phases of a repeated loop have a known number of chunks
 
     def __post_init__(self) -> None:
         self.buffers = dict(self.kernel.buffers)
@@ -230,7 +242,10 @@ class _Splitter:
         """The phases of one iteration of `loop`, whose number is found in that of a chunk."""
         count = operator.index(loop.index.extent)
         bodies: list[Body] = []
-        for body in self.bodies(loop.body):
+        self.in_rounds = True
+        found = self.bodies(loop.body)
+        self.in_rounds = False
+        for body in found:
             chunk, inside = Index("chunk", 1), tuple(body)
             match body:
                 case [Loop(chunk, inside, LoopKind.PARALLEL)]:
@@ -290,16 +305,19 @@ class _Splitter:
         if isinstance(stmt, Loop) and isinstance(stmt.share, Span) and _is_parallel(stmt):
             yield self.spanned(stmt, stmt.share, min(chunk_count(cost), operator.index(stmt.index.extent)))
             return
+        opened = isinstance(stmt, Loop) and not self.in_rounds and _opens((stmt,))
+        if opened:
+            cost = nanoseconds((stmt,), self.buffers, self.vector_bytes, _LARGE)
         if not isinstance(stmt, Loop) or cost < CPU.shared_ns or not self.independent(stmt):
             yield _whole(stmt)
             return
-        stmt = _whole(stmt)
-        wanted = open_chunk_count(cost) if _opens((stmt,)) else chunk_count(cost)
-        shared = self.share_out(stmt, wanted)
-        if reductions(stmt):
+        stmt, sums = _whole(stmt), bool(reductions(stmt))
+        wanted = chunk_count(cost) if not opened else _MOST_SUMS if sums else _MOST_OPEN
+        shared = self.share_out_open(stmt, wanted) if opened else self.share_out(stmt, wanted)
+        if sums:
             yield from self.partial(stmt, *shared) if shared else (stmt,)
             return
-        if inside and (not shared or 2 * shared[0].extent <= wanted):
+        if inside and (not shared or 2 * bounds(shared[0].extent)[1] <= wanted):
             if split := self.partial_inside(stmt, wanted):
                 yield split[0]
                 yield from self.pieces(split[1], inside=False)  # what is left adds up a few partial results
@@ -348,10 +366,42 @@ class _Splitter:
         assert isinstance(shared, Loop)
         return chunk, shared
 
+    def share_out_open(self, loop: Loop, most: int) -> tuple[Index, Loop] | None:
+        """The same if sizes are open: for about `most` chunks where they are large.
+
+        If an iteration is worth several chunks, or there are few, the loop in it is shared as well. The one
+        of the two whose extent is known has a known number of parts.
+        """
+        time = picoseconds((loop,), self.buffers, self.vector_bytes)
+        inside, outer = loop.body[0] if len(loop.body) == 1 else None, loop.index.extent
+        if not isinstance(inside, Loop) or inside.share is not None or not self.independent(inside):
+            inside = None
+        if isinstance(outer, Size):
+            known = 1
+            if inside is not None and not _opens((inside,)):
+                known = _parts(inside, min(_FEW, chunk_count(self.cost((inside,)))))
+            parts, within = open_chunk_count(time, most, known), known
+        else:
+            known = _parts(loop, most)
+            if inside is None or not isinstance(inside.index.extent, Size) or known >= _FEW:
+                parts, within, inside = open_chunk_count(time, known), 1, None
+            else:
+                parts, within = known, open_chunk_count(time, most, known)
+        chunk = Index("chunk", parts * within)
+        if not isinstance(chunk.extent, Size):
+            return None
+        if inside is None or same(within, 1):
+            return chunk, replace(loop, share=_share(loop, chunk, parts))
+        # The known number is the lower digit, which is found without a division.
+        lower, upper = chunk % known, chunk // known
+        first, second = (upper, lower) if isinstance(outer, Size) else (lower, upper)
+        shared = replace(_whole(inside), share=_share(inside, simplify_index(second), within))
+        return chunk, replace(loop, body=(shared,), share=_share(loop, simplify_index(first), parts))
+
     def partial(self, loop: Loop, chunk: Index, share: Loop) -> Iterator[Stmt]:
         """A loop of reductions: `share` of it in each chunk, then the sum of what they give."""
-        count = operator.index(chunk.extent)
-        sums = self.sums(loop, count)
+        count = chunk.extent
+        sums = self.sums(loop, bounds(count)[1])
         starts = [Let(local, identity(combine, local.dtype)) for local, (_, combine) in sums.items()]
         stores = [Store(buffer, (chunk,), local) for local, (buffer, _) in sums.items()]
         yield Loop(chunk, (*starts, share, *stores), LoopKind.PARALLEL)
@@ -375,13 +425,18 @@ class _Splitter:
             or not self.independent(inside)
         ):
             return None
-        across = _parts(loop, wanted)
-        along = _parts(inside, -(-wanted // across))
-        if along == 1:
+        index, across = loop.index, _parts(loop, wanted)
+        if isinstance(inside.index.extent, Size) and not self.in_rounds:
+            # A part of the rows has all columns: how many parts there are tells if it is work for one thread.
+            across, most = 1, _MOST_SUMS
+            along = open_chunk_count(picoseconds((loop,), self.buffers, self.vector_bytes), most)
+        else:
+            along = most = _parts(inside, -(-wanted // across))
+        if same(along, 1):
             return None
-        index, chunk = loop.index, Index("chunk", across * along)
-        part = simplify_index(chunk % along)
-        sums = self.sums(inside, along * index.extent)
+        chunk = Index("chunk", across * along)
+        part = simplify_index(chunk % along) if across > 1 else chunk
+        sums = self.sums(inside, most * index.extent)
         starts = [
             s if s.local not in sums else Let(s.local, identity(sums[s.local][1], s.local.dtype))
             for s in before
@@ -390,7 +445,7 @@ class _Splitter:
         stores = [
             Store(b, (simplify_index(part * index.extent + index),), local) for local, (b, _) in sums.items()
         ]
-        mine = _share(loop, simplify_index(chunk // along), across)
+        mine = _share(loop, simplify_index(chunk // along), across) if across > 1 else None
         first = Loop(chunk, (replace(loop, body=(*starts, share, *stores), share=mine),), LoopKind.PARALLEL)
         total = _total(sums, along, lambda part: simplify_index(part * index.extent + index))
         return first, replace(loop, body=(*before, total, *loop.body[at + 1 :]))
@@ -407,7 +462,7 @@ class _Splitter:
         return found
 
 
-def _total(sums: dict[Local, tuple[str, str]], count: int, place: Callable[[Expr], Expr]) -> Loop:
+def _total(sums: dict[Local, tuple[str, str]], count: AnySize, place: Callable[[Expr], Expr]) -> Loop:
     """The loop that combines partial results, always in the same order."""
     part = Index("part", count)
     updates = [
@@ -426,5 +481,5 @@ def _unit(loop: Loop) -> int:
     return _UNIT if loop.kind is LoopKind.SIMD else 1
 
 
-def _share(loop: Loop, part: Expr, count: int) -> Share | None:
-    return Share(part, count, _unit(loop)) if count > 1 else None
+def _share(loop: Loop, part: Expr, count: AnySize) -> Share | None:
+    return Share(part, count, _unit(loop)) if several(count) else None
