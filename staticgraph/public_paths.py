@@ -74,7 +74,7 @@ class PublicPaths:
         """Import the module by its own path."""
         _, name, *below = spec.name.split(".")
         if sys.meta_path[0] is not self:
-            sys.meta_path.insert(0, self)  # the last place stays: another thread may be going through the list
+            sys.meta_path.insert(0, self)  # the last place stays: another thread may be on its way to it
         module = import_module(".".join((_TOP, HOMES[name], *below)))
         spec.loader_state = module.__spec__
         return module

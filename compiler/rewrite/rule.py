@@ -133,13 +133,14 @@ class RuleSet:
     def of(self, op: str) -> tuple[Rule, ...]:
         """Return the rules of one op, by its name."""
         if op not in self._made:
-            made = tuple([rule for maker in self._makers.get(op, ()) for rule in maker()])
-            names = [rule.name for rule in made]
-            twice = {name for name in names if names.count(name) > 1}
-            if twice:
-                raise ValueError(f"two rules are called {', '.join(sorted(twice))}")
-            assert all(rule.left.op.name == op for rule in made), f"{op} is not the root of each rule"
-            self._made[op] = made
+            made: dict[str, Rule] = {}
+            for maker in self._makers.get(op, ()):
+                for each in maker():
+                    assert each.left.op.name == op, f"{op} is not the root of {each}"
+                    if each.name in made:
+                        raise ValueError(f"two rules are called {each.name}")
+                    made[each.name] = each
+            self._made[op] = tuple(made.values())
         return self._made[op]
 
     def __iter__(self) -> Iterator[Rule]:

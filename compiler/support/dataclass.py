@@ -45,7 +45,7 @@ def _replace(record: Any, /, **changes: Any) -> Any:
         every = fields(cls)
         if not all(field.init and not field.kw_only for field in every):
             return dataclasses.replace(record, **changes)
-        names = _ARGUMENTS[cls] = tuple(field.name for field in every)
+        names = _ARGUMENTS[cls] = tuple([field.name for field in every])
     values = [changes.pop(name) if name in changes else getattr(record, name) for name in names]
     return cls(*values, **changes)  # what is left in `changes` is no field, and is told so
 
@@ -120,24 +120,18 @@ def _made(
     members["__dataclass_fields__"] = rows
     if cls.__doc__ is None:
         members["__doc__"] = cls.__name__
-    made = _with_slots(cls, members, rows, slots_of_bases, weakref_slot) if slots else cls
-    if not slots:
+    made = cls
+    if slots:  # they are declared before a class is made: it is made once more
+        space = {**cls.__dict__, **members}
+        for name in (*rows, "__dict__", "__weakref__"):
+            space.pop(name, None)
+        every = [*rows, "__weakref__"] if weakref_slot else rows
+        space["__slots__"] = tuple(filterfalse(slots_of_bases.__contains__, every))
+        made = type(cls)(cls.__name__, cls.__bases__, space)
+        made.__qualname__ = cls.__qualname__
+    else:
         for name, value in members.items():
             setattr(cls, name, value)
-    return made
-
-
-def _with_slots(
-    cls: type, members: dict[str, Any], rows: Mapping[str, _Row], taken: set[str], weakref_slot: bool
-) -> type:
-    """Return the class once more: slots are declared before a class is made."""
-    space = {**cls.__dict__, **members}
-    for name in (*rows, "__dict__", "__weakref__"):
-        space.pop(name, None)
-    every = [*rows, "__weakref__"] if weakref_slot else rows
-    space["__slots__"] = tuple(filterfalse(taken.__contains__, every))
-    made = type(cls)(cls.__name__, cls.__bases__, space)
-    made.__qualname__ = cls.__qualname__
     return made
 
 
@@ -203,21 +197,23 @@ def _init(cls: type, rows: Mapping[str, _Row]) -> Callable[..., None]:
     every = set(names)
     whole = -1 if named_only else len(names)  # arguments that are all values, in order
     more = bool(later) or hasattr(cls, "__post_init__")
-    # By the number of arguments, the values of those that may be left out after them.
-    ends = {n: tuple(map(defaults.get, names[n:])) for n in range(whole) if defaults.keys() >= {*names[n:]}}
+    ends: dict[int, tuple[Any, ...]] = {}  # by the number of arguments: values of those that are left out
 
     def completed(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
         args = tuple(filterfalse(_is_absent, args))
-        if not named and len(args) in ends:
-            return args + ends[len(args)]
+        count = len(args)
+        if not named and count < whole and (count in ends or defaults.keys() >= {*names[count:]}):
+            if count not in ends:
+                ends[count] = tuple(map(defaults.__getitem__, names[count:]))
+            return args + ends[count]
         if not args and named.keys() == every:
             return tuple(map(named.__getitem__, names))
         given = defaults | dict(zip(places, args, strict=False)) | named
         for name, factory in factories:
             if name not in given:
                 given[name] = factory()
-        twice = args and named and not named.keys().isdisjoint(places[: len(args)])
-        if twice or given.keys() != every or len(args) > len(places):
+        twice = args and named and not named.keys().isdisjoint(places[:count])
+        if twice or given.keys() != every or count > len(places):
             raise _misuse(cls, args, named)
         return tuple(map(given.__getitem__, names))
 
