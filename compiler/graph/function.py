@@ -74,7 +74,8 @@ class Node:
 
 def lacks_sizes(node: Node) -> bool:
     """Return True if the compiled form of a node must know a size that is open."""
-    return node.op.closed > 0 and is_open(node.inputs[0].shape[-node.op.closed :])
+    closed = node.op.closed
+    return closed > 0 and is_open(node.inputs[0].shape[-closed:])
 
 
 class Value(Operators):

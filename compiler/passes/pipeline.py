@@ -16,6 +16,7 @@ from staticgraph.compiler.stages import Observer, observing, unobserved
 from staticgraph.compiler.support.dataclass import dataclass
 
 Pass = Callable[[Function], Function]
+NAMES = [stage.name for stage in stages.part("passes")]
 
 # Passes that are for few graphs, and the ops without which they change nothing. Then they are neither called
 # nor imported, and reported as stages that changed nothing.
@@ -69,8 +70,7 @@ def pipeline(without: Container[str] = (), trace: Trace | None = None) -> Pipeli
         return apply_rules(function, trace, improve="improve" not in without)
 
     passes = {each.__name__: each for each in (loops, expand, fewer_products, simplify, defined)}
-    names = [stage.name for stage in stages.part("passes")]
-    made = Pipeline(tuple(passes[name] for name in names if name not in without))
+    made = Pipeline(tuple([passes[name] for name in NAMES if name not in without]))
     return made
 
 

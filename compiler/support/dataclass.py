@@ -40,17 +40,28 @@ else:
 def _replace(record: Any, /, **changes: Any) -> Any:
     """`dataclasses.replace`, in less time for classes whose arguments are all values in order."""
     cls = record.__class__
-    names = _ARGUMENTS.get(cls)
-    if names is None:
-        every = fields(cls)
-        if not all(field.init and not field.kw_only for field in every):
-            return dataclasses.replace(record, **changes)
-        names = _ARGUMENTS[cls] = tuple([field.name for field in every])
-    values = [changes.pop(name) if name in changes else getattr(record, name) for name in names]
-    return cls(*values, **changes)  # what is left in `changes` is no field, and is told so
+    names, values_of = _ARGUMENTS.get(cls) or _arguments(cls)
+    if values_of is None:
+        return dataclasses.replace(record, **changes)
+    values = dict(zip(names, values_of(record), strict=True))
+    values.update(changes)
+    if len(values) > len(names):
+        return cls(**values)  # something is no field, and is told so
+    return cls(*values.values())
 
 
-_ARGUMENTS: dict[type, tuple[str, ...]] = {}  # the names of those of a class
+# The names of a class's arguments in order, and a function that gives their values.
+_ARGUMENTS: dict[type, tuple[Sequence[str], Callable[[Any], tuple[Any, ...]] | None]] = {}
+
+
+def _arguments(cls: type) -> tuple[Sequence[str], Callable[[Any], tuple[Any, ...]] | None]:
+    every = fields(cls)
+    names = [field.name for field in every]
+    in_order = len(names) > 1 and all(field.init and not field.kw_only for field in every)
+    found = _ARGUMENTS[cls] = names, attrgetter(*names) if in_order else None
+    return found
+
+
 if TYPE_CHECKING:
     from dataclasses import replace as replace
 else:
