@@ -90,7 +90,7 @@ def lower(
 def _asks_sizes(function: Function) -> bool:
     """Return True if code for a Function may ask for open sizes: of values, or as numbers of nodes."""
     values = [*function.params]
-    attributes = []
+    attributes: list[Any] = []
     for node in function.nodes:
         values += node.outputs
         attributes += node.attrs.values()

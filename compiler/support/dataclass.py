@@ -365,7 +365,7 @@ def _repr(self: Any) -> str:
     return f"{type(self).__qualname__}({told})"
 
 
-def _eq(self: Any, other: object) -> bool:
+def _eq(self: Any, other: Any) -> bool:
     if other.__class__ is self.__class__:
         key = self.__compared__
         return bool(key(self) == key(other))
