@@ -200,7 +200,7 @@ def write(
     costs = {each.entry.name: each.cost for each in inner}
     cost = sum(k.cost for k in kernels) + sum(_cost(s, costs) for s in segments)
     return Written(
-        replace(entry, plain=cost > _LONG * sum(map(len, (entry.text, *entry.needs)))),
+        replace(entry, plain=_is_plain(entry, cost)),
         tuple(kernels),
         tuple(segments),
         tuple(inner),
@@ -232,6 +232,16 @@ def _entry(times: TimeTable | None, instruction: Instruction, count: int = 1) ->
 
 
 _LONG = 30.0  # ns per character of the function of a step: what it calls takes a thousand times as long
+
+
+def _is_plain(entry: Code, cost: float) -> bool:
+    """Return True if LLVM need not choose the instructions of a step well: what it calls takes far longer, or
+    there are only loads and calls in it, without a branch, as in most small steps.
+    """
+    texts = (entry.text, *entry.needs)
+    return cost > _LONG * sum(map(len, texts)) or not any("\n  br " in text for text in texts)
+
+
 _ROUNDS = 1000  # of a loop of which nothing is known
 
 

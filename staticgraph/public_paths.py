@@ -1,7 +1,8 @@
 """Public paths of modules that lie deeper: `import staticgraph.keras` finds `staticgraph/tf1/keras`.
 
-Both paths name the same module. The finder comes first on `sys.meta_path`: any other one would find the files
-of a folder under its public path once more, as other modules.
+Both paths name the same module. From the first public path on, the finder comes first on `sys.meta_path`: any
+other one would find the files of a folder under its public path once more, as other modules. Until then it
+comes last, so that it is not asked for each module of this package.
 """
 
 from __future__ import annotations
@@ -72,6 +73,8 @@ class PublicPaths:
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Import the module by its own path."""
         _, name, *below = spec.name.split(".")
+        if sys.meta_path[0] is not self:
+            sys.meta_path.insert(0, self)  # the last place stays: another thread may be on its way to it
         module = import_module(".".join((_TOP, HOMES[name], *below)))
         spec.loader_state = module.__spec__
         return module
@@ -85,4 +88,4 @@ class PublicPaths:
 
 def install() -> None:
     """Let Python find the public paths."""
-    sys.meta_path.insert(0, PublicPaths())
+    sys.meta_path.append(PublicPaths())

@@ -86,7 +86,7 @@ def _step(walk: Walk, fetched: Sequence[Value]) -> Step:
     captured = Function(params, tuple(results))
     stages.report("capture", walk.wanted.needed, captured)
     function = captured
-    if "loop" in [node.op.name for node in captured.nodes]:
+    if "loop" in captured.op_names:
         from staticgraph.compiler.passes.loops import merge_loops
 
         function = merge_loops(captured)

@@ -14,6 +14,11 @@ _REGIONS: dict[str, Callable[[dict[str, Any]], tuple[Region, ...]]] = {
 }
 
 
+def has_regions(op: Operation) -> bool:
+    """Return True if an operation may carry out regions: if it is a loop or a branch."""
+    return op.definition.name in _REGIONS
+
+
 def regions_of(op: Operation) -> tuple[Region, ...]:
     """Return the regions that are carried out as a part of an operation."""
     regions = _REGIONS.get(op.definition.name)
@@ -32,8 +37,9 @@ def with_inner(operations: Iterable[Operation]) -> list[Operation]:
     found = []
     for op in operations:
         found.append(op)
-        for region in regions_of(op):
-            found += with_inner(region.operations())
+        if op.definition.name in _REGIONS:
+            for region in regions_of(op):
+                found += with_inner(region.operations())
     return found
 
 

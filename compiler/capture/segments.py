@@ -15,7 +15,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence, Set
 
 from staticgraph.compiler.capture.cuts import is_cut, string_variables, taken, written
-from staticgraph.compiler.capture.regions import is_loop, is_rounds, outermost, regions_of, with_inner
+from staticgraph.compiler.capture.regions import (
+    has_regions,
+    is_loop,
+    is_rounds,
+    outermost,
+    regions_of,
+    with_inner,
+)
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.opdef import Effect, Kind
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
@@ -60,9 +67,9 @@ def is_host(op: Operation) -> bool:
     Loops and branches that contain such operations are called in Python, too.
     """
     if op.on_host is None:
-        strings = any(t.dtype is string for t in (*op.all_inputs, *op.outputs))
-        op.on_host = strings or op.definition.kind is Kind.HOST
-    return op.on_host or any(map(_hosted, regions_of(op)))
+        dtypes = [t.type.dtype for t in (*op.all_inputs, *op.outputs)]
+        op.on_host = string in dtypes or op.definition.kind is Kind.HOST
+    return op.on_host or (has_regions(op) and any(map(_hosted, regions_of(op))))
 
 
 def is_replayed(op: Operation) -> bool:
@@ -102,7 +109,7 @@ def needs_segments(
     region: Region | None = None,
 ) -> bool:
     """Return True if a run has host ops, or feeds or fetches strings, as far as known before a compile."""
-    if string in {t.dtype for t in (*feeds, *fetches)}:
+    if string in [t.type.dtype for t in (*feeds, *fetches)]:
         return True
     fed = frozenset(feeds)
     roots = [*(outermost(t, region) for t in fetches if t not in fed), *targets]

@@ -52,7 +52,7 @@ def wanted_of(request: CaptureRequest) -> Wanted:
         hint = "it is done in Python, as it calls Python, and shares variables with the rest of the run"
         raise UnimplementedError(layout(text, tensor.op.where, hint=hint), tensor.op)
     wanted = (*(t.op for t in computed if t.op.region is calls.region), *request.targets, *calls.after)
-    entered = only_entered(filter(is_branch, inner), needed, wanted)
+    entered = only_entered(filter(is_branch, inner), needed, wanted) if inner else set()
     counted = {t.op for t in request.fetches if is_rounds(t)}
     return Wanted(needed, overridden, _differentiated(with_inner(needed)), counted, inner, entered)
 

@@ -8,7 +8,7 @@ cache, that costs a few instructions.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 
 from staticgraph.compiler.fusion.inline_element import TEMPLATE_LIMIT, Position, Template, template
@@ -27,13 +27,13 @@ WIDE = 128  # columns: the sums of fewer stay in registers while their rows go b
 @lru_cache(TEMPLATE_LIMIT)
 def cost(formula: Template) -> float:
     """The cost of one element, its inputs being there."""
-    return sum(operation_cost(e.op) for e in formula.order if isinstance(e, Scalar) and not _is_index(e))
+    return sum([operation_cost(e.op) for e in formula.order if isinstance(e, Scalar) and not _is_index(e)])
 
 
 @lru_cache(TEMPLATE_LIMIT)
 def reduces(formula: Template) -> bool:
     """Return True if an element is a reduction of many elements, such as a sum."""
-    return any(isinstance(e, Reduce) for e in formula.order)
+    return Reduce in map(type, formula.order)
 
 
 def cheap_nodes(function: Function) -> frozenset[Node]:
@@ -41,22 +41,25 @@ def cheap_nodes(function: Function) -> frozenset[Node]:
 
     It is made of few instructions, those of nodes that are cheap themselves included, from one large value.
     """
-    efforts: dict[Value, tuple[float, frozenset[Value]]] = {}  # instructions, and the large values they read
+    efforts: dict[Value, tuple[float, Collection[Value]]] = {}  # instructions, and the large values they read
     for node in function.nodes:
-        if node.op.element is None or reduces(template(node)):
+        if node.op.element is None or reduces(formula := template(node)):
             continue
         value = node.outputs[0]
-        read = [efforts.get(v, (0, frozenset((v,)))) for v in node.inputs if _is_large(v, value)]
-        effort = cost(template(node)) + sum(before for before, _ in read)
-        large = frozenset().union(*(values for _, values in read))
+        effort, large = cost(formula), frozenset[Value]()
+        for read in node.inputs:
+            if _is_large(read, value):
+                before, values = efforts.get(read, (0, (read,)))
+                effort, large = effort + before, large.union(values)
         if effort <= KEPT_IN_ROW and len(large) <= 1:
             efforts[value] = effort, large
-    return frozenset(value.node for value in efforts)
+    return frozenset([value.node for value in efforts])
 
 
 def _is_large(value: Value, beside: Value) -> bool:
     """Return True if reading `value` takes about as long as reading `beside`: its elements repeat little."""
-    return several(value.size) and 8 * estimate(value.size) > estimate(beside.size)
+    size = value.size
+    return several(size) and 8 * estimate(size) > estimate(beside.size)
 
 
 def work(at: Position, domain: tuple[Index, ...]) -> int:

@@ -132,12 +132,15 @@ class Fusion:
 
 def amount(nodes: Iterable[Node]) -> int:
     """Return the number of nodes, as it is compared with the limit."""
-    return sum(max(1, len(node.inputs) // _USUAL_INPUTS) for node in nodes)
+    return sum([max(1, len(node.inputs) // _USUAL_INPUTS) for node in nodes])
 
 
 def is_alias(node: Node) -> bool:
     """Return True if a node only gives a buffer another shape or name. As a root, it needs no kernel."""
-    return node.op.name in ("reshape", "expand_dims", "squeeze", "barrier")
+    return node.op.name in _ALIASES
+
+
+_ALIASES = frozenset(("reshape", "expand_dims", "squeeze", "barrier"))
 
 
 def is_host(node: Node) -> bool:
@@ -146,12 +149,15 @@ def is_host(node: Node) -> bool:
     Such a node has no native form, one that must know a size that is open, or one of complex numbers that has
     no formula for their parts.
     """
-    if node.op.effect is Effect.CONTROL or is_alias(node):
+    op = node.op
+    if op.effect is Effect.CONTROL or op.name in _ALIASES:
         return False
-    if lacks_sizes(node) or not (node.op.element or node.op.pieces or node.op.statements):
+    if not (op.element or op.pieces or op.statements) or lacks_sizes(node):
         return True
-    is_complex = True in [v.type.dtype.is_complex for v in (*node.inputs, *node.outputs)]
-    return is_complex and not _has_parts(node)
+    for value in (*node.inputs, *node.outputs):
+        if value.type.dtype.is_complex:
+            return not _has_parts(node)
+    return False
 
 
 def _has_parts(node: Node) -> bool:
@@ -178,4 +184,4 @@ def is_whole(node: Node) -> bool:
 
     Such a node may fail or be stopped while it runs.
     """
-    return is_control(node) or is_host(node)
+    return node.op.effect is Effect.CONTROL or is_host(node)

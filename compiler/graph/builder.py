@@ -93,8 +93,11 @@ class Builder:
         """The types of the outputs of `op`; the error that its type rule asks for where there are none."""
         try:
             types = result_types(op, [v.type for v in inputs], attrs)
-            known = all(is_known(p, attrs[p.name]) for p in op.params if p.partial and p.name in attrs)
-            require(known and all(t.is_static for t in types), "the sizes of its result are not known")
+            unknown = [
+                p for p in op.params if p.partial and p.name in attrs and not is_known(p, attrs[p.name])
+            ]
+            unsized = [t for t in types if t.shape is None or None in t.shape]
+            require(not unknown and not unsized, "the sizes of its result are not known")
             return types
         except RuleError as error:
             raise refused(error, op.name, _call(op, inputs), self.where) from None
@@ -133,6 +136,8 @@ class Builder:
         if op.effect is not Effect.PURE or op.reference is None or len(types) != 1:
             return None
         if op.name in ("constant", "extents"):
+            return None
+        if op.static is None and not all(map(_is_given, inputs)):
             return None
         if not may_fold(op, types[0], FOLD_LIMIT if inputs else SOURCE_LIMIT) or self._folded > FOLDED_LIMIT:
             return None
@@ -226,6 +231,11 @@ class _At:
         if isinstance(error, Undecided):
             error.asked_by = error.asked_by or (("what asks", self._where),)
         self._builder.where = self._before
+
+
+def _is_given(value: Value) -> bool:
+    """Return True if a value is `known`."""
+    return value.node.op.name in ("constant", "extents")
 
 
 def _call(op: OpDef, inputs: Sequence[Value]) -> str:

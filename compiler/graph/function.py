@@ -66,7 +66,7 @@ class Node:
         self.serial = serial  # later nodes have greater numbers: sorting by it is a topological order
         self.where = where
         self.formula: Any = None  # of its elements, once fusion has asked for it
-        self.outputs = tuple(Value(self, i, t, recorder) for i, t in enumerate(types))
+        self.outputs = tuple([Value(self, i, t, recorder) for i, t in enumerate(types)])
 
     def __repr__(self) -> str:
         return f"<{self.op.name} #{self.serial}>"
@@ -74,7 +74,8 @@ class Node:
 
 def lacks_sizes(node: Node) -> bool:
     """Return True if the compiled form of a node must know a size that is open."""
-    return node.op.closed > 0 and is_open(node.inputs[0].shape[-node.op.closed :])
+    closed = node.op.closed
+    return closed > 0 and is_open(node.inputs[0].shape[-closed:])
 
 
 class Value(Operators):
@@ -138,6 +139,11 @@ class Function:
         """All nodes that the results need, inputs before users; params that nothing needs are left out."""
         return tuple(toposort(self.results))
 
+    @cached_property
+    def op_names(self) -> frozenset[str]:
+        """The names of the ops of its nodes, by which a pass sees if it is concerned."""
+        return frozenset([node.op.name for node in self.nodes])
+
     def with_results(self, results: Iterable[Value]) -> Function:
         return Function(self.params, tuple(results))
 
@@ -181,7 +187,7 @@ def transform(function: Function, rebuild: Callable[[Node, tuple[Value, ...]], A
             continue
         made = rebuild(node, tuple(map(table.__getitem__, node.inputs)))
         table.update(zip(node.outputs, as_outputs(made), strict=True))
-    return function.with_results(table[r] for r in function.results)
+    return function.with_results(map(table.__getitem__, function.results))
 
 
 def substitute(results: Iterable[Value], replacements: Mapping[Value, Value]) -> list[Value]:

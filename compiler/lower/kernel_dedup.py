@@ -64,6 +64,9 @@ class KernelTable:
 
     def __init__(self, parameters: bool = False) -> None:
         self._parameters = parameters
+        self._expected: list[Group] = []
+        self._looked = 0  # at so many of them
+        self._alone: tuple[Group, Mapping[Value, Value], GroupKernel] | None = None  # the only kernel so far
         self._known: dict[Group, _Known] = {}
         self._structures: dict[Hashable, int] = {}
         self._variants: dict[int, _Variants] = {}  # by structure
@@ -72,13 +75,24 @@ class KernelTable:
     def expect(self, groups: Iterable[Group]) -> None:
         """Look at groups whose kernels will be asked for, to see which are alike."""
         if self._parameters:
-            for group in groups:
-                if group.is_loops or group.in_pieces:
+            self._expected += [group for group in groups if group.is_loops or group.in_pieces]
+            if len(self._expected) >= _MANY:  # fewer cannot be many of one structure
+                for group in self._expected[self._looked :]:
                     known = self._look(group)
                     self._variants.setdefault(known.structure, _Variants()).numbers.add(known.numbers)
+                self._looked = len(self._expected)
 
     def of(self, group: Group, in_place: Mapping[Value, Value] = _NOTHING) -> GroupKernel:
         """The kernel of `group`. `in_place`: for a stored value, the value whose buffer it overwrites."""
+        if not self._known and self._alone is None and len(self._expected) < 2:
+            built = build_kernel(group, in_place)
+            stages.report("build_kernel", group, built.work)
+            self._alone = group, in_place, built  # what it is like is looked at when there is another one
+            return built
+        if self._alone is not None:
+            (first, its_places, built), self._alone = self._alone, None
+            known = self._look(first)
+            self._kernel(first, known, its_places, known.numbers, built=built)
         known = self._look(group)
         variants = self._variants.get(known.structure)
         if variants is None or len(variants.numbers) < _MANY:
@@ -103,18 +117,23 @@ class KernelTable:
         in_place: Mapping[Value, Value],
         numbers: tuple[Hashable, ...],
         shared: bool = False,
+        built: GroupKernel | None = None,
     ) -> GroupKernel:
-        """The kernel with these numbers in its code. If `shared`, all others are given by its caller."""
+        """The kernel with these numbers in its code. If `shared`, all others are given by its caller.
+
+        It is `built` if that is given and there is none yet.
+        """
         values = known.values
         changes = [(values[new], values.setdefault(old, len(values))) for new, old in in_place.items()]
         key = known.structure, shared, numbers, *changes
         if key not in self._built:
-            if shared:
-                given = {v for v in values if isinstance(v, Value) and is_parameter(v)} if not numbers else ()
-                built = build_kernel(group, in_place, given, known.windows)
-            else:
-                built = build_kernel(group, in_place)
-            stages.report("build_kernel", group, built.work)
+            if built is None:
+                if shared:
+                    given = {v for v in values if isinstance(v, Value) and is_parameter(v)}
+                    built = build_kernel(group, in_place, () if numbers else given, known.windows)
+                else:
+                    built = build_kernel(group, in_place)
+                stages.report("build_kernel", group, built.work)
             self._built[key] = built.work, tuple(map(values.__getitem__, built.values))
             return built
         work, order = self._built[key]

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler import stages
 from staticgraph.compiler.fusion.fuse import fuse
@@ -89,9 +89,13 @@ def lower(
 
 def _asks_sizes(function: Function) -> bool:
     """Return True if code for a Function may ask for open sizes: of values, or as numbers of nodes."""
-    values = (*function.params, *(v for node in function.nodes for v in node.outputs))
-    attributes = (value for node in function.nodes for value in node.attrs.values())
-    return any(is_open(v.shape) for v in values) or any(map(has_sizes, attributes))
+    values = [*function.params]
+    attributes: list[Any] = []
+    for node in function.nodes:
+        values += node.outputs
+        attributes += node.attrs.values()
+    sizes = [n for v in values for n in v.type.static_shape]
+    return is_open(sizes) or any(map(has_sizes, attributes))
 
 
 class _Lowering:
@@ -283,8 +287,9 @@ class _Lowering:
 
     def _reads(self, group: Group) -> list[Value]:
         """The buffers that a group's kernel reads."""
-        inside = {v for n in group.nodes for v in n.outputs}
-        return list(dict.fromkeys(self._base(v) for n in group.nodes for v in n.inputs if v not in inside))
+        nodes = group.nodes
+        inside = {v for n in nodes for v in n.outputs}
+        return list(dict.fromkeys([self._base(v) for n in nodes for v in n.inputs if v not in inside]))
 
     def _base(self, value: Value) -> Value:
         """The value whose buffer holds `value`: another one after a reshape."""

@@ -30,9 +30,9 @@ _SAVES = {"top_k", "self_adjoint_eig", "square_svd"}  # operations without whose
 
 def expand(function: Function) -> Function:
     """`function` without composites, wide ops, markers and costly results that nothing reads."""
-    while any(_is_expanded(node) for node in function.nodes):
+    while any(map(_is_expanded, function.nodes)):
         function = transform(function, _rebuild)
-    if any(node.op.name in _SAVES for node in function.nodes):
+    if not _SAVES.isdisjoint(function.op_names):
         # What many graphs have none of must not delay them.
         from staticgraph.compiler.passes.unread_results import without_unread_results
 
@@ -47,10 +47,11 @@ def _is_expanded(node: Node) -> bool:
 def _is_composite(node: Node) -> bool:
     """Return True if a node is written in other ops: always, or because its numbers are complex."""
     op = node.op
-    if lacks_sizes(node):
-        return False
-    combines = op.kind in (Kind.CONTRACTION, Kind.REDUCTION) and op.expand is not None
-    return op.kind is Kind.COMPOSITE or (combines and node.outputs[0].dtype.is_complex)
+    if op.kind is not Kind.COMPOSITE:
+        combines = op.kind in (Kind.CONTRACTION, Kind.REDUCTION) and op.expand is not None
+        if not combines or not node.outputs[0].dtype.is_complex:
+            return False
+    return not lacks_sizes(node)
 
 
 def _rebuild(node: Node, inputs: tuple[Value, ...]) -> Value | tuple[Value, ...]:

@@ -76,7 +76,7 @@ def _node(node: Node, inputs: tuple[Value, ...], attrs: dict[str, Any]) -> Node:
 
 def tidy(function: Function, simplify: Simplify) -> Function:
     """`function` with its loops and branches made smaller; `simplify` is applied to the Functions in them."""
-    if not any(node.op.name in ("loop", "branch") for node in function.nodes):
+    if function.op_names.isdisjoint(("loop", "branch")):
         return function
     function = _needed_only(function)
 

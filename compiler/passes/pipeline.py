@@ -16,8 +16,10 @@ from staticgraph.compiler.stages import Observer, observing, unobserved
 from staticgraph.compiler.support.dataclass import dataclass
 
 Pass = Callable[[Function], Function]
+NAMES = [stage.name for stage in stages.part("passes")]
 
-# Passes that are for few graphs, and the ops without which they change nothing. Then they are not imported.
+# Passes that are for few graphs, and the ops without which they change nothing. Then they are neither called
+# nor imported, and reported as stages that changed nothing.
 OPS_OF = {
     "loops": {"loop", "branch"},
     "fewer_products": {"conv_windows", "conv_spread", "conv_filter"},
@@ -34,7 +36,9 @@ class Pipeline:
     def __call__(self, function: Function, observers: Sequence[Observer] = ()) -> Function:
         with observing(*observers):
             for each in self.passes:
-                before, function = function, each(function)
+                before = function
+                if _concerns(each.__name__, function):
+                    function = each(function)
                 stages.report(each.__name__, before, function)
         return function
 
@@ -47,39 +51,32 @@ def pipeline(without: Container[str] = (), trace: Trace | None = None) -> Pipeli
 
     def loops(function: Function) -> Function:
         """Loops and branches as small as can be; the passes are applied to what is in them."""
-        if _concerns("loops", function):
-            from staticgraph.compiler.passes.loops import tidy
+        from staticgraph.compiler.passes.loops import tidy
 
-            with unobserved():
-                return tidy(function, made)
-        return function
+        with unobserved():
+            return tidy(function, made)
 
     def fewer_products(function: Function) -> Function:
-        if _concerns("fewer_products", function):
-            from staticgraph.compiler.passes import winograd
+        from staticgraph.compiler.passes import winograd
 
-            return winograd.fewer_products(function)
-        return function
+        return winograd.fewer_products(function)
 
     def defined(function: Function) -> Function:
-        if _concerns("defined", function):
-            from staticgraph.compiler.passes import undefined_derivatives
+        from staticgraph.compiler.passes import undefined_derivatives
 
-            return undefined_derivatives.defined(function)
-        return function
+        return undefined_derivatives.defined(function)
 
     def simplify(function: Function) -> Function:
         return apply_rules(function, trace, improve="improve" not in without)
 
     passes = {each.__name__: each for each in (loops, expand, fewer_products, simplify, defined)}
-    names = [stage.name for stage in stages.part("passes")]
-    made = Pipeline(tuple(passes[name] for name in names if name not in without))
+    made = Pipeline(tuple([passes[name] for name in NAMES if name not in without]))
     return made
 
 
 def _concerns(name: str, function: Function) -> bool:
-    """Return True if a Function has ops that a pass is for."""
-    return not OPS_OF[name].isdisjoint([node.op.name for node in function.nodes])
+    """Return True if a Function has ops that a pass is for, or the pass is for all."""
+    return name not in OPS_OF or not OPS_OF[name].isdisjoint(function.op_names)
 
 
 PIPELINE = pipeline()

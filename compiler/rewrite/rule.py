@@ -34,12 +34,18 @@ class Rule:
 
     name: str
     left: Use
-    right: Pattern
+    given_right: Pattern | Callable[[], Any]
     inexact: Inexact
     when: Callable[..., bool] | None
     single_use: bool
     where: Provenance | None
     heads: tuple[OpDef | None, ...]  # the ops that the inputs of the root must be made by
+
+    @property
+    def right(self) -> Pattern:
+        """The pattern that takes the place of `left`."""
+        right = self.given_right
+        return right if isinstance(right, Pattern) else as_pattern(right())
 
     def apply(self, value: Value, uses: Callable[[Value], int]) -> Value | None:
         """Return the replacement of `value`, of the same type, or None if the rule does not apply."""
@@ -104,11 +110,11 @@ def rule(
 ) -> Rule:
     """A rule. `when` gets the bound variables, numbers and attributes by name.
 
+    `right` may be a function that makes it when the rule applies: if it has ops that few graphs have.
     `single_use`: only where nothing else uses the matched inner nodes, so that no work is done twice.
     """
-    return Rule(
-        name, left, as_pattern(right), inexact, when, single_use, where, tuple(map(head, left.inputs))
-    )
+    made = right if callable(right) else as_pattern(right)
+    return Rule(name, left, made, inexact, when, single_use, where, tuple(map(head, left.inputs)))
 
 
 class RuleSet:
@@ -127,13 +133,14 @@ class RuleSet:
     def of(self, op: str) -> tuple[Rule, ...]:
         """Return the rules of one op, by its name."""
         if op not in self._made:
-            made = tuple([rule for maker in self._makers.get(op, ()) for rule in maker()])
-            names = [rule.name for rule in made]
-            twice = {name for name in names if names.count(name) > 1}
-            if twice:
-                raise ValueError(f"two rules are called {', '.join(sorted(twice))}")
-            assert all(rule.left.op.name == op for rule in made), f"{op} is not the root of each rule"
-            self._made[op] = made
+            made: dict[str, Rule] = {}
+            for maker in self._makers.get(op, ()):
+                for each in maker():
+                    assert each.left.op.name == op, f"{op} is not the root of {each}"
+                    if each.name in made:
+                        raise ValueError(f"two rules are called {each.name}")
+                    made[each.name] = each
+            self._made[op] = tuple(made.values())
         return self._made[op]
 
     def __iter__(self) -> Iterator[Rule]:
@@ -141,15 +148,16 @@ class RuleSet:
             yield from self.of(op)
 
     def __add__(self, other: RuleSet) -> RuleSet:
-        return _selected((self, other), ~EXACT)
+        return RuleSet.joined((self, other))
 
     def allowed(self, inexact: Inexact) -> RuleSet:
         """The rules that change no more than `inexact`."""
-        return _selected((self,), inexact)
+        return RuleSet.joined((self,), inexact)
 
-
-def _selected(sets: Sequence[RuleSet], inexact: Inexact) -> RuleSet:
-    return RuleSet(**{op: partial(_rules_of, op, sets, inexact) for each in sets for op in each._makers})
+    @classmethod
+    def joined(cls, sets: Sequence[RuleSet], inexact: Inexact = ~EXACT) -> RuleSet:
+        """The rules of several tables that change no more than `inexact`."""
+        return cls(**{op: partial(_rules_of, op, sets, inexact) for each in sets for op in each._makers})
 
 
 def _rules_of(op: str, sets: Sequence[RuleSet], inexact: Inexact) -> list[Rule]:

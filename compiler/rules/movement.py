@@ -66,12 +66,12 @@ movement = RuleSet(
     ],
     reduce_sum=lambda: [
         rule("sum over ones", ops.reduce_sum(x, axis=p, keepdims=False),
-             ops.reshape(x, shape=compute(without, x, p)), when=over_ones),
+             lambda: ops.reshape(x, shape=compute(without, x, p)), when=over_ones),
         rule("sum over ones, kept", ops.reduce_sum(x, axis=p, keepdims=True), x, when=over_ones),
     ],
     reduce_max=lambda: [
         rule("maximum over ones", ops.reduce_max(x, axis=p, keepdims=False),
-             ops.reshape(x, shape=compute(without, x, p)), when=over_ones),
+             lambda: ops.reshape(x, shape=compute(without, x, p)), when=over_ones),
         rule("maximum over ones, kept", ops.reduce_max(x, axis=p, keepdims=True), x, when=over_ones),
     ],
 )

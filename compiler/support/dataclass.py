@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, fields
 from functools import partial
 from itertools import filterfalse
-from operator import attrgetter
+from operator import attrgetter, is_
 from reprlib import recursive_repr
 from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
@@ -40,17 +40,28 @@ else:
 def _replace(record: Any, /, **changes: Any) -> Any:
     """`dataclasses.replace`, in less time for classes whose arguments are all values in order."""
     cls = record.__class__
-    names = _ARGUMENTS.get(cls)
-    if names is None:
-        every = fields(cls)
-        if not all(field.init and not field.kw_only for field in every):
-            return dataclasses.replace(record, **changes)
-        names = _ARGUMENTS[cls] = tuple(field.name for field in every)
-    values = [changes.pop(name) if name in changes else getattr(record, name) for name in names]
-    return cls(*values, **changes)  # what is left in `changes` is no field, and is told so
+    names, values_of = _ARGUMENTS.get(cls) or _arguments(cls)
+    if values_of is None:
+        return dataclasses.replace(record, **changes)
+    values = dict(zip(names, values_of(record), strict=True))
+    values.update(changes)
+    if len(values) > len(names):
+        return cls(**values)  # something is no field, and is told so
+    return cls(*values.values())
 
 
-_ARGUMENTS: dict[type, tuple[str, ...]] = {}  # the names of those of a class
+# The names of a class's arguments in order, and a function that gives their values.
+_ARGUMENTS: dict[type, tuple[Sequence[str], Callable[[Any], tuple[Any, ...]] | None]] = {}
+
+
+def _arguments(cls: type) -> tuple[Sequence[str], Callable[[Any], tuple[Any, ...]] | None]:
+    every = fields(cls)
+    names = [field.name for field in every]
+    in_order = len(names) > 1 and all(field.init and not field.kw_only for field in every)
+    found = _ARGUMENTS[cls] = names, attrgetter(*names) if in_order else None
+    return found
+
+
 if TYPE_CHECKING:
     from dataclasses import replace as replace
 else:
@@ -70,13 +81,13 @@ def _made(
     own = _SHARED & cls.__dict__.keys()
     if "__eq__" in own and cls.__hash__ is None:
         own.discard("__hash__")  # it is Python that put it there
-    rows: dict[str, _Row] = {}
+    rows = _Fields()
     slots_of_bases: set[str] = set()
     for base in cls.__mro__[-1:0:-1]:
         slots_of_bases.update(base.__dict__.get("__slots__", ()))
         described = base.__dict__.get("__dataclass_fields__")
         if described is not None:
-            rows |= described.rows if described.__class__ is _Fields else _rows(described)
+            rows |= described if described.__class__ is _Fields else _rows(described)
     for name, annotation in cls.__annotations__.items():
         text = annotation.__class__ is str
         if ("ClassVar" in annotation) if text else getattr(annotation, "__origin__", annotation) is ClassVar:
@@ -109,49 +120,41 @@ def _made(
     if repr:
         members["__repr__"] = _repr
     if eq:
-        members |= _comparing(compared)
+        key = compared or ["__class__"]  # objects without values are equal
+        members |= {"__eq__": _eq, "__hash__": _hash, "__compared__": attrgetter(*key)}
     if eq and not frozen:
         members["__hash__"] = None
     if frozen:
         members |= _FROZEN
     for name in own:
         members.pop(name, None)
-    members["__dataclass_fields__"] = _Fields(rows)
+    members["__dataclass_fields__"] = rows
     if cls.__doc__ is None:
         members["__doc__"] = cls.__name__
-    made = _with_slots(cls, members, rows, slots_of_bases, weakref_slot) if slots else cls
-    if not slots:
+    made = cls
+    if slots:  # they are declared before a class is made: it is made once more
+        space = {**cls.__dict__, **members}
+        for name in (*rows, "__dict__", "__weakref__"):
+            space.pop(name, None)
+        every = [*rows, "__weakref__"] if weakref_slot else rows
+        space["__slots__"] = tuple(filterfalse(slots_of_bases.__contains__, every))
+        made = type(cls)(cls.__name__, cls.__bases__, space)
+        made.__qualname__ = cls.__qualname__
+    else:
         for name, value in members.items():
             setattr(cls, name, value)
     return made
 
 
-def _with_slots(
-    cls: type, members: dict[str, Any], rows: Mapping[str, _Row], taken: set[str], weakref_slot: bool
-) -> type:
-    """Return the class once more: slots are declared before a class is made."""
-    space = {**cls.__dict__, **members}
-    for name in (*rows, "__dict__", "__weakref__"):
-        space.pop(name, None)
-    every = [*rows, "__weakref__"] if weakref_slot else rows
-    space["__slots__"] = tuple(filterfalse(taken.__contains__, every))
-    made = type(cls)(cls.__name__, cls.__bases__, space)
-    made.__qualname__ = cls.__qualname__
-    return made
-
-
-class _Fields:
+class _Fields(dict[str, _Row]):
     """Descriptor of `__dataclass_fields__`, which the standard library reads: describes them on access."""
 
-    __slots__ = ("rows",)
-
-    def __init__(self, rows: dict[str, _Row]) -> None:
-        self.rows = rows
+    __slots__ = ()
 
     def __get__(self, instance: object, owner: type) -> dict[str, Field[Any]]:
         """Return the fields as the standard library has them, from now on an attribute of the class."""
         found: dict[str, Field[Any]] = {}
-        for name, (annotation, given, named) in self.rows.items():
+        for name, (annotation, given, named) in self.items():
             field = found[name] = given if given.__class__ is Field else object.__new__(Field)
             for slot in _HIDDEN if field is given else Field.__slots__:
                 setattr(field, slot, getattr(_PLAIN, slot))
@@ -202,38 +205,37 @@ def _init(cls: type, rows: Mapping[str, _Row]) -> Callable[..., None]:
             later.append((put_by_name[name], field))
     names = places + named_only
     puts = [*map(put_by_name.__getitem__, names)]
-    short, third = 2 <= len(puts) <= 3, len(puts) == 3
-    put_first, put_second, put_last = (puts[0], puts[1], puts[-1]) if short else (_put_none,) * 3
     every = set(names)
     whole = -1 if named_only else len(names)  # arguments that are all values, in order
     more = bool(later) or hasattr(cls, "__post_init__")
-    # By the number of arguments, the values of those that may be left out after them.
-    ends = {n: tuple(map(defaults.get, names[n:])) for n in range(whole) if defaults.keys() >= {*names[n:]}}
+    ends: dict[int, tuple[Any, ...]] = {}  # by the number of arguments: values of those that are left out
 
     def completed(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-        if not named and len(args) in ends:
-            return args + ends[len(args)]
+        args = tuple(filterfalse(_is_absent, args))
+        count = len(args)
+        if not named and count < whole and (count in ends or defaults.keys() >= {*names[count:]}):
+            if count not in ends:
+                ends[count] = tuple(map(defaults.__getitem__, names[count:]))
+            return args + ends[count]
         if not args and named.keys() == every:
             return tuple(map(named.__getitem__, names))
         given = defaults | dict(zip(places, args, strict=False)) | named
         for name, factory in factories:
             if name not in given:
                 given[name] = factory()
-        twice = args and named and not named.keys().isdisjoint(places[: len(args)])
-        if twice or given.keys() != every or len(args) > len(places):
+        twice = args and named and not named.keys().isdisjoint(places[:count])
+        if twice or given.keys() != every or count > len(places):
             raise _misuse(cls, args, named)
         return tuple(map(given.__getitem__, names))
+
+    if whole in _FEW and not more and not in_dict:
+        return _FEW[whole](puts, completed)
 
     def __init__(self: Any, /, *args: Any, **named: Any) -> None:
         if named or len(args) != whole:
             args = completed(args, named)
         if in_dict:
             self.__dict__.update(zip(names, args, strict=True))
-        elif short:  # the usual classes, without a loop
-            put_first(self, args[0])
-            put_second(self, args[1])
-            if third:
-                put_last(self, args[2])
         else:
             for place, put in enumerate(puts):  # sooner done than a `zip`
                 put(self, args[place])
@@ -244,6 +246,78 @@ def _init(cls: type, rows: Mapping[str, _Row]) -> Callable[..., None]:
                 self.__post_init__()
 
     return __init__
+
+
+_Completed: TypeAlias = Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, ...]]
+_ABSENT: Any = object()  # an argument that is not given by place
+_is_absent = partial(is_, _ABSENT)
+
+
+# `__init__` of classes with few fields, the usual ones. A loop over the fields takes twice the time.
+
+
+def _init_1(puts: Sequence[_Put], completed: _Completed) -> Callable[..., None]:
+    (put_a,) = puts
+
+    def __init__(self: Any, a: Any = _ABSENT, /, *more: Any, **named: Any) -> None:
+        if a is _ABSENT or more or named:
+            (a,) = completed((a, *more), named)
+        put_a(self, a)
+
+    return __init__
+
+
+def _init_2(puts: Sequence[_Put], completed: _Completed) -> Callable[..., None]:
+    put_a, put_b = puts
+
+    def __init__(self: Any, a: Any = _ABSENT, b: Any = _ABSENT, /, *more: Any, **named: Any) -> None:
+        if b is _ABSENT or more or named:
+            a, b = completed((a, b, *more), named)
+        put_a(self, a)
+        put_b(self, b)
+
+    return __init__
+
+
+def _init_3(puts: Sequence[_Put], completed: _Completed) -> Callable[..., None]:
+    put_a, put_b, put_c = puts
+
+    def __init__(
+        self: Any, a: Any = _ABSENT, b: Any = _ABSENT, c: Any = _ABSENT, /, *more: Any, **named: Any
+    ) -> None:
+        if c is _ABSENT or more or named:
+            a, b, c = completed((a, b, c, *more), named)
+        put_a(self, a)
+        put_b(self, b)
+        put_c(self, c)
+
+    return __init__
+
+
+def _init_4(puts: Sequence[_Put], completed: _Completed) -> Callable[..., None]:
+    put_a, put_b, put_c, put_d = puts
+
+    def __init__(
+        self: Any,
+        a: Any = _ABSENT,
+        b: Any = _ABSENT,
+        c: Any = _ABSENT,
+        d: Any = _ABSENT,
+        /,
+        *more: Any,
+        **named: Any,
+    ) -> None:
+        if d is _ABSENT or more or named:
+            a, b, c, d = completed((a, b, c, d, *more), named)
+        put_a(self, a)
+        put_b(self, b)
+        put_c(self, c)
+        put_d(self, d)
+
+    return __init__
+
+
+_FEW = {1: _init_1, 2: _init_2, 3: _init_3, 4: _init_4}
 
 
 def _misuse(cls: type, args: Sequence[Any], named: Mapping[str, Any]) -> TypeError:
@@ -258,10 +332,6 @@ def _misuse(cls: type, args: Sequence[Any], named: Mapping[str, Any]) -> TypeErr
 def _put(name: str) -> _Put:
     """Return a function that sets a field that is no slot, even of a frozen object."""
     return lambda self, value: object.__setattr__(self, name, value)
-
-
-def _put_none(obj: Any, value: Any) -> None:
-    raise AssertionError("a class without such fields")
 
 
 def _default(field: Field[Any]) -> Any:
@@ -295,18 +365,15 @@ def _repr(self: Any) -> str:
     return f"{type(self).__qualname__}({told})"
 
 
-def _comparing(names: Sequence[str]) -> dict[str, Any]:
-    key: Callable[[Any], Any] = attrgetter(*names) if names else lambda self: ()
+def _eq(self: Any, other: Any) -> bool:
+    if other.__class__ is self.__class__:
+        key = self.__compared__
+        return bool(key(self) == key(other))
+    return NotImplemented
 
-    def __eq__(self: Any, other: object) -> bool:
-        if other.__class__ is self.__class__:
-            return key(self) == key(other)
-        return NotImplemented
 
-    def __hash__(self: Any) -> int:
-        return hash(key(self))
-
-    return {"__eq__": __eq__, "__hash__": __hash__}
+def _hash(self: Any) -> int:
+    return hash(self.__compared__(self))
 
 
 def _refuse_set(self: Any, name: str, value: Any) -> None:

@@ -21,9 +21,7 @@ from staticgraph.compiler.rewrite.engine import Trace
 from staticgraph.compiler.rewrite.rule import Rule
 from staticgraph.compiler.stages import Observer
 from staticgraph.runtime.cpu import jit as cpu_jit
-from staticgraph.runtime.cpu.fast_path import dispatch
 from staticgraph.runtime.cpu.kernel_text import KEPT
-from staticgraph.runtime.cpu.pool import POOL
 from staticgraph.runtime.reports.progress import Progress
 from staticgraph.runtime.switches.table import Settings
 
@@ -73,8 +71,12 @@ def compiled(step: Step, settings: Settings, what: str) -> Compiled:
     target = replace(cpu_jit.host(), fast_math=settings.math == "fast", tuned=settings.tune)
     watching = Watching(settings, what, step)
     if len(step.function.nodes) > _MANY:
+        from staticgraph.runtime.cpu.fast_path import dispatch
+
         dispatch.expect()  # first, since no kernel is ready for the threads that compile
     if sum(estimate(p.size) for p in step.function.params) > _MUCH:
+        from staticgraph.runtime.cpu.pool import POOL
+
         POOL.expect()
     with Progress(f"compiling {what}") as progress:
         made = compile(

@@ -21,8 +21,6 @@ from staticgraph.compiler.lower.program import ARGUMENTS, HostCall, Ref
 from staticgraph.compiler.support.cached_property import cached_property
 from staticgraph.runtime.cpu.jit import host
 from staticgraph.runtime.cpu.open_step import OpenStep
-from staticgraph.runtime.cpu.pool import POOL
-from staticgraph.runtime.cpu.watch import Watch, plain
 from staticgraph.runtime.executable import Checks, Origins, changes, state_arguments
 from staticgraph.runtime.memory.aligned import (
     address_of,
@@ -37,12 +35,20 @@ from staticgraph.runtime.variables import PendingWrites
 if TYPE_CHECKING:
     from staticgraph.compiler.compile import Compiled
     from staticgraph.runtime.cpu.loaded_program import LoadedProgram
+    from staticgraph.runtime.cpu.pool import Pool
+    from staticgraph.runtime.cpu.watch import Watch
     from staticgraph.runtime.memory.buffer_pool import BufferPool
     from staticgraph.runtime.processes.collective_calls import CollectiveCalls
     from staticgraph.runtime.variables import VariableStore
 
 NO_VALUES: Mapping[str, int] = MappingProxyType({})
+_STEP = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
 _HOST = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32, ctypes.c_void_p)
+
+
+def plain(step: int) -> Callable[[int], int]:
+    """The step at this address, as a function of the address of its table: one that nothing can stop."""
+    return _STEP(step)
 
 
 class Caller(Protocol):
@@ -90,7 +96,7 @@ class CpuExecutable:
         except MemoryError:
             raise _does_not_fit(prepared, values) from None
         program = prepared.program
-        self.watch = Watch() if shared.may_stop else None
+        self.watch = _watch() if shared.may_stop else None
         self.bindings: WeakSet[Caller] = WeakSet()  # what calls the native function without Python
         self.enter(self.entry)
         self._address = ctypes.addressof(self.table)
@@ -124,6 +130,13 @@ class CpuExecutable:
         """
         return self.shared.made if self._again is None else self._again()
 
+    @property
+    def pool(self) -> Pool:
+        """The threads that help with a parallel step."""
+        pool = self.shared.workspace.pool
+        assert pool is not None
+        return pool
+
     def enter(self, entry: int) -> None:
         """Run the function at this address from now on, which does the same as the one before."""
         self.entry = entry
@@ -148,7 +161,7 @@ class CpuExecutable:
         if self._collectives is not None:
             self._collectives.begin()
         if self.parallel:
-            POOL.ensure()
+            self.pool.ensure()
         left = remaining()
         try:
             if left is None or self.watch is None:
@@ -253,6 +266,12 @@ class CpuExecutable:
                 failure(error, call.node.op.name, call.node.where) if isinstance(error, Exception) else error
             )
         return int(self._failure is not None)
+
+
+def _watch() -> Watch:
+    from staticgraph.runtime.cpu.watch import Watch  # only loops and long steps have one
+
+    return Watch()
 
 
 def _does_not_fit(made: Compiled | LoadedProgram, values: Mapping[str, int]) -> ResourceExhaustedError:

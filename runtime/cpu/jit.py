@@ -184,9 +184,14 @@ def _keep(code: Code, data: bytes, on_disk: bool) -> None:
 
 def _key(code: Code) -> str:
     """Everything that decides the object code. The symbol is itself a hash of the text."""
-    target, version = host(), ".".join(map(str, _llvm().llvm_version_info))
-    parts = (_FORMAT, code.name, version, target.triple, target.data_layout, target.cpu, target.features)
+    parts = (_FORMAT, code.name, _key_of_target(host()))
     return hashlib.blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()
+
+
+@functools.cache
+def _key_of_target(target: CpuTarget) -> str:
+    version = ".".join(map(str, _llvm().llvm_version_info))
+    return "\n".join((version, target.triple, target.data_layout, target.cpu, target.features))
 
 
 def _compile(code: Code, verify: bool) -> bytes:

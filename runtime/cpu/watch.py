@@ -25,13 +25,7 @@ _FUNCTIONS = {
     Word.SAVE: "PyEval_SaveThread",
     Word.RESTORE: "PyEval_RestoreThread",
 }
-_STEP = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
 _GUARDED = ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
-
-
-def plain(step: int) -> Callable[[int], int]:
-    """The step at this address, as a function of the address of its table: one that nothing can stop."""
-    return _STEP(step)
 
 
 _main_thread = (ctypes.c_int64 * 1)()  # its number, which alone handles signals

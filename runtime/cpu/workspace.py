@@ -10,27 +10,34 @@ import ctypes
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
+from staticgraph.compiler.graph.sizes import estimate
 from staticgraph.compiler.lower.program import ARENA, CONSTANTS, PRIVATE, SHARED
-from staticgraph.runtime.cpu.pool import POOL
 from staticgraph.runtime.memory.aligned import address_of, aligned_bytes, give_back_unused
 
 if TYPE_CHECKING:
     from staticgraph.compiler.compile import Compiled
+    from staticgraph.compiler.lower.program import Program
     from staticgraph.runtime.cpu.loaded_program import LoadedProgram
+    from staticgraph.runtime.cpu.pool import Pool
 
 AHEAD = 1 << 28  # bytes up to which an arena that is too small is replaced by one of twice its size
+MUCH = 1 << 20  # bytes of a step beside which it matters what is kept: to give that back takes a millisecond
 
 
 class Workspace:
     """Memory of the executables of one step. `prepared` is the step, with any sizes.
+
+    Attributes:
+        pool: The threads that help with the step; None if it has no work for several.
 
     Raises:
         MemoryError: The system does not give so much.
     """
 
     def __init__(self, prepared: Compiled | LoadedProgram) -> None:
-        give_back_unused()  # the peak is from here on: the arena comes on top of what is kept
         program = prepared.program
+        if _bytes(program) >= MUCH:
+            give_back_unused()  # the peak is from here on: the arena comes on top of what is kept
         self._arena = aligned_bytes(0)
         self._address = address_of(self._arena)
         shared, private = aligned_bytes(prepared.shared), aligned_bytes(prepared.private)
@@ -38,8 +45,12 @@ class Workspace:
         program.constants.write(constants)
         self._fixed = {SHARED: shared, PRIVATE: private, CONSTANTS: constants}
         self._places = [(slot, address_of(block)) for slot, block in self._fixed.items()]
-        self._pool = POOL.open(prepared.private) if prepared.regions else None
-        self._pool_slot = program.pool_slot
+        self.pool: Pool | None = None
+        if prepared.regions:
+            from staticgraph.runtime.cpu.pool import POOL  # its code is not needed by small steps
+
+            self.pool = POOL
+            self._places.append((program.pool_slot, POOL.open(prepared.private)))
         self._tables: WeakValueDictionary[int, Any] = WeakValueDictionary()  # by address
 
     def enter(self, table: ctypes.Array[ctypes.c_void_p], arena: int) -> None:
@@ -58,5 +69,9 @@ class Workspace:
         table[ARENA] = self._address
         for slot, address in self._places:
             table[slot] = address
-        if self._pool is not None:
-            table[self._pool_slot] = self._pool
+
+
+def _bytes(program: Program) -> int:
+    """Return about how many bytes a run works with."""
+    types = (*program.arguments, *program.results)
+    return len(program.constants) + estimate(program.arena + sum(t.size * t.dtype.size for t in types))

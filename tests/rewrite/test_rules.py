@@ -20,7 +20,8 @@ from staticgraph.compiler.graph.errors import GraphError
 from staticgraph.compiler.graph.function import Function, Value, toposort
 from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.graph.opdef import Role, recording
-from staticgraph.compiler.passes.simplify import AS_WRITTEN
+from staticgraph.compiler.passes.simplify import AS_WRITTEN, TABLES
+from staticgraph.compiler.passes.simplify import RULES as ALL
 from staticgraph.compiler.rewrite.engine import rewrite
 from staticgraph.compiler.rewrite.pattern import (
     Attribute,
@@ -32,6 +33,10 @@ from staticgraph.compiler.rewrite.pattern import (
     variables_of,
 )
 from staticgraph.compiler.rewrite.rule import IMPROVES, MATH, NONFINITE, ROUNDING, Rule, RuleSet
+from staticgraph.compiler.rules import algebra as algebra_file
+from staticgraph.compiler.rules import logic as logic_file
+from staticgraph.compiler.rules import movement as movement_file
+from staticgraph.compiler.rules import stability as stability_file
 from staticgraph.compiler.rules.algebra import algebra
 from staticgraph.compiler.rules.logic import logic
 from staticgraph.compiler.rules.movement import broadcasts, movement
@@ -300,3 +305,15 @@ def test_a_rule_looks_at_a_value_once(monkeypatch: pytest.MonkeyPatch):
     function = Function((x,), (ops.sqrt(ops.negative(ops.negative(x))) + ops.abs(x), ops.exp(x - 1.0)))
     assert rewrite(function, algebra).results != function.results
     assert set(looks.values()) == {1}
+
+
+def test_the_pass_knows_the_ops_of_each_table():
+    """Files of rules are imported for graphs that have an op at the root of one."""
+    found = {
+        (file.__name__.rpartition(".")[2], name): " ".join(sorted({rule.left.op.name for rule in table}))
+        for file in (algebra_file, logic_file, movement_file, stability_file)
+        for name, table in vars(file).items()
+        if isinstance(table, RuleSet)
+    }
+    assert found == TABLES
+    assert {r.name for r in ALL} == {r.name for r in RULES if NONFINITE not in r.inexact}

@@ -14,7 +14,8 @@ from staticgraph.compiler.codegen.abi import BufferRef, HostCallSegment, InnerSt
 from staticgraph.compiler.codegen.llvm.step import step
 from staticgraph.compiler.codegen.native.watch import WatchState as Word
 from staticgraph.runtime.cpu import jit as cpu_jit
-from staticgraph.runtime.cpu.watch import Watch, plain
+from staticgraph.runtime.cpu.executable import plain
+from staticgraph.runtime.cpu.watch import Watch
 
 MEMORY, HOST, WATCH = range(3)
 FLAG, TABLE = BufferRef(MEMORY, 64), BufferRef(MEMORY, 128)

@@ -20,7 +20,6 @@ from staticgraph.compiler.lower.program import ARGUMENTS
 from staticgraph.runtime.backend import Programs
 from staticgraph.runtime.cpu.executable import CpuExecutable
 from staticgraph.runtime.cpu.fast_path.dispatch import Words, words
-from staticgraph.runtime.cpu.pool import POOL
 from staticgraph.runtime.memory.aligned import aligned_bytes
 from staticgraph.runtime.memory.buffer_pool import LARGE
 from staticgraph.runtime.variables import VariableStore
@@ -104,7 +103,7 @@ class CallRecord:
         """The address of a word that is 0 if Python must take part in a run."""
         if store.is_guarded:
             return self._address(words(0))
-        return POOL.ready if program.parallel else 0
+        return program.pool.ready if program.parallel else 0
 
     def _feed(self, slot: int, type: TensorType, expected: bytes | None) -> list[int]:
         single = type.shape == ()
