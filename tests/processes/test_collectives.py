@@ -178,6 +178,35 @@ def test_gradients_travel_while_others_are_computed():
     assert launched(2, program).count("fits") == 2
 
 
+def test_a_profile_tells_the_time_waited_of_all_processes():
+    program = """
+        import time
+        dist = sg.distribute
+        x = sg.placeholder("float32", [1000])
+        y = dist.all_reduce(sg.sin(x))
+        with sg.Session() as sess:
+            for _ in range(3):
+                sess.run(y, {x: np.ones(1000)})
+            with sess.profile() as profile:
+                for _ in range(2):
+                    if dist.rank() == 1:
+                        time.sleep(0.3)
+                    sess.run(y, {x: np.ones(1000)})
+        [times] = profile.steps
+        [exchange] = [each for each in times.kernels if each.is_exchange]
+        assert 0 < exchange.waited <= exchange.nanoseconds and exchange.launches == 2
+        assert times.waited == exchange.waited
+        assert "of it waiting for other processes (" in str(profile)
+        [merged] = profile.of_all_processes()
+        first, second = merged.ranks
+        assert first.waits.keys() == {exchange.name} and first.waited > 0.3e9 > second.waited
+        assert (first, second)[dist.rank()].waited == exchange.waited
+        assert "2 processes; process 1 waits least" in str(merged)
+        say("fits")
+    """
+    assert launched(2, program).count("fits") == 2
+
+
 def test_inside_of_loops_and_branches():
     program = """
         dist = sg.distribute
