@@ -98,12 +98,15 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class TimeTable:
-    """The entries of a table of times: the instruction of each, None for the step as a whole."""
+    """The entries of a table of times: the instruction of each, None for the step as a whole.
+
+    A collective has two: one for its begin, and one for the wait until it is complete.
+    """
 
     clock: Clock
-    entries: list[Instruction | None] = field(default_factory=lambda: [None])
+    entries: list[Instruction | Complete | None] = field(default_factory=lambda: [None])
 
-    def take(self, instruction: Instruction, count: int = 1) -> int:
+    def take(self, instruction: Instruction | Complete, count: int = 1) -> int:
         """The first of as many new entries."""
         self.entries.extend([instruction] * count)
         return len(self.entries) - count
@@ -162,7 +165,8 @@ def write(
                     segments.append(begun[number])
                     host += 1
                 case Complete(begin):
-                    segments.append(abi.CompletionSegment(begun.pop(begin.number), _entry(times, begin.call)))
+                    collective = begun.pop(begin.number)
+                    segments.append(abi.CompletionSegment(collective, _entry(times, instruction)))
                 case Require(flag):
                     segments.append(abi.RequireSegment(_ref(flag)))
                 case LoopInstruction() | Branch():
@@ -227,7 +231,7 @@ def walk(
                 yield from walk(each.program, next(inner), instruction)
 
 
-def _entry(times: TimeTable | None, instruction: Instruction, count: int = 1) -> int | None:
+def _entry(times: TimeTable | None, instruction: Instruction | Complete, count: int = 1) -> int | None:
     return None if times is None else times.take(instruction, count)
 
 

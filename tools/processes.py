@@ -3,6 +3,8 @@
     python tools/processes.py bits            one hash for 1, 2, 4 and 8 processes
     python tools/processes.py bits --steps 20 --seeds 0
     python tools/processes.py kills --times 200     of a random process: no hang, no lost checkpoint
+    python tools/processes.py kills --log kills.log     goes on after the last kill in that file
+    python tools/processes.py speed --peers DIR         against MPI, PyTorch and JAX, on an idle machine
 
 The exit status is 1 if something is not as it must be.
 """
@@ -13,7 +15,7 @@ import argparse
 import importlib
 import sys
 
-CHECKS = ("bits", "kills", "hosts")
+CHECKS = ("bits", "kills", "hosts", "speed")
 
 
 def main() -> int:

@@ -24,6 +24,7 @@ from staticgraph.compiler.lower.interpret_initializers import by_meaning, runs_o
 from staticgraph.compiler.stages import observation
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.cpu.loaded_program import NO_FUNCTION, LoadedProgram, LoadedStep, layout_of, prepared
+from staticgraph.runtime.cpu.stored_collectives import collective_calls, collective_numbers
 from staticgraph.runtime.disk import object_cache
 from staticgraph.runtime.disk.sources import compiler_version
 from staticgraph.runtime.switches.table import Settings
@@ -70,9 +71,10 @@ def recall(key: str, step: Step) -> LoadedProgram | None:
         raise Undecided(told["undecided"], sizes=tuple(map(of_data, told["sizes"])))
     same = {f.name: getattr(step, f.name) for f in fields(Step) if f.name != "function"}
     alone = LoadedStep(NO_FUNCTION, **same, needed=[step.reads[i] for i in told["needed"]])
-    found = prepared(
-        alone, [p.type for p in function.params], [r.type for r in function.results], told, constants
-    )
+    numbers = told.get("collectives")
+    calls = collective_calls(function, numbers) if numbers else []
+    types = [p.type for p in function.params], [r.type for r in function.results]
+    found = prepared(alone, *types, told, constants, calls)
     return replace(found, program=by_meaning(function, step.checked)) if runs_once(step) else found
 
 
@@ -120,10 +122,12 @@ def remember(key: str, step: Step, compiled: Compiled, guards: Sequence[Guard] =
     """Keep the program that `step` was compiled to in runs with these guards, where it is of that kind."""
     program, function = compiled.program, step.function
     types = (*(p.type for p in function.params), *(r.type for r in function.results))
-    calls_python = program.host_calls and not runs_once(step)
+    found = None if runs_once(step) else collective_numbers(function, program.host_calls)
+    calls_python = found is None and not runs_once(step)
     laid_out = (*program.arguments, *program.results)
     if calls_python or types != laid_out or len(program.constants) > MOST_DATA:
         return
     numbers = {op: number for number, op in enumerate(step.reads)}
     needed = [numbers[op] for op in compiled.step.needed]
-    _write(key, {"needed": needed, **layout_of(compiled)}, guards, bytes(program.constants))
+    told = {"needed": needed, **layout_of(compiled), **({"collectives": found} if found else {})}
+    _write(key, told, guards, bytes(program.constants))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 from weakref import WeakSet
 
 import numpy as np
@@ -110,11 +110,11 @@ class CpuExecutable:
         if self._hosts:
             self._host = _HOST(self._run_host)
             self.table[program.host_slot] = ctypes.cast(self._host, ctypes.c_void_p).value
-        self._collectives: CollectiveCalls | None = None
+        self.collectives: CollectiveCalls | None = None
         if self.watch is not None:
             self.table[program.watch_slot] = self.watch.address
             if calls := [call for call in self._hosts if call.is_collective]:
-                self._collectives = self._exchanging(calls, self.watch)
+                self.collectives = self._exchanging(calls, self.watch)
         if checks is not None:
             self.table[program.host_slot - 1] = checks.sound.ctypes.data
 
@@ -158,8 +158,8 @@ class CpuExecutable:
             table[slot] = address_of(array)
             slot += 1
         self.count[0] += 1
-        if self._collectives is not None:
-            self._collectives.begin()
+        if self.collectives is not None:
+            self.collectives.begin()
         if self.parallel:
             self.pool.ensure()
         left = remaining()
@@ -173,17 +173,16 @@ class CpuExecutable:
                 error, self._failure = self._failure, None
                 raise error
         except BaseException:
-            if self._collectives is not None:
-                self._collectives.fail(self, arguments, results)
+            if self.collectives is not None:
+                self.collectives.fail(self, arguments, results)
             raise
-        if self._collectives is not None:
+        if self.collectives is not None:
             if stopped:
-                self._collectives.fail(self, arguments, results)
+                self.collectives.fail(self, arguments, results)
             else:
-                self._collectives.succeed()
+                self.collectives.succeed()
         if stopped and stopped != UNSOUND:
-            text = "the time that the run was given is over; all variables are as they were before it"
-            raise misuse(DeadlineExceededError, text)
+            raise _out_of_time()
         return not stopped
 
     def step(
@@ -192,8 +191,8 @@ class CpuExecutable:
         """Run the step for variables in `store`: what is fetched, as compiled code holds it, and what is to
         change in the store. Results are in memory of `recyclers`, as far as there are any.
         """
-        if self._collectives is not None:
-            self._collectives.begin(store)
+        if self.collectives is not None:
+            self.collectives.begin(store)
         try:
             arguments, results = self._arrays(feeds, store, recyclers)
         except MemoryError:
@@ -228,6 +227,22 @@ class CpuExecutable:
         watch.collectives_by(found.address)
         return found
 
+    def failed(self, *kept: Any) -> NoReturn:
+        """Raise the error of a run by native code in which a collective may not be complete.
+
+        `kept`: what MPI may still read.
+        """
+        assert self.collectives is not None
+        self.collectives.fail(self, kept)
+        if self._failure is not None:
+            error, self._failure = self._failure, None
+            raise error
+        if self.checks is not None and not self.checks.sound[()]:
+            program, table = self.prepared.program, ctypes.addressof(self.table)
+            slots = enumerate(program.arguments, ARGUMENTS)
+            self.checks.fail([_view(table, Ref(slot), type) for slot, type in slots])
+        raise _out_of_time()
+
     @property
     def calls(self) -> int:
         """The number of calls of the native function."""
@@ -258,9 +273,9 @@ class CpuExecutable:
 
     def _look(self, call: HostCall) -> int:
         """Look if a collective can still be complete. Return 0 if so."""
-        assert self._collectives is not None
+        assert self.collectives is not None
         try:
-            self._collectives.look(call.node)
+            self.collectives.look(call.node)
         except BaseException as error:
             self._failure = (
                 failure(error, call.node.op.name, call.node.where) if isinstance(error, Exception) else error
@@ -272,6 +287,11 @@ def _watch() -> Watch:
     from staticgraph.runtime.cpu.watch import Watch  # only loops and long steps have one
 
     return Watch()
+
+
+def _out_of_time() -> DeadlineExceededError:
+    text = "the time that the run was given is over; all variables are as they were before it"
+    return misuse(DeadlineExceededError, text)
 
 
 def _does_not_fit(made: Compiled | LoadedProgram, values: Mapping[str, int]) -> ResourceExhaustedError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from staticgraph.compiler.graph.size_data import of_data, to_data
 from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.lower.constants import Constants
-from staticgraph.compiler.lower.program import Program
+from staticgraph.compiler.lower.program import HostCall, Program
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -34,13 +34,20 @@ class LoadedStep(Step):
 
 @dataclass(frozen=True, slots=True)
 class ProgramLayout(Program):
-    """A program without its instructions: all that is known of them is whether they can stop early."""
+    """A program without its instructions. Of these, only the collectives are known, and if one can stop
+    early.
+    """
 
     stops: bool = False
+    collectives: tuple[HostCall, ...] = ()
 
     @property
     def may_stop(self) -> bool:
         return self.stops
+
+    @property
+    def host_calls(self) -> list[HostCall]:
+        return [*self.collectives]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +107,7 @@ def prepared(
     results: Iterable[TensorType],
     layout: Mapping[str, Any],
     constants: bytes,
+    collectives: Sequence[HostCall] = (),
 ) -> LoadedProgram:
     """The program of `step` that `layout_of` told of."""
     sizes = tuple(map(of_data, layout.get("sizes", ())))
@@ -114,6 +122,7 @@ def prepared(
         (),
         opens="sizes" in layout,
         stops=layout["stops"],
+        collectives=tuple(collectives),
     )
     codes = [Code(name, "") for name in layout["codes"]]
     always = [CPU.region_ns] if layout["parallel"] else []

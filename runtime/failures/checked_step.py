@@ -14,6 +14,7 @@ from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.graph.errors import InvalidArgumentError, misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.world import MEMBERSHIP
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.memory.aligned import empty, from_storage
 
@@ -43,14 +44,19 @@ class CheckedStep:
 
     def fail(self, arguments: Sequence[np.ndarray]) -> NoReturn:
         """Raise the error for a run with these arguments, as compiled code holds them."""
-        from staticgraph.runtime.failures.unmet import unmet  # what only runs that fail need
+        # What only runs that fail need.
+        from staticgraph.runtime.failures.not_finite import not_finite
+        from staticgraph.runtime.failures.unmet import unmet
+        from staticgraph.runtime.processes.mirror import without_others
 
         values = [from_storage(a, p.dtype) for a, p in zip(arguments, self.step.function.params, strict=True)]
-        error = unmet(self.graph, self.step, values)
-        if error is None and self.finite:
-            from staticgraph.runtime.failures.not_finite import not_finite
-
-            error = not_finite(self.graph, self.step, values)
+        with without_others():
+            error = unmet(self.graph, self.step, values)
+            if error is None and self.finite:
+                error = not_finite(self.graph, self.step, values)
+        if error is None and MEMBERSHIP.world.size > 1:
+            text = "the run had an index or the like out of range, of what another process gave"
+            error = misuse(InvalidArgumentError, text, "the error of that process names the line")
         if error is None:
             text = "the run had an index or the like out of range, which it has not if NumPy performs the ops"
             hint = "it is computed of numbers that kernels round a little differently"

@@ -11,6 +11,7 @@ from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.errors import InvalidArgumentError, layout, misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Operation
+from staticgraph.compiler.graph.world import MEMBERSHIP
 from staticgraph.compiler.passes.pipeline import PIPELINE
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.failures.nan_locator import STATE, Finding, culprit
@@ -54,6 +55,9 @@ class _Told:
     step: Step
 
     def error(self, found: Finding | None) -> InvalidArgumentError:
+        if found is None and MEMBERSHIP.world.size > 1:
+            text = "the run made numbers that are not finite, of what another process gave"
+            return misuse(InvalidArgumentError, text, "the error of that process names the op")
         if found is None:
             text = "the run made numbers that are not finite, which its ops do not if NumPy performs them"
             hint = "fused kernels round a little differently: some number is at the limit of its dtype"

@@ -42,11 +42,22 @@ class CollectiveCalls:
         parts = (compiler_version(), self._what, changed)
         self._digest = hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
         self._agreed = False
+        self._waits = (-1, 0.0)  # the collectives that were complete when a wait began, and its time
 
     @property
     def address(self) -> int:
         """The address of what a step needs to call MPI."""
         return self._world.address
+
+    @property
+    def connected(self) -> Any:
+        """One word: 0 if Python must take part in the next run, since one has failed."""
+        return self._world.connected
+
+    @property
+    def runs(self) -> Any:
+        """One word that counts runs."""
+        return self._world.peers.runs
 
     def begin(self, store: VariableStore | None = None) -> None:
         """Get ready for a run. Before the first one, compare the step with those of the others.
@@ -54,8 +65,6 @@ class CollectiveCalls:
         Then the variables in `store` that the step changes get the values that they have in process 0, but
         for local ones, and for those that had them before.
         """
-        self._waits: tuple[Node | None, float] = (None, 0.0)
-        self._world.peers.heartbeat.waits_in = None
         self._world.mend()
         if self._agreed:
             return
@@ -77,18 +86,17 @@ class CollectiveCalls:
         """Raise an error if a collective cannot be complete: MPI or another process has failed."""
         if self._world.error:
             raise FailedPreconditionError(f"MPI: {self._world.error}")
-        if self._waits[0] is not node:
-            self._waits = (node, time.monotonic())
+        completed = self._world.peers.completed[0]
+        if self._waits[0] != completed:
+            self._waits = (completed, time.monotonic())
         self._world.peers.look(node.op.name, time.monotonic() - self._waits[1])
 
     def succeed(self) -> None:
         """Count a run."""
-        self._world.peers.run += 1
-        self._world.peers.heartbeat.waits_in = None
+        self._world.peers.runs[0] += 1
 
     def fail(self, *memory: Any) -> None:
         """Keep `memory` that MPI may still write to."""
-        self._world.peers.heartbeat.waits_in = None
         self._world.leave(self, *memory)
 
 

@@ -11,6 +11,7 @@ where a question seems to come from.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import secrets
@@ -18,6 +19,7 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from staticgraph.compiler.graph.provenance import is_ours
@@ -32,20 +34,33 @@ class Heartbeat:
 
     Attributes:
         address: The host and port at which this process answers, and the word that it hears.
-        waits_in: The collective in which this process waits, or None.
+
+    Args:
+        rank: The number of this process.
+        completed: One word that counts the collectives that are complete here.
     """
 
-    def __init__(self, rank: int) -> None:
-        self._rank = rank
+    def __init__(self, rank: int, completed: Sequence[int] | ctypes.Array[ctypes.c_int64]) -> None:
+        self._rank, self._completed = rank, completed
+        self._waits = ("", -1)  # the collective in which it waited last, and the count at that time
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket.bind(("", 0))
         self.address = (_own_host(), self._socket.getsockname()[1], secrets.token_hex(8))
-        self.waits_in: str | None = None
         self._clock = time.pthread_getcpuclockid(threading.main_thread().ident or 0) if _HAS_CLOCK else None
         self._others: dict[int, tuple[str, int, str]] = {}
         self._lives: dict[int, dict[str, Any]] = {}
         self._asked = 0.0
         threading.Thread(target=self._serve, name="staticgraph heartbeat", daemon=True).start()
+
+    @property
+    def waits_in(self) -> str:
+        """The collective in which this process waits; an empty text if it does not."""
+        what, count = self._waits
+        return what if count == self._completed[0] else ""
+
+    def wait(self, what: str) -> None:
+        """Note that this process waits in a collective, until that is complete."""
+        self._waits = (what, self._completed[0])
 
     def know(self, addresses: list[tuple[str, int, str]]) -> None:
         """Note the address of each process, in the order of ranks."""

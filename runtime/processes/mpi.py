@@ -65,9 +65,10 @@ class MpiWorld:
         self.peers = Peers(self._everyone, mpi, timeout)
         self._comm = self._everyone.Dup()  # of collectives
         self._comm.Set_errhandler(mpi.ERRORS_RETURN)
-        self._broken = False
+        self._connected = (ctypes.c_int64 * 1)(1)  # 0 after a failure
         self._requests = (ctypes.c_int64 * 64)()
         self._left: list[Any] = []
+        self._mending: Any = None  # a communicator that is being made, and its request
         self._record = self._described()
 
     # For steps
@@ -76,6 +77,11 @@ class MpiWorld:
     def address(self) -> int:
         """The address of what a step needs to call MPI."""
         return ctypes.addressof(self._record)
+
+    @property
+    def connected(self) -> Any:
+        """One word: 0 after a failure, until `mend`."""
+        return self._connected
 
     def hold(self, requests: int) -> None:
         """Have memory for so many collectives of a step."""
@@ -91,22 +97,27 @@ class MpiWorld:
 
     def leave(self, *memory: Any) -> None:
         """Go on after a failed exchange, with another communicator. MPI may still write to `memory`."""
-        self._broken = True
         self._left.append((memory, self._requests))
         self._requests = (ctypes.c_int64 * len(self._requests))()
         self._record[Collectives.REQUESTS] = ctypes.addressof(self._requests)
         self._record[Collectives.ERROR] = 0
+        self._connected[0] = 0
+        self.peers.completed[0] += 1  # this process waits no more
 
     def mend(self) -> None:
         """After a failure, make a new communicator, together with all others."""
-        if not self._broken:
+        if self._connected[0]:
             return
-        made, request = self._everyone.Idup()
+        if self._mending is None:  # else it was begun in a run that has failed by now
+            self._mending = self._everyone.Idup()
+        made, request = self._mending
         self._finish(request, "a new communicator")
-        self._comm = made
+        self._comm, self._mending = made, None
         self._comm.Set_errhandler(self._mpi.ERRORS_RETURN)
         self._record[Collectives.COMM] = _handle(self._mpi, self._comm)
-        self._broken = False
+        self._connected[0] = 1
+        runs = np.array([self.peers.runs[0]])
+        self.peers.settle(int(self.exchange("all_reduce", runs, "max")[0]))
 
     # For Python
 
@@ -139,19 +150,18 @@ class MpiWorld:
         """Wait for a request, and look after the others meanwhile."""
         since = looked = time.monotonic()
         polls = 0
-        while not request.Test():
-            polls += 1
-            if polls % _POLLS == 0:
-                _pause()
-                if (now := time.monotonic()) - looked > _LOOK:
-                    looked = now
-                    try:
+        try:
+            while not request.Test():
+                polls += 1
+                if polls % _POLLS == 0:
+                    _pause()
+                    if (now := time.monotonic()) - looked > _LOOK:
+                        looked = now
                         self.peers.look(what, now - since)
-                    except BaseException:
-                        self.peers.heartbeat.waits_in = None
-                        self.leave(request)
-                        raise
-        self.peers.heartbeat.waits_in = None
+        except BaseException:
+            self.leave(request)
+            raise
+        self.peers.completed[0] += 1
 
     def _described(self) -> Any:
         """The record of what a step needs."""
@@ -172,6 +182,7 @@ class MpiWorld:
         record[Collectives.COMBINERS] = ctypes.addressof(self._combiners)
         record[Collectives.REQUESTS] = ctypes.addressof(self._requests)
         record[Collectives.STATUS] = ctypes.addressof(self._status)
+        record[Collectives.COMPLETED] = ctypes.addressof(self.peers.completed)
         return record
 
 

@@ -2,11 +2,13 @@
 
 A process that fails tells all others. Those that wait for it look for such messages every few milliseconds,
 and fail too, with its number and its error. Runs are numbered, by the same count in every process: the news
-of a run that failed everywhere is old in the next one.
+of a run that failed everywhere is old in the next one. A run may also fail in one process alone, after it has
+sent all that the others need: these fail in their next one.
 """
 
 from __future__ import annotations
 
+import ctypes
 import json
 import time
 from typing import Any
@@ -36,19 +38,21 @@ class Peers:
 
     Attributes:
         timeout: The seconds after which waiting for the others is an error.
-        run: The number of this run.
+        runs: One word, the number of this run. Native code counts it, too.
+        completed: One word that counts the collectives that are complete. Native code counts it, too.
     """
 
     def __init__(self, comm: Any, mpi: Any, timeout: float) -> None:
         self._comm, self._mpi = comm, mpi
         self.size, self.rank = comm.Get_size(), comm.Get_rank()
         self.timeout = timeout
-        self.run = 0
+        self.runs, self.completed = (ctypes.c_int64 * 1)(), (ctypes.c_int64 * 1)()
         self._steps: dict[int, list[dict[str, Any]]] = {}  # what others are about to run, by rank
         self._failures: list[dict[str, Any]] = []
         self._ended: set[int] = set()
         self._sent: list[Any] = []
-        self.heartbeat = Heartbeat(self.rank)
+        self._settled = 0  # failures of runs before this one are old
+        self.heartbeat = Heartbeat(self.rank, self.completed)
         self.heartbeat.know(self._addresses())
 
     # What others are told
@@ -57,8 +61,9 @@ class Peers:
         """Tell the others of an error, and count the run. `final`: this process ends with it."""
         if not isinstance(error, PeerError):
             text = f"{type(error).__name__}: {error}"[:_MOST_TEXT]
-            self._tell({"kind": _FAILED, "run": None if final else self.run, "text": text})
-        self.run += 1
+            self._tell({"kind": _FAILED, "run": None if final else self.runs[0], "text": text})
+        self.runs[0] += 1
+        self._settled = self.runs[0]
 
     def end(self) -> None:
         """Tell the others that this process runs no more."""
@@ -92,10 +97,9 @@ class Peers:
         """Raise an error if another process has failed, or if `what` takes too long: `waited` seconds."""
         self._receive()
         for news in self._failures:
-            if news["run"] is None or news["run"] >= self.run:
+            if news["run"] is None or news["run"] >= self._settled:
                 self._failures.remove(news)
-                text = f"process {news['rank']} failed, and with it this run: {news['text']}"
-                raise misuse(PeerError, text)
+                raise self._failed_by(news)
         self._failures.clear()
         if waited > _GRACE and self._ended:
             rank = min(self._ended)
@@ -110,9 +114,22 @@ class Peers:
         if waited > _ASK:
             self._ask(what, waited)
 
+    def settle(self, runs: int) -> None:
+        """Count runs from a number on that all processes have agreed on. Failures before it are old."""
+        self.runs[0] = self._settled = runs
+
+    def _failed_by(self, news: dict[str, Any]) -> Exception:
+        """Return the error of this process for the failure of another one."""
+        rank, text = news["rank"], news["text"]
+        if news["run"] is None or news["run"] >= self.runs[0]:
+            return misuse(PeerError, f"process {rank} failed, and with it this run: {text}")
+        text = f"process {rank} failed in a run that went well here, so that variables differ: {text}"
+        hint = "restore a checkpoint in all processes, or run broadcast_variables()"
+        return misuse(FailedPreconditionError, text, hint)  # which the others are told, to fail as well
+
     def _ask(self, what: str, waited: float) -> None:
         """Raise an error if another process hangs, or if none of them says why it does not come."""
-        self.heartbeat.waits_in = what
+        self.heartbeat.wait(what)
         idle, who = self.heartbeat.idle(time.monotonic() - waited)
         if min(waited, idle if who else waited) <= max(self.timeout, _ASK + _REPLY):
             return

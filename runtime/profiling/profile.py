@@ -13,6 +13,7 @@ from staticgraph.runtime.profiling.step_times import StepTimes, step_times
 from staticgraph.runtime.profiling.times import Meter, Timed
 
 if TYPE_CHECKING:
+    from staticgraph.runtime.profiling.ranks import MergedTimes
     from staticgraph.runtime.variables import VariableStore
 
 
@@ -88,6 +89,23 @@ class Profile:
         """The time of each kernel in a run, by name; of several programs, that with the most time in it."""
         longest = self.longest
         return {} if longest is None else longest.seconds(longest.kernels)
+
+    def of_all_processes(self) -> list[MergedTimes]:
+        """Return the times of all processes for each step that exchanges something with them.
+
+        All processes must call this. Printed, a result tells how long each process waited, and in which
+        exchange; a process by itself has none.
+
+        >>> import staticgraph as sg
+        >>> with sg.Session() as sess:
+        ...     with sess.profile() as profile:
+        ...         total = sess.run(sg.distribute.all_reduce(sg.constant(1.0)))
+        >>> profile.of_all_processes()
+        []
+        """
+        from staticgraph.runtime.profiling.ranks import merged  # few programs have several processes
+
+        return merged(self.steps)
 
     def chrome_trace(self, path: str | os.PathLike[str]) -> None:
         """Write the last run of each program as a file for chrome://tracing or ui.perfetto.dev."""

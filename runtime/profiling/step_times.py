@@ -7,7 +7,8 @@ from itertools import groupby
 from typing import Any
 
 from staticgraph.compiler.compile import CompiledStep
-from staticgraph.compiler.lower.program import Branch, Copy, Instruction, LoopInstruction, Require
+from staticgraph.compiler.fusion.group import is_collective
+from staticgraph.compiler.lower.program import Branch, Complete, Copy, Instruction, LoopInstruction, Require
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.profiling.kernels import KernelView, kernels_of
@@ -16,6 +17,7 @@ from staticgraph.runtime.profiling.times import Stamp, Times
 from staticgraph.runtime.reports.table import Table, counted, duration, table, wrapped
 
 _SPARE = (8, 3, 6, 5, 4, 7)  # columns that a narrow table does without, the first one first
+COLLECTIVE = "a collective"
 OTHER, COPIES, TESTS = "waiting, and between kernels", "copies", "tests of inputs"
 
 
@@ -23,13 +25,22 @@ OTHER, COPIES, TESTS = "waiting, and between kernels", "copies", "tests of input
 class KernelTime:
     """The time of one kernel, or of something else that a step does: `kernel` is then None.
 
-    `nanoseconds`: of all runs and threads together. `launches`: of all runs.
+    Attributes:
+        nanoseconds: Of all runs and threads together.
+        launches: Of all runs.
+        waited: For an exchange with other processes, the nanoseconds of waiting until it was complete.
     """
 
     name: str
     nanoseconds: float
     launches: int
     kernel: KernelView | None = None
+    waited: float = 0.0
+
+    @property
+    def is_exchange(self) -> bool:
+        """True if it is an exchange with other processes."""
+        return self.kernel is not None and is_collective(self.kernel.nodes[-1])
 
     @property
     def flops_per_second(self) -> float:
@@ -80,6 +91,11 @@ class StepTimes:
     device: str = "CPU:0"
     note: str = ""
 
+    @property
+    def waited(self) -> float:
+        """The nanoseconds of all runs in which the step waited for other processes."""
+        return sum(k.waited for k in self.kernels)
+
     def seconds(self, kernels: Iterable[KernelTime]) -> dict[str, float]:
         """The time of these in a run, by name."""
         return {k.name: 1e-9 * k.nanoseconds / self.runs for k in kernels}
@@ -103,6 +119,9 @@ class StepTimes:
         each = "run" if self.runs == 1 else f"each of {counted(self.runs)} runs"
         together = f" on {self.threads} threads" if self.threads > 1 else ""
         note = f" ({self.note})" if self.note else ""
+        if self.waited:
+            share = self.waited / max(self.nanoseconds, 1e-9)
+            note += f", {duration(self.waited / self.runs)} of it waiting for other processes ({share:.1%})"
         title = f"{self.what}: {duration(self.nanoseconds / self.runs)} for {each}{together}{note}"
         return Table(title, head, cells, left=(0, 6, 8))
 
@@ -147,9 +166,15 @@ def _kernel_times(
     total: dict[int, float] = {}
     calls: dict[int, int] = {}
     others: dict[str, float] = {}
+    waited: dict[int, float] = {}
     for part in parts:
         if isinstance(part.what, str):
             others[part.what] = others.get(part.what, 0.0) + part.total
+            continue
+        if isinstance(part.what, Complete):
+            key = id(part.what.begin.call)
+            total[key] = total.get(key, 0.0) + part.total
+            waited[key] = waited.get(key, 0.0) + part.total
             continue
         total[id(part.what)] = total.get(id(part.what), 0.0) + part.total
         calls[id(part.what)] = max(calls.get(id(part.what), 0), part.calls)
@@ -170,7 +195,7 @@ def _kernel_times(
         elif key in calls:
             view = views.get(key)
             name = _control_name(instruction) if view is None else view.name
-            yield KernelTime(name, max(own[key], 0.0), calls[key], view)
+            yield KernelTime(name, max(own[key], 0.0), calls[key], view, waited.get(key, 0.0))
     yield from (KernelTime(name, nanoseconds, 0) for name, nanoseconds in others.items() if nanoseconds)
 
 
@@ -193,7 +218,13 @@ def _events(
         chunks: list[Any] = list(group)
         start, end = min(c.start for c in chunks), max(c.end for c in chunks)
         view = views.get(key)
-        yield TimedEvent(view.name if view else _name(chunks[0].what), start, end - start, thread, view)
+        what = chunks[0].what
+        if isinstance(what, Complete):
+            view = views.get(id(what.begin.call))
+            name = f"wait for {view.name if view else COLLECTIVE}"
+        else:
+            name = view.name if view else _name(what)
+        yield TimedEvent(name, start, end - start, thread, view)
 
 
 def _name(what: Instruction | str) -> str:

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Protocol
 from staticgraph.compiler.support.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from staticgraph.compiler.lower.program import Instruction
+    from staticgraph.compiler.lower.program import Complete, Instruction
     from staticgraph.runtime.executable import Executable
     from staticgraph.runtime.profiling.limits import Limits
 
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Time of an instruction, of the step as a whole (None), or of other named work.
+    """Time of an instruction, of a wait for other processes, of the step (None), or of other named work.
 
     `total`: nanoseconds of all `calls`. The last call was from `start` to `end`, in nanoseconds since 1970.
     """
 
-    what: Instruction | str | None
+    what: Instruction | Complete | str | None
     total: float
     calls: int
     start: int

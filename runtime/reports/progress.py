@@ -8,6 +8,7 @@ import sys
 import time
 from typing import TextIO
 
+from staticgraph.compiler.graph.world import MEMBERSHIP
 from staticgraph.runtime.switches.table import current
 
 PATIENCE = 2.0  # seconds of silence; after that a terminal is told how far it is
@@ -25,8 +26,8 @@ def overwrites(stream: TextIO) -> bool:
 class Progress:
     """Context that is called with each step of `what`.
 
-    Nothing is written unless standard error is a terminal or a notebook, nor with `SG_PROGRESS=0`. The line
-    is erased at the end.
+    Nothing is written unless standard error is a terminal or a notebook, nor with `SG_PROGRESS=0`; of several
+    processes that train together, the first one writes. The line is erased at the end.
     """
 
     def __init__(self, what: str) -> None:
@@ -44,7 +45,7 @@ class Progress:
         if clock() < self._next:
             return
         self._next = clock() + _PAUSE
-        if overwrites(sys.stderr) and current("progress"):
+        if overwrites(sys.stderr) and current("progress") and MEMBERSHIP.world.rank == 0:
             far = f", {self._count} done" if total is None else f": {noun} {done} of {total}"
             room = shutil.get_terminal_size().columns - len(far) - 1
             what = self._what if len(self._what) <= room else f"{self._what[: max(room - 3, 0)]}..."

@@ -14,16 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-import numpy as np
-
 from staticgraph.compiler.graph.errors import FailedPreconditionError, misuse, shown
-from staticgraph.compiler.graph.world import MEMBERSHIP
 from staticgraph.distribute.world import rank, size
 
 __all__ = ["local_shards"]
 
 _T = TypeVar("_T")
-_DESCRIPTION = 4096  # bytes of a processor's name and instructions
 _SHOWN = 6  # instructions that a message names
 # A subtree: the first of its shards, and how far they are apart.
 Subtree = tuple[int, int]
@@ -75,14 +71,10 @@ def check_processors() -> None:
     if size() == 1:
         return
     from staticgraph.runtime.cpu import jit  # loads LLVM
+    from staticgraph.runtime.processes.texts import texts_of_all
 
     here = jit.host()
-    mine = np.zeros((1, _DESCRIPTION), np.uint8)
-    told = f"{here.cpu} {here.features}".encode()[:_DESCRIPTION]
-    mine[0, : len(told)] = list(told)
-    every = [
-        bytes(row).rstrip(b"\0").decode() for row in MEMBERSHIP.world.exchange("all_gather", mine, "", 0)
-    ]
+    every = texts_of_all(f"{here.cpu} {here.features}")
     for worker, text in enumerate(every):
         if text != every[0]:
             first, other = (set(each.split(" ", 1)[1].split(",")) for each in (every[0], text))

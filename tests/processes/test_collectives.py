@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -115,6 +117,46 @@ def test_a_step_calls_mpi_without_python():
     assert launched(2, program).count("fits") == 2
 
 
+def test_known_steps_run_natively_and_are_loaded_from_disk(tmp_path: Path):
+    """Neither does Python call a step, nor is it compiled by processes that start later."""
+    program = """
+        from staticgraph.compiler.graph.world import MEMBERSHIP
+        from staticgraph.runtime.cpu import disk_cache
+        from staticgraph.runtime.cpu.executable import CpuExecutable
+        dist = sg.distribute
+        rows = np.random.RandomState(dist.rank()).randn(8, 6).astype(np.float32)
+        compiled, recall = [], disk_cache.recall
+        def recalled(key, step):
+            found = recall(key, step)
+            compiled.append(found is None)
+            return found
+        disk_cache.recall = recalled
+        for kind in ({}, {"shards": 4}, {"shard_state": True}):
+            with sg.Graph().as_default(), sg.Session() as sess:
+                x = sg.placeholder("float32", [None, 6])
+                start = sg.random_normal_initializer(seed=1)
+                y = sg.layers.dense(x, 5, activation=sg.nn.tanh, kernel_initializer=start)
+                opt = dist.Optimizer(sg.train.AdamOptimizer(0.1), **kind)
+                step = opt.minimize(sg.reduce_mean(y * y))
+                sess.run(sg.global_variables_initializer())
+                for _ in range(4):
+                    sess.run(step, {x: rows})
+                runs, call = MEMBERSHIP.world.peers.runs[0], CpuExecutable.__call__
+                CpuExecutable.__call__ = None
+                for _ in range(3):
+                    sess.run(step, {x: rows})
+                CpuExecutable.__call__ = call
+                assert MEMBERSHIP.world.peers.runs[0] == runs + 3
+                bits = b"".join(v.tobytes() for v in sess.run(sg.trainable_variables()))
+            say("BITS", sorted(kind), bits.hex())
+        say("COMPILED", sum(compiled))
+    """
+    first, second = (launched(2, program, SG_CACHE_DIR=str(tmp_path)) for _ in range(2))
+    assert "COMPILED 0" not in first and second.count("COMPILED 0") == 2, first + second
+    bits = [sorted(line for line in said.splitlines() if "BITS" in line) for said in (first, second)]
+    assert len(set(bits[0])) == 3 and bits[0] == bits[1]
+
+
 def test_gradients_travel_while_others_are_computed():
     """The plan tells with which kernels an exchange overlaps; the last one has none left to overlap with."""
     program = """
@@ -131,6 +173,35 @@ def test_gradients_travel_while_others_are_computed():
         first, second, last = ("".join(each.meanwhile) for each in plan.exchanges)
         assert "matmul" in first and "matmul" in second and "matmul" not in last
         assert "all_reduce of 16.2 KB, meanwhile" in str(plan)
+        say("fits")
+    """
+    assert launched(2, program).count("fits") == 2
+
+
+def test_a_profile_tells_the_time_waited_of_all_processes():
+    program = """
+        import time
+        dist = sg.distribute
+        x = sg.placeholder("float32", [1000])
+        y = dist.all_reduce(sg.sin(x))
+        with sg.Session() as sess:
+            for _ in range(3):
+                sess.run(y, {x: np.ones(1000)})
+            with sess.profile() as profile:
+                for _ in range(2):
+                    if dist.rank() == 1:
+                        time.sleep(0.3)
+                    sess.run(y, {x: np.ones(1000)})
+        [times] = profile.steps
+        [exchange] = [each for each in times.kernels if each.is_exchange]
+        assert 0 < exchange.waited <= exchange.nanoseconds and exchange.launches == 2
+        assert times.waited == exchange.waited
+        assert "of it waiting for other processes (" in str(profile)
+        [merged] = profile.of_all_processes()
+        first, second = merged.ranks
+        assert first.waits.keys() == {exchange.name} and first.waited > 0.3e9 > second.waited
+        assert (first, second)[dist.rank()].waited == exchange.waited
+        assert "2 processes; process 1 waits least" in str(merged)
         say("fits")
     """
     assert launched(2, program).count("fits") == 2

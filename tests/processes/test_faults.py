@@ -41,15 +41,18 @@ def caught(said: str) -> dict[int, str]:
 
 
 def test_an_error_is_raised_in_all_and_all_go_on():
-    """Variables are then as before the run, and the next run does what it would have done."""
+    """Variables are then as before the run, and the next run does what it would have done. The second time,
+    the others wait in native code.
+    """
     program = (
         STEP.format(timeout=20)
         + """
-    attempt(np.zeros(3) if rank == 1 else one)
-    assert sess.run(w).tolist() == [0.5, 0.5], sess.run(w)
-    attempt(one)
-    attempt(one)
-    assert sess.run(w).tolist() == [-0.5, -0.5], sess.run(w)
+    for start in (0.5, -1.0):
+        attempt(np.zeros(3) if rank == 1 else one)
+        assert sess.run(w).tolist() == [start, start], sess.run(w)
+        for _ in range(3):
+            attempt(one)
+    assert sess.run(w).tolist() == [-2.5, -2.5], sess.run(w)
     say("WENT ON")
     """
     )
@@ -60,6 +63,45 @@ def test_an_error_is_raised_in_all_and_all_go_on():
     for rank in (0, 2):
         assert told[rank].startswith("PeerError"), said
         assert "process 1 failed, and with it this run: FeedError" in told[rank], said
+
+
+def test_errors_of_steps_that_run_natively():
+    """An index out of range, and Ctrl-C in a process that has sent all that the other one needs."""
+    program = (
+        STEP.format(timeout=20)
+        + """
+    import signal, threading, time
+    at = sg.placeholder("int32", [])
+    chosen = dist.Optimizer(sg.train.GradientDescentOptimizer(0.5)).minimize(sg.gather(w, at) * 2)
+    def attempt(index):
+        try:
+            sess.run(chosen, {at: index})
+        except BaseException as error:
+            say("CAUGHT", rank, type(error).__name__, " ".join(str(error).split("\\n\\n")[0].split()))
+    for _ in range(4):
+        attempt(0)
+    attempt(5 if rank == 1 else 0)
+    attempt(0)
+    if rank == 0:
+        threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGINT]).start()
+    else:
+        time.sleep(1.5)
+    attempt(0)
+    attempt(0)
+    sess.run(dist.broadcast_variables())
+    attempt(0)
+    say("WENT ON", sess.run(w).tolist())
+    """
+    )
+    said = launched(2, program)
+    assert said.count("WENT ON [-5.5, 0.5]") == 2, said
+    for line in (
+        "1 InvalidArgumentError gather: indices = 5 is not in [0, 2)",
+        "0 KeyboardInterrupt",
+        "1 FailedPreconditionError all_gather: process 0 failed in a run that went well here",
+        "0 PeerError process 1 failed, and with it this run: FailedPreconditionError",
+    ):  # fmt: skip
+        assert said.count(f"CAUGHT {line}") == 1, said
 
 
 def test_the_same_error_everywhere_is_told_once_by_each():

@@ -15,7 +15,7 @@ LIMIT = 30  # seconds: an answer that takes longer is a failure
 
 @pytest.fixture
 def pair():
-    first, second = Heartbeat(0), Heartbeat(1)
+    first, second = Heartbeat(0, [0]), Heartbeat(1, [0])
     addresses = [first.address, second.address]
     first.know(addresses)
     second.know(addresses)
@@ -39,7 +39,7 @@ def ask(first):
 
 def test_a_process_that_waits_itself_is_not_idle(pair):
     first, second = pair
-    second.waits_in = "a sum"
+    second.wait("a sum")
     ask(first)
     assert first.idle(0.0) == (0.0, "")
 

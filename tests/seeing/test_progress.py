@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 import staticgraph as sg
+from staticgraph.compiler.graph import world
 from staticgraph.runtime.reports import progress
 
 
@@ -98,3 +99,12 @@ def test_a_long_name_is_cut(terminal, slow):
     text = terminal()
     assert "loss, l...: kernel 4 of 4" in text
     assert all(len(line) < 60 for line in text.split("\r"))
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_of_several_processes_the_first_one_tells(rank: int, terminal, slow, monkeypatch):
+    monkeypatch.setattr(world.MEMBERSHIP, "world", SimpleNamespace(size=2, rank=rank))
+    with progress.Progress("compiling loss") as told:
+        for number in range(1, 5):
+            told(number, 4, "kernel")
+    assert ("compiling loss" in terminal()) is (rank == 0)

@@ -3,6 +3,7 @@
 import itertools
 import subprocess
 import sys
+from dataclasses import replace
 
 import networkx as nx
 import numpy as np
@@ -31,6 +32,14 @@ def random_plan(seed: int, count: int = 40) -> Plan:
         target, source = sorted(int(n) for n in draw.integers(0, count, 2))
         arcs.append(Arc(source, target, ranking=False))
     return Plan(nodes, tuple(arcs), {path[:n]: (60, 14) for path in paths for n in range(1, len(path) + 1)})
+
+
+def with_sides(plan: Plan, seed: int) -> Plan:
+    """The plan with some of its boxes in the first or last rank, and arrows any way."""
+    draw = np.random.default_rng(seed)
+    nodes = tuple(replace(node, path=(), side=int(draw.choice([-1, 0, 0, 0, 1]))) for node in plan.nodes)
+    turned = (Arc(a.target, a.source) if draw.random() < 0.2 else a for a in plan.arcs)
+    return Plan(nodes, tuple(turned))
 
 
 def sides(place: Place) -> tuple[int, int, int, int]:
@@ -126,6 +135,26 @@ def test_nodes_of_the_first_and_last_rank_and_rows_of_lonely_ones():
     middle = [place.y for place in made.places[2:]]
     assert made.places[1].y < min(middle) <= max(middle) < made.places[0].y
     assert len(set(middle)) == 4  # six beside each other
+
+
+def test_arrows_into_the_first_rank_out_of_the_last_and_within_them():
+    nodes = (Node(30, 10, side=-1), Node(30, 10, side=-1), Node(30, 20), Node(30, 10, side=1))
+    arcs = (Arc(0, 1), Arc(0, 2), Arc(2, 1), Arc(3, 2), Arc(3, 0))
+    made = lay_out(Plan(nodes, arcs))
+    assert made.places[0].y == made.places[1].y < made.places[2].y < made.places[3].y
+    assert made.routes[2].points[1] > made.routes[2].points[-1]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_any_arrows_between_any_boxes_have_a_layout(seed):
+    plan = with_sides(random_plan(seed), seed)
+    made = lay_out(plan)
+    assert not any(overlap(a, b) for a, b in itertools.combinations(made.places, 2))
+    heights = {
+        side: [p.y for p, n in zip(made.places, plan.nodes, strict=True) if n.side == side]
+        for side in (-1, 0, 1)
+    }
+    assert max(heights[-1]) < min(heights[0]) <= max(heights[0]) < min(heights[1])
 
 
 def test_nothing_and_one_box():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import re
@@ -26,25 +27,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--latest", type=float, default=3.0, help="seconds after the start, at most")
+    parser.add_argument("--log", type=Path, help="a file with what each kill did: go on after its last line")
 
 
 def check(options: argparse.Namespace) -> bool:
     """Return True if each training has gone on from its last checkpoint, to the result of one in peace."""
-    rng = random.Random(options.seed)
+    known = (
+        [*map(json.loads, options.log.read_text().splitlines())]
+        if options.log and options.log.exists()
+        else []
+    )
     wanted, _, _ = _training(options.workers, None)
-    hangs, lost, restarts, named = 0, 0, 0, 0
-    for number in range(options.times):
+    for number in range(len(known), options.times):
+        rng = random.Random(f"{options.seed} {number}")  # a run that goes on kills as one without a break
         moment = rng.uniform(0.3, options.latest)
         found, again, told = _training(options.workers, (moment, rng.randrange(options.workers)))
-        hangs += found == "hangs"
-        lost += found not in (wanted, "hangs")
-        restarts, named = restarts + again, named + told
+        outcome = {"hangs": found == "hangs", "lost": found not in (wanted, "hangs")}
+        known.append({**outcome, "starts again": again, "named": told})
+        if options.log:
+            with options.log.open("a") as log:
+                log.write(json.dumps(known[-1]) + "\n")
         if found != wanted or number % 10 == 9:
-            print(
-                f"{number + 1} kills: {hangs} hangs, {lost} lost, {restarts} starts again, {named} named",
-                flush=True,
-            )
-    return not hangs and not lost
+            _tell(known)
+    _tell(known)
+    return not any(each["hangs"] or each["lost"] for each in known)
+
+
+def _tell(known: list[dict[str, int]]) -> None:
+    sums = ", ".join(f"{sum(each[name] for each in known)} {name}" for name in known[0]) if known else ""
+    print(f"{len(known)} kills: {sums}", flush=True)
 
 
 def _training(workers: int, kill: tuple[float, int] | None) -> tuple[str, int, int]:

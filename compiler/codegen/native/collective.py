@@ -17,7 +17,7 @@ from staticgraph.compiler.codegen.native.c_types import (
 )
 from staticgraph.compiler.codegen.native.collective_layout import Collectives
 from staticgraph.compiler.codegen.native.values import Value
-from staticgraph.compiler.codegen.native.watch import WatchState
+from staticgraph.compiler.codegen.native.watch import WatchState, handle_signals
 
 _WATCH = pointer(WatchState)
 _TESTS = 64  # before another process may have the processor
@@ -91,8 +91,8 @@ BEGINS = {
 def complete(w: Writer, watch: Value, request: Value, host: Value, index: Value, table: Value) -> None:
     """Wait until a collective is complete. Return 0, or another number if the step must end.
 
-    A step that waits for long calls `host` with `index` every few milliseconds. Python then looks if another
-    process has failed, handles signals, and may end the step.
+    A step that waits for long has signals handled every few milliseconds, and calls `host` with `index`.
+    Python then looks if another process has failed, and may end the step.
     """
     mpi = watch.collectives.to(pointer(Collectives))
     place, flag = mpi.requests + request, w.stack(INT32)
@@ -104,6 +104,8 @@ def complete(w: Writer, watch: Value, request: Value, host: Value, index: Value,
             mpi.error = status.to(INT64)
             w.return_(host(index, table))
         with w.if_(flag[0] != 0):
+            completed = mpi.completed
+            completed[0] += 1
             w.return_(0)
         at.tests += 1
         with w.if_(at.tests >= _TESTS):
@@ -111,6 +113,8 @@ def complete(w: Writer, watch: Value, request: Value, host: Value, index: Value,
             at.pauses += 1
         with w.if_(at.pauses >= _PAUSES):
             at.pauses = 0
+            with w.if_(handle_signals(w, watch) != 0):
+                w.return_(1)
             stopped = host(index, table)
             with w.if_(stopped != 0):
                 w.return_(stopped)

@@ -41,3 +41,4 @@ class Collectives(Record):
     REQUESTS = pointer(INT64)  # one for each collective of a step
     STATUS = ADDRESS  # memory that MPI may write to
     ERROR = INT64  # what a function of MPI returned if it failed
+    COMPLETED = pointer(INT64)  # counts the collectives that are complete

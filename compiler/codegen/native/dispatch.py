@@ -34,6 +34,9 @@ def accepts(w: Writer, host: Value, binding: Value, args: Value, nargs: Value, l
     free = ((state.holders | binding.long) == 0) | locked
     with w.if_(~(current & free & (nargs == binding.feed_count))):
         w.return_(False)
+    connected = binding.connected
+    with w.if_(connected != NULL), w.if_(connected[0] == 0):
+        w.return_(False)
     feeds, ndarray = binding.feeds, host.ndarray
     with w.range(nargs) as i:
         feed, value = feeds[i], args[i]
@@ -111,6 +114,16 @@ def fall_back(w: Writer, head: Value, args: Value, nargs: Value, kwnames: Value)
     w.return_(answer)
 
 
+@function(VOID, _HOST, _BINDING, _OBJECTS, INT64)
+def raise_failure(w: Writer, host: Value, binding: Value, args: Value, nargs: Value) -> None:
+    """Have Python raise the error of a run with collectives. One that is set already, by a signal, stays."""
+    kind, error, trace = w.stack(OBJECT), w.stack(OBJECT), w.stack(OBJECT)
+    host.fetch_error(kind, error, trace)
+    host.vectorcall(binding.failed, args, nargs, NULL)
+    with w.if_(kind[0] != NULL):
+        host.restore_error(kind[0], error[0], trace[0])
+
+
 @function(OBJECT, _HEAD, _BINDING, _OBJECTS, INT64)
 def run(w: Writer, head: Value, binding: Value, args: Value, nargs: Value) -> None:
     """Run a binding that accepts. Returns what the caller gets, or null.
@@ -133,6 +146,9 @@ def run(w: Writer, head: Value, binding: Value, args: Value, nargs: Value) -> No
         at.status = entry(table)
         restore(thread)
     with w.if_(at.status != 0):
+        with w.if_(binding.failed != NULL):
+            raise_failure(w, host, binding, args, nargs)
+            w.return_(NULL)  # and keep the values: MPI may still write to them
         drop(w, host, values, count)
         with w.if_(at.status == UNSOUND):
             w.return_(fall_back(w, head, args, nargs, NULL))

@@ -180,6 +180,8 @@ class Binding(Record):
     ENTRY = function_pointer(INT32, ADDRESS)
     TABLE = ADDRESS
     CALLS = pointer(INT64)  # the address of a word that counts
+    CONNECTED = pointer(INT64)  # of steps with collectives: a word that is 0 after a failure; or null
+    FAILED = OBJECT  # of steps with collectives: a function that raises the error of a run; or null
     FEEDS = pointer(Feed)
     FEED_COUNT = INT64
     VARIABLES = pointer(VariableSlot)

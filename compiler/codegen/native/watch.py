@@ -41,6 +41,18 @@ _SHARE = 100  # of the time at most one part is spent on waiting for Python's lo
 _larger = external("llvm.umax.i64", INT64, INT64, INT64)
 
 
+@function(INT32, _WATCH)
+def handle_signals(w: Writer, watch: Value) -> None:
+    """Let Python run its signal handlers, which only its main thread does. Not 0 if one of them raised."""
+    ident = watch.ident
+    with w.if_(ident != NULL), w.if_(ident() != watch.main[0]):
+        w.return_(0)
+    state = watch.ensure()
+    raised = watch.signals()
+    watch.release(state)
+    w.return_(raised)
+
+
 @functools.cache
 def watch(clock: Clock) -> NativeFunction:
     """The function `i32 @watch(ptr)`, by this clock."""
@@ -54,20 +66,15 @@ def watch(clock: Clock) -> NativeFunction:
     def watch(w: Writer, watch: Value) -> None:
         """Return 0, or another number if the flag is set or a signal handler raised.
 
-        Only the main thread of Python handles signals. It needs Python's lock for that, which other threads
-        may not give back for some milliseconds: the longer it waits, the longer it does not ask again.
+        To handle signals it needs Python's lock, which other threads may not give back for some milliseconds:
+        the longer it waits, the longer it does not ask again.
         """
         with w.if_(watch.stop.load("monotonic") != 0):
             w.return_(1)
         now = read(w)
         with w.if_((watch.next - now > 0) | (watch.ensure == NULL)):
             w.return_(0)
-        ident = watch.ident
-        with w.if_(ident != NULL), w.if_(ident() != watch.main[0]):
-            w.return_(0)
-        state = watch.ensure()
-        raised = watch.signals()
-        watch.release(state)
+        raised = handle_signals(w, watch)
         then = read(w)
         watch.next = then + _larger(w, (then - now) * _SHARE, clock.moment)
         w.return_(raised)

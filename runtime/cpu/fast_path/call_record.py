@@ -1,7 +1,7 @@
 """A program bound to its arguments: the records that the dispatching function reads to call it.
 
-Bindings are made for programs that cannot fail and whose values are the same bytes in NumPy and in compiled
-code; the other programs are run from Python.
+Bindings are made for programs that do not call Python and whose values are the same bytes in NumPy and in
+compiled code; the other programs are run from Python.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def bindable(programs: Programs, program: CpuExecutable, store: VariableStore) -
     results = layout.results[step.fetches :]
     new = zip(step.writes, results, strict=False)
     return (
-        not layout.host_calls  # they can fail
+        all(call.is_collective for call in layout.host_calls)  # others call Python, and can fail
         # No random ops in loops, whose states the step tells.
         and len(results) == len(step.writes) + step.checked
         and all(programs.feeds[i].dtype.size * layout.arguments[i].size <= EXPECTED for i in programs.static)
@@ -69,6 +69,7 @@ class CallRecord:
         first = layout.first_result
         fetched = zip(layout.results[: step.fetches], programs.recyclers, strict=True)
         form, outputs = programs.fetches.form
+        together = program.collectives
         blocks = {
             at.Binding.FEEDS: [
                 self._feed(ARGUMENTS + i, layout.arguments[i], program.static.get(i)) for i in order
@@ -88,6 +89,8 @@ class CallRecord:
             at.Binding.ENTRY: program.entry,
             at.Binding.TABLE: ctypes.addressof(program.table),
             at.Binding.CALLS: ctypes.addressof(program.count),
+            at.Binding.CONNECTED: 0 if together is None else self._address(together.connected),
+            at.Binding.FAILED: 0 if together is None else self._object(program.failed),
             at.Binding.FORM: form,
             at.Binding.ASSEMBLE: self._object(programs.fetches.assemble) if form is ResultForm.OTHER else 0,
         }
@@ -166,7 +169,8 @@ class CallRecord:
     def _counters(self, store: VariableStore) -> list[list[int]]:
         """Return the address of each random state and how far a run advances it. The states never move."""
         step = self._program.prepared.step
-        found = []
+        together = self._program.collectives
+        found = [] if together is None else [[self._address(together.runs), 1]]
         slots = itertools.count(ARGUMENTS + len(step.feeds) + len(step.reads))
         for slot, op, advance in zip(slots, step.counters, step.advances, strict=False):
             state = store.random_state(op)

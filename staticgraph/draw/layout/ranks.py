@@ -28,14 +28,27 @@ def ranked(plan: Plan) -> list[int]:
 
 def _acyclic(plan: Plan) -> Iterator[Arc]:
     """Yield the arcs that rank nodes. In a circle, those that point back to older nodes are turned."""
-    arcs = [arc for arc in plan.arcs if arc.ranking]
+    arcs = [_turned(arc) if _is_against(plan, arc) else arc for arc in plan.arcs if arc.ranking]
+    arcs = [arc for arc in arcs if not _is_beside(plan, arc)]
     graph = nx.DiGraph((arc.source, arc.target) for arc in arcs)
     circle = {node: n for n, nodes in enumerate(nx.strongly_connected_components(graph)) for node in nodes}
     for arc in arcs:
-        if arc.source > arc.target and circle[arc.source] == circle[arc.target]:
-            yield Arc(arc.target, arc.source, arc.weight)
-        else:
-            yield arc
+        backwards = arc.source > arc.target and circle[arc.source] == circle[arc.target]
+        yield _turned(arc) if backwards else arc
+
+
+def _turned(arc: Arc) -> Arc:
+    return Arc(arc.target, arc.source, arc.weight)
+
+
+def _is_against(plan: Plan, arc: Arc) -> bool:
+    """Return True if an arc leads out of the last rank or into the first one."""
+    return plan.nodes[arc.source].side > plan.nodes[arc.target].side
+
+
+def _is_beside(plan: Plan, arc: Arc) -> bool:
+    """Return True if both ends of an arc are in the first rank, or both in the last."""
+    return plan.nodes[arc.source].side == plan.nodes[arc.target].side != 0
 
 
 def _rows(plan: Plan, arcs: Sequence[Arc]) -> Iterator[Distance]:
