@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 
 import networkx as nx
 
-from staticgraph.draw.model import Box, Drawing, Flow, Link, Role
+from staticgraph.draw.model import Box, Flow, Link, Role
 from staticgraph.draw.wording import amount
 
 _WEIGHTS = 4  # lines of a box
@@ -20,11 +21,19 @@ def told(box: Box) -> tuple[str, ...]:
     return (*box.lines, *weights)
 
 
-def spine(drawing: Drawing) -> set[tuple[str, str]]:
-    """Return the arrows of the longest way through a drawing, which is to be straight."""
+SPINE = 40  # weight of the arrows of the longest way
+
+
+def spine(keys: Iterable[str], links: Iterable[Link]) -> set[tuple[str, str]]:
+    """Return the arrows of the longest way through a drawing, which is to be straight.
+
+    Args:
+        keys: The boxes in order of construction.
+        links: The arrows between them.
+    """
     graph = nx.DiGraph()
-    order = {box.key: n for n, box in enumerate(drawing.boxes)}
-    for link in drawing.links:
+    order = {key: n for n, key in enumerate(keys)}
+    for link in links:
         if link.flow is Flow.DATA and order[link.source] < order[link.target]:
             graph.add_edge(link.source, link.target)
     way = nx.dag_longest_path(graph)

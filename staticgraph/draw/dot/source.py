@@ -8,13 +8,12 @@ import graphviz
 
 from staticgraph.draw.dot.legend import legend_table
 from staticgraph.draw.dot.markup import escaped, label, plain
-from staticgraph.draw.emphasis import spine, told, weight
+from staticgraph.draw.emphasis import SPINE, spine, told, weight
 from staticgraph.draw.model import Box, Drawing, Flow, Link, Path, Region, Role, Work
 from staticgraph.draw.palette import ACCENT, FLOWS, FONT, INK, NESTED_SCOPE, QUIET, ROLES, WORKS
 from staticgraph.draw.wording import shorten
 
 TITLE = 34  # characters of a title
-_SPINE = 40  # weight of its arrows
 
 
 def dot_source(drawing: Drawing, legend: bool = True, sideways: bool = False) -> str:
@@ -46,7 +45,7 @@ def dot_source(drawing: Drawing, legend: bool = True, sideways: bool = False) ->
         frame.attr("graph", label=_heading(drawing), labelloc="t", labeljust="l", peripheries="0", margin="4")
         _add_scope(frame, drawing, (), names)
     boxes = {box.key: box for box in drawing.boxes}
-    main = spine(drawing)
+    main = spine(boxes, drawing.links)
     for link in drawing.links:
         _add_link(graph, link, names, boxes[link.source], boxes[link.target], main)
     return graph.source
@@ -135,7 +134,7 @@ def _add_link(
 ) -> None:
     tip = escaped(link.tooltip)
     attrs = {
-        "weight": str(_SPINE if (source.key, target.key) in main else weight(link, source, target)),
+        "weight": str(SPINE if (source.key, target.key) in main else weight(link, source, target)),
         **FLOWS[link.flow],
         "edgetooltip": tip,
     }

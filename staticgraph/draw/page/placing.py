@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil
 
+from staticgraph.draw.emphasis import SPINE, spine
 from staticgraph.draw.layout import lay_out
 from staticgraph.draw.layout.model import Arc, Layout, Node, Plan, Size
 from staticgraph.draw.model import Box, Flow, Link, Role
@@ -27,9 +28,18 @@ def _plan(sheet: Sheet) -> Plan:
     boxes = [Node(*size_of(box, box.key in sheet.scopes)) for box in sheet.boxes]
     ports = [Node(*_port_size(port), side=-1 if port.is_input else 1) for port in sheet.ports]
     number = {key: n for n, key in enumerate(sheet.keys)}
+    inputs = [port.key for port in sheet.ports if port.is_input]
+    others = [key for key in sheet.keys if key not in inputs]  # the ports for results last
+    main = spine([*inputs, *others], sheet.links)
     arcs = [
-        Arc(number[link.source], number[link.target], _weight(link), ranking=link.flow is not Flow.NEXT)
+        Arc(
+            number[a],
+            number[b],
+            SPINE if (a, b) in main else _weight(link),
+            ranking=link.flow is not Flow.NEXT,
+        )
         for link in sheet.links
+        for a, b in [(link.source, link.target)]
     ]
     return Plan((*boxes, *ports), tuple(arcs), rank_gap=24, node_gap=16)
 

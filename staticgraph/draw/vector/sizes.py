@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import ceil
 
-from staticgraph.draw.emphasis import spine, told, weight
+from staticgraph.draw.emphasis import SPINE, spine, told, weight
 from staticgraph.draw.layout.model import Arc, Node, Plan, Size
 from staticgraph.draw.model import Box, Drawing, Flow, Path, Role
 from staticgraph.draw.text import text_width
@@ -15,18 +15,17 @@ TITLE_SIZE, LINE_SIZE, ARROW_SIZE, AREA_SIZE = 11, 9, 9, 10  # of fonts
 HEAD, LINE = 14, 12  # heights of lines
 TAB = 5  # height of the tab of a folder, of the rim of a cylinder, and the depth of a box
 _LEAST = 44
-_SPINE = 40  # weight of the arrows of the longest way
 
 
 def plan_of(drawing: Drawing) -> Plan:
     """Return the boxes, arrows and areas of a drawing with their sizes."""
     number = {box.key: n for n, box in enumerate(drawing.boxes)}
     boxes = {box.key: box for box in drawing.boxes}
-    main = spine(drawing)
+    main = spine(boxes, drawing.links)
     arcs = []
     for link in drawing.links:
         heavy = (
-            _SPINE
+            SPINE
             if (link.source, link.target) in main
             else weight(link, boxes[link.source], boxes[link.target])
         )

@@ -1,4 +1,4 @@
-// Where everything is, with some scopes open. Graphviz has laid out every sheet with its scopes closed; where
+// Where everything is, with some scopes open. Every sheet has been laid out with its scopes closed; where
 // one is open, the sheet around it is stretched like rubber, in x and in y, until what is inside has room.
 
 const PAD = 14, HEAD = 26;
@@ -55,8 +55,9 @@ function path(route, mapX, mapY, source, target) {
   const text = ([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`;
   const curves = [];
   for (let i = 1; i + 2 < points.length; i += 3) curves.push("C" + points.slice(i, i + 3).map(text).join(" "));
-  const start = points[0], end = points[points.length - 1];
-  return `M${text(border(source, start))}L${text(start)}${curves.join("")}L${text(border(target, end))}`;
+  const start = points[0], end = points[points.length - 1], from = border(source, start), to = border(target, end);
+  const tail = Math.hypot(to[0] - end[0], to[1] - end[1]) < 1 ? "" : `L${text(to)}`; // or the head has no direction
+  return `M${text(from)}L${text(start)}${curves.join("")}${tail}`;
 }
 
 // The point on the border of a rectangle that is nearest to one outside of it.
