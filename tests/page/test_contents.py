@@ -153,3 +153,19 @@ def test_programs_of_a_session_tell_their_open_sizes_and_the_guard_that_failed()
     assert two["symbols"] == ["n1: axis 0 of y"] and two["guards"] == ["n1 != 1"]
     assert two["failed"] == session.compiles[-1].failed == "the guard that axis 0 of y goes with axis 0 of x"
     assert two["place"].startswith("test_contents.py:")
+
+
+def test_boxes_of_two_calls_of_one_function_are_told_apart():
+    def layer(x):
+        return sg.tanh(x * 2.0)
+
+    y = layer(layer(sg.placeholder(sg.float32, [4], name="x")))
+    stages = {stage["name"]: stage for stage in sg.show(y).data["stages"]}
+    user, step = (
+        {b["title"].lower(): b for b in leaves(stages[name]) if "tanh" in b["title"].lower()}
+        for name in ("user", "step")
+    )
+    assert len({box["place"] for box in user.values()}) == 1
+    made = [box["made"] for box in user.values()]
+    assert len(set(made)) == 2
+    assert sorted(made) == sorted(b["made"] for b in leaves(stages["step"]) if b["title"] == "tanh")

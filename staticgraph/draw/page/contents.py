@@ -138,6 +138,9 @@ def _box(box: Box, place: Place, sheet: Sheet, names: Mapping[Path, str], texts:
             found["kernel"] = kernel
     elif box.of is not None:
         found["same"] = [texts.setdefault(text, len(texts)) for text in _identities(box)]
+        # Two uses of one line of a function are two operations, each with a place of its own in the program.
+        if box.of.where is not None:
+            found["made"] = texts.setdefault(f"operation {id(box.of.where)}", len(texts))
     return found
 
 

@@ -45,7 +45,7 @@ function boxElement(stage, layout, look, box, i, depth) {
   if (inner) kinds.push("opened");
   if (box.fetched) kinds.push("fetched");
   if (look.selected?.sheet === layout.number && look.selected?.box === i) kinds.push("selected");
-  else if (look.place && box.place === look.place && box.inside === undefined) kinds.push("same");
+  else if (look.made !== undefined && box.made === look.made && box.inside === undefined) kinds.push("same");
   const hits = look.hits.get(key), fresh = look.fresh?.get(key);
   if (hits) kinds.push(box.inside === undefined ? "hit" : inner ? "" : "holds");
   if (fresh) kinds.push("new");

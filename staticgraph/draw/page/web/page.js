@@ -52,7 +52,7 @@ class Page {
     } else {
       const heat = this.metric && this.stage.kernelAt.size ? this.stage.heat(this.metric) : null;
       this.drawing = drawn(this.stage, {
-        selected: this.selected, place: this.selected && this.stage.box(this.selected).place,
+        selected: this.selected, made: this.selected ? this.stage.box(this.selected).made : undefined,
         hits: this.stage.tally(this.hits), heat, hottest: heat && Math.max(...[...this.stage.kernelAt.values()].map(
           at => heat.get(`${at.sheet} ${at.box}`)), Number.MIN_VALUE),
         fresh: this.other && this.stage.tally(this.stage.without(this.other)),

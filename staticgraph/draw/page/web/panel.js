@@ -46,12 +46,12 @@ function kernelPanel(page, kernel) {
   ];
 }
 
-// Boxes of other stages that the same line of the program made.
+// Boxes of other stages that come of the same operation of the program.
 function elsewhere(page, box) {
-  if (!box.place || box.inside !== undefined) return [];
+  if (box.made === undefined || box.inside !== undefined) return [];
   const found = page.stages.filter(stage => stage !== page.stage).map(stage =>
-    [stage, stage.leaves.filter(leaf => stage.box(leaf).place === box.place)]).filter(([, leaves]) => leaves.length);
-  return found.length ? section("the same line in other stages", list(found.map(([stage, leaves]) => [
+    [stage, stage.leaves.filter(leaf => stage.box(leaf).made === box.made)]).filter(([, leaves]) => leaves.length);
+  return found.length ? section("the same operation in other stages", list(found.map(([stage, leaves]) => [
     html("span", {class: "quiet"}, `${stage.name}: `),
     ...leaves.slice(0, 12).flatMap((leaf, i) => [i ? ", " : "", go(stage.box(leaf).title, () => page.show(stage, leaf))]),
     leaves.length > 12 ? ` and ${leaves.length - 12} more` : ""]))) : [];
