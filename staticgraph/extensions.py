@@ -18,6 +18,8 @@ _EXTENSIONS = {
     "formats.tf.graph_def.export": "as_graph_def",
     "formats.tf.graph_def.operation_view": "attribute inputs node_def",
     "runtime.debug.crash_file": "write_crash_dump",
+    "tf1.keras.saving.opened": "keras_function",
+    "tf1.summary.opened": "graph_of_events",
 }
 
 # Methods of tensors that are not single ops.

@@ -32,7 +32,6 @@ REACHED = {
     "staticgraph.compiler.kernel.schedule_gpu.attention": ATTENTION,
     "staticgraph.compiler.kernel.schedule_gpu.rows": "gpu/test_rows.py::test_every_combiner_and_dtype",
     "staticgraph.draw.dot": "viz/test_picture.py::test_the_svg_has_boxes_scopes_and_tooltips",
-    "staticgraph.formats": "commands/test_bench.py::test_all_kinds_of_files",
     "staticgraph.formats.contents": "commands/test_inspect.py::test_the_weights_are_told",
     "staticgraph.formats.onnx.read": "onnx/test_load.py::test_a_model_is_read_from_a_file_and_from_bytes",
     "staticgraph.formats.tf.examples": "api/test_parsing.py::test_numbers_that_are_not_packed",

@@ -22,9 +22,9 @@ def add(commands: Commands) -> None:
         help="time a saved graph, kernel by kernel",
         description="Time a saved graph: its compile, its steps, its kernels, each compared with what a core "
         "of this machine can do at most.\n"
-        "FILE is a graph that sg.save wrote, an ONNX model, the folder of a SavedModel, or a frozen graph of "
-        "TensorFlow's (.pb). Random values are of the normal distribution, whole numbers 0 or 1. Variables "
-        "change in memory only.",
+        "FILE is a graph that sg.save wrote, a model of ONNX or Keras (.h5), the folder of a SavedModel, a "
+        "frozen graph of TensorFlow's (.pb) or a meta graph (.meta). Random values are of the normal "
+        "distribution, whole numbers 0 or 1. Variables change in memory only.",
         epilog=examples(
             ("net.sg --batch 32", "inference of 32 rows"),
             ("net.sg --signature train --feeds digits.npz", "a training step, on real values"),

@@ -21,7 +21,8 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser(
         "compile",
         help="compile a saved graph to an object file for C",
-        description="Compile a saved graph to NAME.o and NAME.h, and an example that uses them to main.c.",
+        description="Compile a saved graph, of any format that is read here, to NAME.o and NAME.h, and an "
+        "example that uses them to main.c.",
         epilog=examples(
             ("net.sg", "net.o, net.h and main.c for this machine; open sizes are parameters"),
             ("net.sg --batch 1", "for one row"),
@@ -29,7 +30,7 @@ def add(commands: Commands) -> None:
         ),
     )
     add = parser.add_argument
-    add("file", type=Path, help="a graph that sg.save wrote")
+    add("file", type=Path, help="a graph: .sg, .onnx, .h5, .pb, .meta, the folder of a SavedModel")
     add("-o", dest="output", type=Path, metavar="NAME", help="path without ending (default: that of FILE)")
     add("--target", metavar="TRIPLE", help="such as aarch64-linux-gnu (default: this machine)")
     add("--cpu", help="a name of LLVM's, or native (default: native; with --target, any of the kind)")
@@ -46,15 +47,15 @@ def add(commands: Commands) -> None:
 def compile(options: argparse.Namespace) -> int:
     """Write the files, and list them."""
     # The other commands need no compiler.
+    from staticgraph.cli.opening import loaded
     from staticgraph.runtime.aot.build import build
     from staticgraph.runtime.aot.steps import Shapes
     from staticgraph.runtime.cpu.target import target_of
-    from staticgraph.runtime.files.loaded import load
 
     output = options.output or options.file.with_suffix("")
     target = target_of(options.target, options.cpu, options.features)
     shapes = Shapes(dict(options.shape), options.batch)
-    net = load(options.file)
+    net = loaded(str(options.file))
     how = (options.function, options.weights, options.threads)
     written = build(net, output.name, target, shapes, *how).write(output)
     sizes = {str(path): path.stat().st_size for path in written}

@@ -1,10 +1,34 @@
-"""The function that a command is about, out of the functions in a file."""
+"""The function that a command is about, out of the functions in a file of any format."""
 
 from __future__ import annotations
 
+import os
+import tempfile
+from pathlib import Path
+
 from staticgraph.cli.outcome import UsageError
 from staticgraph.formats.functions import Opened, functions_of
+from staticgraph.runtime.files.loaded import LoadedGraph, load
 from staticgraph.runtime.files.nearest import nearest
+
+
+def all_opened(path: str) -> list[Opened]:
+    """All functions of a file, at least one. UsageError for a file without any."""
+    found = list(functions_of(path))
+    if not found:
+        raise UsageError(f"{path} has no function: {os.path.basename(path)} was saved without one")
+    return found
+
+
+def loaded(path: str) -> LoadedGraph:
+    """The file as a graph that `sg.save` wrote: as it is, or converted."""
+    if Path(path).suffix.lower() == ".sg" or not os.path.exists(path):
+        return load(path)
+    from staticgraph.formats.convert import write_converted  # our own files need none
+
+    with tempfile.TemporaryDirectory() as folder:
+        write_converted(all_opened(path), Path(folder, "graph.sg"))
+        return load(Path(folder, "graph.sg"))
 
 
 def opened(path: str, signature: str | None) -> Opened:

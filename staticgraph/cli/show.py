@@ -28,7 +28,7 @@ def add(commands: Commands) -> None:
         ),
     )
     parser.add_argument("--html", type=Path, metavar="PAGE", help="where to write it (default: beside FILE)")
-    parser.add_argument("file", help="a graph: .sg, .onnx, .pb, or the folder of a SavedModel")
+    parser.add_argument("file", help="a graph: .sg, .onnx, .h5, .pb, .meta, events, a SavedModel")
     parser.set_defaults(command=show)
 
 

@@ -95,7 +95,8 @@ def test_an_argument_that_is_misspelled(capsys):
 
 @pytest.mark.parametrize("name", [n for n in NAMES if n not in ("doctor", "train")])
 def test_a_file_that_does_not_exist(name, tmp_path, capsys):
-    assert main([name, str(tmp_path / "none.sg")]) == USAGE
+    more = [str(tmp_path / "out.sg")] if name == "convert" else []
+    assert main([name, str(tmp_path / "none.sg"), *more]) == USAGE
     told = capsys.readouterr()
     assert "none.sg" in told.err and "Traceback" not in told.err and not told.out
     assert ".py" not in told.err, "a line of this test or of the launcher is no user's line"

@@ -15,7 +15,7 @@ def page_of_file(file: str, out: str) -> Page:
     """Write the page of the graph in `file` to `out`: of what its functions return, training steps included.
 
     Args:
-        file: A graph that `sg.save` wrote, an ONNX model, a frozen graph, or the folder of a SavedModel.
+        file: A graph in any format that `functions_of` opens.
         out: The page.
 
     Errors: InvalidArgumentError for a checkpoint, which has no graph in it, and those of `load` and `show`.
