@@ -14,7 +14,7 @@ from staticgraph.compiler.codegen import abi
 from staticgraph.compiler.codegen.llvm.clock import PORTABLE, Clock
 from staticgraph.compiler.codegen.llvm.step import OpenNumbers, step
 from staticgraph.compiler.codegen.llvm.stop import LOOK, STOPPABLE
-from staticgraph.compiler.codegen.llvm.text import Code
+from staticgraph.compiler.codegen.llvm.text import Code, with_calls
 from staticgraph.compiler.graph.sizes import AnySize, Size, estimate, is_open
 from staticgraph.compiler.kernel.stmt import padded
 from staticgraph.compiler.lower import parallel_schedule as phases
@@ -75,7 +75,7 @@ class Written:
         phases = (phase.code for kernel in self.kernels for phase in kernel.phases)
         inner = (code for each in self.inner for code in each.codes)
         own = (self.entry,) if self.before is None else (self.before, self.entry)
-        return list(dict.fromkeys([*phases, *inner, *own]))
+        return with_calls([*phases, *inner, *own])
 
     @property
     def regions(self) -> tuple[AnySize, ...]:
