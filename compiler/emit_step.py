@@ -204,7 +204,7 @@ def write(
     costs = {each.entry.name: each.cost for each in inner}
     cost = sum(k.cost for k in kernels) + sum(_cost(s, costs) for s in segments)
     return Written(
-        replace(entry, plain=_is_plain(entry, cost)),
+        _with_effort(entry, cost),
         tuple(kernels),
         tuple(segments),
         tuple(inner),
@@ -238,12 +238,13 @@ def _entry(times: TimeTable | None, instruction: Instruction | Complete, count: 
 _LONG = 30.0  # ns per character of the function of a step: what it calls takes a thousand times as long
 
 
-def _is_plain(entry: Code, cost: float) -> bool:
-    """Return True if LLVM need not choose the instructions of a step well: what it calls takes far longer, or
-    there are only loads and calls in it, without a branch, as in most small steps.
+def _with_effort(entry: Code, cost: float) -> Code:
+    """The function of a step, and its parts, marked as plain if LLVM need not choose their instructions well:
+    what they call takes far longer, or there are only loads and calls, without a branch, as in most small steps.
     """
-    texts = (entry.text, *entry.needs)
-    return cost > _LONG * sum(map(len, texts)) or not any("\n  br " in text for text in texts)
+    texts = [text for code in with_calls([entry]) for text in (code.text, *code.needs)]
+    plain = cost > _LONG * sum(map(len, texts)) or not any("\n  br " in text for text in texts)
+    return replace(entry, plain=plain, calls=tuple(replace(part, plain=plain) for part in entry.calls))
 
 
 _ROUNDS = 1000  # of a loop of which nothing is known

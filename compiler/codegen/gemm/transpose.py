@@ -80,7 +80,7 @@ class _Multiples:
         self._coarse = [w.mul(n, distance) for n in range(0, count, 4)]
 
     def addresses(self, pointer: str, count: int, dtype: DType) -> list[str]:
-        """Those of the first `count` multiples; those after the last one are its own."""
+        """The first `count` addresses; after the last multiple, its own is repeated."""
         w = self._w
         if self._last is not None:
             ways = [w.minimum(w.mul(n, self._distance), self._last) for n in range(count)]

@@ -14,6 +14,7 @@ import hashlib
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 from staticgraph.compiler.codegen.abi import (
     BranchSegment,
@@ -59,6 +60,9 @@ from staticgraph.compiler.support.dataclass import dataclass
 
 _LIMIT = 128  # instructions of a function
 _SEGMENTS = 64  # of a function
+_PHASES = 24  # of a function
+_CHUNK = ("ptr %table", "i64 %phase", "i64 %chunk", "ptr %private")  # a chunk of a region
+_CHUNK_OPERANDS = ("ptr", "%table"), ("i64", "%phase"), ("i64", "%chunk"), ("ptr", "%private")
 _USUAL_OPERANDS = 32  # of an instruction: one with more counts as several
 
 
@@ -129,7 +133,9 @@ class _Stopping:
 
 
 def _segments(writer: _Function, segments: Sequence[Segment], pool: BufferRef, stopping: _Stopping) -> None:
-    """`segments` from beginning to end, in functions of their own if they are many."""
+    """`segments` from beginning to end, in functions of their own if they are many: several threads compile
+    them.
+    """
     if len(segments) <= _SEGMENTS:
         for segment in segments:
             _segment(writer, segment, pool, stopping)
@@ -137,8 +143,7 @@ def _segments(writer: _Function, segments: Sequence[Segment], pool: BufferRef, s
     for start in range(0, len(segments), _SEGMENTS):
         part = _Function(writer.timer, writer.numbers)
         _segments(part, segments[start : start + _SEGMENTS], pool, stopping)
-        symbol = writer.define(part, "ptr %table", "i32 0")
-        status = writer.value(f"call i32 @{symbol}(ptr %table)")
+        status = writer.call_shared(part.finish(["ptr %table"], "i32 0"), ("ptr", "%table"), result="i32")
         return_unless(writer, writer.value(f"icmp eq i32 {status}, 0"), status)
 
 
@@ -317,6 +322,7 @@ class _Function(Emitter):
         symbol = f"part_{hashlib.blake2b(body.encode(), digest_size=12).hexdigest()}"
         for need in function.needs:
             self.need(need)
+        self.calls |= function.calls
         head = f"define internal {result.split()[0]} @{symbol}({parameters}) nounwind"
         self.need(f"{head} {{\nentry:\n{body}\n  ret {result}\n}}")
         return symbol
@@ -374,18 +380,8 @@ def _run(writer: _Function, region: RegionSegment, pool: BufferRef, stopping: _S
         looks = 1 << max(0, int(math.log2(LOOK * sum(region.chunks) / region.cost)))
         watch, master = function.base(stopping.watch.slot), function.base(stopping.private.slot)
         skip_if_stopped(function, watch, master, region.committing, looks, stopping.clock)
-    cases = [
-        (function.label(), _phase(function, parts, region.small(n))) for n, parts in enumerate(region.phases)
-    ]
-    done = function.label()
-    targets = " ".join(f"i64 {n}, label %{label}" for n, (label, _) in enumerate(cases))
-    function.line(f"switch i64 %phase, label %{done} [ {targets} ]")
-    for label, symbol in cases:
-        function.start(label)
-        function.line(f"call void @{symbol}(ptr %table, i64 %chunk, ptr %private)")
-        function.branch(done)
-    function.start(done)
-    work = writer.define(function, "ptr %table, i64 %phase, i64 %chunk, ptr %private")
+    _phases(function, region, range(len(region.phases)))
+    work = writer.define(function, ", ".join(_CHUNK))
     counts = _counts(writer, region, work)
     cost, together = str(round(region.cost)), str(region.together)
     if region.time is not None:
@@ -395,11 +391,37 @@ def _run(writer: _Function, region: RegionSegment, pool: BufferRef, stopping: _S
     address = writer.pointer(pool)
     run = writer.value(f"load ptr, ptr {address}, align 8")
     writer.line(
-        f"call void {run}(ptr {address}, ptr @{work}, ptr %table, ptr {counts}, i64 {len(cases)}, "
+        f"call void {run}(ptr {address}, ptr @{work}, ptr %table, ptr {counts}, i64 {len(region.phases)}, "
         f"ptr {private}, i64 {cost}, i64 {together})"
     )
     if region.watched:
         return_if_skipped(writer, writer.base(stopping.watch.slot))
+
+
+def _phases(writer: _Function, region: RegionSegment, numbers: range) -> None:
+    """Write code that does a chunk of one of these phases, in functions that are compiled on their own if the
+    phases are many.
+    """
+    done, cases = writer.label(), []
+    groups = [numbers] if len(numbers) <= _PHASES else [numbers[n : n + _PHASES] for n in numbers[::_PHASES]]
+    for group in groups:
+        if len(groups) > 1:
+            part = _Function(writer.timer, writer.numbers)
+            _phases(part, region, group)
+            code = part.finish(_CHUNK)
+            cases.append((writer.label(), group, partial(writer.call_shared, code, *_CHUNK_OPERANDS)))
+            continue
+        for n in group:
+            symbol = _phase(writer, region.phases[n], region.small(n))
+            call = f"call void @{symbol}(ptr %table, i64 %chunk, ptr %private)"
+            cases.append((writer.label(), range(n, n + 1), partial(writer.line, call)))
+    targets = " ".join(f"i64 {n}, label %{label}" for label, some, _ in cases for n in some)
+    writer.line(f"switch i64 %phase, label %{done} [ {targets} ]")
+    for label, _, call in cases:
+        writer.start(label)
+        call()
+        writer.branch(done)
+    writer.start(done)
 
 
 def _is_little(writer: _Function, time: Size) -> str:

@@ -170,10 +170,10 @@ class Emitter:
             return ""
         return self.value(f"call {result} @{name}({arguments})")
 
-    def call_shared(self, code: Code, *operands: tuple[str, str]) -> None:
-        """Call a function that other code calls, too."""
+    def call_shared(self, code: Code, *operands: tuple[str, str], result: str = "void") -> str:
+        """Call a function that is compiled on its own, as one is that other code calls, too."""
         self.calls[code] = None
-        self.call("void", code.name, *operands)
+        return self.call(result, code.name, *operands)
 
     def copy(self, target: str, source: str, size: int | str) -> None:
         """`size` bytes from one address to another, which do not overlap."""
