@@ -12,7 +12,8 @@ from itertools import chain, groupby, takewhile
 from staticgraph.compiler import stages
 from staticgraph.compiler.codegen import abi
 from staticgraph.compiler.codegen.llvm.clock import PORTABLE, Clock
-from staticgraph.compiler.codegen.llvm.step import OpenNumbers, step
+from staticgraph.compiler.codegen.llvm.step import step
+from staticgraph.compiler.codegen.llvm.step_function import OpenNumbers
 from staticgraph.compiler.codegen.llvm.stop import LOOK, STOPPABLE
 from staticgraph.compiler.codegen.llvm.text import Code, with_calls
 from staticgraph.compiler.graph.sizes import AnySize, Size, estimate, is_open
@@ -239,8 +240,9 @@ _LONG = 30.0  # ns per character of the function of a step: what it calls takes 
 
 
 def _with_effort(entry: Code, cost: float) -> Code:
-    """The function of a step, and its parts, marked as plain if LLVM need not choose their instructions well:
-    what they call takes far longer, or there are only loads and calls, without a branch, as in most small steps.
+    """Mark the function of a step and its parts as plain if LLVM need not choose their instructions well.
+
+    What they call takes far longer, or they only load and call, without a branch, as most small steps do.
     """
     texts = [text for code in with_calls([entry]) for text in (code.text, *code.needs)]
     plain = cost > _LONG * sum(map(len, texts)) or not any("\n  br " in text for text in texts)

@@ -8,7 +8,6 @@ into blocks needs no other code.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
@@ -213,9 +212,11 @@ def _accumulate(w: GemmWriter, tile: Tile, sums: list[str], a: str = "%a", b: st
         held = _nest(w, tile, 0, at, rows, held) if tile.extents else _step(w, tile, at, 0, rows, held)
     else:  # one look for all loops: if any has no steps, there are no products
         kinds = [vector(memory_type(tile.dtype), slot.lanes) for slot in tile.slots]
-        least = functools.reduce(w.minimum, opened)
+        least: Number = opened[0]
+        for extent in opened[1:]:
+            least = w.minimum(least, extent)
         held = unless_empty(
-            w, kinds, 0, least, held, lambda held: _nest(w, tile, 0, at, rows, held, some=True)
+            w, kinds, 0, least, held, lambda held: _nest(w, tile, 0, at, rows, held, none_empty=True)
         )
     found: dict[tuple[int, int], str] = {}
     for slot, value in zip(tile.slots, held, strict=True):
@@ -237,11 +238,11 @@ def _nest(
     at: Sequence[str],
     rows: range,
     sums: list[str],
-    some: bool = False,
+    none_empty: bool = False,
 ) -> list[str]:
     """The loop over one index of the sum and those inside it; the products of some rows.
 
-    `some`: it is known that all loops have steps.
+    `none_empty`: it is known that all loops have steps.
     """
     extent = tile.extents[level]
     kinds = [vector(memory_type(tile.dtype), slot.lanes) for slot in tile.slots]
@@ -261,7 +262,7 @@ def _nest(
             for pointer, stream in zip(at, tile.streams, strict=True)
         ]
         if not innermost:
-            return _nest(w, tile, level + 1, here, rows, held, some)
+            return _nest(w, tile, level + 1, here, rows, held, none_empty)
         for u in range(count):
             held = _step(w, tile, here, u, rows, held)
         return held
@@ -312,7 +313,7 @@ def _nest(
     unroll = unroll if innermost else 1
     if extent is None:
         stop = steps(level)
-        if some and unroll == 1:
+        if none_empty and unroll == 1:
             return rounds(0, stop, 1, rows, sums)
         whole = stop if unroll == 1 else w.value(f"and i64 {stop}, {-unroll}")
         begin: Number = 0
