@@ -14,7 +14,7 @@ from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen import abi
 from staticgraph.compiler.codegen.listing import LaunchCode
 from staticgraph.compiler.codegen.llvm.clock import Clock, clock_of
-from staticgraph.compiler.codegen.llvm.step import OpenNumbers
+from staticgraph.compiler.codegen.llvm.step_function import OpenNumbers
 from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.emit_step import TimeTable, Written, walk, write

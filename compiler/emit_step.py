@@ -12,9 +12,10 @@ from itertools import chain, groupby, takewhile
 from staticgraph.compiler import stages
 from staticgraph.compiler.codegen import abi
 from staticgraph.compiler.codegen.llvm.clock import PORTABLE, Clock
-from staticgraph.compiler.codegen.llvm.step import OpenNumbers, step
+from staticgraph.compiler.codegen.llvm.step import step
+from staticgraph.compiler.codegen.llvm.step_function import OpenNumbers
 from staticgraph.compiler.codegen.llvm.stop import LOOK, STOPPABLE
-from staticgraph.compiler.codegen.llvm.text import Code
+from staticgraph.compiler.codegen.llvm.text import Code, with_calls
 from staticgraph.compiler.graph.sizes import AnySize, Size, estimate, is_open
 from staticgraph.compiler.kernel.stmt import padded
 from staticgraph.compiler.lower import parallel_schedule as phases
@@ -75,7 +76,7 @@ class Written:
         phases = (phase.code for kernel in self.kernels for phase in kernel.phases)
         inner = (code for each in self.inner for code in each.codes)
         own = (self.entry,) if self.before is None else (self.before, self.entry)
-        return list(dict.fromkeys([*phases, *inner, *own]))
+        return with_calls([*phases, *inner, *own])
 
     @property
     def regions(self) -> tuple[AnySize, ...]:
@@ -204,7 +205,7 @@ def write(
     costs = {each.entry.name: each.cost for each in inner}
     cost = sum(k.cost for k in kernels) + sum(_cost(s, costs) for s in segments)
     return Written(
-        replace(entry, plain=_is_plain(entry, cost)),
+        _with_effort(entry, cost),
         tuple(kernels),
         tuple(segments),
         tuple(inner),
@@ -238,12 +239,14 @@ def _entry(times: TimeTable | None, instruction: Instruction | Complete, count: 
 _LONG = 30.0  # ns per character of the function of a step: what it calls takes a thousand times as long
 
 
-def _is_plain(entry: Code, cost: float) -> bool:
-    """Return True if LLVM need not choose the instructions of a step well: what it calls takes far longer, or
-    there are only loads and calls in it, without a branch, as in most small steps.
+def _with_effort(entry: Code, cost: float) -> Code:
+    """Mark the function of a step and its parts as plain if LLVM need not choose their instructions well.
+
+    What they call takes far longer, or they only load and call, without a branch, as most small steps do.
     """
-    texts = (entry.text, *entry.needs)
-    return cost > _LONG * sum(map(len, texts)) or not any("\n  br " in text for text in texts)
+    texts = [text for code in with_calls([entry]) for text in (code.text, *code.needs)]
+    plain = cost > _LONG * sum(map(len, texts)) or not any("\n  br " in text for text in texts)
+    return replace(entry, plain=plain, calls=tuple(replace(part, plain=plain) for part in entry.calls))
 
 
 _ROUNDS = 1000  # of a loop of which nothing is known

@@ -16,7 +16,7 @@ def to_bytes(kernel: KernelCode) -> bytes:
     """`kernel` as `from_bytes` reads it: about a twentieth of its text."""
     fields = _shallow(kernel) | {
         "phases": [
-            _shallow(phase) | {"code": _shallow(phase.code), "chunks": to_data(phase.chunks)}
+            _shallow(phase) | {"code": _of_code(phase.code), "chunks": to_data(phase.chunks)}
             for phase in kernel.phases
         ],
         "time": to_data(kernel.time),
@@ -28,7 +28,8 @@ def to_bytes(kernel: KernelCode) -> bytes:
 def from_bytes(data: bytes) -> KernelCode:
     """The kernel that `to_bytes` was given.
 
-    >>> code = Code("k1", "define void @k1() { ret void }", ("declare void @f()",))
+    >>> inner = Code("k0", "define void @k0() { ret void }")
+    >>> code = Code("k1", "define void @k1() { ret void }", ("declare void @f()",), calls=(inner,))
     >>> kernel = KernelCode((Phase(code, 3, (0,)), Phase(code)), shared_bytes=64, cost=1.5)
     >>> from_bytes(to_bytes(kernel)) == kernel
     True
@@ -39,9 +40,16 @@ def from_bytes(data: bytes) -> KernelCode:
     return KernelCode(phases, time=of_data(fields.pop("time")), sizes=sizes, **fields)
 
 
-def _phase(code: dict[str, str], chunks: Any, reads: list[int] | None, first: int) -> Phase:
-    made = Code(code["name"], code["text"], tuple(code["needs"]))
-    return Phase(made, of_data(chunks), None if reads is None else tuple(reads), first)
+def _phase(code: dict[str, Any], chunks: Any, reads: list[int] | None, first: int) -> Phase:
+    return Phase(_to_code(**code), of_data(chunks), None if reads is None else tuple(reads), first)
+
+
+def _of_code(code: Code) -> dict[str, Any]:
+    return _shallow(code) | {"calls": [*map(_of_code, code.calls)]}
+
+
+def _to_code(name: str, text: str, needs: list[str], plain: bool, calls: list[dict[str, Any]]) -> Code:
+    return Code(name, text, tuple(needs), plain, tuple(_to_code(**each) for each in calls))
 
 
 def _shallow(record: Any) -> dict[str, Any]:

@@ -17,7 +17,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from staticgraph.compiler.codegen.llvm.text import Code, module
+from staticgraph.compiler.codegen.llvm.text import Code, module, with_calls
 from staticgraph.compiler.codegen.target import CpuTarget, vector_bytes
 from staticgraph.compiler.support import forks
 from staticgraph.compiler.support.gc_pause import collector_paused
@@ -89,6 +89,7 @@ def load(codes: Sequence[Code], verify: bool = False) -> Library:
     for a generator under test.
     """
     with _LOCK:
+        codes = with_calls(codes)
         present = {code.name: library for code in codes if (library := _LOADED.get(code.name)) is not None}
         missing = list({code.name: code for code in codes if code.name not in present}.values())
         addresses = {name: library[name] for name, library in present.items()}
@@ -96,7 +97,7 @@ def load(codes: Sequence[Code], verify: bool = False) -> Library:
             return Library(addresses, tuple(present.values()))
         if not verify:
             for code in missing:
-                begin(code)
+                _begin(code)
         _AHEAD.finish(missing)
         objects = [_object(code, verify) for code in missing]
         tracker = _link(objects, [code.name for code in missing], addresses)
@@ -107,7 +108,12 @@ def load(codes: Sequence[Code], verify: bool = False) -> Library:
 
 
 def begin(code: Code) -> None:
-    """Start to compile a function beside what the caller does next: `load` waits for it."""
+    """Start to compile a function and those that it calls beside what comes next: `load` waits for them."""
+    for each in (*with_calls(code.calls), code):
+        _begin(each)
+
+
+def _begin(code: Code) -> None:
     if code in _AHEAD or code.name in _OBJECTS or code.name in _LOADED or not code.text:
         return
     if _from_disk(code) is None:

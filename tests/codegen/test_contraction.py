@@ -83,6 +83,19 @@ def test_rows_share_vectors_at_the_end_of_panels(size, vector_bytes, dtype, rng,
     assert fewer < more
 
 
+def test_products_of_all_sizes_share_the_functions_that_turn_operands_around():
+    sizes = [(64, 96, 128), (64, 48, 256), (128, 32, 512)]
+    calls = [
+        {
+            code.name
+            for phase in emit(matmul(*size, False, True, float32), cpu_jit.host()).phases
+            for code in phase.code.calls
+        }
+        for size in sizes
+    ]
+    assert calls[0] and all(names == calls[0] for names in calls)
+
+
 extents = st.integers(1, 40)
 
 

@@ -1,6 +1,8 @@
 """A step calls its kernels on the blocks that its table names, each after those that it needs."""
 
 import ctypes
+from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -19,7 +21,7 @@ from staticgraph.compiler.codegen.abi import (
 )
 from staticgraph.compiler.codegen.llvm.kernel import emit
 from staticgraph.compiler.codegen.llvm.step import step
-from staticgraph.compiler.codegen.llvm.text import Code
+from staticgraph.compiler.codegen.llvm.text import Code, with_calls
 from staticgraph.compiler.codegen.native.dispatch_layout import UNSOUND
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.graph.sizes import symbol
@@ -132,15 +134,42 @@ def test_a_region_of_open_sizes_with_many_calls_is_written_once(kernels, times):
     calls = [Part((KernelCall(phase, (BufferRef(0, n),), SCRATCH),), 4) for n in range(kernels)]
     region = RegionSegment(tuple((part,) for part in calls), 1e6, time=symbol("n0"))
     code = step([region], POOL, SCRATCH, WATCH)
-    assert sum(text.count("call void @kernel(") for text in (code.text, *code.needs)) == times * kernels
+    texts = [text for each in with_calls([code]) for text in (each.text, *each.needs)]
+    assert sum(text.count("call void @kernel(") for text in texts) == times * kernels
+
+
+@pytest.mark.parametrize("phases", [24, 25, 60])
+def test_many_phases_are_divided_into_functions(phases):
+    """Each is compiled on its own, so that several threads share the work."""
+    increment = emit(kernel(lambda x: x + 1.0), cpu_jit.host())
+    (phase,) = increment.phases
+    two = replace(phase, chunks=2)  # which do the same
+    places = [BufferRef(1, 4 * N * n) for n in range(phases + 1)]
+    calls = [KernelCall(two, (a, b), SCRATCH) for a, b in pairwise(places)]
+    code = step([RegionSegment(tuple((Part((c,), 2),) for c in calls), 1e6)], POOL, SCRATCH, WATCH)
+    assert len(code.calls) == (0 if phases <= 24 else -(-phases // 24))
+
+    @ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, ctypes.c_int64, *[ctypes.c_void_p] * 3)
+    def run(pool, work, blocks, counts, number, private, cost, together):
+        function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
+        chunks = (ctypes.c_int16 * number).from_address(counts)
+        for n in range(number):
+            for chunk in range(chunks[n]):
+                function(work)(blocks, n, chunk, private)
+
+    library = cpu_jit.load([*functions(increment), code], verify=True)
+    memory = np.zeros((phases + 1, N), np.float32)
+    pool = table(ctypes.cast(run, ctypes.c_void_p).value)
+    blocks = table(ctypes.addressof(pool), memory.ctypes.data)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(library[code.name])(ctypes.addressof(blocks))
+    np.testing.assert_array_equal(memory, np.broadcast_to(np.arange(phases + 1)[:, None], memory.shape))
 
 
 def test_many_segments_are_divided_into_functions():
     required = [RequireSegment(BufferRef(0, n)) for n in range(200)]
     code = step(required, POOL, SCRATCH, WATCH)
-    parts = [need for need in code.needs if need.startswith("define")]
-    assert len(parts) == 4
-    assert max(text.count("icmp") for text in (code.text, *parts)) <= 64
+    assert len(code.calls) == 4
+    assert max(each.text.count("icmp") for each in (code, *code.calls)) <= 64
     library = cpu_jit.load([code])
     run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(library[code.name])
     flags = np.ones(200, np.uint8)

@@ -9,7 +9,8 @@ import pytest
 
 from staticgraph.compiler.codegen.abi import BufferRef, KernelCall, Part, RegionSegment
 from staticgraph.compiler.codegen.llvm.kernel import emit
-from staticgraph.compiler.codegen.llvm.step import OpenNumbers, step
+from staticgraph.compiler.codegen.llvm.step import step
+from staticgraph.compiler.codegen.llvm.step_function import OpenNumbers
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.graph.sizes import evaluate, symbol
 from staticgraph.compiler.kernel.expr import Index, Load

@@ -69,9 +69,10 @@ def emit(contraction: Contraction, target: CpuTarget, choice: Choice = NO_CHOICE
     reserved = 0
     if turn := turned(contraction, target):
         before, contraction, reserved = (turn.phase,), turn.contraction, turn.shared_bytes
-    cut = sliced(contraction, plan(contraction, target, reserved), reserved)
+    usual = plan(contraction, target, reserved)
+    cut = sliced(contraction, usual, reserved)
     if cut is None:
-        decided = plan(contraction, target, reserved, choice)
+        decided = usual if choice == NO_CHOICE else plan(contraction, target, reserved, choice)
         phases = _multiply(contraction, decided)
     else:
         decided = plan(cut.partial, target, cut.shared_bytes, choice)

@@ -118,7 +118,7 @@ class Tile:
         return [vector(memory_type(self.dtype), self.pieces[j].width) for _, j in self.places]
 
     @property
-    def slots(self) -> list[PanelSlot]:
+    def slots(self) -> tuple[PanelSlot, ...]:
         """The accumulators. Rows share some of them where only a moves along the rows, and all rows take
         part in every step.
         """
@@ -207,7 +207,17 @@ def _accumulate(w: GemmWriter, tile: Tile, sums: list[str], a: str = "%a", b: st
     rows, known = range(tile.rows), _named(tile, sums)
     held = [_gathered(w, tile, slot, known) for slot in tile.slots]
     at = (a, b, "%packed")[: len(tile.streams)]
-    held = _nest(w, tile, 0, at, rows, held) if tile.extents else _step(w, tile, at, 0, rows, held)
+    opened = [steps(level) for level, extent in enumerate(tile.extents) if extent is None]
+    if len(opened) < 2:
+        held = _nest(w, tile, 0, at, rows, held) if tile.extents else _step(w, tile, at, 0, rows, held)
+    else:  # one look for all loops: if any has no steps, there are no products
+        kinds = [vector(memory_type(tile.dtype), slot.lanes) for slot in tile.slots]
+        least: Number = opened[0]
+        for extent in opened[1:]:
+            least = w.minimum(least, extent)
+        held = unless_empty(
+            w, kinds, 0, least, held, lambda held: _nest(w, tile, 0, at, rows, held, none_empty=True)
+        )
     found: dict[tuple[int, int], str] = {}
     for slot, value in zip(tile.slots, held, strict=True):
         found |= zip(((i, slot.j) for i in slot.rows), apart(w, slot, tile.dtype, value), strict=True)
@@ -222,9 +232,18 @@ def _gathered(w: GemmWriter, tile: Tile, slot: PanelSlot, sums: Sums) -> str:
 
 
 def _nest(
-    w: GemmWriter, tile: Tile, level: int, at: Sequence[str], rows: range, sums: list[str]
+    w: GemmWriter,
+    tile: Tile,
+    level: int,
+    at: Sequence[str],
+    rows: range,
+    sums: list[str],
+    none_empty: bool = False,
 ) -> list[str]:
-    """The loop over one index of the sum and those inside it; the products of some rows."""
+    """The loop over one index of the sum and those inside it; the products of some rows.
+
+    `none_empty`: it is known that all loops have steps.
+    """
     extent = tile.extents[level]
     kinds = [vector(memory_type(tile.dtype), slot.lanes) for slot in tile.slots]
     unroll = _unrolled(extent, len(kinds))
@@ -243,7 +262,7 @@ def _nest(
             for pointer, stream in zip(at, tile.streams, strict=True)
         ]
         if not innermost:
-            return _nest(w, tile, level + 1, here, rows, held)
+            return _nest(w, tile, level + 1, here, rows, held, none_empty)
         for u in range(count):
             held = _step(w, tile, here, u, rows, held)
         return held
@@ -294,6 +313,8 @@ def _nest(
     unroll = unroll if innermost else 1
     if extent is None:
         stop = steps(level)
+        if none_empty and unroll == 1:
+            return rounds(0, stop, 1, rows, sums)
         whole = stop if unroll == 1 else w.value(f"and i64 {stop}, {-unroll}")
         begin: Number = 0
         for arrays in asked_together:

@@ -9,7 +9,6 @@ packed as if its rows were the lanes of a panel, where neighbouring rows share c
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from staticgraph.compiler.codegen.abi import Phase
 from staticgraph.compiler.codegen.gemm.chunks import Span, chunks_wanted, cut, each_panel
@@ -17,8 +16,8 @@ from staticgraph.compiler.codegen.gemm.loops import Cursor, each, open_sizes, pa
 from staticgraph.compiler.codegen.gemm.micro_kernel import Stream, read_lanes
 from staticgraph.compiler.codegen.gemm.plan import GemmPlan
 from staticgraph.compiler.codegen.gemm.scratch import Packed
-from staticgraph.compiler.codegen.gemm.tiles import VALID, PanelRun, TilePiece, pages_apart
-from staticgraph.compiler.codegen.gemm.transpose import turner
+from staticgraph.compiler.codegen.gemm.tiles import PanelRun, TilePiece, pages_apart
+from staticgraph.compiler.codegen.gemm.transpose import turn
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.kernel.contraction import Access, Contraction, closed
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
@@ -160,19 +159,10 @@ def _pack_turned(
     """Copy elements that are neighbours along the innermost index of the sum."""
     to, pitch, count = packed.dtype, packed.pitch, steps.counts[-1]
     for piece in pieces:
-        at_run_time = isinstance(piece.valid, str)
-        symbol, needs = turner(
-            stream, replace(piece, start=0, valid=VALID if at_run_time else piece.valid), count, to
-        )
-        valid = f", i64 {piece.valid}" if at_run_time else ""
-        for need in needs:
-            w.need(need)
 
-        def line(
-            at: str, step: Number, symbol: str = symbol, piece: TilePiece = piece, valid: str = valid
-        ) -> None:
+        def line(at: str, step: Number, piece: TilePiece = piece) -> None:
             place = w.address(target, w.add(w.mul(step, pitch), piece.start), to)
-            w.line(f"call void {symbol}(ptr {at}, ptr {place}, i64 {pitch}, i64 {w.number(count)}{valid})")
+            turn(w, stream, piece, to, at, place, pitch, count)
 
         _lines(w, stream, steps, w.address(source, w.mul(piece.start, stream.lane), stream.dtype), line)
 

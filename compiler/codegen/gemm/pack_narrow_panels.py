@@ -13,7 +13,8 @@ the same order as ever.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Callable
 
 from staticgraph.compiler.codegen.gemm.tiles import TilePiece
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter
@@ -38,10 +39,11 @@ class PanelSlot:
         return self.width << (len(self.rows) - 1).bit_length()
 
 
-def slots(rows: int, pieces: Sequence[TilePiece], lanes: int) -> list[PanelSlot]:
+@functools.lru_cache(256)
+def slots(rows: int, pieces: tuple[TilePiece, ...], lanes: int) -> tuple[PanelSlot, ...]:
     """The accumulators of a tile. With `lanes`, rows share vectors of so many; with 0 none do.
 
-    >>> [(slot.rows, slot.lanes) for slot in slots(3, [TilePiece(0, 4, 4)], 8)]
+    >>> [(slot.rows, slot.lanes) for slot in slots(3, (TilePiece(0, 4, 4),), 8)]
     [(range(0, 2), 8), (range(2, 3), 4)]
     """
     found = []
@@ -50,7 +52,7 @@ def slots(rows: int, pieces: Sequence[TilePiece], lanes: int) -> list[PanelSlot]
             share = max(1, lanes // piece.width)
             if i % share == 0:
                 found.append(PanelSlot(range(i, min(i + share, rows)), j, piece.width))
-    return found
+    return tuple(found)
 
 
 def together(w: GemmWriter, slot: PanelSlot, dtype: DType, value: Callable[[int], str]) -> str:

@@ -2,57 +2,112 @@
 
 from __future__ import annotations
 
+import functools
+from dataclasses import replace
+
 from staticgraph.compiler.codegen.gemm.micro_kernel import WIDE, Stream, read_lanes
-from staticgraph.compiler.codegen.gemm.tiles import TilePiece
+from staticgraph.compiler.codegen.gemm.tiles import VALID, TilePiece
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
-from staticgraph.compiler.codegen.llvm.text import memory_type, vector
+from staticgraph.compiler.codegen.llvm.text import Code, memory_type, vector
 from staticgraph.compiler.graph.dtypes import DType
+from staticgraph.compiler.support.dataclass import dataclass
 
 
-def turner(stream: Stream, piece: TilePiece, count: Number, to: DType) -> tuple[str, tuple[str, ...]]:
-    """A helper function (ptr from, ptr to, i64 pitch, i64 count) that turns around one piece: its symbol, and
-    its text after what that needs. If the number of lanes is open, it follows `count`, and the last one is
-    repeated in the lanes that do not exist.
+@dataclass(frozen=True, slots=True)
+class Turner:
+    """A function that turns around a piece of a panel: lane l of step s comes from `from[l * way + s]`, and
+    goes to `to[s * pitch + l]`.
 
-    Lane l of step s comes from `from[l * stream.lane + s]`, and goes to `to[s * pitch + l]`. Squares first,
-    then what is left of the `count` steps.
+    Distances and the number of steps are arguments, so that products of all sizes share the function.
+
+    Attributes:
+        dtype: The type of the elements.
+        to: The type that they are converted to.
+        piece: The piece, which begins at 0. If its number of lanes is open, it is an argument, too, and the
+            last one is repeated in the lanes that do not exist.
+        rest: The steps after the last whole square; None if that is not known.
     """
-    w, side, dtype = GemmWriter(), max(piece.width, 16 // to.size), stream.dtype
-    columns_at: list[Number] = [w.mul(c, stream.lane) for c in range(piece.stop)]
-    if isinstance(piece.valid, str):
-        last = w.mul(w.add(piece.valid, -1), stream.lane)
-        columns_at = [w.minimum(at, last) for at in columns_at]
 
-    def block(k: Number, steps: int) -> None:
-        at, columns = w.address("%from", k, dtype), ["zeroinitializer"] * side
-        for c, way in enumerate(columns_at):
-            column = w.load(w.address(at, way, dtype), dtype, side, steps)
-            columns[c] = w.convert(column, dtype, to, side)
-        for u, row in enumerate(transpose(w, columns, to)[:steps]):
-            row = w.lanes(row, to, side, 0, piece.width)
-            place = w.address("%to", w.mul(w.add(k, u), "%pitch"), to)
-            w.store(row, place, to, piece.width, piece.width)
+    dtype: DType
+    to: DType
+    piece: TilePiece
+    rest: int | None
 
-    def single(k: Number) -> None:
-        x = read_lanes(w, w.address("%from", k, dtype), stream, piece)
-        place = w.address("%to", w.mul(k, "%pitch"), to)
-        w.store(w.convert(x, dtype, to, piece.width), place, to, piece.width, piece.width)
+    def code(self) -> Code:
+        """The function: squares first, then what is left of the `count` steps."""
+        w, dtype, to, piece = GemmWriter(), self.dtype, self.to, self.piece
+        side = max(piece.width, 16 // to.size)
+        last = w.mul(w.add(VALID, -1), "%way") if isinstance(piece.valid, str) else None
+        columns, rows = _Multiples(w, "%way", piece.stop, last), _Multiples(w, "%pitch", side)
 
-    if isinstance(count, int):
-        even = count // side * side
-        if even:
-            w.each(0, even, side, lambda k: block(k, side))
-        if even < count:
-            block(even, count - even)
-    else:
-        whole = w.value(f"and i64 %count, {-side}")
+        def block(k: Number, steps: int) -> None:
+            at = columns.addresses(w.address("%from", k, dtype), piece.stop, dtype)
+            square = ["zeroinitializer"] * side
+            for c, pointer in enumerate(at):
+                square[c] = w.convert(w.load(pointer, dtype, side, steps), dtype, to, side)
+            places = rows.addresses(w.address("%to", w.mul(k, "%pitch"), to), steps, to)
+            for place, row in zip(places, transpose(w, square, to), strict=False):
+                w.store(w.lanes(row, to, side, 0, piece.width), place, to, piece.width, piece.width)
+
+        def single(k: Number) -> None:
+            x = read_lanes(w, w.address("%from", k, dtype), Stream(dtype, 0, "%way"), piece)
+            place = w.address("%to", w.mul(k, "%pitch"), to)
+            w.store(w.convert(x, dtype, to, piece.width), place, to, piece.width, piece.width)
+
+        whole: Number = "%count"
+        if self.rest is None:
+            whole = w.value(f"and i64 %count, {-side}")
+        elif self.rest:
+            whole = w.add("%count", -self.rest)
         w.when_less(0, whole, lambda: w.each(0, whole, side, lambda k: block(k, side)))
-        w.when_less(whole, "%count", lambda: w.each(whole, "%count", 1, single))
-    valid = (f"i64 {piece.valid}",) if isinstance(piece.valid, str) else ()
-    symbol, text = w.helper(
-        ("ptr noalias %from", "ptr noalias %to", "i64 %pitch", "i64 %count", *valid), WIDE
-    )
-    return symbol, (*w.needs, text)
+        if self.rest is None:
+            w.when_less(whole, "%count", lambda: w.each(whole, "%count", 1, single))
+        elif self.rest:
+            block(whole, self.rest)
+        return w.finish(["ptr noalias %from", "ptr noalias %to", *_NUMBERS, f"i64 {VALID}"], attributes=WIDE)
+
+
+_NUMBERS = ("i64 %way", "i64 %pitch", "i64 %count")
+_written = functools.lru_cache(256)(Turner.code)
+
+
+class _Multiples:
+    """Addresses by multiples of a distance, less than `count`: in fours, so that few registers hold them."""
+
+    def __init__(self, w: GemmWriter, distance: str, count: int, last: Number | None = None) -> None:
+        self._w, self._distance, self._last = w, distance, last
+        self._fine = [w.mul(n, distance) for n in range(min(4, count))]
+        self._coarse = [w.mul(n, distance) for n in range(0, count, 4)]
+
+    def addresses(self, pointer: str, count: int, dtype: DType) -> list[str]:
+        """The first `count` addresses; after the last multiple, its own is repeated."""
+        w = self._w
+        if self._last is not None:
+            ways = [w.minimum(w.mul(n, self._distance), self._last) for n in range(count)]
+            return [w.address(pointer, way, dtype) for way in ways]
+        groups = [w.address(pointer, way, dtype) for way in self._coarse[: -(-count // 4)]]
+        return [w.address(groups[n // 4], self._fine[n % 4], dtype) for n in range(count)]
+
+
+def turn(
+    w: GemmWriter,
+    stream: Stream,
+    piece: TilePiece,
+    to: DType,
+    source: str,
+    target: str,
+    pitch: Number,
+    count: Number,
+) -> None:
+    """Call the function that turns around one piece, `count` steps of it."""
+    at_run_time = isinstance(piece.valid, str)
+    side = max(piece.width, 16 // to.size)
+    rest = count % side if isinstance(count, int) else None
+    plain = replace(piece, start=0, valid=VALID if at_run_time else piece.valid)
+    numbers = (stream.lane, pitch, count, piece.valid if at_run_time else 0)
+    arguments = [("i64", str(w.number(n))) for n in numbers]
+    code = _written(Turner(stream.dtype, to, plain, rest))
+    w.call_shared(code, ("ptr", source), ("ptr", target), *arguments)
 
 
 def transpose(w: GemmWriter, rows: list[str], dtype: DType) -> list[str]:

@@ -14,7 +14,7 @@ from staticgraph.compiler.codegen.gemm.loops import Cursor, open_sizes, paramete
 from staticgraph.compiler.codegen.gemm.micro_kernel import Stream
 from staticgraph.compiler.codegen.gemm.scratch import aligned
 from staticgraph.compiler.codegen.gemm.tiles import TilePiece, row_products
-from staticgraph.compiler.codegen.gemm.transpose import turner
+from staticgraph.compiler.codegen.gemm.transpose import turn
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.sizes import Size
@@ -72,18 +72,15 @@ def _phase(c: Contraction, lanes: int, pitch: int) -> Phase:
     (span,) = grid.spans(w)
     at = Cursor.at_start(w, c, {"from": c.b, "to": Access("", c.dtype, 0, {})}).at
 
-    def turn(block: Number, valid: int) -> None:
+    def square(block: Number, valid: int) -> None:
         stream = Stream(c.b.dtype, 0, c.b.step(k))
-        symbol, needs = turner(stream, TilePiece(0, lanes, valid), columns, c.dtype)
-        for need in needs:
-            w.need(need)
         first = w.mul(block, lanes)
         source = w.address(at["from"], w.mul(first, c.b.step(k)), c.b.dtype)
         result = w.address(at["to"], first, c.dtype)
-        w.line(f"call void {symbol}(ptr {source}, ptr {result}, i64 {pitch}, i64 {columns})")
+        turn(w, stream, TilePiece(0, lanes, valid), c.dtype, source, result, pitch, columns)
 
     if blocks:
-        span.within(w, 0, blocks, lambda n: turn(n, lanes))
+        span.within(w, 0, blocks, lambda n: square(n, lanes))
     if rest:
-        span.within(w, blocks, 1, lambda n: turn(n, rest))
+        span.within(w, blocks, 1, lambda n: square(n, rest))
     return Phase(w.finish(parameters(c)), grid.chunks, c.arguments(c.b))

@@ -10,17 +10,15 @@ calls are divided into functions of limited size: LLVM's time grows faster than 
 
 from __future__ import annotations
 
-import hashlib
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from staticgraph.compiler.codegen.abi import (
     BranchSegment,
     BufferRef,
     CollectiveSegment,
     CompletionSegment,
-    CopyCall,
     HostCallSegment,
     KernelCall,
     LoopSegment,
@@ -30,28 +28,23 @@ from staticgraph.compiler.codegen.abi import (
     Segment,
     Work,
 )
-from staticgraph.compiler.codegen.llvm.clock import ENTRY_WORDS, PORTABLE, Clock, read, record
+from staticgraph.compiler.codegen.llvm.clock import PORTABLE, Clock
 from staticgraph.compiler.codegen.llvm.control_flow import ask, return_unless, stop_unless
 from staticgraph.compiler.codegen.llvm.control_flow import branch as branch_code
 from staticgraph.compiler.codegen.llvm.control_flow import loop as loop_code
+from staticgraph.compiler.codegen.llvm.step_function import OpenNumbers, StepFunction, Timer
 from staticgraph.compiler.codegen.llvm.stop import (
     LOOK,
     forget_skips,
     return_if_skipped,
     skip_if_stopped,
 )
-from staticgraph.compiler.codegen.llvm.text import Code, Emitter
+from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.compiler.codegen.native.dispatch_layout import UNSOUND
-from staticgraph.compiler.codegen.native.watch import WatchState
 from staticgraph.compiler.graph.sizes import (
     AnySize,
-    AtLeastOne,
-    AtMost,
-    Quotient,
     Size,
-    bounds,
     is_open,
-    made,
     same,
 )
 from staticgraph.compiler.machine import CPU
@@ -59,6 +52,9 @@ from staticgraph.compiler.support.dataclass import dataclass
 
 _LIMIT = 128  # instructions of a function
 _SEGMENTS = 64  # of a function
+_PHASES = 24  # of a function
+_CHUNK = ("ptr %table", "i64 %phase", "i64 %chunk", "ptr %private")  # a chunk of a region
+_CHUNK_OPERANDS = ("ptr", "%table"), ("i64", "%phase"), ("i64", "%chunk"), ("ptr", "%private")
 _USUAL_OPERANDS = 32  # of an instruction: one with more counts as several
 
 
@@ -94,29 +90,13 @@ def step(
       ret i32 0
     }
     """
-    writer = _Function(None if clock is None else Timer(clock, watch), numbers)
+    writer = StepFunction(None if clock is None else Timer(clock, watch), numbers)
     stopping = _Stopping(watch, private, looks)
     with writer.timed(times, lambda: writer.pointer(private)):
         if any(isinstance(segment, RegionSegment) and segment.watched for segment in segments):
             forget_skips(writer, writer.base(watch.slot))
         _segments(writer, segments, pool, stopping)
     return writer.finish(["ptr %table"], "i32 0")
-
-
-class OpenNumbers:
-    """Open sizes that code asks for, in order. A slot of its table has the address of their values."""
-
-    def __init__(self, slot: int, sizes: dict[Size, int] | None = None) -> None:
-        self.slot = slot
-        self.sizes = {} if sizes is None else sizes
-
-    def index(self, size: Size) -> int:
-        """The place of a size among the values."""
-        return self.sizes.setdefault(size, len(self.sizes))
-
-    def inside(self, slot: int) -> OpenNumbers:
-        """The same for an inner step, whose table has the address in this slot."""
-        return OpenNumbers(slot, self.sizes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,21 +108,24 @@ class _Stopping:
     clock: Clock
 
 
-def _segments(writer: _Function, segments: Sequence[Segment], pool: BufferRef, stopping: _Stopping) -> None:
-    """`segments` from beginning to end, in functions of their own if they are many."""
+def _segments(
+    writer: StepFunction, segments: Sequence[Segment], pool: BufferRef, stopping: _Stopping
+) -> None:
+    """`segments` from beginning to end, in functions of their own if they are many: several threads compile
+    them.
+    """
     if len(segments) <= _SEGMENTS:
         for segment in segments:
             _segment(writer, segment, pool, stopping)
         return
     for start in range(0, len(segments), _SEGMENTS):
-        part = _Function(writer.timer, writer.numbers)
+        part = StepFunction(writer.timer, writer.numbers)
         _segments(part, segments[start : start + _SEGMENTS], pool, stopping)
-        symbol = writer.define(part, "ptr %table", "i32 0")
-        status = writer.value(f"call i32 @{symbol}(ptr %table)")
+        status = writer.call_shared(part.finish(["ptr %table"], "i32 0"), ("ptr", "%table"), result="i32")
         return_unless(writer, writer.value(f"icmp eq i32 {status}, 0"), status)
 
 
-def _segment(writer: _Function, segment: Segment, pool: BufferRef, stopping: _Stopping) -> None:
+def _segment(writer: StepFunction, segment: Segment, pool: BufferRef, stopping: _Stopping) -> None:
     private = writer.pointer(stopping.private)
     match segment:
         case RegionSegment(phases, time=Size() as time) if segment.parallel and _is_short(segment):
@@ -195,134 +178,7 @@ def _is_short(region: RegionSegment) -> bool:
     return sum(_amount(work) for parts in region.phases for part in parts for work in part.work) <= _LIMIT
 
 
-@dataclass(frozen=True, slots=True)
-class Timer:
-    """Operands of timing code: a clock, and the watch that holds the address of the table of times."""
-
-    clock: Clock
-    watch: BufferRef
-
-
-class _Function(Emitter):
-    """The text of a function with the parameter %table, whose addresses it loads once."""
-
-    def __init__(self, timer: Timer | None = None, numbers: OpenNumbers | None = None) -> None:
-        super().__init__()
-        self.timer = timer
-        self.numbers = OpenNumbers(0) if numbers is None else numbers
-        self._bases: dict[int, str] = {}
-        self._read: dict[Size, str] = {}  # open sizes
-        self._times = ""  # the address of the table of times
-
-    def base(self, slot: int) -> str:
-        """The address in a slot of the table."""
-        if slot not in self._bases:
-            with self.at(0):
-                place = self.value(f"getelementptr ptr, ptr %table, i64 {slot}") if slot else "%table"
-                self._bases[slot] = self.value(f"load ptr, ptr {place}, align 8")
-        return self._bases[slot]
-
-    def number(self, size: AnySize) -> str:
-        """A size as an operand: one that is open is read from where the table says."""
-        if not isinstance(size, Size):
-            return str(size)
-        if size not in self._read:
-            with self.at(0):
-                self._read[size] = self._computed(size)
-        return self._read[size]
-
-    def _computed(self, size: Size) -> str:
-        """A size that is computed of others here, which takes less than to look for its value in Python as
-        the sizes become known; or else one whose value is in memory.
-        """
-        (monomial, factor), *others = size.terms.items()
-        if others:
-            atoms = [m for m in size.terms if len(m) == 1 and not isinstance(m[0], str)]
-            parts = [made({m: f}) for m, f in size.terms.items() if m in atoms]
-            rest = made({m: f for m, f in size.terms.items() if m not in atoms})
-            if parts:
-                total, *terms = map(self.number, [*parts, *([] if same(rest, 0) else [rest])])
-                for term in terms:
-                    total = self.value(f"add i64 {total}, {term}")
-                return total
-        elif len(monomial) == 1 and factor != 1 and not isinstance(monomial[0], str):
-            return self.value(f"mul i64 {self.number(made({monomial: 1}))}, {factor}")
-        elif len(monomial) == 1 and factor == 1:
-            match monomial[0]:
-                case Quotient(dividend=dividend, divisor=divisor) if bounds(dividend)[0] >= 0:
-                    return self.value(f"udiv i64 {self.number(dividend)}, {divisor}")
-                case AtLeastOne(size=inner):
-                    return self.call("i64", "llvm.smax.i64", ("i64", self.number(inner)), ("i64", "1"))
-                case AtMost(size=inner, most=most):
-                    return self.call("i64", "llvm.smin.i64", ("i64", self.number(inner)), ("i64", str(most)))
-        index = self.numbers.index(size)
-        base = self.base(self.numbers.slot)
-        place = self.value(f"getelementptr i64, ptr {base}, i64 {index}") if index else base
-        return self.value(f"load i64, ptr {place}, align 8")
-
-    def pointer(self, ref: BufferRef) -> str:
-        """The address of a buffer."""
-        base = self.base(ref.slot)
-        if isinstance(ref.offset, Size) or ref.offset:
-            return self.value(f"getelementptr i8, ptr {base}, i64 {self.number(ref.offset)}")
-        return base
-
-    @contextmanager
-    def timed(self, entry: int | None, private: Callable[[], str], chunk: str = "0") -> Iterator[None]:
-        """Time the code that is written inside. The time goes to table entry `entry` + `chunk`.
-
-        Nothing is timed if `entry` is None or if the function has no timer.
-        """
-        if entry is None or self.timer is None:
-            yield
-            return
-        begin = read(self, self.timer.clock)
-        yield
-        end = read(self, self.timer.clock)
-        if not self._times:
-            watch = self.base(self.timer.watch.slot)
-            with self.at(0):
-                place = self.value(f"getelementptr ptr, ptr {watch}, i64 {WatchState.TIMES}")
-                self._times = self.value(f"load ptr, ptr {place}, align 8")
-        number = chunk if not entry else self.value(f"add i64 {chunk}, {entry}")
-        words = self.value(f"mul i64 {number}, {ENTRY_WORDS}")
-        record(self, self.value(f"getelementptr i64, ptr {self._times}, i64 {words}"), begin, end, private())
-
-    def work(self, work: Work, private: str) -> None:
-        """All chunks of a call, or a copy."""
-        with self.timed(work.times, lambda: private):
-            self._work(work, private)
-
-    def _work(self, work: Work, private: str) -> None:
-        match work:
-            case KernelCall(phase):
-                operands = self.operands(work, private)
-                if phase.most == 1:
-                    self.call("void", phase.code.name, *operands, ("i64", str(phase.first)))
-                    return
-                with self.loop(phase.first, self.number(phase.first + phase.chunks)) as values:
-                    self.call("void", phase.code.name, *operands, ("i64", values.index))
-            case CopyCall(target, source, size):
-                self.copy(self.pointer(target), self.pointer(source), self.number(size))
-
-    def operands(self, call: KernelCall, private: str) -> list[tuple[str, str]]:
-        """Return the arguments of a kernel, except the number of the chunk."""
-        buffers = [("ptr", self.pointer(ref)) for ref in call.args]
-        sizes = [("i64", self.number(size)) for size in call.sizes]
-        return [*buffers, *sizes, ("ptr", self.pointer(call.shared)), ("ptr", private)]
-
-    def define(self, function: _Function, parameters: str, result: str = "void") -> str:
-        """Make `function`, which returns nothing or `result`, a helper of this one; its symbol."""
-        body = "\n".join(function.lines)
-        symbol = f"part_{hashlib.blake2b(body.encode(), digest_size=12).hexdigest()}"
-        for need in function.needs:
-            self.need(need)
-        head = f"define internal {result.split()[0]} @{symbol}({parameters}) nounwind"
-        self.need(f"{head} {{\nentry:\n{body}\n  ret {result}\n}}")
-        return symbol
-
-
-def _in_order(writer: _Function, works: Sequence[Work], private: str) -> None:
+def _in_order(writer: StepFunction, works: Sequence[Work], private: str) -> None:
     """`works` from beginning to end, in functions of their own if they are many."""
     parts = _divided(works)
     if len(parts) == 1:
@@ -330,7 +186,7 @@ def _in_order(writer: _Function, works: Sequence[Work], private: str) -> None:
             writer.work(work, private)
         return
     for some in parts:
-        part = _Function(writer.timer, writer.numbers)
+        part = StepFunction(writer.timer, writer.numbers)
         _in_order(part, some, "%private")
         symbol = writer.define(part, "ptr %table, ptr %private")
         writer.line(f"call void @{symbol}(ptr %table, ptr {private})")
@@ -354,7 +210,9 @@ def _amount(work: Work) -> int:
     return 1 + len(work.args) // _USUAL_OPERANDS if isinstance(work, KernelCall) else 1
 
 
-def _with_looks(writer: _Function, works: Sequence[Work], cost: float, stopping: _Stopping) -> Sequence[Work]:
+def _with_looks(
+    writer: StepFunction, works: Sequence[Work], cost: float, stopping: _Stopping
+) -> Sequence[Work]:
     """Write what one thread does of `works`, with looks at the watch in between; the others, which must not
     stop. These begin with the first one that overwrites a variable.
     """
@@ -367,25 +225,15 @@ def _with_looks(writer: _Function, works: Sequence[Work], cost: float, stopping:
     return works[free:]
 
 
-def _run(writer: _Function, region: RegionSegment, pool: BufferRef, stopping: _Stopping) -> None:
+def _run(writer: StepFunction, region: RegionSegment, pool: BufferRef, stopping: _Stopping) -> None:
     """Have the pool do a region."""
-    function, private = _Function(writer.timer, writer.numbers), writer.pointer(stopping.private)
+    function, private = StepFunction(writer.timer, writer.numbers), writer.pointer(stopping.private)
     if region.watched:
         looks = 1 << max(0, int(math.log2(LOOK * sum(region.chunks) / region.cost)))
         watch, master = function.base(stopping.watch.slot), function.base(stopping.private.slot)
         skip_if_stopped(function, watch, master, region.committing, looks, stopping.clock)
-    cases = [
-        (function.label(), _phase(function, parts, region.small(n))) for n, parts in enumerate(region.phases)
-    ]
-    done = function.label()
-    targets = " ".join(f"i64 {n}, label %{label}" for n, (label, _) in enumerate(cases))
-    function.line(f"switch i64 %phase, label %{done} [ {targets} ]")
-    for label, symbol in cases:
-        function.start(label)
-        function.line(f"call void @{symbol}(ptr %table, i64 %chunk, ptr %private)")
-        function.branch(done)
-    function.start(done)
-    work = writer.define(function, "ptr %table, i64 %phase, i64 %chunk, ptr %private")
+    _phases(function, region, range(len(region.phases)))
+    work = writer.define(function, ", ".join(_CHUNK))
     counts = _counts(writer, region, work)
     cost, together = str(round(region.cost)), str(region.together)
     if region.time is not None:
@@ -395,19 +243,46 @@ def _run(writer: _Function, region: RegionSegment, pool: BufferRef, stopping: _S
     address = writer.pointer(pool)
     run = writer.value(f"load ptr, ptr {address}, align 8")
     writer.line(
-        f"call void {run}(ptr {address}, ptr @{work}, ptr %table, ptr {counts}, i64 {len(cases)}, "
+        f"call void {run}(ptr {address}, ptr @{work}, ptr %table, ptr {counts}, i64 {len(region.phases)}, "
         f"ptr {private}, i64 {cost}, i64 {together})"
     )
     if region.watched:
         return_if_skipped(writer, writer.base(stopping.watch.slot))
 
 
-def _is_little(writer: _Function, time: Size) -> str:
+def _phases(writer: StepFunction, region: RegionSegment, numbers: range) -> None:
+    """Write code that does a chunk of one of these phases, in functions that are compiled on their own if the
+    phases are many.
+    """
+    done = writer.label()
+    cases: list[tuple[str, range, Callable[[], object]]] = []
+    groups = [numbers] if len(numbers) <= _PHASES else [numbers[n : n + _PHASES] for n in numbers[::_PHASES]]
+    for group in groups:
+        if len(groups) > 1:
+            part = StepFunction(writer.timer, writer.numbers)
+            _phases(part, region, group)
+            code = part.finish(_CHUNK)
+            cases.append((writer.label(), group, partial(writer.call_shared, code, *_CHUNK_OPERANDS)))
+            continue
+        for n in group:
+            symbol = _phase(writer, region.phases[n], region.small(n))
+            line = f"call void @{symbol}(ptr %table, i64 %chunk, ptr %private)"
+            cases.append((writer.label(), range(n, n + 1), partial(writer.line, line)))
+    targets = " ".join(f"i64 {n}, label %{label}" for label, some, _ in cases for n in some)
+    writer.line(f"switch i64 %phase, label %{done} [ {targets} ]")
+    for label, _, call in cases:
+        writer.start(label)
+        call()
+        writer.branch(done)
+    writer.start(done)
+
+
+def _is_little(writer: StepFunction, time: Size) -> str:
     """Return the condition that a phase of so many picoseconds is not worth a second thread."""
     return writer.value(f"icmp slt i64 {writer.number(time)}, {int(1000 * CPU.shared_ns)}")
 
 
-def _counts(writer: _Function, region: RegionSegment, work: str) -> str:
+def _counts(writer: StepFunction, region: RegionSegment, work: str) -> str:
     """Return the address of the number of chunks of each phase: 1 if it turns out to be little work."""
     count = len(region.phases)
     small = [region.small(phase) for phase in range(count)]
@@ -429,11 +304,11 @@ def _counts(writer: _Function, region: RegionSegment, work: str) -> str:
     return counts
 
 
-def _phase(writer: _Function, parts: Sequence[Part], time: Size | None = None) -> str:
+def _phase(writer: StepFunction, parts: Sequence[Part], time: Size | None = None) -> str:
     """Write the function that does one chunk of a phase; its symbol. If `time` turns out to be little, there
     is one chunk, which does all.
     """
-    function = _Function(writer.timer, writer.numbers)
+    function = StepFunction(writer.timer, writer.numbers)
     small = sum(_amount(work) for part in parts for work in part.work) <= _LIMIT
     first: AnySize = 0
     with function.section():
@@ -460,12 +335,12 @@ def _phase(writer: _Function, parts: Sequence[Part], time: Size | None = None) -
     return writer.define(function, "ptr %table, i64 %chunk, ptr %private")
 
 
-def _part(writer: _Function, part: Part, first: AnySize, inline: bool) -> None:
+def _part(writer: StepFunction, part: Part, first: AnySize, inline: bool) -> None:
     """The chunk of a part, whose first one has the number `first` in its phase."""
     if part.chunks == 1 and inline:
         _in_order(writer, part.work, "%private")
     elif part.chunks == 1:
-        function = _Function(writer.timer, writer.numbers)
+        function = StepFunction(writer.timer, writer.numbers)
         _in_order(function, part.work, "%private")
         symbol = writer.define(function, "ptr %table, ptr %private")
         writer.line(f"call void @{symbol}(ptr %table, ptr %private)")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 
@@ -56,14 +56,15 @@ def splat(element: str, constant: str, lanes: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """One compiled-to-be function: its symbol, its definition,
-    and the declarations and helpers that it needs.
+    """One compiled-to-be function: its symbol, its definition, the declarations and internal helpers that it
+    needs, and the functions that it calls and has in common with others, which are compiled once.
     """
 
     name: str
     text: str
     needs: tuple[str, ...] = ()
     plain: bool = False  # its own instructions take no time worth mentioning: LLVM need not choose them well
+    calls: tuple[Code, ...] = ()
 
 
 @dataclass(slots=True)
@@ -102,6 +103,7 @@ class Emitter:
     def __init__(self, contract: bool = True) -> None:
         self.flags = "contract " if contract else ""  # goes before the type of floating arithmetic
         self.needs: dict[str, None] = {}  # declarations and helper functions, in order of first use
+        self.calls: dict[Code, None] = {}  # functions that are compiled on their own
         self.scopes = [Scope([], "entry")]
         self.lines = self.scopes[0].lines
         self.floor = (
@@ -167,6 +169,11 @@ class Emitter:
             self.line(f"call void @{name}({arguments})")
             return ""
         return self.value(f"call {result} @{name}({arguments})")
+
+    def call_shared(self, code: Code, *operands: tuple[str, str], result: str = "void") -> str:
+        """Call a function that is compiled on its own, as one is that other code calls, too."""
+        self.calls[code] = None
+        return self.call(result, code.name, *operands)
 
     def copy(self, target: str, source: str, size: int | str) -> None:
         """`size` bytes from one address to another, which do not overlap."""
@@ -279,12 +286,13 @@ class Emitter:
             self.start(done)
         return names
 
-    def finish(self, parameters: Sequence[str], result: str = "void") -> Code:
+    def finish(self, parameters: Sequence[str], result: str = "void", attributes: str = "nounwind") -> Code:
         """The function, which returns nothing or `result`, such as "i32 0". Its symbol is a hash of its text,
         so equal functions have equal symbols.
         """
-        head = f"define {result.split()[0]} {NAME}({', '.join(parameters)}) nounwind {{\nentry:\n"
-        return function(head + "\n".join(self.lines) + f"\n  ret {result}\n}}\n", tuple(self.needs))
+        head = f"define {result.split()[0]} {NAME}({', '.join(parameters)}) {attributes} {{\nentry:\n"
+        text = head + "\n".join(self.lines) + f"\n  ret {result}\n}}\n"
+        return function(text, tuple(self.needs), tuple(self.calls))
 
 
 class _At:
@@ -302,12 +310,28 @@ class _At:
         self._emitter.go_on(self._before)
 
 
-def function(text: str, needs: tuple[str, ...] = ()) -> Code:
+def function(text: str, needs: tuple[str, ...] = (), calls: tuple[Code, ...] = ()) -> Code:
     """The function whose definition is `text`, with `NAME` for its symbol."""
     if OPEN_TEXT in text:
         raise Undecided("an open size in the text of a function")
     digest = hashlib.blake2b("\n".join((text, *needs)).encode(), digest_size=12).hexdigest()
-    return Code(f"k{digest}", text.replace(NAME, f"@k{digest}", 1), needs)
+    return Code(f"k{digest}", text.replace(NAME, f"@k{digest}", 1), needs, calls=calls)
+
+
+def with_calls(codes: Iterable[Code]) -> list[Code]:
+    """Functions and all that they call, each once.
+
+    >>> inner = function(f"define void {NAME}() {{ ret void }}")
+    >>> outer = function(f"define void {NAME}() {{ ret void }} ; another", calls=(inner,))
+    >>> with_calls([outer, inner]) == [inner, outer]
+    True
+    """
+    found: dict[Code, None] = {}
+    for code in codes:
+        if code not in found:
+            found |= dict.fromkeys(with_calls(code.calls))
+            found[code] = None
+    return [*found]
 
 
 def module(codes: Sequence[Code], target: CpuTarget) -> str:

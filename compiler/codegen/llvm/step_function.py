@@ -1,0 +1,158 @@
+"""Functions of a step: their code reads addresses from the table of the step, open sizes, and the time."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from staticgraph.compiler.codegen.abi import BufferRef, CopyCall, KernelCall, Work
+from staticgraph.compiler.codegen.llvm.clock import ENTRY_WORDS, Clock, read, record
+from staticgraph.compiler.codegen.llvm.text import Emitter
+from staticgraph.compiler.codegen.native.watch import WatchState
+from staticgraph.compiler.graph.sizes import AnySize, AtLeastOne, AtMost, Quotient, Size, bounds, made, same
+from staticgraph.compiler.support.dataclass import dataclass
+
+
+class OpenNumbers:
+    """Open sizes that code asks for, in order. A slot of its table has the address of their values."""
+
+    def __init__(self, slot: int, sizes: dict[Size, int] | None = None) -> None:
+        self.slot = slot
+        self.sizes = {} if sizes is None else sizes
+
+    def index(self, size: Size) -> int:
+        """The place of a size among the values."""
+        return self.sizes.setdefault(size, len(self.sizes))
+
+    def inside(self, slot: int) -> OpenNumbers:
+        """The same for an inner step, whose table has the address in this slot."""
+        return OpenNumbers(slot, self.sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """Operands of timing code: a clock, and the watch that holds the address of the table of times."""
+
+    clock: Clock
+    watch: BufferRef
+
+
+class StepFunction(Emitter):
+    """The text of a function with the parameter %table, whose addresses it loads once."""
+
+    def __init__(self, timer: Timer | None = None, numbers: OpenNumbers | None = None) -> None:
+        super().__init__()
+        self.timer = timer
+        self.numbers = OpenNumbers(0) if numbers is None else numbers
+        self._bases: dict[int, str] = {}
+        self._read: dict[Size, str] = {}  # open sizes
+        self._times = ""  # the address of the table of times
+
+    def base(self, slot: int) -> str:
+        """The address in a slot of the table."""
+        if slot not in self._bases:
+            with self.at(0):
+                place = self.value(f"getelementptr ptr, ptr %table, i64 {slot}") if slot else "%table"
+                self._bases[slot] = self.value(f"load ptr, ptr {place}, align 8")
+        return self._bases[slot]
+
+    def number(self, size: AnySize) -> str:
+        """A size as an operand: one that is open is read from where the table says."""
+        if not isinstance(size, Size):
+            return str(size)
+        if size not in self._read:
+            with self.at(0):
+                self._read[size] = self._computed(size)
+        return self._read[size]
+
+    def _computed(self, size: Size) -> str:
+        """A size that is computed of others here, which takes less than to look for its value in Python as
+        the sizes become known; or else one whose value is in memory.
+        """
+        (monomial, factor), *others = size.terms.items()
+        if others:
+            atoms = [m for m in size.terms if len(m) == 1 and not isinstance(m[0], str)]
+            parts = [made({m: f}) for m, f in size.terms.items() if m in atoms]
+            rest = made({m: f for m, f in size.terms.items() if m not in atoms})
+            if parts:
+                total, *terms = map(self.number, [*parts, *([] if same(rest, 0) else [rest])])
+                for term in terms:
+                    total = self.value(f"add i64 {total}, {term}")
+                return total
+        elif len(monomial) == 1 and factor != 1 and not isinstance(monomial[0], str):
+            return self.value(f"mul i64 {self.number(made({monomial: 1}))}, {factor}")
+        elif len(monomial) == 1 and factor == 1:
+            match monomial[0]:
+                case Quotient(dividend=dividend, divisor=divisor) if bounds(dividend)[0] >= 0:
+                    return self.value(f"udiv i64 {self.number(dividend)}, {divisor}")
+                case AtLeastOne(size=inner):
+                    return self.call("i64", "llvm.smax.i64", ("i64", self.number(inner)), ("i64", "1"))
+                case AtMost(size=inner, most=most):
+                    return self.call("i64", "llvm.smin.i64", ("i64", self.number(inner)), ("i64", str(most)))
+        index = self.numbers.index(size)
+        base = self.base(self.numbers.slot)
+        place = self.value(f"getelementptr i64, ptr {base}, i64 {index}") if index else base
+        return self.value(f"load i64, ptr {place}, align 8")
+
+    def pointer(self, ref: BufferRef) -> str:
+        """The address of a buffer."""
+        base = self.base(ref.slot)
+        if isinstance(ref.offset, Size) or ref.offset:
+            return self.value(f"getelementptr i8, ptr {base}, i64 {self.number(ref.offset)}")
+        return base
+
+    @contextmanager
+    def timed(self, entry: int | None, private: Callable[[], str], chunk: str = "0") -> Iterator[None]:
+        """Time the code that is written inside. The time goes to table entry `entry` + `chunk`.
+
+        Nothing is timed if `entry` is None or if the function has no timer.
+        """
+        if entry is None or self.timer is None:
+            yield
+            return
+        begin = read(self, self.timer.clock)
+        yield
+        end = read(self, self.timer.clock)
+        if not self._times:
+            watch = self.base(self.timer.watch.slot)
+            with self.at(0):
+                place = self.value(f"getelementptr ptr, ptr {watch}, i64 {WatchState.TIMES}")
+                self._times = self.value(f"load ptr, ptr {place}, align 8")
+        number = chunk if not entry else self.value(f"add i64 {chunk}, {entry}")
+        words = self.value(f"mul i64 {number}, {ENTRY_WORDS}")
+        record(self, self.value(f"getelementptr i64, ptr {self._times}, i64 {words}"), begin, end, private())
+
+    def work(self, work: Work, private: str) -> None:
+        """All chunks of a call, or a copy."""
+        with self.timed(work.times, lambda: private):
+            self._work(work, private)
+
+    def _work(self, work: Work, private: str) -> None:
+        match work:
+            case KernelCall(phase):
+                operands = self.operands(work, private)
+                if phase.most == 1:
+                    self.call("void", phase.code.name, *operands, ("i64", str(phase.first)))
+                    return
+                with self.loop(phase.first, self.number(phase.first + phase.chunks)) as values:
+                    self.call("void", phase.code.name, *operands, ("i64", values.index))
+            case CopyCall(target, source, size):
+                self.copy(self.pointer(target), self.pointer(source), self.number(size))
+
+    def operands(self, call: KernelCall, private: str) -> list[tuple[str, str]]:
+        """Return the arguments of a kernel, except the number of the chunk."""
+        buffers = [("ptr", self.pointer(ref)) for ref in call.args]
+        sizes = [("i64", self.number(size)) for size in call.sizes]
+        return [*buffers, *sizes, ("ptr", self.pointer(call.shared)), ("ptr", private)]
+
+    def define(self, function: StepFunction, parameters: str, result: str = "void") -> str:
+        """Make `function`, which returns nothing or `result`, a helper of this one; its symbol."""
+        body = "\n".join(function.lines)
+        symbol = f"part_{hashlib.blake2b(body.encode(), digest_size=12).hexdigest()}"
+        for need in function.needs:
+            self.need(need)
+        self.calls |= function.calls
+        head = f"define internal {result.split()[0]} @{symbol}({parameters}) nounwind"
+        self.need(f"{head} {{\nentry:\n{body}\n  ret {result}\n}}")
+        return symbol
