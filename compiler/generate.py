@@ -16,7 +16,7 @@ from staticgraph.compiler.kernel.schedule_cpu.parallelize import chunked
 from staticgraph.compiler.kernel.schedule_cpu.peel import align
 from staticgraph.compiler.kernel.schedule_cpu.row_schedule import place_rows
 from staticgraph.compiler.kernel.schedule_cpu.schedule import schedule
-from staticgraph.compiler.kernel.stmt import Kernel
+from staticgraph.compiler.kernel.stmt import Kernel, Loop, LoopKind, Stmt
 from staticgraph.compiler.lower.program import Loops
 
 if TYPE_CHECKING:
@@ -48,10 +48,26 @@ def generate(work: Loops | Kernel, target: CpuTarget, search: Search | None = No
     scheduled = schedule(work, target.vector_bytes)
     split = chunked(scheduled, target.vector_bytes)
     stages.report("parallelize", (scheduled,), split.phases)
-    phases = tuple(replace(p, body=align(p.body, p.buffers, target.vector_bytes)) for p in split.phases)
-    stages.report("peel", split.phases, phases)
+    width = target.vector_bytes
+    begun = split.phases
+    if any(_has_loops_in_lanes(p.body) for p in begun):
+        from staticgraph.compiler.kernel.schedule_cpu.accumulators import split_accumulators
+
+        begun = tuple(replace(p, body=split_accumulators(p.body, p.buffers, width)) for p in begun)
+    stages.report("accumulators", split.phases, begun)
+    phases = tuple(replace(p, body=align(p.body, p.buffers, width)) for p in begun)
+    stages.report("peel", begun, phases)
     code = llvm.emit_phases(phases, target, cost=split.cost, time=split.time, calls=split.calls)
     return _printed("print_llvm", phases, code)
+
+
+def _has_loops_in_lanes(body: tuple[Stmt, ...], inside: bool = False) -> bool:
+    """Return True if a loop is in a vector loop, as in sums of columns."""
+    for stmt in body:
+        if isinstance(stmt, Loop):
+            if inside or _has_loops_in_lanes(stmt.body, stmt.kind is LoopKind.SIMD):
+                return True
+    return False
 
 
 def _printed(stage: str, before: object, code: abi.KernelCode) -> abi.KernelCode:

@@ -138,6 +138,8 @@ STAGES = (
           "Kernel", "Kernel", "kernel.schedule_cpu.unroll_and_jam"),
     Stage("kernel", "parallelize", "cut loops into phases of chunks; spill what crosses phases to memory",
           "Kernel", "Kernels", "kernel.schedule_cpu.parallelize"),
+    Stage("kernel", "accumulators", "add to several partial sums where there are few columns",
+          "Kernels", "Kernels", "kernel.schedule_cpu.accumulators"),
     Stage("kernel", "peel", "begin vector loops where memory is aligned",
           "Kernels", "Kernels", "kernel.schedule_cpu.peel"),
     Stage("kernel", "print_llvm", "approximate functions by arithmetic, and write LLVM IR",

@@ -27,7 +27,7 @@ DIVISION = 4.0
 # Half the operations of the formula of exp in float32 (23, or up to 39 for other functions of one number in
 # frequent use): a core begins two of them in a cycle, and their operands are in registers.
 FUNCTION = 12.0
-LGAMMA, DIGAMMA, BESSEL = 140.0, 90.0, 50.0  # half of 281, 181 and about 100 operations
+LGAMMA, DIGAMMA, BESSEL = 140.0, 90.0, 25.0  # half of 281, 181 and about 50 operations
 
 
 @dataclass(frozen=True, slots=True)
