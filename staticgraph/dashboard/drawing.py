@@ -1,0 +1,64 @@
+"""The picture of a run's graph, drawn by another process: a file may hold a graph that takes hours."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import BinaryIO
+
+from staticgraph.compiler.graph.errors import DataLossError
+
+_SECONDS = 60.0
+_MEMORY = 4 << 30  # bytes of addresses that the process may have
+_LARGEST_PICTURE = 16 << 20
+
+
+def picture(graph: bytes) -> bytes:
+    """Return the picture of a serialised GraphDef, as SVG.
+
+    Raises:
+        DataLossError: The bytes are no graph that can be drawn in a minute, as the message says.
+    """
+    code = "from staticgraph.dashboard.drawing import draw; draw()"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            input=graph,
+            capture_output=True,
+            timeout=_SECONDS,
+            env=environment,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise DataLossError(f"drawing the graph takes more than {_SECONDS:.0f} s") from None
+    if done.returncode or not done.stdout:
+        lines = done.stderr.decode(errors="replace").strip().splitlines() or ["its drawing was ended"]
+        raise DataLossError(f"the graph cannot be drawn: {lines[-1][:500]}")
+    if len(done.stdout) > _LARGEST_PICTURE:
+        raise DataLossError("the picture of the graph is too large to be shown")
+    return done.stdout
+
+
+def draw(source: BinaryIO = sys.stdin.buffer, target: BinaryIO = sys.stdout.buffer) -> None:
+    """Draw the GraphDef of one stream to the other: what the process of `picture` does."""
+    _limit_memory()
+    import staticgraph as sg
+    from staticgraph.formats.tf.graph_def.importing import import_graph_def
+    from staticgraph.formats.tf.messages.graph import GraphDef
+
+    graph = sg.Graph()
+    with graph.as_default():
+        import_graph_def(GraphDef.FromString(source.read()), name="")
+    target.write(sg.visualize(graph).svg.encode())
+
+
+def _limit_memory() -> None:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    most = _MEMORY if hard == resource.RLIM_INFINITY else min(_MEMORY, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (most, hard))
