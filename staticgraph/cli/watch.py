@@ -38,8 +38,8 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "runs", nargs="*", metavar="RUN", help="folders or event files (default: this folder)"
     )
-    parser.add_argument("--port", type=_port, default=6007, help="0 takes a free one (default: %(default)s)")
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default: %(default)s)")
+    parser.add_argument("--port", type=_port, default=6007, help="0 takes a free one (default: 6007)")
+    parser.add_argument("--host", default="127.0.0.1", help="where to listen (default: this machine alone)")
     parser.add_argument("--open", action="store_true", help="open the page in a browser")
     parser.add_argument("--html", type=Path, metavar="PAGE", help="write the page to a file instead")
     parser.set_defaults(command=watch)

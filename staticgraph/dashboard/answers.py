@@ -19,7 +19,7 @@ _MOST_ASKED = 40  # histograms or texts of a tag that are read at once
 
 
 class Answers:
-    """What the page shows of some runs.
+    """Answers to the questions of the page about some runs.
 
     Args:
         runs: The runs.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from typing import BinaryIO
 
 from staticgraph.compiler.graph.errors import DataLossError
 
@@ -41,8 +40,8 @@ def picture(graph: bytes) -> bytes:
     return done.stdout
 
 
-def draw(source: BinaryIO = sys.stdin.buffer, target: BinaryIO = sys.stdout.buffer) -> None:
-    """Draw the GraphDef of one stream to the other: what the process of `picture` does."""
+def draw() -> None:
+    """Draw the GraphDef of the standard input to the standard output: the process of `picture`."""
     _limit_memory()
     import staticgraph as sg
     from staticgraph.formats.tf.graph_def.importing import import_graph_def
@@ -50,8 +49,8 @@ def draw(source: BinaryIO = sys.stdin.buffer, target: BinaryIO = sys.stdout.buff
 
     graph = sg.Graph()
     with graph.as_default():
-        import_graph_def(GraphDef.FromString(source.read()), name="")
-    target.write(sg.visualize(graph).svg.encode())
+        import_graph_def(GraphDef.FromString(sys.stdin.buffer.read()), name="")
+    sys.stdout.buffer.write(sg.visualize(graph).svg.encode())
 
 
 def _limit_memory() -> None:

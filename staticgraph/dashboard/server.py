@@ -251,7 +251,7 @@ def _application(server: Server) -> Any:
             self.finish(data)
 
     class Answer(Guarded):
-        """What `Answers` tells, as JSON."""
+        """An answer of `Answers`, as JSON."""
 
         async def get(self, name: str) -> None:
             if name not in answered:

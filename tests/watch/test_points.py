@@ -19,7 +19,7 @@ def no_writers(monkeypatch):
 
 
 def read(folder):
-    """What TensorBoard finds."""
+    """Events as TensorBoard finds them."""
     sizes = {"scalars": 0, "images": 0, "histograms": 0, "tensors": 0}
     return EventAccumulator(str(folder), sizes).Reload()
 
