@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -95,6 +96,7 @@ def _serve(runs: Runs, options: argparse.Namespace) -> int:
         raise UsageError(f"{text}\n  hint: --port 0 takes a free port") from None
     try:
         terminal.out(f"{server.url}\nCtrl-C ends it")
+        sys.stdout.flush()
         if options.open:
             import webbrowser
 

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from staticgraph.compiler.graph.errors import NotFoundError
-from staticgraph.dashboard import contents, drawing
+from staticgraph.dashboard import contents
 from staticgraph.dashboard.curves import AXES, RATE, Curves, rates
+from staticgraph.dashboard.drawing import Drawer
 from staticgraph.dashboard.runs import Place, Run, Runs
 
 _KINDS = ("image", "audio", "histogram", "text", "graph")
@@ -28,7 +29,12 @@ class Answers:
     def __init__(self, runs: Runs) -> None:
         self._runs = runs
         self._curves = Curves()
+        self._drawer = Drawer()
         self._pictures: dict[bytes, bytes] = {}  # of graphs, by the digest of the graph
+
+    def stop(self) -> None:
+        """End what is being drawn."""
+        self._drawer.stop()
 
     def state(self) -> dict[str, Any]:
         """Return all runs in the order of their names, with their tags by kind, and notes of their files."""
@@ -125,7 +131,7 @@ class Answers:
         if key not in self._pictures:  # runs to be compared often have the same one
             if len(self._pictures) >= _MOST_PICTURES:
                 self._pictures.clear()
-            self._pictures[key] = drawing.picture(graph)
+            self._pictures[key] = self._drawer.picture(graph)
         return self._pictures[key]
 
     def _places(self, question: Mapping[str, list[str]]) -> list[Place]:

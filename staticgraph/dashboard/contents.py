@@ -73,7 +73,7 @@ def histogram(place: Place) -> dict[str, Any]:
     right = np.maximum(right, left)
     edges = np.linspace(low, high, _BARS + 1)
     # Each bucket is spread evenly over its width; one without a width falls into one bar.
-    sums = np.concatenate([[0.0], np.cumsum(np.nan_to_num(np.maximum(counts, 0.0)))])
+    sums = np.concatenate([[0.0], np.cumsum(np.clip(np.nan_to_num(counts), 0.0, 1e30))])
     knots = np.concatenate([left[:1], right])
     knots = np.maximum.accumulate(knots)
     bars = np.diff(np.interp(edges, *_steps(knots, sums)))

@@ -14,15 +14,20 @@ from staticgraph.dashboard.series import Series
 AXES = ("step", "relative", "wall")
 RATE = "steps per second"  # tag of a curve that is made of the times of the others
 _WIDEST = 4000  # columns of a picture
+_ANSWERS = 500  # in the cache
 _AVERAGES = 200  # smoothed series in the cache
 _AVERAGED = 20_000_000  # numbers in the cache
 _DIGITS = 7  # of a number on the page; float32 has no more
 
 
 class Curves:
-    """Answers for curves. It keeps what it smoothed, and goes on from there when the series has grown."""
+    """Answers for curves, cached as long as a series stays the same.
+
+    What was smoothed is kept, too, and goes on from there when the series has grown.
+    """
 
     def __init__(self) -> None:
+        self._answered: OrderedDict[tuple[Any, ...], tuple[Series, dict[str, Any]]] = OrderedDict()
         self._averages: OrderedDict[tuple[int, float], tuple[Series, int, Smoothed]] = OrderedDict()
 
     def curve(
@@ -52,9 +57,27 @@ class Curves:
         series = rates(run) if tag == RATE else run.series.get(tag)
         if series is None or not len(series):
             return None
+        columns = max(1, min(columns, _WIDEST))
+        key = id(series), series.version, axis, smoothing, columns, between
+        kept = self._answered.pop(key, None)
+        if kept is None or kept[0] is not series:
+            kept = series, self._made(series, axis, smoothing, columns, between)
+        if tag != RATE:
+            self._answered[key] = kept
+            if len(self._answered) > _ANSWERS:
+                self._answered.popitem(last=False)
+        return kept[1]
+
+    def _made(
+        self,
+        series: Series,
+        axis: str,
+        smoothing: float,
+        columns: int,
+        between: tuple[float, float] | None,
+    ) -> dict[str, Any]:
         x, order = _abscissae(series, axis)
         numbers = series.numbers if order is None else series.numbers[order]
-        columns = max(1, min(columns, _WIDEST))
         start, end = 0, len(x)
         if between is not None:  # one more point on each side, to which the line goes
             start = max(int(np.searchsorted(x, between[0])) - 1, 0)

@@ -19,6 +19,7 @@ _SCRIPTS = (
     "source.js",
     "settings.js",
     "tooltip.js",
+    "paced.js",
     "chart.js",
     "ridges.js",
     "views.js",
@@ -57,7 +58,9 @@ def static_page(answers: Answers) -> str:
     meta = f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">'
     style = f"<style>{(_WEB / _STYLE).read_text(encoding='utf-8')}</style>"
     # A tag or text may hold "</script>"; JSON may write any character by its number.
-    data = json.dumps(_contents(answers)).translate({ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&"})
+    data = json.dumps(_contents(answers), allow_nan=False).translate(
+        {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&"}
+    )
     embedded = f'<script id="data" type="application/json">{data}</script>'
     return _filled(meta, style, embedded, "\n".join(f"<script>{script}</script>" for script in scripts))
 
@@ -73,7 +76,9 @@ def _contents(answers: Answers) -> dict[str, Any]:
         name, tags = run["name"], run["tags"]
         for tag in tags["scalar"]:
             question = {"run": [name], "tag": [tag], "columns": [str(_COLUMNS)]}
-            curves.setdefault(tag, {}).update(answers.curves(question))
+            for found in answers.curves(question).values():
+                del found["x"]  # these are the steps
+                curves.setdefault(tag, {})[name] = found
         for tag in tags["histogram"]:
             histograms[f"{name}\n{tag}"] = answers.histograms({"run": [name], "tag": [tag]})
         for tag in tags["text"]:

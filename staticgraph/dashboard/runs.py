@@ -14,7 +14,7 @@ from stat import S_ISREG
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.dashboard.events import Column, Kind, Single, decode
 from staticgraph.dashboard.records import Batch, RecordFile
-from staticgraph.dashboard.series import Series
+from staticgraph.dashboard.series import LATEST, Series
 
 _MARK = "tfevents"  # in the names of event files
 _MOST_FILES, _MOST_RUNS, _MOST_FOLDERS, _DEEPEST = 1000, 500, 20_000, 12
@@ -84,6 +84,8 @@ class Run:
                 file.replaced = True
             except OSError as error:
                 file.broken = os.strerror(error.errno or 0)
+            except Exception as error:  # whatever a file holds, the others are followed
+                file.broken = f"{type(error).__name__}: {error}"
             if file.replaced:
                 with lock:
                     self._restart()
@@ -132,7 +134,8 @@ class Run:
             self._purge(part.step, part.wall)
         elif part.value.kind is not Kind.TENSOR:
             value = part.value
-            place = Place(path, base + value.start, value.end - value.start, part.step, part.wall)
+            wall = part.wall if abs(part.wall) < LATEST else 0.0
+            place = Place(path, base + value.start, value.end - value.start, part.step, wall)
             self._place((value.kind.value, value.tag), place)
 
     def _is_full(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+LATEST = 1e11  # seconds since 1970; what is later, or NaN, is no time
 MOST = 4_000_000  # points of a series; more are thinned, and their peaks stay
 
 
@@ -45,8 +46,8 @@ class Series:
         """Append points. Points of smaller steps take their places among the others."""
         if not len(steps):
             return
-        walls = np.where(np.isfinite(walls), walls, 0.0)
-        ordered = not (np.diff(steps) < 0).any() and not (self._count and steps[0] < self.steps[-1])
+        walls = np.where(np.abs(walls) < LATEST, walls, 0.0)
+        ordered = not (steps[1:] < steps[:-1]).any() and not (self._count and steps[0] < self.steps[-1])
         start, self._count = self._count, self._count + len(steps)
         self._make_room()
         self._steps[start : self._count] = steps

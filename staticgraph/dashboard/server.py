@@ -91,6 +91,7 @@ class Server:
     def stop(self) -> None:
         """Close all connections, and end the threads."""
         self._ended.set()
+        self.answers.stop()
         if self._loop is not None:
             with suppress(RuntimeError):  # it has ended by itself
                 self._loop.call_soon_threadsafe(lambda: None)
@@ -126,7 +127,8 @@ class Server:
             return
         self._loop = asyncio.get_running_loop()
         port = listening.getsockname()[1]
-        shown = f"[{self._host}]" if ":" in self._host else self._host
+        name = socket.gethostname() if self._host in ("0.0.0.0", "::") else self._host
+        shown = f"[{name}]" if ":" in name else name
         self.url = f"http://{shown}:{port}/"
         if self.access.token:
             self.url += f"?token={quote(self.access.token)}"
@@ -258,7 +260,7 @@ def _application(server: Server) -> Any:
                 raise HTTPError(404)
             question = self.question()
             try:
-                found = await server.in_pool(lambda: json.dumps(answered[name](question)))
+                found = await server.in_pool(lambda: json.dumps(answered[name](question), allow_nan=False))
             except (ValueError, OverflowError):
                 raise HTTPError(400) from None
             self.set_header("Content-Type", "application/json; charset=utf-8")

@@ -83,8 +83,12 @@ def test_a_graph_that_is_none_is_told_and_one_that_takes_too_long_is_left(tmp_pa
     status, headers, body = serve(tmp_path).get("/media", kind="graph", run="run", tag="")
     assert status == 422 and headers["Content-Type"].startswith("text/plain") and b"cannot be drawn" in body
     monkeypatch.setattr(drawing, "_SECONDS", 0.01)
+    drawer = drawing.Drawer()
     with pytest.raises(OSError, match="takes more than"):
-        drawing.picture(GraphDef().SerializeToString())
+        drawer.picture(GraphDef().SerializeToString())
+    drawer.stop()
+    with pytest.raises(OSError, match="has stopped"):
+        drawer.picture(GraphDef().SerializeToString())
 
 
 def test_a_name_that_is_not_of_this_server_is_refused(run, serve):
@@ -222,6 +226,20 @@ def test_odd_histograms(tmp_path, serve, proto):
     for each in serve(tmp_path).ask("histograms", run="run", tag="odd"):
         assert np.isfinite(each["edges"]).all() and (np.diff(each["edges"]) > 0).all()
         assert np.isfinite(each["counts"]).all() and min(each["counts"]) >= 0
+
+
+def test_times_that_are_none(tmp_path, serve):
+    """JSON has neither NaN nor infinity: a page could not read an answer with one."""
+    for step, wall in enumerate((np.nan, np.inf, -1e308, 5.0)):
+        summary = Summary.FromString(encode.merge([encode.text("note", "x"), encode.histogram("h", [1.0])]))
+        event = Event(wall_time=wall, step=2**61 * step, summary=summary).SerializeToString()
+        write(tmp_path / "run" / NAME, event, scalar_event("loss", step, step, wall=wall), mode="ab")
+    client = serve(tmp_path)
+    assert [each["wall"] for each in client.ask("texts", run="run", tag="note")] == [5.0, 0.0, 0.0, 0.0]
+    assert [each["wall"] for each in client.ask("histograms", run="run", tag="h")] == [0.0, 0.0, 0.0, 5.0]
+    for axis in ("step", "relative", "wall"):
+        assert client.ask("curves", run="run", tag="loss", axis=axis)["run"]["points"] == 4
+    assert client.ask("state")["runs"][0]["points"] == 4
 
 
 def test_bars_have_the_numbers_of_the_buckets(tmp_path, serve):

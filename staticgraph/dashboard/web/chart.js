@@ -1,12 +1,10 @@
 "use strict";
 // The chart of one tag: a line for each run, drawn by Bokeh. A zoom asks the source for more points.
 
-const LEAST_PAUSE = 60; // milliseconds between two questions of a chart
-
-class Chart {
+class Chart extends Card {
   constructor(tag, title) {
+    super(30);
     this.tag = tag;
-    this.zoom = null;
     this.curves = {};
     this.lines = new Map();
     this.plot = make("div", {className: "plot"});
@@ -71,28 +69,6 @@ class Chart {
     this.zoom = inside ? zoom.map(end => (end - this.shift) * this.scale) : null;
     this.reset.hidden = this.zoom === null;
     this.refresh();
-  }
-
-  // Ask for the curves and draw them; once more if something has changed meanwhile.
-  async refresh() {
-    if (this.busy) {
-      this.again = true;
-      return;
-    }
-    this.busy = true;
-    do {
-      this.again = false;
-      const begun = performance.now();
-      try {
-        await this.ask();
-      } catch (error) {
-        if (source.live) console.info(String(error)); // the server has gone; the status line says so
-        else throw error;
-      }
-      const took = performance.now() - begun;
-      if (this.again) await new Promise(resolve => setTimeout(resolve, Math.max(LEAST_PAUSE, took)));
-    } while (this.again);
-    this.busy = false;
   }
 
   async ask() {

@@ -3,7 +3,7 @@
 
 let state = {runs: [], folders: []};
 let known = {versions: {}, structure: -1};
-let receiving = false;
+let counting = false;
 const cards = new Map(); // by tab and key
 const by = id => document.getElementById(id);
 
@@ -145,25 +145,36 @@ listeners.push(changes => {
   if ("smoothing" in changes || "hidden" in changes) refresh();
 });
 
-// Something is new: tags or runs, or points of some runs.
-source.changed = async ({versions, structure}) => {
-  const before = known;
-  known = {versions, structure};
-  if (structure !== before.structure) {
-    state = await source.state();
-    drawAll();
+// Something is new: tags or runs, or points of some runs. Only the latest news counts.
+let news = null;
+source.changed = async message => {
+  const busy = news !== null;
+  news = message;
+  if (busy) return;
+  try {
+    while (news !== known) await take(news);
+  } finally {
+    news = null;
   }
-  const changed = new Set(Object.keys(versions).filter(run => versions[run] !== before.versions[run]));
-  refresh(chart => !chart.run || changed.has(chart.run));
-  if (!receiving && structure === before.structure) { // the numbers of points at the side, once a second
-    receiving = true;
+};
+
+async function take(message) {
+  const before = known;
+  if (message.structure !== before.structure) {
+    state = await source.state().catch(() => state);
+    drawAll();
+  } else if (!counting) { // the numbers of points at the side, once a second
+    counting = true;
     setTimeout(async () => {
-      receiving = false;
       state = await source.state().catch(() => state);
+      counting = false;
       drawRuns();
     }, 1000);
   }
-};
+  known = message;
+  const {versions} = message;
+  refresh(chart => !chart.run || versions[chart.run] !== before.versions[chart.run]);
+}
 source.connected = drawStatus;
 
 const KEYS = {

@@ -1,8 +1,9 @@
 "use strict";
 // Histograms of a tag over the steps: one ridge for each, the newest in front.
 
-class Ridges {
+class Ridges extends Card {
   constructor(run, tag) {
+    super(1000);
     this.run = run;
     this.tag = tag;
     this.plot = make("div", {className: "plot"});
@@ -17,7 +18,7 @@ class Ridges {
     if (this.visible) this.refresh();
   }
 
-  async refresh() {
+  async ask() {
     const found = await source.histograms(this.run, this.tag);
     if (!found.length) return;
     const quiet = styleOf("--quiet"), line = styleOf("--line");
@@ -64,6 +65,6 @@ class Ridges {
       fill_alpha: {field: "alphas"}, line_color: styleOf("--card"), line_width: 0.8});
     this.plot.replaceChildren();
     await Bokeh.Plotting.show(figure, this.plot);
-    this.unit.textContent = `${found.length} of the steps, the newest in front; ${counted(found.at(-1).number)} values`;
+    this.unit.textContent = `${found.length} steps, the newest in front; ${counted(found.at(-1).number)} values`;
   }
 }

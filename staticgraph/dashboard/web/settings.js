@@ -6,21 +6,32 @@ const settings = {
   filter: "",
 };
 const STORED = "staticgraph-watch";
+const LASTING = ["axis", "smoothing", "log", "theme"];
+const OF_THIS_TAB = ["tab", "hidden", "closed"]; // the same address may show other runs tomorrow
 const listeners = [];
 
-try {
-  const stored = JSON.parse(localStorage.getItem(STORED) || "{}");
-  for (const name of Object.keys(settings)) {
-    if (typeof stored[name] === typeof settings[name]) settings[name] = stored[name];
+function stored(storage, names) {
+  const found = JSON.parse(storage.getItem(STORED) || "{}");
+  for (const name of names) {
+    if (typeof found[name] === typeof settings[name]) settings[name] = found[name];
   }
+}
+
+function store(storage, names) {
+  storage.setItem(STORED, JSON.stringify(Object.fromEntries(names.map(name => [name, settings[name]]))));
+}
+
+try {
+  stored(localStorage, LASTING);
+  stored(sessionStorage, OF_THIS_TAB);
 } catch { /* a browser that stores nothing */ }
-settings.filter = "";
 
 // Change settings; whoever listens is told which.
 function choose(changes) {
   Object.assign(settings, changes);
   try {
-    localStorage.setItem(STORED, JSON.stringify(settings));
+    store(localStorage, LASTING);
+    store(sessionStorage, OF_THIS_TAB);
   } catch { /* the same */ }
   for (const listener of listeners) listener(changes);
 }

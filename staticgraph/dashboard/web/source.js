@@ -54,7 +54,7 @@ function embeddedSource(data) {
 function along(curve, question) {
   const {walls, steps, y} = curve;
   const x = question.axis === "wall" ? walls.map(wall => wall * 1000)
-    : question.axis === "relative" ? walls.map(wall => wall - walls[0]) : curve.x;
+    : question.axis === "relative" ? walls.map(wall => wall - walls[0]) : steps;
   const made = {x, y, steps, walls, points: curve.points, bad: curve.bad};
   const weight = Number(question.smoothing) || 0;
   if (weight > 0) {

@@ -66,8 +66,9 @@ function sectionsOf(tab) {
 }
 
 // An image, a sound or the picture of a graph, with a slider over its steps.
-class Media {
+class Media extends Card {
   constructor(kind, run, tag) {
+    super(1000);
     Object.assign(this, {kind, run, tag, last: true});
     this.slider = make("input", {type: "range", min: 0, max: 0, hidden: true, "aria-label": `Step of ${tag}`});
     this.moment = make("div", {className: "moment"});
@@ -89,9 +90,7 @@ class Media {
     return button;
   }
 
-  rebuild() {}
-
-  async refresh() {
+  async ask() {
     this.places = await source.places(this.kind, this.run, this.tag);
     this.slider.max = Math.max(0, this.places.length - 1);
     this.slider.hidden = this.places.length < 2;
@@ -125,8 +124,9 @@ class Media {
 }
 
 // Texts of a tag, the newest first; a plan is a table that keeps its columns.
-class Text {
+class Text extends Card {
   constructor(run, tag, wide) {
+    super(1000);
     Object.assign(this, {run, tag});
     this.place = make("div", {className: "text"});
     this.card = make("section", {className: `card${wide ? " wide" : ""}`, "aria-label": `${tag} of ${run}`,
@@ -135,9 +135,7 @@ class Text {
     this.card.chart = this;
   }
 
-  rebuild() {}
-
-  async refresh() {
+  async ask() {
     const texts = await source.texts(this.run, this.tag);
     this.place.replaceChildren(...texts.flatMap(({step, wall, text}) =>
       [make("div", {className: "moment"}, `step ${step}, ${moment(wall)}`), make("pre", {}, text)]));

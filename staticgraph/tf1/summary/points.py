@@ -49,7 +49,7 @@ class PointWriter:
 
     def begin(self, step: int) -> None:
         """Write that a training begins: a page forgets what an earlier one wrote here from this step on."""
-        self._writer.add_session_log(SessionLog(status=SessionLog.START), step)
+        self._writer.add_session_log(SessionLog(status=SessionLog.SessionStatus.Value("START")), step)
         self._begun = True
 
     def write(
