@@ -79,8 +79,7 @@ def _write(runs: Runs, target: Path) -> int:
     if not runs.runs:
         raise UsageError(f"there are no event files below {', '.join(runs.roots)}")
     target.write_text(static_page(Answers(runs)), encoding="utf-8")
-    points = sum(run.points for run in runs.runs.values())
-    terminal.out(f"{target}: {counted(len(runs.runs), 'run')}, {counted(points, 'point')}")
+    terminal.out(f"{target}: {counted(len(runs.runs), 'run')}")
     return 0
 
 
