@@ -632,6 +632,9 @@ from staticgraph.tf1.queue import (
     QueueBase as QueueBase,
     RandomShuffleQueue as RandomShuffleQueue,
 )
+from staticgraph.tf1.summary.points import (
+    watch as watch,
+)
 from staticgraph.weights import (
     load_weights as load_weights,
     read_weights as read_weights,

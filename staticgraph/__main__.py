@@ -8,14 +8,27 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import staticgraph
-from staticgraph.cli import bench, bisect, compile, convert, doctor, inspect, launch, replay, run, show, train
+from staticgraph.cli import (
+    bench,
+    bisect,
+    compile,
+    convert,
+    doctor,
+    inspect,
+    launch,
+    replay,
+    run,
+    show,
+    train,
+    watch,
+)
 from staticgraph.cli.outcome import STATUSES, outcome
 from staticgraph.cli.parsing import Parser, parsed
 
 if TYPE_CHECKING:
     from staticgraph.cli.parsing import Commands
 
-COMMANDS = (run, launch, train, inspect, show, convert, bench, compile, replay, bisect, doctor)
+COMMANDS = (run, launch, train, watch, inspect, show, convert, bench, compile, replay, bisect, doctor)
 
 _STATUSES = "\n".join(["exit status:", *(f"  {status:>3}  {what}" for status, what in STATUSES.items())])
 

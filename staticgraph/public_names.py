@@ -134,6 +134,7 @@ NAMES = {
         "grad_pass_through is_numeric_tensor is_tensor"
     ),
     "staticgraph.tf1.lookup.tables": "tables_initializer",
+    "staticgraph.tf1.summary.points": "watch",
     "staticgraph.tf1.queue": "FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue",
     "staticgraph.weights": "load_weights read_weights save_weights",
 }

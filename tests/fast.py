@@ -30,6 +30,9 @@ SLOW: dict[str, str] = {
     ),
     "commands/test_launch.py": "test_processes_and_arguments test_a_run_that_fails_starts_again_with_fewer",
     "commands/test_replay.py": "test_a_part_of_it",
+    "commands/test_watch.py": (
+        "test_the_current_folder_is_served_until_ctrl_c test_other_machines_get_an_address_with_a_token"
+    ),
     "compat/test_contrib_learn.py": (
         "test_linear_models_learn_as_tensorflow test_a_network test_a_network_of_numbers"
     ),
@@ -77,6 +80,11 @@ SLOW: dict[str, str] = {
     "keras/test_callbacks.py": "test_what_is_called_when",
     "kernel/test_random_kernels.py": "test_place_and_schedule_keep_the_meaning",
     "onnx/test_export_models.py": "test_perceptron",
+    "page/test_watch.py": (
+        "test_a_new_point_is_seen_at_once test_a_million_points test_five_runs_are_compared_and_toggled "
+        "test_axes_scales_smoothing_and_keys test_names_and_texts_of_files_never_become_markup "
+        "test_one_file_shows_the_same_without_a_server test_a_telephone_and_dark_colours"
+    ),
     "processes/test_collectives.py": (
         "test_results_are_those_of_numpy test_the_meaning_of_an_op_is_an_exchange_too "
         "test_gradients_are_those_of_the_sum_of_all_losses test_a_step_calls_mpi_without_python "
@@ -145,6 +153,7 @@ SLOW: dict[str, str] = {
     "test_manual.py": (
         "test_every_op_has_one_section_and_is_listed test_a_section_tells_types_gradient_and_loops"
     ),
+    "watch/test_server.py": "test_a_graph_is_drawn_by_another_process",
     "witness/test_random_programs.py": "test_programs",
 }
 

@@ -64,12 +64,14 @@ REQUIRED = {
 }
 # Extras: imported inside a function, so that the package works without them.
 OPTIONAL = {
+    "bokeh": "staticgraph",
     "h5py": "staticgraph",
     "PIL": "staticgraph",
     "pygraphviz": "staticgraph",
     "resvg_py": "staticgraph",
     "scipy": "staticgraph",
     "sklearn": "staticgraph",
+    "tornado": "staticgraph",
     "cuda": "runtime",  # cuda.pathfinder, which CuPy brings
     "cudnn": "runtime",
     "cupy": "runtime",
@@ -88,7 +90,8 @@ ABOVE_CORE = {
     "staticgraph.formats": "",
     "staticgraph.tf1": "staticgraph.formats",
     "staticgraph.solver": "staticgraph.formats staticgraph.tf1",
-    "staticgraph.cli": "staticgraph.formats staticgraph.tf1 staticgraph.solver",
+    "staticgraph.dashboard": "staticgraph.formats staticgraph.tf1",
+    "staticgraph.cli": "staticgraph.formats staticgraph.tf1 staticgraph.solver staticgraph.dashboard",
     "staticgraph.__main__": "staticgraph.cli",
 }
 # Namespaces that only list names of all rooms: for type checkers, and in tables by which they are imported.

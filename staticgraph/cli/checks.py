@@ -61,6 +61,7 @@ EXTRAS = (
     Extra("viz", "resvg-py", "0.5", "PNG pictures; SVG are drawn without it"),
     Extra("viz", "pygraphviz", "2.0", "PDF pictures without a dot program"),
     Extra("tensorboard", "tensorboard", "2.21", "showing event files"),
+    Extra("watch", "bokeh", "3.6", "the page of curves of the command watch"),
     Extra("onnx", "onnx", "1.18", "onnx.backend.Backend; models are read without it"),
     Extra("mpi", "mpi4py", "4", "several processes"),
     Extra("scipy", "scipy", "1.11", "contrib.opt.ScipyOptimizerInterface"),

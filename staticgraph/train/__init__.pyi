@@ -59,6 +59,7 @@ from staticgraph.tf1.training.hooks import (
     StepCounterHook as StepCounterHook,
     StopAtStepHook as StopAtStepHook,
     SummarySaverHook as SummarySaverHook,
+    WatchHook as WatchHook,
 )
 from staticgraph.tf1.training.input_batches import (
     batch as batch,

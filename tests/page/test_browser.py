@@ -1,46 +1,15 @@
-"""The page in a browser: opened, clicked, searched, resized, saved as a picture, and looked at.
+"""The page in a browser: opened, clicked, searched, resized, saved as a picture, and looked at."""
 
-The browser is Chromium, driven by ChromeDriver (Debian's packages chromium and chromium-driver). Where
-`SG_BROWSER` is "required", as in CI, its absence is a failure.
-"""
-
-import os
-import shutil
-import time
 from xml.etree import ElementTree
 
 import pytest
 from PIL import Image
-from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 
 import staticgraph as sg
+from tests.page.browser import until
 from tests.viz.graphs import tangle, training
-
-OPTIONS = (
-    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync --disable-dev-shm-usage --force-device-scale-factor=1"
-)
-
-
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory):
-    """A browser, and the folder to which it saves."""
-    browser, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if not (browser and driver):
-        assert os.environ.get("SG_BROWSER") != "required", "install chromium and chromium-driver"
-        pytest.skip("no browser: apt install chromium chromium-driver")
-    folder = tmp_path_factory.mktemp("saved")
-    options = webdriver.ChromeOptions()
-    options.binary_location = browser
-    for option in (*OPTIONS.split(), f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(option)
-    options.add_experimental_option("prefs", {"download.default_directory": str(folder)})
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    with webdriver.Chrome(options=options, service=webdriver.ChromeService(driver)) as made:
-        yield made, folder
-
 
 BOXES = "return [...document.querySelectorAll('.box > .title')].map(text => text.textContent)"
 CLICK = """
@@ -68,14 +37,6 @@ def browse(chromium, tmp_path):
     yield opened
     faults = [entry for entry in browser.get_log("browser") if entry["level"] != "INFO"]
     assert not faults
-
-
-def until(holds):
-    """Wait until something holds, at most a minute."""
-    end = time.monotonic() + 60
-    while not (found := holds()):
-        assert time.monotonic() < end
-    return found
 
 
 def test_the_page_opens_and_a_scope_closes_and_opens_by_a_click(browse, chromium, tmp_path):

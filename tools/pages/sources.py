@@ -30,6 +30,7 @@ PARTS = {
     "Guides": [
         "docs/seeing",
         "docs/show",
+        "docs/watch",
         "docs/gpu",
         "docs/distribute",
         "docs/files",

@@ -2,6 +2,7 @@
 
 from staticgraph.compiler.support.lazy_names import export_names
 from staticgraph.tf1.keras.callbacks.base import *
+from staticgraph.tf1.keras.callbacks.points import *
 from staticgraph.tf1.keras.callbacks.progress import *
 from staticgraph.tf1.keras.callbacks.reports import *
 from staticgraph.tf1.keras.callbacks.watching import *

@@ -3,6 +3,7 @@
 from staticgraph.compiler.support.lazy_names import export_names
 from staticgraph.tf1.training.hooks.around import *
 from staticgraph.tf1.training.hooks.checkpoints import *
+from staticgraph.tf1.training.hooks.points import *
 from staticgraph.tf1.training.hooks.profiling import *
 from staticgraph.tf1.training.hooks.run_hook import *
 from staticgraph.tf1.training.hooks.stopping import *

@@ -56,7 +56,7 @@ class LoggingTensorHook(SessionRunHook):
         if self._timer is not None:
             self._timer.reset()
         self._iteration = 0
-        self._fetches = {tag: _fetch(tensor) for tag, tensor in self._tensors.items()}
+        self._fetches = {tag: fetched(tensor) for tag, tensor in self._tensors.items()}
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
         self._due = self._timer is not None and self._timer.should_trigger_for_step(self._iteration)
@@ -114,7 +114,7 @@ class NanTensorHook(SessionRunHook):
         run_context.request_stop()
 
 
-def _fetch(item: Any) -> Any:
+def fetched(item: Any) -> Any:
     """Return what to fetch for `item`: `item` itself, or the tensor of that name.
 
     The name of an operation stands for its output. Raises ValueError if the operation
