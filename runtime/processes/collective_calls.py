@@ -39,7 +39,8 @@ class CollectiveCalls:
         world.hold(len(calls))
         self._what = "\n".join(_described(call) for call in calls)
         changed = [f"{op.name} {op.outputs[0].type}" for op in step.writes]
-        parts = (compiler_version(), self._what, changed)
+        self._version = compiler_version() or ""
+        parts = (self._version, self._what, changed)
         self._digest = hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
         self._agreed = False
         self._waits = (-1, 0.0)  # the collectives that were complete when a wait began, and its time
@@ -68,7 +69,7 @@ class CollectiveCalls:
         self._world.mend()
         if self._agreed:
             return
-        self._world.peers.agree(self._what, self._digest)
+        self._world.peers.agree(self._what, self._digest, self._version)
         if store is not None:
             self._share(store)
         self._agreed = True
