@@ -11,10 +11,12 @@ from weakref import WeakKeyDictionary
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.errors import FailedPreconditionError, layout
 from staticgraph.compiler.graph.function import Node
+from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.graph.world import MEMBERSHIP
 from staticgraph.compiler.lower.program import HostCall
 from staticgraph.runtime.disk.sources import compiler_version
+from staticgraph.runtime.memory.aligned import empty
 from staticgraph.runtime.processes.mpi import MpiWorld
 from staticgraph.runtime.variables import VariableStore
 
@@ -80,7 +82,9 @@ class CollectiveCalls:
         for op in self._step.writes:
             if op not in shared and not _is_local(op):
                 value = store.stored(op)
-                value[...] = self._world.exchange("broadcast", value)
+                buffer = empty(TensorType(op.outputs[0].dtype, value.shape))
+                buffer[...] = self._world.exchange("broadcast", value)
+                store.commit(op, buffer)
                 shared.add(op)
 
     def look(self, node: Node) -> None:
