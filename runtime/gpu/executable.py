@@ -27,6 +27,7 @@ from staticgraph.runtime.gpu import copying
 from staticgraph.runtime.gpu.cuda.driver import Driver
 from staticgraph.runtime.gpu.cuda.failure import with_line, with_plan
 from staticgraph.runtime.gpu.device import Device
+from staticgraph.runtime.gpu.exchange import connect_cards
 from staticgraph.runtime.gpu.feed_checks import FeedChecks
 from staticgraph.runtime.gpu.graphs.control_flow import Unsound, decides
 from staticgraph.runtime.gpu.graphs.recorder import Action, GraphRecorder, prepare
@@ -132,6 +133,7 @@ class GpuExecutable:
             return self._told(feeds, states, store)
         self._collectives.begin(store)
         try:
+            connect_cards(self._device, self._collectives)
             slot = self._told(feeds, states, store)
         except BaseException:
             self._collectives.fail()
@@ -332,4 +334,4 @@ def _exchanging(calls: Sequence[HostCall], step: Step) -> CollectiveCalls:
     """Return what the collectives of a step need, which the host performs."""
     from staticgraph.runtime.processes.collective_calls import CollectiveCalls  # few steps have some
 
-    return CollectiveCalls(calls, step)
+    return CollectiveCalls(calls, step, "GPU")

@@ -26,11 +26,16 @@ _SHARED: WeakKeyDictionary[VariableStore, set[Operation]] = WeakKeyDictionary()
 class CollectiveCalls:
     """The collectives of an executable, in order.
 
+    Args:
+        calls: The collectives.
+        step: What the executable computes.
+        device: What runs it: all processes have the same.
+
     Raises:
         FailedPreconditionError: They are for another number of processes than there are.
     """
 
-    def __init__(self, calls: Sequence[HostCall], step: Step) -> None:
+    def __init__(self, calls: Sequence[HostCall], step: Step, device: str) -> None:
         world, first = MEMBERSHIP.world, calls[0].node
         workers = first.attrs["workers"]
         if not isinstance(world, MpiWorld) or world.size != workers:
@@ -39,7 +44,7 @@ class CollectiveCalls:
             raise FailedPreconditionError(layout(text, first.where, (), hint))
         self._world, self._step = world, step
         world.hold(len(calls))
-        self._what = "\n".join(_described(call) for call in calls)
+        self._what = "\n".join(f"{_described(call)} on a {device}" for call in calls)
         changed = [f"{op.name} {op.outputs[0].type}" for op in step.writes]
         self._version = compiler_version() or ""
         parts = (self._version, self._what, changed)
@@ -56,6 +61,16 @@ class CollectiveCalls:
     def connected(self) -> Any:
         """One word: 0 if Python must take part in the next run, since one has failed."""
         return self._world.connected
+
+    @property
+    def rank(self) -> int:
+        """The number of this process."""
+        return self._world.rank
+
+    @property
+    def mended(self) -> int:
+        """The number of failures after which processes were connected again."""
+        return self._world.mended
 
     @property
     def runs(self) -> Any:
@@ -95,6 +110,10 @@ class CollectiveCalls:
         if self._waits[0] != completed:
             self._waits = (completed, time.monotonic())
         self._world.peers.look(node.op.name, time.monotonic() - self._waits[1])
+
+    def complete(self) -> None:
+        """Count a collective that was not MPI's."""
+        self._world.peers.completed[0] += 1
 
     def succeed(self) -> None:
         """Count a run."""
