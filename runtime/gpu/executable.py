@@ -130,18 +130,20 @@ class GpuExecutable:
     def _ran(self, feeds: Sequence[np.ndarray], states: Sequence[np.ndarray], store: DeviceStore) -> Slot:
         """Run the step with these arguments: the slot that has the results."""
         if self._collectives is None:
-            return self._told(feeds, states, store)
+            return self._explained(feeds, states, store)
         self._collectives.begin(store)
         try:
             connect_cards(self._device, self._collectives)
-            slot = self._told(feeds, states, store)
+            slot = self._explained(feeds, states, store)
         except BaseException:
             self._collectives.fail()
             raise
         self._collectives.succeed()
         return slot
 
-    def _told(self, feeds: Sequence[np.ndarray], states: Sequence[np.ndarray], store: DeviceStore) -> Slot:
+    def _explained(
+        self, feeds: Sequence[np.ndarray], states: Sequence[np.ndarray], store: DeviceStore
+    ) -> Slot:
         """Run the step. Errors tell what was wrong with a feed, how much memory is needed, and lines."""
         if self._feed_checks is not None and not self._feed_checks(feeds):
             self._fail(feeds, store)
