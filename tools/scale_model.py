@@ -1,18 +1,22 @@
 """Model of a training step for many workers, from times measured here with a few.
 
     python tools/scale_model.py                      5 million parameters, 2, 4 and 8 processes
-    python tools/scale_model.py --parameters 1e8 --compute 0.2 --workers 16 64 256
+    python tools/scale_model.py --workers 16 64 256 --overlap 0.6
 
-It measures all-reduces of several sizes with 2, 4 and 8 processes, fits a latency and a bandwidth to those
-that have a core each, and tells how far each is from that: 15 % at most, or the model is not to be believed.
-Then it prints the step for 16 to 4,096 workers:
+It measures three things with 2, 4 and 8 processes: a step without an exchange, an all-reduce of a few bytes,
+and one of many, in buckets that travel together. They give the model of a step with exchange, which is
+measured as well: the model may be 15 % apart, or it is not to be believed. Then it prints the step for 16 to
+4,096 workers:
 
     step = compute + max(0, exchange - overlap * compute)
     exchange = 2 log2(p) latency + 2 (p - 1) / p bytes / bandwidth
 
-It assumes that each worker has its own processor and the same link as here, that all links work at the same
-time, and that an all-reduce is a reduce-scatter and an all-gather by halves. Processes that share cores wait
-for each other to be scheduled: their times are printed, and have no part in the fit.
+The assumptions: each worker has a core of its own, and the same link as two processes have here; all links
+work at the same time; an all-reduce is a reduce-scatter and an all-gather by halves; no worker is late. Here
+MPI moves values by the core that computes, so nothing overlaps, and --overlap is 0; a network that moves them
+by itself hides up to the part of a step in which gradients come, about 0.6. More processes than cores share
+these: latency and bandwidth are then those of that many processes, and have no part in what is printed for
+more.
 """
 
 from __future__ import annotations
@@ -20,94 +24,95 @@ from __future__ import annotations
 import argparse
 import math
 import os
-import subprocess
+import statistics
 import sys
+from typing import NamedTuple
 
-import numpy as np
+from process_checks.launching import found
+from process_checks.programs import net
 
-from staticgraph.cli.launch import mpiexec
-
-SIZES = (1 << 10, 1 << 14, 1 << 18, 1 << 22)  # bytes
+LITTLE, MUCH = 1 << 10, 16 << 20  # bytes
 MEASURED = (2, 4, 8)
 WORKERS = (16, 64, 256, 1024, 4096)
-_MEASURE = """
-import sys, time
-import numpy as np
-from mpi4py import MPI
-comm = MPI.COMM_WORLD
-for size in map(int, sys.argv[1:]):
-    here, total = np.ones(size // 4, np.float32), np.empty(size // 4, np.float32)
-    times = []
-    for _ in range(30):
-        comm.Barrier()
-        start = time.perf_counter()
-        comm.Allreduce(here, total)
-        times.append(time.perf_counter() - start)
-    every = comm.gather(times)
-    if comm.rank == 0:
-        print(size, np.max(every, axis=0).min())
-"""
+MOST_APART = 0.15
 
 
-def measured(workers: int) -> dict[int, float]:
-    """The seconds of an all-reduce of each size: the best of 30, of each the time of the slowest process."""
-    line = [mpiexec(), "-n", str(workers), sys.executable, "-c", _MEASURE, *map(str, SIZES)]
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    said = subprocess.run(line, check=True, capture_output=True, text=True, env=environment).stdout
-    return {int(size): float(seconds) for size, seconds in (row.split() for row in said.splitlines())}
+class Machine(NamedTuple):
+    """Times of some processes, in seconds.
+
+    Attributes:
+        compute: Of a step without exchange.
+        latency: Of one of the messages of an all-reduce, which follow each other.
+        byte: Of a byte that a process sends.
+    """
+
+    compute: float
+    latency: float
+    byte: float
+
+    def exchange(self, workers: int, size: float) -> float:
+        """The seconds in which `workers` exchange `size` bytes of gradients."""
+        messages, sent = terms(workers, size)
+        return messages * self.latency + sent * self.byte
+
+    def step(self, workers: int, size: float, overlap: float) -> float:
+        """The seconds of a step; `overlap` is the part of its computation in which values travel."""
+        return self.compute + max(0.0, self.exchange(workers, size) - overlap * self.compute)
 
 
 def terms(workers: int, size: float) -> tuple[float, float]:
-    """The factors of latency and of the inverse of bandwidth in an exchange of `size` bytes."""
+    """The messages that follow each other in an all-reduce of `size` bytes, and the bytes that one sends."""
     return 2 * math.log2(workers), 2 * (workers - 1) / workers * size
 
 
-def fitted(times: dict[tuple[int, int], float]) -> tuple[float, float]:
-    """The latency in seconds, and the seconds of a byte, that differ least from the measured times."""
-    rows = [terms(*key) for key in times]
-    wanted = np.array([*times.values()])
-    scaled = np.array(rows) / wanted[:, None]
-    latency, byte = np.linalg.lstsq(scaled, np.ones(len(wanted)), rcond=None)[0]
-    return max(latency, 0.0), max(byte, 1e-15)
+def fitted(workers: int, compute: float, little: float, much: float) -> Machine:
+    """The machine by the seconds of a step, and of all-reduces of few and of many bytes."""
+    messages, sent = terms(workers, MUCH)
+    return Machine(compute, little / messages, max(much - little, 0.0) / sent)
 
 
-def exchange(workers: int, size: float, latency: float, byte: float) -> float:
-    """The seconds of an all-reduce."""
-    a, b = terms(workers, size)
-    return a * latency + b * byte
+def measured(workers: int, steps: int) -> tuple[Machine, float]:
+    """Return the machine as so many processes find it, and the seconds of a step with exchange."""
+    times = {row["bytes"]: row["seconds"] for row in found(workers, "all_reduce.py", LITTLE, MUCH)}
+    apart, together = (
+        statistics.mean(row["wall"] for row in found(workers, "ours.py", steps, mode))
+        for mode in ("apart", "together")
+    )
+    return fitted(workers, apart, times[LITTLE], times[MUCH]), together
 
 
 def main() -> int:
-    """Measure, fit, and print the model."""
+    """Measure, check, and print the model; the status to exit with."""
     parser = argparse.ArgumentParser(
         description=__doc__.splitlines()[0], epilog=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--parameters", type=float, default=5e6, help="of 4 bytes")
-    parser.add_argument("--compute", type=float, default=0.05, help="seconds of a step by one worker")
-    parser.add_argument("--overlap", type=float, default=0.5, help="part of that in which gradients travel")
+    parser.add_argument("--overlap", type=float, default=0.0, help="part of a step in which gradients travel")
+    parser.add_argument("--steps", type=int, default=40, help="that are measured")
     parser.add_argument("--workers", type=int, nargs="+", default=WORKERS)
     options = parser.parse_args()
-    times = {(p, size): seconds for p in MEASURED for size, seconds in measured(p).items()}
+    size = 4.0 * sum(weight.size + bias.size for weight, bias in net.weights())
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    alone = {key: seconds for key, seconds in times.items() if key[0] <= cores}
-    if not alone:
-        print("there is one core: no two processes run at the same time, and nothing can be fitted")
-        return 1
-    latency, byte = fitted(alone)
-    print(f"latency {latency * 1e6:.1f} us, bandwidth {1e-9 / byte:.2f} GB/s, on {cores} cores")
-    print(f"{'workers':>8} {'bytes':>9} {'measured':>11} {'model':>11} {'apart':>7}")
-    for (workers, size), seconds in times.items():
-        model = exchange(workers, size, latency, byte)
-        apart = model / seconds - 1
-        told = f"{apart:>+7.0%}" if workers <= cores else "share cores"
-        print(f"{workers:>8} {size:>9} {seconds * 1e6:>8.0f} us {model * 1e6:>8.0f} us {told}")
-    size = 4 * options.parameters
+    machines, right = {}, True
+    print(f"measured on {cores} cores, {size / 1e6:.1f} MB of gradients")
+    print(f"{'workers':>8} {'compute':>11} {'latency':>11} {'bandwidth':>12} {'step':>11} {'model':>11}")
+    for workers in MEASURED:
+        machine, step = measured(workers, options.steps)
+        machines[workers] = machine
+        model = machine.step(workers, size, 0.0)
+        right &= abs(model / step - 1) <= MOST_APART
+        told = f"{machine.compute * 1e3:>8.1f} ms {machine.latency * 1e6:>8.1f} us"
+        told += f" {1e-9 / max(machine.byte, 1e-15):>7.2f} GB/s {step * 1e3:>8.1f} ms {model * 1e3:>8.1f} ms"
+        print(f"{workers:>8} {told} {model / step - 1:>+6.0%}", flush=True)
+    if not right:
+        print(
+            f"the model is more than {MOST_APART:.0%} apart: something else used the machine, or it is wrong"
+        )
     print(f"{'workers':>8} {'exchange':>11} {'step':>11} {'efficiency':>11}")
+    base = machines[MEASURED[0]]
     for workers in options.workers:
-        sent = exchange(workers, size, latency, byte)
-        step = options.compute + max(0.0, sent - options.overlap * options.compute)
-        print(f"{workers:>8} {sent * 1e3:>8.1f} ms {step * 1e3:>8.1f} ms {options.compute / step:>11.0%}")
-    return 0
+        sent, step = base.exchange(workers, size), base.step(workers, size, options.overlap)
+        print(f"{workers:>8} {sent * 1e3:>8.1f} ms {step * 1e3:>8.1f} ms {base.compute / step:>11.0%}")
+    return int(not right)
 
 
 if __name__ == "__main__":

@@ -223,7 +223,7 @@ class CpuExecutable:
         """Return what the collectives of the program need."""
         from staticgraph.runtime.processes.collective_calls import CollectiveCalls  # few programs have some
 
-        found = CollectiveCalls(calls, self.prepared.step)
+        found = CollectiveCalls(calls, self.prepared.step, "processor")
         watch.collectives_by(found.address)
         return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import field, replace
 from weakref import finalize
 
@@ -10,6 +10,7 @@ from staticgraph.compiler.codegen.cuda.function import CudaFunction
 from staticgraph.compiler.graph.errors import UnimplementedError
 from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
+from staticgraph.compiler.lower.program import HostCall
 from staticgraph.compiler.machine import H200, GpuMachine
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.gpu.cuda.driver import Convolving, Driver, DriverKernel, Multiplication
@@ -21,6 +22,10 @@ class Image:
 
     names: frozenset[str]
     data: bytes
+
+
+# Performs a collective, from one address on the card to another.
+Exchange = Callable[[HostCall, int, int], bool]
 
 
 @dataclass(slots=True, eq=False, repr=False, weakref_slot=True)
@@ -36,6 +41,7 @@ class Device:
     moved: int = 0
     functions: int = 0  # that were loaded
     images: list[Image] = field(default_factory=list)
+    exchange: Exchange | None = None  # does collectives from card to card; False if it cannot do one
     _kernels: dict[str, DriverKernel] = field(default_factory=dict)
     _products: dict[Product, Multiplication] = field(default_factory=dict)
     _convolutions: dict[Convolution, Convolving] = field(default_factory=dict)

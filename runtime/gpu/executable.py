@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 from weakref import finalize
 
 import numpy as np
@@ -21,12 +21,13 @@ from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.kernel.stmt import padded
 from staticgraph.compiler.lower.memory_use import bytes_of
-from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, CONSTANTS
+from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, CONSTANTS, HostCall
 from staticgraph.runtime.executable import Checks, Origins, changes, state_arguments
 from staticgraph.runtime.gpu import copying
 from staticgraph.runtime.gpu.cuda.driver import Driver
 from staticgraph.runtime.gpu.cuda.failure import with_line, with_plan
 from staticgraph.runtime.gpu.device import Device
+from staticgraph.runtime.gpu.exchange import connect_cards
 from staticgraph.runtime.gpu.feed_checks import FeedChecks
 from staticgraph.runtime.gpu.graphs.control_flow import Unsound, decides
 from staticgraph.runtime.gpu.graphs.recorder import Action, GraphRecorder, prepare
@@ -35,6 +36,10 @@ from staticgraph.runtime.gpu.store import DeviceStore
 from staticgraph.runtime.gpu.timing import FEEDS, FETCHES, UNTIMED, Untimed
 from staticgraph.runtime.memory.buffer_pool import LARGE, BufferPool
 from staticgraph.runtime.variables import PendingWrites, VariableStore
+
+if TYPE_CHECKING:
+    from staticgraph.compiler.capture.step import Step
+    from staticgraph.runtime.processes.collective_calls import CollectiveCalls
 
 SLOTS = 2  # the host fills one while the card reads the other
 
@@ -84,6 +89,8 @@ class GpuExecutable:
         self._marked = -1  # the store's `turns` when it was told what changes
         self._constants = CardConstants(device, program.constants) if constants is None else constants
         self._is_run = runs
+        calls = [call for call in program.host_calls if call.is_collective]
+        self._collectives = _exchanging(calls, step) if calls else None
         self._settle()
 
     @cached_property
@@ -122,6 +129,22 @@ class GpuExecutable:
 
     def _ran(self, feeds: Sequence[np.ndarray], states: Sequence[np.ndarray], store: DeviceStore) -> Slot:
         """Run the step with these arguments: the slot that has the results."""
+        if self._collectives is None:
+            return self._explained(feeds, states, store)
+        self._collectives.begin(store)
+        try:
+            connect_cards(self._device, self._collectives)
+            slot = self._explained(feeds, states, store)
+        except BaseException:
+            self._collectives.fail()
+            raise
+        self._collectives.succeed()
+        return slot
+
+    def _explained(
+        self, feeds: Sequence[np.ndarray], states: Sequence[np.ndarray], store: DeviceStore
+    ) -> Slot:
+        """Run the step. Errors tell what was wrong with a feed, how much memory is needed, and lines."""
         if self._feed_checks is not None and not self._feed_checks(feeds):
             self._fail(feeds, store)
         try:
@@ -307,3 +330,10 @@ class GpuExecutable:
     def _own(self, type: TensorType) -> int:
         self._owned.append(self._driver.allocate(max(bytes_of(type), 1)))
         return self._owned[-1]
+
+
+def _exchanging(calls: Sequence[HostCall], step: Step) -> CollectiveCalls:
+    """Return what the collectives of a step need, which the host performs."""
+    from staticgraph.runtime.processes.collective_calls import CollectiveCalls  # few steps have some
+
+    return CollectiveCalls(calls, step, "GPU")

@@ -11,10 +11,12 @@ from weakref import WeakKeyDictionary
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.errors import FailedPreconditionError, layout
 from staticgraph.compiler.graph.function import Node
+from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.graph.world import MEMBERSHIP
 from staticgraph.compiler.lower.program import HostCall
 from staticgraph.runtime.disk.sources import compiler_version
+from staticgraph.runtime.memory.aligned import empty
 from staticgraph.runtime.processes.mpi import MpiWorld
 from staticgraph.runtime.variables import VariableStore
 
@@ -24,11 +26,16 @@ _SHARED: WeakKeyDictionary[VariableStore, set[Operation]] = WeakKeyDictionary()
 class CollectiveCalls:
     """The collectives of an executable, in order.
 
+    Args:
+        calls: The collectives.
+        step: What the executable computes.
+        device: What runs it: all processes have the same.
+
     Raises:
         FailedPreconditionError: They are for another number of processes than there are.
     """
 
-    def __init__(self, calls: Sequence[HostCall], step: Step) -> None:
+    def __init__(self, calls: Sequence[HostCall], step: Step, device: str) -> None:
         world, first = MEMBERSHIP.world, calls[0].node
         workers = first.attrs["workers"]
         if not isinstance(world, MpiWorld) or world.size != workers:
@@ -37,9 +44,10 @@ class CollectiveCalls:
             raise FailedPreconditionError(layout(text, first.where, (), hint))
         self._world, self._step = world, step
         world.hold(len(calls))
-        self._what = "\n".join(_described(call) for call in calls)
+        self._what = "\n".join(f"{_described(call)} on a {device}" for call in calls)
         changed = [f"{op.name} {op.outputs[0].type}" for op in step.writes]
-        parts = (compiler_version(), self._what, changed)
+        self._version = compiler_version() or ""
+        parts = (self._version, self._what, changed)
         self._digest = hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
         self._agreed = False
         self._waits = (-1, 0.0)  # the collectives that were complete when a wait began, and its time
@@ -55,6 +63,16 @@ class CollectiveCalls:
         return self._world.connected
 
     @property
+    def rank(self) -> int:
+        """The number of this process."""
+        return self._world.rank
+
+    @property
+    def mended(self) -> int:
+        """The number of failures after which processes were connected again."""
+        return self._world.mended
+
+    @property
     def runs(self) -> Any:
         """One word that counts runs."""
         return self._world.peers.runs
@@ -68,7 +86,7 @@ class CollectiveCalls:
         self._world.mend()
         if self._agreed:
             return
-        self._world.peers.agree(self._what, self._digest)
+        self._world.peers.agree(self._what, self._digest, self._version)
         if store is not None:
             self._share(store)
         self._agreed = True
@@ -79,7 +97,9 @@ class CollectiveCalls:
         for op in self._step.writes:
             if op not in shared and not _is_local(op):
                 value = store.stored(op)
-                value[...] = self._world.exchange("broadcast", value)
+                buffer = empty(TensorType(op.outputs[0].dtype, value.shape))
+                buffer[...] = self._world.exchange("broadcast", value)
+                store.commit(op, buffer)
                 shared.add(op)
 
     def look(self, node: Node) -> None:
@@ -90,6 +110,10 @@ class CollectiveCalls:
         if self._waits[0] != completed:
             self._waits = (completed, time.monotonic())
         self._world.peers.look(node.op.name, time.monotonic() - self._waits[1])
+
+    def complete(self) -> None:
+        """Count a collective that was not MPI's."""
+        self._world.peers.completed[0] += 1
 
     def succeed(self) -> None:
         """Count a run."""

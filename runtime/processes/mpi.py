@@ -52,6 +52,7 @@ class MpiWorld:
         local_size: The number of processes on this machine.
         local_rank: The number of this one among them.
         peers: Tells the others of errors.
+        mended: The number of failures after which they were connected again.
     """
 
     def __init__(self, mpi: Any, together: Any, timeout: float) -> None:
@@ -67,6 +68,7 @@ class MpiWorld:
         self._comm.Set_errhandler(mpi.ERRORS_RETURN)
         self._connected = (ctypes.c_int64 * 1)(1)  # 0 after a failure
         self._requests = (ctypes.c_int64 * 64)()
+        self.mended = 0
         self._left: list[Any] = []
         self._mending: Any = None  # a communicator that is being made, and its request
         self._record = self._described()
@@ -116,6 +118,7 @@ class MpiWorld:
         self._comm.Set_errhandler(self._mpi.ERRORS_RETURN)
         self._record[Collectives.COMM] = _handle(self._mpi, self._comm)
         self._connected[0] = 1
+        self.mended += 1
         runs = np.array([self.peers.runs[0]])
         self.peers.settle(int(self.exchange("all_reduce", runs, "max")[0]))
 

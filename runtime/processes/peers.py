@@ -69,17 +69,18 @@ class Peers:
         """Tell the others that this process runs no more."""
         self._tell({"kind": _ENDED})
 
-    def agree(self, what: str, digest: str) -> None:
+    def agree(self, what: str, digest: str, version: str) -> None:
         """Compare a step that is new here with what is new in the others.
 
         Args:
             what: A description of the step for messages, a line for each collective.
             digest: A name of all that must be the same.
+            version: A name of the version of this package, which must be the same, too.
 
         Raises:
             FailedPreconditionError: Another process runs something else.
         """
-        mine = {"kind": _STEP, "digest": digest, "what": what}
+        mine = {"kind": _STEP, "digest": digest, "what": what, "version": version}
         self._tell(mine)
         since = time.monotonic()
         for rank in range(self.size):
@@ -88,6 +89,10 @@ class Peers:
                 time.sleep(_PAUSE)
         others = {rank: self._steps[rank].pop(0) for rank in range(self.size) if rank != self.rank}
         for rank, theirs in others.items():
+            if theirs["version"] != version:
+                text = f"process {rank} has another version of staticgraph than process {self.rank}"
+                hint = "install the same one on all machines"
+                raise misuse(FailedPreconditionError, text, hint)
             if theirs["digest"] != digest:
                 raise misuse(*_differ(rank, theirs["what"], self.rank, what))
 

@@ -34,6 +34,11 @@ STEP = """
 """
 
 
+def attempting(processes: int, program: str, timeout: int = 20, status: int | None = 0) -> str:
+    """Return what processes print that have run the step once, and then `program`."""
+    return launched(processes, STEP.format(timeout=timeout) + program, status=status)
+
+
 def caught(said: str) -> dict[int, str]:
     """The error that each process has caught."""
     lines = [line.split(maxsplit=2) for line in said.splitlines() if line.startswith("CAUGHT")]
@@ -44,9 +49,7 @@ def test_an_error_is_raised_in_all_and_all_go_on():
     """Variables are then as before the run, and the next run does what it would have done. The second time,
     the others wait in native code.
     """
-    program = (
-        STEP.format(timeout=20)
-        + """
+    program = """
     for start in (0.5, -1.0):
         attempt(np.zeros(3) if rank == 1 else one)
         assert sess.run(w).tolist() == [start, start], sess.run(w)
@@ -55,8 +58,7 @@ def test_an_error_is_raised_in_all_and_all_go_on():
     assert sess.run(w).tolist() == [-2.5, -2.5], sess.run(w)
     say("WENT ON")
     """
-    )
-    said = launched(3, program)
+    said = attempting(3, program)
     told = caught(said)
     assert said.count("WENT ON") == 3, said
     assert told[1].startswith("FeedError"), said
@@ -67,9 +69,7 @@ def test_an_error_is_raised_in_all_and_all_go_on():
 
 def test_errors_of_steps_that_run_natively():
     """An index out of range, and Ctrl-C in a process that has sent all that the other one needs."""
-    program = (
-        STEP.format(timeout=20)
-        + """
+    program = """
     import signal, threading, time
     at = sg.placeholder("int32", [])
     chosen = dist.Optimizer(sg.train.GradientDescentOptimizer(0.5)).minimize(sg.gather(w, at) * 2)
@@ -92,8 +92,7 @@ def test_errors_of_steps_that_run_natively():
     attempt(0)
     say("WENT ON", sess.run(w).tolist())
     """
-    )
-    said = launched(2, program)
+    said = attempting(2, program)
     assert said.count("WENT ON [-5.5, 0.5]") == 2, said
     for line in (
         "1 InvalidArgumentError gather: indices = 5 is not in [0, 2)",
@@ -105,93 +104,73 @@ def test_errors_of_steps_that_run_natively():
 
 
 def test_the_same_error_everywhere_is_told_once_by_each():
-    program = (
-        STEP.format(timeout=20)
-        + """
+    program = """
     attempt(np.zeros(3))
     attempt(one)
     assert sess.run(w).tolist() == [0.0, 0.0], sess.run(w)
     say("WENT ON")
     """
-    )
-    said = launched(2, program)
+    said = attempting(2, program)
     assert said.count("WENT ON") == 2, said
     assert all(text.startswith("FeedError") for text in caught(said).values()), said
 
 
 def test_an_error_that_ends_a_process():
-    program = (
-        STEP.format(timeout=20)
-        + """
+    program = """
     if rank == 0:
         raise ZeroDivisionError("no data here")
     attempt(one)
     raise SystemExit(3)
     """
-    )
-    told = caught(launched(2, program, status=None))
+    told = caught(attempting(2, program, status=None))
     assert "process 0 failed, and with it this run: ZeroDivisionError: no data here" in told[1]
 
 
 def test_a_process_without_data():
-    program = (
-        STEP.format(timeout=20)
-        + """
+    program = """
     for _ in range(2 if rank == 0 else 1):
         attempt(one)
     """
-    )
-    told = caught(launched(2, program))
+    told = caught(attempting(2, program))
     assert "process 1 has ended, and this one waits for it in all_reduce" in told[0]
 
 
 def test_steps_that_differ_are_found_at_the_first_run():
-    program = (
-        STEP.format(timeout=20)
-        + """
+    program = """
     other = dist.all_reduce(sg.zeros([3 + rank]))
     attempt(one, other)
     """
-    )
-    told = caught(launched(2, program))
+    told = caught(attempting(2, program))
     for rank in (0, 1):
         assert told[rank].startswith("FailedPreconditionError process"), told
         assert "float32[3]" in told[rank] and "float32[4]" in told[rank]
 
 
 def test_another_step_than_one_that_the_others_know():
-    program = (
-        STEP.format(timeout=20)
-        + """
+    program = """
     other = dist.all_reduce(sg.zeros([3]))
     attempt(one, step if rank == 0 else other)
     """
-    )
-    told = caught(launched(2, program))
+    told = caught(attempting(2, program))
     assert "process 1 is about to run another step, while this one waits in all_reduce" in told[0]
     assert "process 0 failed" in told[1]
 
 
 def test_a_process_that_hangs_is_waited_for_so_long():
-    program = (
-        STEP.format(timeout=2)
-        + """
+    program = """
     import time
     if rank == 0:
         attempt(one)
     else:
         time.sleep(5)
     """
-    )
-    told = caught(launched(2, program))
+    told = caught(attempting(2, program, timeout=2))
     assert "process 1 hangs at <string>:" in told[0]
     assert "and this process has waited 2 seconds for it in all_reduce" in told[0]
 
 
 def test_a_process_that_does_not_answer_is_waited_for_so_long():
-    program = (
-        STEP.format(timeout=2)
-        + """
+    program = """
     import signal, subprocess
     if rank == 0:
         attempt(one)
@@ -199,15 +178,12 @@ def test_a_process_that_does_not_answer_is_waited_for_so_long():
         subprocess.Popen(["sh", "-c", f"sleep 8; kill -CONT {os.getpid()}"])
         os.kill(os.getpid(), signal.SIGSTOP)
     """
-    )
-    told = caught(launched(2, program))
+    told = caught(attempting(2, program, timeout=2))
     assert "process 1 does not answer, and this process has waited 2 seconds" in told[0]
 
 
 def test_a_process_that_computes_is_waited_for():
-    program = (
-        STEP.format(timeout=1)
-        + """
+    program = """
     import time
     if rank == 1:
         end = time.process_time() + 2.5
@@ -216,8 +192,7 @@ def test_a_process_that_computes_is_waited_for():
     attempt(one)
     say("DONE", sess.run(w).tolist())
     """
-    )
-    said = launched(2, program)
+    said = attempting(2, program, timeout=1)
     assert said.count("DONE [0.0, 0.0]") == 2 and not caught(said), said
 
 
@@ -238,16 +213,13 @@ def test_a_monitored_session_ends_with_the_process_that_others_wait_for():
 
 
 def test_a_process_that_is_killed_ends_the_run():
-    program = (
-        STEP.format(timeout=20)
-        + """
+    program = """
     import os, signal
     if rank == 1:
         os.kill(os.getpid(), signal.SIGKILL)
     attempt(one)
     """
-    )
-    said = launched(2, program, status=None)
+    said = attempting(2, program, status=None)
     assert "KILLED" in said.upper(), said
 
 
@@ -307,3 +279,40 @@ def test_mpi_is_not_installed(there: bool):
         assert "pip install 'staticgraph[mpi]'" in said
     else:
         assert launched(1, program) == "1\n"
+
+
+def test_started_by_another_launcher_than_that_of_this_mpi():
+    said = launched(1, "print(sg.distribute.size())", status=1, PMI_SIZE="4")
+    assert "the launcher has started 4 processes, and MPI connects 1" in said
+    assert "hint: start them with the mpiexec of this MPI" in said
+
+
+def test_versions_that_differ():
+    program = """
+    from staticgraph.runtime.processes import collective_calls
+    collective_calls.compiler_version = lambda: f"of process {rank}"
+    attempt(one, dist.all_reduce(sg.zeros([3])))
+    """
+    told = caught(attempting(2, program))
+    for rank in (0, 1):
+        text = f"process {1 - rank} has another version of staticgraph than process {rank}"
+        assert told[rank].startswith(f"FailedPreconditionError {text}"), told
+
+
+def test_a_checkpoint_that_only_some_processes_see(tmp_path: Path):
+    program = f"""
+    saver = dist.Saver()
+    path = saver.save(sess, {str(tmp_path / "model")!r})
+    try:
+        saver.restore(sess, path.replace("model", "other") if rank == 1 else path)
+    except Exception as error:
+        say("CAUGHT", rank, type(error).__name__, str(error).split("\\n\\n")[0])
+    attempt(one)
+    say("WENT ON")
+    """
+    said = attempting(2, program)
+    for rank in (0, 1):
+        assert re.search(
+            f"CAUGHT {rank} NotFoundError .*process 1 on .* does not see this checkpoint", said
+        ), said
+    assert said.count("WENT ON") == 2

@@ -10,7 +10,6 @@ the folder --peers: torch and jax.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import socket
 import statistics
@@ -19,14 +18,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from process_checks.launching import ROOT
+from process_checks.launching import PROGRAMS, ROOT, found, rows_of
 from staticgraph.cli.launch import mpiexec
 
 PARTS = ("exchange", "alone", "peers")
-PROGRAMS = Path(__file__).parent / "programs"
 SIZES = (1 << 12, 1 << 16, 1 << 20, 20 << 20)
 ROUNDS, LIMIT = 3, 170.0
-_FOUND = "FOUND "
 _SINGLE = {
     "OMP_NUM_THREADS": "1",
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
@@ -44,15 +41,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def check(options: argparse.Namespace) -> bool:
     """Return True if all that was measured is within its limit."""
     parts = {"exchange": _exchange, "alone": _alone, "peers": _peers}
-    found = {name: parts[name](options) for name in options.parts or PARTS}
-    return all(found.values())
+    right = {name: parts[name](options) for name in options.parts or PARTS}
+    return all(right.values())
 
 
 def _exchange(options: argparse.Namespace) -> bool:
-    program = [sys.executable, str(PROGRAMS / "exchange.py"), "15", *map(str, SIZES)]
     right = True
     print("an all-reduce inside a step against MPI_Allreduce alone")
-    for row in _started([[mpiexec(), "-n", str(options.workers), *program]]):
+    for row in found(options.workers, "exchange.py", 15, *SIZES):
         within = row["ratio"] <= 1.1
         right &= within
         times = f"{row['inside'] / 1000:>9.1f} us {row['bare'] / 1000:>9.1f} us"
@@ -61,7 +57,7 @@ def _exchange(options: argparse.Namespace) -> bool:
 
 
 def _alone(options: argparse.Namespace) -> bool:
-    [row] = _started([[sys.executable, str(PROGRAMS / "one_process.py"), "21"]])
+    [row] = found(1, "one_process.py", 21)
     same = "the same step" if row["same"] else "another step"
     print(f"the distributed optimizer in one process: {same}, {row['ratio']:.4f} of the CPU time")
     return row["same"] and row["ratio"] < 1.01
@@ -75,22 +71,22 @@ def _peers(options: argparse.Namespace) -> bool:
             ways[name] = _Peer(str(python.absolute()), script).lines
         else:
             print(f"{name}: no environment in --peers")
-    found: dict[tuple[str, str], list[dict[str, float]]] = {}
+    times: dict[tuple[str, str], list[dict[str, float]]] = {}
     for _ in range(ROUNDS):
         for mode in ("together", "apart"):
             for name, lines in ways.items():
                 rows = _started(lines(options, mode))
                 slowest = {key: max(row[key] for row in rows) for key in ("wall", "cpu")}
-                found.setdefault((name, mode), []).append(slowest)
+                times.setdefault((name, mode), []).append(slowest)
     print(f"{'':12} {'step':>9} {'of it exchange':>15} {'CPU time':>9} {'ours against it':>16}")
     quotients = {}
     for name in ways:
-        step, apart = (_least(found[name, mode], "wall") for mode in ("together", "apart"))
-        pairs = zip(found["staticgraph", "together"], found[name, "together"], strict=True)
+        step, apart = (_least(times[name, mode], "wall") for mode in ("together", "apart"))
+        pairs = zip(times["staticgraph", "together"], times[name, "together"], strict=True)
         quotients[name] = statistics.median(a["wall"] / b["wall"] for a, b in pairs)
-        cpu = _least(found[name, "together"], "cpu")
-        times = f"{step * 1e3:>6.2f} ms {(step - apart) * 1e3:>12.2f} ms {cpu * 1e3:>6.2f} ms"
-        print(f"{name:12} {times} {quotients[name]:>16.2f}")
+        cpu = _least(times[name, "together"], "cpu")
+        row = f"{step * 1e3:>6.2f} ms {(step - apart) * 1e3:>12.2f} ms {cpu * 1e3:>6.2f} ms"
+        print(f"{name:12} {row} {quotients[name]:>16.2f}")
     return quotients.get("torch", 0.0) <= 0.8
 
 
@@ -130,5 +126,4 @@ def _started(lines: list[list[str]]) -> list[dict[str, Any]]:
     said = [run.communicate(timeout=LIMIT)[0] for run in runs]
     if any(run.returncode for run in runs):
         raise SystemExit("\n".join(said))
-    rows = [line for text in said for line in text.splitlines() if line.startswith(_FOUND)]
-    return [json.loads(row.removeprefix(_FOUND)) for row in rows]
+    return [row for text in said for row in rows_of(text)]

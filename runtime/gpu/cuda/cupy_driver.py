@@ -12,6 +12,7 @@ import ctypes
 import gc
 import weakref
 from collections.abc import Callable, Collection, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,9 @@ class CupyDriver(Connection):
         self.overlaps = self._edges is not None
         self.convolutions = cudnn.lacking() is None
         about = self.about
+        self.card_number = " ".join(
+            str(about.get(f"pci{part}ID", index)) for part in ("Domain", "Bus", "Device")
+        )
         self.card = Card(
             about["name"].decode(errors="replace"),
             f"sm_{about['major']}{about['minor']}",
@@ -282,6 +286,28 @@ class CupyDriver(Connection):
     def another(self) -> CupyDriver:
         """As in `Driver`."""
         return CupyDriver(self.index)
+
+    @cached_property
+    def nccl(self) -> Any:
+        """As in `Driver`."""
+        try:
+            from cupy.cuda import nccl
+        except ImportError:
+            return None
+        return nccl if getattr(nccl, "available", False) else None
+
+    @property
+    def stream_pointer(self) -> int:
+        """As in `Driver`."""
+        return int(self.stream.ptr)
+
+    def is_done(self) -> bool:
+        """As in `Driver`."""
+        self._refuse("to ask if it is done")
+        try:
+            return bool(self.stream.done)
+        except self.errors as error:
+            raise explained(error, _WAITING) from None
 
     def synchronize(self) -> None:
         """As in `Driver`."""

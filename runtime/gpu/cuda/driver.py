@@ -112,6 +112,18 @@ class Driver(Protocol):
     card: Card
     convolutions: bool  # whether there is a library that does them
     overlaps: bool  # whether what is captured can be told what to wait for
+    card_number: str  # which tells this card from others of the machine
+
+    @property
+    def nccl(self) -> Any:
+        """CuPy's module of NCCL, or None if there is none."""
+
+    @property
+    def stream_pointer(self) -> int:
+        """The address of the stream, for NCCL."""
+
+    def is_done(self) -> bool:
+        """Return True if all that was asked for is done. Not while capturing."""
 
     def allocate(self, size: int) -> int:
         """The address of `size` bytes on the card, a multiple of 256. Not while capturing.

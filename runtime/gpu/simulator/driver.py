@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import field
+from typing import Any
 
 import numpy as np
 
@@ -51,6 +52,8 @@ class Simulator(Queue):
 
     convolutions: bool = False
     overlaps: bool = field(init=False, default=True)
+    card_number: str = "0"
+    nccl: Any = None  # stands for CuPy's module of NCCL
     card: Card = field(init=False)
     _workspaces: tuple[tuple[int, int], ...] = field(init=False, default=())
 
@@ -140,6 +143,15 @@ class Simulator(Queue):
 
     def another(self) -> Simulator:
         return Simulator(self.schedule, self.limit, self.deferred, self.convolutions)
+
+    @property
+    def stream_pointer(self) -> int:
+        return id(self)
+
+    def is_done(self) -> bool:
+        self.outside_a_capture("asking if all is done")
+        self.drain()
+        return True
 
     def synchronize(self) -> None:
         self.outside_a_capture("waiting for the device")

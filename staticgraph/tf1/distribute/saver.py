@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import socket
 from typing import Any
 
 from staticgraph.building.framework import get_default_graph
+from staticgraph.compiler.graph.errors import NotFoundError, misuse
 from staticgraph.distribute import sharded_state
 from staticgraph.distribute.collectives import SHARDED
-from staticgraph.distribute.world import rank
+from staticgraph.distribute.world import rank, size
 from staticgraph.formats.tf.checkpoints.checkpoint_reader import load_checkpoint
+from staticgraph.formats.tf.checkpoints.checkpoint_state import checkpoint_exists
 from staticgraph.formats.tf.checkpoints.saver import Saver as OneProcessSaver
+from staticgraph.runtime.processes.texts import texts_of_all
 from staticgraph.state.variable_lists import global_variables
 
 __all__ = ["Saver"]
@@ -61,8 +65,24 @@ class Saver(OneProcessSaver):
             self._more = {}
 
     def restore(self, sess: Any, save_path: Any) -> None:
-        """Set the variables from a checkpoint, in all processes. See `sg.train.Saver.restore`."""
+        """Set the variables from a checkpoint, in all processes. See `sg.train.Saver.restore`.
+
+        Raises:
+            NotFoundError: Some processes do not see the checkpoint.
+        """
+        _check_seen(os.fspath(save_path))
         super().restore(sess, save_path)
         if self._is_whole:
             read = load_checkpoint(os.fspath(save_path)).get_tensor
             sharded_state.load(self._graph, sess, read)
+
+
+def _check_seen(path: str) -> None:
+    """Raise an error in all processes if some of them do not see a checkpoint that others see."""
+    if size() == 1:
+        return
+    every = texts_of_all("" if checkpoint_exists(path) else socket.gethostname() or "its machine")
+    blind = [f"process {worker} on {host}" for worker, host in enumerate(every) if host]
+    if blind and len(blind) < len(every):
+        text = f"{path}: {', '.join(blind)} does not see this checkpoint, and others do"
+        raise misuse(NotFoundError, text, "save to a file system that all machines share, or copy it to all")
