@@ -94,7 +94,7 @@ class Server:
         self.answers.stop()
         if self._loop is not None:
             with suppress(RuntimeError):  # it has ended by itself
-                self._loop.call_soon_threadsafe(lambda: None)
+                self._loop.call_soon_threadsafe(self._closing.set)
         for thread in self._threads:
             thread.join()
         for pool in (self._pool, self._drawing_pool):
@@ -125,7 +125,7 @@ class Server:
             begun.append(error)
             ready.set()
             return
-        self._loop = asyncio.get_running_loop()
+        self._loop, self._closing = asyncio.get_running_loop(), asyncio.Event()
         port = listening.getsockname()[1]
         name = socket.gethostname() if self._host in ("0.0.0.0", "::") else self._host
         shown = f"[{name}]" if ":" in name else name
@@ -134,8 +134,7 @@ class Server:
             self.url += f"?token={quote(self.access.token)}"
         begun.append(None)
         ready.set()
-        while not self._ended.is_set():
-            await asyncio.sleep(_LOOK)
+        await self._closing.wait()
         server.stop()
         for page in list(self._pages):
             page.close()

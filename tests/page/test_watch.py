@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
 
 import staticgraph as sg
 from staticgraph.dashboard.answers import Answers
@@ -143,6 +144,11 @@ def test_five_runs_are_compared_and_toggled(browse, chromium, tmp_path):
     assert all(f"rate_0.{n}" in text for n in range(1, 6)) and "smoothed" in text
     ActionChains(browser).move_to_element(browser.find_element("id", "help")).perform()
     until(lambda: not run(tooltip))
+    run("document.querySelector('.plot').focus()")
+    ActionChains(browser).send_keys(Keys.HOME, Keys.ARROW_RIGHT, Keys.ARROW_RIGHT).perform()
+    assert all(line.split("\t")[3] == "2" for line in run(tooltip).strip().splitlines()[1:])
+    run("document.activeElement.blur()")
+    assert not run(tooltip)
 
 
 def test_axes_scales_smoothing_and_keys(browse, chromium, tmp_path):

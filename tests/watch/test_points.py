@@ -114,6 +114,20 @@ def test_a_step_is_a_whole_number(tmp_path, step):
         sg.watch(loss=1.0, step=step, run=tmp_path)
 
 
+@pytest.mark.parametrize("step", [0, 1, 300, 2**62, -1, -(2**63)])
+@pytest.mark.parametrize(
+    "number", [0.5, 1e300, -7, 2**70, np.float16(0.25), True, sg.bfloat16.as_numpy_dtype(3)]
+)
+def test_an_event_is_that_of_the_messages(tmp_path, step, number):
+    sg.watch({"größe": number}, step=step, run=tmp_path)
+    [file] = tmp_path.iterdir()
+    *_, event = sg.summary.summary_iterator(file)
+    assert event.step == step and event.wall_time > 1.7e9
+    [value] = event.summary.value
+    with np.errstate(over="ignore"):
+        assert (value.tag, value.simple_value) == ("größe", float(np.float32(number)))
+
+
 def test_numbers_that_are_not_finite(tmp_path):
     sg.watch(loss=float("nan"), weights=np.array([1.0, np.nan, np.inf]), run=tmp_path)
     [(_, loss)] = scalars(tmp_path, "loss")

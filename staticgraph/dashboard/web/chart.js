@@ -17,7 +17,10 @@ class Chart extends Card {
     this.card = make("section", {className: "card", tabIndex: -1, "aria-label": title, "data-tag": tag},
       make("h3", {}, make("span", {className: "name"}, title), reset, wide), this.plot, this.unit);
     this.card.chart = this;
-    this.plot.onpointerleave = () => tooltip.hide();
+    this.plot.tabIndex = 0;
+    this.plot.onkeydown = event => this.walk(event);
+    this.plot.onblur = () => tooltip.hide();
+    this.plot.onpointerleave = event => { if (event.pointerType === "mouse") tooltip.hide(); };
     this.plot.ondblclick = () => this.show(null);
   }
 
@@ -47,7 +50,6 @@ class Chart extends Card {
     }
     figure.below[0].ticker.desired_num_ticks = Math.max(2, Math.min(8, Math.round(this.plot.clientWidth / 75)));
     if (!settings.log) figure.left[0].ticker.desired_num_ticks = 5;
-    if (settings.axis === "step") figure.below[0].formatter = new Bokeh.NumeralTickFormatter({format: "0[.]0a"});
     for (const part of figure.center) {
       if ("grid_line_color" in part) part.grid_line_color = line;
     }
@@ -150,6 +152,12 @@ class Chart extends Card {
     }
     if (this.zoom) [low, high] = this.scaled(this.zoom);
     if (!(low < high)) [low, high] = Number.isFinite(low) ? [low - 0.5, low + 0.5] : [0, 1];
+    if (settings.axis === "step") { // 400k, unless the steps that are seen differ by less
+      const format = high >= 10000 && high - low > high / 50 ? "0[.]0a" : "0[.]0";
+      if (this.figure.below[0].formatter.format !== format) {
+        this.figure.below[0].formatter = new Bokeh.NumeralTickFormatter({format});
+      }
+    }
     this.set = [low, high];
     this.x.setv({start: low, end: high});
     let least = Infinity, most = -Infinity;
@@ -175,6 +183,20 @@ class Chart extends Card {
       this.lines.set(run, {raw: line(1.3), smooth: line(2)});
     }
     return this.lines.get(run);
+  }
+
+  // Arrows go from point to point, Home and End to the first and the last one.
+  walk(event) {
+    const abscissae = Object.values(this.curves).map(curve => curve.shown_x).sort((a, b) => b.length - a.length)[0];
+    if (!abscissae || !abscissae.length) return;
+    const last = abscissae.length - 1;
+    const at = this.at === undefined ? last : this.at;
+    const places = {ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: last};
+    if (!Object.hasOwn(places, event.key)) return;
+    this.at = Math.max(0, Math.min(last, places[event.key]));
+    this.point(abscissae[this.at]);
+    event.preventDefault();
+    event.stopPropagation();
   }
 
   // Tell the values at an abscissa.

@@ -224,6 +224,7 @@ function begin() {
   by("smoothing").oninput = () => choose({smoothing: Number(by("smoothing").value)});
   by("log").onchange = () => choose({log: by("log").checked});
   by("main").onscroll = () => tooltip.hide();
+  addEventListener("pointerdown", event => { if (!event.target.closest(".plot")) tooltip.hide(); });
   matchMedia("(prefers-color-scheme: dark)").onchange = () => listeners.forEach(listener => listener({theme: ""}));
   let width = innerWidth;
   addEventListener("resize", () => {

@@ -54,11 +54,15 @@ class EventFileWriter:
 
     def add_event(self, event: Event) -> None:
         """Add one event. A closed writer takes none."""
+        self.add_record(event.SerializeToString())
+
+    def add_record(self, event: bytes) -> None:
+        """Add one serialised event. A closed writer takes none."""
         if self._closed:
             return
         if self._file.is_inherited():
             self._start()
-        self._file.add(event.SerializeToString())
+        self._file.add(event)
         if time.monotonic() >= self._next_flush:
             self._file.flush()
             self._next_flush = time.monotonic() + self._flush_secs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 import threading
 import time
 from collections.abc import Mapping
@@ -15,11 +16,26 @@ from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.forks import brief
 from staticgraph.formats.tf.messages.event import SessionLog
+from staticgraph.formats.tf.messages.wire import (
+    BYTES,
+    FIXED32,
+    FIXED64,
+    MASK64,
+    VARINT,
+    encode_bytes,
+    encode_tag,
+    encode_varint,
+)
 from staticgraph.runtime.profiling.step_plan import StepPlan
 from staticgraph.tf1.summary import encode
 from staticgraph.tf1.summary.writer import FileWriter
 
 __all__ = ["PointWriter", "watch"]
+
+# Tags of fields: of Event, Summary and Summary.Value.
+_WALL, _STEP, _SUMMARY = encode_tag(1, FIXED64), encode_tag(2, VARINT), encode_tag(5, BYTES)
+_VALUE, _TAG, _SIMPLE = encode_tag(1, BYTES), encode_tag(1, BYTES), encode_tag(2, FIXED32)
+_DOUBLE = struct.Struct("<d")
 
 _FOLDER = "runs"  # below the current folder, of runs that have no name
 _RATES_EVERY = 0.5  # seconds
@@ -80,7 +96,7 @@ class PointWriter:
             for graph in graphs:
                 self._writer.add_graph(graph, step)
             if summaries:
-                self._writer.add_summary(b"".join(summaries), step)
+                self._writer.event_writer.add_record(_event(b"".join(summaries), step))
             self._writer.flush()
             self._step = step
 
@@ -111,9 +127,9 @@ class _Rates:
         seconds = now - self._time
         if self._smaller or seconds < _RATES_EVERY:
             return []
-        made = [encode.scalar("throughput/steps_per_second", (step - self._step) / seconds)]
+        made = [_scalar("throughput/steps_per_second", (step - self._step) / seconds)]
         if self._examples:
-            made.append(encode.scalar("throughput/examples_per_second", self._examples / seconds))
+            made.append(_scalar("throughput/examples_per_second", self._examples / seconds))
         self._begin(now, step)
         return made
 
@@ -183,6 +199,19 @@ def _new_run() -> str:
     return path
 
 
+def _event(summary: bytes, step: int) -> bytes:
+    """Encode an event of now. Written by hand, since a step of training may take no longer than a message."""
+    wall = _DOUBLE.pack(time.time())
+    return b"".join((_WALL, wall, _STEP, encode_varint(step & MASK64), _SUMMARY, encode_bytes(summary)))
+
+
+def _scalar(tag: str, value: Any) -> bytes:
+    """Encode the summary of one number, as `encode.scalar` does."""
+    with np.errstate(over="ignore"):  # to infinity
+        number = np.float32(value).tobytes()
+    return _VALUE + encode_bytes(b"".join((_TAG, encode_bytes(tag.encode()), _SIMPLE, number)))
+
+
 def _whole(step: Any) -> int:
     array = np.asarray(step)
     if array.size != 1 or array.dtype.kind not in "iu":
@@ -192,6 +221,8 @@ def _whole(step: Any) -> int:
 
 def _encoded(tag: str, value: Any) -> bytes:
     """Encode one value as a summary of its kind."""
+    if isinstance(value, int | float | np.floating):
+        return _scalar(tag, value)
     if isinstance(value, str):
         return encode.text(tag, value)
     if isinstance(value, StepPlan):
@@ -204,7 +235,7 @@ def _encoded(tag: str, value: Any) -> bytes:
         text = f"{tag} cannot be shown: it is {shown(value)}"
         raise misuse(TypeError, text, "give numbers, arrays, strings, a graph or a plan")
     if array.size == 1 and array.ndim == 0:
-        return encode.scalar(tag, array)
+        return _scalar(tag, array)
     if array.dtype == np.uint8 and array.ndim in (2, 3, 4):
         return encode.image(tag, _images(array))
     numbers = array.astype(np.float64)
