@@ -19,9 +19,8 @@ from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, St
 from staticgraph.compiler.ops.block_reflectors import BlockReflectors
 from staticgraph.compiler.ops.implicit_shifts import Sweeps
 from staticgraph.compiler.ops.panels import Panel
-from staticgraph.compiler.ops.scaling import Measured
-from staticgraph.compiler.ops.spectra import PutValue, Spectrum
-from staticgraph.compiler.ops.strips import TILE, Body, Element, Fresh, Put, Scratch, Strips
+from staticgraph.compiler.ops.spectra import PutValue, Reduced
+from staticgraph.compiler.ops.strips import TILE, Body, Element, Put, Scratch, Strips
 
 
 def singular_values(
@@ -46,28 +45,23 @@ def singular_values(
     Returns:
         The statements, and their scratch memory. All results are NaN if a number of the matrix is not finite.
     """
-    fresh = Fresh()
-    a = Strips("a", n, n, dtype, fresh)
-    measured = Measured(a, local)
-    sweeps = Sweeps(fresh, n, dtype, 0 if put_vectors is None else 2, True, local)
-    spectrum, reduction = Spectrum(sweeps, measured), _Reduction(a, sweeps, local)
-    scratch = measured.buffers() | sweeps.buffers() | spectrum.buffers() | reduction.buffers()
-    body: Body = (*measured.read(matrix), *sweeps.begun(), fresh.each(n, reduction.step, "column"))
+    made = Reduced(n, matrix, _Reduction, 0 if put_vectors is None else 2, True, local, dtype)
     if put_vectors is None:
-        return (*body, *sweeps.iterated(), *spectrum.ordered(put_value)), scratch
-    _, count = sweeps.padded(a.count)
+        return made.values(put_value)
+    fresh, sweeps, spectrum, scratch = made.fresh, made.sweeps, made.spectrum, made.scratch
+    _, count = sweeps.padded(made.a.count)
     right, left = (
         Strips(name, n, n, dtype, fresh, count=count) for name in ("right_vectors", "left_vectors")
     )
     units: Body = ()
-    for q, v in ((right, reduction.u), (left, reduction.v)):
+    for q, v in ((right, made.reduction.u), (left, made.reduction.v)):
         scratch |= {q.name: q.buffer(local)} | v.buffers("last")
         strip = fresh.index("strip", count)
         unit = v.unit_reflected(q, strip, strip, "last", adjoint=True)
         units += (Loop(strip, unit, LoopKind.PARALLEL),)
     put_left, put_right = put_vectors
     return (
-        *body,
+        *made.body,
         *units,
         *sweeps.finished(lambda: (sweeps.rotated(right, 0), sweeps.rotated(left, 1))),
         *spectrum.ordered(put_value),

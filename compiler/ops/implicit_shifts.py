@@ -188,11 +188,13 @@ class Sweeps:
         """Store a rotation for vectors of a side; in double precision without what it would stretch them."""
         if side >= self.sides:
             return ()
-        half, lets = Const(0.0, self.wide), ()
+        lets: Body = ()
+        numbers: tuple[Expr, Expr] = (c, s)
         if self.wide is self.real:
             half = self.fresh.local("half", self.wide)
             lets = (Let(half, ((c * c - 1.0) + s * s) * 0.5),)
-        values = enumerate(x - x * half if lets else x for x in (c, s))
+            numbers = c - c * half, s - s * half
+        values = enumerate(numbers)
         return lets + tuple(
             Store("rotations", (at, Const(side, int64), Const(part, int64)), scalar.cast(x, self.real))
             for part, x in values

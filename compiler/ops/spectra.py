@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 from staticgraph.compiler.graph.dtypes import DType, int64
 from staticgraph.compiler.kernel import scalar
@@ -13,9 +13,24 @@ from staticgraph.compiler.kernel.stmt import Buffer, Let, Loop, LoopKind, Store,
 from staticgraph.compiler.ops.block_reflectors import in_field
 from staticgraph.compiler.ops.implicit_shifts import Sweeps
 from staticgraph.compiler.ops.scaling import Measured, scaled_by
-from staticgraph.compiler.ops.strips import Body, Fresh, Put, Scratch, Strips, size_of_pivot
+from staticgraph.compiler.ops.strips import Body, Element, Fresh, Put, Scratch, Strips, size_of_pivot
 
 PutValue = Callable[[Expr, Expr], Store]  # the store of a number at a place
+
+
+class Reduction(Protocol):
+    """The reflections that make a matrix tridiagonal or bidiagonal."""
+
+    def buffers(self) -> Scratch:
+        """The scratch memory."""
+        ...
+
+    def step(self, j: Index) -> Body:
+        """Reduce column `j`."""
+        ...
+
+
+R = TypeVar("R", bound=Reduction)
 
 
 _NOT_SMALL = 0.3  # beside the largest number of a vector
@@ -135,6 +150,43 @@ class Spectrum:
 
         strip = self.fresh.index("strip", -(-self.n // q.width))
         return Loop(strip, rows(strip), LoopKind.PARALLEL)
+
+
+class Reduced(Generic[R]):
+    """A matrix that reflections have made tridiagonal or bidiagonal.
+
+    Args:
+        n: The number of rows.
+        matrix: The numbers of the matrix.
+        reduction: Makes the reflections. It is given the strips of the matrix, the sweeps that follow, and
+            `local`.
+        sides: How many sets of vectors are wanted.
+        bidiagonal: True if the matrix becomes bidiagonal.
+        local: True if one thread does all of it.
+        dtype: That of the numbers.
+
+    Attributes:
+        body: The statements up to there.
+        scratch: The scratch memory, without that of vectors.
+    """
+
+    def __init__(
+        self, n: int, matrix: Element, reduction: Callable[[Strips, Sweeps, bool], R], sides: int,
+        bidiagonal: bool, local: bool, dtype: DType,
+    ) -> None:  # fmt: skip
+        self.fresh = Fresh()
+        self.a = Strips("a", n, n, dtype, self.fresh)
+        measured = Measured(self.a, local)
+        self.sweeps = Sweeps(self.fresh, n, dtype, sides, bidiagonal, local)
+        self.spectrum, self.reduction = Spectrum(self.sweeps, measured), reduction(self.a, self.sweeps, local)
+        parts = measured, self.sweeps, self.spectrum, self.reduction
+        self.scratch = {name: buffer for part in parts for name, buffer in part.buffers().items()}
+        columns = self.fresh.each(n, self.reduction.step, "column")
+        self.body: Body = (*measured.read(matrix), *self.sweeps.begun(), columns)
+
+    def values(self, put_value: PutValue) -> tuple[Body, Scratch]:
+        """The statements that find the values alone, and all scratch memory."""
+        return (*self.body, *self.sweeps.iterated(), *self.spectrum.ordered(put_value)), self.scratch
 
 
 def ranked(

@@ -18,9 +18,9 @@ from staticgraph.compiler.kernel.stmt import If, Let, Loop, LoopKind, Store, Upd
 from staticgraph.compiler.ops.block_reflectors import BlockReflectors, in_field
 from staticgraph.compiler.ops.implicit_shifts import Sweeps
 from staticgraph.compiler.ops.panels import Panel
-from staticgraph.compiler.ops.scaling import Measured, parts
-from staticgraph.compiler.ops.spectra import PutValue, Spectrum
-from staticgraph.compiler.ops.strips import Body, Element, Fresh, Put, Scratch, Strips
+from staticgraph.compiler.ops.scaling import parts
+from staticgraph.compiler.ops.spectra import PutValue, Reduced
+from staticgraph.compiler.ops.strips import Body, Element, Put, Scratch, Strips
 
 
 def symmetric_eigenvalues(
@@ -39,13 +39,6 @@ def symmetric_eigenvalues(
     Returns:
         The statements, and their scratch memory. All results are NaN if a number of the matrix is not finite.
     """
-    fresh = Fresh()
-    a = Strips("a", n, n, dtype, fresh)
-    measured = Measured(a, local)
-    sweeps = Sweeps(fresh, n, dtype, 0 if put_vector is None else 1, False, local)
-    spectrum, reduction = Spectrum(sweeps, measured), _Reduction(a, sweeps, local)
-    scratch = measured.buffers() | sweeps.buffers() | spectrum.buffers() | reduction.buffers()
-
     def lower(i: Expr, j: Expr) -> Expr:
         x = matrix(scalar.maximum(i, j), scalar.minimum(i, j))
         if not dtype.is_complex:
@@ -53,22 +46,22 @@ def symmetric_eigenvalues(
         beside = scalar.select(i < j, -scalar.imag(x), scalar.imag(x))
         return scalar.complex(scalar.real(x), scalar.select(scalar.eq(i, j), 0.0, beside))
 
-    body: Body = (*measured.read(lower), *sweeps.begun(), fresh.each(n, reduction.step, "column"))
+    made = Reduced(n, lower, _Reduction, 0 if put_vector is None else 1, False, local, dtype)
     if put_vector is None:
-        return (*body, *sweeps.iterated(), *spectrum.ordered(put_value)), scratch
-    _, count = sweeps.padded(a.count)
-    q = Strips("q", n, n, dtype, fresh, count=count)
-    scratch |= {"q": q.buffer(local)} | reduction.v.buffers("last")
-    strip = fresh.index("strip", count)
-    unit = reduction.v.unit_reflected(q, strip, strip, "last", adjoint=True)
+        return made.values(put_value)
+    sweeps, spectrum, v = made.sweeps, made.spectrum, made.reduction.v
+    _, count = sweeps.padded(made.a.count)
+    q = Strips("q", n, n, dtype, made.fresh, count=count)
+    strip = made.fresh.index("strip", count)
+    unit = v.unit_reflected(q, strip, strip, "last", adjoint=True)
     return (
-        *body,
+        *made.body,
         Loop(strip, unit, LoopKind.PARALLEL),
         *sweeps.finished(lambda: (sweeps.rotated(q, 0),)),
         *spectrum.ordered(put_value),
         spectrum.signs(q),
         spectrum.vectors(q, put_vector, signed=False),
-    ), scratch
+    ), made.scratch | {"q": q.buffer(local)} | v.buffers("last")
 
 
 class _Reduction:
