@@ -19,9 +19,8 @@ from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, St
 from staticgraph.compiler.ops.block_reflectors import BlockReflectors
 from staticgraph.compiler.ops.implicit_shifts import Sweeps
 from staticgraph.compiler.ops.panels import Panel
-from staticgraph.compiler.ops.scaling import Measured
-from staticgraph.compiler.ops.spectra import PutValue, Spectrum
-from staticgraph.compiler.ops.strips import TILE, Body, Element, Fresh, Put, Scratch, Strips
+from staticgraph.compiler.ops.spectra import PutValue, Reduced
+from staticgraph.compiler.ops.strips import TILE, Body, Element, Put, Scratch, Strips
 
 
 def singular_values(
@@ -46,28 +45,23 @@ def singular_values(
     Returns:
         The statements, and their scratch memory. All results are NaN if a number of the matrix is not finite.
     """
-    fresh = Fresh()
-    a = Strips("a", n, n, dtype, fresh)
-    measured = Measured(a, local)
-    sweeps = Sweeps(fresh, n, dtype, 0 if put_vectors is None else 2, True, local)
-    spectrum, reduction = Spectrum(sweeps, measured), _Reduction(a, sweeps, local)
-    scratch = measured.buffers() | sweeps.buffers() | spectrum.buffers() | reduction.buffers()
-    body: Body = (*measured.read(matrix), *sweeps.begun(), fresh.each(n, reduction.step, "column"))
+    made = Reduced(n, matrix, _Reduction, 0 if put_vectors is None else 2, True, local, dtype)
     if put_vectors is None:
-        return (*body, *sweeps.iterated(), *spectrum.ordered(put_value)), scratch
-    _, count = sweeps.padded(a.count)
+        return made.values(put_value)
+    fresh, sweeps, spectrum, scratch = made.fresh, made.sweeps, made.spectrum, made.scratch
+    _, count = sweeps.padded(made.a.count)
     right, left = (
         Strips(name, n, n, dtype, fresh, count=count) for name in ("right_vectors", "left_vectors")
     )
     units: Body = ()
-    for q, v in ((right, reduction.u), (left, reduction.v)):
+    for q, v in ((right, made.reduction.u), (left, made.reduction.v)):
         scratch |= {q.name: q.buffer(local)} | v.buffers("last")
         strip = fresh.index("strip", count)
         unit = v.unit_reflected(q, strip, strip, "last", adjoint=True)
         units += (Loop(strip, unit, LoopKind.PARALLEL),)
     put_left, put_right = put_vectors
     return (
-        *body,
+        *made.body,
         *units,
         *sweeps.finished(lambda: (sweeps.rotated(right, 0), sweeps.rotated(left, 1))),
         *spectrum.ordered(put_value),
@@ -117,10 +111,10 @@ class _Reduction:
         )
         return (
             If(scalar.eq(c, 0), (self.v.cleared(strip),)),
-            If(scalar.eq(c, 0) & (j < self.n - 1), (self.u.cleared(strip),)),
+            If(scalar.eq(c, 0) & (j < self.u.count), (self.u.cleared(strip),)),
             self._column(j, strip, c),
             *self._reflect_column(j, strip, c),
-            self.panel.multiplied(strip, lambda i: self.down(c, i)),
+            self.panel.multiplied(strip, lambda i: scalar.conjugate(self.down(c, i))),
             *self._update_by_column(j, strip, c),
             If(j < self.n - 1, of_row),
             self.panel.taken_off(strip, stop),
@@ -186,20 +180,20 @@ class _Reduction:
             return (
                 Let(total, panel.product(i)),
                 self.fresh.between(0, c, block, term, "k"),
-                panel.put_right(c, i, scalar.select(i > j, total * tau, panel.zero)),
+                panel.put_right(c, i, scalar.select(i > j, total * scalar.conjugate(tau), panel.zero)),
             )
 
         return (
             Let(tau, panel.tau),
-            panel.dots(strip, lambda i: self.down(c, i)),
+            panel.dots(strip, lambda i: scalar.conjugate(self.down(c, i))),
             panel.along(strip, current),
-            *self.v.triangle_column(strip, c, tau, lambda r: panel.dot(0, r)),
+            *self.v.triangle_column(strip, c, tau, lambda r: scalar.conjugate(panel.dot(0, r))),
         )
 
     # A row, and what it is multiplied with.
 
     def _row(self, j: Index, strip: Expr, c: Expr) -> Loop:
-        """Row `j` as it is by now, behind the diagonal."""
+        """The adjoint of row `j` as it is by now, behind the diagonal."""
         panel, block = self.panel, self.block
 
         def current(i: Expr, t: Index, lane: Index) -> Body:
@@ -215,7 +209,7 @@ class _Reduction:
                 Let(total, self.a.at(t, j, lane)),
                 self.fresh.between(0, c + 1, block, of_columns, "k"),
                 self.fresh.between(0, c, block, of_rows, "k"),
-                Store("line", (i,), total),
+                Store("line", (i,), scalar.conjugate(total)),
             )
 
         return panel.along(strip, current)
@@ -224,14 +218,18 @@ class _Reduction:
         """Make u, and keep it in R and a column of `b`."""
         panel, block = self.panel, self.block
         made, body = panel.reflection(
-            j + 1, strip, self.sweeps.wide, lambda i, x: panel.put_right(block + c, i, x)
+            j + 1, strip, self.sweeps.wide, lambda i, x: panel.put_right(block + c, i, scalar.conjugate(x))
         )
         return (
             *body,
             self.sweeps.put("beside", j + 1, scalar.cast(made.beta, self.sweeps.wide)),
-            self._from(strip, lambda i: (self.b.put(strip, i, c, panel.right(block + c, i)),)),
-            self.u.top_column(strip, c, lambda i: panel.right(block + c, i)),
+            self._from(strip, lambda i: (self.b.put(strip, i, c, self._u(c, i)),)),
+            self.u.top_column(strip, c, lambda i: self._u(c, i)),
         )
+
+    def _u(self, c: Expr, i: Expr) -> Expr:
+        """A number of a vector u, which R holds as a row: conjugated."""
+        return scalar.conjugate(self.panel.right(self.block + c, i))
 
     def _multiplied_by_row(self, strip: Expr, c: Expr) -> Loop:
         """Multiply the rows from those of `strip` on, as they were before it, by u."""
@@ -244,7 +242,7 @@ class _Reduction:
                 def terms(t: Index) -> Body:
                     u = fresh.local("u", self.dtype)
                     return (
-                        Let(u, panel.right(block + c, t * block + lane)),
+                        Let(u, self._u(c, t * block + lane)),
                         *(Update(x, x + a.at(t, tile * TILE + r, lane) * u) for r, x in enumerate(sums)),
                     )
 
@@ -287,7 +285,7 @@ class _Reduction:
 
                     def terms(t: Index) -> Body:
                         i = t * block + lane
-                        return (Update(total, total + panel.right(row, i) * panel.right(block + c, i)),)
+                        return (Update(total, total + panel.right(row, i) * self._u(c, i)),)
 
                     loop = panel.strips_from(strip, self.a.count, terms)
                     return Let(total, panel.zero), loop, Store("lane_sums", (row, lane), total)

@@ -13,6 +13,7 @@ from staticgraph.compiler.graph.dtypes import DType, float32, float64, int64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, Store, Update
+from staticgraph.compiler.ops.scaling import parts
 from staticgraph.compiler.ops.strips import TILE, Body, Fresh, Scratch, Strips, whole
 
 
@@ -104,14 +105,14 @@ class BlockReflectors:
                 part, start = x.tile(
                     [self.zero] * TILE,
                     Const(block, int64),
-                    lambda r, k: self.top(s, k, quarter * TILE + r),
+                    lambda r, k: scalar.conjugate(self.top(s, k, quarter * TILE + r)),
                     lambda k: x.at(strip, first + k, lane),
                     block,
                 )
                 total, rest = x.tile(
                     part,
                     end,
-                    lambda r, k: a.at(s, k, quarter * TILE + r),
+                    lambda r, k: scalar.conjugate(a.at(s, k, quarter * TILE + r)),
                     lambda k: x.at(strip, k, lane),
                     a.height,
                     second,
@@ -129,7 +130,7 @@ class BlockReflectors:
                 total = fresh.local("total", self.dtype)
 
                 def term(r: Index) -> Body:
-                    factor = self.t(s, r, p) if adjoint else self.t(s, p, r)
+                    factor = scalar.conjugate(self.t(s, r, p)) if adjoint else self.t(s, p, r)
                     return (Update(total, total + factor * self.dot(user, r, lane)),)
 
                 low, high = (Const(0, int64), p + 1) if adjoint else (p, Const(block, int64))
@@ -184,7 +185,7 @@ _NOTHING = 2.0**-960  # sums of squares below that have lost some of them
 
 
 class Householder:
-    """The reflection that leaves of a vector its first number alone: 1 - tau v v^H, where v begins with 1.
+    """The reflection whose adjoint leaves of a vector its first number alone: 1 - tau v v^H; v begins with 1.
 
     Args:
         fresh: Gives the names of locals.
@@ -193,28 +194,53 @@ class Householder:
             (`ops/scaling.py`) are nothing if their squares vanish.
 
     Attributes:
-        beta: What is left: with another sign than `alpha`, as LAPACK has it, unless the others are zero.
+        beta: The real number that is left: with another sign than `alpha`, as LAPACK has it, unless nothing
+            else was there.
         scale: What the others are multiplied by to be those of v.
         lets: The statements that define these locals and `tau`.
     """
 
     def __init__(self, fresh: Fresh, alpha: Local, below: Local) -> None:
         dtype, wide = alpha.dtype, below.dtype
-        norm = fresh.local("norm", wide)
-        self.beta, self.tau, self.scale = (fresh.local(name, dtype) for name in ("beta", "tau", "scale"))
+        real, norm, rest = dtype.real_dtype, fresh.local("norm", wide), fresh.local("rest", wide)
+        self.beta = fresh.local("beta", real)
+        self.tau, self.scale = (fresh.local(name, dtype) for name in ("tau", "scale"))
         zero, one = Const(0.0, dtype), Const(1.0, dtype)
-        none = below < Const(_NOTHING, wide)  # false for NaN
-        wide_alpha = scalar.cast(alpha, wide)
-        turned = scalar.cast(scalar.select(wide_alpha < 0.0, norm, -norm), dtype)
+        first: Expr = scalar.real(alpha) if dtype.is_complex else alpha
+        none = rest < Const(_NOTHING, wide)  # false for NaN
+        wide_first = scalar.cast(first, wide)
+        turned = scalar.cast(scalar.select(wide_first < 0.0, norm, -norm), real)
         beta = self.beta
+        divisor = scalar.select(none, Const(1.0, real), beta)
+        tau = (beta - first) / divisor
+        others: Expr = below
+        if dtype.is_complex:
+            other = scalar.cast(scalar.imag(alpha), wide)
+            others = below + other * other
+            tau = scalar.complex(tau, -scalar.imag(alpha) / divisor)
         self.lets: Body = (
-            Let(norm, scalar.sqrt(wide_alpha * wide_alpha + below)),
-            Let(beta, scalar.select(none, alpha, turned)),
-            Let(self.tau, scalar.select(none, zero, (beta - alpha) / scalar.select(none, one, beta))),
-            Let(self.scale, scalar.select(none, zero, one / scalar.select(none, one, alpha - beta))),
+            Let(rest, others),
+            Let(norm, scalar.sqrt(wide_first * wide_first + rest)),
+            Let(beta, scalar.select(none, first, turned)),
+            Let(self.tau, scalar.select(none, zero, tau)),
+            Let(
+                self.scale,
+                scalar.select(none, zero, one / scalar.select(none, one, alpha - in_field(beta, dtype))),
+            ),
         )
 
 
+def in_field(x: Expr, dtype: DType) -> Expr:
+    """A real number as one of `dtype`."""
+    return scalar.complex(x, 0.0) if dtype.is_complex else x
+
+
+def square_of_size(x: Expr, wide: DType) -> Expr:
+    """The square of the absolute value, in a wide real dtype."""
+    first, *others = (scalar.cast(part, wide) for part in parts(x))
+    return sum((other * other for other in others), first * first)
+
+
 def wide_dtype(dtype: DType) -> DType:
-    """The dtype in which squares of numbers, or whatever takes little time, are computed."""
-    return float64 if dtype is float32 else dtype
+    """The real dtype in which squares of numbers, or whatever takes little time, are computed."""
+    return float64 if dtype.real_dtype is float32 else dtype.real_dtype

@@ -25,6 +25,7 @@ from staticgraph.compiler.graph.sizes import same
 from staticgraph.compiler.kernel.expr import Expr
 from staticgraph.compiler.kernel.stmt import Store
 from staticgraph.compiler.ops import bidiagonal, jacobi, tridiagonal
+from staticgraph.compiler.ops.block_reflectors import in_field as in_field_of
 from staticgraph.compiler.ops.factors import Batch, is_empty, of_each
 from staticgraph.compiler.ops.kinds import Described, Out, View, composite, routine
 from staticgraph.compiler.ops.lapack import (
@@ -200,7 +201,7 @@ def square_svd(outs: tuple[Out, ...], input: View, *, compute_uv: bool) -> Descr
     n, batch = operator.index(input.shape[-1]), input.shape[:-2]
     element, put_value = _element(input), _put(values)
     put_left, put_right = (_put(left), _put(right)) if compute_uv else (None, None)
-    if is_small(n, batch):
+    if is_small(n, batch) and not input.dtype.is_complex:
         return jacobi.decomposed(
             n, batch, element, put_value, put_left, put_right, symmetric=False, dtype=input.dtype
         )
@@ -221,7 +222,7 @@ def square_svd(outs: tuple[Out, ...], input: View, *, compute_uv: bool) -> Descr
     numpy=telling(_NO_VALUES, _svd),
     dtypes=FIELDS,
     grad=_svd_grad,
-    requires=lambda input, **_: [] if input.dtype.is_complex else [ops.decomposable(input, of="svd")],
+    requires=lambda input, **_: [ops.decomposable(input, of="svd")],
     samples=[
         Sample(real(3, 2)),
         Sample(real(2, 2, 3), full_matrices=True),
@@ -319,7 +320,7 @@ def self_adjoint_eig(outs: tuple[Out, ...], input: View, *, compute_v: bool = Tr
     n, batch = operator.index(input.shape[-1]), input.shape[:-2]
     element, put_value = _element(input), _put(values)
     put_vector = _put(vectors) if compute_v else None
-    if is_small(n, batch):
+    if is_small(n, batch) and not input.dtype.is_complex:
         return jacobi.decomposed(
             n, batch, element, put_value, None, put_vector, symmetric=True, dtype=input.dtype
         )
@@ -327,7 +328,12 @@ def self_adjoint_eig(outs: tuple[Out, ...], input: View, *, compute_v: bool = Tr
     def of(at: Batch, alone: bool) -> tuple[Body, Scratch]:
         put = put_vector and partial(put_vector, at)
         return tridiagonal.symmetric_eigenvalues(
-            n, partial(element, at), partial(put_value, at), put, not alone, input.dtype
+            n,
+            partial(element, at),
+            lambda i, value: put_value(at, i, in_field_of(value, input.dtype)),
+            put,
+            not alone,
+            input.dtype,
         )
 
     return of_each(input, n, None, of)

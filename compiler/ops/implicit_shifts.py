@@ -16,6 +16,7 @@ from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Store, Update, While
 from staticgraph.compiler.ops.block_reflectors import wide_dtype
+from staticgraph.compiler.ops.scaling import scaled_by
 from staticgraph.compiler.ops.strips import Body, Fresh, Scratch, Strips, whole
 
 _PER_NUMBER = 30  # sweeps; two are usual
@@ -37,10 +38,10 @@ class Sweeps:
 
     def __init__(self, fresh: Fresh, n: int, dtype: DType, sides: int, bidiagonal: bool, local: bool) -> None:
         self.fresh, self.n, self.dtype, self.wide = fresh, n, dtype, wide_dtype(dtype)
-        self.sides, self.bidiagonal, self.local = sides, bidiagonal, local
+        self.real, self.sides, self.bidiagonal, self.local = dtype.real_dtype, sides, bidiagonal, local
         self.most = 4 * n  # sweeps that are recorded
         self.room = n * (n + 1)  # rotations that are
-        self.eps = 2.0**-30 if dtype is float32 else 2.0**-52
+        self.eps = 2.0**-30 if self.real is float32 else 2.0**-52
 
     def buffers(self) -> Scratch:
         """The scratch memory."""
@@ -52,7 +53,7 @@ class Sweeps:
         }
         if self.sides:
             made["sweeps"] = Buffer(int64, (self.most, 3), **place)
-            made["rotations"] = Buffer(self.dtype, (self.room, self.sides, 2), **place)
+            made["rotations"] = Buffer(self.real, (self.room, self.sides, 2), **place)
         return made
 
     def diagonal(self, i: Expr) -> Load:
@@ -187,13 +188,15 @@ class Sweeps:
         """Store a rotation for vectors of a side; in double precision without what it would stretch them."""
         if side >= self.sides:
             return ()
-        half, lets = Const(0.0, self.wide), ()
-        if self.wide is self.dtype:
+        lets: Body = ()
+        numbers: tuple[Expr, Expr] = (c, s)
+        if self.wide is self.real:
             half = self.fresh.local("half", self.wide)
             lets = (Let(half, ((c * c - 1.0) + s * s) * 0.5),)
-        values = enumerate(x - x * half if lets else x for x in (c, s))
+            numbers = c - c * half, s - s * half
+        values = enumerate(numbers)
         return lets + tuple(
-            Store("rotations", (at, Const(side, int64), Const(part, int64)), scalar.cast(x, self.dtype))
+            Store("rotations", (at, Const(side, int64), Const(part, int64)), scalar.cast(x, self.real))
             for part, x in values
         )
 
@@ -333,11 +336,9 @@ class Sweeps:
 
                 def row(i: Index) -> Body:
                     at = used + (i - first)
-                    c, s = (self.fresh.local(name, self.dtype) for name in ("c", "s"))
+                    c, s = (self.fresh.local(name, self.real) for name in ("c", "s"))
                     lets = (
-                        Let(
-                            local, Load("rotations", (at, Const(side, int64), Const(part, int64)), self.dtype)
-                        )
+                        Let(local, Load("rotations", (at, Const(side, int64), Const(part, int64)), self.real))
                         for part, local in enumerate((c, s))
                     )
                     following = [self.fresh.local("following", self.dtype) for _ in strips]
@@ -347,7 +348,10 @@ class Sweeps:
                     done = (
                         stmt
                         for old, x, strip in zip(carried, following, strips, strict=True)
-                        for stmt in (q.put(strip, i, lane, c * old + s * x), Update(old, c * x - s * old))
+                        for stmt in (
+                            q.put(strip, i, lane, scaled_by(c, old) + scaled_by(s, x)),
+                            Update(old, scaled_by(c, x) - scaled_by(s, old)),
+                        )
                     )
                     return (*lets, *loads, *done)
 

@@ -47,7 +47,7 @@ OPS_OF = {
     "incomplete": "zeta polygamma igamma_grad_a igamma igammac betainc bessel_i0e bessel_i1e nextafter",
     "indexing": "pick",
     "lapack": (
-        "matrix_inverse host_cofactors matrix_cofactors matrix_determinant log_matrix_determinant "
+        "matrix_inverse matrix_cofactors matrix_determinant log_matrix_determinant "
         "matrix_solve"
     ),
     "linalg": "matmul batch_matmul bias_add cross",

@@ -1,7 +1,4 @@
-"""Inverses and determinants of square matrices, and solutions of systems, made of factors: `ops/factors.py`.
-
-Only cofactors of larger complex matrices are computed on the host, by NumPy and LAPACK below it.
-"""
+"""Inverses and determinants of square matrices, and solutions of systems, made of `ops/factors.py`."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from staticgraph.compiler.graph.shapes import Shape, TensorType, broadcast, shap
 from staticgraph.compiler.graph.sizes import same, same_shape
 from staticgraph.compiler.ops import unrolled
 from staticgraph.compiler.ops.creation import positions
-from staticgraph.compiler.ops.kinds import composite, on_host
+from staticgraph.compiler.ops.kinds import composite
 from staticgraph.compiler.ops.linalg import conjugate
 from staticgraph.compiler.ops.samples import Sample, real
 
@@ -252,13 +249,6 @@ def _slope_of_cofactors(x: Any, g: Any) -> Any:
     return (slope - matrix_cofactors(g) if x.shape[-1] == 4 else slope) / scale
 
 
-@on_host(
-    type=square_type, numpy=widened(cofactors_by_values), dtypes=FIELDS, samples=SQUARE, differentiable=False
-)
-def host_cofactors(input: Any) -> Any:
-    """Cofactors of square matrices of any size, by their singular values."""
-
-
 @composite(
     type=square_type,
     numpy=widened(cofactors_by_values),
@@ -273,15 +263,16 @@ def matrix_cofactors(input: Any) -> Any:
     """
     if _are_few(input):
         return ops.small_cofactors(input)
-    return host_cofactors(input) if input.dtype.is_complex else _cofactors_of_values(input)
+    return _cofactors_of_values(input)
 
 
 def _cofactors_of_values(x: Any) -> Any:
-    """Cofactors of real matrices as `cofactors_by_values` has them."""
+    """Cofactors of matrices as `cofactors_by_values` has them."""
     values, left, right = ops.square_svd(x, compute_uv=True)
     others = [ops.cumprod(values, axis=values.rank - 1, exclusive=True, reverse=r) for r in (False, True)]
-    turns = ops.sign(matrix_determinant(left) * matrix_determinant(right))
-    scaled = left * ops.expand_dims(others[0] * others[1], axis=-2)
+    turns = conjugate(matrix_determinant(left)) * matrix_determinant(right)
+    turns = turns if x.dtype.is_complex else ops.sign(turns)
+    scaled = left * ops.expand_dims(in_field(others[0] * others[1], x.dtype), axis=-2)
     return _per_matrix(turns) * product(scaled, right, adj_b=True)
 
 

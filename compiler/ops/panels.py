@@ -13,7 +13,7 @@ from staticgraph.compiler.graph.dtypes import DType, int64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load
 from staticgraph.compiler.kernel.stmt import Buffer, Let, Loop, Store, Update
-from staticgraph.compiler.ops.block_reflectors import Householder
+from staticgraph.compiler.ops.block_reflectors import Householder, square_of_size
 from staticgraph.compiler.ops.strips import TILE, Body, Scratch, Strips, whole
 
 
@@ -94,8 +94,8 @@ class Panel:
         made = Householder(fresh, alpha, below)
 
         def square(i: Expr, t: Index, lane: Index) -> Body:
-            x = scalar.cast(self.line(i), wide)
-            return (Update(below, below + scalar.select(i > at, x * x, Const(0.0, wide)), "add"),)
+            x = square_of_size(self.line(i), wide)
+            return (Update(below, below + scalar.select(i > at, x, Const(0.0, wide)), "add"),)
 
         def vector(i: Expr, t: Index, lane: Index) -> Body:
             first = scalar.select(scalar.eq(i, at), Const(1.0, dtype), self.zero)
@@ -147,20 +147,21 @@ class Panel:
         """
         a, fresh = self.a, self.fresh
 
+        group = min(2 * TILE, self.block)
+
         def of_strip(t: Index) -> Body:
             def lanes(lane: Index) -> Body:
-                sums = [fresh.local("sum", self.dtype) for _ in range(2 * TILE)]
+                sums = [fresh.local("sum", self.dtype) for _ in range(group)]
 
-                def terms(eight: Index) -> Body:
-                    at = [eight * (2 * TILE) + u for u in range(2 * TILE)]
+                def terms(number: Index) -> Body:
+                    at = [number * group + u for u in range(group)]
                     pairs = zip(sums, at, strict=True)
                     return tuple(Update(total, total + vector(i) * a.at(t, i, lane)) for total, i in pairs)
 
-                count = a.height // (2 * TILE)
-                loop = fresh.between(
-                    strip * (self.block // (2 * TILE)), Const(count, int64), count, terms, "eight"
-                )
-                four = [x + y for x, y in zip(sums[:TILE], sums[TILE:], strict=True)]
+                count = a.height // group
+                first = strip * (self.block // group)
+                loop = fresh.between(first, Const(count, int64), count, terms, "group")
+                four = [sum(sums[u + TILE :: TILE], sums[u]) for u in range(TILE)]
                 total = (four[0] + four[1]) + (four[2] + four[3])
                 store = Store("product", (t * self.block + lane,), total)
                 return (*(Let(x, self.zero) for x in sums), loop, store)

@@ -11,7 +11,13 @@ from staticgraph.compiler.graph.dtypes import DType, float64, int64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Store, Update
-from staticgraph.compiler.ops.block_reflectors import BlockReflectors, Householder, wide_dtype
+from staticgraph.compiler.ops.block_reflectors import (
+    BlockReflectors,
+    Householder,
+    in_field,
+    square_of_size,
+    wide_dtype,
+)
 from staticgraph.compiler.ops.scaling import Measured
 from staticgraph.compiler.ops.strips import TILE, Body, Element, Fresh, Put, Scratch, Strips
 
@@ -48,7 +54,7 @@ class _Reflections:
         self.block = self.a.width
         self.zero = Const(0.0, dtype)
         # Squares are summed in double precision: those of single precision neither overflow nor vanish.
-        self.measured = Measured(self.a, local) if dtype is float64 else None
+        self.measured = Measured(self.a, local) if dtype.real_dtype is float64 else None
 
     def made(self, matrix: Element, put_q: Put, put_r: Put) -> tuple[Body, Scratch]:
         users = ("first", "step", "last")  # each statement of the kernel has memory of its own
@@ -121,8 +127,7 @@ class _Reflections:
             return Load(name, (i,), dtype)
 
         def square(i: Index) -> Body:
-            x = scalar.cast(a.at(strip, i, j), wide)
-            return (Update(below, below + x * x),)
+            return (Update(below, below + square_of_size(a.at(strip, i, j), wide)),)
 
         def keep(i: Index) -> Body:
             value = fresh.local("v", dtype)
@@ -134,7 +139,9 @@ class _Reflections:
             def terms(four: Index) -> Body:
                 at = [four * TILE + u for u in range(TILE)]
                 pairs = zip(sums, at, strict=True)
-                return tuple(Update(total, total + v(i) * a.at(strip, i, lane)) for total, i in pairs)
+                return tuple(
+                    Update(total, total + scalar.conjugate(v(i)) * a.at(strip, i, lane)) for total, i in pairs
+                )
 
             total = (sums[0] + sums[1]) + (sums[2] + sums[3])
             tiles = a.height // TILE
@@ -148,7 +155,7 @@ class _Reflections:
                 dot = scalar.select(lane > j, self.v.dot(user, j, lane), self.zero)
                 return (a.put(strip, i, lane, a.at(strip, i, lane) - factor * dot),)
 
-            return Let(factor, made.tau * v(i)), a.lanes(lanes)
+            return Let(factor, scalar.conjugate(made.tau) * v(i)), a.lanes(lanes)
 
         return (
             Let(alpha, a.at(strip, row, j)),
@@ -160,9 +167,11 @@ class _Reflections:
             fresh.between(row + 1, end, a.height, keep, "i"),
             a.lanes(dots),
             fresh.between(row, end, a.height, reflect, "i"),
-            a.put(strip, row, j, made.beta),
+            a.put(strip, row, j, in_field(made.beta, dtype)),
             self.v.top_column(strip, j, v),
-            *self.v.triangle_column(strip, j, made.tau, lambda r: self.v.dot(user, j, r)),
+            *self.v.triangle_column(
+                strip, j, made.tau, lambda r: scalar.conjugate(self.v.dot(user, j, r))
+            ),
         )
 
     # Reflecting other strips.

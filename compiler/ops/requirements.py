@@ -318,11 +318,13 @@ def factor_nonzero(x: Any, *, of: str) -> Any:
         f"{of}: The singular value decomposition was not successful. The input might not be valid. "
         f"Shape: {list(x.shape)}. Look for NaN and infinite numbers in it"
     ),
-    dtypes=FLOATING, differentiable=False,
+    dtypes=FLOATING | COMPLEX, differentiable=False,
 )  # fmt: skip
 def decomposable(x: Any, *, of: str) -> Any:
     """True if all numbers of matrices are finite: the op `of` requires it of its input."""
-    return ops.reduce_all(ops.is_finite(x))
+    parts = [ops.real(x), ops.imag(x)] if x.dtype.is_complex else [x]
+    finite = [ops.reduce_all(ops.is_finite(part)) for part in parts]
+    return finite[0] if len(finite) == 1 else ops.logical_and(*finite)
 
 
 # What ops say as `requires=`

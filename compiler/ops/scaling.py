@@ -47,7 +47,8 @@ class Measured:
     """
 
     def __init__(self, a: Strips, local: bool) -> None:
-        self.a, self.fresh, self.dtype, self.local = a, a.fresh, a.dtype, local
+        self.a, self.fresh, self.local = a, a.fresh, local
+        self.dtype = a.dtype.real_dtype  # of what is measured
 
     def buffers(self) -> Scratch:
         """The scratch memory, that of the matrix included."""
@@ -71,11 +72,11 @@ class Measured:
 
     def read(self, element: Element) -> Body:
         """Fill the strips with the numbers of a matrix, and with zeros beyond it, and scale them."""
-        a, fresh, zero = self.a, self.fresh, Const(0.0, self.dtype)
+        a, fresh, zero, nothing = self.a, self.fresh, Const(0.0, self.dtype), Const(0.0, self.a.dtype)
         end = Const(a.height, int64)
 
         def zeros(i: Index, strip: Index) -> Body:
-            return (a.lanes(lambda lane: (a.put(strip, i, lane, zero),)),)
+            return (a.lanes(lambda lane: (a.put(strip, i, lane, nothing),)),)
 
         def fill(strip: Index) -> Body:
             whole_strips = a.columns // a.width
@@ -88,13 +89,16 @@ class Measured:
             best, bad = fresh.local("best", self.dtype), fresh.local("bad", self.dtype)
 
             def row(i: Index) -> Body:
-                value, size = fresh.local("value", self.dtype), fresh.local("size", self.dtype)
-                return (
-                    Let(value, a.at(strip, i, lane)),
-                    Let(size, scalar.abs(value)),
-                    Update(best, scalar.select(size > best, size, best)),
-                    Update(bad, bad + value * 0.0),
-                )
+                stmts: Body = ()
+                for part in parts(a.at(strip, i, lane)):
+                    value, size = fresh.local("value", self.dtype), fresh.local("size", self.dtype)
+                    stmts += (
+                        Let(value, part),
+                        Let(size, scalar.abs(value)),
+                        Update(best, scalar.select(size > best, size, best)),
+                        Update(bad, bad + value * 0.0),
+                    )
+                return stmts
 
             stores = (
                 Store("of_lanes", (Const(at, int64), strip, lane), x) for at, x in enumerate((best, bad))
@@ -116,7 +120,10 @@ class Measured:
             scale = fresh.local("scale", self.dtype)
 
             def row(i: Index) -> Body:
-                return (a.lanes(lambda lane: (a.put(strip, i, lane, a.at(strip, i, lane) * scale),)),)
+                def lanes(lane: Index) -> Body:
+                    return (a.put(strip, i, lane, scaled_by(scale, a.at(strip, i, lane))),)
+
+                return (a.lanes(lanes),)
 
             needed = scalar.ne(scale, Const(1.0, self.dtype))
             return Let(scale, scale_of(self.largest, self.dtype)), If(needed, (fresh.each(a.rows, row),))
@@ -131,5 +138,18 @@ class Measured:
         )
 
     def unscaled(self, value: Expr) -> Expr:
-        """A result of the size of the matrix, in the dtype of the matrix."""
+        """A result of the size of the matrix, in the precision of the matrix."""
+        if value.dtype.is_complex:
+            return scaled_by(unscale_of(self.largest, self.dtype, self.dtype), value)
         return scalar.cast(value * unscale_of(self.largest, self.dtype, value.dtype), self.dtype)
+
+
+def parts(x: Expr) -> tuple[Expr, ...]:
+    """The real numbers that a number consists of."""
+    return (scalar.real(x), scalar.imag(x)) if x.dtype.is_complex else (x,)
+
+
+def scaled_by(scale: Expr, x: Expr) -> Expr:
+    """A number times a real one."""
+    scaled = [part * scale for part in parts(x)]
+    return scalar.complex(*scaled) if x.dtype.is_complex else scaled[0]

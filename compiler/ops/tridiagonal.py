@@ -15,18 +15,18 @@ from staticgraph.compiler.graph.dtypes import DType, int64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load
 from staticgraph.compiler.kernel.stmt import If, Let, Loop, LoopKind, Store, Update
-from staticgraph.compiler.ops.block_reflectors import BlockReflectors
+from staticgraph.compiler.ops.block_reflectors import BlockReflectors, in_field
 from staticgraph.compiler.ops.implicit_shifts import Sweeps
 from staticgraph.compiler.ops.panels import Panel
-from staticgraph.compiler.ops.scaling import Measured
-from staticgraph.compiler.ops.spectra import PutValue, Spectrum
-from staticgraph.compiler.ops.strips import Body, Element, Fresh, Put, Scratch, Strips
+from staticgraph.compiler.ops.scaling import parts
+from staticgraph.compiler.ops.spectra import PutValue, Reduced
+from staticgraph.compiler.ops.strips import Body, Element, Put, Scratch, Strips
 
 
 def symmetric_eigenvalues(
     n: int, matrix: Element, put_value: PutValue, put_vector: Put | None, local: bool, dtype: DType
 ) -> tuple[Body, Scratch]:
-    """Find the eigenvalues of a symmetric matrix in rising order, and its eigenvectors.
+    """Find the eigenvalues of a self-adjoint matrix in rising order, and its eigenvectors.
 
     Args:
         n: The number of rows.
@@ -39,32 +39,29 @@ def symmetric_eigenvalues(
     Returns:
         The statements, and their scratch memory. All results are NaN if a number of the matrix is not finite.
     """
-    fresh = Fresh()
-    a = Strips("a", n, n, dtype, fresh)
-    measured = Measured(a, local)
-    sweeps = Sweeps(fresh, n, dtype, 0 if put_vector is None else 1, False, local)
-    spectrum, reduction = Spectrum(sweeps, measured), _Reduction(a, sweeps, local)
-    scratch = measured.buffers() | sweeps.buffers() | spectrum.buffers() | reduction.buffers()
-
     def lower(i: Expr, j: Expr) -> Expr:
-        return matrix(scalar.maximum(i, j), scalar.minimum(i, j))
+        x = matrix(scalar.maximum(i, j), scalar.minimum(i, j))
+        if not dtype.is_complex:
+            return x
+        beside = scalar.select(i < j, -scalar.imag(x), scalar.imag(x))
+        return scalar.complex(scalar.real(x), scalar.select(scalar.eq(i, j), 0.0, beside))
 
-    body: Body = (*measured.read(lower), *sweeps.begun(), fresh.each(n, reduction.step, "column"))
+    made = Reduced(n, lower, _Reduction, 0 if put_vector is None else 1, False, local, dtype)
     if put_vector is None:
-        return (*body, *sweeps.iterated(), *spectrum.ordered(put_value)), scratch
-    _, count = sweeps.padded(a.count)
-    q = Strips("q", n, n, dtype, fresh, count=count)
-    scratch |= {"q": q.buffer(local)} | reduction.v.buffers("last")
-    strip = fresh.index("strip", count)
-    unit = reduction.v.unit_reflected(q, strip, strip, "last", adjoint=True)
+        return made.values(put_value)
+    sweeps, spectrum, v = made.sweeps, made.spectrum, made.reduction.v
+    _, count = sweeps.padded(made.a.count)
+    q = Strips("q", n, n, dtype, made.fresh, count=count)
+    strip = made.fresh.index("strip", count)
+    unit = v.unit_reflected(q, strip, strip, "last", adjoint=True)
     return (
-        *body,
+        *made.body,
         Loop(strip, unit, LoopKind.PARALLEL),
         *sweeps.finished(lambda: (sweeps.rotated(q, 0),)),
         *spectrum.ordered(put_value),
         spectrum.signs(q),
         spectrum.vectors(q, put_vector, signed=False),
-    ), scratch
+    ), made.scratch | {"q": q.buffer(local)} | v.buffers("last")
 
 
 class _Reduction:
@@ -90,15 +87,15 @@ class _Reduction:
             *self._update(j, strip, c),
         )
         return (
-            If(scalar.eq(c, 0) & (j < self.n - 1), (self.v.cleared(strip),)),
+            If(scalar.eq(c, 0) & (j < self.v.count), (self.v.cleared(strip),)),
             self._row(j, strip, c),
-            self.sweeps.put("diagonal", j, scalar.cast(self.panel.line(j), self.sweeps.wide)),
+            self.sweeps.put("diagonal", j, scalar.cast(parts(self.panel.line(j))[0], self.sweeps.wide)),
             If(j < self.n - 1, following),
             self.panel.taken_off(strip, stop),
         )
 
     def _row(self, j: Index, strip: Expr, c: Expr) -> Loop:
-        """Row `j` as it is by now, from the diagonal on."""
+        """Column `j` as it is by now, from the diagonal on: it is the adjoint of a row."""
         panel, block = self.panel, self.block
 
         def current(column: Expr, t: Index, lane: Index) -> Body:
@@ -113,7 +110,7 @@ class _Reduction:
             return (
                 Let(total, self.a.at(t, j, lane)),
                 self.fresh.between(0, c, block, term, "k"),
-                Store("line", (column,), total),
+                Store("line", (column,), scalar.conjugate(total)),
             )
 
         return panel.along(strip, current)
@@ -122,13 +119,13 @@ class _Reduction:
         """Make v, and keep it in L, R and the column of the matrix."""
         panel, block = self.panel, self.block
         made, body = panel.reflection(
-            j + 1, strip, self.sweeps.wide, lambda i, x: panel.put_right(block + c, i, x)
+            j + 1, strip, self.sweeps.wide, lambda i, x: panel.put_right(block + c, i, scalar.conjugate(x))
         )
 
         def keep(i: Index) -> Body:
             value = self.fresh.local("v", self.dtype)
             return (
-                Let(value, panel.right(block + c, i)),
+                Let(value, self._v(c, i)),
                 panel.put_left(i, c, value),
                 self.a.put(strip, i, c, value),
             )
@@ -137,15 +134,19 @@ class _Reduction:
             *body,
             self.sweeps.put("beside", j + 1, scalar.cast(made.beta, self.sweeps.wide)),
             self.fresh.between(strip * block, Const(self.a.height, int64), self.a.height, keep, "i"),
-            self.v.top_column(strip, c, lambda i: panel.right(block + c, i)),
+            self.v.top_column(strip, c, lambda i: self._v(c, i)),
         )
 
+    def _v(self, c: Expr, i: Expr) -> Expr:
+        """A number of a vector v, which R holds as a row: conjugated."""
+        return scalar.conjugate(self.panel.right(self.block + c, i))
+
     def _update(self, j: Index, strip: Expr, c: Expr) -> Body:
-        """Make w of the product of the matrix and v."""
+        """Make w of the product of the matrix and v. What R holds of both is conjugated."""
         fresh, panel, block, dtype = self.fresh, self.panel, self.block, self.dtype
         tau, half, inner = (fresh.local(name, dtype) for name in ("tau", "half", "inner"))
 
-        def v(i: Expr) -> Load:
+        def conjugate_v(i: Expr) -> Load:
             return panel.right(block + c, i)
 
         def current(i: Expr, t: Index, lane: Index) -> Body:
@@ -159,26 +160,26 @@ class _Reduction:
             return (
                 Let(total, panel.product(i)),
                 fresh.between(0, c, block, term, "k"),
-                Store("product", (i,), scalar.select(i > j, total * tau, panel.zero)),
+                Store("product", (i,), scalar.select(i > j, total * scalar.conjugate(tau), panel.zero)),
             )
 
         def along(i: Expr, t: Index, lane: Index) -> Body:
-            return (Update(inner, inner + panel.product(i) * v(i), "add"),)
+            return (Update(inner, inner + panel.product(i) * self._v(c, i), "add"),)
 
         def w(i: Expr, t: Index, lane: Index) -> Body:
-            return (panel.put_right(c, i, panel.product(i) - half * v(i)),)
+            return (panel.put_right(c, i, panel.product(i) - half * conjugate_v(i)),)
 
         def keep(i: Index) -> Body:
-            return (panel.put_left(i, block + c, panel.right(c, i)),)
+            return (panel.put_left(i, block + c, scalar.conjugate(panel.right(c, i))),)
 
         return (
             Let(tau, panel.tau),
-            panel.dots(strip, v),
+            panel.dots(strip, conjugate_v),
             panel.along(strip, current),
             Let(inner, panel.zero),
             panel.along(strip, along),
-            Let(half, tau * inner * 0.5),
+            Let(half, in_field(parts(tau * inner)[0] * 0.5, dtype)),
             panel.along(strip, w),
             fresh.between(strip * block, Const(self.a.height, int64), self.a.height, keep, "i"),
-            *self.v.triangle_column(strip, c, tau, lambda r: panel.dot(0, r)),
+            *self.v.triangle_column(strip, c, tau, lambda r: scalar.conjugate(panel.dot(0, r))),
         )

@@ -28,7 +28,11 @@ ifft, ifft2d, ifft3d = ops.ifft, ops.ifft2d, ops.ifft3d
 
 
 def _as(x: Any, dtype: Any) -> Tensor:
-    return x if isinstance(x, Tensor) else convert_to_tensor(x, dtype=dtype, name="input")
+    """`x` as a tensor of `dtype`. Complex numbers do not become real ones: operations refuse them."""
+    if isinstance(x, Tensor):
+        return x
+    loses = np.iscomplexobj(x) and not dtype.is_complex
+    return convert_to_tensor(x, dtype=None if loses else dtype, name="input")
 
 
 def _real(op: Any, rank: int, input_tensor: Any, fft_length: Any, name: str | None) -> Tensor:

@@ -164,3 +164,12 @@ def test_chunks_in_any_order_and_vectors_of_any_width(op, shape, turns, double, 
         launch(code, [m.ctypes.data + GUARD for m in memory], order=order)
         found = inside(memory[0]).view(wanted.dtype).reshape(wanted.shape)
         np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-13 if double else 1e-4)
+
+
+@pytest.mark.parametrize("transform", [sg.signal.rfft, sg.signal.rfft2d, sg.signal.rfft3d, sg.signal.dct])
+def test_transforms_of_real_numbers_refuse_complex_ones(transform):
+    x = np.ones((2, 2, 2), np.complex64)
+    with pytest.raises(TypeError, match="complex64, and must be float"):
+        transform(x)
+    with pytest.raises(TypeError, match="complex64, and must be float"):
+        transform(sg.constant(x))

@@ -9,6 +9,7 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler.generate import generate
 from staticgraph.compiler.graph.dtypes import as_dtype
+from staticgraph.compiler.kernel.complex_numbers.split import split_body, split_buffers
 from staticgraph.compiler.kernel.expr import Load
 from staticgraph.compiler.kernel.interpret import interpret
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Store
@@ -26,7 +27,8 @@ SHAPES = [
 
 
 def transposed(x):
-    return np.swapaxes(x, -1, -2)
+    """The adjoints of matrices."""
+    return np.swapaxes(x, -1, -2).conj()
 
 
 def run(function, *arrays, **options):
@@ -48,14 +50,14 @@ def size(x):
 
 
 def wide(*arrays):
-    return [a.astype(np.float64) for a in arrays]
+    return [a.astype(np.complex128 if a.dtype.kind == "c" else np.float64) for a in arrays]
 
 
 def check_eigenvalues(x, values, vectors, most):
     """Values in order, vectors that are orthogonal and that a matrix only stretches."""
     dtype = x.dtype
     x, values, vectors = wide(x, values, vectors)
-    assert (np.diff(values) >= 0).all()
+    assert (np.diff(values.real) >= 0).all() and not values.imag.any()
     assert roundings(x @ vectors - vectors * values[..., None, :], dtype, size(x)) < most
     assert roundings(transposed(vectors) @ vectors - np.eye(x.shape[-1]), dtype) < most
 
@@ -98,6 +100,28 @@ def test_singular_values(shape, dtype, rng):
     wanted = np.linalg.svd(x.astype(np.float64), compute_uv=False)
     for found in (values, alone):
         assert roundings((found - wanted)[..., None], dtype, size(x)) < 4 + max(shape[-2:]) / 8
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("shape", [(1, 1), (2, 2), (9, 9), (4, 8, 8), (50, 50), (30, 20), (3, 5, 9)])
+def test_complex_matrices(shape, dtype, rng):
+    """The numbers above the diagonal and imaginary parts on it are not read; vectors have NumPy's phase."""
+    x = (rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(dtype)
+    most = 12 + max(shape[-2:]) / 4
+    singular, alone = run(lambda x: (sg.svd(x), sg.svd(x, compute_uv=False)), x)
+    check_singular_values(x, *singular, most)
+    vectors = singular[1 if shape[-2] < shape[-1] else 2]
+    first = np.abs(vectors) >= 0.3 * np.abs(vectors).max(axis=-2, keepdims=True)
+    phases = np.take_along_axis(vectors, first.argmax(axis=-2)[..., None, :], -2)
+    assert (phases.real > 0).all() and np.abs(phases.imag).max() < 1e-6
+    assert roundings((singular[0] - alone)[..., None], alone.dtype, size(x)) < most
+    if shape[-1] == shape[-2]:
+        x = ((x + transposed(x)) / 2).astype(dtype)
+        n = np.arange(shape[-1])
+        broken = np.where(n[:, None] < n, np.nan, x + 1j * np.eye(shape[-1])).astype(dtype)
+        (values, vectors), alone = run(lambda x: (sg.linalg.eigh(x), sg.linalg.eigvalsh(x)), broken)
+        check_eigenvalues(x, values, vectors, most)
+        assert roundings((values - alone)[..., None], dtype, size(x)) < most
 
 
 def hard(n, rng):
@@ -159,8 +183,9 @@ def test_nan(shape):
     for found in (*run(sg.linalg.eigh, x), run(sg.linalg.eigvalsh, x)):
         first, others = (found[0], found[1:]) if x.ndim > 2 else (found, np.ones(1))
         assert np.isnan(first).all() and np.isfinite(others).all()
-    with pytest.raises(sg.errors.InvalidArgumentError, match="svd: The singular value decomposition was not"):
-        run(lambda x: sg.svd(x, compute_uv=False), x)
+    for each in (x, x.astype(np.complex64)):
+        with pytest.raises(sg.errors.InvalidArgumentError, match="svd: The singular value decomposition was"):
+            run(lambda x: sg.svd(x, compute_uv=False), each)
 
 
 def test_bits_do_not_depend_on_the_number_of_threads(rng):
@@ -223,7 +248,7 @@ def kernel_of(name, n, dtype, local):
         body, scratch = made.body, made.scratch
     buffers = {
         "input": Buffer(dtype, shape),
-        "output": Buffer(dtype, shape[:-1], written=True),
+        "output": Buffer(dtype.real_dtype, shape[:-1], written=True),
         "output_left": Buffer(dtype, shape, written=True),
         "output_right": Buffer(dtype, shape, written=True),
     }
@@ -237,6 +262,8 @@ def kernel_of(name, n, dtype, local):
         ("tridiagonal", False),
         ("bidiagonal", True),
         ("bidiagonal", False),
+        ("complex tridiagonal", True),
+        ("complex bidiagonal", True),
         ("eigenvalues", True),
         ("singular values", True),
     ],
@@ -246,19 +273,23 @@ def test_chunks_in_any_order_and_vectors_of_any_width(name, local, vector_bytes,
     target = cpu_jit.host()
     if vector_bytes > target.vector_bytes:
         pytest.skip("the processor has no vectors of that width")
+    dtype = "complex64" if name.startswith("complex") else "float32"
+    name = name.removeprefix("complex ")
     n = {"tridiagonal": 70, "bidiagonal": 35}.get(name, 6)
-    kernel, shape = kernel_of(name, n, "float32", local)
-    x = rng.normal(size=shape).astype("f4")
+    kernel, shape = kernel_of(name, n, dtype, local)
+    x = rng.normal(size=shape) if dtype == "float32" else rng.normal(size=(*shape, 2)) @ [1, 1j]
+    x, values = x.astype(dtype), np.zeros(shape[:-1], "f4")
     symmetric = name in ("tridiagonal", "eigenvalues")
     x = (x + transposed(x)) / 2 if symmetric else x
-    code = generate(kernel, replace(target, vector_bytes=vector_bytes))
+    split = replace(kernel, buffers=split_buffers(kernel.buffers), body=split_body(kernel.body))
+    code = generate(split, replace(target, vector_bytes=vector_bytes))
     made = []
     for order in range(2):
-        arrays = [x, np.zeros(shape[:-1], "f4"), np.zeros_like(x), np.zeros_like(x)]
+        arrays = [x, values, np.zeros_like(x), np.zeros_like(x)]
         memory = [guarded(a) for a in arrays]
         launch(code, [m.ctypes.data + GUARD for m in memory], order=order)
-        views = (inside(m).view(np.float32).copy() for m in memory[1:])
-        made.append([v.reshape(a.shape) for v, a in zip(views, arrays[1:], strict=True)])
+        views = (inside(m).view(a.dtype).copy() for m, a in zip(memory, arrays, strict=True))
+        made.append([v.reshape(a.shape) for v, a in zip(views, arrays, strict=True)][1:])
     assert all(a.tobytes() == b.tobytes() for a, b in zip(*made, strict=True))
     results = [made[0]]
     if n < 10:
