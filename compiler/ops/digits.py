@@ -28,9 +28,7 @@ Body = tuple[Stmt, ...]
 
 _DIGIT = 8  # bits: as many places are written to at a time as the nearest cache has lines
 _WIDE_DIGIT = 11  # bits: a third of 32
-_WIDE = range(
-    1 << 11, 1 << 16
-)  # keys without columns: worth the counts of wide digits, and in the second cache
+_WIDE = range(1 << 11, 1 << 16)  # keys of a row without columns that are worth wide digits
 _FEW_ROWS = 4  # that are cut into chunks
 _CHUNK, _CHUNKS = 1 << 13, 32  # numbers of a chunk at least, and chunks of a row at most
 _COLUMN = 32  # bits of an item that hold its column, below its key if that leaves room

@@ -38,8 +38,8 @@ def _in_order(x: np.ndarray, index: DType) -> tuple[np.ndarray, np.ndarray, np.n
     """The different elements in order of first appearance,
     where each element is among them, how often they occur.
     """
-    if (number := _counted_from(x)) is not None:
-        return _in_order_by_table(x, number, index)
+    if (table := _table(x)) is not None:
+        return _in_order_by_table(x, *table, index)
     _, first, inverse, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True)
     order = np.argsort(first)
     place = np.empty(len(order), index.numpy)
@@ -47,26 +47,33 @@ def _in_order(x: np.ndarray, index: DType) -> tuple[np.ndarray, np.ndarray, np.n
     return x[first[order]], place[inverse], counts[order].astype(index.numpy)
 
 
-def _counted_from(x: np.ndarray) -> np.ndarray | None:
-    """Integers less the lowest of them, as int64. None if a table of so many is large, or no help."""
+def _table(x: np.ndarray) -> tuple[np.ndarray, int] | None:
+    """Integers as places in a table, and its size. They are less the lowest one if need be.
+
+    None if the table is large, or no help.
+    """
     if x.dtype.kind not in "iu" or len(x) < _WORTH_A_TABLE:
         return None
     low, high = int(x.min()), int(x.max())
     if high - low >= _TABLE * len(x):
         return None
-    return (x - x.dtype.type(low)).astype(np.int64) if x.dtype.kind == "u" else x.astype(np.int64) - low
+    if low >= 0 and high < _TABLE * len(x):
+        return x.astype(np.intp), high + 1
+    number = (x - x.dtype.type(low)).astype(np.intp) if x.dtype.kind == "u" else x.astype(np.intp) - low
+    return number, high - low + 1
 
 
 def _in_order_by_table(
-    x: np.ndarray, number: np.ndarray, index: DType
+    x: np.ndarray, number: np.ndarray, size: int, index: DType
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same with a table of all integers up to the highest `number`, without any sort of elements."""
-    counts = np.bincount(number)
+    """The same with a table of `size` for all values of `number`, without any sort of elements."""
+    counts = np.zeros(size, np.intp)
+    np.add.at(counts, number, 1)  # with less overhead than bincount
     found, first = np.flatnonzero(counts), _first_places(number, counts)
     found = found[np.argsort(first[found])]
     place = np.empty(len(counts), index.numpy)
     place[found] = np.arange(len(found))
-    return x[first[found]], np.take(place, number, mode="clip"), counts[found].astype(index.numpy)
+    return x[first[found]], np.take(place, number, mode="wrap"), counts[found].astype(index.numpy)
 
 
 def _first_places(number: np.ndarray, counts: np.ndarray) -> np.ndarray:

@@ -206,3 +206,15 @@ def test_different_integers(span, dtype, rng):
     assert different.dtype == x.dtype
     assert (different[places] == x).all()
     assert (counts == [(x == value).sum() for value in different]).all()
+
+
+@pytest.mark.parametrize("low", [0, -7, 1 << 20])
+def test_integers_that_appear_late_or_once_are_found(low, rng):
+    x = rng.integers(low, low + 50, 60_000)
+    x[[4095, 4096, 20_479, 20_480, 59_999]] = low + np.arange(60, 65)
+    with sg.Graph().as_default(), sg.Session() as sess:
+        given = sg.placeholder(x.dtype, x.shape)
+        different, places = sess.run(list(sg.unique(given)), {given: x})
+    assert different.tolist() == list(dict.fromkeys(x.tolist()))
+    assert places.dtype == np.int32
+    np.testing.assert_array_equal(different[places], x)

@@ -124,7 +124,7 @@ def _split(loop: Loop) -> Iterator[Stmt]:
             yield Let(part, identity(step.combine, part.dtype))
             sums.append(Update(step.local, scalar.read(step.combine, step.local, part), step.combine))
         places: dict[Expr, Expr] = {index: main * _PARTS + number, **own}
-        for stmt in rewrite(loop.body, lambda e, places=places: simplify_index(substitute(e, places))):
+        for stmt in _at(loop.body, places):
             assert isinstance(stmt, (Let, Update))
             body.append(replace(stmt, local=own.get(stmt.local, stmt.local)))
     share = loop.share
@@ -133,9 +133,12 @@ def _split(loop: Loop) -> Iterator[Stmt]:
     yield Loop(main, tuple(body), share=share)
     if rest.extent:
         places = {index: rest + (extent - operator.index(rest.extent))}
-        left = rewrite(loop.body, lambda e: simplify_index(substitute(e, places)))
-        yield Loop(rest, left, share=None if share is None else _last(share, rest))
+        yield Loop(rest, _at(loop.body, places), share=None if share is None else _last(share, rest))
     yield from sums
+
+
+def _at(body: Body, places: dict[Expr, Expr]) -> Body:
+    return rewrite(body, lambda e: simplify_index(substitute(e, places)))
 
 
 def _last(share: Share | Span, rest: Index) -> Span:
