@@ -173,7 +173,7 @@ def _told(value: Any) -> Iterator[str]:
 
 @contextmanager
 def _recorded() -> Iterator[list[Compile]]:
-    """What compiles the steps again that are compiled for the processor meanwhile."""
+    """Functions that compile again the steps that are compiled for the processor meanwhile."""
     steps: list[Compile] = []
     real = compiling.compile
 
