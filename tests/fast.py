@@ -134,6 +134,7 @@ SLOW: dict[str, str] = {
     "saving/test_damage.py": "test_every_truncation_is_noticed",
     "saving/test_kills.py": "test_at_each_call_of_the_system",
     "saving/test_mapped.py": "test_assignments_do_not_reach_the_file",
+    "seeing/test_open_observers.py": "test_steps_with_open_sizes_can_be_looked_at",
     "seeing/test_growth.py": "test_an_assignment_in_the_loop_is_told_once_with_its_line",
     "seeing/test_switches.py": "test_only_the_table_knows_variables_of_the_environment",
     "solver/test_examples.py": "test_an_example_reads_right_what_it_has_not_trained_on",

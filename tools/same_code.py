@@ -32,8 +32,14 @@ import staticgraph as sg
 from benchmarks import staticgraph_row
 from benchmarks.workloads import WORKLOADS
 from staticgraph.compiler import compile as compiler
+from staticgraph.compiler.capture.guards import Answers, with_answers_of_now
 from staticgraph.compiler.capture.step import Step
+from staticgraph.compiler.compile import Compiled
 from staticgraph.compiler.compile_gpu import compile_gpu
+from staticgraph.compiler.compile_gpu_open import compile_gpu_open
+from staticgraph.compiler.graph.sizes import NOMINALS
+from staticgraph.compiler.graph.undecided import Undecided, current_answer
+from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
 from staticgraph.compiler.lower.program import Program
 from staticgraph.runtime.cpu import compile as compiling
 from staticgraph.runtime.cpu import jit as cpu_jit
@@ -41,6 +47,7 @@ from staticgraph.tf1.drop_in.runner import run_script
 from tests.ops.harness import TESTED, Build, dtype_choices, uses
 
 Entries = dict[str, str]
+Compile = Callable[[], tuple[Compiled, list[str]]]
 SMALL = {"dag_10000", "dag_100000"}  # rows that would take minutes
 EXAMPLES = ("two_layer_net.py", "serve_saved.py")
 
@@ -80,7 +87,7 @@ def _of_op(op: Any) -> Iterator[tuple[str, Iterable[str]]]:
     """All samples of an op, as one step."""
     build = Build()
     made = [value for use in uses(op, next(dtype_choices(op))) for value in build.add(use)[1]]
-    yield from _of_steps([Step(build.function(made), (), (), (), (), len(made), ())])
+    yield from _of_steps([partial(_compiled, Step(build.function(made), (), (), (), (), len(made), ()))])
 
 
 def _of_row(name: str) -> Iterator[tuple[str, Iterable[str]]]:
@@ -124,12 +131,25 @@ def _of_script(path: Path) -> Iterator[tuple[str, Iterable[str]]]:
     yield from _of_steps(steps)
 
 
-def _of_steps(steps: list[Step]) -> Iterator[tuple[str, Iterable[str]]]:
-    target = cpu_jit.host()
-    made = [compiler.compile(step, target) for step in steps]
-    yield "llvm", [code.text for each in made for code in each.codes]
-    yield "program", [text for each in made for text in _told(each.program)]
-    yield "cuda", [f.text for step in steps for f in compile_gpu(step).functions]
+def _of_steps(steps: list[Compile]) -> Iterator[tuple[str, Iterable[str]]]:
+    made = [compiled() for compiled in steps]
+    yield "llvm", [code.text for each, _ in made for code in each.codes]
+    yield "program", [text for each, _ in made for text in _told(each.program)]
+    yield "cuda", [text for _, cuda in made for text in cuda]
+
+
+def _compiled(step: Step) -> tuple[Compiled, list[str]]:
+    """A step for the processor, and its texts for a GPU: with open sizes, for those of the run at hand."""
+    made = compiler.compile(step, cpu_jit.host())
+    if not made.program.opens:
+        return made, [f.text for f in compile_gpu(step).functions]
+    answers = current_answer()
+    values = answers.values if isinstance(answers, Answers) else NOMINALS
+    try:
+        opened = compile_gpu_open(step)
+    except Undecided as undecided:  # on a GPU, the step is compiled with more sizes known
+        return made, [f"undecided: {undecided}"]
+    return made, [f.text for f in opened.at(values, GpuTarget()).functions]
 
 
 def _told(value: Any) -> Iterator[str]:
@@ -152,13 +172,13 @@ def _told(value: Any) -> Iterator[str]:
 
 
 @contextmanager
-def _recorded() -> Iterator[list[Step]]:
-    """The steps that are compiled for the processor meanwhile."""
-    steps: list[Step] = []
+def _recorded() -> Iterator[list[Compile]]:
+    """Functions that compile again the steps that are compiled for the processor meanwhile."""
+    steps: list[Compile] = []
     real = compiling.compile
 
     def compile(step: Step, *rest: Any, **named: Any) -> Any:
-        steps.append(step)
+        steps.append(with_answers_of_now(partial(_compiled, step)))
         return real(step, *rest, **named)
 
     compiling.compile = compile

@@ -15,7 +15,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from staticgraph.compiler.graph.size_data import of_data, to_data
 from staticgraph.compiler.graph.sizes import (
@@ -33,6 +33,8 @@ from staticgraph.compiler.graph.sizes import (
 )
 from staticgraph.compiler.graph.undecided import Undecided, answering, current_answer
 from staticgraph.compiler.support.dataclass import dataclass
+
+Made = TypeVar("Made")
 
 _HOLDS = {
     "==": lambda n: n == 0,
@@ -144,6 +146,19 @@ def asking() -> Iterator[Callable[[], tuple[Guard, ...]]]:
             yield lambda: inner.guards
     finally:
         outer.keep(inner.guards)
+
+
+def with_answers_of_now(make: Callable[[], Made]) -> Callable[[], Made]:
+    """Return a function that calls `make` later, with the answers that comparisons have here."""
+    outer = current_answer()
+    if not isinstance(outer, Answers):
+        return make
+
+    def made() -> Made:
+        with answering(Answers(outer.values)):
+            return make()
+
+    return made
 
 
 def known_from(guards: Iterable[Guard]) -> dict[str, AnySize]:

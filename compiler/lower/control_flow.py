@@ -11,8 +11,9 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
 from staticgraph.compiler.graph.builder import number
 from staticgraph.compiler.graph.function import Function, Node, Value
-from staticgraph.compiler.graph.sizes import AnySize, is_open, same
+from staticgraph.compiler.graph.sizes import AnySize, Size, is_open, same
 from staticgraph.compiler.kernel.stmt import padded
+from staticgraph.compiler.lower.assumptions import assuming_one
 from staticgraph.compiler.lower.constants import Constants
 from staticgraph.compiler.lower.loop_rows import ByRow, LoopRow, by_row
 from staticgraph.compiler.lower.memory_use import bytes_of
@@ -50,7 +51,7 @@ def plans(nodes: Iterable[Node], lower: Lower) -> dict[Node, ControlPlan]:
     found = {}
     for node in nodes:
         is_loop = node.op.name == "loop"
-        key = (node.attrs["body"], node.attrs["carried"]) if is_loop else node.attrs["branches"]
+        key: Hashable = node.attrs["branches"] if not is_loop else (*_body(node), _open_bound(node))
         if key not in known:
             known[key] = _loop_plan(node, lower) if is_loop else _branch_plan(node, lower)
         found[node] = known[key]
@@ -65,7 +66,8 @@ def _branch_plan(node: Node, lower: Lower) -> ControlPlan:
 def _loop_plan(node: Node, lower: Lower) -> ControlPlan:
     loop = by_row(node)
     # The condition comes first, then what is carried, by turns argument and result.
-    program = lower(loop.body, 1, {1 + i: i for i in range(len(loop.carried))})
+    with assuming_one(_open_bound(node)):
+        program = lower(loop.body, 1, {1 + i: i for i in range(len(loop.carried))})
     size = _memory(program)
     others: list[AnySize | None] = []
     for i, n in enumerate(loop.carried):
@@ -74,6 +76,16 @@ def _loop_plan(node: Node, lower: Lower) -> ControlPlan:
     rows = [padded(_row_bytes(tensor)) for tensor in _tensors(node, loop)]
     row = _longest(rows)
     return ControlPlan((program,), size + row, loop, tuple(others), size, row)
+
+
+def _body(node: Node) -> tuple[Function, int]:
+    return node.attrs["body"], node.attrs["carried"]
+
+
+def _open_bound(node: Node) -> Size | None:
+    """The greatest trip count of a loop, if that is an open size."""
+    bound = node.attrs["bound"]
+    return bound if isinstance(bound, Size) else None
 
 
 def _longest(sizes: Iterable[AnySize]) -> AnySize:

@@ -27,6 +27,7 @@ from staticgraph.compiler.kernel.contraction import analyse
 from staticgraph.compiler.kernel.expr import Index, Load, walk
 from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, Kernel
+from staticgraph.compiler.lower.assumptions import assumptions
 from staticgraph.compiler.lower.kernels import GroupKernel, RowRange, build_kernel, counted, row_bytes
 from staticgraph.compiler.lower.program import Loops
 from staticgraph.compiler.support.dataclass import dataclass
@@ -125,7 +126,7 @@ class KernelTable:
         """
         values = known.values
         changes = [(values[new], values.setdefault(old, len(values))) for new, old in in_place.items()]
-        key = known.structure, shared, numbers, *changes
+        key = known.structure, shared, numbers, assumptions(), *changes
         if key not in self._built:
             if built is None:
                 if shared:

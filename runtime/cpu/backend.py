@@ -98,7 +98,7 @@ class CpuBackend:
         self, step: Step, fetches: Fetches
     ) -> tuple[Compiled | LoadedProgram, Callable[[], Compiled] | None]:
         """Return the program of a step, and what compiles it if it was only loaded."""
-        from staticgraph.compiler.capture.guards import asking
+        from staticgraph.compiler.capture.guards import asking, with_answers_of_now
         from staticgraph.runtime.cpu import disk_cache
         from staticgraph.runtime.cpu.jit import MissingCode, load
 
@@ -112,7 +112,7 @@ class CpuBackend:
         if found is not None:
             with suppress(MissingCode):
                 load(found.codes)
-                return found, whole
+                return found, with_answers_of_now(whole)
         with asking() as guards:
             try:
                 made = whole()

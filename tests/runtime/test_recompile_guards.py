@@ -98,3 +98,35 @@ def test_sessions_that_compile_for_each_size_are_not_warned_of():
         for size in range(3, 10):
             session.run(patches, {z: np.ones((2, size))})
         assert {each.cause for each in session.compiles} == {Cause.FIRST, Cause.SHAPE}
+
+
+@pytest.mark.parametrize("first", [0, 4])
+def test_a_loop_over_rows_is_one_program_for_no_rows_too(first: int):
+    """A body only runs if there is a row: that it reads row 0 asks nothing."""
+    x = sg.placeholder(sg.float32, [None, 3])
+    y = sg.map_fn(lambda row: row * 2 + sg.reduce_sum(row), x)
+    with sg.Session(device="cpu") as sess:
+        for rows in (first, 4, 0, 1, 7):
+            fed = np.arange(3.0 * rows).reshape(rows, 3)
+            found = sess.run(y, {x: fed})
+            np.testing.assert_allclose(found, fed * 2 + fed.sum(1, keepdims=True))
+        assert len(sess.compiles) == 1
+
+
+def test_loops_of_one_body_know_each_its_own_number_of_rounds():
+    """A row of x is there in a loop over x, not in one over another tensor."""
+    x, other = (sg.placeholder(sg.float32, [None, 3]) for _ in range(2))
+
+    def total(rounds):
+        def body(i, s):
+            return i + 1, s + sg.reduce_sum(sg.gather(x, i))
+
+        return sg.while_loop(lambda i, s: i < rounds, body, (0, 0.0))[1]
+
+    y = [total(sg.shape(x)[0]), total(sg.shape(other)[0])]
+    with sg.Session(device="cpu") as sess:
+        for rows, others in ((3, 2), (0, 0), (5, 0), (1, 1)):
+            found = sess.run(y, {x: np.ones((rows, 3)), other: np.ones((others, 3))})
+            assert found == [3 * rows, 3 * others]
+        with pytest.raises(sg.errors.InvalidArgumentError):
+            sess.run(y, {x: np.ones((0, 3)), other: np.ones((2, 3))})

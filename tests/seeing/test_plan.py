@@ -147,7 +147,7 @@ def test_the_table(sess):
     assert lines[0].startswith("total: 1 kernel, 300 FLOP, 1.2 KB moved, about ")
     assert lines[2].split() == ["kernel", "ops", "FLOP", "bytes", "time", "in", "lines"]
     assert lines[3].startswith("1_reduce_sum")
-    assert "memory: 1.2 KB at most" in lines
+    assert "memory: 1.3 KB at most" in lines
     assert lines[-2] == "another program is compiled for:"
 
 

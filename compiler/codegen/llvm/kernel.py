@@ -373,22 +373,35 @@ class _KernelEmitter:
             self._assign_all(carried, values.next)
 
         def left() -> None:
-            mask = memory.lanes_before(emitter, trips.rest(extent, printer.lanes), printer.lanes)
-            self._mask = memory.Mask(mask, guards=False)
+            self._mask = memory.Mask(trips.rest_mask(extent, printer.lanes), guards=False)
             self._lanes(loop.body, carried, trips.whole(extent, printer.lanes))
             self._mask = None
 
-        self._guarded(trips.some(*bounds), loop.body, lambda: vectors(*bounds))
-        if registers > 1 and not same(extent % lanes, 0):
-            one = lanes // registers
-            folded = [
+        def started(lanes: int) -> None:
+            printer.lanes = lanes
+            for local, combine in reduced.items():
+                site = Site(emitter, local.dtype, lanes)
+                self._assign(local, site.const(identity(combine, local.dtype).value))
+
+        def folded() -> None:
+            started(lanes)
+            vectors(*bounds)
+            parts = [
                 horizontal(Site(emitter, local.dtype, lanes), combine, printer.vector(local), one)
                 for local, combine in reduced.items()
             ]
             printer.lanes = one
-            self._assign_all(carried, folded)
+            self._assign_all(carried, parts)
+
+        if registers > 1 and not same(extent % lanes, 0):
+            # Partial results become those of one register only if there are more: it takes as long as a row.
+            one = lanes // registers
+            started(one)
+            self._guarded(trips.some(*bounds), loop.body, folded)
             between = trips.whole(extent, lanes), trips.whole(extent, one)
             self._guarded(trips.some(*between, loop.share), loop.body, lambda: vectors(*between))
+        else:
+            self._guarded(trips.some(*bounds), loop.body, lambda: vectors(*bounds))
         if not same(extent % printer.lanes, 0):
             end = trips.whole(extent, printer.lanes), trips.extent(extent)
             self._guarded(trips.some(*end, loop.share), loop.body, left)

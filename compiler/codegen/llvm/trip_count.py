@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from staticgraph.compiler.codegen.llvm.expr import ExprPrinter, LlvmValue
+from staticgraph.compiler.codegen.llvm.memory import lanes_before
 from staticgraph.compiler.graph.sizes import AnySize, Size, bounds
 from staticgraph.compiler.kernel.stmt import Loop, Share, Span
 
@@ -57,6 +58,17 @@ class TripCounts:
         if isinstance(extent, Size):
             return self._once(f"and i64 {self.extent(extent)}, {lanes - 1}")
         return str(extent % lanes)
+
+    def rest_mask(self, extent: Size, lanes: int) -> str:
+        """The mask of the iterations that are not in whole vectors."""
+        key, emitter = ("mask", extent, lanes), self._printer.emitter
+        known = self._printer.find(key)
+        if known is None:
+            rest = self.rest(extent, lanes)
+            with emitter.at(0):
+                known = LlvmValue(lanes_before(emitter, rest, lanes), lanes)
+            self._printer.bind(key, known)
+        return known.text
 
     def some(self, first: str, after: str, share: Share | Span | None = None) -> str:
         """A condition: there are iterations from `first` on, before `after`, and `share` is the last one."""
