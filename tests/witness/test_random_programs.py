@@ -50,7 +50,9 @@ def test_most_programs_were_recorded():
     assert len(answers()) > 0.95 * recorded.PROGRAMS
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize(
+    "part", [pytest.param(n, marks=pytest.mark.slow if n % 2 else ()) for n in range(PARTS)]
+)
 def test_programs(part: int):
     for seed in range(part, recorded.PROGRAMS, PARTS):
         program = Generator(seed, recorded.SIZE).program()
