@@ -28,8 +28,15 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("vector_bytes", [32, 64])
-@pytest.mark.parametrize("name", CASES)
+# Each case has one width of vectors, by turns; with the other one it is slow.
+TURNS = [
+    pytest.param(name, width, marks=pytest.mark.slow if (number + width // 32) % 2 else ())
+    for number, name in enumerate(CASES)
+    for width in (32, 64)
+]
+
+
+@pytest.mark.parametrize(("name", "vector_bytes"), TURNS)
 def test_results_have_the_same_bits(name: str, vector_bytes: int, rng: np.random.Generator):
     c, target = CASES[name], processor(vector_bytes)
     arrays = inputs(c, rng)

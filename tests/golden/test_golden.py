@@ -2,10 +2,12 @@
 
 import pytest
 
+import staticgraph as sg
 from tests.golden import store
 from tests.golden.cases import SUBJECTS
 from tests.golden.compare import differences
 from tests.golden.differences import DIFFERENCES
+from tests.golden.runner import run
 from tests.golden.together import Together
 
 
@@ -39,6 +41,13 @@ def together(request):
 @pytest.mark.parametrize(("subject", "case"), chosen(lambda name: name not in DIFFERENCES))
 def test_same_as_tensorflow(subject, case, recorded, together):
     found = differences(case, recorded[subject][case.name], together.outcome(subject, case))
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("subject", "case"), chosen(lambda name: name not in DIFFERENCES))
+def test_compiled_alone_the_same_as_tensorflow(subject, case, recorded):
+    found = differences(case, recorded[subject][case.name], run(case, sg))
     assert not found, "\n".join(found)
 
 

@@ -1,8 +1,8 @@
 """Reading a file runs nothing, imports nothing and opens nothing else: Python's audit events tell.
 
-An audit hook cannot be removed, so that a fresh process has it, and reads all files in all ways. Modules that
-are imported when the first file is read are imported by reading another file before, and those of ops by asking
-for all ops: a file only names ops of a table.
+An audit hook cannot be removed, so that a fresh process has it, and reads all files in all ways. Modules
+that are imported when the first file is read are imported by reading another file before, and those of ops by
+asking for all ops: a file only names ops of a table.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ CHECK = """
 def check(FILE, found):
     assert {str(args[0]) for event, args in found if event == "open"} == {FILE}, found
     refused = (
-        "exec", "import", "compile", "subprocess", "os.", "socket", "pickle", "marshal", "ctypes.dl", "shutil",
-        "urllib", "glob", "tempfile", "webbrowser", "function.__new__", "code.__new__",
+        "exec", "import", "compile", "subprocess", "os.", "socket", "pickle", "marshal", "ctypes.dl",
+        "shutil", "urllib", "glob", "tempfile", "webbrowser", "function.__new__", "code.__new__",
     )
     assert not [(event, args) for event, args in found if event.startswith(refused)], found
     # Addresses of memory of ours, such as that of variables; no function is looked for, and none called.
