@@ -28,9 +28,25 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("vector_bytes", [32, 64])
-@pytest.mark.parametrize("name", CASES)
+# Each case with a width of vectors, by turns.
+TURNS = [(name, (32, 64)[number % 2]) for number, name in enumerate(CASES)]
+OTHERS = [(name, (64, 32)[number % 2]) for number, name in enumerate(CASES)]
+
+
+@pytest.mark.parametrize(("name", "vector_bytes"), TURNS)
 def test_results_have_the_same_bits(name: str, vector_bytes: int, rng: np.random.Generator):
+    check(name, vector_bytes, rng)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "vector_bytes"), OTHERS)
+def test_results_of_the_other_width_have_the_same_bits(
+    name: str, vector_bytes: int, rng: np.random.Generator
+):
+    check(name, vector_bytes, rng)
+
+
+def check(name: str, vector_bytes: int, rng: np.random.Generator) -> None:
     c, target = CASES[name], processor(vector_bytes)
     arrays = inputs(c, rng)
     usual = run(c, arrays, vector_bytes)

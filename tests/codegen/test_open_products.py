@@ -426,7 +426,7 @@ TWO_OPEN = [
 @pytest.mark.parametrize(("letters", "shapes"), TWO_OPEN, ids=lambda x: x if isinstance(x, str) else "")
 def test_products_of_two_open_axes(letters, shapes, rng):
     c, exact = batched(letters, shapes)
-    OpenProduct(c).check(exact, rng, SIZES if c.depth < 5000 else (0, 1, 2, 8, 33))
+    OpenProduct(c).check(exact, rng, SIZES[:-1] if c.depth < 5000 else (0, 1, 2, 8, 33))
 
 
 def test_a_sum_for_each_of_an_open_number_of_pairs_is_no_product():
