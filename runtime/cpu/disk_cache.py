@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from staticgraph.compiler.graph.size_data import of_data, to_data
 from staticgraph.compiler.graph.undecided import Undecided, current_answer
 from staticgraph.compiler.lower.interpret_initializers import by_meaning, runs_once
 from staticgraph.compiler.stages import observation
+from staticgraph.compiler.support.dataclass import replace
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.cpu.loaded_program import NO_FUNCTION, LoadedProgram, LoadedStep, layout_of, prepared
 from staticgraph.runtime.cpu.stored_collectives import collective_calls, collective_numbers
