@@ -6,7 +6,6 @@ import itertools
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
@@ -41,7 +40,7 @@ from staticgraph.compiler.lower.program import (
 from staticgraph.compiler.passes.pipeline import pipeline
 from staticgraph.compiler.rewrite.engine import Trace
 from staticgraph.compiler.stages import Observer, observation, observing, report
-from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass, replace
 from staticgraph.compiler.support.gc_pause import collector_paused
 
 if TYPE_CHECKING:

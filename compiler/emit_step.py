@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from itertools import chain, groupby, takewhile
 
 from staticgraph.compiler import stages
@@ -41,7 +41,7 @@ from staticgraph.compiler.lower.program import (
     inner_programs,
 )
 from staticgraph.compiler.machine import CPU
-from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass, replace
 
 _COPY_BYTES = 256 * 1024  # of a copy that one thread does in one go
 _MOST_COPIES = 64  # that a large one becomes

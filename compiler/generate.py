@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from staticgraph.compiler import stages
@@ -18,6 +17,7 @@ from staticgraph.compiler.kernel.schedule_cpu.row_schedule import place_rows
 from staticgraph.compiler.kernel.schedule_cpu.schedule import schedule
 from staticgraph.compiler.kernel.stmt import Kernel, Loop, LoopKind, Stmt
 from staticgraph.compiler.lower.program import Loops
+from staticgraph.compiler.support.dataclass import replace
 
 if TYPE_CHECKING:
     from staticgraph.compiler.codegen.gemm.choice import Choice

@@ -13,7 +13,6 @@ from staticgraph.compiler.graph.errors import NoCompileError, misuse
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.runtime.backend import Backend
 from staticgraph.runtime.executable import Checks, Executable
-from staticgraph.runtime.failures.checked_step import CheckedStep
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.reports.compile_log import CompileEvent
 from staticgraph.runtime.reports.recompile_reason import Reason
@@ -77,8 +76,7 @@ class StepCompiler:
             started: The time of `perf_counter` when its capture began.
         """
         last, step = step.may_overwrite, self._guarded(step)
-        finite = self.settings.check_nan
-        checks = CheckedStep(fetches.graph, lambda: step, last, finite) if step.checked else None
+        checks = self._checks(step, fetches, lambda: step, last)
         made = self.backend.compile(step, static, checks, fetches)
         self._made(made, fetches)
         self.tell(made, fetches, reason, started)
@@ -118,13 +116,20 @@ class StepCompiler:
                 assert isinstance(found, Step), found
                 return self._guarded(found)
 
-            finite = self.settings.check_nan
-            checks = CheckedStep(fetches.graph, closed, last, finite) if step.checked else None
+            checks = self._checks(step, fetches, closed, last)
             program = bound(values, static, checks)
             self._made(program, fetches)
             return program
 
         return bind
+
+    def _checks(self, step: Step, fetches: Fetches, closed: Callable[[], Step], last: bool) -> Checks | None:
+        """Return the checks of a step, None if it has none. `closed` gives the step with all sizes known."""
+        if not step.checked:
+            return None
+        from staticgraph.runtime.failures.checked_step import CheckedStep
+
+        return CheckedStep(fetches.graph, closed, last, self.settings.check_nan)
 
     def _guarded(self, step: Step) -> Step:
         """Return the step with the checks for NaN that the session asks for."""

@@ -17,7 +17,6 @@ backwards in that order, so it honours them. `reads.py` beside this file says wh
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from staticgraph.compiler import stages
 from staticgraph.compiler.capture.needs import Needs, NeedsRows, Stop
@@ -34,6 +33,7 @@ from staticgraph.compiler.graph.function import Function, Value, toposort
 from staticgraph.compiler.graph.opdef import recording
 from staticgraph.compiler.graph.shapes import Shape
 from staticgraph.compiler.ops.structural import variable_of
+from staticgraph.compiler.support.dataclass import replace
 from staticgraph.compiler.support.gc_pause import collector_paused
 
 

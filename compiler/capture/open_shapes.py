@@ -11,14 +11,13 @@ if `n0 >= 3` is a guard, n0 + 3.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from staticgraph.compiler.capture.guards import Guard, as_one, known_after, known_from
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.sizes import MOST, AnySize, Size, evaluate, linear, replaced, symbol
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.graph.undecided import Undecided
-from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Self
 
 from staticgraph.compiler.graph.errors import UninitializedError, layout
@@ -13,7 +13,7 @@ from staticgraph.compiler.graph.sizes import AnySize, evaluate, is_open
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.stages import Report
 from staticgraph.compiler.support.cached_property import cached_property
-from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass, replace
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ groups that run over the same elements or rows.
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import replace
 
 from staticgraph.compiler import stages
 from staticgraph.compiler.fusion.cost import (
@@ -52,6 +51,7 @@ from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.graph.opdef import Kind
 from staticgraph.compiler.graph.sizes import estimate, same_shape
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce, free_indices, walk
+from staticgraph.compiler.support.dataclass import replace
 
 
 def fuse(function: Function, without: Container[str] = ()) -> Fusion:

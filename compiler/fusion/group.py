@@ -12,7 +12,6 @@ from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.function import Function, Node, Value, lacks_sizes
 from staticgraph.compiler.graph.opdef import Effect, Kind
 from staticgraph.compiler.graph.sizes import same
-from staticgraph.compiler.kernel.complex_numbers.split import can_split
 from staticgraph.compiler.kernel.expr import Const, Index
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -162,6 +161,8 @@ def is_host(node: Node) -> bool:
 
 def _has_parts(node: Node) -> bool:
     """Return True if kernels compute the parts of the complex numbers of a node."""
+    from staticgraph.compiler.kernel.complex_numbers.split import can_split
+
     if node.op.element is not None and node.op.kind is not Kind.CONTRACTION:
         return can_split(template(node).order)
     if node.op.pieces is not None:

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Container, Iterable
-from dataclasses import replace
 
 from staticgraph.compiler.fusion.cost import (
     FEW_ROWS,
@@ -41,6 +40,7 @@ from staticgraph.compiler.graph.opdef import Kind
 from staticgraph.compiler.graph.sizes import Size, estimate, is_open, same, same_shape, several
 from staticgraph.compiler.kernel.expr import Index, Reduce
 from staticgraph.compiler.machine import CPU
+from staticgraph.compiler.support.dataclass import replace
 
 READERS = 64  # of a value: more are not looked at
 STORED_LIMIT = 8  # results of one kernel: each is a stream of its own to memory

@@ -24,7 +24,6 @@ from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import estimate, is_open, same
 from staticgraph.compiler.graph.undecided import Answer, Undecided, answering, current_answer
 from staticgraph.compiler.kernel.affine import affine
-from staticgraph.compiler.kernel.complex_numbers.split import can_split
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, Reduce, Scalar, rebuild, walk
 from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.scalar import cast
@@ -199,6 +198,8 @@ def body_can_split(node: Node) -> bool:
 
 @lru_cache(TEMPLATE_LIMIT)
 def _can_split(*routine: Any) -> bool:
+    from staticgraph.compiler.kernel.complex_numbers.split import can_split
+
     body = statements(_body(*routine))
     sums = all(s.combine in (None, "add") for s in body if isinstance(s, Update) and s.local.dtype.is_complex)
     return sums and can_split(walk(*(e for stmt in body for e in expressions(stmt))))

@@ -28,7 +28,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from itertools import permutations
 
 from staticgraph.compiler.graph.dtypes import FLOATING, DType, float32, float64
@@ -48,7 +47,7 @@ from staticgraph.compiler.kernel.expr import (
 )
 from staticgraph.compiler.kernel.predicated_loads import Inside, unpadded
 from staticgraph.compiler.kernel.stmt import Buffer, Store
-from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass, replace
 
 Operand = tuple[Load, tuple[Inside, ...]]  # an element, and where it exists
 _SHORT = 16  # values of an index of the sum, for each of which code may be written

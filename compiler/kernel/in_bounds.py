@@ -21,7 +21,6 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.sizes import AnySize, Size, Undecided, proven, same
@@ -57,6 +56,7 @@ from staticgraph.compiler.kernel.stmt import (
     statements,
     updates_of_outer,
 )
+from staticgraph.compiler.support.dataclass import replace
 
 _EXACT = 1 << 62  # sums of positions below it do not overflow
 _PATIENCE = 3  # iterations of a loop that are followed before a range that grows is taken to have no end

@@ -84,13 +84,15 @@ class _Step:
 
 
 def _fused(body: tuple[Stmt, ...], buffers: dict[str, Buffer]) -> tuple[Stmt, ...]:
-    steps: list[_Step] = []
-    for stmt in body:
-        step = _Step.of(stmt)
-        if not (isinstance(stmt, Loop) and _join(steps, step, buffers)):
-            steps.append(step)
-    fused = (s.stmt for s in steps)
-    return tuple(replace(s, body=_fused(s.body, buffers)) if isinstance(s, _BLOCK) else s for s in fused)
+    fused = [*body]
+    if any(isinstance(stmt, Loop) for stmt in body[1:]):
+        steps: list[_Step] = []
+        for stmt in body:
+            step = _Step.of(stmt)
+            if not (isinstance(stmt, Loop) and _join(steps, step, buffers)):
+                steps.append(step)
+        fused = [s.stmt for s in steps]
+    return tuple([replace(s, body=_fused(s.body, buffers)) if isinstance(s, _BLOCK) else s for s in fused])
 
 
 def _join(steps: list[_Step], late: _Step, buffers: dict[str, Buffer]) -> bool:

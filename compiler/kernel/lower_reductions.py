@@ -40,7 +40,7 @@ from staticgraph.compiler.kernel.expr import (
     Local,
     Reduce,
     Scalar,
-    free_table,
+    free_indices,
     identity,
     substitute,
     walk,
@@ -133,11 +133,12 @@ def _prefixes() -> Iterable[str]:
 
 def _reads_outermost(domain: list[Index], tasks: Sequence[Task]) -> list[Index]:
     """`domain` with the loops first that most iterations of reductions read; otherwise in the given order."""
-    free = free_table(*(e for t in tasks for e in expressions(t)))
+    if len(domain) < 2:
+        return domain
     weight = dict.fromkeys(domain, 0)
-    for node, reads in free.items():
+    for node in _below(tasks):
         if isinstance(node, Reduce):
-            for index in reads & weight.keys():
+            for index in free_indices(node) & weight.keys():
                 weight[index] += math.prod(estimate(a.extent) for a in node.axes)
     return sorted(domain, key=lambda i: -weight[i])
 
@@ -163,8 +164,7 @@ class Placer:
         """Statements that do `tasks` where `bound` have values and `loops` are still to be opened."""
         if empty := frozenset(i for i in loops if same(i.extent, 0)):
             # What an empty loop would do must not be begun outside of it: its positions lie in no buffer.
-            free = free_table(*(e for t in tasks for e in expressions(t)))
-            tasks = [t for t in tasks if isinstance(t, Store) and not _reads(t, free) & empty]
+            tasks = [t for t in tasks if isinstance(t, Store) and not _reads(t) & empty]
             loops = tuple(i for i in loops if i not in empty)
         body: list[Stmt] = []
         known: dict[Expr, Expr] = {}
@@ -182,8 +182,7 @@ class Placer:
                 body.append(Loop(axes[0], inside))
             known |= {r: s.local for s, r in zip(steps, group, strict=True)}
         tasks = [_replaced(t, known) for t in tasks]
-        free = free_table(*(e for t in tasks for e in expressions(t)))
-        inner = [t for t in tasks if loops and not (isinstance(t, Store) and _reads(t, free) <= bound)]
+        inner = [t for t in tasks if loops and not (isinstance(t, Store) and _reads(t) <= bound)]
         here = [t for t in tasks if t not in inner]
         lets = self.hoist(loops, bound, inner, body)
         here = self.shared([_replaced(t, lets) for t in here], body)
@@ -195,6 +194,8 @@ class Placer:
 
     def shared(self, tasks: list[Task], body: list[Stmt]) -> list[Task]:
         """`tasks`, with what several of them need computed already in `body`."""
+        if len(tasks) < 2:
+            return tasks
         users: dict[Expr, int] = {}
         for task in tasks:
             for node in walk(task.value):
@@ -227,16 +228,19 @@ class Placer:
     ) -> dict[Expr, Expr]:
         """Computes in `body` what `tasks` need and `loops` around them do not change; the locals for it."""
         lets: dict[Expr, Expr] = {}
-        if not any(same(i.extent, 0) for i in loops):
-            roots = [e for t in tasks for e in expressions(t)]
-            found = _invariant(tasks, bound, free_table(*roots))
-            for node in walk(*roots):
+        if tasks and not any(same(i.extent, 0) for i in loops) and (found := _invariant(tasks, bound)):
+            for node in _below(tasks):
                 if node in found:
                     lets[node] = self.let(substitute(node, lets), body)
         return lets
 
 
-def _invariant(tasks: Sequence[Task], bound: Bound, free: dict[Expr, Bound]) -> set[Expr]:
+def _below(tasks: Sequence[Task]) -> list[Expr]:
+    """Every expression in `tasks`, each once, arguments before users."""
+    return walk(*[e for t in tasks for e in expressions(t)])
+
+
+def _invariant(tasks: Sequence[Task], bound: Bound) -> set[Expr]:
     """The largest scalars below `tasks` that read only `bound`.
 
     Index arithmetic stays where it is, the code generator knows what to do with it; only what it loads moves.
@@ -249,7 +253,7 @@ def _invariant(tasks: Sequence[Task], bound: Bound, free: dict[Expr, Bound]) -> 
     seen = set(stack)
     while stack:
         node, is_index = stack.pop()
-        if isinstance(node, Scalar) and free[node] <= bound and _worth(node, is_index, changing):
+        if isinstance(node, Scalar) and free_indices(node) <= bound and _worth(node, is_index, changing):
             found.add(node)
             continue
         for child in node.children:
@@ -271,11 +275,10 @@ def _worth(node: Scalar, is_index: bool, changing: set[Local]) -> bool:
 
 def _groups(tasks: Sequence[Task], bound: Bound) -> list[list[Reduce]]:
     """The reductions that belong into this scope, those that share a loop together, in order of need."""
-    free = free_table(*(e for t in tasks for e in expressions(t)))
     groups: list[list[Reduce]] = []
     group_of: dict[Expr, int] = {}
-    for reduce in free:
-        if isinstance(reduce, Reduce) and free[reduce] <= bound:
+    for reduce in _below(tasks):
+        if isinstance(reduce, Reduce) and free_indices(reduce) <= bound:
             first = 1 + max((group_of[e] for e in walk(reduce.value) if e in group_of), default=-1)
             alike = (g for g in range(first, len(groups)) if _same_extents(groups[g][0], reduce))
             chosen = next(alike, len(groups))
@@ -296,11 +299,13 @@ def _number(index: Index) -> int:
     return int(index.name.lstrip("k_"))
 
 
-def _reads(task: Task, free: dict[Expr, Bound]) -> Bound:
-    return frozenset().union(*(free[e] for e in expressions(task)))
+def _reads(task: Task) -> Bound:
+    return frozenset().union(*map(free_indices, expressions(task)))
 
 
 def _replaced(task: T, table: dict[Expr, Expr]) -> T:
+    if not table:
+        return task
     if isinstance(task, Store):
         at = tuple(substitute(a, table) for a in task.at)
         return replace(task, at=at, value=substitute(task.value, table))

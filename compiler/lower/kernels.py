@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Container, Iterable, Mapping
-from dataclasses import field, replace
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any
 
@@ -24,17 +24,16 @@ from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
 from staticgraph.compiler.graph.function import Node, Value
 from staticgraph.compiler.graph.sizes import is_open, same
-from staticgraph.compiler.kernel.complex_numbers.split import split_body, split_buffers, split_stores
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, ScalarParameter, substitute, walk
 from staticgraph.compiler.kernel.form import StagedForm, Unproven, Updates
 from staticgraph.compiler.kernel.in_bounds import OutOfBoundsError, in_bounds, is_proven
 from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.lower_reductions import Nest, Placer
 from staticgraph.compiler.kernel.scalar import cast
-from staticgraph.compiler.kernel.stmt import Buffer, Form, Kernel, Loop, Stmt, Store
+from staticgraph.compiler.kernel.stmt import Buffer, Form, Kernel, Loop, Stmt, Store, expressions, statements
 from staticgraph.compiler.lower.program import Loops
 from staticgraph.compiler.ops.kinds import Out, View, described, scratch_of
-from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass, replace
 
 _NO_WINDOWS: Mapping[Any, Any] = MappingProxyType({})
 
@@ -91,7 +90,7 @@ def build_kernel(
             work = puller.loops()
         else:
             work = puller.routine(root)
-        return GroupKernel(_bounded(_split(work, puller.buffers)), tuple(puller.values))
+        return GroupKernel(_bounded(_split(work)), tuple(puller.values))
     except OutOfBoundsError as error:  # the last resort: a type rule has let them pass
         operands = ", ".join(str(v.type) for v in root.inputs)
         text = f"{root.op.name}({operands}): operands of these sizes do not fit together: {error}"
@@ -99,14 +98,27 @@ def build_kernel(
         raise InvalidArgumentError(layout(text, root.where, hint=hint)) from None
 
 
-def _split(work: Loops | Kernel, buffers: Mapping[str, Buffer]) -> Loops | Kernel:
+def _split(work: Loops | Kernel) -> Loops | Kernel:
     """`work` with real numbers in the place of complex ones."""
     if not isinstance(work, Loops):
         return work
+    buffers = dict(work.buffers)
+    if not _are_complex([s for nest in (*work.nests, *work.sums) for s in nest.stores], buffers):
+        return work
+    from staticgraph.compiler.kernel.complex_numbers.split import split_buffers, split_stores
+
     nests, sums = (
         tuple(replace(n, stores=split_stores(n.stores)) for n in part) for part in (work.nests, work.sums)
     )
     return replace(work, nests=nests, sums=sums, buffers=tuple(split_buffers(buffers).items()))
+
+
+def _are_complex(body: Sequence[Stmt], buffers: Mapping[str, Buffer]) -> bool:
+    """Return True if statements compute with complex numbers. Few kernels do."""
+    dtypes = {b.dtype for b in buffers.values()}
+    for stmt in statements(tuple(body)):
+        dtypes.update([e.dtype for e in walk(*expressions(stmt))])
+    return True in [dtype.is_complex for dtype in dtypes]
 
 
 def _bounded(work: Loops | Kernel) -> Loops | Kernel:
@@ -187,10 +199,16 @@ class _Puller:
                 self.done = {(assembled.outputs[0], self.group.position): value}
                 whole = self.computed(root, self.group.position)
                 value = substitute(whole, dict(zip(self.group.domain, target, strict=True)))
-            stores += [(at, store) for store in split_stores((Store(out, target, value),))]
+            stores.append((at, Store(out, target, value)))
+        buffers = self.buffers
+        if _are_complex([store for _, store in stores], buffers):
+            from staticgraph.compiler.kernel.complex_numbers.split import split_buffers, split_stores
+
+            stores = [(at, part) for at, store in stores for part in split_stores((store,))]
+            buffers = split_buffers(buffers)
         placer = Placer()  # one for all: no local has the name of another
         nests = map(placer.nest, _together(stores))
-        return Kernel("assembly", split_buffers(self.buffers), tuple(stmt for nest in nests for stmt in nest))
+        return Kernel("assembly", buffers, tuple(stmt for nest in nests for stmt in nest))
 
     def routine(self, root: Node) -> Kernel:
         assert root.op.statements is not None, root
@@ -201,7 +219,12 @@ class _Puller:
         match first_store(body):
             case Store(target, at, Load(source, where)) if target == source and at == where:
                 body, form = body[1:], _without_copy(form)  # what is copied lies there already
-        buffers, split = {**self.buffers, **scratch_of(made)}, split_body(body)
+        buffers = {**self.buffers, **scratch_of(made)}
+        if not _are_complex(body, buffers):
+            return Kernel(root.op.name, buffers, body, form)
+        from staticgraph.compiler.kernel.complex_numbers.split import split_body, split_buffers
+
+        split = split_body(body)
         return Kernel(root.op.name, split_buffers(buffers), split, form if split is body else None)
 
     def element(self, value: Value, at: Position) -> Expr:

@@ -9,7 +9,6 @@ its function for host calls, the thread pool, and the watch that tells loops to 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from staticgraph.compiler.fusion.group import is_collective
@@ -22,7 +21,7 @@ from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel
 from staticgraph.compiler.lower.constants import Constants
-from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass, replace
 
 ARENA, SHARED, PRIVATE, CONSTANTS, ARGUMENTS = range(5)
 

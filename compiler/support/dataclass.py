@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError, fields
 from functools import partial
 from itertools import filterfalse
-from operator import attrgetter, is_
+from operator import attrgetter
 from reprlib import recursive_repr
 from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
@@ -211,11 +211,11 @@ def _init(cls: type, rows: Mapping[str, _Row]) -> Callable[..., None]:
     ends: dict[int, tuple[Any, ...]] = {}  # by the number of arguments: values of those that are left out
 
     def completed(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-        args = tuple(filterfalse(_is_absent, args))
         count = len(args)
-        if not named and count < whole and (count in ends or defaults.keys() >= {*names[count:]}):
-            if count not in ends:
-                ends[count] = tuple(map(defaults.__getitem__, names[count:]))
+        if not named and (end := ends.get(count)) is not None:
+            return args + end
+        if not named and count < whole and defaults.keys() >= {*names[count:]}:
+            ends[count] = tuple(map(defaults.__getitem__, names[count:]))
             return args + ends[count]
         if not args and named.keys() == every:
             return tuple(map(named.__getitem__, names))
@@ -249,8 +249,6 @@ def _init(cls: type, rows: Mapping[str, _Row]) -> Callable[..., None]:
 
 
 _Completed: TypeAlias = Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, ...]]
-_ABSENT: Any = object()  # an argument that is not given by place
-_is_absent = partial(is_, _ABSENT)
 
 
 # `__init__` of classes with few fields, the usual ones. A loop over the fields takes twice the time.
@@ -259,9 +257,8 @@ _is_absent = partial(is_, _ABSENT)
 def _init_1(puts: Sequence[_Put], completed: _Completed) -> Callable[..., None]:
     (put_a,) = puts
 
-    def __init__(self: Any, a: Any = _ABSENT, /, *more: Any, **named: Any) -> None:
-        if a is _ABSENT or more or named:
-            (a,) = completed((a, *more), named)
+    def __init__(self: Any, /, *args: Any, **named: Any) -> None:
+        (a,) = completed(args, named) if named or len(args) != 1 else args
         put_a(self, a)
 
     return __init__
@@ -270,9 +267,8 @@ def _init_1(puts: Sequence[_Put], completed: _Completed) -> Callable[..., None]:
 def _init_2(puts: Sequence[_Put], completed: _Completed) -> Callable[..., None]:
     put_a, put_b = puts
 
-    def __init__(self: Any, a: Any = _ABSENT, b: Any = _ABSENT, /, *more: Any, **named: Any) -> None:
-        if b is _ABSENT or more or named:
-            a, b = completed((a, b, *more), named)
+    def __init__(self: Any, /, *args: Any, **named: Any) -> None:
+        a, b = completed(args, named) if named or len(args) != 2 else args
         put_a(self, a)
         put_b(self, b)
 
@@ -282,11 +278,8 @@ def _init_2(puts: Sequence[_Put], completed: _Completed) -> Callable[..., None]:
 def _init_3(puts: Sequence[_Put], completed: _Completed) -> Callable[..., None]:
     put_a, put_b, put_c = puts
 
-    def __init__(
-        self: Any, a: Any = _ABSENT, b: Any = _ABSENT, c: Any = _ABSENT, /, *more: Any, **named: Any
-    ) -> None:
-        if c is _ABSENT or more or named:
-            a, b, c = completed((a, b, c, *more), named)
+    def __init__(self: Any, /, *args: Any, **named: Any) -> None:
+        a, b, c = completed(args, named) if named or len(args) != 3 else args
         put_a(self, a)
         put_b(self, b)
         put_c(self, c)
@@ -297,18 +290,8 @@ def _init_3(puts: Sequence[_Put], completed: _Completed) -> Callable[..., None]:
 def _init_4(puts: Sequence[_Put], completed: _Completed) -> Callable[..., None]:
     put_a, put_b, put_c, put_d = puts
 
-    def __init__(
-        self: Any,
-        a: Any = _ABSENT,
-        b: Any = _ABSENT,
-        c: Any = _ABSENT,
-        d: Any = _ABSENT,
-        /,
-        *more: Any,
-        **named: Any,
-    ) -> None:
-        if d is _ABSENT or more or named:
-            a, b, c, d = completed((a, b, c, d, *more), named)
+    def __init__(self: Any, /, *args: Any, **named: Any) -> None:
+        a, b, c, d = completed(args, named) if named or len(args) != 4 else args
         put_a(self, a)
         put_b(self, b)
         put_c(self, c)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,15 +22,16 @@ from staticgraph.compiler.graph.size_data import of_data, to_data
 from staticgraph.compiler.graph.undecided import Undecided, current_answer
 from staticgraph.compiler.lower.interpret_initializers import by_meaning, runs_once
 from staticgraph.compiler.stages import observation
+from staticgraph.compiler.support.dataclass import replace
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.cpu.loaded_program import NO_FUNCTION, LoadedProgram, LoadedStep, layout_of, prepared
-from staticgraph.runtime.cpu.stored_collectives import collective_calls, collective_numbers
 from staticgraph.runtime.disk import object_cache
 from staticgraph.runtime.disk.sources import compiler_version
 from staticgraph.runtime.switches.table import Settings
 
 if TYPE_CHECKING:
     from staticgraph.compiler.compile import Compiled
+    from staticgraph.compiler.lower.program import HostCall
 
 _MOST_ENTRIES = 8  # of one step, for runs with other guards
 _FORMAT = 3  # of an entry, and part of every key
@@ -72,7 +73,11 @@ def recall(key: str, step: Step) -> LoadedProgram | None:
     same = {f.name: getattr(step, f.name) for f in fields(Step) if f.name != "function"}
     alone = LoadedStep(NO_FUNCTION, **same, needed=[step.reads[i] for i in told["needed"]])
     numbers = told.get("collectives")
-    calls = collective_calls(function, numbers) if numbers else []
+    calls: list[HostCall] = []
+    if numbers:
+        from staticgraph.runtime.cpu.stored_collectives import collective_calls  # few programs have some
+
+        calls = collective_calls(function, numbers)
     types = [p.type for p in function.params], [r.type for r in function.results]
     found = prepared(alone, *types, told, constants, calls)
     return replace(found, program=by_meaning(function, step.checked)) if runs_once(step) else found
@@ -122,8 +127,12 @@ def remember(key: str, step: Step, compiled: Compiled, guards: Sequence[Guard] =
     """Keep the program that `step` was compiled to in runs with these guards, where it is of that kind."""
     program, function = compiled.program, step.function
     types = (*(p.type for p in function.params), *(r.type for r in function.results))
-    found = None if runs_once(step) else collective_numbers(function, program.host_calls)
-    calls_python = found is None and not runs_once(step)
+    found: list[int] | None = []
+    if program.host_calls and not runs_once(step):
+        from staticgraph.runtime.cpu.stored_collectives import collective_numbers
+
+        found = collective_numbers(function, program.host_calls)
+    calls_python = found is None
     laid_out = (*program.arguments, *program.results)
     if calls_python or types != laid_out or len(program.constants) > MOST_DATA:
         return

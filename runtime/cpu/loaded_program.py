@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.capture.step import Step
@@ -16,7 +16,7 @@ from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.lower.constants import Constants
 from staticgraph.compiler.lower.program import HostCall, Program
 from staticgraph.compiler.machine import CPU
-from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass, replace
 
 if TYPE_CHECKING:
     from staticgraph.compiler.compile import Compiled

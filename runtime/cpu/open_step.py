@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import AnySize, Monomial, Size, evaluate, is_open
 from staticgraph.compiler.machine import CPU
+from staticgraph.compiler.support.dataclass import replace
 from staticgraph.runtime.cpu.jit import load
 from staticgraph.runtime.cpu.workspace import Workspace
 

@@ -159,16 +159,19 @@ class ExprPrinter:
 
     def _operands(self, node: Expr) -> tuple[Expr, ...]:
         """Return the operands to print before `node`. A `Load` prints its address itself."""
-        if isinstance(node, Lookup):
-            return node.children
-        if not isinstance(node, Scalar) or self._is_lane_number(node):
-            return ()
-        if _has_rare_branch(node):
-            return node.args[:2] + node.args[2].children
-        return node.args
+        if isinstance(node, Scalar):
+            op = node.op
+            if op == "select" and _has_rare_branch(node):
+                return node.args[:2] + node.args[2].children
+            return () if op == "cast" and self._is_lane_number(node) else node.args
+        return node.children if isinstance(node, Lookup) else ()
 
     def _print(self, node: Expr) -> LlvmValue:
         match node:
+            case Scalar():
+                if self._is_lane_number(node):
+                    return self._lane_numbers(node.dtype)
+                return self._computed(node)
             case ScalarParameter(buffer, dtype) if self._load is not None:
                 return self._load(self, Load(buffer, (), dtype))
             case Const(value, dtype):
@@ -179,10 +182,6 @@ class ExprPrinter:
                 return LlvmValue(self.extent(size))
             case Index() if node is self._lane_index:
                 return self._lane_numbers(int64)
-            case Scalar():
-                if self._is_lane_number(node):
-                    return self._lane_numbers(node.dtype)
-                return self._computed(node)
             case Lookup():
                 return self._computed(node)
         raise ValueError(f"{node} has no value here")
@@ -190,8 +189,8 @@ class ExprPrinter:
     def _computed(self, node: Scalar | Lookup) -> LlvmValue:
         emitter = self.emitter
         values = [self._known[x] for x in self._operands(node)]
-        level = max(emitter.floor, max(v.level for v in values))
-        lanes = max(v.lanes for v in values)
+        level = max([emitter.floor, *[v.level for v in values]])
+        lanes = max([v.lanes for v in values])
         reads = NOTHING.union(*[v.reads for v in values])
         with emitter.at(level):
             if isinstance(node, Lookup):

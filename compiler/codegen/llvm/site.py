@@ -5,6 +5,7 @@ dtype: constants and instructions with their types filled in.
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,13 @@ def constant(value: Any, dtype: DType) -> str:
         bits = 8 * dtype.size
         wrapped = int(value) % (1 << bits)
         return str(wrapped - (1 << bits) if dtype.kind == "int" and wrapped >> (bits - 1) else wrapped)
+    return _floating(struct.pack("d", value), dtype)
+
+
+@lru_cache(4096)
+def _floating(double: bytes, dtype: DType) -> str:
+    """The number with these bytes, rounded: by its bytes, since 0.0 and -0.0 are equal."""
+    (value,) = struct.unpack("d", double)
     with np.errstate(over="ignore"):
         exact = float(dtype.round(value))
     return f"0x{struct.unpack('Q', struct.pack('d', exact))[0]:016X}"

@@ -11,7 +11,6 @@ becomes
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.kernel.complex_numbers.formulas import FORMULAS, Pair
@@ -30,6 +29,7 @@ from staticgraph.compiler.kernel.stmt import (
     expressions,
     statements,
 )
+from staticgraph.compiler.support.dataclass import replace
 
 _INTO_PAIRS = frozenset({"complex", "cast", "select", *FORMULAS})
 _OUT_OF_PAIRS = frozenset({"real", "imag", "cast", "eq", "ne"})

@@ -7,7 +7,6 @@ text for it.
 from __future__ import annotations
 
 import math
-from collections import ChainMap
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -206,4 +205,4 @@ FUNCTIONS: dict[str, Primitive] = {
         ),
     )
 }
-PRIMITIVES: Mapping[str, Primitive] = ChainMap(INSTRUCTIONS, FUNCTIONS, PARTS)
+PRIMITIVES: Mapping[str, Primitive] = {**PARTS, **FUNCTIONS, **INSTRUCTIONS}

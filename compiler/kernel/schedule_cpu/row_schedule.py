@@ -38,7 +38,7 @@ import itertools
 import math
 import operator
 from collections.abc import Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any
 
 from staticgraph.compiler.graph.dtypes import DType, int64
@@ -59,7 +59,7 @@ from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.lower_reductions import Nest, Placer
 from staticgraph.compiler.kernel.scalar import read
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, Buffer, If, Kernel, Loop, Share, Stmt, Store, rewrite
-from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass, replace
 
 MOST_BLOCKS = 64  # of rows with sums of columns: each has partial sums, which are added in the end
 LEAST_ROWS = 16  # of a block with sums of columns: with fewer, to begin and to end it would take too long

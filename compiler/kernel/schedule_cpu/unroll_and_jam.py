@@ -18,7 +18,6 @@ vectors wait for the second-level cache and not for their loads, so there it doe
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.kernel.affine import linear
@@ -37,6 +36,7 @@ from staticgraph.compiler.kernel.stmt import (
     rewrite,
     statements,
 )
+from staticgraph.compiler.support.dataclass import replace
 
 _ROWS = (3, 4, 5, 2)  # together, the first that divides their number
 _LOADS = 6  # of a row: more elements than that do not stay in registers until the next row needs them
