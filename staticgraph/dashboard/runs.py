@@ -191,7 +191,8 @@ class Runs:
         now = time.monotonic()
         if now >= self._next_look:
             self._look()
-            self._next_look = time.monotonic() + _LOOK_FOR_RUNS
+            done = time.monotonic()
+            self._next_look = done + _LOOK_FOR_RUNS * max(1.0, 10 * (done - now))  # many folders take long
         room = _MOST_POINTS - sum(run.points for run in self.runs.values())
         whole = True
         for run in list(self.runs.values()):

@@ -302,7 +302,10 @@ def _application(server: Server) -> Any:
         def tell(self, message: str) -> None:
             """Send a message, unless the page has gone."""
             with suppress(WebSocketClosedError):
-                self.write_message(message)
+                sent = self.write_message(message)
+                sent.add_done_callback(
+                    lambda done: done.cancelled() or done.exception()
+                )  # it may go meanwhile
 
     return Application(
         [

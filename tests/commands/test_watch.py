@@ -2,11 +2,13 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -14,6 +16,16 @@ from staticgraph.__main__ import main
 from staticgraph.cli.outcome import FAILED, USAGE
 from tests.watch.event_files import NAME, scalar_event, write
 
+UPGRADE = """\
+GET /changes HTTP/1.1
+Host: {0}
+Origin: http://{0}
+Upgrade: websocket
+Connection: Upgrade
+Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==
+Sec-WebSocket-Version: 13
+
+"""
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
@@ -40,8 +52,13 @@ def test_the_current_folder_is_served_until_ctrl_c(tmp_path):
         assert url.startswith("http://127.0.0.1:")
         with urllib.request.urlopen(f"{url}api/state", timeout=60) as answer:
             assert b'"run"' in answer.read()
+        address = urlsplit(url)
+        page = socket.create_connection((address.hostname, address.port), timeout=60)
+        page.sendall(UPGRADE.format(address.netloc).replace("\n", "\r\n").encode())
+        assert page.recv(12) == b"HTTP/1.1 101"  # a page that is open does not hold the end up
         process.send_signal(signal.SIGINT)
         printed, told = process.communicate(timeout=60)
+        page.close()
     assert (process.returncode, printed, told) == (0, "", "")
 
 
