@@ -178,10 +178,17 @@ class Sweeps:
         return inverse, norm, none, lets
 
     def _rotation(self, f: Expr, g: Expr) -> tuple[Local, Local, Local, Body]:
-        """The cosine and the sine of the rotation that makes (r, 0) of (f, g), and r."""
+        """The cosine and the sine of the rotation that makes (r, 0) of (f, g), and r.
+
+        In double precision they are quotients: then the cosine of a rotation of next to nothing is exactly 1.
+        """
         c, s = (self.fresh.local(name, self.wide) for name in ("c", "s"))
         inverse, r, none, lets = self._inverse_norm(f, g)
         zero, one = Const(0.0, self.wide), Const(1.0, self.wide)
+        if self.wide is self.real:
+            divisor = self.fresh.local("divisor", self.wide)
+            lets += (Let(divisor, scalar.select(none, one, r)),)
+            return c, s, r, (*lets, Let(c, scalar.select(none, one, f / divisor)), Let(s, g / divisor))
         return c, s, r, (*lets, Let(c, f * inverse + scalar.select(none, one, zero)), Let(s, g * inverse))
 
     def _recorded(self, at: Expr, side: int, c: Expr, s: Expr) -> Body:
