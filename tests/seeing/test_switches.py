@@ -228,7 +228,7 @@ def test_a_dump_shows_each_stage(tmp_path):
     assert "softmax(" in texts["00-graph.txt"] and "softmax(" not in texts["08-expand.txt"]
     assert "reduce_max" in texts["13-fuse.txt"] and "launch " in texts["23-program.txt"]
     assert texts["31-vectorize.txt"].startswith("# kernel ") and " simd:" in texts["31-vectorize.txt"]
-    assert "define " in texts["35-print_llvm.txt"] and "define " in texts["40-emit_step.txt"]
+    assert "define " in texts["36-print_llvm.txt"] and "define " in texts["41-emit_step.txt"]
     assert "kernel loops(" in texts["kernels.txt"] and "test_switches.py" in texts["kernels.txt"]
     assert "define " in texts["code.ll"]
 
