@@ -308,10 +308,13 @@ class _Splitter:
         if isinstance(stmt, Loop) and isinstance(stmt.share, Span) and _is_parallel(stmt):
             yield self.spanned(stmt, stmt.share, min(chunk_count(cost), operator.index(stmt.index.extent)))
             return
-        opened = isinstance(stmt, Loop) and not self.in_rounds and _opens((stmt,))
+        if not isinstance(stmt, Loop):
+            yield stmt
+            return
+        opened = not self.in_rounds and _opens((stmt,))
         if opened and not (self.many_sums and reductions(stmt)):
             cost = nanoseconds((stmt,), self.buffers, self.vector_bytes, _LARGE)
-        if not isinstance(stmt, Loop) or cost < CPU.shared_ns or not self.independent(stmt):
+        if cost < CPU.shared_ns or not self.independent(stmt):
             yield _whole(stmt)
             return
         stmt, sums = _whole(stmt), bool(reductions(stmt))
