@@ -200,10 +200,13 @@ class _Splitter:
     kernel: Kernel
     vector_bytes: int
     buffers: dict[str, Buffer] = field(init=False)
+    many_sums: bool = False  # of which only long ones are worth the code for partial results
     in_rounds: bool = False  # the phases of a repeated loop have a known number of chunks
 
     def __post_init__(self) -> None:
         self.buffers = dict(self.kernel.buffers)
+        loops = (stmt for stmt in self.kernel.body if isinstance(stmt, Loop))
+        self.many_sums = sum(bool(reductions(loop)) for loop in loops) > 1
 
     def split(self) -> tuple[tuple[Kernel, ...], tuple[PhaseCall, ...]]:
         """The phases, and the order in which they are done."""
@@ -305,10 +308,13 @@ class _Splitter:
         if isinstance(stmt, Loop) and isinstance(stmt.share, Span) and _is_parallel(stmt):
             yield self.spanned(stmt, stmt.share, min(chunk_count(cost), operator.index(stmt.index.extent)))
             return
-        opened = isinstance(stmt, Loop) and not self.in_rounds and _opens((stmt,))
-        if opened:
+        if not isinstance(stmt, Loop):
+            yield stmt
+            return
+        opened = not self.in_rounds and _opens((stmt,))
+        if opened and not (self.many_sums and reductions(stmt)):
             cost = nanoseconds((stmt,), self.buffers, self.vector_bytes, _LARGE)
-        if not isinstance(stmt, Loop) or cost < CPU.shared_ns or not self.independent(stmt):
+        if cost < CPU.shared_ns or not self.independent(stmt):
             yield _whole(stmt)
             return
         stmt, sums = _whole(stmt), bool(reductions(stmt))
