@@ -58,3 +58,14 @@ def test_a_size_that_grows_step_by_step_seldom_needs_a_new_arena(monkeypatch):
             shrinking = [session.run(total, {x: array}) for array in arrays[::-1]]
     assert count < 16
     assert [r.tobytes() for r in growing] == [r.tobytes() for r in shrinking[::-1]]
+
+
+def test_memory_is_given_back_beside_large_steps_alone(monkeypatch):
+    """It takes a millisecond, which small steps are compiled in."""
+    given: list[bool] = []
+    monkeypatch.setattr(workspace, "give_back_unused", lambda: given.append(True))
+    x = sg.placeholder(sg.float32, [None])
+    with sg.Session(device="cpu", open_sizes=False) as session:
+        for size, times in ((8, 0), (1 << 18, 1)):
+            session.run(sg.tanh(x), {x: np.ones(size, np.float32)})
+            assert len(given) == times

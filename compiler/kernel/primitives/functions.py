@@ -7,6 +7,7 @@ text for it.
 from __future__ import annotations
 
 import math
+from collections import ChainMap
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -205,4 +206,4 @@ FUNCTIONS: dict[str, Primitive] = {
         ),
     )
 }
-PRIMITIVES: Mapping[str, Primitive] = {**PARTS, **FUNCTIONS, **INSTRUCTIONS}
+PRIMITIVES: Mapping[str, Primitive] = ChainMap(INSTRUCTIONS, FUNCTIONS, PARTS)
