@@ -88,6 +88,9 @@ class Session:
         if not isinstance(target, str):
             hint = "name the arguments: Session(graph=..., config=...)"
             raise misuse(TypeError, f"target is {shown(target)}, and must be a string", hint)
+        if graph is not None and not hasattr(graph, "recorded"):
+            text = f"graph is {shown(graph)}, and must be a Graph"
+            raise misuse(TypeError, text, "make one with Graph(), or leave it out")
         self.graph = graph if graph is not None else get_default_graph()
         self.settings = settings(
             memory_limit=memory_limit,

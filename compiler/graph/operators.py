@@ -38,6 +38,15 @@ _MISSED = {  # what is looked for in tensors, and why it is not there
     "numpy item tolist": "take what Session.run gives, or x.eval() inside of `with Session():`",
     "backward grad requires_grad": "gradients(y, x) are tensors; an optimizer's minimize(loss) uses them",
     "cuda cpu to": "Session(device='gpu') chooses where a graph runs",
+    "detach data": "stop_gradient(x) is x without a way for gradients",
+    "view": "reshape(x, shape)",
+    "permute": "transpose(x, perm)",
+    "unsqueeze": "expand_dims(x, axis)",
+    "size": "x.shape is the shape as far as it is known, size(x) the number of elements in the graph",
+    "dim": "x.shape.ndims is the number of axes",
+    "float double half int long type": "cast(x, dtype)",
+    "expand": "broadcast_to(x, shape)",
+    "append": "concat([x, y], axis) makes another tensor; TensorArray holds many",
 }
 
 

@@ -164,7 +164,8 @@ def normalize_axes(axes: int | Sequence[int] | None, rank: int) -> tuple[int, ..
     """Sorted axes counted from the front; None means all."""
     if axes is None:
         return tuple(range(rank))
-    listed = tuple(axes) if isinstance(axes, Iterable) else (axes,)
+    many = isinstance(axes, Iterable) and not isinstance(axes, (str, bytes))  # whose parts are numbers, too
+    listed = tuple(axes) if many else (axes,)
     for axis in listed:
         hint = "axes are counted: 0 is the first, -1 the last"
         require(hasattr(axis, "__index__"), f"axis {axis!r} is no integer", hint, DtypeError)
@@ -392,7 +393,11 @@ class TensorShape:
     def __getitem__(self, key: int | slice) -> Any:
         if self.shape is None:
             return TensorShape(None) if isinstance(key, slice) else Dimension(None)
-        return TensorShape(self.shape[key]) if isinstance(key, slice) else Dimension(self.shape[key])
+        if isinstance(key, slice):
+            return TensorShape(self.shape[key])
+        if not -len(self.shape) <= key < len(self.shape):
+            raise misuse(IndexError, f"the shape {self} has no axis {key}: there are {len(self.shape)}")
+        return Dimension(self.shape[key])
 
     def __eq__(self, other: Any) -> bool:
         try:

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.errors import misuse
+
 _LENGTH = np.dtype("<u8")
 
 
@@ -34,7 +36,8 @@ def _bytes(value: Any) -> bytes:
         return value.encode()
     if isinstance(value, (bytes, bytearray)):
         return bytes(value)
-    raise TypeError(f"{value!r} is not a string")
+    text = f"{value!r} is not a string, and others beside it are"
+    raise misuse(TypeError, text, "all are numbers, or all are strings")
 
 
 def join_strings(array: np.ndarray) -> bytes:

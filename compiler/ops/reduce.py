@@ -293,12 +293,13 @@ def l2_loss(t: Any) -> Any:
     return ops.reduce_sum(t * t) * 0.5
 
 
-def _as_method(op: Any, truth_only: bool = False) -> Callable[..., Any]:
+def _as_method(name: str, op: Any, truth_only: bool = False) -> Callable[..., Any]:
     def reduce(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
         if truth_only and x.dtype is not bool_:
             x = ops.not_equal(x, 0)
         return op(x, axis=axis, keepdims=keepdims)
 
+    reduce.__qualname__ = name  # Python's own complaints tell it
     return reduce
 
 
@@ -309,6 +310,6 @@ for _name, _op in (
     ("min", reduce_min),
     ("mean", reduce_mean),
 ):
-    method(_name)(_as_method(_op))
+    method(_name)(_as_method(_name, _op))
 for _name, _op in (("any", reduce_any), ("all", reduce_all)):
-    method(_name)(_as_method(_op, truth_only=True))
+    method(_name)(_as_method(_name, _op, truth_only=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
@@ -232,7 +233,16 @@ def set_random_seed(seed: int | None) -> None:
     >>> bool((sg.Session().run(x) == sg.Session().run(x)).all())  # each session begins the stream anew
     True
     """
-    get_default_graph().seed = seed
+    get_default_graph().seed = _whole(seed)
+
+
+def _whole(seed: Any) -> int | None:
+    """Return a seed as a number. TypeError for what is none."""
+    if seed is None or (isinstance(seed, float) and seed.is_integer()):
+        return None if seed is None else int(seed)
+    if not hasattr(seed, "__index__"):
+        raise misuse(TypeError, f"seed is {seed!r}, and must be a whole number or None")
+    return operator.index(seed)
 
 
 def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
@@ -240,7 +250,7 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
 
     As in TF1, a graph seed alone gives each operation the number of operations before it as its second seed.
     """
-    graph = get_default_graph()
+    graph, op_seed = get_default_graph(), _whole(op_seed)
     if graph.seed is None and op_seed is None:
         return None, None
     first = _DEFAULT_GRAPH_SEED if graph.seed is None else graph.seed

@@ -15,7 +15,7 @@ from staticgraph.draw.model import Drawing
 from staticgraph.draw.outline import outlined, outlined_step
 from staticgraph.draw.picture import ENGINES, Picture
 from staticgraph.draw.recorded import recorded
-from staticgraph.draw.wording import refused, shorten
+from staticgraph.draw.wording import refused, require_fetches, shorten
 from staticgraph.runtime.fetches import Fetches
 
 _FORMS = ("Function", "Fusion")
@@ -46,6 +46,8 @@ def draw(
     what, session = fetches_of(what, session)
     graph = what if isinstance(what, Graph) else graph_of(what)
     found = Fetches(graph, [] if what is graph else what)
+    if what is not graph:
+        require_fetches(found)
     if stage == "user":
         drawing = _recorded(graph, what is graph, found)
         if max_nodes is not None:

@@ -16,11 +16,12 @@ from staticgraph.compiler.capture.segments import is_host, stages
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.dependencies import ancestors
 from staticgraph.compiler.graph.dtypes import string
-from staticgraph.compiler.graph.errors import FeedError, FetchError, layout, misuse
+from staticgraph.compiler.graph.errors import FeedError, layout
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import Shape, TensorShape, TensorType, as_shape, compatible, shape_text
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.draw.wording import require_fetches
 from staticgraph.runtime.feeds import convert, feed_tensors
 from staticgraph.runtime.fetches import Fetches
 
@@ -35,8 +36,7 @@ def sample_step(
     `feeds`: for a tensor, an array or the shape of one. Variables whose shape the graph leaves open have
     that of their value in `session`.
     """
-    if not fetches.tensors and not fetches.targets:
-        raise misuse(FetchError, "visualize: nothing to draw", "pass tensors or operations")
+    require_fetches(fetches)
     types: dict[Tensor, TensorType] = {}
     values: dict[Tensor, np.ndarray] = {}
     for tensor, given in feed_tensors(graph, feeds).items():

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.errors import FetchError, misuse
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.opdef import REQUIRED, OpDef
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import TensorShape, TensorType
+from staticgraph.runtime.fetches import Fetches
 
 SMALL = 6  # elements: larger constants have a box of their own
 WIDTH = 30  # characters per line of a box
@@ -139,6 +140,12 @@ def amount(number: int) -> str:
         if number >= size:
             return f"{number / size:.3g} {unit}"
     return str(number)
+
+
+def require_fetches(found: Fetches) -> None:
+    """FetchError if there is nothing to draw."""
+    if not found.tensors and not found.targets:
+        raise misuse(FetchError, "visualize: nothing to draw", "pass tensors or operations")
 
 
 def refused(what: str, hint: str) -> ValueError:

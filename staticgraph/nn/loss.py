@@ -37,7 +37,7 @@ def softmax(logits: Any, axis: int | None = None, name: str | None = None, dim: 
     <sg.Tensor 'Softmax:0' shape=(?, 10) dtype=float32>
     """
     axis = renamed("axis", axis, "dim", dim)
-    return ops.softmax(logits, axis=-1 if axis is None else int(axis), name=name)
+    return ops.softmax(logits, axis=-1 if axis is None else axis, name=name)
 
 
 def log_softmax(
@@ -49,7 +49,7 @@ def log_softmax(
     array([-0.6931, -0.6931], dtype=float32)
     """
     axis = renamed("axis", axis, "dim", dim)
-    return ops.log_softmax(logits, axis=-1 if axis is None else int(axis), name=name)
+    return ops.log_softmax(logits, axis=-1 if axis is None else axis, name=name)
 
 
 def softmax_cross_entropy_with_logits_v2(

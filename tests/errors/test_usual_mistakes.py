@@ -35,6 +35,26 @@ def applied_none():
 
 
 MISTAKES = {
+    "an axis as text": (
+        lambda: sg.reduce_sum(sg.zeros([2, 3]), axis="0"),
+        "axis b'0' is no integer",
+        "counted",
+    ),
+    "an order as text": (lambda: sg.transpose(sg.zeros([2, 3]), "10"), "perm is b'10'", "whole numbers"),
+    "softmax along text": (
+        lambda: sg.nn.softmax(sg.zeros([2, 3]), axis="1"),
+        "axis is '1'",
+        "a whole number",
+    ),
+    "an axis of a shape": (lambda: inputs().shape[5], "the shape (?, 4) has no axis 5", "there are 2"),
+    "torch's view": (lambda: inputs().view(-1), "no attribute 'view'", "reshape(x, shape)"),
+    "a seed as text": (lambda: sg.random_uniform([2], seed="a"), "seed is 'a'", "a whole number"),
+    "a graph's seed as text": (lambda: sg.set_random_seed("a"), "seed is 'a'", "a whole number"),
+    "numbers and text": (lambda: sg.zeros([2, "x"]), "2 is not a string", "all are numbers"),
+    "a number for a graph": (lambda: sg.Session(graph=3), "graph is 3", "must be a Graph"),
+    "a picture of nothing": (lambda: sg.visualize([]), "nothing to draw", "pass tensors"),
+    "watching without a name": (lambda: sg.watch(3), "watch is given 3 without a name", "watch(loss=value)"),
+    "a matrix for an LSTM": (lambda: sg.keras.layers.LSTM(3)(sg.zeros([2, 3])), "has 2 axes", "must have 3"),
     "a function of NumPy": (lambda: np.sqrt(inputs()), "np.sqrt needs the value", "this library is sqrt"),
     "one of another name": (lambda: np.arctan2(1.0, inputs()), "np.arctan2", "this library is atan2"),
     "in place": (lambda: np.ones((1, 4), np.float32).__iadd__(inputs()), "np.add", "is add"),
@@ -71,11 +91,16 @@ MISTAKES = {
 @pytest.mark.parametrize("case", MISTAKES)
 def test_the_message_names_the_mistake_the_line_and_the_cure(case):
     call, wrong, cure = MISTAKES[case]
-    with pytest.raises((TypeError, ValueError, AttributeError, OpError)) as caught:
+    with pytest.raises((TypeError, ValueError, AttributeError, IndexError, OpError)) as caught:
         call()
     text = " ".join(str(caught.value).split())
     assert wrong in text and cure in text
     assert "test_usual_mistakes.py:" in text
+
+
+def test_a_method_is_called_by_its_name_in_complaints_of_python():
+    with pytest.raises(TypeError, match=r"^sum\(\) got an unexpected keyword argument 'dim'"):
+        inputs().sum(dim=1)
 
 
 def test_arrays_and_numbers_before_an_operator():

@@ -177,6 +177,9 @@ def watch(
     >>> [(event.step, value.tag) for event in events for value in event.summary.value]
     [(0, 'loss'), (1, 'loss'), (2, 'loss'), (2, 'weights/kernel')]
     """
+    if values is not None and not isinstance(values, Mapping):
+        text = f"watch is given {shown(values)} without a name"
+        raise misuse(TypeError, text, "watch(loss=value), or a dict of names and values")
     given = {**(values or {}), **named}
     with _lock:
         key = None if run is None else os.path.abspath(os.fspath(run))

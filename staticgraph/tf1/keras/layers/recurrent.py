@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.building.inputs import convert_to_tensor
-from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.errors import ShapeError, misuse
 from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras import regularizers
 from staticgraph.tf1.keras.engine.layer import Layer
@@ -76,6 +76,9 @@ class RNN(Layer):
     def build(self, input_shape: Any) -> None:
         shape = input_shape[0] if isinstance(input_shape, list) else input_shape
         sizes = shape.as_list()
+        if len(sizes) < 3:
+            text = f"layer {self.name}: its input of shape {shape} has {len(sizes)} axes, and must have 3"
+            raise misuse(ShapeError, text, "batch, time and features: expand_dims adds an axis")
         batch = sizes[1 if self.time_major else 0]
         build_cell(self.cell, type(shape)([batch, *sizes[2:]]))
         if self.stateful:
