@@ -21,7 +21,7 @@ def told(box: Box) -> tuple[str, ...]:
     return (*box.lines, *weights)
 
 
-SPINE = 40  # weight of the arrows of the longest way
+SPINE = 20  # times the weight, of arrows of the longest way: where it must bend, it does between scopes
 
 
 def spine(keys: Iterable[str], links: Iterable[Link]) -> set[tuple[str, str]]:

@@ -134,7 +134,7 @@ def _add_link(
 ) -> None:
     tip = escaped(link.tooltip)
     attrs = {
-        "weight": str(SPINE if (source.key, target.key) in main else weight(link, source, target)),
+        "weight": str(weight(link, source, target) * (SPINE if (source.key, target.key) in main else 1)),
         **FLOWS[link.flow],
         "edgetooltip": tip,
     }

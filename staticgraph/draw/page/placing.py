@@ -35,7 +35,7 @@ def _plan(sheet: Sheet) -> Plan:
         Arc(
             number[a],
             number[b],
-            SPINE if (a, b) in main else _weight(link),
+            _weight(link) * (SPINE if (a, b) in main else 1),
             ranking=link.flow is not Flow.NEXT,
         )
         for link in sheet.links

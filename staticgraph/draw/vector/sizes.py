@@ -24,11 +24,9 @@ def plan_of(drawing: Drawing) -> Plan:
     main = spine(boxes, drawing.links)
     arcs = []
     for link in drawing.links:
-        heavy = (
-            SPINE
-            if (link.source, link.target) in main
-            else weight(link, boxes[link.source], boxes[link.target])
-        )
+        heavy = weight(link, boxes[link.source], boxes[link.target])
+        if (link.source, link.target) in main:
+            heavy *= SPINE
         label = (ceil(text_width(link.text, ARROW_SIZE)), LINE) if link.text else (0, 0)
         arcs.append(Arc(number[link.source], number[link.target], heavy, label, link.flow is not Flow.NEXT))
     paths: dict[Path, Size] = {}
