@@ -93,7 +93,7 @@ def test_an_argument_that_is_misspelled(capsys):
     assert "staticgraph: --vresion: no such argument, did you mean --version?" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if n not in ("doctor", "train")])
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in ("doctor", "train", "watch")])
 def test_a_file_that_does_not_exist(name, tmp_path, capsys):
     more = [str(tmp_path / "out.sg")] if name == "convert" else []
     assert main([name, str(tmp_path / "none.sg"), *more]) == USAGE
