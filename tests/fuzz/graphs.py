@@ -45,8 +45,8 @@ JUMPS = frozenset(
 )
 LIMIT = 4.0  # no value that an op takes is larger
 RESULTS = 6
-# Bits as numbers may be NaN; vectors of equal eigenvalues or singular values are not the only ones, nor are the
-# orthogonal columns that QR makes of columns that depend on each other.
+# Bits as numbers may be NaN; vectors of equal eigenvalues or singular values are not the only ones, nor are
+# the orthogonal columns that QR makes of columns that depend on each other.
 _OTHER_NUMBERS = ("bitcast", "qr", "self_adjoint_eig", "square_svd", "svd")
 TESTED = [
     op
