@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from staticgraph.compiler.graph.errors import EmptyGraphError, misuse, shown
-from staticgraph.compiler.graph.graph import Graph, get_default_graph, session_stack
+from staticgraph.compiler.graph.graph import Graph, graph_or_default, session_stack
 from staticgraph.compiler.graph.opdef import recorders
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.cached_property import cached_property
@@ -88,10 +88,7 @@ class Session:
         if not isinstance(target, str):
             hint = "name the arguments: Session(graph=..., config=...)"
             raise misuse(TypeError, f"target is {shown(target)}, and must be a string", hint)
-        if graph is not None and not hasattr(graph, "recorded"):
-            text = f"graph is {shown(graph)}, and must be a Graph"
-            raise misuse(TypeError, text, "make one with Graph(), or leave it out")
-        self.graph = graph if graph is not None else get_default_graph()
+        self.graph = graph_or_default(graph)
         self.settings = settings(
             memory_limit=memory_limit,
             math=math,

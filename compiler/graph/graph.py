@@ -463,3 +463,11 @@ def reset_default_graph() -> None:
 
 
 opdef._default.append(get_default_graph)
+
+
+def graph_or_default(graph: Graph | None) -> Graph:
+    """Return what a user gave as a graph, or the default graph for None. TypeError for anything else."""
+    if graph is not None and not isinstance(graph, Graph):
+        text = f"graph is {shown(graph)}, and must be a Graph"
+        raise misuse(TypeError, text, "make one with Graph(), or leave it out")
+    return graph if graph is not None else get_default_graph()

@@ -164,8 +164,8 @@ def normalize_axes(axes: int | Sequence[int] | None, rank: int) -> tuple[int, ..
     """Sorted axes counted from the front; None means all."""
     if axes is None:
         return tuple(range(rank))
-    many = isinstance(axes, Iterable) and not isinstance(axes, (str, bytes))  # whose parts are numbers, too
-    listed = tuple(axes) if many else (axes,)
+    # The parts of text are numbers, too, or text.
+    listed = tuple(axes) if isinstance(axes, Iterable) and not isinstance(axes, (str, bytes)) else (axes,)
     for axis in listed:
         hint = "axes are counted: 0 is the first, -1 the last"
         require(hasattr(axis, "__index__"), f"axis {axis!r} is no integer", hint, DtypeError)
