@@ -22,7 +22,7 @@ def add(commands: Commands) -> None:
         "(ours, with all functions and training steps), .onnx, .pb or .pbtxt (TensorFlow's frozen graph), or "
         "none (the folder of a SavedModel).\n"
         "FILE is a graph of sg.save, a model of ONNX or Keras, a SavedModel, a frozen graph, a "
-        "meta graph beside its checkpoint, or events that hold a graph. Nothing of the file is run.",
+        "meta graph beside its checkpoint, or events that hold a graph.",
         epilog=examples(
             ("resnet.onnx resnet.sg", "a model of ONNX as a file that runs fast"),
             ("model.h5 model.onnx", "a model of Keras for ONNX Runtime"),

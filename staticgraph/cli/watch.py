@@ -74,11 +74,12 @@ def _may_come(folders: list[str]) -> bool:
 def _write(runs: Runs, target: Path) -> int:
     from staticgraph.dashboard.answers import Answers
     from staticgraph.dashboard.page import static_page
+    from staticgraph.draw.picture import write
 
     runs.follow()
     if not runs.runs:
         raise UsageError(f"there are no event files below {', '.join(runs.roots)}")
-    target.write_text(static_page(Answers(runs)), encoding="utf-8")
+    write("watch", target, static_page(Answers(runs)).encode())
     terminal.out(f"{target}: {counted(len(runs.runs), 'run')}")
     return 0
 

@@ -15,8 +15,8 @@ from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.dashboard.events import Column, Kind, Single, decode
 from staticgraph.dashboard.records import Batch, RecordFile
 from staticgraph.dashboard.series import LATEST, Series
+from staticgraph.formats.tf.messages.event import EVENTS
 
-_MARK = "tfevents"  # in the names of event files
 _MOST_FILES, _MOST_RUNS, _MOST_FOLDERS, _DEEPEST = 1000, 500, 20_000, 12
 _MOST_TAGS = 5000  # of a run
 _MOST_PLACES = 200  # of a tag: images and the like; every second one is dropped when there are more
@@ -263,7 +263,7 @@ def _folders(root: str) -> Iterator[tuple[str, list[str]]]:
                 if entry.is_dir(follow_symlinks=False):
                     if depth < _DEEPEST and not entry.name.startswith((".", "__")):
                         left.append((entry.path, depth + 1))
-                elif _MARK in entry.name and _is_inside(entry, inside):
+                elif EVENTS in entry.name and _is_inside(entry, inside):
                     names.append(entry.name)
             except OSError:
                 continue

@@ -40,7 +40,7 @@ def visualize(
     Args:
         what: A graph, or what one would fetch: a tensor, operation or variable, or a nesting of them in lists
             and dicts; then only what these need is drawn. It may also be a model of Keras, a loaded graph, or
-            the path of a file (.sg, .onnx, .pb, or the folder of a SavedModel).
+            the path of a file of any format that `python -m staticgraph convert` reads.
         path: A file to write, in the format of its ending: .svg and .dot, and with
             `pip install "staticgraph[viz]"` .png and .pdf. None writes none: a notebook shows the picture.
         stage: `"user"` is the graph as it was built, scopes as nested areas; `"optimized"` is what the

@@ -6,6 +6,7 @@ import os
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from staticgraph.compiler.graph.errors import FetchError, misuse
 from staticgraph.compiler.graph.graph import Graph, get_default_graph
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.stages import NAMES
@@ -15,7 +16,7 @@ from staticgraph.draw.model import Drawing
 from staticgraph.draw.outline import outlined, outlined_step
 from staticgraph.draw.picture import ENGINES, Picture
 from staticgraph.draw.recorded import recorded
-from staticgraph.draw.wording import refused, require_fetches, shorten
+from staticgraph.draw.wording import refused, shorten
 from staticgraph.runtime.fetches import Fetches
 
 _FORMS = ("Function", "Fusion")
@@ -45,9 +46,7 @@ def draw(
         raise refused(f"max_nodes is {max_nodes}", "give at least 1, or None for no limit")
     what, session = fetches_of(what, session)
     graph = what if isinstance(what, Graph) else graph_of(what)
-    found = Fetches(graph, [] if what is graph else what)
-    if what is not graph:
-        require_fetches(found)
+    found = found_in(graph, what)
     if stage == "user":
         drawing = _recorded(graph, what is graph, found)
         if max_nodes is not None:
@@ -90,6 +89,16 @@ def fetches_of(what: Any, session: Any) -> tuple[Any, Any]:
         return [[f.outputs, *([] if f.step is None else [f.step])] for f in functions], session or own
     outputs = getattr(what, "outputs", None)
     return (what if outputs is None else outputs), session
+
+
+def found_in(graph: Graph, what: Any) -> Fetches:
+    """Return the fetches of a drawing, none for a whole graph. FetchError if there is nothing to draw."""
+    if what is graph:
+        return Fetches(graph, [])
+    found = Fetches(graph, what)
+    if not found.tensors and not found.targets:
+        raise misuse(FetchError, "visualize: nothing to draw", "pass tensors or operations")
+    return found
 
 
 def graph_of(what: Any) -> Graph:

@@ -8,18 +8,6 @@ from collections.abc import Iterable
 import networkx as nx
 
 from staticgraph.draw.model import Box, Flow, Link, Role
-from staticgraph.draw.wording import amount
-
-_WEIGHTS = 4  # lines of a box
-
-
-def told(box: Box) -> tuple[str, ...]:
-    """Return the lines of a box below its title: of its weights the number, if they are many."""
-    weights = box.weights
-    if len(weights) > _WEIGHTS:
-        weights = (f"{len(weights)} variables, {amount(box.parameters)} parameters",)
-    return (*box.lines, *weights)
-
 
 SPINE = 20  # times the weight, of arrows of the longest way: where it must bend, it does between scopes
 

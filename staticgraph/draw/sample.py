@@ -21,7 +21,6 @@ from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import Shape, TensorShape, TensorType, as_shape, compatible, shape_text
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.draw.wording import require_fetches
 from staticgraph.runtime.feeds import convert, feed_tensors
 from staticgraph.runtime.fetches import Fetches
 
@@ -36,7 +35,6 @@ def sample_step(
     `feeds`: for a tensor, an array or the shape of one. Variables whose shape the graph leaves open have
     that of their value in `session`.
     """
-    require_fetches(fetches)
     types: dict[Tensor, TensorType] = {}
     values: dict[Tensor, np.ndarray] = {}
     for tensor, given in feed_tensors(graph, feeds).items():

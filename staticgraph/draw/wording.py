@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.graph.errors import FetchError, misuse
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.opdef import REQUIRED, OpDef
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.shapes import TensorShape, TensorType
-from staticgraph.runtime.fetches import Fetches
+from staticgraph.draw.model import Box
 
 SMALL = 6  # elements: larger constants have a box of their own
 WIDTH = 30  # characters per line of a box
+_WEIGHTS = 4  # lines of a box
 # fmt: off
 _UNTOLD = {
     "dtype", "shape", "name", "value", "key", "seed", "seed2", "ys", "seeds", "xs", "out_type",
@@ -142,10 +143,12 @@ def amount(number: int) -> str:
     return str(number)
 
 
-def require_fetches(found: Fetches) -> None:
-    """FetchError if there is nothing to draw."""
-    if not found.tensors and not found.targets:
-        raise misuse(FetchError, "visualize: nothing to draw", "pass tensors or operations")
+def box_lines(box: Box) -> tuple[str, ...]:
+    """The lines of a box below its title: of its weights the number, if they are many."""
+    weights = box.weights
+    if len(weights) > _WEIGHTS:
+        weights = (f"{len(weights)} variables, {amount(box.parameters)} parameters",)
+    return (*box.lines, *weights)
 
 
 def refused(what: str, hint: str) -> ValueError:

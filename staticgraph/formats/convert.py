@@ -33,31 +33,40 @@ def write_converted(functions: Sequence[Opened], out: Path) -> list[str]:
 
     Raises:
         InvalidArgumentError: If the ending says no format.
-        SaveError: If the file cannot be written, or there is nothing to write.
+        SaveError: If the file cannot be written, or no function has a result that the format could hold.
     """
+    suffix = out.suffix.lower()
+    if suffix not in ENDINGS:
+        text = f"{out} does not end with a format that a graph can be converted to: {suffix}"
+        raise misuse(InvalidArgumentError, text, f"use {', '.join(e for e in ENDINGS if e)} or a folder")
+    if suffix == ".sg":
+        made = {f.name: Signature(dict(f.outputs) or None, dict(f.inputs), f.step) for f in functions}
+        save(out, signatures=made, session=functions[0].session)
+        return [f.name for f in functions]
+    functions = [f for f in functions if f.outputs]
     if not functions:
-        raise misuse(SaveError, f"{out} is not written: there is no function to convert")
+        text = (
+            f"{out} is not written: none of the functions has a result, and only .sg has room for steps alone"
+        )
+        raise misuse(SaveError, text)
     first = functions[0]
-    match out.suffix.lower():
-        case ".sg":
-            made = {f.name: Signature(dict(f.outputs) or None, dict(f.inputs), f.step) for f in functions}
-            save(out, signatures=made, session=first.session)
-            return [f.name for f in functions]
+    match suffix:
         case ".onnx":
             export(dict(first.outputs), out, session=first.session)
         case ".pb" | ".pbtxt":
             names = [tensor.op.name for tensor in first.outputs.values()]
             frozen = convert_variables_to_constants(first.session, first.session.graph.as_graph_def(), names)
-            write_graph(frozen, out.parent, out.name, as_text=out.suffix.lower() == ".pbtxt")
+            write_graph(frozen, out.parent, out.name, as_text=suffix == ".pbtxt")
         case "":
-            return _saved_model([f for f in functions if f.outputs], out)
-        case other:
-            text = f"{out} does not end with a format that a graph can be converted to: {other}"
-            raise misuse(InvalidArgumentError, text, f"use {', '.join(e for e in ENDINGS if e)} or a folder")
+            _write_saved_model(functions, out)
+            return [f.name for f in functions]
     return [first.name]
 
 
-def _saved_model(functions: Sequence[Opened], folder: Path) -> list[str]:
+def _write_saved_model(functions: Sequence[Opened], folder: Path) -> None:
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        text = f"{folder} is there already: a SavedModel gets a folder of its own"
+        raise misuse(SaveError, text, "choose another name, or an ending: .sg, .onnx, .pb")
     session = functions[0].session
     described = {
         "serving_default" if len(functions) == 1 else f.name: build_signature_def(
@@ -71,4 +80,3 @@ def _saved_model(functions: Sequence[Opened], folder: Path) -> list[str]:
         builder = SavedModelBuilder(os.fspath(folder))
         builder.add_meta_graph_and_variables(session, ["serve"], described)
         builder.save()
-    return [f.name for f in functions]

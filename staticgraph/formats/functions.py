@@ -20,14 +20,13 @@ from staticgraph.formats.tf.checkpoints.checkpoint_state import checkpoint_exist
 from staticgraph.formats.tf.checkpoints.imported_meta_graph import import_meta_graph, read_meta_graph_file
 from staticgraph.formats.tf.graph_def.files import read_graph
 from staticgraph.formats.tf.graph_util import import_graph_def
+from staticgraph.formats.tf.messages.event import EVENTS
 from staticgraph.formats.tf.messages.graph import GraphDef
 from staticgraph.formats.tf.messages.meta_graph import MetaGraphDef
 from staticgraph.formats.tf.saved_model.loader import load as load_saved_model
 from staticgraph.formats.tf.saved_model.loader import maybe_saved_model_directory, read_saved_model
 from staticgraph.runtime.session import Session
 from staticgraph.saving import load
-
-_EVENTS = ".tfevents."  # in the name of a file of events
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +94,9 @@ def _is_of_keras(path: str) -> bool:
 def event_files(path: str) -> list[str]:
     """Return the files of events that a path is, or that its folder holds, the newest last."""
     if os.path.isdir(path):
-        found = [os.path.join(path, name) for name in os.listdir(path) if _EVENTS in name]
+        found = [os.path.join(path, name) for name in os.listdir(path) if EVENTS in name]
         return sorted(found, key=lambda each: (os.path.getmtime(each), each))
-    return [path] if _EVENTS in os.path.basename(path) and os.path.isfile(path) else []
+    return [path] if EVENTS in os.path.basename(path) and os.path.isfile(path) else []
 
 
 def _of_graph(message: GraphDef) -> Opened:

@@ -94,7 +94,16 @@ def test_what_cannot_be_converted_is_one_clear_error(files: dict[str, Path], tmp
     folder = tmp_path / "empty"
     with sg.summary.FileWriter(str(folder)) as writer:
         writer.add_summary(sg.summary.Summary(value=[{"tag": "loss", "simple_value": 0.5}]), 1)
+    with sg.Graph().as_default(), sg.Session() as session:
+        step = sg.Variable(1.0).initializer
+        session.run(step)
+        sg.save(tmp_path / "step.sg", step=step, session=session)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "kept").write_text("kept")
     for file, out, said in (
+        (tmp_path / "step.sg", "step.onnx", "only .sg has room for steps alone"),
+        (tmp_path / "step.sg", "step.pb", "only .sg has room for steps alone"),
+        (tmp_path / "step.sg", "step", "only .sg has room for steps alone"),
         (files["graph"], "net.txt", "does not end with a format that a graph can be converted to: .txt"),
         (tmp_path / "none.onnx", "net.sg", "none.onnx"),
         (files["npz"], "net.sg", "net.npz"),
@@ -104,3 +113,6 @@ def test_what_cannot_be_converted_is_one_clear_error(files: dict[str, Path], tmp
         told = capsys.readouterr().err
         assert said in told and "Traceback" not in told
         assert not (tmp_path / out).exists()
+    assert main(["convert", str(files["graph"]), str(tmp_path / "full")]) == 1
+    assert "a SavedModel gets a folder of its own" in capsys.readouterr().err
+    assert [path.name for path in (tmp_path / "full").iterdir()] == ["kept"]

@@ -73,6 +73,8 @@ def test_the_page_is_written_to_a_file(tmp_path, capsys):
     assert main(["watch", str(tmp_path), "--html", str(page)]) == 0
     assert capsys.readouterr().out == f"{page}: 1 run\n"
     assert '"loss"' in page.read_text(encoding="utf-8")
+    assert main(["watch", str(tmp_path), "--html", str(tmp_path / "no" / "page.html")]) == FAILED
+    assert "page.html cannot be written: No such file or directory" in capsys.readouterr().err
 
 
 def test_what_is_not_there_is_told(tmp_path, capsys):

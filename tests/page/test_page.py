@@ -13,7 +13,7 @@ import pytest
 import staticgraph as sg
 from staticgraph.__main__ import main
 from staticgraph.draw.page.page import packed, unpacked
-from tests.viz.graphs import layer, training
+from tests.viz.graphs import layer, outputs_of, training
 
 HOSTILE = '</script><script>alert("1")</script>&amp;<!--\\N'
 
@@ -67,19 +67,10 @@ def test_text_that_is_no_unicode_is_shown_with_marks(tmp_path):
 
 def test_the_same_graph_gives_the_same_bytes():
     program = (
-        "import hashlib, sys; sys.path.insert(0, '.'); from tests.viz.graphs import sg, training; "
+        "import hashlib; from tests.viz.graphs import sg, training; "
         "print(hashlib.sha256(sg.show(training()).html.encode()).hexdigest())"
     )
-    made = {
-        subprocess.run(
-            [sys.executable, "-c", program],
-            capture_output=True,
-            text=True,
-            check=True,
-            env={"PYTHONHASHSEED": seed},
-        ).stdout
-        for seed in "12"
-    }
+    made = outputs_of(program)
     assert len(made) == 1 and len(made.pop()) == 65
 
 

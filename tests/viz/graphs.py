@@ -1,5 +1,8 @@
 """Graphs that the tests draw, and how they look at a drawing."""
 
+import subprocess
+import sys
+
 import numpy as np
 
 import staticgraph as sg
@@ -56,3 +59,18 @@ def arrows(drawing: Drawing) -> set[tuple[str, str, str]]:
     """Every link as the titles of its ends and its text."""
     titles = {box.key: box.title for box in drawing.boxes}
     return {(titles[link.source], titles[link.target], link.text) for link in drawing.links}
+
+
+def outputs_of(program: str) -> set[str]:
+    """The outputs of a program whose sets and dicts have two orders: one, if it does not depend on them."""
+    program = f"import sys; sys.path.insert(0, '.'); {program}"
+    return {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={"PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in "12"
+    }

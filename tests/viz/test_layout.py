@@ -1,7 +1,6 @@
 """The layered layout: nothing overlaps, areas hold what is theirs, arrows lead down from box to box."""
 
 import itertools
-import subprocess
 import sys
 from dataclasses import replace
 
@@ -12,6 +11,7 @@ import pytest
 from staticgraph.draw.layout import lay_out
 from staticgraph.draw.layout.distances import nearest
 from staticgraph.draw.layout.model import Arc, Node, Place, Plan
+from tests.viz.graphs import outputs_of
 
 
 def random_plan(seed: int, count: int = 40) -> Plan:
@@ -181,20 +181,10 @@ def test_least_distances_agree_with_a_search():
 
 def test_the_same_plan_has_one_layout():
     program = (
-        "import sys; sys.path.insert(0, '.'); from tests.viz.test_layout import lay_out, random_plan; "
+        "from tests.viz.test_layout import lay_out, random_plan; "
         "made = lay_out(random_plan(3)); print(made.places, made.routes, made.labels)"
     )
-    texts = {
-        subprocess.run(
-            [sys.executable, "-c", program],
-            capture_output=True,
-            text=True,
-            check=True,
-            env={"PYTHONHASHSEED": seed},
-        ).stdout
-        for seed in "12"
-    }
-    assert len(texts) == 1
+    assert len(outputs_of(program)) == 1
 
 
 def test_a_layout_of_many_boxes_is_made_in_steps_that_grow_with_them():

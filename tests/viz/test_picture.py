@@ -13,7 +13,7 @@ import staticgraph as sg
 from staticgraph.draw.legend import entries
 from staticgraph.draw.model import Box, Drawing, Link, Role
 from staticgraph.draw.picture import ENGINES, Picture, RendererMissingError
-from tests.viz.graphs import drawn, layer, training
+from tests.viz.graphs import drawn, layer, outputs_of, training
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = '<script>alert("1")</script> & \\N \\" ]]> {a|b} \x07 é'
@@ -75,19 +75,10 @@ def test_the_legend_has_an_entry_for_what_occurs_and_for_nothing_else():
 @pytest.mark.parametrize("stage", ["user", "optimized", "fused"])
 def test_the_same_graph_gives_the_same_bytes(stage):
     program = (
-        "import sys; sys.path.insert(0, '.'); from tests.viz.graphs import sg, training; "
+        "from tests.viz.graphs import sg, training; "
         f"made = sg.visualize(training(), stage={stage!r}); print(made.dot, made.svg)"
     )
-    made = {
-        subprocess.run(
-            [sys.executable, "-c", program],
-            capture_output=True,
-            text=True,
-            check=True,
-            env={"PYTHONHASHSEED": seed},
-        ).stdout
-        for seed in "12"
-    }
+    made = outputs_of(program)
     assert len(made) == 1 and "cluster" in made.pop()
 
 

@@ -8,10 +8,10 @@ import graphviz
 
 from staticgraph.draw.dot.legend import legend_table
 from staticgraph.draw.dot.markup import escaped, label, plain
-from staticgraph.draw.emphasis import SPINE, spine, told, weight
+from staticgraph.draw.emphasis import SPINE, spine, weight
 from staticgraph.draw.model import Box, Drawing, Flow, Link, Path, Region, Role, Work
 from staticgraph.draw.palette import ACCENT, FLOWS, FONT, INK, NESTED_SCOPE, QUIET, ROLES, WORKS
-from staticgraph.draw.wording import shorten
+from staticgraph.draw.wording import box_lines, shorten
 
 TITLE = 34  # characters of a title
 
@@ -106,7 +106,7 @@ def _add_box(graph: graphviz.Digraph, box: Box, name: str) -> None:
         "penwidth": str(look.width),
         "margin": margin(box),
         "tooltip": escaped(box.tooltip),
-        "label": label(shorten(box.title, TITLE), told(box), quiet=box.role is Role.CONSTANT),
+        "label": label(shorten(box.title, TITLE), box_lines(box), quiet=box.role is Role.CONSTANT),
     }
     if look.double:
         attrs["peripheries"] = "2"
@@ -119,7 +119,7 @@ def _add_box(graph: graphviz.Digraph, box: Box, name: str) -> None:
 
 def margin(box: Box) -> str:
     """Room around a label: the fonts of a viewer may be a tenth wider than those that Graphviz measured."""
-    longest = max(len(box.title[:TITLE]), *map(len, told(box)), 0)
+    longest = max(len(box.title[:TITLE]), *map(len, box_lines(box)), 0)
     above = 0.09 if box.role in (Role.HIDDEN, Role.REPEATS) else 0.05  # for the tab at the top
     return f"{0.1 + 0.006 * longest:.3f},{above}"
 

@@ -36,35 +36,34 @@ def routed(plan: Plan, chains: Chains, places: Places) -> Layout:
         labels.append(
             None if label is None else (places.x[label] + LABEL_GAP, places.middle(chains.rank[label]))
         )
-    texts = [at and (at[0] + arc.label[0], at[1]) for arc, at in zip(plan.arcs, labels, strict=True)]
-    return _fitted(boxes, routes, labels, places, max((at[0] for at in texts if at), default=0))
+    return _fitted(plan, boxes, routes, labels, places)
 
 
 def _fitted(
+    plan: Plan,
     boxes: Sequence[Place],
     routes: Sequence[list[int]],
     labels: Sequence[Point | None],
     places: Places,
-    texts: int,
 ) -> Layout:
-    """Return the layout with its left border at 0. `texts`: how far the labels reach to the right."""
-    rectangles = [*boxes, *places.areas.values()]
-    left = min(min(p.x - p.width // 2 for p in rectangles), *(min(r[::2], default=0) for r in routes), 10**9)
-    right = max(
-        max(p.x - p.width // 2 + p.width for p in rectangles),
-        *(max(r[::2], default=0) for r in routes),
-        texts,
-    )
-    bottom = max(
-        max(p.y - p.height // 2 + p.height for p in rectangles), *(max(r[1::2], default=0) for r in routes), 0
-    )
+    """Return the layout with its left border at 0, as large as boxes, areas, arrows and texts take."""
+    across, down = [0], [0]
+    for place in (*boxes, *places.areas.values()):
+        start, top = place.x - place.width // 2, place.y - place.height // 2
+        across += (start, start + place.width)
+        down.append(top + place.height)
+    for route in routes:
+        across += route[::2]
+        down += route[1::2]
+    across += (at[0] + arc.label[0] for arc, at in zip(plan.arcs, labels, strict=True) if at is not None)
+    left, right = min(across), max(across)
 
     def moved(place: Place) -> Place:
         return Place(place.x - left, place.y, place.width, place.height)
 
     return Layout(
         right - left,
-        bottom,
+        max(down),
         tuple(map(moved, boxes)),
         tuple(Route(tuple(n if i % 2 else n - left for i, n in enumerate(route))) for route in routes),
         tuple(None if at is None else (at[0] - left, at[1]) for at in labels),

@@ -16,13 +16,12 @@ from string import Template
 from typing import Any
 
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.draw.draw import graph_of, title_of
+from staticgraph.draw.draw import found_in, graph_of, title_of
 from staticgraph.draw.page.contents import Data, contents
 from staticgraph.draw.page.programs import programs_of
 from staticgraph.draw.page.stages import stages_of
 from staticgraph.draw.picture import write
 from staticgraph.draw.text import printable
-from staticgraph.runtime.fetches import Fetches
 
 SCRIPTS = ("arrange", "shapes", "index", "draw", "memory", "panel", "save", "page")
 
@@ -86,7 +85,7 @@ def page_of(
 ) -> Page:
     """See `show`."""
     graph = what if isinstance(what, Graph) else graph_of(what)
-    found = Fetches(graph, [] if what is graph else what)
+    found = found_in(graph, what)
     stages, compilation = stages_of(graph, None if what is graph else found, feeds, session)
     programs = programs_of(None if what is graph else found, session)
     name = title if title is not None else title_of("user", what is graph, found)

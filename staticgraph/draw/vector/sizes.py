@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from math import ceil
 
-from staticgraph.draw.emphasis import SPINE, spine, told, weight
+from staticgraph.draw.emphasis import SPINE, spine, weight
 from staticgraph.draw.layout.model import Arc, Node, Plan, Size
 from staticgraph.draw.model import Box, Drawing, Flow, Path, Role
 from staticgraph.draw.text import text_width
-from staticgraph.draw.wording import shorten
+from staticgraph.draw.wording import box_lines, shorten
 
 TITLE, AREA_TITLE = 34, 60  # characters of the titles of boxes and areas
 TITLE_SIZE, LINE_SIZE, ARROW_SIZE, AREA_SIZE = 11, 9, 9, 10  # of fonts
@@ -41,7 +41,7 @@ def plan_of(drawing: Drawing) -> Plan:
 
 def texts_of(box: Box) -> tuple[str, tuple[str, ...]]:
     """Return the title of a box as it is shown, and the lines below it."""
-    return shorten(box.title, TITLE), told(box)
+    return shorten(box.title, TITLE), box_lines(box)
 
 
 def is_bold(box: Box) -> bool:

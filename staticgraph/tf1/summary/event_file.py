@@ -12,7 +12,7 @@ from typing import Any
 
 from staticgraph.compiler.graph.errors import SaveError, misuse
 from staticgraph.compiler.support.forks import brief
-from staticgraph.formats.tf.messages.event import Event
+from staticgraph.formats.tf.messages.event import EVENTS, Event
 from staticgraph.tf1.io.tf_record import framed, tf_record_iterator
 
 __all__ = ["EventFileWriter", "summary_iterator"]
@@ -145,7 +145,7 @@ class _File:
         second = self._second
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         while True:
-            name = f"events.out.tfevents.{second:010d}.{socket.gethostname()}{self._suffix}"
+            name = f"events.out.{EVENTS}.{second:010d}.{socket.gethostname()}{self._suffix}"
             try:
                 return os.open(os.path.join(self._folder, name), flags, 0o666)
             except FileExistsError:

@@ -3,7 +3,9 @@
 from staticgraph.formats.tf.messages.message import Message
 from staticgraph.formats.tf.messages.scalars import Enum
 
-__all__ = ["LogMessage", "SessionLog", "TaggedRunMetadata", "Event"]
+__all__ = ["EVENTS", "LogMessage", "SessionLog", "TaggedRunMetadata", "Event"]
+
+EVENTS = "tfevents"  # in the name of each file of events
 
 
 class LogMessage(Message):
