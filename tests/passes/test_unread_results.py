@@ -12,7 +12,8 @@ from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.graph.verify import verify
-from staticgraph.compiler.passes.expand import expand
+from staticgraph.compiler.passes.expand import _SAVES, expand
+from staticgraph.compiler.passes.unread_results import VECTORS
 
 
 def ascending(x):
@@ -83,3 +84,7 @@ def test_vectors_that_nothing_reads_are_not_computed(name: str, rng: np.random.G
     values = {x: array + array.T}
     for before, after in zip(interpret(function, values), interpret(made, values), strict=True):
         np.testing.assert_allclose(before, after, rtol=0, atol=1e-12)
+
+
+def test_the_pass_is_called_for_the_operations_that_it_is_about():
+    assert _SAVES == {"top_k", *VECTORS}
