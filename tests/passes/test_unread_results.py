@@ -87,4 +87,4 @@ def test_vectors_that_nothing_reads_are_not_computed(name: str, rng: np.random.G
 
 
 def test_the_pass_is_called_for_the_operations_that_it_is_about():
-    assert _SAVES == {"top_k", *VECTORS}
+    assert {"top_k", *VECTORS} == _SAVES
