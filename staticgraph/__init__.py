@@ -53,8 +53,10 @@ from staticgraph.runtime.session import default_session as get_default_session
 from staticgraph import extensions as _extensions
 from staticgraph import public_paths as _public_paths
 from staticgraph.building import tracebacks as _tracebacks
+from staticgraph.compiler.support.lazy_names import functions_of as _functions_of
 from staticgraph.compiler.support.lazy_names import lazy_names as _lazy_names
 from staticgraph.compiler.support.lazy_names import show_public_names as _show_public_names
+from staticgraph.compiler.support.lazy_names import tell_missing_names as _tell_missing_names
 from staticgraph.public_names import NAMES as _NAMES
 from staticgraph.public_paths import HOMES as _HOMES
 
@@ -62,6 +64,7 @@ _extensions.install()
 _public_paths.install()
 _collector.go_on(_collecting)
 _tracebacks.install()
+_tell_missing_names(_functions_of("staticgraph.building.missing_names", "MissingNameError").MissingNameError)
 if "IPython" in sys.modules:
     from staticgraph import notebook as _notebook
 

@@ -596,6 +596,7 @@ from staticgraph.tensor_queries import (
 )
 from staticgraph.tf1 import (
     compat as compat,
+    contrib as contrib,
     data as data,
     distributions as distributions,
     estimator as estimator,

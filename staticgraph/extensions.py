@@ -10,7 +10,7 @@ from staticgraph.compiler.support.extensions import EXTENSIONS
 
 _TOP = "staticgraph"
 
-# What the compiler and the runtime call.
+# What lower layers call.
 _EXTENSIONS = {
     "differentiation.gradient_registry": "with_registered_gradient",
     "formats.contents": "contents",
@@ -18,6 +18,7 @@ _EXTENSIONS = {
     "formats.tf.graph_def.export": "as_graph_def",
     "formats.tf.graph_def.operation_view": "attribute inputs node_def",
     "runtime.debug.crash_file": "write_crash_dump",
+    "tf1.compat.areas": "public_names",
     "tf1.keras.saving.opened": "keras_function",
     "tf1.summary.opened": "graph_of_events",
 }

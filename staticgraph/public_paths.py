@@ -19,6 +19,7 @@ _TOP = "staticgraph"
 HOMES = {
     "bitwise": "bitwise",
     "compat": "tf1.compat",
+    "contrib": "tf1.contrib",
     "data": "tf1.data",
     "debugging": "debugging",
     "distribute": "distribute",

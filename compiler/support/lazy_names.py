@@ -18,6 +18,21 @@ from staticgraph.compiler.support.gc_pause import collector_paused
 V = TypeVar("V")
 
 
+def _no_such_name(package: str, name: str) -> AttributeError:
+    return AttributeError(
+        f"module {package!r} has no attribute {name!r}", name=name, obj=sys.modules[package]
+    )
+
+
+_missing: Callable[[str, str], AttributeError] = _no_such_name
+
+
+def tell_missing_names(error: Callable[[str, str], AttributeError]) -> None:
+    """Let an upper layer make the error for a name that a package does not have."""
+    global _missing
+    _missing = error
+
+
 class LazyTable(MutableMapping[str, V]):
     """Table that modules fill when they are imported. Asking for a name imports the module that has it.
 
@@ -96,9 +111,7 @@ def lazy_names(
 
     def __getattr__(name: str) -> Any:
         if name not in homes:
-            text = f"module {package!r} has no attribute {name!r}"
-            here = sys.modules[package]
-            raise AttributeError(text, name=name, obj=here)  # Python then tells the nearest name
+            raise _missing(package, name)
         module, inner = homes[name]
         value = getattr(load(module), inner) if inner else load(module)
         setattr(sys.modules[package], name, value)  # found without this function from now on
@@ -112,6 +125,8 @@ def lazy_names(
 def show_public_names(module: str, names: Iterable[str] = ()) -> Callable[[], list[str]]:
     """Make `dir()` of a module show its public names alone, and return its `__dir__`.
 
+    The error for any other name tells where it is, if the module has no `__getattr__` of its own.
+
     Args:
         module: The module's name.
         names: Public names beside those of its `__all__`, such as modules that are meant to be found there.
@@ -122,7 +137,11 @@ def show_public_names(module: str, names: Iterable[str] = ()) -> Callable[[], li
     def __dir__() -> list[str]:
         return sorted(public | {name for name in here if name[:2] == name[-2:] == "__"})
 
+    def __getattr__(name: str) -> Any:
+        raise _missing(module, name)
+
     here["__dir__"] = __dir__
+    here.setdefault("__getattr__", __getattr__)
     return __dir__
 
 

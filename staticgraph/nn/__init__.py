@@ -10,7 +10,7 @@ lazy_names(
         "staticgraph.arrays.space": "depth_to_space space_to_batch space_to_depth",
         "staticgraph.linear_algebra.norms": "l2_normalize",
         "staticgraph.nn.activation": (
-            "crelu elu leaky_relu relu relu6 selu sigmoid softplus softsign swish tanh"
+            "crelu elu gelu leaky_relu relu relu6 selu sigmoid silu softplus softsign swish tanh"
         ),
         "staticgraph.nn.bias": "bias_add relu_layer xw_plus_b zero_fraction",
         "staticgraph.nn.convolutions": (

@@ -18,11 +18,13 @@ from staticgraph.nn import (
 from staticgraph.nn.activation import (
     crelu as crelu,
     elu as elu,
+    gelu as gelu,
     leaky_relu as leaky_relu,
     relu as relu,
     relu6 as relu6,
     selu as selu,
     sigmoid as sigmoid,
+    silu as silu,
     softplus as softplus,
     softsign as softsign,
     swish as swish,

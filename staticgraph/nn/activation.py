@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +19,14 @@ from staticgraph.compiler.graph.tensor import Tensor
 __all__ = [
     "crelu",
     "elu",
+    "gelu",
     "leaky_relu",
     "log_sigmoid",
     "relu",
     "relu6",
     "selu",
     "sigmoid",
+    "silu",
     "softplus",
     "softsign",
     "swish",
@@ -76,6 +79,31 @@ def swish(features: Any) -> Tensor:
     return features * ops.sigmoid(features)
 
 
+silu = swish  # TensorFlow 2 and PyTorch call it so
+
+
+def gelu(features: Any, approximate: bool = False, name: str | None = None) -> Tensor:
+    """x times the normal distribution at x: x / 2 * (1 + erf(x / sqrt(2))), Hendrycks and Gimpel 2016.
+
+    TensorFlow 1 does not have it; the arguments are TensorFlow 2's.
+
+    Args:
+        features: A tensor of floats, or what becomes one.
+        approximate: If True, tanh(sqrt(2 / pi) * (x + 0.044715 x^3)) in place of the error function.
+        name: The name of the operation.
+
+    >>> sg.Session().run(sg.nn.gelu([-1.0, 0.0, 2.0]))
+    array([-0.15865526,  0.        ,  1.9544997 ], dtype=float32)
+    """
+    with name_scope(name, "Gelu", [features]) as scope:
+        x = convert_to_tensor(features, name="features")
+        if approximate:
+            inner = ops.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x))
+        else:
+            inner = ops.erf(x * math.sqrt(0.5))
+        return ops.multiply(0.5 * x, 1.0 + inner, name=scope)
+
+
 def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
     """log(sigmoid(x)), finite for every finite x."""
     with name_scope(name, "LogSigmoid", [x]) as scope:
@@ -92,14 +120,17 @@ def hard_sigmoid(x: Any) -> Tensor:
 _BY_NAME: dict[str, str | Callable[[Any], Tensor]] = {
     "elu": "elu",
     "exponential": "exp",
+    "gelu": gelu,
     "hard_sigmoid": hard_sigmoid,
     "linear": convert_to_tensor,
     "relu": "relu",
     "selu": "selu",
     "sigmoid": "sigmoid",
+    "silu": swish,
     "softmax": "softmax",
     "softplus": "softplus",
     "softsign": "softsign",
+    "swish": swish,
     "tanh": "tanh",
 }
 

@@ -1,5 +1,8 @@
 """The table of TensorFlow 1.15's modules: where each one's names come from."""
 
+from collections.abc import Iterator
+
+from staticgraph.compiler.support.extensions import extension
 from staticgraph.tf1.compat import contrib_names, internal_names, message_names, old_names
 from staticgraph.tf1.compat.legacy import (
     app,
@@ -76,3 +79,10 @@ TREE = Tree(
     | internal_names.AREAS
     | message_names.AREAS
 )
+
+
+@extension("public_names")
+def public_names() -> Iterator[str]:
+    """Every supported dotted name, those of modules and of old spellings too."""
+    yield from TREE.supported()
+    yield from (path for path in TREE.areas if path and path.split(".")[0] != "python")
