@@ -9,6 +9,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
+import gallery
 import numpy as np
 import pytest
 
@@ -106,3 +107,37 @@ def test_a_script_of_tensorflow_1_learns_its_text():
     losses = [float(x) for x in re.findall(r"loss (\S+)", done.stdout)]
     assert losses[-1] < 0.1 * losses[0]
     assert "Loops within loops, and each in its place,\ncarry a state" in done.stdout
+
+
+# Each with fewer steps than a user takes, a pattern of what it prints, and the picture that it draws.
+DRAWN = [
+    (
+        "reaction_diffusion.py",
+        "--steps=1500 --size=96",
+        r"covers ([\d.]+)%",
+        (5, 60),
+        "reaction_diffusion.png",
+    ),
+    ("gaussian_process.py", "--steps=100", r"noise ([\d.]+) ", (0.1, 0.25), "gaussian_process.svg"),
+    ("predator_prey.py", "--steps=200", r"learned ([\d.]+) ", (1.0, 1.25), "predator_prey.svg"),
+    ("digits_vae.py", "--epochs=4", r"-> ([\d.]+)", (20, 32), "digits_vae.png"),
+]
+
+
+@pytest.mark.parametrize("script, options, told, between, picture", DRAWN, ids=lambda value: str(value)[:12])
+def test_what_is_learned_and_drawn(script, options, told, between, picture, tmp_path):
+    text = run(script, *options.split(), cwd=tmp_path)
+    low, high = between
+    assert low < float(re.search(told, text)[1]) < high
+    start = b"<svg" if picture.endswith("svg") else b"\x89PNG"
+    assert start in (tmp_path / picture).read_bytes()
+
+
+def test_the_gallery_shows_every_example():
+    page = EXAMPLES.parent / "docs" / "gallery.md"
+    text = page.read_text()
+    assert {path.name for path in EXAMPLES.glob("*.py")} == {
+        *re.findall(r"\(\.\./examples/(\w+\.py)\)", text)
+    }
+    shown = {page.parent / name for _, pictures in gallery.sections(text) for name in pictures}
+    assert shown == {*(page.parent / "gallery").iterdir()}

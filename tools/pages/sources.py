@@ -28,6 +28,7 @@ PARTS = {
     "Tutorial": ["docs/tutorial/*"],
     "Coming from": ["docs/from_tensorflow", "docs/from_pytorch"],
     "Guides": [
+        "docs/gallery",
         "docs/pictures",
         "docs/seeing",
         "docs/show",
