@@ -162,6 +162,9 @@ class Graph:
                 raise
 
     def _op_name(self, name: str) -> str:
+        if not isinstance(name, str):
+            text = f"the name of an operation is a string, not {shown(name)}"
+            raise misuse(TypeError, text, "there may be one argument too many: the name comes last")
         if name.endswith("/"):  # a scope's own name: used as it is
             name = name[:-1]
             if name in self._by_name:

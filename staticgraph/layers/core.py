@@ -84,6 +84,8 @@ class Dropout(Layer):
         **options: Any,
     ) -> None:
         super().__init__(name=name, **options)
+        if isinstance(rate, int | float) and not 0 <= rate <= 1:
+            raise misuse(ValueError, f"dropout: rate is {rate}, it must be in [0, 1)")
         self.rate, self.noise_shape, self.seed = rate, noise_shape, seed
 
     def call(self, inputs: Tensor, training: Any = False) -> Tensor:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 import os
 from collections.abc import Callable
 from typing import Any
 
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.dtypes import bool_, int64, string
-from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.compiler.graph.shapes import Shape, TensorType, as_shape, shape_text
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
@@ -416,7 +417,11 @@ def number(value: Any) -> Any:
     if hasattr(value, "to_tensor"):
         value = value.to_tensor()
     if not isinstance(value, Tensor):
-        return int(value)
+        try:
+            return operator.index(value)
+        except TypeError:
+            text = f"the sizes and counts of a dataset are whole numbers, not {shown(value)}"
+            raise misuse(TypeError, text) from None
     known = static_value(value)
     return value if known is None else int(known)
 
