@@ -10,7 +10,7 @@ import numpy as np
 
 from staticgraph.compiler.capture.regions import with_inner
 from staticgraph.compiler.graph.dependencies import needed
-from staticgraph.compiler.graph.errors import SaveError, layout, misuse
+from staticgraph.compiler.graph.errors import SaveError, layout, misuse, shown
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -122,7 +122,10 @@ def _named(given: Any, what: str) -> dict[str, Tensor]:
 def _tensor(value: Any, what: str) -> Tensor:
     value = value.to_tensor() if hasattr(value, "to_tensor") else value
     if not isinstance(value, Tensor):
-        raise misuse(SaveError, f"the {what} {value!r} is not a tensor")
+        cure = "they are tensors by the names that the model gives them: {'x': x}"
+        if what == "feed":
+            cure += "; an input with a fixed value, such as a training flag, is a constant of the graph"
+        raise misuse(SaveError, f"the {what} {shown(value)} is not a tensor", cure)
     if value.op.region is not None:
         text = f"the {what} {value.name} is part of a loop or branch"
         raise misuse(SaveError, text, "take what it gives", made=[(value.op.name, value.op.where)])
