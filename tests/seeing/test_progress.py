@@ -1,8 +1,8 @@
 """The line on a terminal that tells how far a long compile is."""
 
-import contextlib
 import os
 import pty
+import select
 from types import SimpleNamespace
 
 import pytest
@@ -19,12 +19,14 @@ def terminal(monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
     with open(follower, "w", closefd=False) as stream:
         monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=stream))  # pytest sets sys.stderr itself
-        os.set_blocking(leader, False)
 
         def text() -> str:
-            with contextlib.suppress(BlockingIOError):
-                return os.read(leader, 1 << 16).decode()
-            return ""
+            stream.write("\0")  # a terminal hands on what it gets when it likes: this is the end of it
+            stream.flush()
+            found = b""
+            while not found.endswith(b"\0") and select.select([leader], [], [], 60)[0]:
+                found += os.read(leader, 1 << 16)
+            return found.decode().rstrip("\0")
 
         yield text
     os.close(leader)
