@@ -12,14 +12,14 @@ import numpy as np
 
 from staticgraph.compiler.capture.needs import Needs, NeedsFeeds, NeedsSegments, NeedsTypes
 from staticgraph.compiler.capture.open_shapes import OpenShapes, open_shapes
-from staticgraph.compiler.capture.request import NO_CALLS, Calls
+from staticgraph.compiler.capture.request import NO_CALLS, SHORT, Calls
 from staticgraph.compiler.capture.specialization import Specializer
 from staticgraph.compiler.capture.step import Step, uninitialized
 from staticgraph.compiler.graph.errors import ResourceExhaustedError
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.result_types import addressable
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.sizes import AnySize
+from staticgraph.compiler.graph.sizes import AnySize, is_open
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.compiler.support.gc_pause import collector_paused
@@ -34,6 +34,7 @@ from staticgraph.runtime.reports.recompile_reason import (
     Reason,
     RecompileWarner,
     guard_reason,
+    in_words,
     reason,
     symbols_text,
 )
@@ -44,24 +45,55 @@ PROGRAM_LIMIT = 128  # batches of ever new sizes must not fill the memory
 OPEN_LIMIT = 16  # programs with open sizes
 
 
-_Fixed = tuple[tuple[tuple[int, bytes], ...], tuple[TensorType | None, ...]]  # values of feeds, and types
-Capture = Callable[[Sequence[tuple[AnySize, ...]]], Step | Needs]  # for feeds of these shapes
+# Which feeds are sizes, the values of others on which shapes depend, and types of variables.
+_Fixed = tuple[tuple[int, ...], tuple[tuple[int, bytes], ...], tuple[TensorType | None, ...]]
+Capture = Callable[[], Step | Needs]
+_Compiled = tuple[tuple[AnySize, ...], Bind] | NeedsFeeds | NeedsTypes
 
 
 @dataclass(frozen=True, slots=True)
 class _OpenProgram:
     """A program for all values of the open sizes in `shapes`, and what else it is good for.
 
-    `blocks`: the bytes of each value that its step computes, if they are open. `last`: the program for the
-    sizes that were last asked for, if there is one.
+    `blocks`: the bytes of each value that its step computes, if they are open. `statics`: the values of feeds
+    that are not among those of `shapes`, on which shapes depend. `last`: the program for the sizes that were
+    last asked for, if there is one.
     """
 
     shapes: OpenShapes
     blocks: tuple[AnySize, ...]
-    statics: tuple[tuple[int, bytes], ...]
-    types: tuple[TensorType | None, ...]
     bind: Bind
+    statics: tuple[tuple[int, bytes], ...] = ()
+    types: tuple[TensorType | None, ...] = ()
     last: list[Executable] = field(default_factory=list)
+
+    def alike(self, run: _Run) -> bool:
+        """Return True if a run differs from those of this program by sizes alone."""
+        fixed = self.shapes.sized, self.statics, self.types
+        return fixed == run.fixed
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A run that a program is looked for. `contents`: the elements of feeds that may be sizes."""
+
+    signature: CallSignature
+    contents: Mapping[int, tuple[int, ...]]
+
+    @property
+    def rows(self) -> tuple[tuple[int, ...], ...]:
+        """The shapes of the feeds, then the contents."""
+        return (*self.signature.shapes, *self.contents.values())
+
+    @property
+    def statics(self) -> tuple[tuple[int, bytes], ...]:
+        """The values of feeds that cannot be sizes, on which shapes depend all the same."""
+        return tuple(each for each in self.signature.statics if each[0] not in self.contents)
+
+    @property
+    def fixed(self) -> _Fixed:
+        """All that makes another program necessary but sizes."""
+        return tuple(self.contents), self.statics, self.signature.types
 
 
 class ProgramCache:
@@ -113,8 +145,13 @@ class ProgramCache:
         """Return the shapes of feeds that the code of a program takes, if sizes in them are open."""
         types = program.prepared.program.arguments[: len(self.feeds)]
         given = [type.static_shape for type in types]
-        alike = (each.shapes for each in self._open if dict(each.statics) == program.static)
-        return next((shapes for shapes in alike if shapes.values(given) is not None), None)
+        static = program.static
+        for each in self._open:
+            if dict(each.statics).items() <= static.items() and {*each.shapes.sized} <= static.keys():
+                contents = [self._elements(i, static[i]) for i in each.shapes.sized]
+                if each.shapes.values((*given, *contents)) is not None:
+                    return each.shapes
+        return None
 
     def ready(self, arrays: Sequence[np.ndarray]) -> Executable | NeedsSegments:
         """Return the program for arrays of these shapes, whose variables have the values that it needs."""
@@ -155,24 +192,23 @@ class ProgramCache:
             program = self._programs.get(signature)
             if program is not None:
                 return program
-            capture = partial(self.step, static={self.feeds[i]: arrays[i] for i in self.static}, types=types)
-            if may_be_open and (program := self._bound(signature, capture)) is not None:
+            static = {self.feeds[i]: arrays[i] for i in self.static}
+            run = self._run(signature, static)
+            capture = partial(self.step, signature.shapes, static, types)
+            if may_be_open and (program := self._bound(run, capture)) is not None:
                 return program
-            why = self._why(signature)
+            why = self._why(run)
             if started is None:
                 self.compiler.allow(self.fetches, why)
                 started = time.perf_counter()
-            if may_be_open and self._compile_open(signature, capture):
-                program = self._bound(signature, capture)
-                assert program is not None, signature
-                shapes = self._open[-1].shapes
-                guards = tuple(map(str, shapes.guards))
-                self.compiler.tell(
-                    program, self.fetches, why, started, symbols_text(shapes, self.feeds), guards
-                )
-                self._warn(why)
-                return program
-            match capture(signature.shapes):
+            made = self._compile_open(run, static, types) if may_be_open else None
+            match capture() if made is None else made:
+                case OpenShapes() as shapes:
+                    program = self._bound(run, capture)
+                    assert program is not None, signature
+                    told = symbols_text(shapes, self.feeds), tuple(map(str, shapes.guards))
+                    self.compiler.tell(program, self.fetches, why, started, *told)
+                    self._warn(why)
                 case Step() as step:
                     program = self.compiler.compile(step, statics, self.fetches, why, started)
                     self._keep(signature, program)
@@ -199,28 +235,38 @@ class ProgramCache:
             bound: Gives the executable for values of the sizes.
         """
         bind = self.compiler.binding(bound, step, self.fetches, last=step.may_overwrite)
-        self._open.append(_OpenProgram(shapes, blocks, (), (), bind))
+        self._open.append(_OpenProgram(shapes, blocks, bind))
 
     def know(self, tensors: Sequence[Tensor]) -> None:
         """Compile for the values of these feeds from now on."""
         self.static = tuple(sorted({*self.static, *(self.feeds.index(t) for t in tensors)}))
 
-    def _why(self, signature: CallSignature) -> Reason:
+    def _run(self, signature: CallSignature, static: Mapping[Tensor, np.ndarray]) -> _Run:
+        contents = {
+            i: tuple(value.ravel().tolist())
+            for i, (t, value) in zip(self.static, static.items(), strict=True)
+            if t.dtype.is_integer and 0 < value.size <= SHORT
+        }
+        return _Run(signature, contents)
+
+    def _elements(self, number: int, value: bytes) -> list[int]:
+        found: list[int] = np.frombuffer(value, self.feeds[number].dtype.numpy).tolist()
+        return found
+
+    def _why(self, run: _Run) -> Reason:
         """Return why no program so far takes a run."""
-        why = reason(signature, [*self._programs], self.feeds, self.variables)
+        why = reason(run.signature, [*self._programs], self.feeds, self.variables)
         if not self.compiler.may_be_open:
             return why
-        alike = [
-            each.shapes
-            for each in self._open
-            if (each.statics, each.types) == (signature.statics, signature.types)
-        ]
-        questions = self._specializer(signature).questions
-        return guard_reason(why, signature.shapes, alike, questions, self.feeds)
+        alike = [each.shapes for each in self._open if each.alike(run)]
+        questions = self._specializer(run).questions
+        start = open_shapes(self.feeds, run.signature.shapes, self.static, run.contents)
+        asked = questions if start is None else [in_words(each, start, self.feeds) for each in questions]
+        return guard_reason(why, run.rows, alike, asked, self.feeds)
 
-    def _specializer(self, signature: CallSignature) -> Specializer:
+    def _specializer(self, run: _Run) -> Specializer:
         """The search for programs with these values and types: for others, other questions are asked."""
-        found = self._specializers.setdefault((signature.statics, signature.types), Specializer())
+        found = self._specializers.setdefault(run.fixed, Specializer())
         if len(self._specializers) > OPEN_LIMIT:
             del self._specializers[next(iter(self._specializers))]
         return found
@@ -234,43 +280,60 @@ class ProgramCache:
         if len(self._programs) > PROGRAM_LIMIT:
             del self._programs[next(iter(self._programs))]
 
-    def _bound(self, signature: CallSignature, capture: Capture) -> Executable | None:
-        """Return a program for all sizes, bound to those of `signature`; None if there is none for them."""
+    def _bound(self, run: _Run, capture: Capture) -> Executable | None:
+        """Return a program for all sizes, bound to those of a run; None if there is none for them."""
         for each in self._open:
-            if (each.statics, each.types) != (signature.statics, signature.types):
-                continue
-            values = each.shapes.values(signature.shapes)
+            values = each.shapes.values(run.rows) if each.alike(run) else None
             if values is not None and addressable(each.blocks, values):
-                program = each.bind(values, partial(capture, signature.shapes))
+                program = each.bind(values, run.signature.statics, capture)
                 if each.last and self._state_types(each.last[0]) == self._state_types(program):
                     program.version = each.last[0].version  # it fits the same variables
                 each.last[:] = [program]
-                self._keep(signature, program)
+                self._keep(run.signature, program)
                 return program
         return None
 
-    def _compile_open(self, signature: CallSignature, capture: Capture) -> bool:
-        """Compile a program with open sizes, as many as can be; return False if there can be none."""
-        shapes = open_shapes(self.feeds, signature.shapes, self.static)
-        if shapes is None:
-            return False
+    def _compile_open(
+        self,
+        run: _Run,
+        static: Mapping[Tensor, np.ndarray],
+        types: Mapping[Operation, TensorType | None],
+    ) -> OpenShapes | NeedsFeeds | NeedsTypes | None:
+        """Compile a program with open sizes, as many as can be.
 
-        def make(shapes: OpenShapes) -> tuple[tuple[AnySize, ...], Bind] | None:
-            step = capture(shapes.shapes)
-            values = shapes.values(signature.shapes)
+        Returns:
+            The open sizes, or what must be known before; None if there can be no such program.
+        """
+        start = open_shapes(self.feeds, run.signature.shapes, self.static, run.contents)
+        if start is None:
+            return None
+
+        def make(shapes: OpenShapes) -> _Compiled | None:
+            told = dict(static)
+            for number, row in zip(shapes.sized, shapes.contents, strict=True):
+                feed = self.feeds[number]
+                if is_open(row):
+                    told[feed] = np.array(row, object).reshape(static[feed].shape)
+            step = self.step(shapes.shapes, told, types)
+            if isinstance(step, NeedsFeeds | NeedsTypes):
+                return step
+            values = shapes.values(run.rows)
             if not isinstance(step, Step) or values is None:
                 return None
             if not addressable(step.open_blocks, values):
                 return None
-            return step.open_blocks, self.compiler.compile_open(step, signature.statics, self.fetches)
+            return step.open_blocks, self.compiler.compile_open(step, self.fetches)
 
-        found = self._specializer(signature).search(shapes, signature.shapes, make)
+        found: tuple[OpenShapes, _Compiled] | None = self._specializer(run).search(start, run.rows, make)
         if found is None:
-            return False
-        shapes, (blocks, bind) = found
-        self._open.append(_OpenProgram(shapes, blocks, signature.statics, signature.types, bind))
+            return None
+        shapes, made = found
+        if isinstance(made, NeedsFeeds | NeedsTypes):
+            return made
+        blocks, bind = made
+        self._open.append(_OpenProgram(shapes, blocks, bind, run.statics, run.signature.types))
         del self._open[:-OPEN_LIMIT]
-        return True
+        return shapes
 
     def step(
         self,

@@ -22,10 +22,11 @@ from staticgraph.runtime.switches.table import Settings
 HostObserver = Callable[[Operation, Callable[[Tensor], Any], Sequence[Any] | None], None]
 
 
-# Gives the program for values of open sizes, and what captures the step for them if a run is refused.
-Bind = Callable[[Mapping[str, int], Callable[[], Step | Needs]], Executable]
-# The same of a device: for values of open sizes, those of feeds, and what checks runs.
-Bound = Callable[[Mapping[str, int], Sequence[tuple[int, bytes]], Checks | None], Executable]
+Statics = Sequence[tuple[int, bytes]]  # values of feeds by their numbers
+# Gives the program for values of open sizes and of feeds; captures the step for them if a run is refused.
+Bind = Callable[[Mapping[str, int], Statics, Callable[[], Step | Needs]], Executable]
+# The same of a device, with what checks runs.
+Bound = Callable[[Mapping[str, int], Statics, Checks | None], Executable]
 
 
 class StepCompiler:
@@ -61,7 +62,7 @@ class StepCompiler:
     def compile(
         self,
         step: Step,
-        static: Sequence[tuple[int, bytes]],
+        static: Statics,
         fetches: Fetches,
         reason: Reason,
         started: float,
@@ -87,7 +88,7 @@ class StepCompiler:
         """True if a step may be compiled for all values of the sizes that its graph leaves open."""
         return self.backend.compile_open is not None and self.settings.open_sizes
 
-    def compile_open(self, step: Step, static: Sequence[tuple[int, bytes]], fetches: Fetches) -> Bind:
+    def compile_open(self, step: Step, fetches: Fetches) -> Bind:
         """Compile a step with open sizes; return a function that gives the program for values of these.
 
         Raises:
@@ -95,22 +96,17 @@ class StepCompiler:
         """
         assert self.backend.compile_open is not None
         last, step = step.may_overwrite, self._guarded(step)
-        return self.binding(self.backend.compile_open(step, fetches), step, fetches, static, last)
+        return self.binding(self.backend.compile_open(step, fetches), step, fetches, last)
 
-    def binding(
-        self,
-        bound: Bound,
-        step: Step,
-        fetches: Fetches,
-        static: Sequence[tuple[int, bytes]] = (),
-        last: bool = True,
-    ) -> Bind:
+    def binding(self, bound: Bound, step: Step, fetches: Fetches, last: bool = True) -> Bind:
         """Return a function that gives the program of an open step for values of its sizes.
 
         `last`: False if something that may fail comes after the step.
         """
 
-        def bind(values: Mapping[str, int], capture: Callable[[], Step | Needs]) -> Executable:
+        def bind(
+            values: Mapping[str, int], static: Statics, capture: Callable[[], Step | Needs]
+        ) -> Executable:
             def closed() -> Step:
                 found = capture()
                 assert isinstance(found, Step), found

@@ -6,15 +6,20 @@ gives x the shape [n0, 784] and y the shape [n1, 10]. If an operation demands th
 the run at hand they are, both are called n0 from then on. If it asks for the value of n1, it is given: y
 then has as many rows as in the run at hand. If it demands that n0 is even, 2*n0 takes the place of n0, and
 if `n0 >= 3` is a guard, n0 + 3.
+
+The value of a feed may be a size, too: `zeros([batch, 100])` of a fed `batch`. If shapes depend on such a
+value, its elements are symbols, like the sizes of an axis.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from staticgraph.compiler.capture.guards import Guard, as_one, known_after, known_from
 from staticgraph.compiler.graph.dtypes import string
-from staticgraph.compiler.graph.sizes import MOST, AnySize, Size, evaluate, linear, replaced, symbol
+from staticgraph.compiler.graph.sizes import MOST, AnySize, Size, evaluate, linear, replaced, symbol, symbols
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.graph.undecided import Undecided
 from staticgraph.compiler.support.dataclass import dataclass, replace
@@ -28,21 +33,30 @@ class OpenShapes:
         shapes: The shapes. Each symbol is found alone in some open size, perhaps times a number and with a
             number: see `linear`. Other open sizes follow from these.
         guards: What holds in a run besides.
+        sized: The numbers of the feeds whose values are sizes.
+        contents: The elements of these feeds.
     """
 
     shapes: tuple[tuple[AnySize, ...], ...]
     guards: tuple[Guard, ...] = ()
+    sized: tuple[int, ...] = ()
+    contents: tuple[tuple[AnySize, ...], ...] = ()
+
+    @property
+    def rows(self) -> tuple[tuple[AnySize, ...], ...]:
+        """The shapes, then the contents: what the rows of a run are compared with."""
+        return (*self.shapes, *self.contents)
 
     @property
     def count(self) -> int:
-        """Number of axes of open size."""
-        return sum(isinstance(n, Size) for shape in self.shapes for n in shape)
+        """Number of open sizes."""
+        return sum(isinstance(n, Size) for row in self.rows for n in row)
 
-    def values(self, shapes: Sequence[Sequence[int]]) -> dict[str, int] | None:
-        """Return the values of the symbols in a run with feeds of these shapes; None if there are none."""
+    def values(self, rows: Sequence[Sequence[int]]) -> dict[str, int] | None:
+        """Return the values of the symbols in a run with such shapes and contents; None if there are none."""
         values: dict[str, int] = {}
         follow: list[tuple[Size, int]] = []
-        for mine, given in zip(self.shapes, shapes, strict=True):
+        for mine, given in zip(self.rows, rows, strict=True):
             if len(mine) != len(given):
                 return None
             for size, n in zip(mine, given, strict=True):
@@ -61,18 +75,33 @@ class OpenShapes:
             return None
         return values if all(guard.holds(values) for guard in self.guards) else None
 
-    def after(self, undecided: Undecided, shapes: Sequence[Sequence[int]]) -> OpenShapes:
-        """Return these shapes with what is known of a run with feeds of `shapes` after an open question.
+    def after(self, undecided: Undecided, rows: Sequence[Sequence[int]]) -> OpenShapes:
+        """Return these shapes with what is known of a run with such `rows` after an open question.
 
         Two sizes that were asked to be equal become one. Otherwise it may be enough to put in what the guards
         tell. If not, the sizes that the question is about are known from here on.
         """
-        values = self.values(shapes)
-        assert values is not None, (self, shapes)
+        values = self.values(rows)
+        assert values is not None, (self, rows)
         known = as_one(undecided, values) or known_from(self.guards) or known_after(undecided, values)
-        found = tuple(tuple(replaced(n, known) for n in shape) for shape in self.shapes)
+        return self._with(known)
+
+    def with_known_contents(self, rows: Sequence[Sequence[int]]) -> OpenShapes | None:
+        """Return these shapes with the contents of a run with such `rows`; None if no content is open."""
+        values = self.values(rows)
+        assert values is not None, (self, rows)
+        names = frozenset[str]().union(*(symbols(n) for row in self.contents for n in row))
+        return self._with({name: values[name] for name in names}) if names else None
+
+    def _with(self, known: Mapping[str, AnySize]) -> OpenShapes:
+        """Return these shapes with something in place of symbols."""
+        shapes, contents = (
+            tuple(tuple(replaced(n, known) for n in row) for row in rows)
+            for rows in (self.shapes, self.contents)
+        )
         guards = (guard.replaced(known) for guard in self.guards)
-        return OpenShapes(found, tuple(g for g in dict.fromkeys(guards) if g is not None))
+        kept = tuple(g for g in dict.fromkeys(guards) if g is not None)
+        return replace(self, shapes=shapes, guards=kept, contents=contents)
 
     def guarded(self, guards: Sequence[Guard]) -> OpenShapes:
         """Return these shapes with more guards."""
@@ -80,7 +109,10 @@ class OpenShapes:
 
 
 def open_shapes(
-    feeds: Sequence[Tensor], shapes: Sequence[Sequence[int]], closed: Sequence[int] = ()
+    feeds: Sequence[Tensor],
+    shapes: Sequence[Sequence[int]],
+    closed: Sequence[int] = (),
+    contents: Mapping[int, Sequence[int]] = MappingProxyType({}),
 ) -> OpenShapes | None:
     """Return the shapes of feeds with a symbol for each size that the graph leaves open.
 
@@ -90,7 +122,8 @@ def open_shapes(
     Args:
         feeds: The fed tensors.
         shapes: Their shapes in a run.
-        closed: The numbers of those feeds for whose values the step is compiled.
+        closed: The numbers of those feeds on whose values shapes depend.
+        contents: The elements of those among them that may be sizes. What cannot be one, as -1, is known.
     """
     found: list[tuple[AnySize, ...]] = []
     count = 0
@@ -103,5 +136,9 @@ def open_shapes(
                 if n is None:
                     shape[axis], count = symbol(f"n{count}"), count + 1
         found.append(tuple(shape))
-    made = OpenShapes(tuple(found))
-    return made if count and made.values(shapes) is not None else None
+    names = map("n{}".format, itertools.count(count))
+    told = tuple(
+        tuple(symbol(next(names)) if 0 <= n <= MOST else n for n in row) for row in contents.values()
+    )
+    made = OpenShapes(tuple(found), sized=tuple(contents), contents=told)
+    return made if made.count and made.values((*shapes, *contents.values())) is not None else None

@@ -32,6 +32,7 @@ class Calls:
 
 
 NO_CALLS = Calls()
+SHORT = 16  # elements of feeds: shapes depend on the values of no more than these
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class CaptureRequest:
         targets: The operations to run.
         feeds: The fed tensors with their static types.
         types: Types of the values that variables have before the run, None if a variable has no value.
-        static: Values of feeds, for which the step is compiled.
+        static: Values of feeds, for which the step is compiled; open sizes are elements of such a value.
         calls: The host ops around the step.
         losses: True if the step also returns the tensors that are differentiated.
         on_host: Test if NumPy shall compute an operation, as far as that can be.

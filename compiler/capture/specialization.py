@@ -53,14 +53,16 @@ class Specializer:
     def search(
         self,
         start: OpenShapes,
-        shapes: Sequence[Sequence[int]],
+        rows: Sequence[Sequence[int]],
         make: Callable[[OpenShapes], _Made | None],
     ) -> tuple[OpenShapes, _Made] | None:
-        """Return what `make` gives for a run with feeds of `shapes`, and the open shapes that it is good for.
+        """Return what `make` gives for a run with such `rows`, and the open shapes that it is good for.
+
+        If nothing can be made with open contents of feeds, their values are known.
 
         Args:
             start: The shapes with all sizes open that may be.
-            shapes: The shapes of the run.
+            rows: The shapes of the run, and the contents of feeds that are sizes.
             make: Compiles for open shapes; None if that cannot be now.
 
         Returns:
@@ -68,22 +70,26 @@ class Specializer:
         """
         at = start
         while at.count:
-            question, made = self._known(at, shapes), None
+            question, made = self._known(at, rows), None
             if question is None:
-                question, made = self._tried(at, shapes, make)
+                question, made = self._tried(at, rows, make)
             at = at.guarded(question.guards)
             if made is not None:
                 return at, made
             if question.undecided is None:
-                return None
-            before, at = at, at.after(question.undecided, shapes)
+                closed = at.with_known_contents(rows)
+                if closed is None:
+                    return None
+                at = closed
+                continue
+            before, at = at, at.after(question.undecided, rows)
             if before.count > at.count:
                 self.closing[question.undecided.about] = question.undecided
         return None
 
-    def _known(self, at: OpenShapes, shapes: Sequence[Sequence[int]]) -> _Question | None:
+    def _known(self, at: OpenShapes, rows: Sequence[Sequence[int]]) -> _Question | None:
         """The question that a run is known to meet with these open shapes, if there is one."""
-        values = at.values(shapes)
+        values = at.values(rows)
         assert values is not None, at
         for each in self._questions:
             if proven(operator.eq, each.at, at) and all(guard.holds(values) for guard in each.guards):
@@ -91,9 +97,9 @@ class Specializer:
         return None
 
     def _tried(
-        self, at: OpenShapes, shapes: Sequence[Sequence[int]], make: Callable[[OpenShapes], _Made | None]
+        self, at: OpenShapes, rows: Sequence[Sequence[int]], make: Callable[[OpenShapes], _Made | None]
     ) -> tuple[_Question, _Made | None]:
-        values = at.values(shapes)
+        values = at.values(rows)
         assert values is not None, at
         answers, undecided = Answers(values), None
         try:

@@ -216,6 +216,11 @@ def _again(
                 places.setdefault(known, []).append(f"axis {axis} of {name}")
             elif size is None:
                 yield f"another size of {name} along axis {axis}, which is {type.static_shape[axis]} here"
+    contents = {} if opened is None else dict(zip(opened.sized, opened.contents, strict=True))
+    for number, row in contents.items():
+        for size in row:
+            if isinstance(size, Size):
+                places.setdefault(size, []).append(f"the value of {feeds[number].op.name}")
     for several in places.values():
         if len(several) > 1:
             yield f"sizes that differ along {', '.join(several)}"
@@ -223,7 +228,8 @@ def _again(
         guards = ", ".join(map(str, opened.guards))
         yield f"sizes without the guards {guards} ({symbols_text(opened, feeds)})"
     for number in static:
-        yield f"another value of {feeds[number].op.name}: shapes depend on it"
+        if number not in contents or not all(isinstance(n, Size) for n in contents[number]):
+            yield f"another value of {feeds[number].op.name}: shapes depend on it"
     for op in variables:
         yield f"another shape of the variable {op.name}, or whether it has a value"
     yield "other fetches, or other tensors that are fed; not for other dtypes: values are converted"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
@@ -45,6 +46,20 @@ class CallSignature:
 
 
 @dataclass(frozen=True, slots=True)
+class _Place:
+    """What a row of sizes tells of: the axes of a feed, or the elements of one whose value is sizes."""
+
+    feed: str
+    is_value: bool
+
+    def at(self, number: int, count: int) -> str:
+        """Return words for one of `count` numbers in the row."""
+        if not self.is_value:
+            return f"axis {number} of {self.feed}"
+        return f"the value of {self.feed}" if count == 1 else f"element {number} of {self.feed}"
+
+
+@dataclass(frozen=True, slots=True)
 class Reason:
     """Why something is compiled: of what kind it is, and the sentence.
 
@@ -74,7 +89,7 @@ def reason(
 
 def guard_reason(
     found: Reason,
-    shapes: Sequence[Sequence[int]],
+    rows: Sequence[Sequence[int]],
     programs: Sequence[OpenShapes],
     asked: Iterable[str],
     feeds: Sequence[Tensor],
@@ -83,14 +98,14 @@ def guard_reason(
 
     Args:
         found: How the run differs from others.
-        shapes: The shapes of its feeds.
+        rows: The shapes of its feeds, then the values that are sizes.
         programs: What the programs with open sizes take, oldest first.
         asked: The questions for which sizes are known in programs.
         feeds: The fed tensors.
     """
-    if found.cause is not Cause.SHAPE:
+    if found.cause not in (Cause.SHAPE, Cause.VALUE):
         return found
-    failed = [[*_failed(each, shapes, feeds)] for each in reversed(programs)]
+    failed = [[*_failed(each, rows, feeds)] for each in reversed(programs)]
     nearest = min((each for each in failed if each), key=len, default=[])
     questions = list(dict.fromkeys(asked))
     since = f" (the step depends on {questions[0]})" if questions else ""
@@ -99,29 +114,49 @@ def guard_reason(
     return Reason(Cause.GUARD, found.text + since, questions[0]) if questions else found
 
 
+def _places(shapes: OpenShapes, feeds: Sequence[Tensor]) -> list[_Place]:
+    """Return what each row of `shapes` tells of."""
+    return [
+        *(_Place(feed.op.name, False) for feed in feeds),
+        *(_Place(feeds[number].op.name, True) for number in shapes.sized),
+    ]
+
+
+def in_words(question: str, shapes: OpenShapes, feeds: Sequence[Tensor]) -> str:
+    """Return a question with the places of symbols, which are alone in `shapes`, instead of their names."""
+    called = {
+        repr(size): place.at(number, len(row))
+        for place, row in zip(_places(shapes, feeds), shapes.rows, strict=True)
+        for number, size in enumerate(row)
+    }
+    text = re.sub(r"\bn\d+\b", lambda found: called.get(found[0], found[0]), question)
+    return text.replace("the value of the value", "the value")
+
+
 def symbols_text(shapes: OpenShapes, feeds: Sequence[Tensor]) -> str:
     """Return where each symbol is found, such as `n0: axis 0 of x`; `4*n0: ...` if it is a part of a size."""
-    places: dict[str, str] = {}
-    for feed, shape in zip(feeds, shapes.shapes, strict=True):
-        for axis, size in enumerate(shape):
+    found: dict[str, str] = {}
+    for place, row in zip(_places(shapes, feeds), shapes.rows, strict=True):
+        for number, size in enumerate(row):
             if (form := linear(size)) is not None:
                 name, factor, more = form
                 said = name if factor == 1 else repr(size - more)
-                places.setdefault(name, f"{said}: axis {axis} of {feed.op.name}")
-    return ", ".join(places.values())
+                found.setdefault(name, f"{said}: {place.at(number, len(row))}")
+    return ", ".join(found.values())
 
 
-def _failed(program: OpenShapes, shapes: Sequence[Sequence[int]], feeds: Sequence[Tensor]) -> Iterator[str]:
-    """The guards of a program that fail in a run with feeds of these shapes, as text."""
+def _failed(program: OpenShapes, rows: Sequence[Sequence[int]], feeds: Sequence[Tensor]) -> Iterator[str]:
+    """The guards of a program that fail in a run with such rows, as text."""
     values: dict[str, int] = {}
     first: dict[str, str] = {}
     follow: list[tuple[str, Size, int]] = []
-    for feed, mine, given in zip(feeds, program.shapes, shapes, strict=True):
+    for told, mine, given in zip(_places(program, feeds), program.rows, rows, strict=True):
         if len(mine) != len(given):
-            yield f"the guard that {feed.op.name} has {len(mine)} axes"
+            kind = "elements" if told.is_value else "axes"
+            yield f"the guard that {told.feed} has {len(mine)} {kind}"
             return
-        for axis, (size, n) in enumerate(zip(mine, given, strict=True)):
-            place = f"axis {axis} of {feed.op.name}"
+        for number, (size, n) in enumerate(zip(mine, given, strict=True)):
+            place = told.at(number, len(mine))
             found = linear(size)
             if found is None:
                 if isinstance(size, Size):
@@ -140,12 +175,12 @@ def _failed(program: OpenShapes, shapes: Sequence[Sequence[int]], feeds: Sequenc
             first.setdefault(name, place)
     for place, size, n in follow:
         if symbols(size) <= values.keys() and evaluate(size, values) != n:
-            places = ", ".join(f"{name}: {first[name]}" for name in sorted(symbols(size)))
-            yield f"the guard that {place} is {size!r} ({places})"
+            names = ", ".join(f"{name}: {first[name]}" for name in sorted(symbols(size)))
+            yield f"the guard that {place} is {size!r} ({names})"
     for guard in program.guards:
         if symbols(guard.size) <= values.keys() and not guard.holds(values):
-            places = ", ".join(f"{n}: {first[n]}" for n in sorted(symbols(guard.size)))
-            yield f"the guard {guard} ({places})"
+            names = ", ".join(f"{n}: {first[n]}" for n in sorted(symbols(guard.size)))
+            yield f"the guard {guard} ({names})"
 
 
 def _differences(

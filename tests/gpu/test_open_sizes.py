@@ -68,7 +68,15 @@ def convolutions():
     return [y, sg.gradients(sg.reduce_sum(y * y), [w, x])], lambda n: {x: numbers(n, 7, 7, 4)}
 
 
+def fed():
+    """The batch is the value of a feed."""
+    batch, x = sg.placeholder(sg.int32, []), sg.placeholder(sg.float32, [None, 4])
+    y = sg.reshape(sg.zeros([batch, 4]) + x, [batch, 2, 2])
+    return [y, sg.range(batch), sg.reduce_sum(y, 0)], lambda n: {x: numbers(n, 4), batch: n}
+
+
 MODELS = {
+    "fed": fed,
     "elements": elements,
     "inner": inner,
     "rows": rows,

@@ -353,15 +353,16 @@ def test_a_tagger_takes_any_length():
 
 
 def test_questions_belong_to_the_values_that_a_step_is_compiled_for():
-    """With n = 5, x has 5 elements or one; with n = 1 it may have any number, whichever came first."""
+    """x has n elements, or one of the two is 1, whichever came first."""
     x, n = sg.placeholder(sg.float32, [None], name="x"), sg.placeholder(sg.int32, [], name="n")
     total = x * 2.0 + sg.zeros([n])
     with sg.Session() as session:
         for rows, size in ((5, 5), (1, 5), (1, 6), (1, 7)):
             assert session.run(total, {x: np.ones(size), n: rows}).tolist() == [2.0] * size
-        assert [each.symbols for each in session.compiles] == ["", "n0: axis 0 of x"]
+        assert [each.symbols for each in session.compiles] == ["n0: axis 0 of x", "n0: axis 0 of x"]
+        assert session.compiles[1].failed == "the guard that the value of n goes with axis 0 of x"
         plan = session.plan(total, {x: np.ones(5), n: 5})
-        assert "another size of x along axis 0, which is 5 here" in plan.recompiled_for
+        assert plan.recompiled_for[0] == "sizes that differ along axis 0 of x, the value of n"
 
 
 def test_a_long_step_runs_with_no_rows_at_all():

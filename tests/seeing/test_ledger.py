@@ -67,12 +67,22 @@ def test_the_nearest_program_tells_the_cause(per_size):
     ]
 
 
-def test_values_that_shapes_depend_on(sess):
+def test_values_that_shapes_depend_on(per_size):
     n = sg.placeholder(sg.int32, [], name="n")
     y = sg.fill([n], 1.0)
     for size in (3, 4):
-        sess.run(y, {n: size})
-    assert causes(sess)[1:] == [(Cause.VALUE, "n is 4, was 3")]
+        per_size.run(y, {n: size})
+    assert causes(per_size)[1:] == [(Cause.VALUE, "n is 4, was 3")]
+
+
+def test_values_that_are_no_sizes(sess):
+    x, axis = sg.placeholder(sg.float32, [2, 2, 2], name="x"), sg.placeholder(sg.int32, [], name="axis")
+    y = sg.reduce_sum(x, axis)
+    for number in (0, 1):
+        sess.run(y, {x: np.ones((2, 2, 2)), axis: number})
+    (cause, why), *_ = causes(sess)[1:]
+    assert cause is Cause.GUARD
+    assert why == "axis is 1, was 0 (the step depends on the value of axis)"
 
 
 def test_variables_whose_type_the_graph_does_not_tell(sess):

@@ -55,15 +55,15 @@ def test_a_plan_compiles_what_the_run_then_uses(sess):
 
 def test_what_would_be_compiled_again(sess):
     x, n = sg.placeholder(sg.float32, [None, 3], name="x"), sg.placeholder(sg.int32, [], name="n")
-    start = sg.placeholder(sg.float32, None, name="start")
+    start, axis = sg.placeholder(sg.float32, None, name="start"), sg.placeholder(sg.int32, [], name="axis")
     v = sg.Variable(start, validate_shape=False, name="v")
     sess.run(v.initializer, {start: [1.0, 2.0]})
     plan = sess.plan(
-        sg.reduce_sum(x) + sg.reduce_sum(sg.fill([n], 2.0)) + sg.reduce_sum(v) + start,
-        {x: np.ones((5, 3)), n: 7, start: 1.0},
+        sg.reduce_sum(x, axis) + sg.reduce_sum(sg.fill([n], 2.0)) + sg.reduce_sum(v) + start,
+        {x: np.ones((5, 3)), n: 7, axis: 1, start: 1.0},
     )
     assert set(plan.recompiled_for) == {
-        "another value of n: shapes depend on it",
+        "another value of axis: shapes depend on it",
         "another shape of start, which is [] here",
         "another shape of the variable v, or whether it has a value",
         "other fetches, or other tensors that are fed; not for other dtypes: values are converted",

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.capture.needs import Needs, NeedsFeeds, NeedsStage
+from staticgraph.compiler.capture.request import SHORT
 from staticgraph.compiler.capture.walk import Walk
 from staticgraph.compiler.graph.builder import plain
-from staticgraph.compiler.graph.function import Value, toposort
+from staticgraph.compiler.graph.function import Node, Value, toposort
+from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-
-SHORT = 16  # elements of feeds: a step is compiled for the values of no more than these
 
 
 def attributes(walk: Walk, op: Operation) -> dict[str, Any] | Needs:
@@ -41,13 +41,22 @@ def static_value(walk: Walk, tensor: Tensor) -> np.ndarray | Needs:
     value = walk.feeds.known(walk.value(tensor))
     if value.known is not None:
         return value.known
-    below = {v for node in toposort([value]) for v in node.outputs}
+    nodes = toposort([value])
+    below = {v for node in nodes for v in node.outputs}
     feeds = tuple(t for t, param in walk.feeds.params.items() if param in below)
     params = [v for v in below if v.node.op.name == "parameter"]
     short = len(params) == len(feeds) and sum(v.size for v in params) <= SHORT
-    if tensor in walk.feeds.params or (feeds and short):
+    if tensor in walk.feeds.params or (feeds and short and not any(map(_compares, nodes))):
         return NeedsFeeds(feeds)
     return NeedsStage((tensor,))
+
+
+def _compares(node: Node) -> bool:
+    """Return True if a node gives the greatest or least of several numbers, such as that of lengths.
+
+    A step would have to be compiled for each order of these numbers: an earlier stage computes it.
+    """
+    return node.op.name in ("reduce_max", "reduce_min") and node.inputs[0].size > 1
 
 
 def flag(walk: Walk, value: Value) -> Value | NeedsFeeds:
@@ -71,8 +80,9 @@ def flag(walk: Walk, value: Value) -> Value | NeedsFeeds:
     return walk.feeds.known(value)
 
 
-def known_trip_count(walk: Walk, loop: Operation) -> int | None:
+def known_trip_count(walk: Walk, loop: Operation) -> AnySize | None:
     """Return a bound of the trip count of a loop, if an earlier stage has found it out."""
     param = walk.feeds.params.get(loop.outputs[-1])
-    known = None if param is None else walk.feeds.constants.get(param)
-    return None if known is None or known.constant is None else int(known.constant)
+    constant = None if param is None else walk.feeds.constants.get(param)
+    known = None if constant is None else constant.known
+    return None if known is None else known.item()
