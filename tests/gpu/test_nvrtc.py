@@ -103,6 +103,13 @@ def test_registers_that_do_not_suffice_show():
 
 
 @needs_nvrtc
+def test_memory_that_a_block_is_given_is_none_of_its_own():
+    body = "SG_SHARED(float, much, 20000);\nSG_SHARED(int, more, 8);\nmuch[0] = x[0];\ny[0] = much[0];"
+    given = call("given", [X, Y], body, (1, 1, 1), (32, 1, 1)).function
+    assert given.shared == 80_032 and nvrtc.inspect([given], "sm_90").usage[given.name].shared == 0
+
+
+@needs_nvrtc
 def test_images_are_kept_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("SG_CACHE_DIR", str(tmp_path))
     real, texts = nvrtc._compiled, []
@@ -112,6 +119,15 @@ def test_images_are_kept_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert nvrtc.compile([FOUR], "sm_90") == image and len(texts) == 1
     assert nvrtc.compile([FOUR], "sm_80") != image and len(texts) == 2
     assert nvrtc.compile([REDUCE], "sm_90") != image and len(texts) == 3
+
+
+@needs_nvrtc
+def test_an_image_on_disk_needs_no_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("SG_CACHE_DIR", str(tmp_path))
+    image = nvrtc.compile([FOUR], "sm_90")
+    nvrtc._version.cache_clear()
+    monkeypatch.setattr(nvrtc, "_library", lambda: pytest.fail("the library is loaded"))
+    assert nvrtc.compile([FOUR], "sm_90") == image
 
 
 @needs_nvrtc
