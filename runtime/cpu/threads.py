@@ -10,15 +10,17 @@ import numpy as np
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.runtime.switches.table import MOST_THREADS, from_environment
 
-_chosen: int | None = None
+_chosen: int | None = None  # by the program
+_usual: int | None = None  # without that
 _followers: list[Callable[[int], None]] = []
 
 
 def set_num_threads(number: int) -> None:
     """Let `number` threads work on a step: the one that calls `Session.run`, and helpers.
 
-    Default: `SG_THREADS` if the environment has it, else the processors that this process may use. Results do
-    not depend on it. It takes effect at the next step, in all sessions.
+    Default: `SG_THREADS` if the environment has it, else the processors that this process may use, divided
+    among the processes on them if several were started together. Results do not depend on it. It takes effect
+    at the next step, in all sessions.
 
     >>> import staticgraph as sg
     >>> before = sg.get_num_threads()
@@ -36,8 +38,7 @@ def set_num_threads(number: int) -> None:
         )
     global _chosen
     _chosen = int(number)
-    for resize in _followers:
-        resize(_chosen)
+    _tell(_chosen)
 
 
 def get_num_threads() -> int:
@@ -45,15 +46,32 @@ def get_num_threads() -> int:
 
     See `set_num_threads`.
     """
-    global _chosen
+    global _usual
+    if _usual is None:
+        _usual = _default()
+    return _chosen or _usual
+
+
+def share_processors(number: int) -> None:
+    """Note that `number` processors are for this process: others use the rest of those that it may use.
+
+    So many threads work on a step, if neither the program nor the environment says how many. More would take
+    processors from the processes that this one waits for.
+    """
+    global _usual
+    _usual = from_environment("threads") or min(number, _default())
     if _chosen is None:
-        _chosen = _default()
-    return _chosen
+        _tell(_usual)
 
 
 def follow(resize: Callable[[int], None]) -> None:
     """Call `resize` with every number that is set from now on."""
     _followers.append(resize)
+
+
+def _tell(number: int) -> None:
+    for resize in _followers:
+        resize(number)
 
 
 def _default() -> int:
@@ -64,5 +82,4 @@ def _default() -> int:
         usable = len(os.sched_getaffinity(0))
     else:
         usable = os.cpu_count() or 1
-    usable = min(usable, MOST_THREADS)
-    return from_environment("threads") or usable
+    return from_environment("threads") or min(usable, MOST_THREADS)

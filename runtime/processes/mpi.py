@@ -10,7 +10,7 @@ import ctypes.util
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,7 @@ _TYPES = (
     *(f"{sign}INT{bits}_T" for sign in ("", "U") for bits in (8, 16, 32, 64)),
 )
 _STATUS_BYTES = 256  # more than any implementation has
+_MOST_PROCESSORS = 8192  # as many as Linux counts
 _POLLS = 64  # of MPI before another process may have the processor
 _LOOK = 0.005  # seconds between looks at the others
 
@@ -51,6 +52,7 @@ class MpiWorld:
         rank: The number of this one, from 0 on.
         local_size: The number of processes on this machine.
         local_rank: The number of this one among them.
+        processors: How many processors of this machine are for this process.
         peers: Tells the others of errors.
         mended: The number of failures after which they were connected again.
     """
@@ -62,6 +64,7 @@ class MpiWorld:
         self.size, self.rank = self._everyone.Get_size(), self._everyone.Get_rank()
         here = self._everyone.Split_type(mpi.COMM_TYPE_SHARED)
         self.local_size, self.local_rank = here.Get_size(), here.Get_rank()
+        self.processors = share_of(processors(), _users(here))
         here.Free()
         self.peers = Peers(self._everyone, mpi, timeout)
         self._comm = self._everyone.Dup()  # of collectives
@@ -189,6 +192,33 @@ class MpiWorld:
         return record
 
 
+def processors() -> list[int]:
+    """Return the numbers of the processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
+
+
+def _users(here: Any) -> np.ndarray:
+    """Return how many processes of this machine, whose communicator `here` is, may use each processor."""
+    mine, total = (np.zeros(_MOST_PROCESSORS, np.int32) for _ in range(2))
+    mine[processors()] = 1
+    here.Allreduce(mine, total)
+    return total
+
+
+def share_of(mine: Sequence[int], users: np.ndarray) -> int:
+    """Return how many processors are for a process that may use `mine`.
+
+    Launchers bind processes to some processors, or to none: those that may use the same ones share them.
+
+    Args:
+        mine: The numbers of processors.
+        users: For each processor, how many processes may use it.
+    """
+    return max(1, int(sum(1.0 / users[list(mine)]) + 1e-6))
+
+
 def _raw(array: np.ndarray) -> np.ndarray:
     """The bytes of a contiguous array, in the same memory."""
     return array.reshape(-1).view(np.uint8)
@@ -242,8 +272,8 @@ def _pause() -> None:
         time.sleep(0)
 
 
-def connect(timeout: float, count: int, group: tuple[int, int] = (0, 0)) -> None:
-    """Enter the world of the processes that were started together, if there are several.
+def connect(timeout: float, count: int, group: tuple[int, int] = (0, 0)) -> MpiWorld | None:
+    """Enter the world of the processes that were started together, and return it; None if there is one.
 
     Args:
         timeout: The seconds after which waiting for the others is an error.
@@ -254,7 +284,7 @@ def connect(timeout: float, count: int, group: tuple[int, int] = (0, 0)) -> None
         FailedPreconditionError: There are several, and no mpi4py or no library of MPI to connect them.
     """
     if count == 1 and "mpi4py.MPI" not in sys.modules:
-        return
+        return None
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
@@ -269,7 +299,10 @@ def connect(timeout: float, count: int, group: tuple[int, int] = (0, 0)) -> None
     if found > 1:
         together = MPI.COMM_WORLD.Split(*group)
         if together.Get_size() > 1:
-            MEMBERSHIP.enter(MpiWorld(MPI, together, timeout))
+            world = MpiWorld(MPI, together, timeout)
+            MEMBERSHIP.enter(world)
+            return world
+    return None
 
 
 def leave_world() -> None:

@@ -224,7 +224,8 @@ SWITCHES = {
             _truth, True, of_session=False,
         ),
         Switch(
-            "threads", f"a number from 1 to {MOST_THREADS}", "the processors that the process may use",
+            "threads", f"a number from 1 to {MOST_THREADS}",
+            "the processors that the process may use, divided among several processes",
             "threads that work on a step, as `set_num_threads` sets",
             _threads, of_session=False,
         ),

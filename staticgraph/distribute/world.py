@@ -30,11 +30,13 @@ class _Connection:
         if self.is_open:
             return
         # MPI and ctypes take a while to load; a graph for one process needs neither.
+        from staticgraph.runtime.cpu.threads import share_processors
         from staticgraph.runtime.processes.mpi import connect
 
-        connect(timeout, launched(), group)
+        world = connect(timeout, launched(), group)
         self.is_open = True
-        if MEMBERSHIP.world.size > 1:
+        if world is not None:
+            share_processors(world.processors)
             self._hook, sys.excepthook = sys.excepthook, self._failed
             atexit.register(self.close)
 

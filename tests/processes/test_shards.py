@@ -37,7 +37,7 @@ def test_any_number_of_processes_writes_the_same_checkpoint(
 
 
 def test_more_threads_compute_the_same_bits():
-    one, two = (launched(1, SCRIPT, "cnn", "3", "1", OMP_NUM_THREADS=n) for n in ("1", "2"))
+    one, two = (launched(1, SCRIPT, "cnn", "3", "1", SG_THREADS=n) for n in ("1", "2"))
     assert one == two
 
 

@@ -110,7 +110,7 @@ def _run(hosts: int, program: list[str]) -> str:
     names = ",".join(f"10.77.0.{number + 1}" for number in range(hosts))
     line = [mpiexec(), "-launcher", "ssh", "-launcher-exec", str(agent), "-hosts", names, "-ppn", "1"]
     line += ["-localhost", "10.77.0.254", "-n", str(hosts), *program]
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **_BY_NETWORK}
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "SG_THREADS": "1", **_BY_NETWORK}
     done = subprocess.run(
         line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=900, env=environment
     )

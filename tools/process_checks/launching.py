@@ -24,7 +24,7 @@ def launched(workers: int, script: Path, *arguments: str, limit: float = 1800.0)
         line = [mpiexec(), "-n", str(workers), *line]
     done = subprocess.run(
         line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=limit,
-        env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "SG_THREADS": "1"},
     )  # fmt: skip
     if done.returncode:
         raise SystemExit(done.stdout)

@@ -25,6 +25,7 @@ PARTS = ("exchange", "alone", "peers")
 SIZES = (1 << 12, 1 << 16, 1 << 20, 20 << 20)
 ROUNDS, LIMIT = 3, 170.0
 _SINGLE = {
+    "SG_THREADS": "1",
     "OMP_NUM_THREADS": "1",
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
 }
