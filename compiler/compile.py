@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
@@ -18,7 +17,7 @@ from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.emit_step import TimeTable, Written, walk, write
 from staticgraph.compiler.fusion.fuse import fuse
-from staticgraph.compiler.fusion.group import Fusion
+from staticgraph.compiler.fusion.group import Fusion, Group, is_control, is_host
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.sizes import AnySize, Size
 from staticgraph.compiler.graph.undecided import Undecided, answering
@@ -35,7 +34,6 @@ from staticgraph.compiler.lower.program import (
     LoopInstruction,
     Loops,
     Program,
-    inner_programs,
 )
 from staticgraph.compiler.passes.pipeline import pipeline
 from staticgraph.compiler.rewrite.engine import Trace
@@ -180,8 +178,9 @@ def compile(
     step that only sets variables may be left to NumPy, which is sooner done. `without`: names of passes that
     are left out. `trace` is told of each rule that is applied, `told` that kernel `number` of `total` begins.
     """
-    coded = partial(_coded, step, target=target, written=written, kept=kept, told=told)
     with collector_paused(), observing(*observers):
+        kernels = _KernelCode(target, written, kept, told)
+        coded = partial(_coded, step, target=target, kernels=kernels)
         if may_interpret and runs_once(step):
             program = by_meaning(step.function, step.checked)
             report("interpret_initializers", step.function, program)
@@ -194,7 +193,7 @@ def compile(
             step.fetches,
             step.updates,
             fuse=fused,
-            kernels=KernelTable(parameters=True),
+            kernels=kernels,
             checked=step.checked,
         )
         made = coded(fusion, lowered())
@@ -224,42 +223,66 @@ def timed(compiled: Compiled, clock: Clock) -> tuple[Written, TimeTable]:
     return write(program, code_of, times=times, whole=0, looks=looks, numbers=numbers), times
 
 
-def _coded(
-    step: Step,
-    fusion: Fusion,
-    program: Program,
-    target: CpuTarget,
-    written: Callable[[Code], None],
-    kept: KernelCache | None,
-    told: Callable[[int, int], None],
-) -> Compiled:
-    numbers, total = itertools.count(1), _launches(program)
+class _KernelCode(KernelTable):
+    """Kernels of a step and their code, which is written as soon as a launch is in the program: it is then
+    compiled while others are lowered. Observers see all of the lowering first.
 
-    def code(launch: Launch) -> abi.KernelCode:
-        told(next(numbers), total)
+    `written` gets each function, `told` that kernel `number` of `total` begins, of those known so far.
+    """
+
+    def __init__(
+        self,
+        target: CpuTarget,
+        written: Callable[[Code], None],
+        kept: KernelCache | None,
+        told: Callable[[int, int], None],
+    ) -> None:
+        super().__init__(parameters=True)
+        self._target, self._written, self._kept, self._told = target, written, kept, told
+        self._codes: dict[int, tuple[Launch, abi.KernelCode]] = {}  # by the id of the launch
+        self._total = self._number = self._seen = 0
+        self._at_once = observation() is None
+
+    def expect(self, groups: Iterable[Group]) -> None:
+        groups = list(groups)
+        self._total += sum(not (is_host(group.root) or is_control(group.root)) for group in groups)
+        super().expect(groups)
+
+    def launched(self, launch: Launch) -> Launch:
+        self._number += 1
+        if self._at_once:
+            self._told(self._number, max(self._number, self._total))
+            self._codes[id(launch)] = launch, self._code(launch)
+        return launch
+
+    def code(self, launch: Launch) -> abi.KernelCode:
+        """The code of a launch."""
+        if id(launch) in self._codes:
+            return self._codes[id(launch)][1]
+        if not self._at_once:
+            self._seen += 1
+            self._told(self._seen, self._number)
+        return self._code(launch)
+
+    def _code(self, launch: Launch) -> abi.KernelCode:
         try:
             with answering(None):  # code is kept for other runs
-                made = emit(launch.work, target, kept)
+                made = emit(launch.work, self._target, self._kept)
         except Undecided as undecided:
             undecided.asked_by = undecided.asked_by or tuple((n.op.name, n.where) for n in launch.nodes)
             raise
         for phase in made.phases:
-            written(phase.code)
+            self._written(phase.code)
         return made
 
+
+def _coded(step: Step, fusion: Fusion, program: Program, target: CpuTarget, kernels: _KernelCode) -> Compiled:
     step = replace(step, function=fusion.function)
     if not program.opens and (use := memory_use(program, len(step.feeds), scratch=0)).peak > ADDRESSABLE:
         raise does_not_fit(use)
-    made = write(program, code, looks=clock_of(target.triple))
+    made = write(program, kernels.code, looks=clock_of(target.triple))
     report("emit_step", program, made)
     return Compiled(step, fusion, replace(program, watched=made.watched), made)
-
-
-def _launches(program: Program) -> int:
-    """The number of kernels of a program, those of its loops and branches included."""
-    own = sum(isinstance(i, Launch) for i in program.instructions)
-    around = (i for i in program.instructions if isinstance(i, LoopInstruction | Branch))
-    return own + sum(_launches(each.program) for i in around for each in inner_programs(i))
 
 
 # By structure, so that the layers of a deep model are generated once.

@@ -73,10 +73,15 @@ class Written:
     @property
     def codes(self) -> list[Code]:
         """Every function, each once."""
-        phases = (phase.code for kernel in self.kernels for phase in kernel.phases)
-        inner = (code for each in self.inner for code in each.codes)
-        own = (self.entry,) if self.before is None else (self.before, self.entry)
-        return with_calls([*phases, *inner, *own])
+        found: list[Code] = []
+        self._add_codes(found)
+        return with_calls(found)
+
+    def _add_codes(self, found: list[Code]) -> None:
+        found += (phase.code for kernel in self.kernels for phase in kernel.phases)
+        for each in self.inner:
+            each._add_codes(found)
+        found += (self.entry,) if self.before is None else (self.before, self.entry)
 
     @property
     def regions(self) -> tuple[AnySize, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 
 # The regions that are carried out as a part of an operation, by the name of its definition.
@@ -12,6 +13,8 @@ _REGIONS: dict[str, Callable[[dict[str, Any]], tuple[Region, ...]]] = {
     "while_region": lambda attrs: (attrs["cond"], attrs["body"]),
     "branch_region": lambda attrs: tuple(attrs["branches"]),
 }
+
+_ACTS = (Effect.WRITE, Effect.RANDOM, Effect.EFFECT)
 
 
 def has_regions(op: Operation) -> bool:
@@ -40,6 +43,24 @@ def with_inner(operations: Iterable[Operation]) -> list[Operation]:
         if op.definition.name in _REGIONS:
             for region in regions_of(op):
                 found += with_inner(region.operations())
+    return found
+
+
+def acting(operations: Iterable[Operation], known: dict[Operation, list[Operation]]) -> list[Operation]:
+    """Return what changes state or checks its inputs of `operations` and all in their regions, at any depth.
+
+    `known` has those in the regions of an operation: with it, nested loops are looked at once, not once for
+    each loop around them.
+    """
+    found = []
+    for op in operations:
+        if op.definition.effect in _ACTS or op.definition.requires is not None:
+            found.append(op)
+        if op.definition.name in _REGIONS:
+            if op not in known:
+                inner = (each for region in regions_of(op) for each in region.operations())
+                known[op] = acting(inner, known)
+            found += known[op]
     return found
 
 

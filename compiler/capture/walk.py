@@ -70,6 +70,7 @@ class Walk:
         losses: The values outside of regions that are differentiated.
         captured: The inputs of host ops that Python calls after the step.
         missing: The tensors that depend on arrays whose rows this walk has found.
+        acting: The operations in the regions of each loop and branch that `regions.acting` has found.
     """
 
     request: CaptureRequest
@@ -85,6 +86,7 @@ class Walk:
     losses: dict[Value, None] = field(default_factory=dict)
     captured: dict[tuple[Operation, Tensor], Value] = field(default_factory=dict)
     missing: set[Tensor] = field(default_factory=set)
+    acting: dict[Operation, list[Operation]] = field(default_factory=dict)
 
     def perform(self, operations: Iterable[Operation]) -> Stop | None:
         """Capture operations in this order. Returns what is lacking if the walk must end early.

@@ -26,7 +26,7 @@ from staticgraph.compiler.lower.program import (
     Ref,
     RowAt,
 )
-from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass, replace
 
 Lower = Callable[[Function, int, Mapping[int, int]], Program]
 Keep = Callable[[Constants], Ref]
@@ -52,9 +52,11 @@ def plans(nodes: Iterable[Node], lower: Lower) -> dict[Node, ControlPlan]:
     for node in nodes:
         is_loop = node.op.name == "loop"
         key: Hashable = node.attrs["branches"] if not is_loop else (*_body(node), _open_bound(node))
-        if key not in known:
-            known[key] = _loop_plan(node, lower) if is_loop else _branch_plan(node, lower)
-        found[node] = known[key]
+        if key in known:
+            programs = tuple(program.again() for program in known[key].programs)
+            found[node] = replace(known[key], programs=programs)
+        else:
+            found[node] = known[key] = _loop_plan(node, lower) if is_loop else _branch_plan(node, lower)
     return found
 
 
@@ -201,4 +203,4 @@ def _row(node: Node, loop: ByRow, row: LoopRow, base: Ref | None, tensor: Value)
 def _inner(program: Program, table: Ref, keep: Keep) -> Inner:
     arena = Ref(table.slot, table.offset + padded(program.slots * _ADDRESS))
     pred = Ref(arena.slot, arena.offset + padded(program.arena))
-    return Inner(program.again(), table, arena, keep(program.constants), pred)
+    return Inner(program, table, arena, keep(program.constants), pred)

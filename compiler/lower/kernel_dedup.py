@@ -29,7 +29,7 @@ from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, Kernel
 from staticgraph.compiler.lower.assumptions import assumptions
 from staticgraph.compiler.lower.kernels import GroupKernel, RowRange, build_kernel, counted, row_bytes
-from staticgraph.compiler.lower.program import Loops
+from staticgraph.compiler.lower.program import Launch, Loops
 from staticgraph.compiler.support.dataclass import dataclass
 
 _NOTHING: Mapping[Value, Value] = MappingProxyType({})
@@ -103,6 +103,10 @@ class KernelTable:
         # A product is computed in tiles, by code of another kind that has no parameters.
         numbers = tuple(n for n in known.numbers if isinstance(n, str)) if variants.product else ()
         return self._kernel(group, known, in_place, numbers, shared=True)
+
+    def launched(self, launch: Launch) -> Launch:
+        """Take note of a launch that is in the program. Return it."""
+        return launch
 
     def _look(self, group: Group) -> _Known:
         if group not in self._known:

@@ -440,7 +440,7 @@ class _Lowering:
         args = tuple(map(self._argument, made.values))
         writes = tuple(a for a, v in zip(args, made.values, strict=True) if v in outputs)
         reads = tuple(a for a, v in zip(args, made.values, strict=True) if v not in outputs)
-        return Launch(made.work, args, tuple(group.nodes), reads, writes)
+        return self.kernels.launched(Launch(made.work, args, tuple(group.nodes), reads, writes))
 
 
 def _flops(nodes: Iterable[Node]) -> int:

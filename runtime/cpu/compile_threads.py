@@ -22,12 +22,15 @@ import queue
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.compiler.support import forks
 from staticgraph.compiler.support.signals import from_handler
 
+BATCH = (
+    4  # functions that a thread takes at once, at most: the fewer, the more evenly the last ones are shared
+)
 THREADS = max(1, min(4, os.cpu_count() or 1) - 1)  # the caller is busy with the next text meanwhile
 TURN = 0.0005  # seconds
 
@@ -41,9 +44,9 @@ class _Job:
 
 
 class CompileThreads:
-    """Calls `work(code)` in threads of its own. What it raises is dropped: the caller does the work again."""
+    """Calls `work(codes)` in threads of its own. What it raises is dropped: a caller does the work again."""
 
-    def __init__(self, work: Callable[[Code], object]) -> None:
+    def __init__(self, work: Callable[[Sequence[Code]], object]) -> None:
         self._work = work
         self._turn = 0.0  # how long turns are otherwise, while they are shorter
         self._forget()
@@ -78,7 +81,7 @@ class CompileThreads:
         if waiting:
             with contextlib.suppress(queue.Empty):
                 while True:
-                    self._do(self._jobs.get_nowait())
+                    self._do(self._with_more(self._jobs.get_nowait(), self._jobs))
         for job in waiting:
             job.done.wait()
 
@@ -92,19 +95,29 @@ class CompileThreads:
         while True:
             job = jobs.get()
             with working:
-                self._do(job)
+                self._do(self._with_more(job, jobs))
 
-    def _do(self, job: _Job) -> None:
+    def _with_more(self, job: _Job, jobs: queue.SimpleQueue[_Job]) -> list[_Job]:
+        """A job, and some of those that wait if there are enough for all threads."""
+        found = [job]
+        with contextlib.suppress(queue.Empty):
+            while len(found) < BATCH and jobs.qsize() > BATCH * THREADS:
+                found.append(jobs.get_nowait())
+        return found
+
+    def _do(self, jobs: Sequence[_Job]) -> None:
         try:
-            self._work(job.code)
+            self._work([job.code for job in jobs])
         except Exception as error:
             if from_handler(error):
                 raise
         finally:
-            self._pending.pop(job.code.name, None)
+            for job in jobs:
+                self._pending.pop(job.code.name, None)
             if not self._pending:
                 self._end_short_turns()
-            job.done.set()
+            for job in jobs:
+                job.done.set()
 
     def _end_short_turns(self) -> None:
         """Turns are as long as they were."""

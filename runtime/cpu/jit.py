@@ -29,6 +29,7 @@ from staticgraph.runtime.switches import table as switches
 if TYPE_CHECKING:
     from llvmlite.binding import LLJIT, ResourceTracker
 
+    from staticgraph.runtime.cpu.llvm_batch import BatchWriter
     from staticgraph.runtime.cpu.llvm_objects import ObjectWriter
 
 _FORMAT = "1"  # part of every key: raise it when objects of equal text would differ
@@ -174,7 +175,23 @@ def _from_disk(code: Code) -> bytes | None:
 
 def _compiled(code: Code, verify: bool = False) -> bytes:
     """The object code of a function, compiled now."""
-    made = _compile(code, verify)
+    return _new(code, _compile(code, verify))
+
+
+def _compiled_together(codes: Sequence[Code]) -> None:
+    """Compile functions now. A function whose text is not valid is left out: `load` says why."""
+    if len(codes) == 1:
+        _compiled(codes[0])
+        return
+    texts = [module([code], host()) for code in codes]
+    found = _batches().write(texts, [_writer(code.plain) for code in codes])
+    for code, made in zip(codes, found, strict=True):
+        if made is not None:
+            _new(code, made)
+
+
+def _new(code: Code, made: bytes) -> bytes:
+    """Keep object code that was not there before, in memory and soon on disk."""
     _keep(code, made, on_disk=False)
     object_cache.write_later(_key(code), lambda: made)
     return made
@@ -264,4 +281,11 @@ def _linker() -> LLJIT:
     return llvm.create_lljit_compiler(_writer().machine, use_jit_link="windows" not in host().triple)
 
 
-_AHEAD = CompileThreads(_compiled)
+@functools.cache
+def _batches() -> BatchWriter:
+    from staticgraph.runtime.cpu.llvm_batch import BatchWriter  # imports llvmlite
+
+    return BatchWriter(_writer(plain=True), _linker(), f"write_all{next(_NUMBER)}")
+
+
+_AHEAD = CompileThreads(_compiled_together)

@@ -43,31 +43,40 @@ class ObjectWriter:
             cpu=cpu, features=features, opt=0 if plain else 2, reloc=reloc, codemodel=model, jit=not linked
         )
 
+    @property
+    def address(self) -> int:
+        """The address of LLVM's target machine."""
+        return ctypes.cast(self.machine._as_parameter_, ctypes.c_void_p).value or 0
+
     def write(self, text: str) -> bytes:
         """The object code of a module. RuntimeError where the text is not valid."""
-        context = _SHORT.LLVMPY_ContextCreate()
+        context = SHORT.LLVMPY_ContextCreate()
         try:
             module = self._parsed(text, context)
             try:
                 return self._emitted(module)
             finally:
-                _SHORT.LLVMPY_DisposeModule(module)
+                SHORT.LLVMPY_DisposeModule(module)
         finally:
-            _SHORT.LLVMPY_ContextDispose(context)
+            SHORT.LLVMPY_ContextDispose(context)
 
     def _parsed(self, text: str, context: int) -> int:
         wrong = ctypes.c_char_p()
-        module = _LONG.LLVMPY_ParseAssembly(context, text.encode(), ctypes.byref(wrong))
+        module = LONG.LLVMPY_ParseAssembly(context, text.encode(), ctypes.byref(wrong))
         return _checked(module, "parsing", wrong)
 
     def _emitted(self, module: int) -> bytes:
         wrong = ctypes.c_char_p()
-        emitted = _LONG.LLVMPY_TargetMachineEmitToMemory(self.machine, module, 1, ctypes.byref(wrong))
-        buffer = _checked(emitted, "code generation", wrong)
-        start, size = _SHORT.LLVMPY_GetBufferStart(buffer), _SHORT.LLVMPY_GetBufferSize(buffer)
-        data = ctypes.string_at(start, size)
-        _SHORT.LLVMPY_DisposeMemoryBuffer(buffer)
-        return data
+        emitted = LONG.LLVMPY_TargetMachineEmitToMemory(self.machine, module, 1, ctypes.byref(wrong))
+        return content(_checked(emitted, "code generation", wrong))
+
+
+def content(buffer: int) -> bytes:
+    """The bytes of a buffer of LLVM, which is then gone."""
+    start, size = SHORT.LLVMPY_GetBufferStart(buffer), SHORT.LLVMPY_GetBufferSize(buffer)
+    data = ctypes.string_at(start, size)
+    SHORT.LLVMPY_DisposeMemoryBuffer(buffer)
+    return data
 
 
 def _checked(made: int | None, what: str, wrong: ctypes.c_char_p) -> int:
@@ -91,12 +100,12 @@ _POINTER, _TEXT = ctypes.c_void_p, ctypes.c_char_p
 _PATH = ffi.lib._name
 # Only long calls let other threads have Python meanwhile: a thread that
 # gives it away may wait longer to have it back than a short call takes.
-_LONG = _declared(
+LONG = _declared(
     ctypes.CDLL(_PATH),
     ParseAssembly=(_POINTER, _POINTER, _TEXT, ctypes.POINTER(_TEXT)),
     TargetMachineEmitToMemory=(_POINTER, _POINTER, _POINTER, ctypes.c_int, ctypes.POINTER(_TEXT)),
 )
-_SHORT = _declared(
+SHORT = _declared(
     ctypes.PyDLL(_PATH),
     ContextCreate=(_POINTER,),
     ContextDispose=(None, _POINTER),

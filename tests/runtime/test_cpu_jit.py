@@ -38,6 +38,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return compile_(code, verify)
 
     monkeypatch.setattr(cpu_jit, "_compile", record)
+    monkeypatch.setattr(compile_ahead, "BATCH", 1)
     return symbols
 
 
@@ -178,6 +179,30 @@ def test_an_error_in_the_background_shows_where_the_function_is_loaded():
         cpu_jit.load([broken])
 
 
+def test_functions_compiled_in_one_call_have_the_code_of_those_compiled_alone():
+    codes = [storing(number) for number in range(60, 63)]
+    codes[1] = replace(codes[1], text="define void @broken( {", name="broken")
+    codes[2] = replace(codes[2], plain=True)
+    cpu_jit._compiled_together(codes)
+    for code in (codes[0], codes[2]):
+        assert cpu_jit._OBJECTS[code.name] == cpu_jit._compile(code, verify=False)
+    assert "broken" not in cpu_jit._OBJECTS
+    assert result(cpu_jit.load([codes[2]]), codes[2]) == 62
+
+
+def test_threads_take_several_functions_that_wait(monkeypatch: pytest.MonkeyPatch):
+    taken: list[list[str]] = []
+    monkeypatch.setattr(compile_ahead, "THREADS", 1)
+    ahead = compile_ahead.CompileThreads(lambda codes: taken.append([code.name for code in codes]))
+    monkeypatch.setattr(ahead, "_start_thread", lambda: None)  # so that all of them wait
+    codes = [Code(str(number), "") for number in range(11)]
+    for code in codes:
+        ahead.begin(code)
+    ahead.finish(codes)
+    assert [name for names in taken for name in names] == [code.name for code in codes]
+    assert [len(names) for names in taken] == [4, 3, 1, 1, 1, 1]  # the last ones are left for others
+
+
 def test_no_thread_that_compiles_waits_for_the_disk(cache: Path, monkeypatch):
     monkeypatch.setattr(write_behind, "_start", lambda: None)
     codes = [storing(number) for number in range(40, 46)]
@@ -196,6 +221,7 @@ def test_turns_are_short_only_while_functions_are_compiled(monkeypatch: pytest.M
         return compile_(code, verify)
 
     monkeypatch.setattr(cpu_jit, "_compile", record)
+    monkeypatch.setattr(compile_ahead, "BATCH", 1)
     before = sys.getswitchinterval()
     cpu_jit.load([storing(number) for number in range(50, 56)])
     assert sys.getswitchinterval() == before

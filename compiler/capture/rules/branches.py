@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from staticgraph.compiler.capture.needs import Needs, Stop
-from staticgraph.compiler.capture.regions import around, with_inner
+from staticgraph.compiler.capture.regions import acting, around
 from staticgraph.compiler.capture.rules.region_walk import RegionState, perform_region
 from staticgraph.compiler.capture.rules.static_values import flag, static_value
 from staticgraph.compiler.capture.table import RULES
@@ -52,7 +52,9 @@ def _all_branches(walk: Walk, op: Operation, pred: Value, inner: Sequence[Tensor
     """Return the results of one node of all branches, none if only tensors inside are wanted."""
     branches, whole = op.attrs["branches"], op not in walk.wanted.entered
     roots = tuple(t.op for t in inner)
-    state = RegionState(walk, with_inner(each for b in branches for each in b.operations(roots, whole)))
+    state = RegionState(
+        walk, acting((each for b in branches for each in b.operations(roots, whole)), walk.acting)
+    )
     if (needs := state.begin()) is not None:
         return needs
     before, first = state.get(), walk.build.serial

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.capture.needs import NeedsFeeds, NeedsStage, Stop
-from staticgraph.compiler.capture.regions import around, is_rounds, regions_of, with_inner
+from staticgraph.compiler.capture.regions import acting, around, is_rounds, regions_of
 from staticgraph.compiler.capture.rules.host import left_to_python
 from staticgraph.compiler.capture.rules.region_walk import RegionState, perform_region
 from staticgraph.compiler.capture.rules.static_values import known_trip_count
@@ -47,7 +47,9 @@ def capture_while(walk: Walk, op: Operation) -> Made:
 def _looped(walk: Walk, op: Operation) -> tuple[Value, ...] | Stop:
     inner = walk.wanted.inner.get(op, ())  # tensors whose values in the last iteration are wanted too
     roots = tuple(t.op for t in inner)
-    state = RegionState(walk, with_inner(each for r in regions_of(op) for each in r.operations(roots)))
+    state = RegionState(
+        walk, acting((each for r in regions_of(op) for each in r.operations(roots)), walk.acting)
+    )
     if (needs := state.begin()) is not None:
         return needs
     given, before = [walk.value(t) for t in initial_values(op)], state.get()
