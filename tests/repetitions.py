@@ -1,4 +1,4 @@
-"""Which of many repetitions of a check are run always: the others are slow, for `pytest -m slow`.
+"""Turns of the cases that repeat a check: those that are not run always are slow, for `pytest -m slow`.
 
 @pytest.mark.by_turns("dtype")    each case of the other parameters with one dtype, the dtypes by turns
 @pytest.mark.one_in(3)            each third case

@@ -11,7 +11,7 @@ from tests.repetitions import repeated
 
 
 def cases(marker, *sizes: int):
-    """What pytest makes of a test with parameters a, b, ..., by their places."""
+    """Stand-ins for the items of a test with parameters a, b, ..., by the places of their values."""
     marks = {marker.name: marker}
     return [
         SimpleNamespace(
