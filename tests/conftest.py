@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import hypothesis
@@ -22,7 +23,7 @@ from _pytest.runner import runtestprotocol
 
 from staticgraph.compiler.graph.graph import reset_default_graph
 from staticgraph.runtime.cpu import disk_cache as remembered
-from tests import bounds, fast
+from tests import bounds, fast, repetitions
 
 # The same examples every time and no deadline: a test fails because of the code, not of the machine.
 hypothesis.settings.register_profile("reproducible", derandomize=True, deadline=None)
@@ -39,8 +40,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # the choice of `-m` comes after it
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in repetitions.repeated(items):
+        item.add_marker("slow")
     for item in fast.chosen(items):
         item.add_marker("fast")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(collector: pytest.Collector, obj: object) -> list[pytest.Item] | None:
+    """Make no slow tests, a quarter of all, if they are left out anyway and none is named."""
+    options = collector.config.option
+    named = any("::" in name for name in options.file_or_dir)
+    unwanted = options.markexpr in ("not slow", "fast") and not named
+    marks = getattr(obj, "pytestmark", ()) if unwanted and isinstance(obj, FunctionType | type) else ()
+    return [] if any(mark.name == "slow" for mark in marks) else None
 
 
 @pytest.hookimpl(optionalhook=True)

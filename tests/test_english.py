@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -40,11 +41,20 @@ def docstrings() -> dict[str, str]:
     """The docstrings of all files by their places."""
     found = {}
     for path in (*FILES, *HELPERS):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-                if text := ast.get_docstring(node):
-                    found[f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}"] = text
+        for node in documented(ast.parse(path.read_text())):
+            if text := ast.get_docstring(node):
+                found[f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}"] = text
     return found
+
+
+def documented(node: ast.AST) -> Iterator[ast.Module | ast.ClassDef | ast.FunctionDef]:
+    """Yield a module and all classes and functions in it. Only statements can hold them."""
+    if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+        yield node
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        below = getattr(node, name, None)
+        for child in below if isinstance(below, list) else ():
+            yield from documented(child)
 
 
 def test_summaries_are_no_questions(docstrings: dict[str, str]):

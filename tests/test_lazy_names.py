@@ -137,6 +137,7 @@ MODULES = {
         27,
         f"{TRAINED}; sg.save('model.sg', dict(y=v * 2.0), session=s); print(beyond(b))",
     ),
+    "a model of Keras": (366, "import staticgraph as sg; sg.keras.Sequential; print(len(ours()))"),
     "the program of README.md": (
         390,
         f"import re; text = open({str(ROOT / 'README.md')!r}).read();"
@@ -175,6 +176,11 @@ def test_few_modules_are_imported(what: str, tmp_path: Path, monkeypatch: pytest
     most, program = MODULES[what]
     monkeypatch.chdir(tmp_path)
     assert int(fresh(COUNTED + program)) <= most
+
+
+def test_models_of_keras_load_nothing_for_pictures_and_networks():
+    program = "import sys, staticgraph as sg; sg.keras.Sequential; print(*sys.modules)"
+    assert not {"graphviz", "networkx", "urllib.request"} & {*fresh(program).split()}
 
 
 def test_a_drawing_and_a_run_load_nothing_for_gpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from staticgraph.compiler.codegen.abi import KernelCode
 from staticgraph.compiler.codegen.llvm.kernel import emit
@@ -15,6 +16,9 @@ from staticgraph.compiler.kernel.stmt import Kernel
 from staticgraph.runtime.cpu import jit as cpu_jit
 
 Arrays = dict[str, np.ndarray]
+each_width = pytest.mark.parametrize(
+    "vector_bytes", [width for width in (16, 32, 64) if width <= cpu_jit.host().vector_bytes]
+)
 
 
 def run(kernel: Kernel, arrays: Arrays, vector_bytes: int | None = None, contract: bool = True) -> Arrays:

@@ -43,6 +43,7 @@ def check(m, n, k, turn_a, turn_b, dtype, vector_bytes, rng):
     assert_close(run(c, arrays, vector_bytes)["c"], a @ b, np.abs(a) @ np.abs(b))
 
 
+@pytest.mark.by_turns("dtype")
 @pytest.mark.parametrize("dtype", [float32, float64], ids=str)
 @pytest.mark.parametrize(("turn_a", "turn_b"), [(False, False), (True, False), (False, True), (True, True)])
 @pytest.mark.parametrize("size", SIZES, ids=lambda s: "x".join(map(str, s)))
@@ -59,6 +60,7 @@ def test_narrower_vectors(size, vector_bytes, rng):
         check(*size, False, turn_b, float32, vector_bytes, rng)
 
 
+@pytest.mark.by_turns("vector_bytes")
 @pytest.mark.parametrize("vector_bytes", [32, 64])
 @pytest.mark.parametrize(
     "size",
@@ -258,6 +260,7 @@ def test_result_with_a_step_between_the_lanes(rng):
     assert (found[:, ::3] == arrays["c"][:, ::3]).all()
 
 
+@pytest.mark.by_turns("turn")
 @pytest.mark.parametrize(
     "size", [(12, 20, 20000), (1, 30, 90000), (40, 7, 12288)], ids=lambda s: "x".join(map(str, s))
 )
@@ -318,6 +321,7 @@ def test_wide_panels_are_packed_for_many_rows_only(rows, columns, packed):
     assert packed or "llvm.prefetch" in text
 
 
+@pytest.mark.by_turns("vector_bytes")
 @pytest.mark.parametrize("vector_bytes", [32, 64])
 @pytest.mark.parametrize(
     ("size", "dtype"),

@@ -31,6 +31,7 @@ def product(turn_a: bool, turn_b: bool):
     return exact
 
 
+@pytest.mark.by_turns("dtype")
 @DTYPES
 @pytest.mark.parametrize("turn_b", [False, True])
 @pytest.mark.parametrize(
@@ -44,6 +45,7 @@ def test_open_rows(size, turn_b, dtype, rng):
     OpenProduct(matmul(B, n, k, False, turn_b, dtype)).check(product(False, turn_b), rng, sizes)
 
 
+@pytest.mark.by_turns("dtype")
 @DTYPES
 @pytest.mark.parametrize(
     "size",
@@ -237,6 +239,7 @@ def test_both_sizes_of_a_matrix_may_be_open(rng):
     OpenProduct(matmul(30, B, 40, False, True)).check(product(False, True), rng)
 
 
+@pytest.mark.by_turns("dtype")
 @DTYPES
 @pytest.mark.parametrize("turn_b", [False, True])
 @pytest.mark.parametrize(

@@ -211,6 +211,7 @@ def test_scratch_memory_is_closed():
         )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", OPEN_CASES)
 def test_many_chunks_at_all_sizes(name: str, monkeypatch: pytest.MonkeyPatch):
     """Short chunks, of which some have nothing to do, in any order, compute the same as one that does all."""

@@ -44,12 +44,11 @@ def ours(build):
         return model, found, graph.as_graph_def().SerializeToString()
 
 
-@cache
 def returned(build, written: bytes):
-    """Results of a model whose graph was written here and is read again, and that graph written once more."""
+    """Results of a model whose graph was written here and is read again."""
     with sg.Graph().as_default() as graph:
         sg.import_graph_def(sg.messages.GraphDef.FromString(written), name="")
-        return models.run(sg, graph, ours(build)[0]), graph.as_graph_def().SerializeToString()
+        return models.run(sg, graph, ours(build)[0])
 
 
 def graph_def(path: Path) -> sg.messages.GraphDef:
@@ -96,20 +95,30 @@ def test_what_is_written_here_ran_there(build):
     check(found, recorded(DATA / "ours" / f"{build.__name__}.npz"))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("build", SLOPES, ids=lambda build: build.__name__)
 def test_derivatives_of_loops_come_back(build):
     """TensorFlow's nodes for a derivative through loops, branches and tensor arrays run here as well."""
-    found, _ = returned(build, (DATA / "ours" / f"{build.__name__}.pb").read_bytes())
+    found = returned(build, (DATA / "ours" / f"{build.__name__}.pb").read_bytes())
     check(found, recorded(DATA / "ours" / f"{build.__name__}.npz"))
 
 
-@pytest.mark.parametrize("build", structures.READ, ids=lambda build: build.__name__)
-def test_a_graph_comes_back_as_it_was(build):
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize(
+    "build", [build for build in structures.READ if build not in SLOPES], ids=lambda build: build.__name__
+)
+def test_a_graph_comes_back_and_gives_the_same(build):
     _, expected, written = ours(build)
-    found, again = returned(build, written)
-    check(found, expected)
-    if build in models.EXPORTED:  # what others become are several nodes, for several operations
-        assert again == written
+    check(returned(build, written), expected)
+
+
+@pytest.mark.parametrize("build", models.EXPORTED, ids=lambda build: build.__name__)
+def test_a_graph_comes_back_as_it_was(build):
+    """Other models have operations that become several nodes, and are several when they come back."""
+    _, _, written = ours(build)
+    with sg.Graph().as_default() as graph:
+        sg.import_graph_def(sg.messages.GraphDef.FromString(written), name="")
+        assert graph.as_graph_def().SerializeToString() == written
 
 
 def test_loops_and_branches_come_back_node_by_node():

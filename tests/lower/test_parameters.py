@@ -37,6 +37,7 @@ FORMS = {
 NUMBERS = [0.1, 0.5, 2.0, 3.7, -1.5, 1e-30, 12345.678]
 
 
+@pytest.mark.by_turns("dtype")
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", FORMS)
 def test_same_bits(name: str, dtype: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch):
@@ -108,6 +109,7 @@ READS = {
 }
 
 
+@pytest.mark.by_turns("columns")
 @pytest.mark.parametrize("columns", [16, 7])
 @pytest.mark.parametrize("name", READS)
 def test_same_bits_of_windows(

@@ -13,7 +13,7 @@ from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Store
 from staticgraph.compiler.ops.bands import band_solution
 from staticgraph.compiler.ops.strips import whole
 from staticgraph.runtime.cpu import jit as cpu_jit
-from tests.codegen.native import GUARD, guarded, inside, launch
+from tests.codegen.native import GUARD, each_width, guarded, inside, launch
 
 DTYPES = ["float32", "float64", "complex64", "complex128"]
 
@@ -83,12 +83,11 @@ def test_bits_do_not_depend_on_the_number_of_threads(rng):
     assert len(found) == 1
 
 
-@pytest.mark.parametrize("vector_bytes", [16, 32, 64])
+@pytest.mark.by_turns("vector_bytes")
+@each_width
 @pytest.mark.parametrize("columns", [1, 20])
 def test_vectors_of_any_width(vector_bytes, columns, rng):
     target = cpu_jit.host()
-    if vector_bytes > target.vector_bytes:
-        pytest.skip("the processor has no vectors of that width")
     n = 11
     body, scratch = band_solution(
         n, columns,

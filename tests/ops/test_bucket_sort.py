@@ -10,7 +10,7 @@ from staticgraph.compiler.generate import generate
 from staticgraph.compiler.graph.dtypes import as_dtype
 from staticgraph.compiler.ops.ordered_values import top_values
 from staticgraph.runtime.cpu import jit as cpu_jit
-from tests.codegen.native import GUARD, guarded, inside, launch
+from tests.codegen.native import GUARD, each_width, guarded, inside, launch
 from tests.gpu.routines import Case
 
 LENGTH = 20_003
@@ -42,6 +42,7 @@ DATA = {
 }  # fmt: skip
 
 
+@pytest.mark.by_turns("dtype")
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
 @pytest.mark.parametrize("data", DATA)
 def test_every_distribution(data, dtype, rng):
@@ -53,13 +54,12 @@ def test_every_distribution(data, dtype, rng):
     np.testing.assert_array_equal(most, np.sort(x)[::-1][: LENGTH // 3])
 
 
-@pytest.mark.parametrize("vector_bytes", [16, 32, 64])
+@pytest.mark.by_turns("vector_bytes")
+@each_width
 @pytest.mark.parametrize("dtype", ["float32", "int64"])
 @pytest.mark.parametrize("data", ["normal", "low digits", "one large bucket"])
 def test_chunks_in_any_order_and_vectors_of_any_width(data, dtype, vector_bytes, rng):
     target = cpu_jit.host()
-    if vector_bytes > target.vector_bytes:
-        pytest.skip("the processor has no vectors of that width")
     x = np.stack([DATA[data](rng, np.dtype(dtype)) for _ in range(3)])
     k = LENGTH - 9
     code = generate(

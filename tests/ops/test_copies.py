@@ -10,7 +10,7 @@ from staticgraph.compiler.generate import generate
 from staticgraph.compiler.graph.dtypes import as_dtype, int32
 from staticgraph.compiler.ops.segment import unsorted_segment_max, unsorted_segment_sum
 from staticgraph.runtime.cpu import jit as cpu_jit
-from tests.codegen.native import GUARD, guarded, inside, launch
+from tests.codegen.native import GUARD, each_width, guarded, inside, launch
 from tests.gpu.routines import Case
 
 # Updates, places, and columns of an update; the last two are not done in copies.
@@ -87,14 +87,13 @@ def test_the_same_bits_in_any_number_of_threads(count, below, columns, kind, rng
         np.testing.assert_array_equal(y, wanted[:below])
 
 
-@pytest.mark.parametrize("vector_bytes", [16, 32, 64])
+@pytest.mark.by_turns("vector_bytes")
+@each_width
 @pytest.mark.parametrize("dtype", ["float32", "int64"])
 @pytest.mark.parametrize("op", [unsorted_segment_sum, unsorted_segment_max], ids=lambda op: op.name)
 @pytest.mark.parametrize(("count", "below", "columns"), [SIZES[0], SIZES[3]])
 def test_chunks_in_any_order_and_vectors_of_any_width(count, below, columns, op, dtype, vector_bytes, rng):
     target = cpu_jit.host()
-    if vector_bytes > target.vector_bytes:
-        pytest.skip("the processor has no vectors of that width")
     data, ids = numbers((count, *columns), dtype, rng), places("any", count, below, rng)
     case = Case(op, ((as_dtype(dtype), data), (int32, ids)), {"num_segments": below})
     code = generate(case.kernel, replace(target, vector_bytes=vector_bytes))

@@ -16,7 +16,7 @@ from staticgraph.compiler.kernel.printer import kernel_text
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Store
 from staticgraph.compiler.ops import elimination, factorizations, substitution
 from staticgraph.runtime.cpu import jit as cpu_jit
-from tests.codegen.native import GUARD, guarded, inside, launch
+from tests.codegen.native import GUARD, each_width, guarded, inside, launch
 from tests.everywhere import PLACES, Refused, check_everywhere
 
 SHAPES = [
@@ -56,6 +56,7 @@ def product(a, b):
     return a.astype(np.float64) @ b.astype(np.float64)
 
 
+@pytest.mark.by_turns("dtype")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_product_of_cholesky_factors_is_the_matrix(shape, dtype, rng):
@@ -66,6 +67,7 @@ def test_the_product_of_cholesky_factors_is_the_matrix(shape, dtype, rng):
     assert (np.triu(lower, 1) == 0).all()
 
 
+@pytest.mark.by_turns("dtype")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_product_of_triangular_factors_is_the_matrix(shape, dtype, rng):
@@ -81,6 +83,7 @@ WAYS = [{"lower": lower, "adjoint": adjoint} for lower in (True, False) for adjo
 COLUMNS = [1, 7, 16, 35]
 
 
+@pytest.mark.by_turns("dtype")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_triangular_systems(shape, dtype, rng):
@@ -109,6 +112,7 @@ def check_systems(shape, dtype, systems, rng):
         assert worst < 8 + shape[-1] / 8, (way, columns)
 
 
+@pytest.mark.by_turns("dtype")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_what_is_made_of_factors(shape, dtype, rng):
@@ -214,14 +218,13 @@ def interpreted(name, n):
     return arrays["output"]
 
 
-@pytest.mark.parametrize("vector_bytes", [16, 32, 64])
+@pytest.mark.by_turns("vector_bytes")
+@each_width
 @pytest.mark.parametrize("local", [True, False])
 @pytest.mark.parametrize("name", ["cholesky", "lu", "triangular", "rows", "columns"])
 def test_chunks_in_any_order_and_vectors_of_any_width(name, local, vector_bytes):
     """As machine code whose chunks run in an order of no meaning, and interpreted number by number."""
     target = cpu_jit.host()
-    if vector_bytes > target.vector_bytes:
-        pytest.skip("the processor has no vectors of that width")
     n = 21 if local else 150  # of the wide vectors one block and a rest, of the narrow ones five
     kernel, x = kernel_of(name, n, "float32", local), matrix_of(n)
     code = generate(kernel, replace(target, vector_bytes=vector_bytes))

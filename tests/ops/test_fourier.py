@@ -18,7 +18,7 @@ from staticgraph.compiler.ops.fourier_rows import (
     turns_of,
 )
 from staticgraph.runtime.cpu import jit as cpu_jit
-from tests.codegen.native import GUARD, guarded, inside, launch
+from tests.codegen.native import GUARD, each_width, guarded, inside, launch
 from tests.gpu.routines import Case
 
 LENGTHS = [1, 2, 3, 4, 6, 7, 8, 11, 30, 97, 105, 343, 512, 1000]  # 97 by way of longer convolutions
@@ -32,6 +32,7 @@ def transformed(z, *functions):
         return session.run(made, {x: z})
 
 
+@pytest.mark.by_turns("dtype", "most")
 @pytest.mark.parametrize("n", LENGTHS)
 @pytest.mark.parametrize(("dtype", "most"), [("complex64", 4e-7), ("complex128", 1e-15)])
 def test_every_kind_of_length(rng, n, dtype, most):
@@ -63,6 +64,7 @@ def test_bits_do_not_depend_on_threads(rng):
 REAL_LENGTHS = [1, 2, 3, 8, 11, 30, 97, 105, 64, 194, 512, 1000, 1001]
 
 
+@pytest.mark.by_turns("dtype", "most")
 @pytest.mark.parametrize("n", REAL_LENGTHS)
 @pytest.mark.parametrize(("dtype", "most"), [("float32", 4e-7), ("float64", 1e-15)])
 def test_real_numbers_of_every_kind_of_length(rng, n, dtype, most):
@@ -141,13 +143,12 @@ KERNELS = [
 ]
 
 
-@pytest.mark.parametrize("vector_bytes", [16, 32, 64])
+@pytest.mark.by_turns("vector_bytes")
+@each_width
 @pytest.mark.parametrize("double", [False, True])
 @pytest.mark.parametrize(("op", "shape", "turns"), KERNELS)
 def test_chunks_in_any_order_and_vectors_of_any_width(op, shape, turns, double, vector_bytes, rng):
     target = cpu_jit.host()
-    if vector_bytes > target.vector_bytes:
-        pytest.skip("the processor has no vectors of that width")
     if op is rfft_rows:
         dtype = float64 if double else float32
         x = rng.normal(size=shape)

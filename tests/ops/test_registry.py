@@ -120,13 +120,12 @@ def compiled(op: OpDef, every: bool) -> dict[Choice, list[tuple[Use, DType, Any,
     """For each choice of dtypes the uses of an op, the dtype of a result, its meaning, and what compiled code
     gives. All of an op are one program, which is sooner compiled than many.
 
-    The usual dtypes meet every sample, the others two of them by turns, if not `every`.
+    The usual dtypes meet every sample, the others one of them by turns, if not `every`.
     """
     build, wanted, found = Build(), [], []
     for number, choice in enumerate(dtype_choices(op)):
         used = uses(op, choice)
-        some = {number % len(used), (number + 1) % len(used)}
-        for use in used if every or not number else [used[n] for n in sorted(some)]:
+        for use in used if every or not number else [used[number % len(used)]]:
             _, results = build.add(use)
             pairs = zip(results, reference(use), strict=True)
             wanted += [(tuple(choice.items()), use, result.dtype, array) for result, array in pairs]

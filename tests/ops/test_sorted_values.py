@@ -12,7 +12,7 @@ from staticgraph.compiler.kernel.interpret import interpret
 from staticgraph.compiler.ops.networks import exchanges
 from staticgraph.compiler.ops.ordered_values import top_values
 from staticgraph.runtime.cpu import jit as cpu_jit
-from tests.codegen.native import GUARD, guarded, inside, launch
+from tests.codegen.native import GUARD, each_width, guarded, inside, launch
 from tests.gpu.routines import Case
 from tests.ops.test_sorting import numbers, stable
 
@@ -88,7 +88,8 @@ def test_positions_that_are_read_are_there(rng):
     np.testing.assert_array_equal(np.take_along_axis(x, order, -1), up)
 
 
-@pytest.mark.parametrize("vector_bytes", [16, 32, 64])
+@pytest.mark.by_turns("vector_bytes")
+@each_width
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int64"])
 @pytest.mark.parametrize(
     ("shape", "k"), [((19, 12), 12), ((9, 300), 300), ((3, 200), 200), ((40_000,), 40_000)]
@@ -96,8 +97,6 @@ def test_positions_that_are_read_are_there(rng):
 def test_chunks_in_any_order_and_vectors_of_any_width(shape, k, dtype, vector_bytes, rng):
     """As machine code whose chunks run in an order of no meaning, and interpreted number by number."""
     target = cpu_jit.host()
-    if vector_bytes > target.vector_bytes:
-        pytest.skip("the processor has no vectors of that width")
     x = numbers(shape, as_dtype(dtype), rng)
     kernel = Case(top_values, ((as_dtype(dtype), x),), {"k": k}).kernel
     code = generate(kernel, replace(target, vector_bytes=vector_bytes))

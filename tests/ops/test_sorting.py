@@ -11,7 +11,7 @@ from staticgraph.compiler.graph.dtypes import REAL, as_dtype, bfloat16, float32
 from staticgraph.compiler.kernel.interpret import interpret
 from staticgraph.compiler.ops.sorting import top_k
 from staticgraph.runtime.cpu import jit as cpu_jit
-from tests.codegen.native import GUARD, guarded, inside, launch
+from tests.codegen.native import GUARD, each_width, guarded, inside, launch
 from tests.gpu.routines import Case
 
 # Rows for a cut-off by all keys, for counting, for digits one row at a time and in chunks, and by parts.
@@ -142,7 +142,8 @@ def test_bytes_and_the_widest_numbers(dtype, rng):
         assert (sess.run(sg.argsort(keys), {given: x}) == np.argsort(x, kind="stable")).all()
 
 
-@pytest.mark.parametrize("vector_bytes", [16, 32, 64])
+@pytest.mark.by_turns("vector_bytes")
+@each_width
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int64"])
 @pytest.mark.parametrize(
     ("shape", "k"),
@@ -151,8 +152,6 @@ def test_bytes_and_the_widest_numbers(dtype, rng):
 def test_chunks_in_any_order_and_vectors_of_any_width(shape, k, dtype, vector_bytes, rng):
     """As machine code whose chunks run in an order of no meaning, and interpreted number by number."""
     target = cpu_jit.host()
-    if vector_bytes > target.vector_bytes:
-        pytest.skip("the processor has no vectors of that width")
     x = numbers(shape, as_dtype(dtype), rng)
     kernel = Case(top_k, ((as_dtype(dtype), x),), {"k": k}).kernel
     code = generate(kernel, replace(target, vector_bytes=vector_bytes))

@@ -15,7 +15,7 @@ from staticgraph.compiler.kernel.interpret import interpret
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Store
 from staticgraph.compiler.ops import bidiagonal, jacobi, tridiagonal
 from staticgraph.runtime.cpu import jit as cpu_jit
-from tests.codegen.native import GUARD, guarded, inside, launch
+from tests.codegen.native import GUARD, each_width, guarded, inside, launch
 from tests.everywhere import PLACES, Refused, check_everywhere
 
 DTYPES = ["float32", "float64"]
@@ -73,6 +73,7 @@ def check_singular_values(x, values, left, right, most):
         assert roundings(transposed(vectors) @ vectors - np.eye(vectors.shape[-1]), dtype) < most
 
 
+@pytest.mark.by_turns("dtype")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_eigenvalues(shape, dtype, rng):
@@ -86,6 +87,7 @@ def test_eigenvalues(shape, dtype, rng):
         assert roundings((found - wanted)[..., None], dtype, size(x)) < 4 + shape[-1] / 8
 
 
+@pytest.mark.by_turns("dtype")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [*SHAPES, (30, 20), (3, 5, 9), (2, 40, 33), (1, 7), (7, 1)])
 def test_singular_values(shape, dtype, rng):
@@ -102,6 +104,7 @@ def test_singular_values(shape, dtype, rng):
         assert roundings((found - wanted)[..., None], dtype, size(x)) < 4 + max(shape[-2:]) / 8
 
 
+@pytest.mark.by_turns("dtype")
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 @pytest.mark.parametrize("shape", [(1, 1), (2, 2), (9, 9), (4, 8, 8), (50, 50), (30, 20), (3, 5, 9)])
 def test_complex_matrices(shape, dtype, rng):
@@ -139,6 +142,7 @@ def hard(n, rng):
     yield np.where(np.arange(n)[:, None] == n // 2, 0, rng.normal(size=(n, n)))
 
 
+@pytest.mark.by_turns("dtype")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", [5, 20, 70])
 def test_hard_matrices(n, dtype, rng):
@@ -255,7 +259,8 @@ def kernel_of(name, n, dtype, local):
     return Kernel(name, {**buffers, **scratch}, body), shape
 
 
-@pytest.mark.parametrize("vector_bytes", [16, 32, 64])
+@pytest.mark.by_turns("vector_bytes")
+@each_width
 @pytest.mark.parametrize(
     "name, local",
     [
@@ -271,8 +276,6 @@ def kernel_of(name, n, dtype, local):
 def test_chunks_in_any_order_and_vectors_of_any_width(name, local, vector_bytes, rng):
     """As machine code whose chunks run in an order of no meaning, and interpreted number by number."""
     target = cpu_jit.host()
-    if vector_bytes > target.vector_bytes:
-        pytest.skip("the processor has no vectors of that width")
     dtype = "complex64" if name.startswith("complex") else "float32"
     name = name.removeprefix("complex ")
     n = {"tridiagonal": 70, "bidiagonal": 35}.get(name, 6)

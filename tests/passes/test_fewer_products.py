@@ -27,6 +27,7 @@ def names(function: Function) -> set[str]:
     return {node.op.name for node in function.nodes}
 
 
+@pytest.mark.by_turns("kind")
 @pytest.mark.parametrize("kind", ["constant", "variable"])
 @pytest.mark.parametrize("name", ["conv_windows", "conv_spread"])
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def results(said: str, processes: int) -> list[str]:
     return [text for _, _, text in lines]
 
 
-@pytest.mark.parametrize("workers", [2, 4])
+@pytest.mark.parametrize("workers", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_synchronous_training_with_a_server(workers: int, tmp_path: Path):
     hosts = ",".join(f"localhost:{2222 + n}" for n in range(workers))
     words = ["--task_index={rank}", f"--worker_hosts={hosts}", f"--train_dir={tmp_path}"]
@@ -69,14 +69,14 @@ def test_asynchronous_training_is_refused():
     assert "tf.train.SyncReplicasOptimizer(opt" in said
 
 
-@pytest.mark.parametrize("workers", [2, 4])
+@pytest.mark.parametrize("workers", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_workers_train_a_model_of_keras(workers: int):
     said = launch("-n", str(workers), "--tf-config", str(SCRIPTS / "multi_worker_keras.py"))
     assert results(said, workers) == ["right True"] * workers
     assert said.count("Epoch 1/3") == 1  # one of them tells how far it is
 
 
-@pytest.mark.parametrize("workers", [2, 4])
+@pytest.mark.parametrize("workers", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_workers_train_and_evaluate_an_estimator(workers: int, tmp_path: Path):
     said = launch(
         "-n", str(workers), "--tf-config", str(SCRIPTS / "multi_worker_estimator.py"), str(tmp_path)

@@ -94,6 +94,7 @@ def test_scopes_that_look_alike_are_opened_together_or_not_at_all():
     assert not any(box.role is Role.HIDDEN for box in opened.boxes)
 
 
+@pytest.mark.by_turns("make")
 @pytest.mark.parametrize("make", [chain, tangle])
 @pytest.mark.parametrize("stage", ["user", "optimized", "fused"])
 def test_five_thousand_nodes_make_few_boxes(make, stage):

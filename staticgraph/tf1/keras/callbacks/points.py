@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from staticgraph.tf1.keras.callbacks.base import Callback
-from staticgraph.tf1.summary.points import PointWriter
+
+if TYPE_CHECKING:  # a program that writes nothing does not wait for it
+    from staticgraph.tf1.summary.points import PointWriter
 
 __all__ = ["Watch"]
 
@@ -39,6 +41,8 @@ class Watch(Callback):
 
     def on_train_begin(self, logs: Any = None) -> None:
         if self._writer is None:
+            from staticgraph.tf1.summary.points import PointWriter
+
             self._writer = PointWriter(self.run)
             self._writer.write({"graph": self.model.outputs[0].graph}, 0, timed=False)
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 import csv
 import json
 import os
-import urllib.parse
-import urllib.request
 import warnings
 from typing import Any
 
 import numpy as np
 
 from staticgraph.tf1.keras.callbacks.base import Callback
-from staticgraph.tf1.summary import FileWriter, Summary, encode
 
 __all__ = ["CSVLogger", "LambdaCallback", "RemoteMonitor", "TensorBoard"]
 
@@ -88,6 +85,9 @@ class RemoteMonitor(Callback):
         self.headers, self.send_as_json = headers, send_as_json
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        import urllib.parse  # a program that asks no server does not wait for them
+        import urllib.request
+
         found = {"epoch": epoch, **{name: float(value) for name, value in (logs or {}).items()}}
         kind = "application/json" if self.send_as_json else "application/x-www-form-urlencoded"
         plain = json.dumps(found)
@@ -138,6 +138,8 @@ class TensorBoard(Callback):
         self._seen = self._since = 0
 
     def on_train_begin(self, logs: Any = None) -> None:
+        from staticgraph.tf1.summary import FileWriter  # nor one that writes no summaries for these
+
         graph = self.model.outputs[0].graph if self.write_graph else None
         self.writer = FileWriter(self.log_dir, graph)
 
@@ -156,6 +158,8 @@ class TensorBoard(Callback):
             self._write_weights(epoch)
 
     def _write_weights(self, epoch: int) -> None:
+        from staticgraph.tf1.summary import encode
+
         for variable, value in zip(self.model.weights, self.model.get_weights(), strict=True):
             name = variable.name.replace(":", "_")
             self.writer.add_summary(encode.histogram(name, value), epoch)
@@ -165,6 +169,8 @@ class TensorBoard(Callback):
         self.writer.flush()
 
     def _write(self, values: dict[str, Any], step: int) -> None:
+        from staticgraph.tf1.summary import Summary
+
         for name, value in values.items():
             made = Summary(value=[Summary.Value(tag=name, simple_value=float(value))])
             self.writer.add_summary(made, step)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import tarfile
-import urllib.error
-import urllib.request
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -68,6 +66,9 @@ def _digest(path: Path, wanted: str, algorithm: str) -> str:
 
 
 def _download(origin: str, path: Path) -> None:
+    import urllib.error  # a program that asks no server does not wait for them
+    import urllib.request
+
     if not origin.startswith(("https://", "http://", "ftp://", "file://")):
         raise misuse(ValueError, f"get_file(): {origin!r} is not the address of a file")
     print(f"Downloading data from {origin}")

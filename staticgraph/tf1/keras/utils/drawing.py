@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import Any
-
-import graphviz
+from typing import TYPE_CHECKING, Any
 
 from staticgraph.draw.model import Box, Drawing, Flow, Link, Role
 from staticgraph.draw.palette import FONT, INK, LINE
-from staticgraph.draw.picture import Picture
+
+if TYPE_CHECKING:  # a program that draws nothing does not wait for them
+    import graphviz
+
+    from staticgraph.draw.picture import Picture
 
 __all__ = ["model_to_dot", "plot_model"]
 
@@ -31,6 +33,8 @@ def model_to_dot(
     >>> "dense: Dense" in sg.keras.utils.model_to_dot(model).source
     True
     """
+    import graphviz
+
     dot = graphviz.Digraph(model.name, graph_attr={"rankdir": rankdir, "dpi": str(dpi)})
     dot.attr("node", shape="record", style="rounded", color=LINE, fontname=FONT, fontcolor=INK, fontsize="11")
     dot.attr("edge", color=LINE, arrowsize="0.7")
@@ -84,6 +88,8 @@ def plot_model(
     >>> sg.keras.utils.plot_model(model, to_file=None)
     <Picture 'net' of 2 boxes>
     """
+    from staticgraph.draw.picture import Picture
+
     drawing = _drawing(model, show_shapes, show_layer_names)
     picture = Picture(drawing, legend=False, sideways=rankdir in ("LR", "RL"), dpi=dpi)
     if to_file is not None:
