@@ -12,7 +12,7 @@ these values alone.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import partial
 
 from staticgraph.compiler.capture.step import Step
@@ -43,6 +43,13 @@ from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.compiler.support.gc_pause import collector_paused
 
 _DEFAULT = GpuTarget()
+MOST_CLOSED = 16  # values of sizes, for which a program keeps what was compiled for these alone
+
+Closed = tuple[tuple[str, int], ...]  # values of sizes by name
+
+
+class Sealed(Exception):
+    """A program without its kernels, of which one would have to be compiled."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +57,12 @@ class OpenGpuCompiled:
     """A program with open sizes, and what a GPU does for each of its launches in order, as far as that takes
     sizes. All others are compiled for the values of the sizes.
 
-    `plain`: the same without attention as one kernel, for sizes at which that does not pay for each in
-    `attentions`, by the number of the launch.
+    Attributes:
+        plain: The same without attention as one kernel, for sizes at which that does not pay for each in
+            `attentions`, by the number of the launch.
+        closed: What was compiled for values of the sizes alone, for the first `MOST_CLOSED` of them: the
+            work of launches by number.
+        sealed: True if its kernels are not known, so that there is nothing but `works` and `closed`.
     """
 
     step: Step
@@ -60,6 +71,8 @@ class OpenGpuCompiled:
     works: Sequence[KernelWork | None]
     attentions: frozenset[int] = frozenset()
     plain: OpenGpuCompiled | None = None
+    closed: dict[Closed, dict[int, KernelWork]] = field(default_factory=dict, repr=False)
+    sealed: bool = False
 
     def at(
         self,
@@ -70,7 +83,7 @@ class OpenGpuCompiled:
     ) -> GpuCompiled:
         """Return the program for values of its sizes; if `bare`, only what a run needs of it.
 
-        ResourceExhaustedError if it needs more bytes than the limit.
+        ResourceExhaustedError if it needs more bytes than the limit; `Sealed` if it cannot be told.
         """
         made = self._at(values, target, bare)
         if self.plain is not None and not all(_is_attention(made, n) for n in self.attentions):
@@ -93,10 +106,19 @@ class OpenGpuCompiled:
         ]
         unseen = {id(launch) for launch, work in zip(launches, known, strict=True) if bare and work}
         program = closed_program(self.program, values, unseen)
-        works = {
-            id(launch): work or work_of(launch.work, target)
-            for launch, work in zip(_launches(program), known, strict=True)
-        }
+        key = tuple(sorted(values.items()))
+        stored = self.closed.get(key, {}) if self.sealed else {}
+        own: dict[int, KernelWork] = {}
+        works = {}
+        for n, (launch, work) in enumerate(zip(_launches(program), known, strict=True)):
+            found = work or stored.get(n)
+            if found is None:
+                if self.sealed:
+                    raise Sealed
+                found = own[n] = work_of(launch.work, target)
+            works[id(launch)] = found
+        if own and (key in self.closed or len(self.closed) < MOST_CLOSED):
+            self.closed[key] = own
         return GpuCompiled(self.step.at(values), self.fusion, program, works)
 
 

@@ -22,7 +22,7 @@ from staticgraph.compiler.graph.size_data import of_data, to_data
 from staticgraph.compiler.graph.undecided import Undecided, current_answer
 from staticgraph.compiler.lower.interpret_initializers import by_meaning, runs_once
 from staticgraph.compiler.stages import observation
-from staticgraph.compiler.support.dataclass import replace
+from staticgraph.compiler.support.dataclass import dataclass, replace
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.cpu.loaded_program import NO_FUNCTION, LoadedProgram, LoadedStep, layout_of, prepared
 from staticgraph.runtime.disk import object_cache
@@ -63,13 +63,11 @@ def recall(key: str, step: Step) -> LoadedProgram | None:
 
     Raises Undecided if the disk tells that the step cannot be compiled without knowing a size.
     """
-    entry = _entry(key)
+    entry = read(key)
     if entry is None:
         return None
-    told, constants = entry
-    function = step.function
-    if "undecided" in told:
-        raise Undecided(told["undecided"], sizes=tuple(map(of_data, told["sizes"])))
+    told, function = entry.told, step.function
+    refuse(told)
     same = {f.name: getattr(step, f.name) for f in fields(Step) if f.name != "function"}
     alone = LoadedStep(NO_FUNCTION, **same, needed=[step.reads[i] for i in told["needed"]])
     numbers = told.get("collectives")
@@ -79,7 +77,7 @@ def recall(key: str, step: Step) -> LoadedProgram | None:
 
         calls = collective_calls(function, numbers)
     types = [p.type for p in function.params], [r.type for r in function.results]
-    found = prepared(alone, *types, told, constants, calls)
+    found = prepared(alone, *types, told, entry.rest, calls)
     return replace(found, program=by_meaning(function, step.checked)) if runs_once(step) else found
 
 
@@ -87,36 +85,60 @@ def remember_undecided(key: str, undecided: Undecided, guards: Sequence[Guard]) 
     """Keep that a step cannot be compiled without knowing a size in runs with these guards."""
     if undecided.equal is None:  # else other sizes may do
         told = {"undecided": undecided.about, "sizes": [*map(to_data, undecided.sizes)]}
-        _write(key, told, guards)
+        write(key, told, guards)
 
 
-def _entry(key: str) -> tuple[dict[str, Any], bytes] | None:
-    """Return what is told for runs such as the one at hand, if there is such an entry, and its constants."""
+def refuse(told: dict[str, Any]) -> None:
+    """Raise the Undecided that an entry tells, if it does."""
+    if "undecided" in told:
+        raise Undecided(told["undecided"], sizes=tuple(map(of_data, told["sizes"])))
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry on the disk: its name, what it tells, the bytes after that, and for which runs it is."""
+
+    name: str
+    told: dict[str, Any]
+    rest: bytes
+    guards: Sequence[Guard]
+
+
+def read(key: str) -> Entry | None:
+    """Return the entry for runs such as the one at hand, if there is one."""
     for number in range(_MOST_ENTRIES):
-        entry = object_cache.read(_numbered(key, number))
+        name = _numbered(key, number)
+        entry = object_cache.read(name)
         if entry is None:
             return None
-        head, _, constants = entry.partition(b"\n")
+        head, _, rest = entry.partition(b"\n")
         told = json.loads(head)
         guards = [guard_of_data(each) for each in told["guards"]]
         answers = current_answer()
         if not guards:
-            return told, constants
+            return Entry(name, told, rest, guards)
         if isinstance(answers, Answers) and all(guard.holds(answers.values) for guard in guards):
             answers.keep(guards)
-            return told, constants
+            return Entry(name, told, rest, guards)
     return None
 
 
-def _write(key: str, told: dict[str, Any], guards: Sequence[Guard], constants: bytes = b"") -> None:
-    """Write an entry for runs with these guards, after the entries for others."""
+def write(
+    key: str, told: dict[str, Any], guards: Sequence[Guard], rest: bytes = b"", replaces: bool = False
+) -> str | None:
+    """Write an entry for runs with these guards, after the entries for others. Return its name, if there is
+    room for one.
+
+    `replaces`: `key` is the name of an entry that is written anew.
+    """
     head = json.dumps({**told, "guards": [guard.to_data() for guard in guards]})
-    entry = head.encode() + b"\n" + constants
+    entry = head.encode() + b"\n" + rest
     for number in range(_MOST_ENTRIES):
         name = _numbered(key, number)
-        if not guards or object_cache.read(name) is None:
+        if replaces or not guards or object_cache.read(name) is None:
             object_cache.write_later(name, lambda: entry)
-            return
+            return name
+    return None
 
 
 def _numbered(key: str, number: int) -> str:
@@ -139,4 +161,4 @@ def remember(key: str, step: Step, compiled: Compiled, guards: Sequence[Guard] =
     numbers = {op: number for number, op in enumerate(step.reads)}
     needed = [numbers[op] for op in compiled.step.needed]
     told = {"needed": needed, **layout_of(compiled), **({"collectives": found} if found else {})}
-    _write(key, told, guards, bytes(program.constants))
+    write(key, told, guards, bytes(program.constants))

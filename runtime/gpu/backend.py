@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 
 from staticgraph.compiler.capture.feed_checks import beforehand
+from staticgraph.compiler.capture.guards import asking, with_answers_of_now
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.compile_gpu import GpuCompiled, compile_gpu
-from staticgraph.compiler.compile_gpu_open import compile_gpu_open
+from staticgraph.compiler.compile_gpu_open import OpenGpuCompiled, Sealed, compile_gpu_open
 from staticgraph.compiler.graph.tensor import Operation
+from staticgraph.compiler.graph.undecided import Undecided
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Precision
 from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
 from staticgraph.compiler.stages import observing
 from staticgraph.runtime.backend import Programs
-from staticgraph.runtime.cpu.backend import bound
+from staticgraph.runtime.cpu.backend import CpuBackend
 from staticgraph.runtime.cpu.compile import Watching
-from staticgraph.runtime.cpu.compile import compiled as compiled_for_host
+from staticgraph.runtime.cpu.disk_cache import remember_undecided
 from staticgraph.runtime.executable import Checks
 from staticgraph.runtime.fetches import Fetches
-from staticgraph.runtime.gpu import disk_cache
 from staticgraph.runtime.gpu.cuda.failure import told
 from staticgraph.runtime.gpu.cuda.source import source
 from staticgraph.runtime.gpu.device import Device
+from staticgraph.runtime.gpu.disk import programs as disk_cache
+from staticgraph.runtime.gpu.disk.programs import OpenEntry
 from staticgraph.runtime.gpu.executable import GpuExecutable
 from staticgraph.runtime.gpu.feed_checks import FeedChecks
 from staticgraph.runtime.gpu.graphs.replays import Replays
@@ -62,7 +66,7 @@ class GpuBackend:
     def compile(
         self, step: Step, static: Sequence[tuple[int, bytes]], checks: Checks | None, fetches: Fetches
     ) -> GpuExecutable:
-        step, checks_of = self._checked(step)
+        step, checks_of = self._checked(step, fetches)
         feed_checks = None if checks_of is None else checks_of({})
         settings, device, target = self._settings, self.device, self._target()
         limit, without = settings.memory_limit, settings.left_out
@@ -86,11 +90,14 @@ class GpuBackend:
             return GpuExecutable(compiled, device, static, checks, settings.overlap, feed_checks, again)
 
     def compile_open(self, step: Step, fetches: Fetches) -> OpenProgram:
-        step, checks_of = self._checked(step)
+        step, checks_of = self._checked(step, fetches)
         settings, target = self._settings, self._target()
         watching = Watching(settings, fetches.text, step)
-        opened = compile_gpu_open(step, watching.observers, settings.left_out, watching.trace, target)
 
+        def whole() -> OpenGpuCompiled:
+            return compile_gpu_open(step, watching.observers, settings.left_out, watching.trace, target)
+
+        entry, again = self._entry(step, target, whole)
         shown = False
 
         def closed(values: Mapping[str, int], bare: bool) -> GpuCompiled:
@@ -98,10 +105,18 @@ class GpuBackend:
             observers = () if shown else watching.observers
 
             def at(target: GpuTarget) -> GpuCompiled:
-                return opened.at(values, target, settings.memory_limit, bare and not observers)
+                return entry.opened.at(values, target, settings.memory_limit, bare and not observers)
 
+            if entry.opened.sealed:
+                if bare:
+                    with suppress(Sealed):
+                        made = at(self._target())
+                        if not self._refuses(made):
+                            return made
+                entry.compiled(again())
             with observing(*observers):
                 made = self._sound(at(self._target()), at)
+            entry.keep()
             if not shown:
                 watching.finish(made, "cu", lambda: source(made.functions))
                 shown = True
@@ -109,22 +124,47 @@ class GpuBackend:
 
         return OpenProgram(self.device, closed, settings.overlap, checks_of)
 
+    def _entry(
+        self, step: Step, target: GpuTarget, whole: Callable[[], OpenGpuCompiled]
+    ) -> tuple[OpenEntry, Callable[[], OpenGpuCompiled]]:
+        """Return the program of a step with open sizes, from the disk or made by `whole`; and what makes it
+        later with the same answers.
+        """
+        key = disk_cache.key_of(step, self._settings, target)
+        again = with_answers_of_now(whole)
+        if key is not None and (found := disk_cache.recall_open(key, step)) is not None:
+            return found, again
+        with asking() as guards:
+            try:
+                made = whole()
+            except Undecided as undecided:
+                if key is not None:
+                    remember_undecided(key, undecided, guards())
+                raise
+        return OpenEntry(made, step, key, guards()), again
+
     def _target(self) -> GpuTarget:
         refused = self.device.refused if self._settings.cudnn else None
         return GpuTarget(Precision(self._settings.matmul_precision), refused, self.device.machine)
 
     def _sound(self, made: GpuCompiled, again: Callable[[GpuTarget], GpuCompiled]) -> GpuCompiled:
         """The same without convolutions that the library refuses: functions of our own do these."""
-        with told(made):
-            refuses = self.device.refuses(made.convolutions)
-        return again(replace(self._target(), refused=self.device.refused)) if refuses else made
+        if self._refuses(made):
+            return again(replace(self._target(), refused=self.device.refused))
+        return made
 
-    def _checked(self, step: Step) -> tuple[Step, Callable[[Mapping[str, int]], FeedChecks] | None]:
+    def _refuses(self, made: GpuCompiled) -> bool:
+        with told(made):
+            return self.device.refuses(made.convolutions)
+
+    def _checked(
+        self, step: Step, fetches: Fetches
+    ) -> tuple[Step, Callable[[Mapping[str, int]], FeedChecks] | None]:
         """Return a step without checks of feeds, and what gives these for values of its open sizes."""
         early = beforehand(step) if step.checked and not self._settings.check_nan else None
         if early is None:
             return step, None
-        on_host = bound(compiled_for_host(early.checks, Settings(), "checks of feeds"))
+        on_host = CpuBackend().compile_open(early.checks, fetches)
         return early.rest, lambda values: FeedChecks(on_host(values, (), None), early.feeds)
 
     def fast_path(self, programs: Programs, order: Sequence[int], store: VariableStore) -> Replays:

@@ -10,15 +10,16 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler import compile_gpu as compiler
 from staticgraph.compiler.kernel.schedule_gpu.products import convolved
 from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
 from staticgraph.compiler.machine import H200
 from staticgraph.runtime.cpu import disk_cache as on_processor
+from staticgraph.runtime.disk import write_behind
 from staticgraph.runtime.gpu import backend
 from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.simulator.driver import Simulator
+from tests.gpu import test_open_sizes as open_sizes
 from tests.gpu.sessions import on
 
 KEY_OF = on_processor.key_of  # the suite has a way of its own, which remembers nothing
@@ -36,13 +37,12 @@ def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str) -> None:
 def compiles(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The steps that are compiled."""
     seen: list[Any] = []
-    real = compiler.compile_gpu
 
-    def compile_gpu(step: Any, *rest: Any, **named: Any) -> Any:
-        seen.append(step)
-        return real(step, *rest, **named)
+    def watched(real: Any) -> Any:
+        return lambda step, *rest, **named: seen.append(step) or real(step, *rest, **named)
 
-    monkeypatch.setattr(backend, "compile_gpu", compile_gpu)
+    for name in ("compile_gpu", "compile_gpu_open"):
+        monkeypatch.setattr(backend, name, watched(getattr(backend, name)))
     return seen
 
 
@@ -117,14 +117,117 @@ def test_other_options_and_cards_are_other_programs(compiles: list[Any], monkeyp
     assert compiles
 
 
-def test_loops_are_compiled_each_time(compiles: list[Any]):
-    def loop() -> tuple[Any, dict[Any, Any]]:
-        x = sg.placeholder(sg.float32, [4])
-        return sg.while_loop(lambda y: sg.reduce_sum(y) < 90.0, lambda y: y * 2.0, [x]), {x: np.ones(4)}
+def loops() -> tuple[Any, dict[Any, Any]]:
+    """Loops of known and of unknown length, one in the other, rows of tensors, and a branch."""
+    x = sg.placeholder(sg.float32, [4, 3])
+    doubled = sg.while_loop(lambda y: sg.reduce_sum(y) < 90.0, lambda y: y * 2.0, [x])
+    sums = sg.scan(lambda total, row: total * 0.5 + row, x)
+    taken = sg.cond(sg.reduce_sum(x) > 3.0, lambda: sg.tanh(x), lambda: x - 1.0)
 
-    first = results(loop)
+    def body(i: Any, y: Any) -> Any:
+        return i + 1, sg.while_loop(lambda z: sg.reduce_max(z) < 5.0, lambda z: z + 0.75, [y]) - 2.0
+
+    _, nested = sg.while_loop(lambda i, y: i < 3, body, [0, x])
+    return [doubled, sums, taken, nested], {x: np.linspace(0.1, 1, 12).reshape(4, 3)}
+
+
+def test_loops_and_branches_are_loaded(compiles: list[Any]):
+    first = results(loops)
+    assert compiles
     compiles.clear()
-    np.testing.assert_array_equal(results(loop), first)
+    again = results(loops)
+    assert not compiles
+    for a, b in zip(first, again, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_calls_of_the_host_are_compiled_each_time(compiles: list[Any]):
+    def call() -> tuple[Any, dict[Any, Any]]:
+        x = sg.placeholder(sg.float32, [4, 3])
+        with sg.device("/cpu:0"):
+            y = sg.tanh(x)
+        return y * 2.0, {x: np.full((4, 3), 0.1)}
+
+    first = results(call)
+    compiles.clear()
+    np.testing.assert_array_equal(results(call), first)
+    assert compiles
+
+
+def opened(build: Any, sizes: Any, driver: Any = Simulator, **options: Any) -> dict[int, list[Any]]:
+    """Return the fetched values by size, of one session."""
+    with sg.Graph().as_default(), on(driver()), sg.Session(**options) as session:
+        fetches, feeds = build()
+        return {size: sg.nest.flatten(session.run(fetches, feeds(size))) for size in sizes}
+
+
+def check_bits(one: dict[int, list[Any]], other: dict[int, list[Any]]) -> None:
+    for size in one.keys() & other.keys():
+        for a, b in zip(one[size], other[size], strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("name", open_sizes.MODELS)
+def test_programs_with_open_sizes_are_loaded_for_each_size(name: str, compiles: list[Any]):
+    build = open_sizes.MODELS[name]
+    expected = opened(build, (7, 3, 33, 1))
+    compiles.clear()
+    check_bits(opened(build, (3, 33, 7)), expected)
+    assert not compiles
+
+
+def attended() -> tuple[Any, Any]:
+    """Attention that is one kernel for short rows only."""
+    q, k, v = (sg.placeholder(sg.float32, [2, None, 16]) for _ in range(3))
+    y = sg.matmul(sg.nn.softmax(sg.matmul(q, k, transpose_b=True)), v)
+    return [y], lambda n: {x: open_sizes.numbers(2, n, 16) + i for i, x in enumerate((q, k, v))}
+
+
+def convolved_image() -> tuple[Any, Any]:
+    """A convolution that a library does, if it is asked for each size anew."""
+    x = sg.placeholder(sg.float32, [None, 9, 9, 8])
+    y = sg.nn.relu(sg.nn.conv2d(x, sg.constant(open_sizes.numbers(3, 3, 8, 8)), 1, "SAME"))
+    return [y], lambda n: {x: open_sizes.numbers(n, 9, 9, 8)}
+
+
+def with_library() -> Simulator:
+    return Simulator(convolutions=True)
+
+
+@pytest.mark.parametrize("build", [attended, convolved_image])
+def test_what_a_size_alone_decides_is_added(build: Any, compiles: list[Any], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(convolved, "_LEAST", 1)
+    monkeypatch.setattr(convolved, "_TENSOR_CORES_ALONE", False)
+    expected = opened(build, (5, 40, 900), with_library)
+    compiles.clear()
+    check_bits(opened(build, (40, 5), with_library), expected)
+    assert not compiles
+    check_bits(opened(build, (5, 6), with_library), expected)
+    compiles.clear()
+    more = opened(build, (6, 900, 40), with_library)
+    check_bits(more, expected)
+    assert not compiles
+    check_bits(opened(build, (6,), with_library, open_sizes=False), more)
+
+
+def test_a_size_that_must_be_known_is_remembered_as_such(compiles: list[Any]):
+    def build() -> tuple[Any, Any]:
+        x = sg.placeholder(sg.float32, [None, None])
+        return [sg.cumsum(x, 1), sg.nn.top_k(x, 1)[0]], lambda n: {x: open_sizes.numbers(n, 4)}
+
+    expected = opened(build, (3, 5))
+    compiles.clear()
+    check_bits(opened(build, (3, 5)), expected)
+    assert not compiles
+
+
+def test_an_entry_that_is_not_whole_is_compiled_again(compiles: list[Any], tmp_path: Path):
+    expected = opened(attended, (5,))
+    write_behind.flush()
+    for path in (tmp_path / "cache").glob("*.entry"):
+        path.write_bytes(path.read_bytes()[:-40])
+    compiles.clear()
+    check_bits(opened(attended, (5,)), expected)
     assert compiles
 
 

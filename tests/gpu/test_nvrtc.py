@@ -115,6 +115,15 @@ def test_images_are_kept_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @needs_nvrtc
+def test_an_image_on_disk_needs_no_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("SG_CACHE_DIR", str(tmp_path))
+    image = nvrtc.compile([FOUR], "sm_90")
+    nvrtc._version.cache_clear()
+    monkeypatch.setattr(nvrtc, "_library", lambda: pytest.fail("the library is loaded"))
+    assert nvrtc.compile([FOUR], "sm_90") == image
+
+
+@needs_nvrtc
 def test_an_error_names_function_and_line():
     wrong = call("wrong", [Y], "y[0] = 1.0f;\ny[0] = undeclared;", (1, 1, 1), (1, 1, 1)).function
     message = rf'NVRTC refuses a function for sm_90:\n{wrong.name}\(3\): error: .*"undeclared"'

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from ctypes.util import find_library
 from functools import cache
-from importlib.metadata import PackageNotFoundError, files
+from importlib.metadata import PackageNotFoundError, files, version
 from typing import Any
 
 from staticgraph.compiler.codegen.cuda.function import CudaFunction
@@ -59,13 +59,16 @@ class Inspection:
 
 
 def compile(functions: Sequence[CudaFunction], architecture: str) -> bytes:
-    """An image of them, a cubin, for cards of an architecture such as "sm_90"."""
-    text, library = source(functions), _library()
-    said = "\n".join([_version(library), architecture, *OPTIONS, text])
+    """An image of them, a cubin, for cards of an architecture such as "sm_90".
+
+    One that the disk has needs no library: loading it takes longer than all the rest.
+    """
+    text = source(functions)
+    said = "\n".join([_version(), architecture, *OPTIONS, text])
     key = f"cubin-{hashlib.sha256(said.encode()).hexdigest()[:40]}"
     image = object_cache.read(key)
     if image is None:
-        with _compiled(library, text, architecture, OPTIONS) as program:
+        with _compiled(_library(), text, architecture, OPTIONS) as program:
             image = program("CUBIN")
         object_cache.write(key, image)
     return image
@@ -149,7 +152,15 @@ def _candidates() -> Iterator[str]:
 
 
 @cache
-def _version(library: Any) -> str:
+def _version() -> str:
+    """The version of the library: of the installed wheels as their names tell it, else as it says itself."""
+    installed = []
+    for wheel in _WHEELS:
+        with suppress(PackageNotFoundError):
+            installed.append(f"{wheel} {version(wheel)}")
+    if installed:
+        return " ".join(installed)
+    library = _library()
     major, minor = ctypes.c_int(), ctypes.c_int()
     _check(library, library.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor)))
     return f"nvrtc {major.value}.{minor.value}"
