@@ -42,8 +42,10 @@ from staticgraph.compiler.lower.program import (
     walk,
 )
 
-_PLAIN = (Branch, Buffer, Carried, Convolution, Copy, FunctionCall, Inner, KernelWork, LoopInstruction)
-_PLAIN += (Matrix, Product, Ref, Require, RowAt, TensorType)
+_PLAIN: tuple[type, ...] = (
+    *(Branch, Buffer, Carried, Convolution, Copy, FunctionCall, Inner, KernelWork, LoopInstruction),
+    *(Matrix, Product, Ref, Require, RowAt, TensorType),
+)
 _RECORDS: Mapping[str, Callable[..., Any]] = {kind.__name__: kind for kind in (*_PLAIN, Made, Precision)}
 _INSTRUCTIONS = (Launch, Copy, LoopInstruction, Branch, Require)
 _ABOUT_ROUNDS = ("bound", "exact", "brief")  # attributes of a loop that a run looks at
