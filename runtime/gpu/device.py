@@ -93,6 +93,10 @@ class Device:
             self._kernels.update(zip((f.name for f in new), loaded, strict=True))
             self.functions += len(new)
 
+    def is_loaded(self, function: CudaFunction) -> bool:
+        """Return True if a function is loaded."""
+        return function.name in self._kernels
+
     def kernel(self, function: CudaFunction) -> DriverKernel:
         """A function that is loaded."""
         return self._kernels[function.name]

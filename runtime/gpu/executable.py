@@ -60,10 +60,11 @@ class GpuExecutable:
         again: Callable[[], GpuCompiled] | None = None,
         constants: CardConstants | None = None,
         runs: Callable[[GpuExecutable], None] = lambda executable: None,
+        may_merge: Callable[[GpuExecutable], bool] = lambda executable: True,
     ) -> None:
         self.prepared = prepared  # what a run needs of the compiled step
         self._again = again
-        self._overlap = overlap
+        self._overlap, self._may_merge = overlap, may_merge
         self.checks = checks
         self._feed_checks = feed_checks
         self.static = dict(static)
@@ -203,7 +204,8 @@ class GpuExecutable:
         program = self.prepared.program
         arena = self._device.arena(padded(program.arena + 1) + self.prepared.scratch)
         scratch = arena + padded(program.arena + 1)
-        recorder = GraphRecorder(self._device, self.prepared, scratch, self._timing, self._overlap)
+        merges = self._runs > 0 and self._may_merge(self)
+        recorder = GraphRecorder(self._device, self.prepared, scratch, self._timing, self._overlap, merges)
         table = self._table(arena, slot, store)
         store.refresh()
 
@@ -223,7 +225,7 @@ class GpuExecutable:
 
         parts: list[Action] = [ask]
         if self._runs:
-            parts = recorder.captured(ask)
+            parts = recorder.captured(ask, program, table)
         parts = self._timing.around(parts, captured=self._runs > 0)
         if self._runs:
             self._graphs[turn], self._captured[turn] = parts, self._device.moved

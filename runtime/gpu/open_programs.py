@@ -40,6 +40,21 @@ class RecentlyRun:
                 oldest.drop()
 
 
+class FirstCaptured:
+    """Tells the executable that was captured first from the others, which get no merged functions of their
+    own: another size compiles nothing.
+    """
+
+    def __init__(self) -> None:
+        self._first: ReferenceType[GpuExecutable] | None = None
+
+    def __call__(self, executable: GpuExecutable) -> bool:
+        """Return True for the first executable that this is asked of."""
+        if self._first is None:
+            self._first = ref(executable)
+        return self._first() is executable
+
+
 class OpenProgram:
     """Gives the executable of a program for values of its open sizes.
 
@@ -60,6 +75,7 @@ class OpenProgram:
         self._device, self._closed, self._overlap, self._feed_checks = device, closed, overlap, feed_checks
         self._constants: dict[int, tuple[Constants, CardConstants]] = {}  # by identity: a step has one or two
         self._recently = RecentlyRun(CAPTURED_LIMIT)
+        self._first_captured = FirstCaptured()
 
     def __call__(
         self, values: Mapping[str, int], static: Sequence[tuple[int, bytes]], checks: Checks | None
@@ -73,4 +89,15 @@ class OpenProgram:
                 self._constants[id(constants)] = constants, CardConstants(device, constants)
             _, sent = self._constants[id(constants)]
             again = partial(self._closed, values, False)
-            return GpuExecutable(made, device, static, checks, self._overlap, early, again, sent, recently)
+            return GpuExecutable(
+                made,
+                device,
+                static,
+                checks,
+                self._overlap,
+                early,
+                again,
+                sent,
+                recently,
+                self._first_captured,
+            )

@@ -11,6 +11,8 @@ from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Matrix, Product
 from staticgraph.compiler.kernel.stmt import padded
 from staticgraph.runtime.gpu.cuda.driver import Direction
+from staticgraph.runtime.gpu.graphs import recorder
+from staticgraph.runtime.gpu.graphs.merging import apart
 from staticgraph.runtime.gpu.graphs.order import depth
 from staticgraph.runtime.gpu.graphs.overlap import Overlap
 from staticgraph.runtime.gpu.simulator.driver import Simulator
@@ -31,6 +33,12 @@ class Keeping(Simulator):
     def end_capture(self) -> SimulatedGraph:
         self.graphs.append(Simulator.end_capture(self))
         return self.graphs[-1]
+
+
+@pytest.fixture(autouse=True)
+def _apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small pieces are not merged, which would leave little to be done side by side."""
+    monkeypatch.setattr(recorder, "plan", lambda pieces, machine: apart(pieces))
 
 
 @pytest.fixture

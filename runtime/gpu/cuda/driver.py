@@ -45,6 +45,9 @@ class DriverKernel(Protocol):
     ) -> None:
         """Ask for a run of it with these arguments, by its own number of blocks or this one."""
 
+    def ready(self) -> None:
+        """Have the card load it, so that its first call may be captured. Not while capturing."""
+
 
 class Multiplication(Protocol):
     """A product whose algorithm is chosen.

@@ -71,8 +71,10 @@ class Recording(Protocol):
     def program(self, program: Program, table: Sequence[int]) -> None:
         """Ask for all of a program."""
 
-    def captured(self, ask: Callable[[], None]) -> list[Callable[[], None]]:
-        """Return the actions that do all that `ask` asks for."""
+    def captured(
+        self, ask: Callable[[], None], program: Program, table: Sequence[int]
+    ) -> list[Callable[[], None]]:
+        """Return the actions that do all that `ask` asks for, which is that program."""
 
     def decide(self, action: Callable[[], None], instruction: Instruction) -> None:
         """Have the host do something at this point, for an instruction."""
@@ -143,7 +145,7 @@ class _Repeated:
         ask = partial(self._recorder.program, self._program, table)
         graph = self._graphs.get(table)
         if graph is None and self._simple and table in self._graphs:
-            (graph,) = self._recorder.captured(ask)
+            (graph,) = self._recorder.captured(ask, self._program, table)
             self._graphs[table] = graph
         if graph is not None:
             graph()

@@ -11,6 +11,7 @@ from staticgraph.compiler.codegen.cuda.function import CudaFunction
 from staticgraph.compiler.kernel.schedule_gpu.function import Extents
 from staticgraph.runtime.gpu.cuda.connection import Connection
 from staticgraph.runtime.gpu.cuda.failure import explained
+from staticgraph.runtime.gpu.cuda.libcuda import libcuda
 
 _REGISTERS = 4  # of CUfunction_attribute
 _VERBOSE = 1  # of cudaGraphDebugDotFlags
@@ -19,12 +20,22 @@ _VERBOSE = 1  # of cudaGraphDebugDotFlags
 class LoadedKernel:
     """A function that is loaded, with room for its arguments: a launch reads them before it returns."""
 
-    __slots__ = ("_connection", "_name", "_module", "_launch", "_grid", "_rest", "_values", "_table")
+    __slots__ = (
+        "_connection",
+        "_name",
+        "_module",
+        "_address",
+        "_launch",
+        "_grid",
+        "_rest",
+        "_values",
+        "_table",
+    )
 
     def __init__(self, connection: Connection, module: Any, function: CudaFunction) -> None:
         self._connection, self._name = connection, function.name
         self._module = module  # unloaded with the last kernel of it
-        address = module.get_function(function.name).ptr
+        self._address = address = module.get_function(function.name).ptr
         # A card may load a function when it is first asked about; in a capture, that would be too late.
         connection.cuda.funcGetAttribute(_REGISTERS, address)
         self._launch = partial(connection.cuda.launchKernel, address)
@@ -47,6 +58,12 @@ class LoadedKernel:
             self._launch(*(grid or self._grid or ()), *self._rest, ctypes.addressof(self._table), 0)
         except self._connection.errors as error:
             raise explained(error, f"to run {self._name}") from None
+
+    def ready(self) -> None:
+        """As in the protocol. Before CUDA 12.4, to be asked about has a function loaded, too."""
+        load = getattr(libcuda(), "cuFuncLoad", None)
+        if load is not None:
+            load(ctypes.c_void_p(self._address))
 
 
 class InstantiatedGraph:

@@ -45,15 +45,15 @@ class Ring:
     """
 
     def __init__(self, address: int, size: int) -> None:
-        self._start = self._next = address
+        self._start = self.place = address
         self._end = address + size
 
     def take(self, size: int) -> int:
         """The address of so many bytes, at most as many as there are."""
-        if self._next + size > self._end:
-            self._next = self._start
-        self._next += size
-        return self._next - size
+        if self.place + size > self._end:
+            self.place = self._start
+        self.place += size
+        return self.place - size
 
 
 CHAIN = Chain()

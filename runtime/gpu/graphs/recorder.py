@@ -9,12 +9,14 @@ whose rounds are known beforehand are part of a graph, round after round.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 
 import numpy as np
 
-from staticgraph.compiler.codegen.cuda.function import FunctionCall
+from staticgraph.compiler.codegen.cuda.function import CudaFunction, FunctionCall
 from staticgraph.compiler.compile_gpu import GpuCompiled
 from staticgraph.compiler.graph.interpret import failure
 from staticgraph.compiler.graph.shapes import TensorType
@@ -35,6 +37,7 @@ from staticgraph.compiler.lower.program import (
 from staticgraph.runtime.gpu.cuda.driver import Direction
 from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.graphs.control_flow import at, branch, loop, require
+from staticgraph.runtime.gpu.graphs.merging import Piece, plan
 from staticgraph.runtime.gpu.graphs.order import Span
 from staticgraph.runtime.gpu.graphs.overlap import CHAIN, Chain, Overlap, Ring
 from staticgraph.runtime.gpu.timing import COPIES, UNTIMED, Untimed
@@ -42,11 +45,13 @@ from staticgraph.runtime.memory.aligned import empty, from_storage, to_storage
 
 Table = Sequence[int]  # the addresses of the bases of slots
 Action = Callable[[], None]
+_LOOKS = 4  # at the body of a loop, for what can be merged: its values may change places from round to round
 
 
 class GraphRecorder:
     """Asks `device` for what programs do. `scratch` is the address of memory for single launches. `overlap`:
-    what is captured is done side by side where it can be.
+    what is captured is done side by side where it can be, and small pieces of it are merged. `merges`:
+    functions for that may be compiled; if not, only those are used that are there.
     """
 
     def __init__(
@@ -56,20 +61,30 @@ class GraphRecorder:
         scratch: int,
         timing: Untimed = UNTIMED,
         overlap: bool = False,
+        merges: bool = True,
     ) -> None:
         self.device = device
         self.driver = device.driver
         self.timing = timing
         self._compiled = compiled
         self._scratch = Ring(scratch, compiled.scratch)
-        self._overlap = overlap and timing.overlap and self.driver.overlaps
+        self._merges = overlap and timing.overlap
+        self._overlap = self._merges and self.driver.overlaps
+        self._compiles = merges and not device.images  # with an image of all functions, nothing is compiled
+        self._planned: set[CudaFunction] | None = None  # to be loaded before a capture, while that is found
+        self._seen = Counter[int]()  # how often a program was looked at for them
         self._waits: Chain = CHAIN
         self._products = 0  # that were asked for, which take workspaces by turns
         self._parts: list[Action] | None = None  # what was captured so far; None: all is done at once
         self._peek = self.driver.pinned(8)  # for single numbers that the host looks at
 
-    def captured(self, ask: Action) -> list[Action]:
-        """Capture all that `ask` enqueues, and return the actions that do it. Nothing is done yet."""
+    def captured(self, ask: Action, program: Program, table: Table) -> list[Action]:
+        """Capture all that `ask` enqueues, and return the actions that do it. Nothing is done yet.
+
+        `program` is what it asks for, with this table.
+        """
+        if self._merges and self._compiles:
+            self._load_merged(program, table)
         outer, self._parts = self._parts, []
         try:
             self._begin()
@@ -93,6 +108,8 @@ class GraphRecorder:
 
     def decide(self, action: Action, instruction: Instruction) -> None:
         """Have the host do something at this point, for an instruction; it may ask for more."""
+        if self._planned is not None:
+            return
         action = self.timing.hosted(action, instruction)
         if self._parts is None:
             action()
@@ -102,21 +119,85 @@ class GraphRecorder:
 
     def program(self, program: Program, table: Table) -> None:
         """Ask for all of a program."""
+        if self._planned is not None:
+            self._seen[id(program)] += 1
+            if self._seen[id(program)] > _LOOKS:
+                return
+        pieces: list[Piece] = []  # which may be done in another order, and some of them together
         for instruction in program.instructions:
             match instruction:
+                case Launch() if self._merges:
+                    pieces += self._pieces(instruction, table)
+                case Copy(target, source, size) if self._merges:
+                    pieces += self._copies(at(table, target), at(table, source), size)
                 case Launch():
                     with self.timing.of(instruction):
-                        self._launch(instruction, table)
+                        for piece in self._pieces(instruction, table):
+                            self._do(piece)
                 case Copy(target, source, size):
                     self.copy(at(table, target), at(table, source), size)
-                case HostCall():
-                    self.decide(lambda i=instruction: self._host_call(i, table), instruction)  # type: ignore[misc]
-                case LoopInstruction():
-                    loop(self, instruction, table)
-                case Branch():
-                    branch(self, instruction, table)
-                case Require():
-                    require(self, instruction, table)
+                case _:
+                    self._do_all(pieces)
+                    pieces = []
+                    self._host(instruction, table)
+        self._do_all(pieces)
+
+    def _host(self, instruction: Instruction, table: Table) -> None:
+        """Ask for an instruction in which the host takes part, or for the rounds of a loop."""
+        match instruction:
+            case HostCall():
+                self.decide(lambda: self._host_call(instruction, table), instruction)
+            case LoopInstruction():
+                loop(self, instruction, table)
+            case Branch():
+                branch(self, instruction, table)
+            case Require():
+                require(self, instruction, table)
+
+    def _do_all(self, pieces: Sequence[Piece]) -> None:
+        """Ask for pieces, small ones together, if their functions are loaded."""
+        if self._parts is None and self._planned is None:
+            for piece in pieces:
+                self._do(piece)
+            return
+        for group in plan(pieces, self.device.machine):
+            if group.is_one_piece:
+                if self._planned is None:
+                    self._do(group.pieces[0])
+            elif self._planned is not None:
+                self._planned.add(group.function)
+            elif self.device.is_loaded(group.function):
+                addresses, sizes, grid = group.call
+                reads = [span for piece in group.pieces for span in piece.reads]
+                writes = [span for piece in group.pieces for span in piece.writes]
+                with self.touching(reads, writes):
+                    self.device.kernel(group.function)(addresses, sizes, grid)
+            else:
+                for piece in group.pieces:
+                    self._do(piece)
+
+    def _load_merged(self, program: Program, table: Table) -> None:
+        """Load the functions that small pieces of a program are merged to."""
+        scratch = self._scratch.place
+        found: set[CudaFunction] = set()
+        self._planned = found
+        try:
+            self.program(program, table)
+        finally:
+            self._planned = None
+            self._scratch.place = scratch
+        self.device.load(found)
+        for function in found:
+            self.device.kernel(function).ready()
+
+    def _do(self, piece: Piece) -> None:
+        if piece.action is not None:
+            piece.action()
+            return
+        assert piece.call is not None
+        with self.touching(piece.reads, piece.writes):
+            kernel = self.device.kernel(piece.call.function)
+            kernel([start for start, _ in piece.given], piece.call.sizes, piece.call.blocks)
 
     def touching(self, reads: Sequence[Span], writes: Sequence[Span]) -> AbstractContextManager[None]:
         """Context in which one piece of work is asked for that reads and writes these bytes."""
@@ -124,15 +205,27 @@ class GraphRecorder:
 
     def copy(self, target: int, source: int, size: int) -> None:
         """Ask for a copy on the card."""
-        if size and target != source:
-            reads, writes = [(source, source + size)], [(target, target + size)]
+        if self._planned is None:
+            for piece in self._copies(target, source, size):
+                self._do(piece)
+
+    def _copies(self, target: int, source: int, size: int) -> list[Piece]:
+        """A copy on the card, if there is something to be copied."""
+        if not size or target == source:
+            return []
+        reads, writes = [(source, source + size)], [(target, target + size)]
+
+        def ask() -> None:
             with self.timing.of(COPIES), self.touching(reads, writes):
                 self.driver.copy(target, source, size, Direction.ON_DEVICE)
 
+        return [Piece(reads, writes, ask)]
+
     def clear(self, address: int, size: int) -> None:
         """Ask for bytes of the card to be zero."""
-        with self.touching([], [(address, address + size)]):
-            self.driver.clear(address, size)
+        if self._planned is None:
+            with self.touching([], [(address, address + size)]):
+                self.driver.clear(address, size)
 
     def number(self, address: int, dtype: np.dtype) -> int:
         """A number on the card, when all that was asked for is done."""
@@ -140,7 +233,8 @@ class GraphRecorder:
         self.driver.synchronize()
         return int(self._peek[: dtype.itemsize].view(dtype)[0])
 
-    def _launch(self, launch: Launch, table: Table) -> None:
+    def _pieces(self, launch: Launch, table: Table) -> Iterator[Piece]:
+        """The calls of a launch."""
         work = self._compiled.work(launch)
         spans = {}
         for (name, size), ref in zip(arguments(launch), launch.args, strict=True):
@@ -152,15 +246,16 @@ class GraphRecorder:
         for call in work.calls:
             given = [spans[name] for name in call.arguments]
             match call:
-                case FunctionCall(function, _, written, sizes, blocks):
+                case FunctionCall(written=written):
                     reads = [span for span, w in zip(given, written, strict=True) if not w]
                     writes = [span for span, w in zip(given, written, strict=True) if w]
-                    with self.touching(reads, writes):
-                        self.device.kernel(function)([start for start, _ in given], sizes, blocks)
+                    yield Piece(reads, writes, None, call, given)
                 case Product():
-                    self._multiply(call, given)
+                    a, b, out, *pointers = given
+                    yield Piece([a, b, *pointers], [out], partial(self._multiply, call, given))
                 case Convolution():
-                    self._convolve(call, given)
+                    operands, results = _operands(call, given)
+                    yield Piece(operands, results, partial(self._convolve, call, given))
 
     def _multiply(self, product: Product, given: Sequence[Span]) -> None:
         if product.is_empty:
@@ -184,9 +279,7 @@ class GraphRecorder:
                 self.clear(out + (start + row * product.out.stride) * size, product.n * size)
 
     def _convolve(self, convolution: Convolution, given: Sequence[Span]) -> None:
-        image, filter, result, workspace = given
-        made, other = (result, filter) if convolution.made is Made.RESULT else (filter, result)
-        with self.touching([image, other], [made, workspace]):
+        with self.touching(*_operands(convolution, given)):
             self.device.convolution(convolution)(*(start for start, _ in given))
 
     def _host_call(self, call: HostCall, table: Table) -> None:
@@ -214,6 +307,13 @@ class GraphRecorder:
         stored = np.ascontiguousarray(to_storage(type.dtype.round(value), type.dtype))
         if stored.nbytes:
             self.driver.copy(address, stored.ctypes.data, stored.nbytes, Direction.TO_DEVICE)
+
+
+def _operands(convolution: Convolution, given: Sequence[Span]) -> tuple[list[Span], list[Span]]:
+    """Return the arguments that a convolution reads, and those that it writes."""
+    image, filter, result, workspace = given
+    made, other = (result, filter) if convolution.made is Made.RESULT else (filter, result)
+    return [image, other], [made, workspace]
 
 
 def prepare(device: Device, compiled: GpuCompiled) -> None:

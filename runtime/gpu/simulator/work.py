@@ -90,7 +90,9 @@ class SimulatedMark:
 
 @dataclass(slots=True, eq=False)
 class SimulatedKernel:
-    """A function that is loaded. Its first call must not be in a capture: a card loads it there and then."""
+    """A function that is loaded. Its first call must not be in a capture, unless it is `ready` before: a card
+    loads it there and then.
+    """
 
     queue: Queue
     function: CudaFunction
@@ -115,6 +117,11 @@ class SimulatedKernel:
             if address % ALIGNMENT:
                 raise DeviceError(f"argument {place} of {name}, {address:#x}, is no multiple of {ALIGNMENT}")
         self.unit.run(name, addresses, self.queue.schedule, grid, sizes=sizes)
+
+    def ready(self) -> None:
+        """Have it loaded."""
+        self.queue.outside_a_capture("loading a function")
+        self.called = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
