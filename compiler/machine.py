@@ -7,7 +7,7 @@ slower code, never other results. Numbers without a data sheet were tuned by han
 
 from __future__ import annotations
 
-from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.dataclass import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,7 @@ class GpuMachine:
     multiprocessors: int = 132
     threads: int = 2048  # of a multiprocessor
     shared_bytes: int = 200 << 10  # of a multiprocessor: 228 KiB, and some of it for the first-level cache
+    block_shared_bytes: int = 227 << 10  # that a block has at most, if its function asks for it
     issued: int = 4  # instructions per cycle of a multiprocessor: one of each of its schedulers
     tensor_products: int = 1024  # of TF32, per cycle of a multiprocessor
     cycles_per_us: float = 1800.0  # under load; 1980 at most
@@ -108,3 +109,27 @@ class GpuMachine:
 
 CPU = CpuMachine()
 H200 = GpuMachine()
+
+# KiB of shared memory that a block may ask for, by compute capability: from the table "Technical
+# Specifications per Compute Capability" of the CUDA C++ Programming Guide.
+_BLOCK_SHARED = {
+    "75": 64,
+    "80": 163,
+    "86": 99,
+    "87": 163,
+    "89": 99,
+    "90": 227,
+    "100": 227,
+    "103": 227,
+    "120": 99,
+}
+
+
+def gpu_of(architecture: str) -> GpuMachine:
+    """Return the numbers of a GPU of an architecture such as "sm_86", as far as code depends on them.
+
+    >>> gpu_of("sm_86").block_shared_bytes >> 10, gpu_of("sm_90a") == H200
+    (99, True)
+    """
+    known = _BLOCK_SHARED.get(architecture.removeprefix("sm_").rstrip("af"), 48)
+    return replace(H200, block_shared_bytes=known << 10)

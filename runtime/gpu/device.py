@@ -11,7 +11,7 @@ from staticgraph.compiler.graph.errors import UnimplementedError
 from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
 from staticgraph.compiler.lower.program import HostCall
-from staticgraph.compiler.machine import H200, GpuMachine
+from staticgraph.compiler.machine import GpuMachine, gpu_of
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.gpu.cuda.driver import Convolving, Driver, DriverKernel, Multiplication
 
@@ -66,12 +66,12 @@ class Device:
     def machine(self) -> GpuMachine:
         """The numbers that code is scheduled by.
 
-        Code of a saved graph was scheduled for the default, and is of use only if this session asks for the
-        same functions.
+        Code of a saved graph was scheduled for the default of the architecture, and is of use only if this
+        session asks for the same functions.
         """
-        if self.images:
-            return H200
-        return replace(H200, multiprocessors=self.driver.card.multiprocessors)
+        card = self.driver.card
+        found = gpu_of(card.architecture)
+        return found if self.images else replace(found, multiprocessors=card.multiprocessors)
 
     def arena(self, size: int) -> int:
         """The address of the memory that each program uses while it runs, at least as much as asked for."""

@@ -25,7 +25,7 @@ SIGNATURES = {
         "graphDestroy": 1,
         "graphLaunch": 2,
     },
-    "driver": {"launchKernel": 11, "funcGetAttribute": 2},
+    "driver": {"launchKernel": 11, "funcGetAttribute": 2, "funcSetAttribute": 3},
 }
 PROPERTIES = {
     "name": b"NVIDIA H200",
@@ -64,6 +64,7 @@ class FakeCupy:
         self.failing: dict[str, list[CUDAError | None]] = {}  # by name: what the next calls raise
         self.pinned: dict[int, Any] = {}
         self.pool_bytes = 0
+        self.shared = 0  # bytes that blocks may be given
         self.streams = 0
         self.capturing = False
         self.waits: list[tuple[int, ...]] = []  # of each node that was captured last
@@ -149,10 +150,14 @@ class FakeCupy:
         self.capturing = False
         return 0x6EA4
 
+    def _funcSetAttribute(self, function: int, attribute: int, value: int) -> None:
+        assert attribute == 8  # the most shared memory that a block is given
+        self.shared = value
+
     def _launchKernel(self, function: int, *rest: int) -> None:
         """Read the arguments before it returns, as CUDA does."""
         *geometry, shared, stream, table, extra = rest
-        assert (shared, stream, extra) == (0, STREAM, 0)
+        assert (shared in (0, self.shared), stream, extra) == (True, STREAM, 0)
         count = (function >> 8) & 0xFF
         pointers = (ctypes.c_void_p * count).from_address(table)
         values = [ctypes.c_uint64.from_address(pointer).value for pointer in pointers]

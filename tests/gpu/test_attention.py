@@ -1,6 +1,7 @@
 """Attention as one function: with all masks, shapes and types, in training and outside of it."""
 
 import math
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
@@ -225,6 +226,8 @@ CASES: dict[str, tuple[Callable[[], Built], int]] = {
     "training, uneven": (plain(2, queries=37, keys=21, depth=12, train=True), 2),
     "training, heads": (heads(train=True), 2),
     "training, dropped": (plain(2, after=dropped, train=True), 2),
+    "much memory": (lambda: sigmoid_rows(900), 1),
+    "training, much memory": (plain(1, queries=40, keys=1100, depth=8, wide=8, train=True), 2),
     "training, long": (plain(1, queries=40, keys=400, train=True), 2),
 }
 # A compiler takes its time to start, so these are steps of several cases.
@@ -249,9 +252,9 @@ def _target() -> GpuTarget:
     return GpuTarget(machine=Device.machine)
 
 
-def compiled(build: Callable[[], Built]) -> GpuCompiled:
+def compiled(build: Callable[[], Built], target: GpuTarget | None = None) -> GpuCompiled:
     with sg.Graph().as_default():
-        return compile_gpu(step_of(*build()), target=_target())
+        return compile_gpu(step_of(*build()), target=target or _target())
 
 
 def kinds(compiled: GpuCompiled) -> list[str]:
@@ -307,7 +310,7 @@ def test_tensor_cores_may_multiply(host):
 
 
 def test_rows_that_no_block_has_room_for_stay_apart():
-    made = compiled(lambda: sigmoid_rows(900))
+    made = compiled(lambda: sigmoid_rows(4000))
     assert not fused(made)
     assert "rows" in kinds(made)
 
@@ -340,6 +343,22 @@ def test_few_blocks_do_not_go_through_many_keys():
 def test_scores_that_would_take_much_memory_stay_on_the_chip(monkeypatch):
     monkeypatch.setattr("staticgraph.compiler.kernel.schedule_gpu.attention.cost._MUCH", 1 << 20)
     assert fused(many(2, queries=512, depth=64)) == ["online_attention"]
+
+
+def test_rows_that_need_it_get_more_shared_memory():
+    """Weights that a gradient reads, of 1,500 keys: more than a block has without being asked."""
+    build = plain(1, queries=40, keys=1500, depth=16, train=True)
+    made = compiled(build)
+    assert "attention" in fused(made)
+    function = next(f for f in made.functions if f.kind == "attention" and f.shared)
+    assert 48 << 10 < function.shared <= H200.block_shared_bytes
+    assert "SG_SHARED" not in function.text and function.text.count("SG_GIVEN") >= 2
+    starts = sorted(int(n) for n in re.findall(r"SG_GIVEN\(.*, (\d+)\);", function.text))
+    assert starts[0] == 0 and all(n % 16 == 0 for n in starts) and starts[-1] < function.shared
+    less = compiled(
+        build, replace(_target(), machine=replace(_target().machine, block_shared_bytes=48 << 10))
+    )
+    assert not any(f.shared for f in less.functions)
 
 
 def test_what_the_library_does_better():

@@ -11,8 +11,11 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler.codegen.cuda.function import FunctionCall
 from staticgraph.compiler.compile_gpu import compile_gpu
+from staticgraph.compiler.kernel.schedule_gpu.limits import SHARED_BYTES
 from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
-from staticgraph.compiler.machine import H200
+from staticgraph.compiler.machine import H200, gpu_of
+from staticgraph.runtime.gpu.device import Device, Image
+from staticgraph.runtime.gpu.simulator.driver import Simulator
 from tests.passes.steps import step_of
 
 SMALL = replace(H200, multiprocessors=4)
@@ -39,3 +42,12 @@ def blocks(family: str, target: GpuTarget) -> int:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_small_gpu_gets_fewer_blocks(family: str):
     assert blocks(family, GpuTarget(machine=SMALL)) < blocks(family, GpuTarget())
+
+
+def test_a_block_gets_what_its_architecture_has():
+    device = Device(Simulator())
+    assert device.machine == H200
+    device.driver.card = replace(device.driver.card, architecture="sm_75", multiprocessors=40)
+    assert (device.machine.block_shared_bytes, device.machine.multiprocessors) == (64 << 10, 40)
+    device.images.append(Image(frozenset(), b""))
+    assert device.machine == gpu_of("sm_75") and gpu_of("sm_42").block_shared_bytes == SHARED_BYTES

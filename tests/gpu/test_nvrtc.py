@@ -103,6 +103,13 @@ def test_registers_that_do_not_suffice_show():
 
 
 @needs_nvrtc
+def test_memory_that_a_block_is_given_is_none_of_its_own():
+    body = "SG_SHARED(float, much, 20000);\nSG_SHARED(int, more, 8);\nmuch[0] = x[0];\ny[0] = much[0];"
+    given = call("given", [X, Y], body, (1, 1, 1), (32, 1, 1)).function
+    assert given.shared == 80_032 and nvrtc.inspect([given], "sm_90").usage[given.name].shared == 0
+
+
+@needs_nvrtc
 def test_images_are_kept_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("SG_CACHE_DIR", str(tmp_path))
     real, texts = nvrtc._compiled, []

@@ -14,6 +14,7 @@ from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.size_names import current_names
 from staticgraph.compiler.graph.sizes import AnySize, evaluate, is_open
 from staticgraph.compiler.kernel.schedule_gpu.function import Extents, FunctionSchedule, Grid
+from staticgraph.compiler.kernel.schedule_gpu.limits import SHARED_BYTES, VECTOR_BYTES
 from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
 from staticgraph.compiler.kernel.stmt import Buffer
@@ -27,6 +28,8 @@ C_TYPES |= {
     "float64": "double",
     "bool": "bool",
 }
+_SHARED = re.compile(r"\bSG_SHARED\((?P<type>\w+), \w+, (?P<n>\d+)\)")
+_BYTES = {"bool": 1, "half_t": 2, "bfloat_t": 2, "int": 4, "float": 4}  # of an element; others say their bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,8 @@ class CudaFunction:
 
     `text` defines it, and needs the prelude before it; its parameters are pointers, then sizes. `grid` is
     None if a call tells it, which depends on sizes then. `meets`: its threads wait for each other, at
-    barriers or in shuffles. Equal functions have equal names.
+    barriers or in shuffles. `shared`: bytes of shared memory that a block has to be given, where it needs
+    more than it has without being asked. Equal functions have equal names.
     """
 
     name: str
@@ -58,6 +62,7 @@ class CudaFunction:
     grid: Extents | None
     block: Extents
     meets: bool = False
+    shared: int = 0
 
     @property
     def kind(self) -> str:
@@ -157,6 +162,7 @@ def call(
     body = body.strip("\n")
     for name in sorted({text[:-1] for text in re.findall(r"\bsize\d+u\b", body)}):
         body = f"const unsigned {name}u = {name};\n{body}"
+    body, shared = _given(body)
     lines = "\n".join(f"  {line}" if line else line for line in body.split("\n"))
     declared = ", ".join([*(p.text for p in parameters), *(f"const int {name}" for name in sizes.values())])
     rest = f"({declared}) {{\n{lines}\n}}"
@@ -164,9 +170,33 @@ def call(
     digest = hashlib.sha256(f"{kind} {limits} {rest} {own} {block} {meets}".encode()).hexdigest()[:10]
     name = f"{kind}_{digest}"
     text = f'extern "C" __global__ void __launch_bounds__({limits}) {name}{rest}'
-    function = CudaFunction(name, text, own, block, meets)
+    function = CudaFunction(name, text, own, block, meets, shared)
     names, written = tuple(p.name for p in parameters), tuple(p.written for p in parameters)
     return FunctionCall(function, names, written, tuple(sizes), grid if own is None else None)
+
+
+def shared_arrays(body: str) -> list[tuple[str, int]]:
+    """Return the shared arrays that a body declares: the text of each declaration, and bytes."""
+
+    def size(kind: str, count: int) -> int:
+        bits = re.search(r"\d+", kind)
+        each = _BYTES.get(kind) or (int(bits.group()) // 8 if bits else 8)
+        return -(-each * count // VECTOR_BYTES) * VECTOR_BYTES
+
+    return [(each.group(), size(each["type"], int(each["n"]))) for each in _SHARED.finditer(body)]
+
+
+def _given(body: str) -> tuple[str, int]:
+    """Return a body, and the bytes of shared memory that its blocks are given: none if it needs little."""
+    arrays = shared_arrays(body)
+    total = sum(size for _, size in arrays)
+    if total <= SHARED_BYTES:
+        return body, 0
+    start = 0
+    for text, size in arrays:
+        body = body.replace(text, f"{text[:-1]}, {start})".replace("SG_SHARED", "SG_GIVEN"), 1)
+        start += size
+    return body, total
 
 
 def call_of(made: FunctionSchedule, arguments: Sequence[Parameter], body: str) -> FunctionCall:

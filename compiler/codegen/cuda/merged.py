@@ -19,7 +19,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from staticgraph.compiler.codegen.cuda.function import CudaFunction
+from staticgraph.compiler.codegen.cuda.function import CudaFunction, shared_arrays
 
 Lanes = tuple[tuple[CudaFunction, ...], ...]
 
@@ -27,9 +27,7 @@ _HEAD = re.compile(
     r'extern "C" __global__ void __launch_bounds__\((\d+)(?:, (\d+))?\) (\w+)\(([^)]*)\) \{\n(.*)\n\}',
     re.DOTALL,
 )
-_SHARED = re.compile(r"\bSG_SHARED\((\w+), \w+, (\d+)\)")
 _BLOCK = re.compile(r"\bblockIdx\.([xy])\b")
-_BYTES = {"double": 8, "int64_t": 8, "uint64_t": 8}  # of a shared element; others have at most 4
 
 
 class Parts(NamedTuple):
@@ -44,14 +42,14 @@ class Parts(NamedTuple):
     @property
     def shared(self) -> int:
         """Bytes of shared memory, at most."""
-        return sum(_BYTES.get(kind, 4) * int(count) for kind, count in _SHARED.findall(self.body))
+        return sum(size for _, size in shared_arrays(self.body))
 
 
 @lru_cache(4096)
 def parts_of(function: CudaFunction) -> Parts | None:
-    """Take a function apart; None if its text is not of the usual form."""
+    """Take a function apart; None if its blocks are given memory, or its text is not of the usual form."""
     found = _HEAD.fullmatch(function.text)
-    if found is None:
+    if found is None or function.shared:
         return None
     threads, cores, _, declared, body = found.groups()
     each = [text for text in declared.split(", ") if text]

@@ -23,6 +23,10 @@ typedef unsigned long long uint64_t;
 #endif
 #ifndef SG_HOST
 #define SG_SHARED(type, name, n) __shared__ __align__(16) type name[n]
+/* The same in the memory that a block is given, from a byte of it on. */
+#define SG_GIVEN(type, name, n, start) \
+  extern __shared__ __align__(16) unsigned char sg_given[]; \
+  type* const name = reinterpret_cast<type*>(sg_given + start)
 #endif
 #define SG_FULL 0xffffffffu
 #define SG_MEMBER __device__ __forceinline__

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -21,6 +22,7 @@ from staticgraph.compiler.compile_gpu import compile_gpu
 from staticgraph.compiler.compile_gpu_open import OpenGpuCompiled
 from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
+from staticgraph.compiler.machine import gpu_of
 from staticgraph.runtime.files.attributes import encode_type
 from staticgraph.runtime.files.code.cpu import feeds, packed, unpacked
 from staticgraph.runtime.files.strict_json import Kinds, dump, fields, items, parse
@@ -52,14 +54,15 @@ def write(architecture: str, steps: Iterable[tuple[str, Sequence[str], Step, Ope
     """
     functions: dict[str, CudaFunction] = {}
     programs = []
+    plain = GpuTarget(machine=gpu_of(architecture))
+    # Who loads it may have cuDNN, and then needs what goes before and after its convolutions.
+    library = replace(plain, refused=frozenset())
     for signature, names, step, opened in steps:
-        compiled = compile_gpu(step)
-        # Who loads it may have cuDNN, and then needs what goes before and after its convolutions.
-        library = GpuTarget(refused=frozenset())
+        compiled = compile_gpu(step, target=plain)
         made = [compiled, compile_gpu(step, target=library)]
         if opened is not None:
             program, values = opened
-            made += [program.at(values, target) for target in (GpuTarget(), library)]
+            made += [program.at(values, target) for target in (plain, library)]
         functions |= {f.name: f for each in made for f in each.functions}
         types = compiled.program.arguments[: len(names)]
         programs.append(

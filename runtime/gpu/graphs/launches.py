@@ -14,6 +14,7 @@ from staticgraph.runtime.gpu.cuda.failure import explained
 from staticgraph.runtime.gpu.cuda.libcuda import libcuda
 
 _REGISTERS = 4  # of CUfunction_attribute
+_GIVEN = 8  # of CUfunction_attribute: MAX_DYNAMIC_SHARED_SIZE_BYTES
 _VERBOSE = 1  # of cudaGraphDebugDotFlags
 
 
@@ -38,8 +39,10 @@ class LoadedKernel:
         self._address = address = module.get_function(function.name).ptr
         # A card may load a function when it is first asked about; in a capture, that would be too late.
         connection.cuda.funcGetAttribute(_REGISTERS, address)
+        if function.shared:
+            connection.cuda.funcSetAttribute(address, _GIVEN, function.shared)
         self._launch = partial(connection.cuda.launchKernel, address)
-        self._grid, self._rest = function.grid, (*function.block, 0, connection.stream.ptr)
+        self._grid, self._rest = function.grid, (*function.block, function.shared, connection.stream.ptr)
         self._values: Any = ()
         self._table: Any = ()
 

@@ -35,6 +35,7 @@ struct dim3 { unsigned x, y, z; };
 namespace simt {
 
 constexpr unsigned WARP = 32, MOST_THREADS = 1024;
+constexpr size_t GIVEN = 227 << 10;  // of shared memory that a function may ask for, on an H200
 constexpr size_t STACK = 64 << 10, SHARED = 48 << 10, GUARD = 64, MESSAGE = 512, MOST_COPIES = 256;
 constexpr unsigned char UNSET = 0xFF;  // a byte of NaN
 
@@ -83,7 +84,7 @@ static void fail(const char* format, ...) {
   va_end(rest);
 }
 
-alignas(256) static unsigned char shared_memory[SHARED + 64 * GUARD];
+alignas(256) static unsigned char shared_memory[GIVEN + 64 * GUARD];
 static size_t shared_used, shared_declared;
 static struct { size_t start, end; const char* name; } shared_arrays[64];
 static unsigned shared_count;
@@ -91,12 +92,12 @@ static unsigned shared_count;
 // What is past the end of a shared array: a NaN that nobody computes.
 static unsigned char guard_byte(size_t place) { return 0xFFFFA55Au >> place % 4 * 8; }
 
-static unsigned char* shared_place(SharedSite& site, size_t size, size_t alignment, const char* name) {
+static unsigned char* shared_place(SharedSite& site, size_t size, size_t alignment, const char* name, size_t most) {
   if (site.launch == launch_number) return site.start;
   const size_t start = (shared_used + alignment - 1) / alignment * alignment;
   shared_declared += size;
-  if (shared_declared > SHARED || shared_count == 64) {
-    fail("%zu bytes of shared memory at `%s`: a function may declare at most %zu", shared_declared, name, SHARED);
+  if (shared_declared > most || shared_count == 64) {
+    fail("%zu bytes of shared memory at `%s`: a function may declare at most %zu", shared_declared, name, most);
     site.start = static_cast<unsigned char*>(malloc(size));  // until all threads have stopped
   } else {
     shared_arrays[shared_count++] = {start, start + size, name};
@@ -383,8 +384,8 @@ static const char* launch(const Launcher& what, const unsigned* grid, const unsi
   return message;
 }
 
-template <class T> static T* shared_array(SharedSite& site, size_t n, const char* name) {
-  return reinterpret_cast<T*>(shared_place(site, n * sizeof(T), alignof(T) > 16 ? alignof(T) : 16, name));
+template <class T> static T* shared_array(SharedSite& site, size_t n, const char* name, size_t most = SHARED) {
+  return reinterpret_cast<T*>(shared_place(site, n * sizeof(T), alignof(T) > 16 ? alignof(T) : 16, name, most));
 }
 
 static inline void barrier(const char* site) { wait(AT_BARRIER, 0, site); }
@@ -489,6 +490,9 @@ static inline void await_copies(unsigned but) {
 #define SG_SHARED(type, name, n) \
   static simt::SharedSite name##_site; \
   type* const name = simt::shared_array<type>(name##_site, (n), #name)
+#define SG_GIVEN(type, name, n, start) \
+  static simt::SharedSite name##_site; \
+  type* const name = simt::shared_array<type>(name##_site, (n), #name, simt::GIVEN)
 #define __syncthreads() simt::barrier(SIMT_HERE)
 #define __syncthreads_count(vote) simt::count_at_barrier((vote), SIMT_HERE)
 #define __syncthreads_or(vote) (simt::count_at_barrier((vote), SIMT_HERE) != 0)

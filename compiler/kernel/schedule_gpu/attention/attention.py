@@ -26,6 +26,7 @@ from staticgraph.compiler.machine import GpuMachine
 from staticgraph.compiler.support.dataclass import dataclass
 
 IN_SHARED = (SCORES, WEIGHTS)  # in the same place: a weight replaces its score
+_BESIDES = 4 << 10  # bytes of shared memory for sums over a row
 _COUNTED = 2**30  # rows or columns, of which tiles count fewer
 
 
@@ -105,6 +106,7 @@ def attention(
         powers, part = softmax(inlined.nests, made.rows, made.keys), some_keys(made, tensor)
         if powers is not None and part is not None and is_sooner(made, part, precision, machine):
             return GpuSchedule((OnlineAttention(made, part, powers),))
+        cut = whole_rows(made, tensor, machine.block_shared_bytes - _BESIDES)
     if cut is None or not is_sooner(made, cut, precision, machine):
         return None
     program = _program(made, inlined)

@@ -24,6 +24,8 @@ def is_sooner(form: AttentionForm, tile: AttentionTile, precision: Precision, ma
     depth = form.first.depth + (form.second.lanes.extent if form.second is not None else 0)
     own = machine.own_products * min(1.0, tile.queries / _QUERIES)
     own = machine.own_tensor_products if tile.first.tensor else own
+    if 2 * tile.shared > machine.shared_bytes:  # then a block is alone on its multiprocessor: an estimate
+        own /= 2
     idle = max(1.0, machine.multiprocessors / (batch * -(-queries // tile.queries)))
     together = machine.launch_us + idle * scores * depth / own
     rounded = precision is not Precision.FLOAT32

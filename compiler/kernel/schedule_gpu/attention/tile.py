@@ -1,7 +1,8 @@
 """Which tiles of queries attention is cut into, where one function can do all of it.
 
-A block of threads has the scores of a few queries in shared memory, as much of it as every GPU gives without
-being asked. They are made in tiles of columns, as any product is, and read in steps of the second product.
+A block of threads has the scores of a few queries in shared memory: as much of it as every GPU gives without
+being asked or, for whole rows that need it, all that a block may ask for. They are made in tiles of columns,
+as any product is, and read in steps of the second product.
 
 Sums, and rows of the results, may have 128 numbers, or 256 where tensor cores multiply: of more, multiplying
 takes most of the time, and the library does that better.
@@ -81,9 +82,9 @@ def operands(form: AttentionForm, product: Contraction, shape: Shape) -> tuple[O
     return operand_tiles(product, form.along(product), shape)
 
 
-def whole_rows(form: AttentionForm, tensor: bool) -> AttentionTile | None:
-    """The tile with the most queries for whose rows there is room; None if it does not pay."""
-    return _most_queries(form, tensor, lambda shapes: _whole(form, shapes))
+def whole_rows(form: AttentionForm, tensor: bool, room: int = SHARED_BYTES) -> AttentionTile | None:
+    """The tile with the most queries for whose rows there is `room`, in bytes; None if it does not pay."""
+    return _most_queries(form, tensor, lambda shapes: _whole(form, shapes), room)
 
 
 def some_keys(form: AttentionForm, tensor: bool) -> AttentionTile | None:
@@ -94,7 +95,10 @@ def some_keys(form: AttentionForm, tensor: bool) -> AttentionTile | None:
 
 
 def _most_queries(
-    form: AttentionForm, tensor: bool, cut: Callable[[list[Shape]], AttentionTile | None]
+    form: AttentionForm,
+    tensor: bool,
+    cut: Callable[[list[Shape]], AttentionTile | None],
+    room: int = SHARED_BYTES,
 ) -> AttentionTile | None:
     found: AttentionTile | None = None
     longest = _LONGEST_BY_TENSOR if tensor else _LONGEST
@@ -107,7 +111,7 @@ def _most_queries(
             break
         for depth in _DEPTHS:
             made = cut([Shape(r, c, depth, high, wide, tensor) for r, c, high, wide in sizes])
-            if made is not None and made.shared <= SHARED_BYTES:
+            if made is not None and made.shared <= room:
                 found = made
                 break
     return found
