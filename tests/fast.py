@@ -57,6 +57,11 @@ SLOW: dict[str, str] = {
     "gpu/test_disk_programs.py": "test_what_was_compiled_once_is_only_loaded",
     "gpu/test_gpu_check.py": "test_a_stage_that_hangs_is_ended_with_what_it_started_and_keeps_what_it_found",
     "gpu/test_gpu_check_kernels.py": "test_tasks_are_shared_out_and_what_breaks_a_process_is_told",
+    "gpu/test_gpu_check_speed.py": (
+        "test_rounds_of_loops_are_timed test_tokens_are_made test_sizes_change "
+        "test_a_second_process_finds_what_the_first_has_left"
+    ),
+    "gpu/test_merging.py": "test_a_merged_function_does_what_its_functions_do",
     "gpu/test_open_sizes.py": (
         "test_functions_are_loaded_once_and_bits_are_those_of_a_fresh_session "
         "test_compiles_guards_and_refusals_are_those_of_the_processor "

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.codegen.cuda.function import FunctionCall, Parameter, call
+from staticgraph.compiler.codegen.cuda.function import FunctionCall, Parameter, call, shared_arrays
 from staticgraph.compiler.codegen.cuda.merged import merged, parts_of
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.machine import H200
@@ -128,6 +128,19 @@ def test_chains_of_single_blocks_and_independent_pieces_are_one_launch():
     ) == [[["add"]], [["large"]], [["total", "total", "total"]]]
     beside = [piece(TALL, 0, 1), piece(ADD, 0, 2), piece(ADD, 3, 4)]
     assert names(plan(beside, H200)) == [[["tall"], ["add"], ["add"]]]
+
+
+def test_shared_memory_of_all_texts_fits():
+    """A function that is alone in one lane and follows itself in another has two texts."""
+    body = "SG_SHARED(float, kept, 7000);\nkept[threadIdx.x] = x[0];\ny[threadIdx.x] = kept[threadIdx.x];"
+    greedy = call("greedy", [X, Y], body, (1, 1, 1), (64, 1, 1), True)
+    pieces = [piece(greedy, 0, 1), piece(greedy, 1, 2), piece(greedy, 3, 4)]
+    groups = plan(pieces, H200)
+    assert names(groups) == [[["greedy", "greedy"]], [["greedy"]]]
+    assert names(plan(pieces[:2] + [piece(greedy, 3, 4), piece(greedy, 4, 5)], H200)) == [
+        [["greedy"] * 2] * 2
+    ]
+    assert all(sum(size for _, size in shared_arrays(group.function.text)) <= 48 << 10 for group in groups)
 
 
 def lstm() -> tuple[Any, Any]:

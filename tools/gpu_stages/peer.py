@@ -19,15 +19,36 @@ from gpu_stages.sizes import STEPS
 
 LOSSES, ROUNDS, WARM_UP, SECONDS = 4, 7, 0.1, 0.05  # before the rounds, and for each
 TURNS, TIME = "turns", "time"
+ROUNDED = ("bfloat16",)  # what a row may round operands of products to
+
+
+def rounded(row: str, dtype: str) -> str:
+    """Return the name of a row that rounds operands of products.
+
+    >>> rounded("torch.compile", "bfloat16")
+    'torch.compile, bfloat16'
+    """
+    return f"{row}, {dtype}"
+
+
+def parts(row: str) -> tuple[str, str | None]:
+    """Return what `rounded` was told.
+
+    >>> parts("torch.compile, bfloat16"), parts("torch.compile, max-autotune")
+    (('torch.compile', 'bfloat16'), ('torch.compile, max-autotune', None))
+    """
+    name, _, dtype = row.rpartition(", ")
+    return (name, dtype) if dtype in ROUNDED else (row, None)
 
 
 def made(row: str, name: str, device: str) -> Any:
     """A function that does a step, and returns the loss. Only what it needs is imported."""
     step = STEPS[name]
+    row, dtype = parts(row)
     if row.startswith("torch"):
         from gpu_stages import torch_on_card
 
-        return torch_on_card.made(row, step)
+        return torch_on_card.made(row, step, dtype)
     if row == "jax":
         os.environ.update(JAX_PLATFORMS="cuda", XLA_PYTHON_CLIENT_PREALLOCATE="false")
         from benchmarks import jax_row
@@ -36,7 +57,7 @@ def made(row: str, name: str, device: str) -> Any:
         return getattr(jax_row, step.name)(step.data())
     from gpu_stages.training import ours
 
-    return ours(step, step.data(), device)
+    return ours(step, step.data(), device, matmul_precision=dtype or "float32")
 
 
 def rounds(step: Any) -> list[float]:

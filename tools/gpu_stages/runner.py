@@ -41,13 +41,16 @@ class Stage:
 SPEED, CHECKS = "speed", "checks"
 CALLS = (SPEED, CHECKS)  # each takes as long as a machine may be asked for a command
 SECONDS = 540.0  # of a call
-STAGES = (
-    Stage("probe", 20, "versions, copies, ceilings of the card, products, what a capture allows", call=SPEED),
-    Stage("peers", 330, "the same steps by JAX and PyTorch", card=True, call=SPEED),
-    Stage("bandwidth", 60, "templates of kernels, against the ceilings of the card", call=SPEED),
-    Stage("overhead", 30, "what a run costs the host, and a replay by the number of its nodes", call=SPEED),
-    Stage("convolutions", 40, "layers of usual nets by cuDNN, against our own kernels", call=SPEED),
-    Stage("build", 60, "kernels of whole steps: how long they take to compile, and to load", call=SPEED),
+STAGES = (  # in each call, what was never measured comes first
+    Stage("probe", 15, "versions, copies, ceilings of the card, products, what a capture allows", call=SPEED),
+    Stage("starts", 40, "the first step of a process, cold and with programs on disk", call=SPEED),
+    Stage("loops", 10, "what a round of a tiny loop costs", call=SPEED),
+    Stage("generated", 20, "a token of GPT-2 small, against the memory", call=SPEED),
+    Stage("changing", 15, "sizes that change from run to run", call=SPEED),
+    Stage("peers", 215, "the same steps by JAX and PyTorch", card=True, call=SPEED),
+    Stage("nets", 180, "nets that nobody tuned, beside JAX and PyTorch", call=SPEED),
+    Stage("halves", 45, "steps in bfloat16, beside PyTorch with autocast", card=True, call=SPEED),
+    Stage("build", 60, "kernels of whole steps: how long they take to compile, and to load", call=CHECKS),
     Stage("kernels", 110, "every op against its meaning in NumPy", alone=False, call=CHECKS),
     Stage(
         "models", 90, "training steps, captured and replayed, against the processor", alone=False, call=CHECKS
@@ -64,6 +67,9 @@ STAGES = (
     Stage(
         "harvest", 20, "facts about the card, and the graph of a step", card=True, alone=False, call=CHECKS
     ),
+    Stage("bandwidth", 60, "templates of kernels, against the ceilings of the card", call=CHECKS),
+    Stage("overhead", 30, "what a run costs the host, and a replay by the number of its nodes", call=CHECKS),
+    Stage("convolutions", 40, "layers of usual nets by cuDNN, against our own kernels", call=CHECKS),
 )
 
 

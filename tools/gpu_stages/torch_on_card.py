@@ -30,8 +30,8 @@ DEVICE = "cuda"
 WARM_UP = 3  # steps before a capture, as PyTorch asks for
 
 
-def made(row: str, step: Step) -> Callable[[], float]:
-    """A function that does a step, and returns the loss."""
+def made(row: str, step: Step, dtype: str | None = None) -> Callable[[], float]:
+    """A function that does a step, and returns the loss. `dtype`: that of autocast."""
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     mode, captured = MODES[row], row.endswith("in a CUDA graph")
@@ -47,6 +47,7 @@ def made(row: str, step: Step) -> Callable[[], float]:
             name: torch_row.weight(name, value, last).to(DEVICE)
             for name, value in (weights or data.weights).items()
         }
+        loss = loss if dtype is None else torch.autocast(DEVICE, getattr(torch, dtype))(loss)
         compiled = torch.compile(loss, mode=mode, dynamic=False, fullgraph=True) if mode else loss
         return _step(data, values, compiled, torch_row.turns(batches or data.batches), captured)
 

@@ -186,7 +186,8 @@ def _threads(call: FunctionCall | None) -> int:
 def _fits(lanes: Sequence[Lane]) -> bool:
     """Return True if a function has room for the arguments and the shared memory of all lanes."""
     pieces = [piece for lane in lanes for piece in lane.pieces]
-    functions = {function for lane in lanes for function in lane.functions}
-    shared = sum(part.shared for function in functions if (part := parts_of(function)) is not None)
+    # The text of a function is there twice if it is alone in a lane and in a longer one as well.
+    texts = {(function, len(lane.pieces) == 1) for lane in lanes for function in lane.functions}
+    shared = sum(part.shared for function, _ in texts if (part := parts_of(function)) is not None)
     count = sum(len(piece.given) + len(piece.call.sizes) for piece in pieces if piece.call is not None)
     return shared <= SHARED_BYTES and count + 2 * len(lanes) <= _MOST_ARGUMENTS
