@@ -27,7 +27,7 @@ def test_a_story_has_the_results_of_a_session_that_compiles_each_size(name: str,
     assert facts["programs"] >= 1
     assert again()["new_size"] is not None
     session = sg.Session
-    monkeypatch.setattr(sg, "Session", lambda open_sizes: session())
+    monkeypatch.setattr(sg, "Session", lambda open_sizes, device: session(open_sizes=False, device=device))
     with sg.Graph().as_default():
         closed, _ = worker.run(side, name, ["small"])
     np.testing.assert_allclose(

@@ -16,6 +16,7 @@ a second run with other rows or work adds to them.
     python tools/benchmark.py --group growth                how the cost of a first run grows with the graph
 
     python tools/benchmark.py --group numerics              linear algebra and other functions, one by one
+    python tools/benchmark.py --group nets                  twelve nets; larger ones with --device gpu
 
 The group of sizes has peers of its own (--list tells); TensorFlow 1.15 is DIR/tensorflow1. Growth is compared
 with TensorFlow.
@@ -43,6 +44,7 @@ from benchmarks import floors, narrow, readme, report
 from benchmarks.calm import Watch
 from benchmarks.contest import contest
 from benchmarks.first import first_steps
+from benchmarks.nets import group as nets
 from benchmarks.numerics import group as numerics
 from benchmarks.peers import Row, installed
 from benchmarks.progress import Progress
@@ -142,24 +144,23 @@ def sizes_group(options: argparse.Namespace) -> None:
     print(sizes.markdown(results))
 
 
-def numerics_group(options: argparse.Namespace) -> None:
-    """Run the group of numerical functions; with --save, write its results and report after each work."""
-    available = numerics.installed(options.peers)
+def in_turns_group(options: argparse.Namespace, group: Any, available: list[Row], known: list[str]) -> None:
+    """Run a group whose rows take turns; with --save, write its results and report after each work."""
     names = chosen(options.rows, [row.name for row in available], "row")
     rows = [row for row in available if row.name in names]
-    work = chosen(options.work, list(numerics.works()), "workload")
+    work = chosen(options.work, known, "workload")
     if options.list:
         print("\n".join((*(row.name for row in rows), "", *work)))
         return
-    results = {**about(options), "rounds": options.rounds, "quick": options.quick}
+    results = {**about(options), "rounds": options.rounds, "quick": options.quick, "size": options.device}
     bar = Progress(len(work))
-    for _ in numerics.measured(rows, work, results, options.seconds, options.patience, bar.show):
+    for _ in group.measured(rows, work, results, options.seconds, options.patience, bar.show):
         bar.advance()
         if options.save:
             write_file(options.save.with_suffix(".json"), [json.dumps(results, indent=1).encode() + b"\n"])
-            write_file(options.save.with_suffix(".md"), [numerics.markdown(results).encode()])
+            write_file(options.save.with_suffix(".md"), [group.markdown(results).encode()])
     bar.end()
-    print(numerics.markdown(results))
+    print(group.markdown(results))
 
 
 def growth_group(options: argparse.Namespace) -> int:
@@ -213,13 +214,14 @@ def main() -> None:
     )
     parser.add_argument(
         "--group",
-        choices=("steps", "sizes", "numerics", "growth"),
+        choices=("steps", "sizes", "numerics", "nets", "growth"),
         default="steps",
         help="which benchmark (default: steps)",
     )
     parser.add_argument("--rows", help="names of rows, separated by commas (default: all that are installed)")
     parser.add_argument("--work", help="names of workloads, separated by commas (default: all)")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="default: as many as CPUs")
+    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="of the group of nets")
     parser.add_argument("--peers", type=Path, help="folder with a virtual environment per peer")
     parser.add_argument("--avx2", action="store_true", help="let no row use AVX-512")
     parser.add_argument("--quick", action="store_true", help="few rounds: an impression, not a result")
@@ -249,7 +251,11 @@ def main() -> None:
         return
     if options.group == "numerics":
         end_with_signals()
-        numerics_group(options)
+        in_turns_group(options, numerics, numerics.installed(options.peers), list(numerics.works()))
+        return
+    if options.group == "nets":
+        end_with_signals()
+        in_turns_group(options, nets, nets.installed(options.peers, options.device), list(nets.NETS))
         return
     available = installed(options.peers)
     names = chosen(options.rows, [row.name for row in available], "row")

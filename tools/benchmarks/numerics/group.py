@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import statistics
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.compare import difference
-from benchmarks.contest import Failed, Worker, launched
 from benchmarks.numerics.rows import SAID
 from benchmarks.numerics.work import Work
 from benchmarks.peers import OURS, Row
 from benchmarks.text import duration, ratio
+from benchmarks.turns import Facts, in_turns
 
 FILES = ("algebra", "fourier", "ordering", "special")  # the subjects, each with a dictionary of its works
 FOLDERS = {OURS: "", "NumPy": "numpy", "PyTorch": "torch", "JAX": "jax"}
@@ -43,52 +41,20 @@ def installed(folder: Path | None) -> list[Row]:
     return rows
 
 
-def started(row: Row, file: str, name: str, threads: int, patience: float) -> Worker:
-    """Start a worker and warm it up. Its facts may be only `failure`."""
-    worker = launched(
-        row, [row.python, "-m", "benchmarks.numerics.worker", row.name, file, name, str(threads)], {}
-    )
-    try:
-        while "estimate" not in worker.facts:
-            worker.answer(patience)
-    except Failed as failure:
-        worker.facts["failure"] = str(failure)
-        worker.end()
-    return worker
-
-
 def told(
     rows: Sequence[Row], name: str, threads: int, rounds: int, seconds: float, patience: float,
     progress: Callable[[str], None],
-) -> dict[str, dict[str, Any]]:  # fmt: skip
-    """Facts of a work by row: median, first step and peak memory, or `failure`."""
+) -> dict[str, Facts]:  # fmt: skip
+    """Facts of a work by row."""
     file, work = works()[name]
-    rows = [row for row in rows if getattr(work, SAID[row.name]) is not None]
-    progress(f"{name}: {len(rows)} rows begin")
-    workers = [started(row, file, name, threads, patience) for row in rows]
-    times: dict[str, list[float]] = {row.name: [] for row in rows}
-    for number in range(rounds):
-        turn = number % max(len(workers), 1)
-        for worker in workers[turn:] + workers[:turn]:
-            if "failure" not in worker.facts:
-                progress(f"{name}: round {number + 1} of {rounds}, {worker.row.name}")
-                try:
-                    times[worker.row.name] += worker.visit(seconds)
-                except (Failed, BrokenPipeError) as failure:
-                    worker.facts["failure"] = str(failure)
-    reference = next((w.facts["results"] for w in workers if "results" in w.facts), [])
-    table = {}
-    for worker in workers:
-        facts = {key: fact for key, fact in worker.facts.items() if key not in ("times", "results")}
-        if "results" in worker.facts:
-            off = difference(worker.facts["results"], reference)
-            facts.update(difference=off, agrees=off < work.tolerance)
-        if times[worker.row.name]:
-            facts["median"] = statistics.median(times[worker.row.name])
-        if "failure" not in worker.facts:
-            worker.end()
-        table[worker.row.name] = facts
-    return table
+    commands = {
+        row: ["benchmarks.numerics.worker", row.name, file, name, str(threads)]
+        for row in rows
+        if getattr(work, SAID[row.name]) is not None
+    }
+    return in_turns(
+        commands, rounds, seconds, patience, work.tolerance, lambda text: progress(f"{name}: {text}")
+    )
 
 
 def measured(

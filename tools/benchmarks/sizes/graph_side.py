@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from typing import Any, Callable
+from typing import Any, Callable, Dict, List, Tuple
 
 import numpy as np
 
@@ -14,17 +14,18 @@ OURS = "staticgraph"
 lib: Any = None
 ours = False
 cores = 1
+device = "cpu"
 compiles: Any = None  # of our session
 
 
-def setup(row: str, threads: int) -> str:
+def setup(row: str, threads: int, on: str = "cpu") -> str:
     """Import the library; the version."""
-    global lib, ours, cores
-    ours, cores = row == OURS, threads
+    global lib, ours, cores, device
+    ours, cores, device = row == OURS, threads, on
     if ours:
         import staticgraph
 
-        lib = staticgraph
+        lib = Ops.library = staticgraph
         lib.set_num_threads(threads)
         return f"staticgraph {lib.__version__}"
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -40,7 +41,7 @@ def session() -> Any:
     """A session whose variables are initialized."""
     global compiles
     if ours:
-        made = lib.Session(open_sizes=True)
+        made = lib.Session(open_sizes=True, device=device)
         compiles = made.compiles
     else:
         options = {"intra_op_parallelism_threads": cores, "inter_op_parallelism_threads": cores}
@@ -52,18 +53,36 @@ def session() -> Any:
 def step_of(net: Net) -> Callable[..., Any]:
     """Build the graph; a function from arrays to the losses or the result."""
     feeds = [lib.placeholder(dtype, shape) for dtype, shape in net.feeds]
-    w = {name: lib.Variable(value, name=name.replace(".", "_")) for name, value in net.weights.items()}
-    result = net.compute(Ops, w, *feeds)
-    if not net.rate:
-        run = session().run
-        return lambda *arrays: run(result, {feeds[i]: array for i, array in enumerate(arrays)})
-    trains = []
-    for loss, prefix in result:
-        trained = [variable for name, variable in w.items() if name.startswith(prefix)]
-        trains.append(lib.train.AdamOptimizer(net.rate).minimize(loss, var_list=trained))
-    fetches = [[loss for loss, _ in result], trains]
+    fetches = parts(net, variables(net), feeds)
     run = session().run
-    return lambda *arrays: run(fetches, {feeds[i]: array for i, array in enumerate(arrays)})[0]
+    alone = not net.rate and len(fetches[0]) == 1
+
+    def step(*arrays: np.ndarray) -> Any:
+        results = run(fetches, {feeds[i]: array for i, array in enumerate(arrays)})[0]
+        return results[0] if alone else results
+
+    return step
+
+
+def variables(net: Net) -> Dict[str, Any]:
+    """Make the variables of a net."""
+    return {name: lib.Variable(value, name=name.replace(".", "_")) for name, value in net.weights.items()}
+
+
+def parts(net: Net, w: Dict[str, Any], feeds: List[Any]) -> Tuple[List[Any], List[Any]]:
+    """Build what a step computes: its losses or results, and the operations that change variables."""
+    made = net.compute(Ops, w, *feeds)
+    if net.moves:
+        result, moved = made
+        return [result], [w[name].assign(value).op for name, value in moved.items()]
+    if not net.rate:
+        return made if isinstance(made, list) else [made], []
+    kind = lib.train.AdamOptimizer if net.optimizer == "adam" else lib.train.GradientDescentOptimizer
+    changes = []
+    for loss, prefix in made:
+        trained = [variable for name, variable in w.items() if name.startswith(prefix)]
+        changes.append(kind(net.rate).minimize(loss, var_list=trained))
+    return [loss for loss, _ in made], changes
 
 
 def programs() -> int | None:
@@ -73,6 +92,8 @@ def programs() -> int | None:
 
 class Ops:
     """The operations of nets."""
+
+    library: Any = None
 
     @staticmethod
     def conv(x: Any, w: Any, stride: int = 1) -> Any:

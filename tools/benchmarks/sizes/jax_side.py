@@ -18,17 +18,19 @@ from jax import lax
 from benchmarks.sizes.nets import Net
 
 
-def setup(row: str, threads: int) -> str:
-    """The version. JAX has as many threads as the process has CPUs."""
+def setup(row: str, threads: int, on: str = "cpu") -> str:
+    """The version. JAX has as many threads as the process has CPUs; JAX_PLATFORMS is the device."""
     return f"jax {jax.__version__}"
 
 
 def step_of(net: Net) -> Callable[..., Any]:
     """A function from arrays to the losses or the result."""
     w = {name: jnp.array(value) for name, value in net.weights.items()}
+    if net.moves:
+        return _moving(net, w)
     if not net.rate:
         infer = jax.jit(lambda w, *feeds: net.compute(Ops, w, *feeds))
-        return lambda *arrays: np.asarray(infer(w, *arrays))
+        return lambda *arrays: jax.device_get(infer(w, *arrays))
 
     def losses(w: Any, *feeds: Any) -> Any:
         return [loss for loss, _ in net.compute(Ops, w, *feeds)]
@@ -43,6 +45,13 @@ def step_of(net: Net) -> Callable[..., Any]:
         for number, prefix in enumerate(prefixes):
             seed = [jnp.float32(number == other) for other in range(len(prefixes))]
             gradients |= {n: g for n, g in pull(seed)[0].items() if n.startswith(prefix)}
+        if net.optimizer == "descent":
+            return (
+                {n: value - net.rate * gradients[n] for n, value in w.items()},
+                first,
+                second,
+                time,
+            ), values
         time = time + 1
         now = net.rate * jnp.sqrt(1 - 0.999**time) / (1 - 0.9**time)
         first = {n: 0.9 * m + 0.1 * gradients[n] for n, m in first.items()}
@@ -50,13 +59,26 @@ def step_of(net: Net) -> Callable[..., Any]:
         w = {n: value - now * first[n] / (jnp.sqrt(second[n]) + 1e-8) for n, value in w.items()}
         return (w, first, second, time), values
 
-    zeros = [{name: jnp.zeros_like(value) for name, value in w.items()} for _ in range(2)]
+    adam = net.optimizer == "adam"
+    zeros = [{name: jnp.zeros_like(value) for name, value in w.items() if adam} for _ in range(2)]
     state: Any = (w, *zeros, jnp.zeros(()))
 
     def step(*arrays: np.ndarray) -> Any:
         nonlocal state
         state, values = train(state, *arrays)
         return [float(value) for value in values]
+
+    return step
+
+
+def _moving(net: Net, w: Any) -> Callable[..., Any]:
+    """A step that gives its result, and has moved the weights."""
+    move = jax.jit(lambda w, *feeds: net.compute(Ops, w, *feeds), donate_argnums=0)
+
+    def step(*arrays: np.ndarray) -> Any:
+        result, moved = move(w, *arrays)
+        w.update(moved)
+        return np.asarray(result)
 
     return step
 
@@ -72,6 +94,7 @@ def _conv(x: Any, w: Any, stride: int, groups: int = 1) -> Any:
 class Ops:
     """The operations of nets."""
 
+    library = jax
     relu, relu6, tanh = jax.nn.relu, jax.nn.relu6, jnp.tanh
 
     @staticmethod

@@ -24,9 +24,11 @@ class Net:
         weights: Initial values by name.
         feeds: The dtype and shape of each feed; None is an open size.
         compute: From operations, weights and feeds to pairs of a loss and the beginning of the names of the
-            weights that it trains; to a result if nothing is trained.
+            weights that it trains; to a result or a list of them if nothing is trained.
         batch: From a random generator and a size to the arrays of a step.
-        rate: Of Adam; 0 for inference.
+        rate: Of the optimizer; 0 for inference.
+        optimizer: "adam" or "descent".
+        moves: `compute` gives a pair: the result, and the next values of weights by name.
     """
 
     weights: Dict[str, np.ndarray]
@@ -34,6 +36,8 @@ class Net:
     compute: Callable[..., Any]
     batch: Callable[[np.random.Generator, int], Arrays]
     rate: float = 1e-3
+    optimizer: str = "adam"
+    moves: bool = False
 
 
 class Weights(Dict[str, np.ndarray]):

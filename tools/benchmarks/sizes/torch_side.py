@@ -11,31 +11,42 @@ import torch.nn.functional as F
 
 from benchmarks.sizes.nets import Net
 
-COMPILED = "torch.compile dynamic"
-compiled = False
+COMPILED = {  # arguments of torch.compile, by the name of the row; other rows are eager
+    "torch.compile dynamic": {"dynamic": True},
+    "torch.compile": {"dynamic": False},
+    "torch.compile graphs": {"dynamic": False, "mode": "reduce-overhead"},
+}
+ORDERS = {4: torch.channels_last, 5: torch.channels_last_3d}  # of windows, by their rank
+compiled: dict[str, Any] | None = None
+device = "cpu"
 
 
-def setup(row: str, threads: int) -> str:
+def setup(row: str, threads: int, on: str = "cpu") -> str:
     """Choose eager or compiled; the version."""
-    global compiled
-    compiled = row == COMPILED
+    global compiled, device
+    compiled, device = COMPILED.get(row), "cuda" if on == "gpu" else on
     torch.set_num_threads(threads)
     return f"torch {torch.__version__}"
 
 
 def _weight(name: str, value: np.ndarray) -> torch.Tensor:
     """Windows are OIHW, what a convolution of torch wants, in the order of channels_last."""
-    if value.ndim == 4:
-        made = torch.from_numpy(value.transpose(3, 2, 0, 1).copy())
-        if name.endswith("depth"):
-            made = torch.from_numpy(value.transpose(2, 3, 0, 1).copy())
-        return made.contiguous(memory_format=torch.channels_last)
-    return torch.from_numpy(value.copy())
+    if value.ndim < 3:
+        return torch.from_numpy(value.copy()).to(device)
+    last = (2, 3) if name.endswith("depth") else (value.ndim - 1, value.ndim - 2)
+    made = torch.from_numpy(value.transpose(*last, *range(value.ndim - 2)).copy())
+    order = ORDERS.get(value.ndim, torch.contiguous_format)
+    return made.to(device).contiguous(memory_format=order)
 
 
 def _feed(array: np.ndarray) -> torch.Tensor:
-    made = torch.from_numpy(array.astype(np.int64) if array.dtype == np.int32 else array)
-    return made.permute(0, 3, 1, 2) if made.ndim == 4 else made
+    made = torch.from_numpy(array.astype(np.int64) if array.dtype == np.int32 else array).to(device)
+    return made.movedim(-1, 1) if made.ndim in ORDERS else made
+
+
+def _arrays(made: Any) -> Any:
+    """Return a result, or a list of them, as arrays."""
+    return [part.cpu().numpy() for part in made] if isinstance(made, list) else made.cpu().numpy()
 
 
 def step_of(net: Net) -> Callable[..., Any]:
@@ -46,25 +57,34 @@ def step_of(net: Net) -> Callable[..., Any]:
         result = net.compute(Ops, w, *feeds)
         return [loss for loss, _ in result] if net.rate else result
 
-    function = torch.compile(compute, dynamic=True) if compiled else compute
+    function = torch.compile(compute, **compiled) if compiled else compute
     if not net.rate:
 
-        def infer(*arrays: np.ndarray) -> np.ndarray:
+        def infer(*arrays: np.ndarray) -> Any:
             with torch.inference_mode():
-                return function(*map(_feed, arrays)).numpy()
+                made = function(*map(_feed, arrays))
+                if net.moves:
+                    made, moved = made
+                    w.update(moved)
+                return _arrays(made)
 
         return infer
 
     prefixes = ["d.", "g."] if any(name.startswith("g.") for name in w) else [""]
     groups = [[v.requires_grad_() for name, v in w.items() if name.startswith(p)] for p in prefixes]
-    optimizers = [torch.optim.Adam(group, net.rate, fused=True) for group in groups]
+    # Threads that add a sparse gradient do not know of `no_grad`: the optimizers see tensors that need none.
+    values = [[v.detach() for v in group] for group in groups]
+    if net.optimizer == "adam":
+        optimizers: list[Any] = [torch.optim.Adam(group, net.rate, fused=True) for group in values]
+    else:
+        optimizers = [torch.optim.SGD(group, net.rate) for group in values]
 
     def step(*arrays: np.ndarray) -> Any:
         losses = function(*map(_feed, arrays))
         for number, group in enumerate(groups):
             kept = number + 1 < len(groups)
             gradients = torch.autograd.grad(losses[number], group, retain_graph=kept)
-            for value, gradient in zip(group, gradients, strict=True):
+            for value, gradient in zip(values[number], gradients, strict=True):
                 value.grad = gradient
         for optimizer in optimizers:
             optimizer.step()
@@ -76,6 +96,7 @@ def step_of(net: Net) -> Callable[..., Any]:
 class Ops:
     """The operations of nets; images are NCHW, seen in the order of channels_last."""
 
+    library = torch
     relu, tanh, relu6 = F.relu, torch.tanh, F.relu6
 
     @staticmethod

@@ -1,0 +1,63 @@
+"""One net of one row in a process of its own, in the environment of that peer.
+
+    python -m benchmarks.nets.worker ROW NET SIZE THREADS
+
+SIZE is "cpu", "gpu" or "small". Talks as `benchmarks.worker` does; the results are those of three steps.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+import time
+from typing import Any
+
+from benchmarks.nets.net import BATCHES, CPU, GPU
+from benchmarks.worker import AGAIN, WARM_UP, limit, peak, tell, timed, warm
+
+SIDES = {"staticgraph": "graph_side", "JAX": "jax_side"}  # all others are PyTorch
+
+
+def stepping(row: str, name: str, size: str, threads: int) -> tuple[Any, str]:
+    """Return a step of a net, which takes the batches in turns and gives its results, and the version."""
+    import importlib
+
+    from benchmarks.nets.table import NETS
+
+    device = GPU if size == GPU else CPU
+    if device == GPU:
+        os.environ.setdefault("JAX_PLATFORMS", "cuda")
+    side = importlib.import_module("benchmarks.sizes." + SIDES.get(row, "torch_side"))
+    version = side.setup(row, threads, device)
+    net = NETS[name].net(size)
+    batches = itertools.cycle(NETS[name].batches(net, size))
+    run = side.step_of(net)
+    return lambda: run(*next(batches)), version
+
+
+def main() -> None:
+    """Serve one parent, who closes our input when there is nothing more to do."""
+    row, name, size, threads = *sys.argv[1:4], int(sys.argv[4])
+    channel = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # whatever a library prints is not an answer
+    limit(threads)
+    from benchmarks.compare import summary
+
+    step, version = stepping(row, name, size, threads)
+    start = time.perf_counter()
+    results = [step()]
+    first = time.perf_counter() - start
+    results += [step() for _ in range(BATCHES - 1)]
+    told = [summary(tuple(each) if isinstance(each, (list, tuple)) else each) for each in results]
+    tell(channel, version=version, first=first, results=told)
+    tell(channel, estimate=warm(step, WARM_UP), peak=peak())
+    for line in sys.stdin:
+        steps, repeats = map(int, line.split())
+        warm(step, AGAIN)
+        tell(channel, times=[timed(step, repeats) for _ in range(steps)], peak=peak())
+    os._exit(0)  # how long a library takes to clean up is not of interest
+
+
+if __name__ == "__main__":
+    main()
