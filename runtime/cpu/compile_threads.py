@@ -28,9 +28,7 @@ from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.compiler.support import forks
 from staticgraph.compiler.support.signals import from_handler
 
-BATCH = (
-    4  # functions that a thread takes at once, at most: the fewer, the more evenly the last ones are shared
-)
+BATCH = 4  # functions that a thread takes at once, at most: the fewer, the more evenly the last are shared
 THREADS = max(1, min(4, os.cpu_count() or 1) - 1)  # the caller is busy with the next text meanwhile
 TURN = 0.0005  # seconds
 
