@@ -47,7 +47,7 @@ class CallSignature:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What a row of sizes tells of: the axes of a feed, or the elements of one whose value is sizes."""
+    """Subject of a row of sizes: the axes of a feed, or the elements of one whose value is sizes."""
 
     feed: str
     is_value: bool

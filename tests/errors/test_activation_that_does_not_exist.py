@@ -9,8 +9,8 @@ Unknown activation function: rellu
   test_activation_that_does_not_exist.py, in <lambda>
     |     told = message(ValueError, lambda: sg.layers.dense(x, 4, activation="rellu"))
     |                                        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-  hint: it is one of elu, exponential, hard_sigmoid, linear, relu, selu, sigmoid, softmax, softplus,
-        softsign, tanh
+  hint: it is one of elu, exponential, gelu, hard_sigmoid, linear, relu, selu, sigmoid, silu,
+        softmax, softplus, softsign, swish, tanh
 """
 
 
