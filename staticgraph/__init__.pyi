@@ -293,9 +293,6 @@ from staticgraph.formats.tf.messages import (
     RunMetadata as RunMetadata,
     RunOptions as RunOptions,
 )
-from staticgraph.gamma_sampling import (
-    random_gamma as random_gamma,
-)
 from staticgraph.linalg import (
     cholesky as cholesky,
     cholesky_solve as cholesky_solve,
@@ -463,6 +460,10 @@ from staticgraph.random_numbers.random_ops import (
     random_shuffle as random_shuffle,
     random_uniform as random_uniform,
     truncated_normal as truncated_normal,
+)
+from staticgraph.random_numbers.rejection import (
+    random_gamma as random_gamma,
+    random_poisson as random_poisson,
 )
 from staticgraph.runtime.cpu.threads import (
     get_num_threads as get_num_threads,

@@ -90,10 +90,10 @@ NAMES = {
     ),
     "staticgraph.mathematics.sparse_segments": "sparse_segment_mean sparse_segment_sqrt_n sparse_segment_sum",
     "staticgraph.nn.activation": "log_sigmoid sigmoid",
-    "staticgraph.gamma_sampling": "random_gamma",
     "staticgraph.random_numbers.random_ops": (
         "categorical multinomial random_crop random_normal random_shuffle random_uniform truncated_normal"
     ),
+    "staticgraph.random_numbers.rejection": "random_gamma random_poisson",
     "staticgraph.runtime.cpu.threads": "get_num_threads set_num_threads",
     "staticgraph.runtime.options": "options",
     "staticgraph.saving": "inspect load LoadedGraph save Signature",

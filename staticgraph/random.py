@@ -2,7 +2,6 @@
 
 from staticgraph.building.framework import get_seed, set_random_seed
 from staticgraph.compiler.support.lazy_names import show_public_names
-from staticgraph.gamma_sampling import random_gamma as gamma
 from staticgraph.nn.sampling import (
     all_candidate_sampler,
     fixed_unigram_candidate_sampler,
@@ -13,6 +12,8 @@ from staticgraph.random_numbers.random_ops import categorical, multinomial, trun
 from staticgraph.random_numbers.random_ops import random_normal as normal
 from staticgraph.random_numbers.random_ops import random_shuffle as shuffle
 from staticgraph.random_numbers.random_ops import random_uniform as uniform
+from staticgraph.random_numbers.rejection import random_gamma as gamma
+from staticgraph.random_numbers.rejection import random_poisson as poisson
 from staticgraph.random_numbers.stateless import (
     stateless_categorical,
     stateless_multinomial,
@@ -23,7 +24,7 @@ from staticgraph.random_numbers.stateless import (
 
 __all__ = [
     "all_candidate_sampler", "categorical", "fixed_unigram_candidate_sampler", "gamma", "get_seed",
-    "log_uniform_candidate_sampler", "multinomial", "normal", "set_random_seed", "shuffle",
+    "log_uniform_candidate_sampler", "multinomial", "normal", "poisson", "set_random_seed", "shuffle",
     "stateless_categorical", "stateless_multinomial", "stateless_normal", "stateless_truncated_normal",
     "stateless_uniform", "truncated_normal", "uniform", "uniform_candidate_sampler",
 ]

@@ -25,7 +25,7 @@ from tensorflow.contrib.seq2seq import gather_tree  # registers the op
 from tensorflow.core.framework import op_def_pb2
 from tensorflow.python import pywrap_tensorflow
 
-FOLDER = Path(__file__).resolve().parents[1] / "staticgraph" / "graph_def"
+FOLDER = Path(__file__).resolve().parents[1] / "staticgraph" / "formats" / "tf" / "graph_def"
 FILE = FOLDER / "signatures.txt"
 
 

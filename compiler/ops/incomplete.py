@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import float32, float64, int32, int64
+from staticgraph.compiler.graph.dtypes import float16, float32, float64, int32, int64
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, broadcast
 from staticgraph.compiler.kernel import scalar
@@ -155,6 +155,19 @@ def _igamma_grad_a_grad(g: Any, y: Any, a: Any, x: Any) -> tuple[Any, Any]:
 def igamma_grad_a(outs: tuple[Out, ...], a: View, x: View) -> tuple[Stmt, ...]:
     """The derivative of igamma(a, x) by a. There is no gradient by a."""
     return _each_element(outs[0], kernel_gamma.lower_by_order, a, x)
+
+
+def _quantile_by_order(a: float, x: float) -> float:
+    return incomplete_gamma.quantile_by_order(a, x, lambda b: _polygamma(0, b))
+
+
+@routine(
+    tf="RandomGammaGrad", type=_broadcast_type, numpy=each(_quantile_by_order), no_gradient_known=True,
+    dtypes=_DTYPES | {float16}, differentiable=False, samples=reals(0.5, 4, (0.5, 6)),
+)
+def random_gamma_grad(outs: tuple[Out, ...], alpha: View, sample: View) -> tuple[Stmt, ...]:
+    """The derivative by `alpha` of a gamma distributed `sample`, whose probability of being less is fixed."""
+    return _each_element(outs[0], kernel_gamma.quantile_by_order, alpha, sample)
 
 
 @routine(

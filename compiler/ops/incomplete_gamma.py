@@ -41,7 +41,7 @@ def lower(a: float, x: float) -> float:
         return known
     if _is_near(a, x):
         return _temme(a, x, -1.0)
-    return 1 - _fraction(a, x)[0] if x > a + 1 else _series(a, x)[0]
+    return 1 - _fraction(a, x)[0] * a * _density(a, x) if x > a + 1 else _series(a, x)[0] * _density(a, x)
 
 
 def upper(a: float, x: float) -> float:
@@ -52,20 +52,31 @@ def upper(a: float, x: float) -> float:
     if _is_near(a, x):
         return _temme(a, x, 1.0)
     if x > a + 1:
-        return _fraction(a, x)[0]
-    return _small(a, x) if x <= 1.1 and a < 1 else 1 - _series(a, x)[0]
+        return _fraction(a, x)[0] * a * _density(a, x)
+    return _small(a, x) if x <= 1.1 and a < 1 else 1 - _series(a, x)[0] * _density(a, x)
 
 
 def by_order(a: float, x: float, digamma: Callable[[float], float]) -> float:
     """Return dP/da, where `digamma` is the derivative of the logarithm of the gamma function."""
     known = _outside(a, x)
+    return known * 0 if known is not None else _by_order(a, x, digamma) * _density(a, x)
+
+
+def quantile_by_order(a: float, x: float, digamma: Callable[[float], float]) -> float:
+    """Return dx/da for a fixed P(a, x)."""
+    known = _outside(a, x)
     if known is not None:
-        return known * 0
+        return math.inf if known == 1 else known
+    return -_by_order(a, x, digamma) * x / a
+
+
+def _by_order(a: float, x: float, digamma: Callable[[float], float]) -> float:
+    """Return dP/da over the density, which may be too small for a number."""
     if _is_near(a, x):
         return _temme_by_order(a, x)
     if x > a + 1 and x > 1.5:
         value, slope = _fraction(a, x)
-        return -(value * (math.log(x) - digamma(a)) + slope)
+        return -(value * (math.log(x) - digamma(a)) + slope) * a
     value, slope = _series(a, x)
     return value * (math.log(x) - digamma(a + 1)) + slope
 
@@ -112,7 +123,10 @@ def _density(a: float, x: float) -> float:
 
 
 def _series(a: float, x: float) -> tuple[float, float]:
-    """Return P, and the part of dP/da that comes from the terms x^n / ((a + 1) ... (a + n))."""
+    """Return P over the density, and the part of dP/da over it that comes from the terms of the series.
+
+    These are x^n / ((a + 1) ... (a + n)).
+    """
     term, slope, total, derivative, n = 1.0, 0.0, 1.0, 0.0, 0
     while term > _ENOUGH * total or n < x - a:
         n += 1
@@ -120,12 +134,11 @@ def _series(a: float, x: float) -> tuple[float, float]:
         slope -= 1 / (a + n)
         total += term
         derivative += term * slope
-    scale = _density(a, x)
-    return scale * total, scale * derivative
+    return total, derivative
 
 
 def _fraction(a: float, x: float) -> tuple[float, float]:
-    """Return Q, and the part of dQ/da that comes from the continued fraction, by Lentz's method.
+    """Return Q over a times the density, and the part of dQ/da from the fraction, by Lentz's method.
 
     Each ratio of the method comes with its derivative by a.
     """
@@ -145,8 +158,7 @@ def _fraction(a: float, x: float) -> tuple[float, float]:
         h, dh = h * ratio, dh * ratio + h * dratio
         if abs(ratio - 1) < 1e-16 and abs(dratio) < 1e-16:
             break
-    scale = _density(a, x) * a
-    return scale * h, scale * dh
+    return h, dh
 
 
 def _small(a: float, x: float) -> float:
@@ -206,10 +218,13 @@ def _temme(a: float, x: float, side: float) -> float:
 
 
 def _temme_by_order(a: float, x: float) -> float:
-    """Return dP/da. The exponent a h^2 / 2 has the derivative -log(1 + m), and h the derivative by_a."""
-    m, h, exponent = _place(a, x)
+    """Return dP/da over the density.
+
+    The exponent a h^2 / 2 has the derivative -log(1 + m), and h the derivative by_a.
+    """
+    m, h, _ = _place(a, x)
     ratio = math.log1p(m) / h if h else 1.0
     total, by_h, by_a = _sums(a, h)
     h_by_a = -ratio / a - h / (2 * a)
     inner = -ratio - total * (h * ratio - 1 / (2 * a)) - by_h * h_by_a - by_a
-    return math.exp(-exponent) / (math.sqrt(2 * math.pi) * math.sqrt(a)) * inner
+    return inner * _scaled_gamma(a)

@@ -44,7 +44,10 @@ OPS_OF = {
     "gradients_by_place": "max_pool_backprop max_pool3d_backprop lrn_grad strided_slice_grad mirror_pad_grad",
     "host": "py_func py_func_stateless",
     "identities": "identity_n ensure_shape barrier",
-    "incomplete": "zeta polygamma igamma_grad_a igamma igammac betainc bessel_i0e bessel_i1e nextafter",
+    "incomplete": (
+        "zeta polygamma igamma_grad_a igamma igammac random_gamma_grad betainc bessel_i0e bessel_i1e "
+        "nextafter"
+    ),
     "indexing": "pick",
     "lapack": (
         "matrix_inverse matrix_cofactors matrix_determinant log_matrix_determinant "
@@ -70,8 +73,9 @@ OPS_OF = {
         "reduce_sum reduce_prod reduce_max reduce_min reduce_any reduce_all reduce_mean euclidean_norm "
         "l2_loss"
     ),
+    "rejection": "random_gamma random_poisson",
     "requirements": (
-        "in_range coordinates_in_range nonzero is_permutation rows_ascend below factor_positive "
+        "in_range coordinates_in_range nonzero is_permutation rows_ascend below at_most factor_positive "
         "factor_nonzero decomposable"
     ),
     "resize": "resize_nearest_neighbor resize_bilinear resize_bicubic resize_area",

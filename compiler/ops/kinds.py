@@ -347,7 +347,7 @@ def drawn(kind: Kind, **fields: Any) -> Callable[[Callable[..., Any]], OpDef]:
     joins when the op is compiled, so `type` takes both.
     """
     skip = {Kind.COMPOSITE: 1}.get(kind, 2)
-    return _indexed(kind, skip)(effect=Effect.RANDOM, differentiable=False, **fields)
+    return _indexed(kind, skip)(**{"effect": Effect.RANDOM, "differentiable": False} | fields)
 
 
 def structural(

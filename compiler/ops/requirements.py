@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import COMPLEX, FLOATING, INTEGER, bool_, int64
+from staticgraph.compiler.graph.dtypes import COMPLEX, FLOATING, INTEGER, bool_, float64, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, broadcast, shape_text
@@ -259,6 +259,27 @@ def below(x: Any, y: Any, *, of: str, operand: str) -> Any:
     That op requires it of the least of its results and of the limit that they do not reach.
     """
     return ops.reduce_all(ops.less(x, y))
+
+
+def _not_at_most(x: np.ndarray, limit: float, of: str, operand: str) -> str:
+    index = _first(~(x.astype(np.float64) <= limit))
+    return f"{of}: {_place(operand, index)} = {x[index]} is not a number up to {limit:g}"
+
+
+@composite(
+    type=lambda x, limit, of, operand: TensorType(bool_, ()),
+    numpy=lambda x, limit, of, operand: np.bool_(np.all(x.astype(np.float64) <= limit)),
+    violation=_not_at_most,
+    samples=[
+        Sample(real(2, 3), limit=1.5, of="random_poisson", operand="rate"),
+        Sample(real(), limit=2.5, of="random_poisson", operand="rate"),
+        Sample(real(0), limit=0.0, of="random_poisson", operand="rate"),
+    ],
+    dtypes=INTEGER | FLOATING, differentiable=False,
+)  # fmt: skip
+def at_most(x: Any, *, limit: float, of: str, operand: str) -> Any:
+    """True if no element of `x` is NaN or above `limit`: `x` is the `operand` of the op `of`."""
+    return ops.reduce_all(ops.less_equal(ops.cast(x, dtype=float64), limit))
 
 
 def _factor_type(x: TensorType, of: str) -> TensorType:

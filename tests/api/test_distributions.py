@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.gamma_sampling import random_gamma
+from staticgraph.random_numbers.rejection import random_gamma
 
 ds = sg.distributions
 

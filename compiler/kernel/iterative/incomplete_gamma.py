@@ -49,6 +49,7 @@ class _Case:
     large: Expr  # the density is that of large a
     near: Local  # Temme's expansion is taken: 1 or 0
     power: Local  # e^-a(m - log(1 + m)) for large a, or the density of others
+    scaled: Local  # sqrt(2 pi a) (a / e)^a / Gamma(a + 1) for large a
     density: Local  # x^a e^-x / Gamma(a + 1)
 
 
@@ -67,11 +68,13 @@ def _case(steps: Steps, a: Expr, x: Expr) -> _Case:
     log_gamma = FUNCTIONS["lgamma"](choose(large, 1.0, a + 1.0))
     power = steps.value(_exp(choose(large, -(a * rest), a * _log(x) - x - log_gamma)))
     reciprocal = 1.0 / a
-    scaled = _exp(choose(large, polynomial(reciprocal * reciprocal, _STIRLING) * -reciprocal, 0.0))
+    scaled = steps.value(
+        _exp(choose(large, polynomial(reciprocal * reciprocal, _STIRLING) * -reciprocal, 0.0))
+    )
     root = instructions.sqrt(choose(large, a, 1.0)) * math.sqrt(2 * math.pi)
     density = steps.value(choose(large, power * scaled / root, power))
     near = steps.value(choose((a > _LARGE) & (instructions.abs(x - a) < a * _NEAR), 1.0, 0.0))
-    return _Case(inside, a, x, m, rest, large, near, power, density)
+    return _Case(inside, a, x, m, rest, large, near, power, scaled, density)
 
 
 def lower(steps: Steps, a: Expr, x: Expr) -> Expr:
@@ -102,16 +105,27 @@ def upper(steps: Steps, a: Expr, x: Expr) -> Expr:
 def lower_by_order(steps: Steps, a: Expr, x: Expr) -> Expr:
     """dP/da."""
     case = _case(steps, a, x)
+    found = _by_order(steps, case) * case.density
+    return _with_ends(case, a, x, found, at_zero=0.0, at_infinity=0.0)
+
+
+def quantile_by_order(steps: Steps, a: Expr, x: Expr) -> Expr:
+    """dx/da for a fixed P(a, x): -dP/da over dP/dx, which is the density of a times a / x."""
+    case = _case(steps, a, x)
+    found = -_by_order(steps, case) * (case.x / case.a)
+    return _with_ends(case, a, x, found, at_zero=0.0, at_infinity=math.inf)
+
+
+def _by_order(steps: Steps, case: _Case) -> Expr:
+    """dP/da over the density, which may be too small for a number."""
     near = case.near > 0.0
     above = choose(case.x > case.a + 1.0, choose(case.x > 1.5, 1.0, 0.0), 0.0)
     total, by_total = _series(steps, case, 1.0 - above > case.near, slope=True)
     fraction, by_fraction = _fraction(steps, case, above > case.near, slope=True)
     difference = _log(case.x) - FUNCTIONS["digamma"](choose(above > 0.0, case.a, case.a + 1.0))
-    of_series = (total * difference + by_total) * case.density
-    of_fraction = -(fraction * difference + by_fraction) * (case.density * case.a)
-    ratio = choose(above > 0.0, of_fraction, of_series)
-    found = choose(near, _temme_by_order(steps, case), ratio)
-    return _with_ends(case, a, x, found, at_zero=0.0, at_infinity=0.0)
+    of_fraction = -(fraction * difference + by_fraction) * case.a
+    ratio = choose(above > 0.0, of_fraction, total * difference + by_total)
+    return choose(near, _temme_by_order(steps, case), ratio)
 
 
 def _with_ends(
@@ -227,7 +241,10 @@ def _temme(steps: Steps, case: _Case, side: float) -> Expr:
 
 
 def _temme_by_order(steps: Steps, case: _Case) -> Expr:
-    """dP/da. The exponent a h^2 / 2 has the derivative -log(1 + m), and h the derivative `h_by_a`."""
+    """dP/da over the density.
+
+    The exponent a h^2 / 2 has the derivative -log(1 + m), and h the derivative `h_by_a`.
+    """
     a, inverse = case.a, steps.value(1.0 / case.a)
     value = steps.value(
         instructions.copysign(instructions.sqrt(case.rest * 2.0), case.m)
@@ -243,5 +260,5 @@ def _temme_by_order(steps: Steps, case: _Case) -> Expr:
         ratio = choose(instructions.eq(h, 0.0), 1.0, FUNCTIONS["log1p"](case.m) / h)
         h_by_a = -ratio / a - h / (a * 2.0)
         inner = -ratio - total * (h * ratio - 1.0 / (a * 2.0)) - by_h * h_by_a - by_a
-        steps.update(value, case.power / (instructions.sqrt(a) * math.sqrt(2 * math.pi)) * inner)
+        steps.update(value, inner / case.scaled)
     return value

@@ -8,7 +8,7 @@ import numpy as np
 
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.static_value import static_value
-from staticgraph.gamma_sampling import random_gamma
+from staticgraph.random_numbers.rejection import random_gamma
 from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.base import NOT_REPARAMETERIZED
 from staticgraph.tf1.distributions.gamma import OfConcentration

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.random_numbers.rejection import random_poisson
 from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.base import NOT_REPARAMETERIZED
 from staticgraph.tf1.distributions.divergence import RegisterKL
@@ -211,6 +212,9 @@ class Poisson(Parametric):
             [self._log_rate] = floating(log_rate=log_rate)
             self._rate = sg.exp(self._log_rate, name="rate")
         return [self._rate]
+
+    def _sample_n(self, n: Any, seed: int | None) -> Any:
+        return random_poisson(self._rate, [n], self.dtype, seed)
 
     def _log_prob(self, x: Any) -> Any:
         x = checked(x, self.validate_args, lambda x: x >= 0, "at least 0")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.gamma_sampling import random_gamma
+from staticgraph.random_numbers.rejection import random_gamma
 from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions.divergence import RegisterKL
 from staticgraph.tf1.distributions.parameters import checked, floating, other_seed, positive, undefined

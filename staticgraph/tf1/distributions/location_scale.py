@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.gamma_sampling import random_gamma
+from staticgraph.random_numbers.rejection import random_gamma
 from staticgraph.tf1.distributions import operations as sg
 from staticgraph.tf1.distributions import special
 from staticgraph.tf1.distributions.divergence import RegisterKL

@@ -52,6 +52,28 @@ def initialized(initializer, shape):
     return by_graph_seed(lambda tf: tf.get_variable("w", shape, initializer=initializer(tf)))
 
 
+ALPHAS = [0.05, 0.9, 1.0, 1.5, 40.0]
+RATES = [-2.0, 0.0, 0.3, 9.9, 10.0, 11.0, 350.0]
+
+
+def gradients_of_gamma(tf, dtype):
+    """Gradients by shapes and rates; shapes are small, since TensorFlow's are inexact for large ones."""
+    alpha, beta = tf.constant([[0.3], [1.0], [6.0]], dtype), tf.constant([[2.0, 0.5]], dtype)
+    drawn = tf.random_gamma([4], alpha, beta, dtype=dtype, seed=3)
+    return tf.gradients(drawn * drawn, [alpha, beta])
+
+
+def loop_of_gamma_and_poisson(tf):
+    """Numbers of each iteration, which draws new ones."""
+
+    def body(i, total, events):
+        total = total + tf.random_gamma([2], 0.5, seed=1)
+        return i + 1, total, events + tf.random_poisson([3.0, 30.0], [], seed=2)
+
+    loop = tf.while_loop(lambda i, *_: i < 5, body, (0, tf.zeros([2]), tf.zeros([2])))
+    return loop[1:]
+
+
 CASES = [
     [runs("%s, graph seed %s, op seed %s" % (kind, graph, op), seeded(draw, [3, 5], graph, op), exact=exact)
      for kind, (draw, exact) in KINDS.items()
@@ -82,6 +104,38 @@ CASES = [
     runs("shuffle rows", by_graph_seed(lambda tf: tf.random_shuffle(tf.reshape(tf.range(8), [4, 2])))),
     runs("random_crop", by_graph_seed(lambda tf: tf.random_crop(tf.reshape(tf.range(30), [5, 6]), [2, 3]))),
     runs("multinomial", lambda tf: tf.multinomial(tf.log([[0.2, 0.3, 0.5], [0.9, 0.05, 0.05]]), 8, seed=3)),
+    [runs("gamma %s" % dtype, lambda tf, dtype=dtype: tf.random_gamma([7, 3], ALPHAS, dtype=dtype, seed=3),
+          tolerance=4)
+     for dtype in ("float16", "float32", "float64")],
+    [runs("gamma, graph seed %s, op seed %s" % seeds,
+          seeded(lambda tf, shape, seed: tf.random_gamma(shape, [0.3, 4.0], seed=seed), [5], *seeds),
+          tolerance=4)
+     for seeds in ((7, None), (7, 1), (None, 0), (0, 0), (-5, 2**40 + 9))],
+    runs("gamma by rates",
+         lambda tf: tf.random.gamma([3], [[1.0], [3.0], [5.0]], [[3.0, 4.0]], seed=2), tolerance=4),
+    runs("gamma of one number", lambda tf: tf.random_gamma([], 0.7, seed=2), tolerance=4),
+    runs("gamma of nothing", lambda tf: [tf.random_gamma([0], [1.0, 2.0]), tf.random_gamma([2], [[]])]),
+    runs("gamma of a shape computed",
+         lambda tf: tf.random_gamma(tf.shape(tf.zeros([2, 3])), tf.range(1.0, 4.0), seed=4), tolerance=4),
+    runs("gamma of many", lambda tf: tf.reduce_sum(tf.random_gamma([4000], [0.2, 1.5], seed=4), 0),
+         tolerance=20),
+    [runs("gradients of gamma %s" % dtype, lambda tf, dtype=dtype: gradients_of_gamma(tf, dtype),
+          tolerance=50)
+     for dtype in ("float32", "float64")],
+    [runs("poisson of %s as %s" % (rate, dtype),
+          lambda tf, rate=rate, dtype=dtype: tf.random_poisson(tf.cast(RATES, rate), [7, 3], dtype, seed=3))
+     for rate in ("float16", "float32", "float64", "int32", "int64")
+     for dtype in ("float16", "float32", "float64", "int32", "int64")],
+    [runs("poisson, graph seed %s, op seed %s" % seeds,
+          seeded(lambda tf, shape, seed: tf.random_poisson([0.3, 40.0], shape, seed=seed), [5], *seeds))
+     for seeds in ((7, None), (7, 1), (None, 0), (0, 0), (-5, 2**40 + 9))],
+    runs("poisson of one number", lambda tf: tf.random.poisson(17.0, [], seed=2)),
+    runs("poisson of nothing", lambda tf: [tf.random_poisson([1.0, 2.0], [0]), tf.random_poisson([[]], [2])]),
+    runs("poisson of many",
+         lambda tf: tf.reduce_sum(tf.random_poisson([1.5, 30.0], [4000], tf.int32, seed=4), 0)),
+    runs("gamma and poisson in a loop", by_graph_seed(lambda tf: loop_of_gamma_and_poisson(tf)), tolerance=4),
+    runs("gamma and poisson by the graph seed",
+         by_graph_seed(lambda tf: [tf.random_gamma([3], 2.0), tf.random_poisson(20.0, [3])]), tolerance=4),
     runs("dropout", by_graph_seed(lambda tf: tf.nn.dropout(tf.ones([4, 5]), 0.6))),
     runs("dropout by rate", lambda tf: tf.nn.dropout(tf.ones([4, 5]), rate=0.3, seed=9)),
     runs("dropout with a noise shape",

@@ -11,6 +11,7 @@ from staticgraph.formats.onnx.write.rules import Use, without, writes
 from staticgraph.formats.onnx.write.value import Held
 
 without("ONNX has no truncated normal distribution", "truncated_normal")
+without("ONNX has no gamma and no Poisson distribution", "random_gamma random_poisson")
 without(
     "its numbers are those of one generator, and ONNX names none",
     "stateless_multinomial stateless_random_normal stateless_random_uniform stateless_random_uniform_int "
