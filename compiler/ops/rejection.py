@@ -100,8 +100,9 @@ def _rounded(value: Expr, dtype: DType) -> Expr:
 
 def _type(parameter: TensorType, dtype: DType, shape: Any) -> TensorType:
     leading = operand_shape(shape, "shape")
-    known = leading is not None and parameter.shape is not None
-    return TensorType(dtype, (*leading, *parameter.shape) if known else None)
+    if leading is None or parameter.shape is None:
+        return TensorType(dtype, None)
+    return TensorType(dtype, (*leading, *parameter.shape))
 
 
 _Write = Callable[[_Stream, Expr], tuple[Local, tuple[Stmt, ...]]]
