@@ -361,23 +361,42 @@ def triangular_solve(
 def lstsq(
     matrix: Any, rhs: Any, l2_regularizer: float = 0.0, fast: bool = True, name: str | None = None
 ) -> Tensor:
-    """X that minimises |matrix X - rhs|^2 + l2_regularizer |X|^2, by the normal equations."""
+    """X that minimises |matrix X - rhs|^2 + l2_regularizer |X|^2, by the normal equations.
+
+    Args:
+        matrix: The matrices [..., m, n], with m and n known.
+        rhs: The right sides [..., m, k], of the same dtype.
+        l2_regularizer: A number, 0.0 by default.
+        fast: Of no effect.
+        name: The name of the scope, "matrix_solve_ls" by default.
+
+    Returns:
+        The solutions [..., n, k]. Of several the smallest, if m is less than n.
+
+    Raises:
+        ShapeError: m or n is not known.
+        InvalidArgumentError: Rows and columns both depend on each other, in a run.
+
+    >>> import staticgraph as sg
+    >>> sg.Session().run(sg.matrix_solve_ls([[1.0], [1.0]], [[2.0], [4.0]]))
+    array([[3.]], dtype=float32)
+    """
     with name_scope(name, "matrix_solve_ls", [matrix, rhs]):
         matrix = convert_to_tensor(matrix, name="matrix")
         rhs = convert_to_tensor(rhs, dtype=matrix.dtype, name="rhs")
         with checked("lstsq"):
-            require(
-                matrix.shape.ndims == 2 and matrix.shape.is_fully_defined(),
-                "the shape of a matrix must be known",
-            )
-        rows, columns = matrix.shape.as_list()
+            rank = matrix.shape.ndims
+            require(rank is None or rank >= 2, f"matrix has rank {rank}, at least 2 is needed")
+            known = rank is not None and matrix.shape[-2:].is_fully_defined()
+            require(known, "the rows and columns of a matrix must be known")
+        rows, columns = matrix.shape[-2:].as_list()
         wide = rows < columns
         small = min(rows, columns)
-        gram = matmul(matrix, matrix, transpose_a=not wide, transpose_b=wide)
+        gram = matmul(matrix, matrix, adjoint_a=not wide, adjoint_b=wide)
         gram = gram + np.eye(small, dtype=matrix.dtype.numpy) * np.asarray(l2_regularizer, matrix.dtype.numpy)
         if wide:
-            return matmul(matrix, solve(gram, rhs), transpose_a=True)
-        return solve(gram, matmul(matrix, rhs, transpose_a=True))
+            return matmul(matrix, solve(gram, rhs), adjoint_a=True)
+        return solve(gram, matmul(matrix, rhs, adjoint_a=True))
 
 
 def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> tuple[Tensor, Tensor]:

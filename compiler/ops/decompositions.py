@@ -44,6 +44,7 @@ from staticgraph.compiler.ops.strips import Body, Scratch
 Place = tuple[Expr, ...]  # of a matrix in a batch
 
 _NO_VALUES = "The singular value decomposition was not successful. The input might not be valid."
+_NO_EIGENVALUES = "Self-adjoint eigen decomposition was not successful. The input might not be valid."
 
 _SMALL = 8  # rows of a matrix that rotations alone decompose
 _SMALL_OF_MANY = 24  # the same, if it is one of a batch
@@ -299,7 +300,10 @@ def _eig_grad(g: Any, y: Any, x: Any, compute_v: bool) -> tuple[Any]:
     dtypes=FIELDS,
     grad=_eig_grad,
     long=lambda input: True,
-    numpy=telling("Self-adjoint eigen decomposition was not successful. The input might not be valid.", _eig),
+    numpy=telling(_NO_EIGENVALUES, _eig),
+    requires=lambda input, **_: [
+        ops.decomposable(ops.matrix_band_part(input, num_lower=-1, num_upper=0), of="self_adjoint_eig")
+    ],
     samples=[
         Sample(real(3, 3)),
         Sample(real(2, 2, 2), compute_v=False),
@@ -367,7 +371,8 @@ def _pseudo_inverse_grad(g: Any, y: Any, x: Any, rcond: Any) -> tuple[Any, None]
 
 @composite(
     type=_pseudo_inverse_type,
-    numpy=_pseudo_inverse,
+    numpy=telling(_NO_VALUES, _pseudo_inverse),
+    requires=lambda input, rcond: [ops.decomposable(input, of="svd")],
     closed=2,
     grad=_pseudo_inverse_grad,
     differentiable=(0,),

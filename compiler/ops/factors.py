@@ -7,6 +7,7 @@ one alone is done by all threads.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -266,7 +267,7 @@ def _lu_types(input: TensorType, output_idx_type: DType = int32) -> tuple[Tensor
 def _lu(input: np.ndarray, output_idx_type: DType = int32) -> tuple[np.ndarray, np.ndarray]:
     """Elimination with the largest element of each column as pivot, of all matrices at once."""
     wide: Any = input.astype(np.complex128 if input.dtype.kind == "c" else np.float64)
-    x = wide.reshape(-1, *input.shape[-2:])
+    x = wide.reshape(math.prod(input.shape[:-2]), *input.shape[-2:])
     batch, n = np.arange(x.shape[0]), input.shape[-1]
     order = np.tile(np.arange(n), (len(batch), 1))
     for k in range(n):

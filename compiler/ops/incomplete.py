@@ -60,7 +60,7 @@ _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617
 def _zeta(x: float, q: float) -> float:
     """The terms up to q + n >= 12, then the formula of Euler and Maclaurin for the rest."""
     if x <= 1 or not math.isfinite(x + q):
-        return math.inf if x == 1 else 0.0 if q == math.inf else math.nan
+        return math.inf if x == 1 else 0.0 if q == math.inf and x > 1 else math.nan
     if q <= 0 and (q % 1 == 0 or x % 1 != 0):
         return math.inf if q % 1 == 0 else math.nan
     terms: list[float] = []

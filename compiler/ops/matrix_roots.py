@@ -77,7 +77,8 @@ def _sylvester(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
 
 
 def _each(x: np.ndarray) -> np.ndarray:
-    batch = [_square_root(each) for each in x.reshape(-1, *x.shape[-2:])] if x.size else []
+    some = x.reshape(-1, *x.shape[-2:]) if x.size else ()
+    batch = [_square_root(a) if np.isfinite(a).all() else np.full_like(a, np.nan) for a in some]
     return np.array(batch, x.dtype).reshape(x.shape)
 
 
@@ -86,7 +87,8 @@ def _each_equation(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     out = np.zeros((*batch, *c.shape[-2:]), c.dtype)
     a, b, c = (np.broadcast_to(each, (*batch, *each.shape[-2:])) for each in (a, b, c))
     for at in np.ndindex(batch) if out.size else ():
-        out[at] = _narrowed(_sylvester(a[at], b[at], c[at]), c.dtype)
+        finite = all(np.isfinite(each[at]).all() for each in (a, b, c))
+        out[at] = _narrowed(_sylvester(a[at], b[at], c[at]), c.dtype) if finite else np.nan
     return out
 
 

@@ -330,13 +330,18 @@ def factor_nonzero(x: Any, *, of: str) -> Any:
     return ops.reduce_all(ops.not_equal(ops.matrix_diag_part(x), 0.0))
 
 
+_DECOMPOSITIONS = {
+    "svd": "The singular value decomposition", "self_adjoint_eig": "Self-adjoint eigen decomposition"
+}  # fmt: skip
+
+
 @composite(
     type=lambda x, of: TensorType(bool_, ()), numpy=lambda x, of: np.all(np.isfinite(x)),
     samples=[
         Sample(real(3, 2), of="svd"), Sample(real(2, 2, 2), of="svd"), Sample(real(0, 2), of="svd"),
     ],
     violation=lambda x, of: (
-        f"{of}: The singular value decomposition was not successful. The input might not be valid. "
+        f"{of}: {_DECOMPOSITIONS.get(of, of)} was not successful. The input might not be valid. "
         f"Shape: {list(x.shape)}. Look for NaN and infinite numbers in it"
     ),
     dtypes=FLOATING | COMPLEX, differentiable=False,

@@ -354,6 +354,8 @@ def _intop_k_type(predictions: TensorType, targets: TensorType, k: Any) -> Tenso
 
 def _in_top_k(predictions: np.ndarray, targets: np.ndarray, k: int) -> np.ndarray:
     inside = (targets >= 0) & (targets < predictions.shape[1])
+    if not predictions.shape[1]:
+        return inside
     rows = np.arange(len(targets))
     own = predictions[rows, np.where(inside, targets, 0)]
     greater = (predictions > own[:, None]).sum(1)
@@ -373,6 +375,7 @@ def _in_top_k(predictions: np.ndarray, targets: np.ndarray, k: int) -> np.ndarra
         Sample(real(5, 4), indices(5, below=4), k=2),
         Sample(real(3, 3), indices(3, below=5, dtype="int64"), k=1),
         Sample(real(0, 3), indices(0, below=3), k=1),
+        Sample(real(2, 0), indices(2, below=3), k=1),
     ],
 )
 def in_top_k(predictions: Any, targets: Any, *, k: int) -> Any:
@@ -380,6 +383,8 @@ def in_top_k(predictions: Any, targets: Any, *, k: int) -> Any:
 
     The result is False if the target is not a class, or if a score is not finite.
     """
+    if same(predictions.shape[1], 0):
+        return ops.not_equal(targets, targets)
     own = ops.reshape(ops.gather(predictions, targets, axis=1, batch_dims=1), shape=(-1, 1))
     greater = ops.reduce_sum(ops.cast(ops.greater(predictions, own), dtype=int32), axis=(1,))
     finite = ops.reduce_all(ops.equal(predictions - predictions, 0), axis=(1,))

@@ -10,6 +10,7 @@ gradients that do not exist. TensorFlow's outcomes are recorded once by `tools/r
     answer("names", lambda tf: [tf.zeros([2]).op.name])             a fact known when the graph is built
     shape("static", lambda tf: tf.placeholder(tf.float32, [None]))  static shapes
     error("bad", lambda tf: tf.matmul([1.0], [2.0]))                the class of what is raised
+    settles("singular", lambda tf: tf.matrix_inverse([[0.0]]))      that, or which elements are finite
 
 The cases run on Python 3.7, which is the last that TensorFlow 1.15 knows.
 """
@@ -175,6 +176,23 @@ class Error(Case):
         return {"error": []}
 
 
+@dataclass(frozen=True)
+class Settles(Error):
+    def outcome(self, tf, session):
+        """The classes of what is raised; or for each result its shape, and which elements are finite."""
+        values = []
+
+        def evaluated():
+            results = as_list(self.build(tf))
+            with session() as sess:
+                values.extend(sess.run(results))
+
+        raised = Error(self.name, lambda tf: evaluated()).outcome(tf, session)
+        if raised["error"]:
+            return raised
+        return {"value %d" % i: np.asarray(np.isfinite(value)) for i, value in enumerate(values)}
+
+
 def value(name, build, *draws, grad=True, dtypes=None, exact=False, tolerance=1.0):
     """One case for each floating type; just one where nothing drawn is floating."""
     if dtypes is None:
@@ -216,6 +234,10 @@ def shape(name, build):
 
 def error(name, build):
     return [Error(name, build)]
+
+
+def settles(name, build):
+    return [Settles(name, build)]
 
 
 def run(case: Case, tf: Any, session: Callable[[], Any] | None = None) -> dict[str, Any]:

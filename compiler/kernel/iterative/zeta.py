@@ -42,7 +42,8 @@ def zeta(steps: Steps, x: Expr, q: Expr) -> Expr:
         factor = factor * (growth * (1 / ((2 * k + 1) * (2 * k + 2))))
     poles = choose(whole & (q <= 0.0), math.inf, math.nan)
     finite = (x > 1.0) & (x < math.inf) & (q > -math.inf)
-    outside = choose(instructions.eq(q, math.inf), 0.0, choose(finite, poles, math.nan))
+    vanishes = instructions.eq(q, math.inf) & (x > 1.0)
+    outside = choose(vanishes, 0.0, choose(finite, poles, math.nan))
     outside = choose(instructions.eq(x, 1.0), math.inf, outside)
     return choose(inside, total + rest, outside)
 

@@ -2,6 +2,7 @@
 
 from tests.golden.cases import (
     arithmetic,
+    bad_input,
     checkpoints,
     checks,
     contrib,
@@ -72,6 +73,7 @@ SUBJECTS = {
         segments,
         matmul,
         linalg,
+        bad_input,
         convolution,
         shaping,
         image,

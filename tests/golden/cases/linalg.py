@@ -71,6 +71,11 @@ def inverses(tf, re, im):
     return [tf.math.real(tf.linalg.inv(x)), tf.math.imag(tf.linalg.inv(x))]
 
 
+def least_squares(tf, re, im):
+    x = tf.linalg.lstsq(tf.complex(re, im), tf.complex(im, re), fast=False)
+    return [tf.math.real(x), tf.math.imag(x)]
+
+
 def singular(tf, x, **options):
     """Singular values, and a product that does not depend on the signs of vectors."""
     values, left, right = tf.linalg.svd(x, **options)
@@ -89,6 +94,12 @@ CASES = [
     [value("svd %s" % (shape,), singular, real(*shape), tolerance=8.0)
      for shape in ((3, 3), (2, 4, 3), (2, 4))],
     value("svd, full", lambda tf, x: singular(tf, x, full_matrices=True), real(4, 3), tolerance=8.0),
+    [value("matrix_solve_ls %s, regularizer %s" % (shape, regularizer),
+           lambda tf, x, y, regularizer=regularizer: tf.matrix_solve_ls(x, y, regularizer),
+           real(*shape), real(*shape[:-1], 2), tolerance=16.0)
+     for shape in ((4, 2), (2, 4), (3, 4, 2), (3, 2, 4)) for regularizer in (0.0, 0.5)],
+    value("matrix_solve_ls of complex matrices", least_squares, real(4, 2), real(4, 2), grad=False,
+          tolerance=16.0),
     value("svd, values only", linalg("svd", compute_uv=False), real(2, 4, 2), tolerance=8.0),
     [value("qr %s" % (shape,), lambda tf, x: list(tf.linalg.qr(x)), real(*shape), tolerance=8.0)
      for shape in ((3, 3), (2, 4, 3))],
