@@ -114,7 +114,7 @@ def range_length(start: Any, limit: Any, delta: Any) -> int:
     require(start <= limit if rising else start >= limit,
             f"from {start} to {limit} no steps of {delta} lead: the sign of delta must fit")
     if all(isinstance(n, int | Size) for n in (start, limit, delta)):
-        return -((start - limit) // delta)
+        return -((start - limit) // delta) if rising else -((limit - start) // -delta)
     return math.ceil(abs((limit - start) / delta))
 
 
@@ -188,7 +188,7 @@ def _lin_space(start: np.ndarray, stop: np.ndarray, num: int) -> np.ndarray:
 )
 def lin_space(start: Any, stop: Any, *, num: int) -> Any:
     """`num` numbers at equal distances, from `start` to `stop` inclusively; only `start` where num is 1."""
-    step = (stop - start) / float(max(num - 1, 1))
+    step = (stop - start) / ops.cast(start.recorder.constant(max(num - 1, 1), int64), dtype=start.dtype)
     made = start + positions(start, num, start.dtype) * step
     # The steps add up to nearly the whole way, so that the last number is given.
     return ops.select(ops.equal(positions(start, num), num - 1), stop, made) if num > 1 else made

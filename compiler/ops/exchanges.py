@@ -10,6 +10,7 @@ steps are brought in order of their targets.
 from __future__ import annotations
 
 from staticgraph.compiler.graph.dtypes import int32, int64, uint32
+from staticgraph.compiler.graph.sizes import bounds
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, substitute
 from staticgraph.compiler.kernel.form import Selection, StagedForm
@@ -31,7 +32,7 @@ def exchanged(out: Out, step: Index, target: Expr) -> StagedForm:
     last = Out("step_last", (size,), int32)
     kept = (targets, order, before, last)
     item, key = scalar.cast(target, int32), scalar.cast(target, uint32)
-    bits = max(1, (size - 1).bit_length())
+    bits = max(1, (bounds(size)[1] - 1).bit_length())
     in_order = Selection(targets.buffer, order.buffer, (), step, item, key, steps, bits)
     place = Index("place", size)
     begin = Loop(place, (Store(last.buffer, (place,), _NONE),), LoopKind.PARALLEL)

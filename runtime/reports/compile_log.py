@@ -82,7 +82,7 @@ class CompileLog(Sequence[Compile]):
     >>> import staticgraph as sg
     >>> n = sg.placeholder(sg.int32, [], name="n")
     >>> zeros = sg.zeros([n])
-    >>> with sg.Session() as sess:
+    >>> with sg.Session(open_sizes=False) as sess:
     ...     made = [sess.run(zeros, {n: size}) for size in (2, 2, 3)]
     ...     [each.why for each in sess.compiles]
     ['first run of these fetches with these feeds', 'n is 3, was 2']

@@ -74,6 +74,8 @@ def _all_branches(walk: Walk, op: Operation, pred: Value, inner: Sequence[Tensor
         known = static_value(walk, op.tensors[0])  # the step is compiled for the branch that is taken
         if isinstance(known, Needs):
             return known
+        state.set(before)
+        return _taken(walk, op, walk.build.constant(known, pred.dtype), inner)
     outputs = _branch(walk, pred, made, first)
     count = len(op.outputs) if whole else 0
     end = count + len(before)

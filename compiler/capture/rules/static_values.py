@@ -16,6 +16,7 @@ from staticgraph.compiler.capture.request import SHORT
 from staticgraph.compiler.capture.walk import Walk
 from staticgraph.compiler.graph.builder import plain
 from staticgraph.compiler.graph.function import Node, Value, toposort
+from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 
@@ -39,8 +40,9 @@ def static_value(walk: Walk, tensor: Tensor) -> np.ndarray | Needs:
     if (needs := walk.lacking([tensor])) is not None:
         return needs
     value = walk.feeds.known(walk.value(tensor))
-    if value.known is not None:
-        return value.known
+    known = value.known if value.known is not None else _answer(value)
+    if known is not None:
+        return known
     nodes = toposort([value])
     below = {v for node in nodes for v in node.outputs}
     feeds = tuple(t for t, param in walk.feeds.params.items() if param in below)
@@ -49,6 +51,17 @@ def static_value(walk: Walk, tensor: Tensor) -> np.ndarray | Needs:
     if tensor in walk.feeds.params or (feeds and short and not any(map(_compares, nodes))):
         return NeedsFeeds(feeds)
     return NeedsStage((tensor,))
+
+
+def _answer(value: Value) -> np.ndarray | None:
+    """Return a truth value that open sizes tell, such as `n > 2`, in the run at hand: it becomes a guard."""
+    node = value.node
+    if not value.dtype.is_bool or node.op.reference is None or node.op.effect is not Effect.PURE:
+        return None
+    inputs = [v.known if v.known is not None else _answer(v) for v in node.inputs]
+    if not inputs or any(each is None for each in inputs):
+        return None
+    return np.asarray(node.op.reference(*inputs, **node.attrs), bool)
 
 
 def _compares(node: Node) -> bool:
