@@ -74,6 +74,9 @@ class GpuBackend:
         def sound(made: GpuCompiled) -> GpuCompiled:
             return self._sound(made, lambda less: compile_gpu(step, (), limit, without, None, less))
 
+        def less() -> GpuCompiled:
+            return compile_gpu(step, (), limit, without, None, replace(self._target(), refused=None))
+
         def whole() -> GpuCompiled:
             watching = Watching(settings, fetches.text, step)
             made = sound(compile_gpu(step, watching.observers, limit, without, watching.trace, target))
@@ -87,7 +90,9 @@ class GpuBackend:
         if key is not None and again is None:
             disk_cache.remember(key, step, compiled)
         with told(compiled):
-            return GpuExecutable(compiled, device, static, checks, settings.overlap, feed_checks, again)
+            return GpuExecutable(
+                compiled, device, static, checks, settings.overlap, feed_checks, again, less=less
+            )
 
     def compile_open(self, step: Step, fetches: Fetches) -> OpenProgram:
         step, checks_of = self._checked(step, fetches)
@@ -122,7 +127,12 @@ class GpuBackend:
                 shown = True
             return made
 
-        return OpenProgram(self.device, closed, settings.overlap, checks_of)
+        def less(values: Mapping[str, int]) -> GpuCompiled:
+            if entry.opened.sealed:
+                entry.compiled(again())
+            return entry.opened.at(values, replace(self._target(), refused=None), settings.memory_limit, True)
+
+        return OpenProgram(self.device, closed, settings.overlap, checks_of, less)
 
     def _entry(
         self, step: Step, target: GpuTarget, whole: Callable[[], OpenGpuCompiled]

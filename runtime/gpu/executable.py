@@ -8,7 +8,9 @@ moved there when nothing can fail any more. Runs that fetch nothing are not wait
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NoReturn
 from weakref import finalize
@@ -41,6 +43,10 @@ if TYPE_CHECKING:
     from staticgraph.compiler.capture.step import Step
     from staticgraph.runtime.processes.collective_calls import CollectiveCalls
 
+_SHORT = (
+    "the GPU has no memory left for what cuDNN needs: functions of our own do the convolutions of this step, "
+    "which may take longer; a smaller batch needs less memory"
+)
 SLOTS = 2  # the host fills one while the card reads the other
 
 
@@ -61,9 +67,10 @@ class GpuExecutable:
         constants: CardConstants | None = None,
         runs: Callable[[GpuExecutable], None] = lambda executable: None,
         may_merge: Callable[[GpuExecutable], bool] = lambda executable: True,
+        less: Callable[[], GpuCompiled] | None = None,
     ) -> None:
         self.prepared = prepared  # what a run needs of the compiled step
-        self._again = again
+        self._again, self._less = again, less
         self._overlap, self._may_merge = overlap, may_merge
         self.checks = checks
         self._feed_checks = feed_checks
@@ -148,14 +155,31 @@ class GpuExecutable:
         """Run the step. Errors tell what was wrong with a feed, how much memory is needed, and lines."""
         if self._feed_checks is not None and not self._feed_checks(feeds):
             self._fail(feeds, store)
-        try:
-            return self._run(feeds, states, store)
-        except Unsound:
-            self._fail(feeds, store)
-        except ResourceExhaustedError as error:
-            raise with_plan(error, self.compiled.memory) from None
-        except OpError as error:
-            raise with_line(error) from None
+        while True:
+            try:
+                return self._run(feeds, states, store)
+            except Unsound:
+                self._fail(feeds, store)
+            except ResourceExhaustedError as error:
+                if not self._needs_less():
+                    raise with_plan(error, self.compiled.memory) from None
+            except OpError as error:
+                raise with_line(error) from None
+
+    def _needs_less(self) -> bool:
+        """Make do with less memory, where the card has not enough. Return False if that is not possible.
+
+        Work side by side shares scratch memory then, and functions of our own do what a library needs
+        memory for.
+        """
+        before = self.prepared.scratch
+        if self.prepared.room:
+            self.prepared = replace(self.prepared, room=0)
+        if self.prepared.scratch == before and self._less is not None and self.prepared.convolutions:
+            warnings.warn(_SHORT, RuntimeWarning, stacklevel=2)
+            self.prepared = replace(self._less(), room=0)
+            prepare(self._device, self.prepared)
+        return self.prepared.scratch < before
 
     def _run(self, feeds: Sequence[np.ndarray], states: Sequence[np.ndarray], store: DeviceStore) -> Slot:
         self._is_run(self)

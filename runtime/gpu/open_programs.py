@@ -63,6 +63,7 @@ class OpenProgram:
         closed: Gives the program for such values: if told so, only what a run needs of it.
         overlap: True if work that does not depend on each other may be done at the same time.
         feed_checks: Gives the checks of feeds for such values, if there are any.
+        less: Gives a program for such values that asks no library for what needs memory of its own.
     """
 
     def __init__(
@@ -71,7 +72,9 @@ class OpenProgram:
         closed: Callable[[Mapping[str, int], bool], GpuCompiled],
         overlap: bool,
         feed_checks: Callable[[Mapping[str, int]], FeedChecks] | None = None,
+        less: Callable[[Mapping[str, int]], GpuCompiled] | None = None,
     ) -> None:
+        self._less = less
         self._device, self._closed, self._overlap, self._feed_checks = device, closed, overlap, feed_checks
         self._constants: dict[int, tuple[Constants, CardConstants]] = {}  # by identity: a step has one or two
         self._recently = RecentlyRun(CAPTURED_LIMIT)
@@ -89,15 +92,7 @@ class OpenProgram:
                 self._constants[id(constants)] = constants, CardConstants(device, constants)
             _, sent = self._constants[id(constants)]
             again = partial(self._closed, values, False)
-            return GpuExecutable(
-                made,
-                device,
-                static,
-                checks,
-                self._overlap,
-                early,
-                again,
-                sent,
-                recently,
-                self._first_captured,
-            )
+            less = None if self._less is None else partial(self._less, values)
+            first = self._first_captured
+            how = (self._overlap, early, again, sent, recently, first, less)
+            return GpuExecutable(made, device, static, checks, *how)
