@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -216,6 +219,38 @@ def test_sizes_that_come_later_use_the_functions_of_the_first(host: str):
             with on(Simulator(3)), sg.Session(overlap=False) as alone:
                 open_sizes.check_bits(found, alone.run(fetches, feeds(size)))
         assert session.device.functions == loaded and len(set(launches.values())) == 1
+
+
+ORDER = """
+import sys
+from staticgraph.runtime.gpu.device import Device
+from tests.gpu import test_merging
+from staticgraph.runtime.gpu.simulator.driver import Simulator
+load = Device.load
+Device.load = lambda device, functions: print(*[f.name for f in functions]) or load(device, functions)
+sg = test_merging.sg
+with test_merging.on(Simulator()), sg.Session() as session:
+    fetches, feeds = test_merging.tables()
+    session.run(sg.global_variables_initializer())
+    for n in range(2):
+        session.run(fetches, feeds(n))
+"""
+
+
+def test_functions_are_loaded_in_an_order_that_another_process_has_as_well(host: str):
+    """Else it would not find their images on the disk."""
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", ORDER],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=120,
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert said[0] == said[1] and "merged_" in said[0]
 
 
 @pytest.mark.skipif(not nvrtc.available(), reason="NVRTC is not here: pip install nvidia-cuda-nvrtc")

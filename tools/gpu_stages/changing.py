@@ -25,8 +25,8 @@ def run(setting: Setting) -> None:
 
 def _trained(setting: Setting, name: str, build: Any) -> None:
     sizes = SIZES[: setting.sized(len(SIZES), 3)]
-    opened, took, compiles = _losses(setting, build, sizes, True)
-    closed, _, _ = _losses(setting, build, sizes, False)
+    opened, took, compiles = _losses(setting, name, build, sizes, True)
+    closed, _, _ = _losses(setting, name, build, sizes, False)
     setting.findings.check(
         f"{name}: one program", compiles == 1, f"{compiles} compiles for {len(set(sizes))} sizes"
     )
@@ -39,7 +39,7 @@ def _trained(setting: Setting, name: str, build: Any) -> None:
 
 
 def _losses(
-    setting: Setting, build: Any, sizes: tuple[int, ...], opens: bool
+    setting: Setting, name: str, build: Any, sizes: tuple[int, ...], opens: bool
 ) -> tuple[list[float], list[float], int]:
     """Losses of two steps for each size, the seconds of those of each new size, and the compiles of steps."""
     rng, found, took, seen = np.random.default_rng(0), list[float](), list[float](), set[int]()
@@ -62,16 +62,14 @@ def _losses(
         compiles = len(session.compiles) - before
         if opens:
             step = seconds_per_call(lambda: session.run(fetches, given), lambda: None, budget=0.3)
-            setting.findings.measured(f"a step of {size} rows, {fetches[0].name}", 1e6 * step, "us")
+            setting.findings.measured(f"{name}: a step of {size} rows", 1e6 * step, "us")
     return found, took, compiles
 
 
 def _dense(width: int) -> tuple[Any, Any]:
     x, labels = sg.placeholder(sg.float32, [None, width]), sg.placeholder(sg.int32, [None])
     logits = sg.layers.dense(sg.layers.dense(x, width, sg.nn.relu), CLASSES)
-    loss = sg.reduce_mean(
-        sg.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits), name="dense"
-    )
+    loss = sg.reduce_mean(sg.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
 
     def feeds(rng: np.random.Generator, size: int) -> dict[Any, Any]:
         return {x: rng.standard_normal((size, width)), labels: rng.integers(0, CLASSES, size)}
@@ -82,6 +80,6 @@ def _dense(width: int) -> tuple[Any, Any]:
 def _recurrent(width: int) -> tuple[Any, Any]:
     x = sg.placeholder(sg.float32, [None, 8, width])
     outputs, _ = sg.nn.static_rnn(sg.nn.rnn_cell.GRUCell(width), sg.unstack(x, axis=1), dtype=sg.float32)
-    loss = sg.reduce_mean(sg.square(outputs[-1] - 1.0), name="recurrent")
+    loss = sg.reduce_mean(sg.square(outputs[-1] - 1.0))
     step = sg.train.GradientDescentOptimizer(0.1).minimize(loss)
     return [loss, step], lambda rng, size: {x: rng.standard_normal((size, 8, width))}

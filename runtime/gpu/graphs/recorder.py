@@ -71,7 +71,8 @@ class GraphRecorder:
         self._merges = overlap and timing.overlap
         self._overlap = self._merges and self.driver.overlaps
         self._compiles = merges and not device.images  # with an image of all functions, nothing is compiled
-        self._planned: set[CudaFunction] | None = None  # to be loaded before a capture, while that is found
+        # To be loaded before a capture, while that is found: in an order by which images on disk are found.
+        self._planned: dict[CudaFunction, None] | None = None
         self._seen = Counter[int]()  # how often a program was looked at for them
         self._waits: Chain = CHAIN
         self._products = 0  # that were asked for, which take workspaces by turns
@@ -165,7 +166,7 @@ class GraphRecorder:
                 if self._planned is None:
                     self._do(group.pieces[0])
             elif self._planned is not None:
-                self._planned.add(group.function)
+                self._planned[group.function] = None
             elif self.device.is_loaded(group.function):
                 addresses, sizes, grid = group.call
                 reads = [span for piece in group.pieces for span in piece.reads]
@@ -179,7 +180,7 @@ class GraphRecorder:
     def _load_merged(self, program: Program, table: Table) -> None:
         """Load the functions that small pieces of a program are merged to."""
         scratch = self._scratch.place
-        found: set[CudaFunction] = set()
+        found: dict[CudaFunction, None] = {}
         self._planned = found
         try:
             self.program(program, table)
