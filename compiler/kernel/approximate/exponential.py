@@ -72,7 +72,7 @@ def _within(w: Width, x: Expr, added: int = 0) -> Expr:
     """x, or what has the same exponential times 2**added if that is 0 or inf.
 
     The least x is the one at which both factors of `_scaled` are 0. Others have products that are too small
-    for a number, which takes a processor several times as long: the scores that a mask of attention takes out.
+    for a number, which takes a processor several times as long. Scores that a mask takes out are far below.
     """
     least = -2 * w.bias - added
     return at_most(at_least(x, least * math.log(2)), _MOST[w.dtype] - added * math.log(2))
