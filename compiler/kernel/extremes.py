@@ -18,7 +18,7 @@ from staticgraph.compiler.graph.sizes import (
     symbol,
 )
 from staticgraph.compiler.graph.sizes import bounds as size_bounds
-from staticgraph.compiler.kernel.affine import Affine, bounds, linear
+from staticgraph.compiler.kernel.affine import Affine, Range, bounds, linear
 from staticgraph.compiler.kernel.expr import (
     Const,
     Expr,
@@ -32,6 +32,7 @@ from staticgraph.compiler.kernel.expr import (
 )
 
 Extremes = tuple[AnySize | None, AnySize | None]
+Span = tuple[Range, Extremes]
 
 
 def extremes(expr: Expr) -> Extremes:
@@ -60,6 +61,24 @@ def form_extremes(form: Affine) -> Extremes:
         low = None if low is None or least is None else low + least * factor
         high = None if high is None or most is None else high + most * factor
     return low, high
+
+
+def span(form: Affine) -> Span:
+    """The least and the greatest value of an affine form: as numbers, and as sizes if it is open."""
+    opened = any(isinstance(factor, Size) or is_open(term) for term, factor in form.terms.items())
+    return form.range, form_extremes(form) if opened else (None, None)
+
+
+def apart(a: Span, b: Span) -> bool:
+    """Return True if all values of one form are proven to be less than those of the other one."""
+    return _is_before(a, b) or _is_before(b, a)
+
+
+def _is_before(a: Span, b: Span) -> bool:
+    if a[0][1] < b[0][0]:
+        return True
+    most, least = a[1][1], b[1][0]
+    return most is not None and least is not None and proven(operator.lt, most, least)
 
 
 def is_within(place: Expr, extent: AnySize) -> bool:

@@ -14,6 +14,7 @@ from staticgraph.compiler.graph.sizes import evaluate
 from staticgraph.compiler.kernel.interpret import NO_SIZES
 from staticgraph.compiler.kernel.stmt import Kernel
 from staticgraph.runtime.cpu import jit as cpu_jit
+from staticgraph.runtime.memory.aligned import aligned_bytes
 
 Arrays = dict[str, np.ndarray]
 each_width = pytest.mark.parametrize(
@@ -102,9 +103,11 @@ def _memory(dtype: DType) -> np.dtype:
 
 
 def guarded(array: np.ndarray) -> np.ndarray:
-    """The bytes of an array between guards."""
-    edge = np.full(GUARD, 0xA5, np.uint8)
-    return np.concatenate([edge, array.reshape(-1).view(np.uint8), edge])
+    """The bytes of an array between guards, from an aligned address on."""
+    whole = aligned_bytes(array.nbytes + 2 * GUARD)
+    whole[:] = 0xA5
+    inside(whole)[:] = array.reshape(-1).view(np.uint8)
+    return whole
 
 
 def inside(whole: np.ndarray) -> np.ndarray:

@@ -31,7 +31,17 @@ from staticgraph.compiler.kernel.schedule_cpu import parallelize
 from staticgraph.compiler.kernel.schedule_cpu.parallelize import Chunked, chunked
 from staticgraph.compiler.kernel.schedule_cpu.peel import align
 from staticgraph.compiler.kernel.schedule_cpu.schedule import schedule
-from staticgraph.compiler.kernel.stmt import Buffer, If, Kernel, Loop, Share, Stmt, Store, statements
+from staticgraph.compiler.kernel.stmt import (
+    Buffer,
+    If,
+    Kernel,
+    Loop,
+    LoopKind,
+    Share,
+    Stmt,
+    Store,
+    statements,
+)
 from staticgraph.compiler.kernel.verify import verify
 from staticgraph.compiler.machine import CPU
 from staticgraph.runtime.cpu import jit as cpu_jit
@@ -199,6 +209,23 @@ def test_what_depends_on_sizes_is_undecided(shape: tuple[AnySize, ...], at: tupl
     with pytest.raises(Undecided) as found:
         schedule(place("case", buffers, loops, in_bounds(stores, buffers)), 64)
     assert found.value.about == about
+
+
+def test_a_run_decides_if_results_are_written_past_the_caches():
+    """Results of few rows are read from the caches; taken for large ones, they made attention slow."""
+    i, j = Index("i", N), Index("j", 1024)
+    store = Store("y", (i, j), Load("x", (i, j), float32) * 2.0)
+    buffers = {"x": Buffer(float32, (N, 1024)), "y": Buffer(float32, (N, 1024), written=True)}
+    kernel = Kernel("twice", buffers, (Loop(i, (Loop(j, (store,), LoopKind.SIMD),)),))
+    made = emit_phases([kernel], replace(cpu_jit.host(), vector_bytes=32))
+    _, few, many = made.phases[0].code.text.partition(f", {CPU.streamed_bytes}")
+    assert few and "!nontemporal" in many and many.count("store <8 x float>") == 2
+    rows = CPU.streamed_bytes // 4096
+    for n in (0, 1, rows - 1, rows, rows + 1):
+        x = np.arange(n * 1024, dtype=np.float32)
+        memory = [guarded(x), guarded(np.zeros_like(x))]
+        launch(made, [inside(m).ctypes.data for m in memory], {"n": n})
+        np.testing.assert_array_equal(inside(memory[1]).view(np.float32), 2 * x)
 
 
 def test_scratch_memory_is_closed():

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from staticgraph.compiler.graph.dtypes import DType, bfloat16, float16, float32, float64
+from staticgraph.compiler.graph.dtypes import DType, bfloat16, float16, float32, float64, int64
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, Lookup, Scalar, walk
+from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Lookup, Scalar, walk
 from staticgraph.compiler.kernel.interpret import interpret
 from staticgraph.compiler.kernel.lower_functions import approximate, approximation_of
 from staticgraph.compiler.kernel.primitives.functions import FUNCTIONS
@@ -176,6 +176,25 @@ def test_functions_of_one_argument_share_its_reduction():
         return len(walk(*(approximate(r) for r in roots)))
 
     assert size(scalar.sin(x), scalar.cos(x)) < 1.5 * size(scalar.sin(x))
+
+
+@pytest.mark.parametrize("dtype", [float32, float64], ids=str)
+def test_exponentials_of_masked_scores_are_zero_without_underflow(dtype: DType):
+    """A product that is too small for a number takes a processor several times as long."""
+    masked = np.array([-1e9, -1e30, -np.inf], dtype.numpy)
+    i = Index("i", masked.size)
+    formula = approximate(Scalar("exp", (Load("x", (i,), dtype),), dtype))
+    products = [e for e in walk(formula) if isinstance(e, Scalar) and e.op == "mul" and e.dtype is dtype]
+    assert products
+    values = [part for e in products for part in (e, *e.children)]
+    buffers = {"x": Buffer(dtype, (masked.size,))}
+    buffers["y"] = Buffer(dtype, (len(values), masked.size), written=True)
+    stores = tuple(Store("y", (Const(n, int64), i), value) for n, value in enumerate(values))
+    memory = {"x": masked, "y": np.ones((len(values), masked.size), dtype.numpy)}
+    interpret(Kernel("exp", buffers, (Loop(i, stores),)), memory)
+    for product, left, right in memory["y"].reshape(-1, 3, masked.size):
+        assert ((abs(product) >= np.finfo(dtype.numpy).tiny) | (left == 0) | (right == 0)).all()
+    assert native("exp", dtype, masked).tobytes() == np.zeros_like(masked).tobytes()
 
 
 def test_other_expressions_are_left_alone():

@@ -9,8 +9,9 @@ import pytest
 
 from staticgraph.compiler.codegen.llvm.kernel import emit_phases
 from staticgraph.compiler.graph.dtypes import DType, float32, int8, int64
+from staticgraph.compiler.graph.sizes import symbol
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Reduce
+from staticgraph.compiler.kernel.expr import Const, Expr, Extent, Index, Load, Reduce
 from staticgraph.compiler.kernel.interpret import interpret
 from staticgraph.compiler.kernel.lower_reductions import place
 from staticgraph.compiler.kernel.printer import kernel_text
@@ -237,6 +238,24 @@ def test_what_is_small_goes_with_the_chunks_beside_it_unless_they_meet():
     assert chunks(apart, middle) == chunks(middle, apart) == chunks(middle)
     assert chunks(middle, read) == chunks(middle, written) == [*chunks(middle), 1]
     assert chunks(read, middle) == chunks(written, middle) == [1, *chunks(middle)]
+
+
+def test_borders_of_open_pictures_go_with_the_chunks_beside_them():
+    """The last row of `n` meets none of those in the middle, but those of a picture with a row more."""
+    n = symbol("n")
+    row, j, edge = Index("row", n - 2), Index("j", 512), Index("edge", 512)
+    buffers = {"x": array(n, 512), "y": result(n, 512)}
+    middle = Loop(row, (Loop(j, (Store("y", (row + 1, j), load("x", row + 1, j) * 2.0),)),))
+
+    def phases(last: Expr, *body: Stmt) -> int:
+        border = Loop(
+            edge, tuple(Store("y", (at, edge), load("x", at, edge)) for at in (Const(0, int64), last))
+        )
+        kernel = Kernel("picture", buffers, (border, *body))
+        return len(chunked(schedule(kernel, 64), 64).phases)
+
+    assert phases(Extent(n - 1), middle) == 1
+    assert phases(Extent(n - 2), middle) == 2
 
 
 def test_iterations_that_meet_are_not_shared_out():

@@ -32,7 +32,6 @@ class Address:
     """The elements at `base + stride * lane + offsets[lane]`;
     without `offsets`, all lanes follow the stride.
 
-    In each first lane the base is a multiple of `unit` elements into its buffer; 0: it is at the beginning.
     `parity`: if the elements of all lanes are first (0) or second ones (1) of pairs, as complex numbers are.
     The stride is then 2 or -2.
     """
@@ -41,7 +40,6 @@ class Address:
     stride: AnySize
     offsets: LlvmValue | None = None
     offset_type: str = ""
-    unit: int = 1
     parity: int | None = None
 
     @property
@@ -71,9 +69,7 @@ class Addresses:
 
     def address(self, buffer: str, at: tuple[Expr, ...], lane_index: Index | None) -> Address:
         """Print the address of an element of `buffer`; `lane_index` runs along the lanes."""
-        form = self._offsets.get((buffer, at))
-        if form is None:
-            form = self._offsets[buffer, at] = offset(self._buffers[buffer], at)
+        form = self._form(buffer, at)
         stride = form.terms.get(lane_index, 0) if lane_index is not None else 0
         moves = lane_index in form.terms
         uniform, varying = [], {}
@@ -92,11 +88,27 @@ class Addresses:
             first = self._printer.find(("first lane", lane_index))
             assert first is not None
             uniform.append((lane_index, first, stride))
-        unit = math.gcd(form.constant, *(content(f) for t, f in form.terms.items() if t is not lane_index))
         paired = same(stride, 2) or same(stride, -2)
         sizes = (self._buffers[buffer].size, *form.terms.values())
         parity = form.constant % 2 if paired and all(content(n) % 2 == 0 for n in sizes) else None
-        return Address(self._pointer(buffer, uniform, form.constant), stride, unit=unit, parity=parity)
+        return Address(self._pointer(buffer, uniform, form.constant), stride, parity=parity)
+
+    def unit(self, buffer: str, at: tuple[Expr, ...], lane_index: Index) -> int | None:
+        """The number of which the elements of all first lanes have a multiple before them; 0: all numbers.
+
+        None if the lanes do not have neighbours.
+        """
+        form = self._form(buffer, at)
+        others = [term for term in form.terms if term is not lane_index]
+        if not same(form.terms.get(lane_index, 0), 1) or any(self._varies(t, lane_index) for t in others):
+            return None
+        return math.gcd(form.constant, *(content(form.terms[term]) for term in others))
+
+    def _form(self, buffer: str, at: tuple[Expr, ...]) -> Affine:
+        form = self._offsets.get((buffer, at))
+        if form is None:
+            form = self._offsets[buffer, at] = offset(self._buffers[buffer], at)
+        return form
 
     def together(self, stmts: Sequence[Stmt], lane_index: Index | None) -> list[Store]:
         """The first stores, if they write what lies from the element of each lane to that of the next one."""

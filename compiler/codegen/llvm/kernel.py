@@ -20,7 +20,7 @@ from staticgraph.compiler.codegen.abi import SCRATCH_PARAMETERS, KernelCode, Pha
 from staticgraph.compiler.codegen.llvm import memory
 from staticgraph.compiler.codegen.llvm.address import Addresses, lane_steps
 from staticgraph.compiler.codegen.llvm.expr import ExprPrinter, LlvmValue
-from staticgraph.compiler.codegen.llvm.lanes import choose_lanes, horizontal, reductions, waits_for_memory
+from staticgraph.compiler.codegen.llvm.lanes import choose_lanes, horizontal, reductions
 from staticgraph.compiler.codegen.llvm.scalar import apply
 from staticgraph.compiler.codegen.llvm.site import Site
 from staticgraph.compiler.codegen.llvm.text import Code, Emitter, register_type, vector
@@ -109,9 +109,7 @@ class _KernelEmitter:
         # Only in a serial kernel may arguments overlap, and then a store to one buffer may change any.
         self._serial = not any(isinstance(s, Loop) and s.kind is not LoopKind.SERIAL for s in stmts)
         self._stored_at: dict[Hashable, int] = {}  # the level of the innermost loop that stores to a buffer
-        self._large = memory.large_results(kernel) if target.aligned else frozenset()
-        self._light = False  # in a loop that waits for memory
-        self._streams = False  # something is written past the caches
+        self._past_caches = memory.PastCaches(kernel, target, self._addresses)
 
     def write(self) -> None:
         """Write the body of the function."""
@@ -122,7 +120,7 @@ class _KernelEmitter:
                 body = inner
         with self._inside(body):
             self._statements(body)
-        if self._streams:
+        if self._past_caches.used:
             self._emitter.line("fence seq_cst")
 
     def code(self) -> Code:
@@ -319,7 +317,8 @@ class _KernelEmitter:
         bounds = self._trips.bounds(loop, self._trips.whole(extent, lanes))
         reduced = reductions(body)
         before = [printer.vector(local) for local in reduced]
-        self._lane_index, self._light, printer.lanes = index, waits_for_memory(body), lanes
+        self._lane_index, printer.lanes = index, lanes
+        self._past_caches.enter(loop)
         for local, combine in reduced.items():
             self._assign(local, Site(emitter, local.dtype, lanes).const(identity(combine, local.dtype).value))
         carried = list(reduced)
@@ -328,10 +327,7 @@ class _KernelEmitter:
             self._open_vectors(loop, max(1, lanes // one), bounds, reduced)
             lanes = printer.lanes
         elif whole > lanes:
-            with emitter.loop(*bounds, lanes, self._initial(carried)) as values, self._inside(body):
-                self._assign_all(carried, values.carried)
-                values.next = self._lanes(body, carried, values.index)
-            self._assign_all(carried, values.next)
+            self._vectors(body, carried, *bounds)
         elif whole:
             with emitter.section(), self._inside(body):
                 final = self._lanes(body, carried, "0")
@@ -347,7 +343,8 @@ class _KernelEmitter:
                 self._assign_all(carried, final)
             self._mask = None
         partial = [printer.vector(local) for local in reduced]
-        self._lane_index, self._light, printer.lanes = None, False, 1
+        self._lane_index, printer.lanes = None, 1
+        self._past_caches.leave()
         for (local, combine), start, text in zip(reduced.items(), before, partial, strict=True):
             total = horizontal(Site(emitter, local.dtype, lanes), combine, text)
             self._assign(local, apply(Site(emitter, local.dtype, 1), combine, start, total))
@@ -361,16 +358,7 @@ class _KernelEmitter:
         """
         printer, emitter, trips, extent = self._printer, self._emitter, self._trips, loop.index.extent
         lanes, carried = printer.lanes, list(reduced)
-
-        def vectors(first: str, after: str) -> None:
-            start = self._initial(carried)
-            with (
-                emitter.loop(first, after, printer.lanes, start, exact=True) as values,
-                self._inside(loop.body),
-            ):
-                self._assign_all(carried, values.carried)
-                values.next = self._lanes(loop.body, carried, values.index)
-            self._assign_all(carried, values.next)
+        vectors = partial(self._vectors, loop.body, carried)
 
         def left() -> None:
             self._mask = memory.Mask(trips.rest_mask(extent, printer.lanes), guards=False)
@@ -405,6 +393,24 @@ class _KernelEmitter:
         if not same(extent % printer.lanes, 0):
             end = trips.whole(extent, printer.lanes), trips.extent(extent)
             self._guarded(trips.some(*end, loop.share), loop.body, left)
+
+    def _vectors(self, body: tuple[Stmt, ...], carried: list[Local], first: str, after: str) -> None:
+        """The iterations from `first` on, before `after`, in whole vectors, of which there are some."""
+        lanes, index = self._printer.lanes, self._lane_index
+        exact = index is not None and isinstance(index.extent, Size)
+
+        def write() -> None:
+            start = self._initial(carried)
+            with self._emitter.loop(first, after, lanes, start, exact) as values, self._inside(body):
+                self._assign_all(carried, values.carried)
+                values.next = self._lanes(body, carried, values.index)
+            self._assign_all(carried, values.next)
+
+        for test in self._past_caches.cases(body, lanes, self._trips.is_large):
+            if test:
+                self._guarded(test, body, write)
+            else:
+                write()
 
     def _lanes(self, body: tuple[Stmt, ...], carried: list[Local], first: str) -> list[str]:
         """`body` for a vector of iterations that begins with number `first`."""
@@ -477,12 +483,9 @@ class _KernelEmitter:
         address = self._addresses.address(stmt.buffer, stmt.at, self._lane_index)
         mask = self._mask.text if self._mask else None
         site = Site(self._emitter, dtype, printer.lanes)
-        alignment = min(printer.lanes * dtype.size, ALIGNMENT)
         near = same(address.stride, 1)
-        whole = mask is None and near and address.unit * dtype.size % alignment == 0
-        if self._light and whole and alignment >= memory.STREAM_WIDTH and stmt.buffer in self._large:
-            self._streams = True
-            memory.stream(site, text, address.base.text, alignment)
+        if mask is None and self._past_caches.take(stmt, printer.lanes):
+            memory.stream(site, text, address.base.text, min(printer.lanes * dtype.size, ALIGNMENT))
         elif printer.lanes == 1 or near:
             memory.store(site, text, address.base.text, mask)
         else:

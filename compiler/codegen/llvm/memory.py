@@ -1,5 +1,5 @@
-"""Elements of buffers to and from registers: single ones,
-vectors of neighbours, and scattered ones; all or some lanes.
+"""Elements of buffers to and from registers: single ones, vectors of neighbours, and scattered ones; all or
+some lanes; through the caches or past them.
 
 A `mask` is a vector of truth values (a name, or a constant); None means all lanes. Lanes that are masked off
 are neither read nor written, and read as zero.
@@ -8,18 +8,23 @@ are neither read nor written, and read as zero.
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable, Iterator
 
+from staticgraph.compiler.codegen.llvm.address import Addresses
 from staticgraph.compiler.codegen.llvm.convert import narrow, widen
+from staticgraph.compiler.codegen.llvm.lanes import waits_for_memory
 from staticgraph.compiler.codegen.llvm.site import Site
 from staticgraph.compiler.codegen.llvm.text import Emitter, memory_type, register_type, suffix, vector
-from staticgraph.compiler.graph.sizes import estimate
+from staticgraph.compiler.codegen.target import CpuTarget
+from staticgraph.compiler.graph.sizes import MANY, AnySize, Size, estimate
 from staticgraph.compiler.kernel.dependence import accesses
-from staticgraph.compiler.kernel.expr import Load
-from staticgraph.compiler.kernel.stmt import ALIGNMENT, Kernel
+from staticgraph.compiler.kernel.expr import Index, Load
+from staticgraph.compiler.kernel.stmt import ALIGNMENT, Kernel, Loop, Stmt, Store, statements
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
 
-STREAM_WIDTH = 32  # bytes: the narrowest vectors that are stored past the caches
+_LEAST_WIDTH = 32  # bytes: the narrowest vectors that are stored past the caches
+_THOUSANDS = 4 * MANY  # the value of open sizes for which a result must be large
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,19 +35,6 @@ class Mask:
 
     text: str
     guards: bool
-
-
-def large_results(kernel: Kernel) -> frozenset[str]:
-    """Return the results that may be written past the caches, in loops limited by memory.
-
-    Such a store saves reading the cache line first. Loops that compute much are better off with the caches,
-    which write more evenly: past the caches, two results some whole pages apart took three times as long.
-    """
-    loaded = {a.buffer for a in accesses(kernel.body) if isinstance(a, Load)}
-    results = {name: b for name, b in kernel.arguments.items() if b.written and name not in loaded}
-    return frozenset(
-        name for name, b in results.items() if estimate(b.size) * b.dtype.size >= CPU.streamed_bytes
-    )
 
 
 def scratch(kernel: Kernel, shared: bool) -> tuple[dict[str, int], int]:
@@ -232,3 +224,66 @@ def scatter(
 
 def _pointers(site: Site, base: str, offsets: str, offset_type: str) -> str:
     return site.value(f"getelementptr {memory_type(site.dtype)}, ptr {base}, {offset_type} {offsets}")
+
+
+class PastCaches:
+    """The stores of a kernel that may go past the caches, in loops limited by memory.
+
+    Such a store saves reading the cache line first. Loops that compute much are better off with the caches,
+    which write more evenly: past the caches, two results some whole pages apart took three times as long.
+
+    A result must be large. An open one is so in some runs, for which there is code of its own.
+    """
+
+    def __init__(self, kernel: Kernel, target: CpuTarget, addresses: Addresses) -> None:
+        self._buffers, self._addresses = kernel.buffers, addresses
+        self._large = _large_results(kernel) if target.aligned else {}
+        self._lane_index: Index | None = None  # of a loop that waits for memory
+        self._is_large = False  # in code for runs in which open results are large
+        self.used = False
+
+    def enter(self, loop: Loop) -> None:
+        """Begin a SIMD loop."""
+        self._lane_index = loop.index if waits_for_memory(loop.body) else None
+
+    def leave(self) -> None:
+        """End the loop."""
+        self._lane_index = None
+
+    def cases(
+        self, body: tuple[Stmt, ...], lanes: int, test: Callable[[Size, bool], str]
+    ) -> Iterator[str | None]:
+        """The cases for which whole vectors of `body` are written: None alone if there is but one.
+
+        `test` gives the condition that so many bytes are large, or are not.
+        """
+        stores = [s for s in statements(body) if isinstance(s, Store) and self._fits(s, lanes)]
+        sizes = [size for s in stores if isinstance(size := self._large[s.buffer], Size)]
+        if not sizes:
+            yield None
+            return
+        for self._is_large in (False, True):
+            yield test(max(sizes, key=estimate), self._is_large)
+        self._is_large = False
+
+    def take(self, store: Store, lanes: int) -> bool:
+        """Return True if a whole vector is to be stored so."""
+        taken = self._fits(store, lanes) and (self._is_large or isinstance(self._large[store.buffer], int))
+        self.used |= taken
+        return taken
+
+    def _fits(self, store: Store, lanes: int) -> bool:
+        if self._lane_index is None or store.buffer not in self._large:
+            return False
+        size = self._buffers[store.buffer].dtype.size
+        alignment = min(lanes * size, ALIGNMENT)
+        unit = self._addresses.unit(store.buffer, store.at, self._lane_index)
+        return alignment >= _LEAST_WIDTH and unit is not None and unit * size % alignment == 0
+
+
+def _large_results(kernel: Kernel) -> dict[str, AnySize]:
+    """Return the bytes of the results that are large, open ones for some thousand rows."""
+    loaded = {a.buffer for a in accesses(kernel.body) if isinstance(a, Load)}
+    results = {name: b for name, b in kernel.arguments.items() if b.written and name not in loaded}
+    found: dict[str, AnySize] = {name: b.size * b.dtype.size for name, b in results.items()}
+    return {name: n for name, n in found.items() if estimate(n, _THOUSANDS) >= CPU.streamed_bytes}

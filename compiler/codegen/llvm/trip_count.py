@@ -6,6 +6,7 @@ from staticgraph.compiler.codegen.llvm.expr import ExprPrinter, LlvmValue
 from staticgraph.compiler.codegen.llvm.memory import lanes_before
 from staticgraph.compiler.graph.sizes import AnySize, Size, bounds
 from staticgraph.compiler.kernel.stmt import Loop, Share, Span
+from staticgraph.compiler.machine import CPU
 
 
 class TripCounts:
@@ -69,6 +70,11 @@ class TripCounts:
                 known = LlvmValue(lanes_before(emitter, rest, lanes), lanes)
             self._printer.bind(key, known)
         return known.text
+
+    def is_large(self, size: Size, expected: bool) -> str:
+        """A condition: a result of so many bytes is large, or is not."""
+        order = "sge" if expected else "slt"
+        return self._once(f"icmp {order} i64 {self._printer.extent(size)}, {CPU.streamed_bytes}")
 
     def some(self, first: str, after: str, share: Share | Span | None = None) -> str:
         """A condition: there are iterations from `first` on, before `after`, and `share` is the last one."""

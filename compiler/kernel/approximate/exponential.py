@@ -16,7 +16,7 @@ _LN2 = {  # the high part with trailing zeros, so that its product with n is exa
     float32: (0.693145751953125, 1.428606765330187e-06),
     float64: (0.6931471803691238, 1.9082149292705877e-10),
 }
-_RANGE = {float32: (-104.0, 88.8), float64: (-746.0, 709.9)}  # beyond, exp is 0 and inf
+_MOST = {float32: 88.8, float64: 709.9}  # of x; beyond, exp is inf
 _EXP: Table = {  # (exp(r) - 1) / r; of exp within 2**-27.8 and 2**-57.6
     float32: (
         1.0, 0.4999999403953552, 0.1666652113199234, 0.04166816547513008, 0.008368464186787605,
@@ -68,18 +68,25 @@ def _scaled(w: Width, x: Expr, n: Expr) -> Expr:
     return x * w.of_bits(half) * w.of_bits(w.exponent(n) - half)
 
 
+def _within(w: Width, x: Expr, added: int = 0) -> Expr:
+    """x, or what has the same exponential times 2**added if that is 0 or inf.
+
+    The least x is the one at which both factors of `_scaled` are 0. Others have products that are too small
+    for a number, which takes a processor several times as long. Scores that a mask takes out are far below.
+    """
+    least = -2 * w.bias - added
+    return at_most(at_least(x, least * math.log(2)), _MOST[w.dtype] - added * math.log(2))
+
+
 def exp(w: Width, x: Expr, added: int = 0) -> Expr:
     """exp(x) * 2**added."""
-    low, high = _RANGE[w.dtype]
-    r, n = _reduced(w, at_most(at_least(x, low), high - added * math.log(2)), 2 * w.bias + added)
+    r, n = _reduced(w, _within(w, x, added), 2 * w.bias + added)
     return _scaled(w, instructions.fma(polynomial(r, _EXP), r, 1.0), n)
 
 
 def exp_of_sum(w: Width, x: Expr, low: Expr) -> Expr:
     """exp(x + low), rounded but once, for a `low` far below `x`."""
-    least, most = _RANGE[w.dtype]
-    x = at_most(at_least(x, least), most)
-    r, n = _reduced(w, x, 2 * w.bias)
+    r, n = _reduced(w, _within(w, x), 2 * w.bias)
     total, lost = two_sum(w.const(1.0), r)
     tail = polynomial(r, _EXPM1) * (r * r)
     tail = instructions.fma(low, total + tail, tail)
@@ -95,7 +102,7 @@ def _expm1(w: Width, x: Expr) -> Expr:
 
 def expm1(w: Width, x: Expr) -> Expr:
     """exp(x) - 1."""
-    inside = at_most(at_least(x, -0.9 * w.bias * math.log(2)), _RANGE[w.dtype][1])
+    inside = at_most(at_least(x, -0.9 * w.bias * math.log(2)), _MOST[w.dtype])
     result = _expm1(w, inside) * 2.0
     tiny = instructions.abs(x) < 2.0 ** -(w.mantissa + 2)  # halving could lose bits of a denormal
     return instructions.copysign(instructions.select(tiny, x, result), x)

@@ -61,6 +61,7 @@ from staticgraph.compiler.graph.sizes import (
 from staticgraph.compiler.kernel.cost import nanoseconds, picoseconds
 from staticgraph.compiler.kernel.dependence import accesses, begun_with_stores, conflict, reductions
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, identity, substitute
+from staticgraph.compiler.kernel.extremes import apart, span
 from staticgraph.compiler.kernel.index import offset, simplify_index
 from staticgraph.compiler.kernel.scalar import read
 from staticgraph.compiler.kernel.spill_across_phases import changed, connect
@@ -293,10 +294,10 @@ class _Splitter:
         written = {x.buffer for x in (*touched, *others) if isinstance(x, Store)}
         for name in written:
             ranges, more = (
-                {offset(self.buffers[name], x.at).range for x in side if x.buffer == name}
+                {span(offset(self.buffers[name], x.at)) for x in side if x.buffer == name}
                 for side in (touched, others)
             )
-            if any(low <= end and start <= high for low, high in ranges for start, end in more):
+            if not all(apart(a, b) for a in ranges for b in more):
                 return True
         return False
 
