@@ -61,6 +61,11 @@ class CompileThreads:
         """Return True if the compile of a function has begun and is not done."""
         return code.name in self._pending
 
+    @property
+    def crowded(self) -> bool:
+        """True if so many functions wait that a thread takes several at once."""
+        return self._jobs.qsize() > BATCH * THREADS
+
     def begin(self, code: Code) -> None:
         """Start to compile a function."""
         if code not in self:
@@ -79,7 +84,7 @@ class CompileThreads:
         if waiting:
             with contextlib.suppress(queue.Empty):
                 while True:
-                    self._do(self._with_more(self._jobs.get_nowait(), self._jobs))
+                    self._do(self._with_more(self._jobs.get_nowait()))
         for job in waiting:
             job.done.wait()
 
@@ -93,14 +98,14 @@ class CompileThreads:
         while True:
             job = jobs.get()
             with working:
-                self._do(self._with_more(job, jobs))
+                self._do(self._with_more(job))
 
-    def _with_more(self, job: _Job, jobs: queue.SimpleQueue[_Job]) -> list[_Job]:
+    def _with_more(self, job: _Job) -> list[_Job]:
         """A job, and some of those that wait if there are enough for all threads."""
         found = [job]
         with contextlib.suppress(queue.Empty):
-            while len(found) < BATCH and jobs.qsize() > BATCH * THREADS:
-                found.append(jobs.get_nowait())
+            while len(found) < BATCH and self.crowded:
+                found.append(self._jobs.get_nowait())
         return found
 
     def _do(self, jobs: Sequence[_Job]) -> None:

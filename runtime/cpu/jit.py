@@ -119,6 +119,8 @@ def _begin(code: Code) -> None:
         return
     if _from_disk(code) is None:
         _AHEAD.begin(code)
+        if _AHEAD.crowded:
+            _batches()  # here, since a fork that waits for threads that compile has llvmlite's lock by then
 
 
 def mark() -> int:
@@ -180,8 +182,9 @@ def _compiled(code: Code, verify: bool = False) -> bytes:
 
 def _compiled_together(codes: Sequence[Code]) -> None:
     """Compile functions now. A function whose text is not valid is left out: `load` says why."""
-    if len(codes) == 1:
-        _compiled(codes[0])
+    if len(codes) == 1 or not _batches.cache_info().currsize:
+        for code in codes:
+            _compiled(code)
         return
     texts = [module([code], host()) for code in codes]
     found = _batches().write(texts, [_writer(code.plain) for code in codes])

@@ -183,6 +183,7 @@ def test_functions_compiled_in_one_call_have_the_code_of_those_compiled_alone():
     codes = [storing(number) for number in range(60, 63)]
     codes[1] = replace(codes[1], text="define void @broken( {", name="broken")
     codes[2] = replace(codes[2], plain=True)
+    cpu_jit._batches()
     cpu_jit._compiled_together(codes)
     for code in (codes[0], codes[2]):
         assert cpu_jit._OBJECTS[code.name] == cpu_jit._compile(code, verify=False)
