@@ -28,11 +28,11 @@ def _repeated(cases: list[pytest.Item]) -> Iterator[pytest.Item]:
     turns: dict[object, int] = {}
     values: dict[object, int] = {}
     places = []
-    for case in cases:
-        at = case.callspec.indices
-        rest = tuple(place for name, place in sorted(at.items()) if name not in by_turns.args)
-        value = tuple(at[name] for name in by_turns.args)
-        places.append((turns.setdefault(rest, len(turns)), values.setdefault(value, len(values))))
+    for case in cases:  # parameters are the same objects in all cases, and need not be hashable
+        given = {name: id(value) for name, value in case.callspec.params.items()}
+        value = tuple(given.pop(name) for name in by_turns.args)
+        turn = turns.setdefault(tuple(sorted(given.items())), len(turns))
+        places.append((turn, values.setdefault(value, len(values))))
     yield from (
         case for case, (turn, value) in zip(cases, places, strict=True) if turn % len(values) != value
     )

@@ -103,6 +103,7 @@ def test_pictures_and_frames_of_a_page_are_found():
 @needs_sphinx
 def test_the_manual_builds_and_needs_no_network(tmp_path):
     command = [sys.executable, str(ROOT / "tools" / "manual.py"), "--output", str(tmp_path / "manual")]
+    command += ["--jobs", "1"]  # the tests take all cores already
     done = subprocess.run(command, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr
     pages = {path.relative_to(tmp_path / "manual"): path.read_text() for path in tmp_path.rglob("*.html")}

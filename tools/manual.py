@@ -2,6 +2,7 @@
 
     python tools/manual.py                      into build/manual; open build/manual/index.html
     python tools/manual.py --output FOLDER
+    python tools/manual.py --jobs 1             by one process: in all less work than with several
 
 It needs Sphinx: `pip install "staticgraph[docs]"`. The pages need neither a server nor a network. A warning,
 such as a link that leads nowhere, is an error. The pictures of a page are what its examples write.
@@ -50,8 +51,8 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-def build(output: Path) -> int:
-    """Build all pages into a folder; the number of warnings, each of which is an error."""
+def build(output: Path, jobs: int) -> int:
+    """Build all pages into a folder by some processes; the number of warnings, each of which is an error."""
     try:
         from sphinx.application import Sphinx
         from sphinx.util.console import color_terminal, nocolor
@@ -77,7 +78,7 @@ def build(output: Path) -> int:
                 status=None,
                 freshenv=True,
                 warningiserror=True,
-                parallel=os.cpu_count() or 1,
+                parallel=jobs,
             )
             app.build(force_all=True)
         for page in frames:
@@ -89,8 +90,11 @@ def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--output", type=Path, default=ROOT / "build" / "manual", metavar="FOLDER")
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes (all cores)"
+    )
     options = parser.parse_args()
-    status = build(options.output)
+    status = build(options.output, options.jobs)
     if status == 0:
         print(options.output / "index.html")
     return status

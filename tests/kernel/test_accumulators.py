@@ -47,6 +47,7 @@ def test_long_iterations_have_one():
     assert steps(split(columns(5, 40, 3, formula=scalar.exp), 64)) == [1]
 
 
+@pytest.mark.by_turns("vector_bytes")
 @pytest.mark.parametrize("vector_bytes", [16, 32, 64])
 @pytest.mark.parametrize("combine", ["add", "maximum", "minimum"])
 @pytest.mark.parametrize("dtype", [float32, float64, int32])

@@ -100,6 +100,7 @@ def test_locals_of_rows_are_their_own():
     assert len(defined) == len(set(defined)) == 2
 
 
+@pytest.mark.by_turns("vector_bytes")
 @pytest.mark.parametrize("dtype", [float32, float64])
 @pytest.mark.parametrize("vector_bytes", [16, 32])
 @pytest.mark.parametrize("rows, step", [(32, 1), (30, 2), (33, 1), (34, 1)])
