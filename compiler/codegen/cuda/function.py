@@ -194,7 +194,7 @@ def _given(body: str) -> tuple[str, int]:
         return body, 0
     start = 0
     for text, size in arrays:
-        body = body.replace(text, f"{text[:-1]}, {start})".replace("SG_SHARED", "SG_GIVEN"), 1)
+        body = body.replace(text, f"{text[:-1]}, {start})".replace("SG_SHARED(", "SG_GIVEN("), 1)
         start += size
     return body, total
 
