@@ -201,7 +201,8 @@ def _keeping(forward: _Forward, round_: _Round) -> _Kept:
             results.append(result)
             carried += 1
     attrs = node.attrs | {"body": Function(tuple(params), tuple(results)), "carried": carried}
-    outputs = build.node(OPS["loop"], tuple(inputs), attrs).outputs
+    with build.at(node.where):  # it takes the place of the loop, and is no derivative
+        outputs = build.node(OPS["loop"], tuple(inputs), attrs).outputs
     place = dict(zip(params, outputs, strict=False))
     rounds = build.constant(forward.bound, int32) if forward.exact else place[count]
     return _Kept({r: place[s] for r, s in stacks.items()}, rounds)

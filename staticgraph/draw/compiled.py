@@ -122,11 +122,13 @@ class _Layout:
     def _scope(self, node: Node, base: Path) -> Path:
         """The scope of a node below `base`, that of the loop or branch that it is in.
 
-        A loop or branch itself has the scope around it, for it is drawn as an area of its own.
+        A loop or branch itself has the scope around it, for it is drawn as an area of its own; one of
+        derivatives has no such scope, and stays with the other derivatives.
         """
         scope = self.scopes.of(node)
         shared = sum(1 for _ in takewhile(lambda names: names[0] == names[1], zip(scope, base, strict=False)))
-        return scope[shared : len(scope) - is_control(node)]
+        own = is_control(node) and scope != self.scopes.derivatives
+        return scope[shared : len(scope) - own]
 
     def kernels(self, fusion: Fusion, around: Path, base: Path = ()) -> _Placed:
         made = _Placed(fusion.function, [], {})

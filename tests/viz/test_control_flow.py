@@ -224,6 +224,17 @@ def test_derivatives_and_random_numbers_in_loops(stage: str):
     assert len(re.findall("label=<loop: rounds", dot)) == 2 and "random (hexagon)" in dot
 
 
+@pytest.mark.parametrize("stage", ["optimized", "fused"])
+def test_a_loop_of_derivatives_is_in_the_box_of_gradients(stage: str):
+    w = sg.Variable(np.eye(3, dtype=np.float32), name="w")
+    x = sg.placeholder(sg.float32, [4, 2, 3], name="x")
+    states = sg.scan(lambda h, e: sg.tanh(sg.matmul(h, w) + e), x, sg.zeros([2, 3]))
+    loss = sg.reduce_sum(states)
+    step = sg.train.GradientDescentOptimizer(0.1).minimize(loss)
+    dot = sg.visualize([loss, step], stage=stage).dot
+    assert len(re.findall(r"<b>loop</b>", dot)) == 1 and "<b>gradients</b>" in dot
+
+
 def test_a_number_of_rounds_that_data_decide_is_assumed_and_said():
     x = sg.placeholder(sg.float32, [], name="x")
     y = sg.while_loop(lambda y: y < 9, lambda y: y * y, [x])
