@@ -109,7 +109,8 @@ class Compiled(CompiledStep):
         """The same with all sizes known, also in the loops of kernels: to be looked at."""
         from staticgraph.compiler.lower.closed import closed_program
 
-        return replace(self.at(values), program=closed_program(self.program, values))
+        program, written = closed_program(self.program, values), self.written.at(values)
+        return replace(self.at(values), program=program, written=written)
 
     @property
     def shared(self) -> int:

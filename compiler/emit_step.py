@@ -16,7 +16,7 @@ from staticgraph.compiler.codegen.llvm.step import step
 from staticgraph.compiler.codegen.llvm.step_function import OpenNumbers
 from staticgraph.compiler.codegen.llvm.stop import LOOK, STOPPABLE
 from staticgraph.compiler.codegen.llvm.text import Code, with_calls
-from staticgraph.compiler.graph.sizes import AnySize, Size, estimate, is_open
+from staticgraph.compiler.graph.sizes import AnySize, Size, estimate, evaluate, is_open
 from staticgraph.compiler.kernel.stmt import padded
 from staticgraph.compiler.lower import parallel_schedule as phases
 from staticgraph.compiler.lower.instruction_memory import Places, arguments, memory_of, open_spans, span_of
@@ -69,6 +69,16 @@ class Written:
     hosted: int
     before: Code | None = None
     sizes: tuple[Size, ...] = ()
+
+    def at(self, values: Mapping[str, int]) -> Written:
+        """Return the same with the costs of kernels for values of the open sizes: to be looked at."""
+        kernels = tuple(
+            replace(kernel, cost=evaluate(time, values) / 1000)
+            if isinstance(time := kernel.time, Size)
+            else kernel
+            for kernel in self.kernels
+        )
+        return replace(self, kernels=kernels, inner=tuple(each.at(values) for each in self.inner))
 
     @property
     def codes(self) -> list[Code]:

@@ -185,3 +185,15 @@ def test_the_stages_are_traced(capfd):
     assert "stages in" in told and "apply rewrite rules until none fits" in told
     rows = {line.split()[1]: line for line in told.splitlines() if line.split()[0].isdigit()}
     assert "did not run" not in rows["capture"] and "did not run" in rows["nan_guard"]
+
+
+@pytest.mark.parametrize("rows", [1, 4, 1000])
+def test_a_plan_tells_the_times_of_the_sizes_at_hand(rows):
+    x = sg.placeholder(sg.float32, [None, 64])
+    y = sg.tanh(sg.matmul(sg.nn.softmax(x), np.ones((64, 64), np.float32)))
+    times = []
+    for opened in (True, False):
+        with sg.Session(open_sizes=opened) as session:
+            plan = session.plan(y, shapes={x: [rows, 64]})
+            times.append(plan.nanoseconds)
+    assert times[0] == pytest.approx(times[1], rel=0.5)
