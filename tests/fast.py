@@ -85,6 +85,7 @@ SLOW: dict[str, str] = {
     "keras/test_callbacks.py": "test_what_is_called_when",
     "kernel/test_random_kernels.py": "test_place_and_schedule_keep_the_meaning",
     "onnx/test_export_models.py": "test_perceptron",
+    "ops/test_vector_widths.py": "test_compiled_equals_meaning",
     "page/test_watch.py": (
         "test_a_new_point_is_seen_at_once test_a_million_points test_five_runs_are_compared_and_toggled "
         "test_axes_scales_smoothing_and_keys test_names_and_texts_of_files_never_become_markup "

@@ -1,7 +1,8 @@
 """Ops whose result has as many elements as their data say: where, unique, differences, places of partitions.
 
 They are called on the host. What they give decides shapes, and is mostly indices for a native `gather`, which
-derivatives flow through.
+derivatives flow through. The step is left there anyway: the memory of what follows, and the program for it if
+sizes are closed, depend on how many elements there are.
 """
 
 from __future__ import annotations

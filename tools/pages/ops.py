@@ -211,7 +211,7 @@ def _names(op: OpDef, positions: Sequence[int]) -> str:
 
 def gradient(op: OpDef) -> str:
     """Whether, and how, gradients pass."""
-    if op.effect is Effect.RANDOM:
+    if op.effect is Effect.RANDOM and op.differentiable is False and not op.no_gradient_known:
         return "none: its numbers depend on nothing"
     if op.differentiable is False:
         return "not known: an error if a derivative goes through it" if op.no_gradient_known else "none"
