@@ -26,11 +26,12 @@ def open_backend(settings: Settings, config: Any) -> Backend:
         from staticgraph.runtime.gpu.simulator.driver import Simulator
 
         return _on(Simulator(), 0, settings)
-    from staticgraph.runtime.gpu.cuda.present import find, usable
+    from staticgraph.runtime.gpu.cuda.present import cards, find, usable
 
     if kind == "auto" and not usable():
         return CpuBackend(settings)
-    return _on(find(int(number or 0)), int(number or 0), settings)
+    card = card_number(number, config, len(cards()))
+    return _on(find(card), card, settings)
 
 
 def _on(driver: Driver, number: int, settings: Settings) -> Backend:
@@ -38,6 +39,22 @@ def _on(driver: Driver, number: int, settings: Settings) -> Backend:
     from staticgraph.runtime.gpu.device import Device
 
     return GpuBackend(Device(driver, number), settings)
+
+
+def card_number(asked: str, config: Any, cards: int) -> int:
+    """Return the number of the card of a session.
+
+    Args:
+        asked: The number in the setting `device`, or an empty text.
+        config: A ConfigProto, of which `gpu_options.visible_device_list` may name cards, or None.
+        cards: The number of cards that this process may use. Processes on one machine take one each.
+    """
+    from staticgraph.compiler.graph.world import MEMBERSHIP  # only GPUs need it here
+
+    listed = str(getattr(getattr(config, "gpu_options", None), "visible_device_list", "") or "")
+    if named := asked or listed.split(",")[0].strip():
+        return int(named)
+    return MEMBERSHIP.world.local_rank % max(1, cards)
 
 
 def without_gpus(config: Any) -> bool:

@@ -110,10 +110,12 @@ SLOW: dict[str, str] = {
         "test_mpi_is_not_installed"
     ),
     "processes/test_horovod.py": "test_a_script_with_a_monitored_session",
+    "processes/test_mirrored.py": "test_numbers_are_those_of_tensorflow",
     "processes/test_optimizer.py": (
         "test_two_processes_learn_what_one_learns_of_both_batches "
         "test_first_values_are_those_of_the_first_process test_one_process_needs_no_mpi"
     ),
+    "processes/test_processors.py": "test_threads_are_those_of_a_share test_a_number_that_is_given_stays",
     "processes/test_scripts.py": (
         "test_synchronous_training_with_a_server test_a_parameter_server_has_nothing_to_do "
         "test_asynchronous_training_is_refused test_workers_train_a_model_of_keras "

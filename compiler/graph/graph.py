@@ -24,7 +24,7 @@ from staticgraph.compiler.graph.opdef import Effect, OpDef, recording
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.recording.calls import RecordedCall, bind_call
 from staticgraph.compiler.graph.scopes.names import Names, check_op_name
-from staticgraph.compiler.graph.scopes.properties import ControlDependencies, Scoped, canonical_device
+from staticgraph.compiler.graph.scopes.properties import ControlDependencies, Place, Scoped, canonical_device
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor, may_use
 from staticgraph.compiler.support.extensions import EXTENSIONS
 from staticgraph.compiler.support.forks import brief
@@ -372,6 +372,19 @@ class Graph:
             yield
         finally:
             self._scoped.gradients = outer
+
+    def place(self) -> Place:
+        """Return the device, control dependencies, region and gradients in force in this thread."""
+        return self._scoped.place
+
+    @contextmanager
+    def at(self, place: Place) -> Iterator[None]:
+        """Context, in any thread, in which what is in force is that of `place`."""
+        outer, self._scoped.place = self._scoped.place, place
+        try:
+            yield
+        finally:
+            self._scoped.place = outer
 
     def switch_to_thread_local(self) -> None:
         """Let other threads begin with the device and the control dependencies that are in force here.

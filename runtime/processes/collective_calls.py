@@ -86,7 +86,9 @@ class CollectiveCalls:
         self._world.mend()
         if self._agreed:
             return
-        self._world.peers.agree(self._what, self._digest, self._version)
+        if self._digest not in self._world.agreed:  # else one process may know it, and does not ask again
+            self._world.peers.agree(self._what, self._digest, self._version)
+            self._world.agreed.add(self._digest)
         if store is not None:
             self._share(store)
         self._agreed = True

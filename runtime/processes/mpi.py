@@ -54,6 +54,7 @@ class MpiWorld:
         local_rank: The number of this one among them.
         processors: How many processors of this machine are for this process.
         peers: Tells the others of errors.
+        agreed: Names of the steps that all processes are known to run alike.
         mended: The number of failures after which they were connected again.
     """
 
@@ -72,6 +73,7 @@ class MpiWorld:
         self._connected = (ctypes.c_int64 * 1)(1)  # 0 after a failure
         self._requests = (ctypes.c_int64 * 64)()
         self.mended = 0
+        self.agreed: set[str] = set()
         self._left: list[Any] = []
         self._mending: Any = None  # a communicator that is being made, and its request
         self._record = self._described()

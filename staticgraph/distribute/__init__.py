@@ -16,10 +16,11 @@ lazy_names(
         "staticgraph.distribute.optimizer": "Optimizer",
         "staticgraph.distribute.shards": "local_shards",
         "staticgraph.distribute.world": "init is_initialized local_rank local_size rank shutdown size",
+        "staticgraph.tf1.distribute.mirrored": "MirroredStrategy",
         "staticgraph.tf1.distribute.saver": "Saver",
         "staticgraph.tf1.distribute.strategy": (
             "get_replica_context get_strategy has_strategy in_cross_replica_context InputContext "
-            "MirroredStrategy OneDeviceStrategy ReduceOp ReplicaContext Strategy"
+            "OneDeviceStrategy ReduceOp ReplicaContext Strategy"
         ),
         "staticgraph.tf1.training.cluster": "Server",
     },

@@ -29,12 +29,14 @@ from staticgraph.distribute.world import (
 from staticgraph.tf1.distribute import (
     experimental as experimental,
 )
+from staticgraph.tf1.distribute.mirrored import (
+    MirroredStrategy as MirroredStrategy,
+)
 from staticgraph.tf1.distribute.saver import (
     Saver as Saver,
 )
 from staticgraph.tf1.distribute.strategy import (
     InputContext as InputContext,
-    MirroredStrategy as MirroredStrategy,
     OneDeviceStrategy as OneDeviceStrategy,
     ReduceOp as ReduceOp,
     ReplicaContext as ReplicaContext,

@@ -45,7 +45,8 @@ def _combiner(op: str, x: Tensor) -> str:
 def _combined(function: Any, x: Any, op: str, name: str | None) -> Tensor:
     x, workers = convert_to_tensor(x), size()
     combine = _combiner(op, x)
-    narrow = x.dtype not in COMBINED  # 16 bits or a truth value: MPI does not add these everywhere
+    # Not every MPI adds 16 bits of a float or truth values, and Open MPI's sums of small integers saturate.
+    narrow = x.dtype not in COMBINED or (x.dtype.size < 4 and combine in ("sum", "prod"))
     wide = ops.cast(x, dtype=float32 if x.dtype in FLOATING else int32) if narrow else x
     made = function(wide, workers=workers, combine=combine, name=name)
     if op == "mean":

@@ -8,7 +8,7 @@ import functools
 import inspect
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, NamedTuple
 
 from staticgraph.building.framework import GraphKeys, get_default_graph, graph_of, name_scope
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, float32
@@ -81,6 +81,29 @@ def _store(graph: Graph | None = None) -> _Store:
         attached[_Store] = _Store()
     found: _Store = attached[_Store]
     return found
+
+
+class ScopeState(NamedTuple):
+    """The open variable scope of a graph, and the counts of scope names, at one moment."""
+
+    store: _Store
+    scope: VariableScope
+    opened: dict[str, int]
+    inside: dict[str, set[str]]
+
+    @classmethod
+    def of(cls, graph: Graph) -> ScopeState:
+        """Return the present state of a graph."""
+        store = _store(graph)
+        return cls(
+            store, store.scope, dict(store.opened), {name: {*all} for name, all in store.inside.items()}
+        )
+
+    def restore(self) -> None:
+        """Bring the state back."""
+        store = self.store
+        store.scope, store.opened = self.scope, dict(self.opened)
+        store.inside = {name: {*all} for name, all in self.inside.items()}
 
 
 class VariableScope:

@@ -15,6 +15,7 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.ops.structural import variable_of
+from staticgraph.state import replicas
 from staticgraph.state.variables import Variable
 
 __all__ = [
@@ -52,6 +53,17 @@ def _handle(ref: Any, function: str) -> Tensor:
     raise misuse(TypeError, f"{function}: ref must be a Variable, not {ref!r}")
 
 
+def _changed(ref: Any, function: Any, value: Any, **attributes: Any) -> Tensor:
+    """Return `function(handle, value)` of a variable to change, once for all replicas of a model."""
+    handle = _handle(ref, function.name)
+    if replicas.present() is None:
+        return function(handle, value, **attributes)
+    operation = variable_of(handle, through_writes=True)
+    assert operation is not None  # or there were no handle
+    variable = handle.graph.variables[operation.name]
+    return variable.changed(lambda _, value, **more: function(handle, value, **more), value, **attributes)
+
+
 def assign(
     ref: Any,
     value: Any,
@@ -66,7 +78,7 @@ def assign(
     >>> sg.assign(w, [3.0, 4.0])
     <sg.Tensor 'Assign:0' shape=(2,) dtype=float32>
     """
-    return ops.assign(_handle(ref, "assign"), value, validate_shape=validate_shape is not False, name=name)
+    return _changed(ref, ops.assign, value, validate_shape=validate_shape is not False, name=name)
 
 
 def assign_add(ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None) -> Tensor:
@@ -78,7 +90,7 @@ def assign_add(ref: Any, value: Any, use_locking: bool | None = None, name: str 
     ...     sess.run(sg.assign_add(w, [10, 10]))
     array([11, 12], dtype=int32)
     """
-    return ops.assign_add(_handle(ref, "assign_add"), value, name=name)
+    return _changed(ref, ops.assign_add, value, name=name)
 
 
 def assign_sub(ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None) -> Tensor:
@@ -90,7 +102,7 @@ def assign_sub(ref: Any, value: Any, use_locking: bool | None = None, name: str 
     ...     sess.run(sg.assign_sub(w, [1, 1]))
     array([0, 1], dtype=int32)
     """
-    return ops.assign_sub(_handle(ref, "assign_sub"), value, name=name)
+    return _changed(ref, ops.assign_sub, value, name=name)
 
 
 def scatter_update(

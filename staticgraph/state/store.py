@@ -14,6 +14,7 @@ from staticgraph.compiler.graph.dtypes import DType, as_dtype
 from staticgraph.compiler.graph.errors import DuplicateNameError, misuse
 from staticgraph.compiler.graph.provenance import NAMES_OF_FILES, Provenance
 from staticgraph.compiler.graph.shapes import TensorShape, as_shape
+from staticgraph.state import replicas
 from staticgraph.state.initializers import GlorotUniform, Zeros
 from staticgraph.state.variables import Variable, VariableAggregation, VariableSynchronization
 
@@ -72,18 +73,19 @@ def find_or_make(
             "reuse=sg.AUTO_REUSE makes it where it does not exist",
         )
     initial, made_dtype = _initial(name, wanted, dtype, initializer)
-    variable = Variable(
-        initial,
-        trainable,
-        collections,
-        validate_shape,
-        caching_device,
-        name,
-        dtype=made_dtype,
-        constraint=constraint,
-        synchronization=synchronization,
-        aggregation=aggregation,
-    )
+    with replicas.within(None):  # others find it by its name
+        variable = Variable(
+            initial,
+            trainable,
+            collections,
+            validate_shape,
+            caching_device,
+            name,
+            dtype=made_dtype,
+            constraint=constraint,
+            synchronization=synchronization,
+            aggregation=aggregation,
+        )
     known[name] = variable
     if regularizer is not None and regularizer is not no_regularizer:
         with name_scope(f"{name}/Regularizer/"):

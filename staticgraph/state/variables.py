@@ -20,13 +20,14 @@ from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.shapes import TensorShape, TensorType, as_shape, merge
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
+from staticgraph.state import replicas
 
 __all__ = ["Variable", "VariableAggregation", "VariableSynchronization"]
 
 
 class VariableSynchronization(Enum):
-    """When the copies of a variable on several devices are made equal. There is one copy here: only
-    ON_READ means something, a variable that is not trained.
+    """When the copies of a variable on several devices are made equal. There is one copy here, which all
+    replicas have: only ON_READ means something, a variable that is not trained.
     """
 
     AUTO = 0
@@ -36,9 +37,9 @@ class VariableSynchronization(Enum):
 
 
 class VariableAggregation(Enum):
-    """Ways to combine the copies of a variable on several devices.
+    """Ways to combine what the replicas of a `MirroredStrategy` assign to a variable.
 
-    There is one copy here, so all of them mean the same.
+    NONE, the default, refuses it. Where there is one replica, all mean the same.
     """
 
     NONE = 0
@@ -76,6 +77,12 @@ class Variable(_Base):
     (<sg.Variable 'w:0' shape=(2,) dtype=float32>, 'w/Assign', 'mul:0')
     """
 
+    def __new__(cls, *_: Any, **__: Any) -> Any:
+        """Return a new variable, or the one that another replica of the model has made in its place."""
+        replica = replicas.present()
+        twin = None if replica is None else replica.twin()
+        return super().__new__(cls) if twin is None else twin
+
     def __init__(
         self,
         initial_value: Any = None,
@@ -94,6 +101,9 @@ class Variable(_Base):
         aggregation: VariableAggregation = VariableAggregation.NONE,
         shape: Any = None,
     ) -> None:
+        if hasattr(self, "_handle"):  # of another replica
+            return
+        self._synchronization, self._aggregation = synchronization, aggregation
         if variable_def is not None:
             self._join(variable_def, import_scope)
             return
@@ -118,6 +128,8 @@ class Variable(_Base):
         if self._trainable and GraphKeys.TRAINABLE_VARIABLES not in keys:
             keys.append(GraphKeys.TRAINABLE_VARIABLES)
         graph.add_to_collections(keys, self)
+        if (replica := replicas.present()) is not None:
+            replica.made(self)
 
     def _join(self, told: Any, scope: str | None) -> None:
         """Stand for a variable that the graph has already, whose parts a message names."""
@@ -199,6 +211,16 @@ class Variable(_Base):
         return self._trainable
 
     @property
+    def aggregation(self) -> VariableAggregation:
+        """The way to combine what replicas assign."""
+        return self._aggregation
+
+    @property
+    def synchronization(self) -> VariableSynchronization:
+        """When copies would be made equal."""
+        return self._synchronization
+
+    @property
     def constraint(self) -> Callable[[Any], Any] | None:
         """The projection that optimizers apply after each update."""
         return self._constraint
@@ -250,25 +272,39 @@ class Variable(_Base):
 
     # Changing it
 
+    def changed(self, operation: Callable[..., Any], value: Any, **attributes: Any) -> Any:
+        """Return `operation(handle, value)`. Replicas of a model change the variable together."""
+        replica = replicas.present()
+        if replica is None:
+            return operation(self._handle, value, **attributes)
+        if self._aggregation is VariableAggregation.NONE:
+            text = f"{self.name} is changed by each replica, and has no aggregation to combine what they give"
+            hint = "make it with aggregation=tf.VariableAggregation.MEAN, SUM or ONLY_FIRST_REPLICA"
+            raise misuse(ValueError, text, hint, made=[("it", self.where)])
+        ways = {VariableAggregation.SUM: "sum", VariableAggregation.MEAN: "mean"}
+        how = ways.get(self._aggregation, "first")
+        given = convert_to_tensor(value, self.dtype)
+        return replica.once(lambda value: operation(self._handle, value, **attributes), given, how)
+
     def assign(
         self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
         """An operation's output: the new value. With `read_value=False`, the operation itself."""
-        made = ops.assign(self._handle, value, validate_shape=self._validate_shape, name=name)
+        made = self.changed(ops.assign, value, validate_shape=self._validate_shape, name=name)
         return made if read_value else made.op
 
     def assign_add(
         self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
         """Add `delta`; the output is the new value."""
-        made = ops.assign_add(self._handle, delta, name=name)
+        made = self.changed(ops.assign_add, delta, name=name)
         return made if read_value else made.op
 
     def assign_sub(
         self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
         """Subtract `delta`; the output is the new value."""
-        made = ops.assign_sub(self._handle, delta, name=name)
+        made = self.changed(ops.assign_sub, delta, name=name)
         return made if read_value else made.op
 
     def scatter_update(

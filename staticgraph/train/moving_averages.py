@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from staticgraph.arrays import creation
@@ -13,6 +14,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import FLOATING, float32
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.state import replicas
 from staticgraph.state.initializers import Zeros
 from staticgraph.state.scopes import get_variable, variable_scope
 from staticgraph.state.variable_lists import global_variables, moving_average_variables, trainable_variables
@@ -29,6 +31,9 @@ def assign_moving_average(
     With `zero_debias`, a variable that began at zero is divided by how much it has seen, `1 - decay**steps`:
     two more variables, `biased` and `local_step`, keep the account.
     """
+    if (replica := replicas.present()) is not None:
+        follow = partial(assign_moving_average, variable, decay=decay, zero_debias=zero_debias, name=name)
+        return replica.once(follow, convert_to_tensor(value), "mean")
     with name_scope(name, "AssignMovingAvg", [variable, value, decay]) as scope:
         weight = convert_to_tensor(1.0 - decay, name="decay")
         if weight.dtype is not variable.dtype:

@@ -10,6 +10,7 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.state.initializers import Zeros
 from staticgraph.state.scopes import get_variable
+from staticgraph.state.variables import VariableAggregation
 
 __all__ = [
     "assert_global_step",
@@ -57,6 +58,7 @@ def create_global_step(graph: Graph | None = None) -> Any:
             Zeros(),
             trainable=False,
             collections=[GraphKeys.GLOBAL_VARIABLES, GraphKeys.GLOBAL_STEP],
+            aggregation=VariableAggregation.ONLY_FIRST_REPLICA,
         )
 
 

@@ -155,9 +155,10 @@ def test_an_experiment(tmp_path):
 
 def test_strategies_by_old_parameters(caplog):
     strategies = tf.contrib.distribute
+    assert strategies.MirroredStrategy(num_gpus=2).num_replicas_in_sync == 2
     for made in (
-        strategies.MirroredStrategy(num_gpus=2),
-        strategies.CollectiveAllReduceStrategy(num_gpus_per_worker=1),
+        strategies.MirroredStrategy(num_gpus=1),
+        strategies.CollectiveAllReduceStrategy(num_gpus_per_worker=2),
         strategies.ParameterServerStrategy(),
     ):
         assert made.num_replicas_in_sync == 1

@@ -54,11 +54,6 @@ def test_iterators():
         assert sess.run(counted.get_next()) == 6
 
 
-def test_several_devices_are_a_warning(caplog):
-    assert dist.MirroredStrategy(["/gpu:0", "/gpu:1"]).num_replicas_in_sync == 1
-    assert "one replica instead of those on /gpu:0, /gpu:1" in caplog.text
-
-
 def test_an_estimator_builds_its_model_in_a_replica(tmp_path):
     seen = []
 

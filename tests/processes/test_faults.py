@@ -156,6 +156,18 @@ def test_another_step_than_one_that_the_others_know():
     assert "process 0 failed" in told[1]
 
 
+def test_one_process_may_fetch_more_than_the_others():
+    """The first one saves summaries now and then: another step, with the same collectives."""
+    program = """
+    norm = sg.reduce_sum(w * w)
+    for n in range(6):
+        sess.run([step, norm] if rank == 0 and n % 2 else step, {x: np.float32([1.0, 2.0])})
+    say("DONE", sess.run(w).tolist())
+    """
+    said = attempting(2, program)
+    assert said.count("DONE") == 2 and len({line for line in said.splitlines() if "DONE" in line}) == 1, said
+
+
 def test_a_process_that_hangs_is_waited_for_so_long():
     program = """
     import time

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+import staticgraph as sg
+from staticgraph.compiler.graph.world import MEMBERSHIP, Alone
+from staticgraph.runtime.placement import card_number
 from tests.processes.launching import launched
 
 HEAD = """
@@ -59,6 +62,22 @@ def test_first_values_sums_and_errors_are_those_of_processors(ways: tuple[bool, 
     assert said.count(f"NCCL {bool(nccl and cards)}") == 2, said
 
 
+@pytest.mark.parametrize(
+    ("asked", "listed", "cards", "number"),
+    [("", "", 4, 3), ("", "", 2, 1), ("", "", 0, 0), ("2", "1", 4, 2), ("", "1", 4, 1), ("", "2,3", 4, 2)],
+)
+def test_each_process_takes_a_card(
+    asked: str, listed: str, cards: int, number: int, monkeypatch: pytest.MonkeyPatch
+):
+    """Processes on one machine have one each, unless a session names it."""
+    world = Alone()
+    world.local_rank, world.local_size = 3, 4
+    monkeypatch.setattr(MEMBERSHIP, "world", world)
+    config = sg.ConfigProto()
+    config.gpu_options.visible_device_list = listed
+    assert card_number(asked, config, cards) == number
+
+
 def test_results_of_nccl_are_those_of_numpy():
     program = (
         HEAD.format(nccl=True, cards=1)
@@ -93,4 +112,4 @@ def test_results_of_nccl_are_those_of_numpy():
     said = launched(2, program)
     for dtype in ("float32", "float64", "int32", "uint8"):
         assert said.count(f"CALLS {dtype} 18") == 2, said
-    assert said.count("CALLS int16 9") == 2, said  # which NCCL does not add
+    assert said.count("CALLS int16 15") == 2, said  # of which NCCL has no maximum

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import threading
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from staticgraph.compiler.graph.tensor import Region
 
 if TYPE_CHECKING:
     from staticgraph.compiler.graph.tensor import Operation
+
+
+class Place(NamedTuple):
+    """Properties that new operations of a thread get."""
+
+    device: str
+    controls: tuple[Operation, ...]
+    region: Region | None
+    gradients: dict[str, str]
 
 
 class Scoped(threading.local):
@@ -23,6 +32,15 @@ class Scoped(threading.local):
         self.device, self.controls = given[0] if given else ("", ())
         self.region: Region | None = None
         self.gradients: dict[str, str] = {}  # names of registered gradients, by type of operation
+
+    @property
+    def place(self) -> Place:
+        """All that is in force in this thread."""
+        return Place(self.device, self.controls, self.region, self.gradients)
+
+    @place.setter
+    def place(self, place: Place) -> None:
+        self.device, self.controls, self.region, self.gradients = place
 
     def give_to_others(self) -> None:
         """Let other threads begin with the device and the control dependencies of this one."""

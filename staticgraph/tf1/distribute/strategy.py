@@ -1,7 +1,8 @@
 """Strategies: how training is spread over devices. Here it is one replica of the model on one machine.
 
 What a program says about several replicas keeps its meaning: each function is called once, and what is summed
-over all replicas is what the one has.
+over all replicas is what the one has. `mirrored.py` has several replicas in a process, `workers.py` one in
+each of several processes.
 """
 
 from __future__ import annotations
@@ -15,13 +16,11 @@ from typing import Any, NamedTuple
 from staticgraph.building.framework import colocate_with
 from staticgraph.building.inputs import group, identity
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.formats.tf.log import log
 from staticgraph.mathematics.reductions import reduce_mean, reduce_sum
 from staticgraph.tf1 import data
 
 __all__ = [
     "InputContext",
-    "MirroredStrategy",
     "OneDeviceStrategy",
     "ReduceOp",
     "ReplicaContext",
@@ -65,7 +64,7 @@ class ReplicaContext:
 
     def merge_call(self, merge_fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Any = None) -> Any:
         """`merge_fn(strategy, *args, **kwargs)`, called once for all replicas."""
-        with _entered(_Place(self.strategy, None)):
+        with entered(Place(self.strategy, None)):
             return merge_fn(self.strategy, *args, **(kwargs or {}))
 
     def all_reduce(self, reduce_op: Any, value: Any) -> Any:
@@ -73,25 +72,25 @@ class ReplicaContext:
         return value
 
     def __enter__(self) -> None:
-        self._open = _entered(_Place(self.strategy, self))
+        self._open = entered(Place(self.strategy, self))
         self._open.__enter__()
 
     def __exit__(self, *error: Any) -> None:
         self._open.__exit__(*error)
 
 
-class _Place(NamedTuple):
+class Place(NamedTuple):
     """Place of the program: the scope of a strategy, and the replica inside a function that it calls."""
 
     strategy: Strategy
     replica: ReplicaContext | None
 
 
-_place: ContextVar[_Place | None] = ContextVar("distribute_place", default=None)
+_place: ContextVar[Place | None] = ContextVar("distribute_place", default=None)
 
 
 @contextmanager
-def _entered(place: _Place) -> Iterator[Strategy]:
+def entered(place: Place) -> Iterator[Strategy]:
     token = _place.set(place)
     try:
         yield place.strategy
@@ -113,6 +112,10 @@ class Strategy:
 
     num_replicas_in_sync = 1
     steps_per_run = 1
+    num_processes = 1
+    is_first = True  # the process that reports
+    has_copies = False  # several replicas in this process
+    is_mean = False  # if gradients of replicas are averaged, and not added
 
     @property
     def extended(self) -> Strategy:
@@ -125,7 +128,16 @@ class Strategy:
 
     def scope(self) -> Any:
         """A context in which this is the strategy of the program."""
-        return _entered(_Place(self, None))
+        return entered(Place(self, None))
+
+    @contextmanager
+    def averaging(self) -> Iterator[None]:
+        """Context in which gradients of replicas are averaged, as an Estimator does."""
+        self.is_mean = True
+        try:
+            yield
+        finally:
+            self.is_mean = False
 
     def experimental_run_v2(
         self, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Any = None
@@ -182,6 +194,14 @@ class Strategy:
         """The dataset that `dataset_fn(context)` makes."""
         return dataset_fn(InputContext())
 
+    def own_part(self, x: Any, y: Any, sample_weight: Any, batch_size: int | None) -> tuple[Any, ...]:
+        """The part of this process of what `Model.fit` is given, which is all of it."""
+        return x, y, sample_weight, batch_size
+
+    def own_batches(self, dataset: Any) -> Any:
+        """The batches of an Estimator's dataset that are for this process, which are all."""
+        return dataset
+
     def experimental_make_numpy_dataset(self, numpy_input: Any, session: Any = None) -> Any:
         """A dataset of the elements of arrays."""
         return data.Dataset.from_tensor_slices(numpy_input)
@@ -236,18 +256,6 @@ class OneDeviceStrategy(Strategy):
 
     def __init__(self, device: str) -> None:
         self.worker_devices = self.parameter_devices = (device,)
-
-
-class MirroredStrategy(Strategy):
-    """A replica on each device of this machine, which counts as one device. More than one are a warning."""
-
-    def __init__(self, devices: Sequence[str] | None = None, cross_device_ops: Any = None) -> None:
-        devices = [devices] if isinstance(devices, str) else list(devices or ())
-        if len(devices) > 1:
-            log.warning(
-                "There is one device here, and one replica instead of those on %s.", ", ".join(devices)
-            )
-        self.worker_devices = self.parameter_devices = tuple(devices[:1] or ("/cpu:0",))
 
 
 _default = OneDeviceStrategy("/cpu:0")

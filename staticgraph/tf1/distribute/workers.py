@@ -10,7 +10,8 @@ import enum
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,10 @@ from staticgraph.building import nest
 from staticgraph.building.inputs import identity
 from staticgraph.compiler.graph.errors import FailedPreconditionError, UnimplementedError, misuse
 from staticgraph.distribute.buckets import of_all
-from staticgraph.distribute.collectives import all_reduce
+from staticgraph.distribute.collectives import all_reduce, broadcast
 from staticgraph.distribute.world import rank, size
 from staticgraph.mathematics.reductions import reduce_mean, reduce_sum
+from staticgraph.state import replicas
 from staticgraph.tf1.data.dataset import Dataset
 from staticgraph.tf1.distribute.strategy import InputContext, ReduceOp, ReplicaContext, Strategy
 from staticgraph.tf1.training.cluster import ASYNCHRONOUS
@@ -52,14 +54,34 @@ class _Worker(ReplicaContext):
         """The sum or mean of the values of all replicas."""
         return self.strategy.reduce(reduce_op, value)
 
+    def once(self, function: Callable[[Any], Any], value: Any, how: str) -> Any:
+        """Return what `function` makes of the value of all replicas together."""
+        of_all_processes = broadcast(value, 0) if how == "first" else all_reduce(value, how)
+        with replicas.within(None):
+            return function(of_all_processes)
+
+    def apply(self, apply: Callable[[Any], Any], pairs: Any) -> Any:
+        """Return the result of `apply` for the gradients of all replicas, in pairs with variables."""
+        how = "mean" if self.strategy.is_mean else "sum"
+        with replicas.within(None), exchanging(partial(of_all, op=how)):
+            return apply(pairs)
+
+    def twin(self) -> Any:
+        """Return None: a process has its own variables."""
+        return None
+
+    def made(self, variable: Any) -> None:
+        """Do nothing: no other replica is in this process."""
+
     def __enter__(self) -> None:
-        self._exchanging = exchanging(of_all)
-        self._exchanging.__enter__()
+        self._scopes = ExitStack()
+        if size() > 1:
+            self._scopes.enter_context(replicas.within(self))
         super().__enter__()
 
     def __exit__(self, *error: Any) -> None:
         super().__exit__(*error)
-        self._exchanging.__exit__(*error)
+        self._scopes.close()
 
 
 class MultiWorkerMirroredStrategy(Strategy):
@@ -83,7 +105,7 @@ class MultiWorkerMirroredStrategy(Strategy):
         self, communication: Any = CollectiveCommunication.AUTO, cluster_resolver: Any = None
     ) -> None:
         check_cluster()
-        self.num_replicas_in_sync = size()
+        self.num_replicas_in_sync = self.num_processes = size()
         self.worker_devices = self.parameter_devices = ("/cpu:0",)
 
     def replica(self) -> ReplicaContext:
@@ -115,8 +137,12 @@ class MultiWorkerMirroredStrategy(Strategy):
         """A dataset of the rows of each batch that are for this process."""
         return dataset.map(lambda *batch: _single(nest.map_structure(lambda t: t[rank() :: size()], batch)))
 
+    def make_dataset_iterator(self, dataset: Any) -> Any:
+        """An iterator over the rows of each batch that are for this process."""
+        return super().make_dataset_iterator(self.experimental_distribute_dataset(dataset))
+
     @property
-    def is_first(self) -> bool:
+    def is_first(self) -> bool:  # type: ignore[override]
         """True in the process that reports."""
         return rank() == 0
 

@@ -6,7 +6,8 @@ import copy
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from staticgraph import train
@@ -18,6 +19,7 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.formats.tf.log import log
 from staticgraph.random_numbers.random_ops import set_random_seed
 from staticgraph.tf1 import summary
+from staticgraph.tf1.data.dataset import Dataset
 from staticgraph.tf1.estimator import evaluation, exporting
 from staticgraph.tf1.estimator.run_config import RunConfig
 from staticgraph.tf1.estimator.spec import EstimatorSpec, ModeKeys
@@ -124,11 +126,11 @@ class Estimator:
         hooks = _as_hooks(hooks)
         if steps is not None or max_steps is not None:
             hooks.append(train.StopAtStepHook(steps, max_steps))
-        with Graph().as_default(), _scope(self._config.train_distribute):
-            step = self._begin()
-            features, labels, input_hooks = self._input(input_fn, ModeKeys.TRAIN)
-            spec = self._call_model_fn(features, labels, ModeKeys.TRAIN, self.config)
-            warm_start(self._warm_start)
+        with Graph().as_default():
+            with _scope(self._config.train_distribute, is_trained=True):
+                step = self._begin()
+                spec, input_hooks = self._to_train(input_fn)
+                warm_start(self._warm_start)
             loss = self._run_training(spec, step, [*input_hooks, *hooks], list(saving_listeners or ()))
         log.info("Loss for final step: %s.", loss)
         return self
@@ -260,9 +262,25 @@ class Estimator:
         set_random_seed(self._config.tf_random_seed)
         return train.create_global_step()
 
+    def _to_train(self, input_fn: Callable[..., Any]) -> tuple[EstimatorSpec, list[Any]]:
+        """Return the model to train, and the hooks of its input."""
+        strategy, mode = self._config.train_distribute, ModeKeys.TRAIN
+        if getattr(strategy, "has_copies", False):
+            from staticgraph.tf1.estimator.replicated import model_of_replicas
+
+            with framework.device("/cpu:0"):
+                made = self._call_input_fn(input_fn, mode)
+            model = partial(self._call_model_fn, mode=mode, config=self.config)
+            return model_of_replicas(strategy, made, model)
+        features, labels, hooks = self._input(input_fn, mode)
+        return self._call_model_fn(features, labels, mode, self.config), hooks
+
     def _input(self, input_fn: Callable[..., Any], mode: str) -> tuple[Any, Any, list[Any]]:
         with framework.device("/cpu:0"):
-            return features_and_labels(self._call_input_fn(input_fn, mode))
+            made = self._call_input_fn(input_fn, mode)
+            if mode == ModeKeys.TRAIN and isinstance(made, Dataset):
+                made = getattr(self._config.train_distribute, "own_batches", lambda dataset: dataset)(made)
+            return features_and_labels(made)
 
     def _call_input_fn(self, input_fn: Callable[..., Any], mode: str) -> Any:
         return call_input_fn(input_fn, mode, self.params, self.config)
@@ -368,9 +386,17 @@ def _with_folder(config: Any, model_dir: Any) -> Any:
     return config.replace(model_dir=folder)
 
 
-def _scope(strategy: Any) -> Any:
-    """Return the scope in which a model is built: the replica of the strategy, if there is one."""
-    return nullcontext() if strategy is None else strategy.replica()
+@contextmanager
+def _scope(strategy: Any, is_trained: bool = False) -> Iterator[None]:
+    """Context in which a model is built: the replica of the strategy, if there is one.
+
+    To train several replicas in this process, it is outside of them.
+    """
+    if not hasattr(strategy, "replica"):
+        yield
+        return
+    with strategy.averaging(), strategy.scope() if is_trained and strategy.has_copies else strategy.replica():
+        yield
 
 
 def _with_local_variables(scaffold: Any) -> Any:

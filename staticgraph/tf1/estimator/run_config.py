@@ -108,8 +108,8 @@ class RunConfig:
 
     @property
     def num_worker_replicas(self) -> int:
-        """The number of replicas of the training strategy, each of which is a process."""
-        return getattr(self.train_distribute, "num_replicas_in_sync", 1)
+        """The number of processes of the training strategy."""
+        return getattr(self.train_distribute, "num_processes", 1)
 
     def replace(self, **kwargs: Any) -> Any:
         """The same settings but for these. A new interval between checkpoints ends one of the other kind."""

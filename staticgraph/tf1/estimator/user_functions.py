@@ -97,11 +97,16 @@ def features_and_labels(made: Any) -> tuple[Any, Any, list[Any]]:
         iterator = made.make_initializable_iterator()
         hooks.append(DatasetInitializer(iterator))
         made = iterator.get_next()
+    return (*split(made), hooks)
+
+
+def split(made: Any) -> tuple[Any, Any]:
+    """Return features, and labels or None, of an element of the input."""
     if not isinstance(made, list | tuple):
-        return made, None, hooks
+        return made, None
     if len(made) != 2:
         _refuse(f"input_fn should return (features, labels) as a len 2 tuple, and not {len(made)} things.")
-    return made[0], made[1], hooks
+    return made[0], made[1]
 
 
 def _refuse(text: str, hint: str | None = None) -> NoReturn:

@@ -6,13 +6,13 @@ processes are started by mpiexec or `staticgraph launch`, as they were by mpirun
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from inspect import Parameter
 from typing import Any
 
 from staticgraph import distribute
 from staticgraph.arrays.indexed_slices import IndexedSlices
+from staticgraph.building.signatures import adapted, with_defaults
 from staticgraph.compiler.graph.errors import UnimplementedError, misuse
-from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.distribute.buckets import rows_of_all
 from staticgraph.distribute.world import (
     is_initialized,
@@ -22,8 +22,9 @@ from staticgraph.distribute.world import (
     shutdown,
     size,
 )
-from staticgraph.tf1.training.hooks import SessionRunHook
-from staticgraph.train.optimizers.optimizer import Optimizer
+from staticgraph.tf1.horovod.keras_optimizer import of_all_processes
+from staticgraph.tf1.keras.optimizers.base import Optimizer as KerasOptimizer
+from staticgraph.tf1.training.sync_replicas import BroadcastHook
 
 __all__ = [
     "Average",
@@ -100,49 +101,30 @@ def allreduce(
     return made if postscale_factor == 1.0 else made * postscale_factor
 
 
-def allgather(tensor: Any, name: str | None = None) -> Tensor:
-    """Concatenate a tensor of all processes along its first axis."""
-    return distribute.all_gather(tensor, name=name)
+allgather = adapted(distribute.all_gather, "tensor=x name", "allgather")
+broadcast = adapted(distribute.broadcast, "tensor=x root_rank=root name", root_rank=Parameter.empty)
+broadcast_variables = adapted(
+    distribute.broadcast_variables,
+    "variables root_rank=root",
+    variables=Parameter.empty,
+    root_rank=Parameter.empty,
+)
+broadcast_global_variables = adapted(
+    distribute.broadcast_variables,
+    "root_rank=root",
+    "broadcast_global_variables",
+    root_rank=Parameter.empty,
+)
 
 
-def broadcast(tensor: Any, root_rank: int, name: str | None = None) -> Tensor:
-    """Give each process the tensor of the process `root_rank`."""
-    return distribute.broadcast(tensor, root_rank, name=name)
+class BroadcastGlobalVariablesHook(BroadcastHook):
+    """Hook that gives all variables the values of one process when there is a new session."""
 
-
-def broadcast_variables(variables: Sequence[Any], root_rank: int) -> Operation:
-    """An operation that gives variables the values that they have in the process `root_rank`."""
-    return distribute.broadcast_variables(variables, root_rank)
-
-
-def broadcast_global_variables(root_rank: int) -> Operation:
-    """An operation that gives all variables the values that they have in the process `root_rank`."""
-    return distribute.broadcast_variables(None, root_rank)
-
-
-class BroadcastGlobalVariablesHook(SessionRunHook):
-    """Hook that gives all variables the values of one process when there is a new session.
-
-    Args:
-        root_rank: The rank of that process.
-        device: Without effect.
-    """
-
-    def __init__(self, root_rank: int, device: str = "") -> None:
-        self.root_rank, self.device = root_rank, device
-        self.bcast_op: Operation | None = None
-
-    def begin(self) -> None:
-        """Make the operation."""
-        self.bcast_op = broadcast_global_variables(self.root_rank)
-
-    def after_create_session(self, session: Any, coord: Any) -> None:
-        """Run the operation."""
-        session.run(self.bcast_op)
+    __init__ = with_defaults(BroadcastHook, root_rank=Parameter.empty)
 
 
 def DistributedOptimizer(
-    optimizer: Optimizer,
+    optimizer: Any,
     name: str | None = None,
     use_locking: bool = False,
     device_dense: str = "",
@@ -151,11 +133,11 @@ def DistributedOptimizer(
     sparse_as_dense: bool = False,
     backward_passes_per_step: int = 1,
     op: str = Average,
-) -> distribute.Optimizer:
+) -> Any:
     """Return an optimizer that applies the mean or sum of the gradients of all processes.
 
     Args:
-        optimizer: An optimizer of `tf.train`.
+        optimizer: An optimizer of `tf.train` or of Keras.
         name: Without effect: operations have the names of the optimizer.
         use_locking: Without effect.
         device_dense: Without effect.
@@ -168,4 +150,6 @@ def DistributedOptimizer(
     if backward_passes_per_step != 1:
         text = f"backward_passes_per_step={backward_passes_per_step}: gradients are sent in each step"
         raise misuse(UnimplementedError, text, "feed larger batches")
+    if isinstance(optimizer, KerasOptimizer):
+        return of_all_processes(optimizer, op)
     return distribute.Optimizer(optimizer, op=op)

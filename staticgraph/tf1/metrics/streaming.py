@@ -15,7 +15,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, float32
 from staticgraph.compiler.graph.errors import ShapeError, misuse
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.state.variables import Variable
+from staticgraph.state.variables import Variable, VariableAggregation
 
 Metric = tuple[Tensor, Tensor]
 Name = str | None  # None: that of the function
@@ -35,6 +35,7 @@ def metric_variable(shape: Any, dtype: DType, name: str) -> Variable:
         trainable=False,
         collections=[GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES],
         name=name,
+        aggregation=VariableAggregation.SUM,
     )
 
 

@@ -105,15 +105,21 @@ class SyncReplicasOptimizer(Optimizer):
 
 
 class BroadcastHook(SessionRunHook):
-    """Hook that gives all variables the values of process 0 when there is a new session."""
+    """Hook that gives all variables the values of one process when there is a new session.
 
-    def __init__(self) -> None:
-        self._operation: Operation | None = None
+    Args:
+        root_rank: The rank of that process, 0 by default.
+        device: Without effect.
+    """
+
+    def __init__(self, root_rank: int = 0, device: str = "") -> None:
+        self.root_rank, self.device = root_rank, device
+        self.bcast_op: Operation | None = None
 
     def begin(self) -> None:
         """Make the operation."""
-        self._operation = broadcast_variables()
+        self.bcast_op = broadcast_variables(None, self.root_rank)
 
     def after_create_session(self, session: Any, coord: Any) -> None:
         """Run the operation."""
-        session.run(self._operation)
+        session.run(self.bcast_op)

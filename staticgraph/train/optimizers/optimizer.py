@@ -21,6 +21,7 @@ from staticgraph.compiler.graph.errors import GradientError, misuse, shown
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.differentiation.gradients import gradients, no_gradients_error
+from staticgraph.state import replicas
 from staticgraph.state.initializers import Zeros
 from staticgraph.state.scopes import variable_scope
 from staticgraph.state.variable_lists import trainable_variables
@@ -129,6 +130,8 @@ class Optimizer:
 
         ValueError where there is no pair, GradientError where all gradients are None.
         """
+        if (replica := replicas.present()) is not None:
+            return replica.apply(lambda p: self.apply_gradients(p, global_step, name), list(grads_and_vars))
         pairs = exchanged(list(grads_and_vars))
         if not pairs:
             raise misuse(ValueError, "apply_gradients() was given no variables")

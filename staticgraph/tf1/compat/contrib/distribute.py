@@ -1,4 +1,4 @@
-"""`tf.contrib.distribute`: strategies by the parameters that they had there; each is one replica."""
+"""`tf.contrib.distribute`: strategies by the parameters that they had there."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from staticgraph.formats.tf.log import log
 from staticgraph.tf1.compat.legacy.accelerators import TPUClusterResolver
-from staticgraph.tf1.distribute import strategy
+from staticgraph.tf1.distribute import mirrored, strategy
 
 
 class DistributeConfig(NamedTuple):
@@ -26,20 +26,21 @@ class AllReduceCrossDeviceOps(NamedTuple):
     agg_small_grads_max_group: int = 10
 
 
-class MirroredStrategy(strategy.MirroredStrategy):
+class MirroredStrategy(mirrored.MirroredStrategy):
     """`sg.distribute.MirroredStrategy`, also by a number of GPUs."""
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         devices: Any = None,
         num_gpus: int | None = None,
         num_gpus_per_worker: int | None = None,
         cross_device_ops: Any = None,
         auto_shard_dataset: bool = False,
         cross_tower_ops: Any = None,
-    ) -> None:
-        super().__init__(devices, cross_device_ops)
-        _warn(num_gpus or num_gpus_per_worker or 0)
+    ) -> Any:
+        """Return `sg.distribute.MirroredStrategy` of the devices, or of so many GPUs."""
+        count = num_gpus or num_gpus_per_worker or 0
+        return mirrored.MirroredStrategy(devices or [f"/gpu:{n}" for n in range(count)])
 
 
 class CollectiveAllReduceStrategy(strategy.OneDeviceStrategy):

@@ -16,7 +16,7 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.cached_property import cached_property
 from staticgraph.state import layer as base
 from staticgraph.state.layer import unique
-from staticgraph.state.variables import Variable
+from staticgraph.state.variables import Variable, VariableAggregation
 from staticgraph.tf1.keras import initializers, regularizers, state
 from staticgraph.tf1.keras.engine.arguments import written
 from staticgraph.tf1.keras.engine.connections import Connections
@@ -146,6 +146,7 @@ class Layer(Connections, base.Layer):
             name=name or "weight",
             dtype=wanted,
             constraint=constraint,
+            aggregation=aggregation or VariableAggregation.NONE,
         )
         state.track(variable)
         self._weights.append(variable)

@@ -70,7 +70,7 @@ class Loops:
         `workers` and `use_multiprocessing` are taken and change nothing.
         """
         batches: Batches
-        if self._strategy is not None and self._strategy.num_replicas_in_sync > 1:
+        if self._strategy is not None:
             x, y, sample_weight, batch_size = self._strategy.own_part(x, y, sample_weight, batch_size)
             verbose = verbose if self._strategy.is_first else 0
         if "nb_epoch" in kwargs:

@@ -16,6 +16,7 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.state.state_ops import assign_add
+from staticgraph.state.variables import VariableAggregation
 from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras import state
 from staticgraph.tf1.keras.engine.layer import Layer
@@ -75,7 +76,12 @@ class Metric(Layer):
     ) -> Any:
         """A variable of the metric, zeros by default."""
         return super().add_weight(
-            name, shape, dtype, initializer or "zeros", trainable=False, aggregation=aggregation
+            name,
+            shape,
+            dtype,
+            initializer or "zeros",
+            trainable=False,
+            aggregation=aggregation or VariableAggregation.SUM,
         )
 
     def reset_states(self) -> None:

@@ -17,6 +17,7 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.differentiation.gradients import gradients, why_no_gradient
 from staticgraph.mathematics.clip import clip_by_norm
 from staticgraph.mathematics.math_ops import clip_by_value
+from staticgraph.state import replicas
 from staticgraph.state.state_ops import assign_add
 from staticgraph.state.variables import Variable
 from staticgraph.tf1.keras import initializers, state
@@ -173,6 +174,8 @@ class Optimizer:
 
         It also runs the updates of layers that the same loss needs, such as moving averages.
         """
+        if (replica := replicas.present()) is not None:
+            return replica.apply(lambda pairs: self.apply_gradients(pairs, name), list(grads_and_vars))
         pairs = [(g, v) for g, v in grads_and_vars if g is not None]
         if not pairs:
             raise misuse(GradientError, "no gradients provided for any variable")

@@ -1,0 +1,53 @@
+"""Replicas of a model: they have the same variables, and change them together.
+
+A strategy sets what is here while it calls a function for a replica: `mirrored.py` in `tf1/distribute/` for
+several in one graph, `workers.py` for one in each process. Replicas in one graph share variables: those that
+the function makes are made for the first one, and found by the others. What replicas assign to a variable is
+combined as its `aggregation` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Protocol
+
+Pairs = list[tuple[Any, Any]]
+
+
+class Replica(Protocol):
+    """One of several replicas, for which a function is called."""
+
+    def once(self, function: Callable[[Any], Any], value: Any, how: str) -> Any:
+        """Return what `function` makes of the value of all replicas together.
+
+        `how`: "sum", "mean" or "first" of what they give.
+        """
+
+    def apply(self, apply: Callable[[Pairs], Any], pairs: Pairs) -> Any:
+        """Return the result of `apply` for the gradients of all replicas, in pairs with variables."""
+
+    def twin(self) -> Any:
+        """Return the variable that the first replica has made in place of the next one; None in the first."""
+
+    def made(self, variable: Any) -> None:
+        """Note a variable that this replica, the first one, has made."""
+
+
+_replica: ContextVar[Replica | None] = ContextVar("replica", default=None)
+
+
+def present() -> Replica | None:
+    """Return the replica for which a function is called, or None if there is only one."""
+    return _replica.get()
+
+
+@contextmanager
+def within(replica: Replica | None) -> Iterator[None]:
+    """Context of a replica. None: outside of all."""
+    token = _replica.set(replica)
+    try:
+        yield
+    finally:
+        _replica.reset(token)

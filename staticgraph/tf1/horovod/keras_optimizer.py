@@ -1,0 +1,47 @@
+"""Optimizers of Keras that apply the gradients of all processes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from staticgraph.compiler.graph.errors import misuse, shown
+from staticgraph.compiler.graph.tensor import Operation
+from staticgraph.distribute.buckets import of_all
+from staticgraph.tf1.keras.optimizers import NativeOptimizer
+
+
+class _OfAll:
+    """Part of the class of an optimizer that applies the gradients of all processes."""
+
+    how = "mean"
+
+    def get_gradients(self, loss: Any, params: Sequence[Any]) -> list[Any]:
+        found = super().get_gradients(loss, params)  # type: ignore[misc]
+        return [gradient for gradient, _ in of_all(list(zip(found, params, strict=True)), self.how)]
+
+    def apply_gradients(
+        self, grads_and_vars: Iterable[tuple[Any, Any]], name: str | None = None
+    ) -> Operation:
+        made: Operation = super().apply_gradients(of_all(list(grads_and_vars), self.how), name)  # type: ignore[misc]
+        return made
+
+
+def of_all_processes(optimizer: Any, how: str) -> Any:
+    """Return an optimizer with the settings of another, that applies the gradients of all processes.
+
+    Args:
+        optimizer: An optimizer of Keras.
+        how: "mean" or "sum".
+
+    Raises:
+        TypeError: It is one of `tf.train` in the form of Keras.
+    """
+    if isinstance(optimizer, NativeOptimizer):
+        hint = "DistributedOptimizer takes the optimizer of tf.train itself"
+        raise misuse(TypeError, f"{shown(optimizer)} has no settings to copy", hint)
+    kind = type(optimizer)
+    made: Any = type(
+        kind.__name__, (_OfAll, kind), {"how": how, "__doc__": kind.__doc__, "__module__": kind.__module__}
+    )
+    return made.from_config(optimizer.get_config())

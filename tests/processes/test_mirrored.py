@@ -1,0 +1,145 @@
+"""Several replicas of a model: in one process, and one in each of several processes."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import staticgraph as sg
+from tests.processes.launching import LIMIT, ROOT
+
+dist = sg.distribute
+SCRIPT = Path(__file__).parent / "scripts" / "mirrored.py"
+DEVICES = ["/cpu:0", "/cpu:1"]
+# What the script prints with TensorFlow 1.15.5, with two devices of the processor.
+WITNESS = json.loads((Path(__file__).parent / "mirrored_tf1.json").read_text())
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_numbers_are_those_of_tensorflow(processes: int, tmp_path: Path):
+    """Gradients, batch normalization, variables of all kinds, input, reductions and an estimator."""
+    line = [sys.executable, "-m", "staticgraph", "launch", "-n", str(processes), "--tensorflow"]
+    done = subprocess.run(
+        [*line, str(SCRIPT), ",".join(DEVICES), str(tmp_path)],
+        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LIMIT,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+    found = [json.loads(text) for text in re.findall("^FOUND (.*)", done.stdout, re.M)]
+    assert len(found) == processes
+    found.sort(key=lambda each: each["parts"][0])
+    parts = [list(zip(*(each.pop("parts") for each in found), strict=True))]
+    of_each = [[value for one in values for value in one] for values in parts[0]]
+    _check({**found[0], "parts": of_each}, WITNESS)
+    assert all(each == found[0] for each in found)
+
+
+def _check(found: Any, wanted: Any) -> None:
+    assert type(found) is type(wanted)
+    if isinstance(wanted, dict):
+        assert found.keys() == wanted.keys()
+        for name, value in wanted.items():
+            _check(found[name], value)
+    else:
+        np.testing.assert_allclose(found, wanted, rtol=2e-6, atol=2e-7)
+
+
+def replicated(function: Callable[[], Any], count: int = 2) -> Any:
+    strategy = dist.MirroredStrategy([f"/cpu:{n}" for n in range(count)])
+    with strategy.scope():
+        return strategy.experimental_run_v2(function)
+
+
+def number() -> int:
+    return dist.get_replica_context().replica_id_in_sync_group
+
+
+def test_replicas_share_variables_however_they_are_made():
+    made = []
+
+    def function() -> None:
+        with sg.variable_scope("net", reuse=sg.AUTO_REUSE):
+            found = [sg.get_variable("w", [2]), sg.Variable(0.0), sg.Variable(1.0)]
+        layer = sg.keras.layers.Dense(3)
+        layer(sg.ones([2, 2]))
+        made.append([*found, *layer.weights, *sg.layers.Dense(2).apply(sg.ones([1, 1])).op.graph.variables])
+
+    replicated(function, 3)
+    assert all(a is b for other in made[1:] for a, b in zip(made[0][:5], other[:5], strict=True))
+    assert len(sg.trainable_variables()) == 3 + 2 + 2
+
+
+def test_what_differs_between_replicas_is_an_error():
+    context = dist.get_replica_context
+    w = sg.Variable(1.0, name="w")
+    cases: list[tuple[Callable[[], Any], type[Exception], str]] = [
+        (lambda: w.assign(2.0), ValueError, "w:0 is changed by each replica, and has no aggregation"),
+        (lambda: number() or context().merge_call(lambda s: None), RuntimeError, "more often than others"),
+        (lambda: number() and sg.Variable(0.0), RuntimeError, "makes more variables than the first one"),
+        (lambda: 1 // number(), ZeroDivisionError, "by zero"),
+        (
+            lambda: sg.cond(w > 0, lambda: context().all_reduce("sum", w * 1.0), lambda: w * 1.0),
+            RuntimeError,
+            "in a loop or a branch",
+        ),
+    ]
+    for function, kind, text in cases:
+        with pytest.raises(kind, match=text):
+            replicated(function)
+    assert replicated(lambda: number() + 1).values == (1, 2)  # and all goes on
+
+
+def test_names_and_scopes_afterwards_are_as_before():
+    strategy = dist.MirroredStrategy(DEVICES)
+    with sg.Graph().as_default(), sg.name_scope("outer"), sg.variable_scope("scope"):
+        made = strategy.experimental_run_v2(lambda: sg.identity(sg.layers.dense(sg.ones([1, 1]), 1)))
+        assert [part.op.name.split("/")[2] for part in made.values] == ["Identity", "replica_1"]
+        assert sg.identity(1.0).op.name == "outer/scope/Identity_1"
+        assert sg.layers.dense(sg.ones([1, 1]), 1).op.name.startswith("outer/scope/dense_1")
+
+
+def test_an_optimizer_of_keras_adds_gradients():
+    w = sg.Variable(1.0)
+    optimizer = sg.keras.optimizers.SGD(0.5)
+
+    def function() -> Any:
+        gradient = sg.gradients(w * (1.0 + number()), w)[0]
+        return optimizer.apply_gradients([(gradient, w)])
+
+    step = replicated(function)
+    with sg.Session() as sess:
+        sess.run(sg.global_variables_initializer())
+        sess.run(step)
+        assert sess.run(w) == 1.0 - 0.5 * 3.0
+
+
+def test_sparse_gradients_of_all_replicas():
+    table = sg.Variable(np.zeros((4, 2), np.float32))
+
+    def function() -> Any:
+        rows = sg.gather(table, [number(), 3])
+        return sg.train.GradientDescentOptimizer(1.0).minimize(sg.reduce_sum(rows), var_list=[table])
+
+    step = replicated(function)
+    with sg.Session() as sess:
+        sess.run(sg.global_variables_initializer())
+        sess.run(step)
+        assert sess.run(table)[:, 0].tolist() == [-1.0, -1.0, 0.0, -2.0]
+
+
+def test_several_gpus_are_computed_by_one_with_a_word_about_it(caplog: pytest.LogCaptureFixture):
+    assert dist.MirroredStrategy(["/gpu:0", "/gpu:1"]).num_replicas_in_sync == 2
+    assert "launch -n 2" in caplog.text
+
+
+def test_a_batch_that_cannot_be_split_is_an_error():
+    strategy = dist.MirroredStrategy(DEVICES)
+    with pytest.raises(ValueError, match="a batch of 3 cannot be split evenly by 2 replicas"):
+        strategy.make_dataset_iterator(sg.data.Dataset.from_tensors(np.zeros(3))).get_next()
