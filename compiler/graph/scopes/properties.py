@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.compiler.graph.tensor import Region
 
 if TYPE_CHECKING:
     from staticgraph.compiler.graph.tensor import Operation
+
+    Placement = Callable[[Operation], None]
 
 
 class Place(NamedTuple):
     """Properties that new operations of a thread get."""
 
     device: str
+    placement: Placement | None
     controls: tuple[Operation, ...]
     region: Region | None
     gradients: dict[str, str]
@@ -30,17 +35,20 @@ class Scoped(threading.local):
     def __init__(self, given: list[tuple[str, tuple[Operation, ...]]]) -> None:
         self.given = given
         self.device, self.controls = given[0] if given else ("", ())
+        self.placement: Placement | None = (
+            None  # sets the device of a new operation, by functions of the user
+        )
         self.region: Region | None = None
         self.gradients: dict[str, str] = {}  # names of registered gradients, by type of operation
 
     @property
     def place(self) -> Place:
         """All that is in force in this thread."""
-        return Place(self.device, self.controls, self.region, self.gradients)
+        return Place(self.device, self.placement, self.controls, self.region, self.gradients)
 
     @place.setter
     def place(self, place: Place) -> None:
-        self.device, self.controls, self.region, self.gradients = place
+        self.device, self.placement, self.controls, self.region, self.gradients = place
 
     def give_to_others(self) -> None:
         """Let other threads begin with the device and the control dependencies of this one."""
@@ -64,6 +72,26 @@ class ControlDependencies(AbstractContextManager[None]):
 
     def __exit__(self, *_: object) -> None:
         self._scoped.controls = self._outer.pop()
+
+
+def placed_by(function: Callable[..., Any], outer: str, further: Placement | None) -> Placement:
+    """Return what sets the device of an operation, by `function` and then by the contexts around it."""
+
+    def place(operation: Operation) -> None:
+        operation.device = device_text(function(operation)) or outer
+        if further is not None:
+            further(operation)
+
+    return place
+
+
+def device_text(asked: Any) -> str:
+    """Return the canonical name of a device that is asked for, "" for None. TypeError for a number."""
+    if not isinstance(asked, str | None) and not hasattr(asked, "to_string"):
+        raise misuse(TypeError, f"the device is {shown(asked)}", "devices are named: '/cpu:0', '/gpu:0'")
+    if asked is None:
+        return ""
+    return canonical_device(asked if isinstance(asked, str) else asked.to_string())
 
 
 def canonical_device(name: str) -> str:
