@@ -35,9 +35,7 @@ class Scoped(threading.local):
     def __init__(self, given: list[tuple[str, tuple[Operation, ...]]]) -> None:
         self.given = given
         self.device, self.controls = given[0] if given else ("", ())
-        self.placement: Placement | None = (
-            None  # sets the device of a new operation, by functions of the user
-        )
+        self.placement: Placement | None = None  # by functions of the user
         self.region: Region | None = None
         self.gradients: dict[str, str] = {}  # names of registered gradients, by type of operation
 

@@ -14,8 +14,11 @@ from staticgraph.formats.tf.saved_model.loader import load
 from staticgraph.formats.tf.saved_model.signature_constants import DEFAULT_SERVING_SIGNATURE_DEF_KEY
 from staticgraph.formats.tf.saved_model.utils import get_tensor_from_tensor_info
 from staticgraph.runtime.session import Session
+from staticgraph.sparse.tensor import SparseTensor
 
 __all__ = ["from_saved_model"]
+
+_Fed = Tensor | SparseTensor
 
 
 class Predictor:
@@ -26,11 +29,11 @@ class Predictor:
         fetch_tensors: Map from the names of outputs to tensors.
     """
 
-    def __init__(self, session: Session, feeds: dict[str, Tensor], fetches: dict[str, Tensor]) -> None:
+    def __init__(self, session: Session, feeds: Mapping[str, _Fed], fetches: Mapping[str, _Fed]) -> None:
         self._session, self._feeds, self._fetches = session, feeds, fetches
 
-    feed_tensors: dict[str, Tensor] = read_only("feeds")
-    fetch_tensors: dict[str, Tensor] = read_only("fetches")
+    feed_tensors: Mapping[str, _Fed] = read_only("feeds")
+    fetch_tensors: Mapping[str, _Fed] = read_only("fetches")
     session: Session = read_only("session")
     graph: Graph = read_only("session.graph")
 
