@@ -24,7 +24,7 @@ from staticgraph.compiler.graph.opdef import Effect, OpDef, recording
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.recording.calls import RecordedCall, bind_call
 from staticgraph.compiler.graph.scopes.names import Names, check_op_name
-from staticgraph.compiler.graph.scopes.properties import ControlDependencies, Scoped, canonical_device
+from staticgraph.compiler.graph.scopes.properties import ControlDependencies, Scoped, device_text, placed_by
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor, may_use
 from staticgraph.compiler.support.extensions import EXTENSIONS
 from staticgraph.compiler.support.forks import brief
@@ -123,6 +123,8 @@ class Graph:
             region,
             gradient,
         )
+        if self._scoped.place is not None:
+            self._scoped.place(operation)
         self.adopt(operation)
         return operation
 
@@ -336,20 +338,25 @@ class Graph:
         return tuple(dict.fromkeys(self._scoped.controls))
 
     @contextmanager
-    def device(self, device_name_or_function: str | Callable[..., str] | None) -> Iterator[None]:
+    def device(self, device_name_or_function: str | Callable[..., str | None] | None) -> Iterator[None]:
         """Context that asks for a device, such as `/gpu:0`, for
         new operations; None forgets that of outer contexts.
+
+        A function is called with each new operation, whose device is the one that contexts inside of this one
+        ask for, and returns the device that the operation gets.
         """
-        outer = self._scoped.device
-        named = device_name_or_function
-        asked = named(None) if callable(named) else named
-        if not isinstance(asked, str | None) and not hasattr(asked, "to_string"):
-            raise misuse(TypeError, f"the device is {shown(asked)}", "devices are named: '/cpu:0', '/gpu:0'")
-        self._scoped.device = canonical_device(asked) or outer if asked is not None else ""
+        outer, outer_place = self._scoped.device, self._scoped.place
+        asked = device_name_or_function
+        if callable(asked):
+            self._scoped.device, self._scoped.place = "", placed_by(asked, outer, outer_place)
+        elif asked is None:
+            self._scoped.device, self._scoped.place = "", None
+        else:
+            self._scoped.device = device_text(asked) or outer
         try:
             yield
         finally:
-            self._scoped.device = outer
+            self._scoped.device, self._scoped.place = outer, outer_place
 
     @contextmanager
     def gradient_override_map(self, op_type_map: dict[str, str]) -> Iterator[None]:

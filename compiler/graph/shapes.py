@@ -12,6 +12,8 @@ import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.errors import DtypeError, RuleError, ShapeError, misuse, require, shown
 from staticgraph.compiler.graph.sizes import AnySize, Size, evaluate, is_open, proven
@@ -216,20 +218,26 @@ class Dimension:
     def __init__(self, value: Any) -> None:
         self.value = _size(value)
 
-    def _with(self, other: Any, function: Any) -> Dimension:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """The size as an integer, so that it can be an operand; an unknown one as None, which cannot."""
+        return np.array(self.value, dtype=dtype)
+
+    def _with(self, other: Any, function: Any) -> Any:
         other = other.value if isinstance(other, Dimension) else other
+        if not isinstance(other, int | np.integer | None):
+            return NotImplemented  # a tensor knows what to do with a size
         return Dimension(None if self.value is None or other is None else function(self.value, other))
 
-    def __add__(self, other: Any) -> Dimension:
+    def __add__(self, other: Any) -> Any:
         return self._with(other, lambda a, b: a + b)
 
-    def __sub__(self, other: Any) -> Dimension:
+    def __sub__(self, other: Any) -> Any:
         return self._with(other, lambda a, b: a - b)
 
-    def __mul__(self, other: Any) -> Dimension:
+    def __mul__(self, other: Any) -> Any:
         return self._with(other, lambda a, b: a * b)
 
-    def __floordiv__(self, other: Any) -> Dimension:
+    def __floordiv__(self, other: Any) -> Any:
         return self._with(other, lambda a, b: a // b)
 
     __div__ = __floordiv__
@@ -237,16 +245,16 @@ class Dimension:
     def __truediv__(self, other: Any) -> Dimension:
         raise misuse(TypeError, "a Dimension cannot be divided by /", "use //")
 
-    def __mod__(self, other: Any) -> Dimension:
+    def __mod__(self, other: Any) -> Any:
         return self._with(other, lambda a, b: a % b)
 
     __radd__ = __add__
     __rmul__ = __mul__
 
-    def __rsub__(self, other: Any) -> Dimension:
+    def __rsub__(self, other: Any) -> Any:
         return self._with(other, lambda a, b: b - a)
 
-    def __rfloordiv__(self, other: Any) -> Dimension:
+    def __rfloordiv__(self, other: Any) -> Any:
         return self._with(other, lambda a, b: b // a)
 
     def _compare(self, other: Any, function: Any) -> bool | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.arrays.casts import cast
 from staticgraph.building.framework import checked, name_scope
 from staticgraph.building.inputs import constant, convert_to_tensor
 from staticgraph.compiler import ops
@@ -60,10 +61,17 @@ def shape(input: Any, name: str | None = None, out_type: Any = int32) -> Tensor:
     [None, 2, 2]
     """
     with name_scope(name, "Shape", [input]) as scope:
+        if _is_sparse(input):
+            return cast(input.dense_shape, out_type, name=scope)
         input = convert_to_tensor(input, name="input")
         if input.type.is_static:
             return constant(np.array(input.type.shape, np.int64), as_dtype(out_type), name=scope)
         return ops.shape_of(input, out_type=as_dtype(out_type), name=scope)
+
+
+def _is_sparse(x: Any) -> bool:
+    """Tell if `x` is a SparseTensor or the value of one; both are called by their parts."""
+    return hasattr(x, "dense_shape") and not hasattr(x, "to_tensor")
 
 
 def shape_n(input: Sequence[Any], out_type: Any = int32, name: str | None = None) -> list[Tensor]:
@@ -79,6 +87,9 @@ def size(input: Any, name: str | None = None, out_type: Any = int32) -> Tensor:
     6
     """
     with name_scope(name, "Size", [input]) as scope:
+        if _is_sparse(input):
+            sizes = cast(input.dense_shape, out_type)
+            return ops.reduce_prod(sizes, axis=(0,), name=scope)
         input = convert_to_tensor(input, name="input")
         if input.type.is_static:
             return constant(input.type.size, as_dtype(out_type), name=scope)
@@ -92,6 +103,8 @@ def rank(input: Any, name: str | None = None) -> Tensor:
     2
     """
     with name_scope(name, "Rank", [input]) as scope:
+        if _is_sparse(input):
+            return size(input.dense_shape, name=scope)
         input = convert_to_tensor(input, name="input")
         if input.type.rank is not None:
             return constant(input.type.rank, int32, name=scope)

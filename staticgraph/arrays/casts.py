@@ -48,8 +48,10 @@ def of_dtype(x: Tensor, dtype: DType) -> Tensor:
     return x if x.dtype is dtype else ops.cast(x, dtype=dtype)
 
 
-def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
+def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
     """`x` as numbers of another type; itself where it has that type already.
+
+    A SparseTensor and IndexedSlices remain such: their values are cast.
 
     Floating numbers become integers by cutting off what follows the point; what
     is out of range becomes the nearest integer of the type, and NaN becomes 0.
@@ -61,6 +63,8 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
     """
     wanted = as_dtype(dtype)
     with name_scope(name, "Cast", [x]) as scope:
+        if hasattr(x, "with_values"):
+            return x if x.dtype is wanted else x.with_values(cast(x.values, wanted))
         x = convert_to_tensor(x, name="x")
         return snapshot(x) if x.dtype is wanted else ops.cast(x, dtype=wanted, name=scope)
 

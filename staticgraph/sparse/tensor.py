@@ -10,8 +10,9 @@ from staticgraph.building.inputs import convert_to_tensor, placeholder, placehol
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, int64
-from staticgraph.compiler.graph.errors import misuse, require, shown
+from staticgraph.compiler.graph.errors import DtypeError, misuse, require, shown
 from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.static_value import static_value
@@ -130,6 +131,11 @@ class SparseTensor:
             raise misuse(TypeError, f"a SparseTensor cannot be fed {shown(value)}", hint)
         return zip(parts, value, strict=True)
 
+    @property
+    def recorder(self) -> _Recorder:
+        """Record operations that are called with this tensor."""
+        return _Recorder(self)
+
     def with_values(self, values: Any) -> SparseTensor:
         """Other values at the same places."""
         return SparseTensor(self._indices, values, self._dense_shape)
@@ -147,6 +153,36 @@ class SparseTensor:
 
     def __repr__(self) -> str:
         return f"<sg.SparseTensor indices={self._indices!r} values={self._values!r} shape={self.shape}>"
+
+
+# As in TensorFlow: operations that keep zeros zero, and so are those of the values alone.
+_OF_VALUES = {
+    "abs",
+    "bessel_i0e",
+    "bessel_i1e",
+    "complex_abs",
+    "erf",
+    "negative",
+    "sign",
+    "sqrt",
+    "square",
+    "tanh",
+}
+
+
+class _Recorder:
+    """Records operations that are called with a SparseTensor: those of its values alone, and no others."""
+
+    def __init__(self, sparse: SparseTensor) -> None:
+        self._sparse = sparse
+
+    def record(self, op: OpDef, values: dict[str, Any], name: str | None) -> SparseTensor:
+        """Return the SparseTensor of what `op` makes of the values. DtypeError for another operation."""
+        (first, x), *rest = values.items()
+        if op.name in _OF_VALUES and x is self._sparse and all(v is not x for _, v in rest):
+            return self._sparse.with_values(op(**(values | {first: x.values}), name=name))
+        hint = "sparse_tensor_to_dense(x) is dense; x.values are the elements that are given"
+        raise misuse(DtypeError, f"{op.name}: a SparseTensor cannot be an operand", hint)
 
 
 def as_sparse(x: Any) -> SparseTensor:

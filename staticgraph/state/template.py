@@ -46,6 +46,8 @@ class Template:
         """The scope of the variables; None before it has a name."""
         return self._scope
 
+    var_scope = variable_scope  # the older name
+
     @property
     def variable_scope_name(self) -> str | None:
         """The prefix of the names of the variables, with its slash."""

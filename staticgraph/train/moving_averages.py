@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,11 +15,11 @@ from staticgraph.compiler.graph.dtypes import FLOATING, float32
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.state.initializers import Zeros
-from staticgraph.state.scopes import get_variable, variable_scope
+from staticgraph.state.scopes import VariableScope, get_variable, variable_scope
 from staticgraph.state.variable_lists import global_variables, moving_average_variables, trainable_variables
 from staticgraph.state.variables import Variable
 
-__all__ = ["ExponentialMovingAverage"]
+__all__ = ["ExponentialMovingAverage", "assign_moving_average"]
 
 
 def assign_moving_average(
@@ -39,12 +40,21 @@ def assign_moving_average(
 
 
 def _debiased(variable: Variable, value: Tensor, weight: Tensor, name: str) -> Tensor:
-    with variable_scope(variable.op.name), variable_scope(None, "debias"):
-        biased = get_variable("biased", variable.shape, variable.dtype, Zeros(), trainable=False)
-        step = get_variable("local_step", [], variable.dtype, Zeros(), trainable=False)
+    with variable_scope(variable.op.name) as scope:
+        biased = get_variable(
+            _unused(scope, "biased"), variable.shape, variable.dtype, Zeros(), trainable=False
+        )
+        step = get_variable(_unused(scope, "local_step"), [], variable.dtype, Zeros(), trainable=False)
     total = biased.assign_sub((biased - value) * weight)
     seen = 1.0 - ops.pow(1.0 - weight, step.assign_add(1.0))
     return ops.assign(variable.handle, total / seen, name=name)
+
+
+def _unused(scope: VariableScope, name: str) -> str:
+    """`name`, with a number if `scope` has a variable of that name and does not reuse variables."""
+    taken = {variable.op.name for variable in scope.global_variables()}
+    numbered = (f"{name}_{i}" if i else name for i in itertools.count())
+    return name if scope.reuse else next(n for n in numbered if f"{scope.name}/{n}" not in taken)
 
 
 class ExponentialMovingAverage:

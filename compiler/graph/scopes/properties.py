@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.compiler.graph.tensor import Region
 
 if TYPE_CHECKING:
     from staticgraph.compiler.graph.tensor import Operation
+
+    Place = Callable[[Operation], None]
 
 
 class Scoped(threading.local):
@@ -21,6 +25,7 @@ class Scoped(threading.local):
     def __init__(self, given: list[tuple[str, tuple[Operation, ...]]]) -> None:
         self.given = given
         self.device, self.controls = given[0] if given else ("", ())
+        self.place: Place | None = None  # sets the device of a new operation, by functions of the user
         self.region: Region | None = None
         self.gradients: dict[str, str] = {}  # names of registered gradients, by type of operation
 
@@ -46,6 +51,26 @@ class ControlDependencies(AbstractContextManager[None]):
 
     def __exit__(self, *_: object) -> None:
         self._scoped.controls = self._outer.pop()
+
+
+def placed_by(function: Callable[..., Any], outer: str, outer_place: Place | None) -> Place:
+    """Return what sets the device of an operation, by `function` and then by the contexts around it."""
+
+    def place(operation: Operation) -> None:
+        operation.device = device_text(function(operation)) or outer
+        if outer_place is not None:
+            outer_place(operation)
+
+    return place
+
+
+def device_text(asked: Any) -> str:
+    """Return the canonical name of a device that is asked for, "" for None. TypeError for a number."""
+    if not isinstance(asked, str | None) and not hasattr(asked, "to_string"):
+        raise misuse(TypeError, f"the device is {shown(asked)}", "devices are named: '/cpu:0', '/gpu:0'")
+    return (
+        canonical_device(asked if isinstance(asked, str) else asked.to_string()) if asked is not None else ""
+    )
 
 
 def canonical_device(name: str) -> str:

@@ -1,5 +1,6 @@
 """`tf.contrib`, as far as programs use it: which of our names, and of the modules in `legacy`, it shows."""
 
+from staticgraph.formats.tf.saved_model import predictor
 from staticgraph.tf1.compat.contrib import (
     arg_scope,
     checkpoint_assignment,
@@ -12,6 +13,7 @@ from staticgraph.tf1.compat.contrib import (
     optimize_loss,
     optimizer_wrappers,
     regularizers,
+    separable,
     tpu_estimator,
     vocabulary,
 )
@@ -51,6 +53,7 @@ _LAYERS = {
     "elu": "nn.elu",
     "relu": "contrib.layers.fully_connected",
     "relu6": "nn.relu6",
+    "separable_convolution2d": "contrib.layers.separable_conv2d",
     "xavier_initializer_conv2d": "contrib.layers.xavier_initializer",
 }
 _STEP = {
@@ -68,7 +71,9 @@ _KERAS = """
 """
 
 AREAS = {
-    "contrib.layers": Area((contrib_layers, contrib_columns, optimize_loss, regularizers), _LAYERS),
+    "contrib.layers": Area(
+        (contrib_layers, contrib_columns, optimize_loss, regularizers, separable), _LAYERS
+    ),
     "contrib.layers.python.layers": Area(areas=("contrib.layers",)),
     "contrib.framework": Area((arg_scope, checkpoint_assignment, model_variables), _STEP | _CHECKPOINT),
     "contrib.framework.python.ops": Area(areas=("contrib.framework",)),
@@ -81,6 +86,7 @@ AREAS = {
     "contrib.lookup": Area((contrib_lookup,)),
     "contrib.losses": Area((contrib_losses,)),
     "contrib.metrics": Area((contrib_metrics,)),
+    "contrib.predictor": Area((predictor,)),
     "contrib.rnn": Area((recurrent_cells, recurrent_wrappers, fused_cells), areas=("nn.rnn_cell",), names={
         "static_rnn": "nn.static_rnn",
         "static_bidirectional_rnn": "nn.static_bidirectional_rnn",

@@ -8,7 +8,6 @@ import contextlib
 import inspect
 
 from staticgraph.tf1 import timeline
-from staticgraph.tf1.compat.contrib import moving_average
 from staticgraph.tf1.compat.legacy import (
     conditions,
     decorators,
@@ -23,6 +22,7 @@ from staticgraph.tf1.compat.legacy import (
     test_util,
 )
 from staticgraph.tf1.compat.namespace import Area
+from staticgraph.train import moving_averages
 
 # Package, the areas whose names its modules show (`tf` is the root), and the modules.
 _MODULES = (
@@ -119,7 +119,7 @@ AREAS = {
     "python.lib.io.file_io": Area((file_contents,), areas=("io.file_io",)),
     "python.platform.tf_logging": Area((logging,)),
     "python.pywrap_tensorflow": Area(names={"NewCheckpointReader": "train.NewCheckpointReader"}),
-    "python.training.moving_averages": Area((moving_average,), areas=("train",)),
+    "python.training.moving_averages": Area((moving_averages,), areas=("train",)),
     "python.util.compat": Area((strings,)),
     "python.util.deprecation": Area((decorators,)),
     "python.util.tf_contextlib": Area((contextlib,)),

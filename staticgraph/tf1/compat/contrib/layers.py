@@ -47,7 +47,9 @@ __all__ = [
 ]
 
 # The names of our layers' variables, and contrib's.
-_NAMES = {"kernel": "weights", "bias": "biases"}
+_NAMES = {"kernel": "weights", "bias": "biases"} | {
+    f"{kind}_kernel": f"{kind}_weights" for kind in ("depthwise", "pointwise")
+}
 
 
 def xavier_initializer(uniform: bool = True, seed: int | None = None, dtype: Any = sg.float32) -> Initializer:
@@ -92,7 +94,7 @@ def _opened(
         yield opened
 
 
-def _weighted(
+def weighted(
     layer: Callable[..., Any],
     default: str,
     inputs: Any,
@@ -149,7 +151,7 @@ def fully_connected(inputs: Any, num_outputs: int, activation_fn: Any = sg.nn.re
      ['fully_connected/weights:0', 'fully_connected/biases:0'])
     """
     layer = partial(sg.layers.Dense, num_outputs)
-    return _weighted(layer, "fully_connected", inputs, activation_fn, **options)
+    return weighted(layer, "fully_connected", inputs, activation_fn, **options)
 
 
 linear = partial(fully_connected, activation_fn=None)
@@ -168,9 +170,9 @@ def conv2d(
     **options: Any,
 ) -> Any:
     """Convolution of images [batch, height, width, channels], with biases and an activation."""
-    order = _channels(data_format)
+    order = channel_order(data_format)
     layer = partial(sg.layers.Conv2D, num_outputs, kernel_size, stride, padding, order, rate)
-    return _weighted(layer, "Conv", inputs, activation_fn, **options)
+    return weighted(layer, "Conv", inputs, activation_fn, **options)
 
 
 @add_arg_scope
@@ -185,12 +187,12 @@ def conv2d_transpose(
     **options: Any,
 ) -> Any:
     """The transpose of a convolution: images enlarged by `stride`, with biases and an activation."""
-    order = _channels(data_format)
+    order = channel_order(data_format)
     layer = partial(sg.layers.Conv2DTranspose, num_outputs, kernel_size, stride, padding, order)
-    return _weighted(layer, "Conv2d_transpose", inputs, activation_fn, **options)
+    return weighted(layer, "Conv2d_transpose", inputs, activation_fn, **options)
 
 
-def _channels(data_format: str | None) -> str:
+def channel_order(data_format: str | None) -> str:
     return "channels_first" if data_format == "NCHW" else "channels_last"
 
 
@@ -207,7 +209,7 @@ def _pooling(name: str, default: str, doc: str, pool: Callable[..., Any]) -> Cal
         scope: Any = None,
     ) -> Any:
         with sg.name_scope(scope, default, [inputs]):
-            outputs = pool(inputs, kernel_size, stride, padding, _channels(data_format))
+            outputs = pool(inputs, kernel_size, stride, padding, channel_order(data_format))
         return _collected(outputs, outputs_collections)
 
     pool2d.__name__ = pool2d.__qualname__ = name
