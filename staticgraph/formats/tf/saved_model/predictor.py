@@ -8,7 +8,6 @@ from typing import Any
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.formats.tf.saved_model import tag_constants
 from staticgraph.formats.tf.saved_model.loader import load
 from staticgraph.formats.tf.saved_model.signature_constants import DEFAULT_SERVING_SIGNATURE_DEF_KEY
@@ -26,11 +25,11 @@ class Predictor:
         fetch_tensors: Map from the names of outputs to tensors.
     """
 
-    def __init__(self, session: Session, feeds: dict[str, Tensor], fetches: dict[str, Tensor]) -> None:
+    def __init__(self, session: Session, feeds: dict[str, Any], fetches: dict[str, Any]) -> None:
         self._session, self._feeds, self._fetches = session, feeds, fetches
 
-    feed_tensors: dict[str, Tensor] = read_only("feeds")
-    fetch_tensors: dict[str, Tensor] = read_only("fetches")
+    feed_tensors: dict[str, Any] = read_only("feeds")
+    fetch_tensors: dict[str, Any] = read_only("fetches")
     session: Session = read_only("session")
     graph: Graph = read_only("session.graph")
 
