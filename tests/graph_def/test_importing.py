@@ -324,3 +324,22 @@ class TestMany:
                     sg.import_graph_def(given)
                 except GraphDefError as error:
                     assert str(error)
+
+
+def repeated(*sizes):
+    """A GraphDef of one constant of that shape, whose message holds one number."""
+    one = make_tensor_proto(np.float32(1.0))
+    for size in sizes:
+        one.tensor_shape.dim.add(size=size)
+    return nodes(("large", "Const", [], {"dtype": {"type": FLOAT}, "value": {"tensor": one}}))
+
+
+@pytest.mark.parametrize("sizes", [(1 << 62, 4), (1 << 32, 1 << 32)])
+def test_a_constant_of_more_elements_than_any_memory_holds_is_refused(graph, sizes):
+    with pytest.raises(GraphDefError, match="needs more memory than there are addresses"):
+        sg.import_graph_def(repeated(*sizes))
+
+
+def test_a_size_of_a_constant_beyond_32_bits_is_kept(graph):
+    (made,) = sg.import_graph_def(repeated(1 << 33), return_elements=["large:0"])
+    assert made.shape.as_list() == [1 << 33]

@@ -10,6 +10,7 @@ from typing import Any
 
 from staticgraph.building.framework import get_default_graph
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.errors import headline
 from staticgraph.formats.onnx.errors import OnnxError, UnknownValueError, UnsupportedOnnxError
 from staticgraph.formats.onnx.nodes import Node, Value, find_reader
 from staticgraph.formats.onnx.proto import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto
@@ -242,7 +243,7 @@ def _size(nodes: Sequence[NodeProto]) -> int:
 
 def _located(proto: NodeProto, error: Exception) -> str:
     name = proto.name or next(iter(proto.output), "")
-    text = str(error).split("\n", 1)[0] or type(error).__name__
+    text = headline(error) or type(error).__name__
     return f"node {name!r} ({proto.op_type}): {text}"
 
 

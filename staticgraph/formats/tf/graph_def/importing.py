@@ -9,7 +9,7 @@ from typing import Any
 
 from staticgraph.building.framework import get_default_graph
 from staticgraph.compiler.graph.dtypes import bool_
-from staticgraph.compiler.graph.errors import InvalidFileError, layout, misuse
+from staticgraph.compiler.graph.errors import InvalidFileError, headline, layout, misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import OPS, Effect
 from staticgraph.compiler.graph.provenance import user_frame
@@ -227,7 +227,7 @@ class _Import:
             ):
                 made = self._made(node, full, inputs, controls)
         except Exception as error:  # type rules rely on the kinds of attributes, which a file may get wrong
-            text = str(error).split("\n", 1)[0]
+            text = headline(error)
             raise GraphDefError(f"node {node.name!r} ({node.op}) cannot be imported: {text}") from None
         outputs = (
             made.outputs if isinstance(made, Operation) else made if isinstance(made, tuple) else (made,)
@@ -376,7 +376,7 @@ def _names_the(step: Loop | Branch) -> Iterator[None]:
     except Exception as error:
         merge = step.carried[0].merge if isinstance(step, Loop) else step.merges[0][0]
         what = "loop" if isinstance(step, Loop) else "branch"
-        text = str(error).split("\n", 1)[0]
+        text = headline(error)
         raise GraphDefError(f"the {what} of node {merge.name!r} cannot be imported: {text}") from None
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from staticgraph.arrays.indexing import dynamic_stitch
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.dtypes import int32
+from staticgraph.compiler.graph.dtypes import int32, int64
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
@@ -32,7 +32,8 @@ def _const(node: Node) -> Any:
     if size > _LARGE and size > 16 * proto.ByteSize():
         proto = type(proto).FromString(proto.SerializeToString())
         proto.ClearField("tensor_shape")
-        return ops.fill(_value(proto), dims=constant(shape, int32), name=node.out)
+        wide = int32 if max(n or 0 for n in shape) <= int32.max else int64
+        return ops.fill(_value(proto), dims=constant(shape, wide), name=node.out)
     return _value(proto, node.out)
 
 
