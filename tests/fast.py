@@ -84,6 +84,7 @@ SLOW: dict[str, str] = {
     "graph_def/test_stacks.py": "test_below_a_scope_and_among_other_nodes",
     "keras/test_callbacks.py": "test_what_is_called_when",
     "kernel/test_random_kernels.py": "test_place_and_schedule_keep_the_meaning",
+    "nets/test_on_gpu.py": "test_a_gpu_computes_the_same",
     "onnx/test_export_models.py": "test_perceptron",
     "ops/test_vector_widths.py": "test_compiled_equals_meaning",
     "page/test_watch.py": (

@@ -10,6 +10,8 @@ from benchmarks.nets.table import NETS
 from benchmarks.peers import OURS
 from benchmarks.sizes import graph_side
 
+NAMES = sorted(NETS, key=lambda name: len(NETS[name].net("small").weights))  # the smallest are the fast tier
+
 
 def built(name: str) -> dict[str, Any]:
     """Build a net in the default graph: its results, and the operation that changes its variables."""

@@ -12,13 +12,13 @@ from benchmarks.nets.table import NETS
 from benchmarks.nets.worker import stepping
 from benchmarks.peers import OURS
 from tests.everywhere import check_everywhere
-from tests.nets.programs import built, feeds
+from tests.nets.programs import NAMES, built, feeds
 
 RECORDED = json.loads((Path(__file__).parent / "recorded.json").read_text())
 HELD = ("session", "interpreter", "file", "graph_def")
 
 
-@pytest.mark.parametrize("name", NETS)
+@pytest.mark.parametrize("name", NAMES)
 def test_three_steps_have_the_losses_of_peers(name: str):
     with sg.Graph().as_default():
         step, _ = stepping(OURS, name, "small", sg.get_num_threads())
@@ -28,7 +28,7 @@ def test_three_steps_have_the_losses_of_peers(name: str):
         assert difference(mine, theirs) < NETS[name].tolerance, peer
 
 
-@pytest.mark.parametrize("name", NETS)
+@pytest.mark.parametrize("name", NAMES)
 def test_three_sizes_compute_the_same_everywhere(name: str):
     runs = list(feeds(name, 2, 5, 3))
     found = check_everywhere(lambda: built(name), *runs, places=HELD, rtol=1e-3, atol=1e-4)
@@ -38,7 +38,7 @@ def test_three_sizes_compute_the_same_everywhere(name: str):
         assert not any(outcome.error for outcome in outcomes), (place, outcomes)
 
 
-@pytest.mark.parametrize("name", NETS)
+@pytest.mark.parametrize("name", NAMES)
 def test_one_program_serves_three_sizes(name: str):
     with sg.Graph().as_default(), sg.Session() as session:
         fetches = built(name)

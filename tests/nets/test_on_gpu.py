@@ -2,15 +2,14 @@
 
 import pytest
 
-from benchmarks.nets.table import NETS
 from tests.everywhere import check_everywhere
-from tests.nets.programs import built, feeds
+from tests.nets.programs import NAMES, built, feeds
 
 FAST = ("k_means", "bodies")
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name in FAST else pytest.mark.slow) for name in NETS]
+    "name", [pytest.param(name, marks=[] if name in FAST else pytest.mark.slow) for name in NAMES]
 )
 def test_a_gpu_computes_the_same(name: str):
     runs = list(feeds(name, 2, 3))
