@@ -372,7 +372,7 @@ def _pseudo_inverse_grad(g: Any, y: Any, x: Any, rcond: Any) -> tuple[Any, None]
 @composite(
     type=_pseudo_inverse_type,
     numpy=telling(_NO_VALUES, _pseudo_inverse),
-    requires=lambda input, rcond: [ops.decomposable(input, of="svd")],
+    requires=lambda input, rcond: [ops.decomposable(input, of="pseudo_inverse")],
     closed=2,
     grad=_pseudo_inverse_grad,
     differentiable=(0,),

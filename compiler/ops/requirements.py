@@ -331,7 +331,9 @@ def factor_nonzero(x: Any, *, of: str) -> Any:
 
 
 _DECOMPOSITIONS = {
-    "svd": "The singular value decomposition", "self_adjoint_eig": "Self-adjoint eigen decomposition"
+    "pseudo_inverse": "The singular value decomposition",
+    "svd": "The singular value decomposition",
+    "self_adjoint_eig": "Self-adjoint eigen decomposition",
 }  # fmt: skip
 
 

@@ -76,7 +76,6 @@ def fed():
 
 
 MODELS = {
-    "fed": fed,
     "elements": elements,
     "inner": inner,
     "rows": rows,
@@ -87,10 +86,10 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_functions_are_loaded_once_and_bits_are_those_of_a_fresh_session(host, name):
+@pytest.mark.parametrize("model", [*MODELS.values(), fed], ids=[*MODELS, "fed"])
+def test_functions_are_loaded_once_and_bits_are_those_of_a_fresh_session(host, model):
     with sg.Graph().as_default():
-        fetches, feeds = MODELS[name]()
+        fetches, feeds = model()
         expected, alone = {}, {}
         with on(None), sg.Session() as session:
             for size in SIZES:

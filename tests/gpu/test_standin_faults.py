@@ -134,7 +134,7 @@ MESSAGES = {
     "mask beyond the block": r"mask 0xffffffff names lanes beyond the block's 24 threads",
     "not announced": r"threads meet at faulty_\w+:\d+, in a function that says that they do not",
     "end of shared": r"a store past the end of the shared array `part`",
-    "much shared": r"399996 bytes of shared memory at `part`: .* at most 49152",
+    "much shared": r"399996 bytes of shared memory at `part`: .* at most 232448",
 }
 
 
