@@ -149,3 +149,11 @@ def test_no_compile_takes_another_value(sess):
     sess.run(y, {batch: 3, x: np.ones((3, 4))})
     sess.no_compile = True
     assert sess.run(y, {batch: 5, x: np.ones((5, 4))}).shape == (5, 4)
+
+
+def test_a_number_that_is_clipped_to_one_value_is_known(sess):
+    x = sg.placeholder(sg.int32, [None], name="x")
+    counts = sg.bincount(x, minlength=4, maxlength=4)
+    assert sess.run(counts, {x: [0, 3, 3, 9]}).tolist() == [1, 0, 0, 2]
+    assert sess.run(counts, {x: [1]}).tolist() == [0, 1, 0, 0]
+    assert len(sess.compiles) == 1  # no stage before it

@@ -40,9 +40,9 @@ def static_value(walk: Walk, tensor: Tensor) -> np.ndarray | Needs:
     if (needs := walk.lacking([tensor])) is not None:
         return needs
     value = walk.feeds.known(walk.value(tensor))
-    known = value.known if value.known is not None else _answer(value)
-    if known is not None:
-        return known
+    for known in (value.known, _answer(value), _clipped(value)):
+        if known is not None:
+            return known
     nodes = toposort([value])
     below = {v for node in nodes for v in node.outputs}
     feeds = tuple(t for t, param in walk.feeds.params.items() if param in below)
@@ -62,6 +62,17 @@ def _answer(value: Value) -> np.ndarray | None:
     if not inputs or any(each is None for each in inputs):
         return None
     return np.asarray(node.op.reference(*inputs, **node.attrs), bool)
+
+
+def _clipped(value: Value) -> np.ndarray | None:
+    """Return the limit of a number that is clipped to one value, as the length of a `bincount` may be."""
+    if value.node.op.name != "minimum" or value.shape:
+        return None
+    for most, other in (value.node.inputs, value.node.inputs[::-1]):
+        least = [v.constant for v in other.node.inputs] if other.node.op.name == "maximum" else []
+        if most.constant is not None and any(n is not None and n >= most.constant for n in least):
+            return most.constant
+    return None
 
 
 def _compares(node: Node) -> bool:
