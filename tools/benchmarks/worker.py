@@ -40,9 +40,7 @@ def peak() -> float:
 def main() -> None:
     """Serve one parent, who closes our input when there is nothing more to do."""
     module, row, name, threads = *sys.argv[1:4], int(sys.argv[4])
-    channel = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # whatever a library prints is not an answer
-    limit(threads)
+    channel = begin(threads)
     start = time.perf_counter()
     import importlib
 
@@ -70,13 +68,31 @@ def main() -> None:
     results = [summary(result)] + [summary(step()) for _ in range(work.checked - 1)]
     del result
     tell(channel, results=results, estimate=warm(step, WARM_UP), peak=peak())
+    serve(channel, step)
+    if hasattr(peer, "finish"):
+        peer.finish()
+    end()
+
+
+def begin(threads: int) -> IO[str]:
+    """Limit the threads of libraries, and return the channel to the parent."""
+    channel = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # whatever a library prints is not an answer
+    limit(threads)
+    return channel
+
+
+def serve(channel: IO[str], step: Any) -> None:
+    """Answer each line "STEPS REPEATS" with times of a step, until the parent closes our input."""
     for line in sys.stdin:
         steps, repeats = map(int, line.split())
         warm(step, AGAIN)
         tell(channel, times=[timed(step, repeats) for _ in range(steps)], peak=peak())
-    if hasattr(peer, "finish"):
-        peer.finish()
-    os._exit(0)  # how long a library takes to clean up is not of interest
+
+
+def end() -> None:
+    """End the process at once: how long a library takes to clean up is not of interest."""
+    os._exit(0)
 
 
 def tell(channel: IO[str], **answer: Any) -> None:

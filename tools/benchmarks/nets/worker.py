@@ -14,7 +14,7 @@ import time
 from typing import Any
 
 from benchmarks.nets.net import BATCHES, CPU, GPU
-from benchmarks.worker import AGAIN, WARM_UP, limit, peak, tell, timed, warm
+from benchmarks.worker import WARM_UP, begin, end, peak, serve, tell, warm
 
 SIDES = {"staticgraph": "graph_side", "JAX": "jax_side"}  # all others are PyTorch
 
@@ -39,9 +39,7 @@ def stepping(row: str, name: str, size: str, threads: int) -> tuple[Any, str]:
 def main() -> None:
     """Serve one parent, who closes our input when there is nothing more to do."""
     row, name, size, threads = *sys.argv[1:4], int(sys.argv[4])
-    channel = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # whatever a library prints is not an answer
-    limit(threads)
+    channel = begin(threads)
     from benchmarks.compare import summary
 
     step, version = stepping(row, name, size, threads)
@@ -52,11 +50,8 @@ def main() -> None:
     told = [summary(tuple(each) if isinstance(each, (list, tuple)) else each) for each in results]
     tell(channel, version=version, first=first, results=told)
     tell(channel, estimate=warm(step, WARM_UP), peak=peak())
-    for line in sys.stdin:
-        steps, repeats = map(int, line.split())
-        warm(step, AGAIN)
-        tell(channel, times=[timed(step, repeats) for _ in range(steps)], peak=peak())
-    os._exit(0)  # how long a library takes to clean up is not of interest
+    serve(channel, step)
+    end()
 
 
 if __name__ == "__main__":

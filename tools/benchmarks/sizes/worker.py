@@ -9,12 +9,11 @@ steps: a program that trains has one batch at a time, not all of them.
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from typing import Any, Callable, Dict, List, Tuple
 
-from benchmarks.worker import limit, peak, tell
+from benchmarks.worker import begin, end, peak, tell
 
 CHECKED = 3  # steps whose results are compared; later ones differ by what rounding has become
 
@@ -22,9 +21,7 @@ CHECKED = 3  # steps whose results are compared; later ones differ by what round
 def main() -> None:
     """Run the story, then its sizes once more."""
     side, row, name, threads, how = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]), sys.argv[5:]
-    channel = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # whatever a library prints is not an answer
-    limit(threads)
+    channel = begin(threads)
     import importlib
 
     peer = importlib.import_module("benchmarks.sizes." + side)
@@ -32,7 +29,7 @@ def main() -> None:
     facts, again = run(peer, name, how)
     tell(channel, version=version, **facts)
     tell(channel, **again())
-    os._exit(0)  # how long a library takes to clean up is not of interest
+    end()
 
 
 def run(peer: Any, name: str, how: List[str]) -> Tuple[Dict[str, Any], Callable[[], Dict[str, Any]]]:
