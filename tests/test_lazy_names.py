@@ -149,7 +149,7 @@ MODULES = {
 
 # Calls of functions of this package in the first run of a small graph, imports included, and their files.
 # Raise neither without a reason.
-MOST_CALLS, MOST_FILES = 6_450, 178
+MOST_CALLS, MOST_FILES = 6_460, 178
 CALLS = f"""
 import staticgraph as sg
 x = sg.placeholder('float32', [4, 3])

@@ -23,6 +23,7 @@ NAMES = [stage.name for stage in stages.part("passes")]
 OPS_OF = {
     "loops": {"loop", "branch"},
     "fewer_products": {"conv_windows", "conv_spread", "conv_filter"},
+    "side_by_side": {"pad"},
     "defined": {"undefined_gradient"},
 }
 
@@ -69,7 +70,13 @@ def pipeline(without: Container[str] = (), trace: Trace | None = None) -> Pipeli
     def simplify(function: Function) -> Function:
         return apply_rules(function, trace, improve="improve" not in without)
 
-    passes = {each.__name__: each for each in (loops, expand, fewer_products, simplify, defined)}
+    def side_by_side(function: Function) -> Function:
+        from staticgraph.compiler.passes import side_by_side
+
+        return side_by_side.side_by_side(function)
+
+    each_pass = (loops, expand, fewer_products, simplify, side_by_side, defined)
+    passes = {each.__name__: each for each in each_pass}
     made = Pipeline(tuple([passes[name] for name in NAMES if name not in without]))
     return made
 

@@ -227,7 +227,13 @@ def test_a_wrong_rule_is_named(monkeypatch, rng):
     assert found.kernel is None and found.fault == "the rule 'tanh is sine'"
     assert (found.wrong_pass.name, found.wrong_pass.result) == ("simplify", "Exp")
     assert found.wrong_pass.where.line == test_a_wrong_rule_is_named.__code__.co_firstlineno + 5
-    assert found.without == {"fewer_products": False, "simplify": True, "fuse": False, "join": False}
+    assert found.without == {
+        "fewer_products": False,
+        "simplify": True,
+        "side_by_side": False,
+        "fuse": False,
+        "join": False,
+    }
 
 
 def test_a_wrong_rule_in_a_loop(monkeypatch):
@@ -268,7 +274,7 @@ def test_kernels_in_a_wrong_order(monkeypatch, rng):
     apart = how(backend_of(), frozenset({"fuse", "join"}))
     found = bisected(y, {x: rng.standard_normal((4, 300))}, apart)
     assert found.kernel is None and found.wrong_pass is None and not found.agrees
-    assert found.without == {"fewer_products": False, "simplify": False}
+    assert found.without == {"fewer_products": False, "simplify": False, "side_by_side": False}
     assert found.fault.startswith("the order of the kernels, or their memory")
 
 

@@ -45,7 +45,7 @@ def test_settings_are_the_switches_of_sessions():
 
 def test_optional_passes_exist():
     names = {each.__name__ for each in PIPELINE.passes}
-    assert OPTIONAL_PASSES == ("fewer_products", "simplify", "fuse", "join")
+    assert OPTIONAL_PASSES == ("fewer_products", "simplify", "side_by_side", "fuse", "join")
     assert set(OPTIONAL_PASSES) - {"fuse", "join"} <= names
 
 
@@ -167,7 +167,7 @@ def softmax_loss():
 
 
 @pytest.mark.parametrize(
-    "left_out", ["-fuse", "-join", "-simplify", "-fewer_products", "-fuse,-join,-simplify"]
+    "left_out", ["-fuse", "-join", "-simplify", "-side_by_side", "-fewer_products", "-fuse,-join,-simplify"]
 )
 def test_passes_that_are_left_out_change_no_result(left_out, rng):
     x, fetches = softmax_loss()
@@ -226,9 +226,9 @@ def test_a_dump_shows_each_stage(tmp_path):
     assert [name for name, _ in shown][:3] == ["prune", "capture", "merge_loops"]
     assert "Softmax(" in texts["01-prune.txt"] and "-> " in texts["02-capture.txt"]
     assert "softmax(" in texts["00-graph.txt"] and "softmax(" not in texts["08-expand.txt"]
-    assert "reduce_max" in texts["13-fuse.txt"] and "launch " in texts["23-program.txt"]
-    assert texts["31-vectorize.txt"].startswith("# kernel ") and " simd:" in texts["31-vectorize.txt"]
-    assert "define " in texts["36-print_llvm.txt"] and "define " in texts["41-emit_step.txt"]
+    assert "reduce_max" in texts["14-fuse.txt"] and "launch " in texts["24-program.txt"]
+    assert texts["32-vectorize.txt"].startswith("# kernel ") and " simd:" in texts["32-vectorize.txt"]
+    assert "define " in texts["37-print_llvm.txt"] and "define " in texts["42-emit_step.txt"]
     assert "kernel loops(" in texts["kernels.txt"] and "test_switches.py" in texts["kernels.txt"]
     assert "define " in texts["code.ll"]
 
