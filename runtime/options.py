@@ -25,10 +25,10 @@ def options(**switches: Any) -> AbstractContextManager[None]:
     """
     for name in switches:
         if name not in SWITCHES:
-            from difflib import get_close_matches  # only for mistakes
+            from staticgraph.compiler.support.nearest import nearest_name  # only for mistakes
 
-            close = get_close_matches(name, SWITCHES, 1)
-            hint = f"did you mean {close[0]}? All of them are" if close else "all of them are"
+            close = nearest_name(name, SWITCHES)
+            hint = f"did you mean {close}? All of them are" if close else "all of them are"
             raise misuse(TypeError, f"there is no switch {name!r}", f"{hint} in docs/switches.md")
     return _in_force({name: checked(name, value) for name, value in switches.items()})
 

@@ -27,7 +27,7 @@ FLOORS = floors.load()
 def found():
     """The verdicts for each package that has floors. They need no hints of errors, which take long."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(namespace, "nearest", lambda dotted, supported: [])
+        patch.setattr(namespace.Tree, "nearest", lambda tree, dotted: [])
         return {name: verdicts(importlib.import_module(name), SURFACE) for name in FLOORS}
 
 

@@ -252,10 +252,10 @@ class Graph:
         raise misuse(TypeError, f"{shown(obj)} of type {type(obj).__name__} is not a {wanted}")
 
     def _nearest(self, name: str) -> str:
-        import difflib
+        from staticgraph.compiler.support.nearest import nearest_name
 
-        close = difflib.get_close_matches(name, self._by_name, n=1)
-        return f"did you mean {close[0]!r}?" if close else ""
+        close = nearest_name(name, self._by_name)
+        return f"did you mean {close!r}?" if close else ""
 
     def to_networkx(self) -> nx.MultiDiGraph:
         """A networkx graph: one node per operation name with

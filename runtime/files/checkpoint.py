@@ -17,10 +17,10 @@ from staticgraph.compiler.graph.errors import InvalidArgumentError, NotFoundErro
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType, compatible
 from staticgraph.compiler.graph.tensor import Operation
+from staticgraph.compiler.support.nearest import nearest_name
 from staticgraph.runtime.files import container
 from staticgraph.runtime.files.arrays import safetensors
 from staticgraph.runtime.files.arrays.safetensors import Stored
-from staticgraph.runtime.files.nearest import nearest
 from staticgraph.runtime.files.values import collect, owned
 from staticgraph.runtime.session import Session
 
@@ -94,7 +94,7 @@ def _fitting(
 
 def _missing(prefix: str, missing: Mapping[str, Operation], found: Mapping[str, Stored]) -> NotFoundError:
     (key, op), *others = missing.items()
-    close = nearest(key, found)
+    close = nearest_name(key, found)
     hint = f"it has {_some([*found], ', ')}"
     if close:
         hint = f"it has {close!r}: Saver({{{close!r}: variable}}) restores that"

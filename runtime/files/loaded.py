@@ -22,10 +22,10 @@ from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import compatible
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.gc_pause import collector_paused
+from staticgraph.compiler.support.nearest import nearest_name
 from staticgraph.runtime.files import graph_file
 from staticgraph.runtime.files.code import GPU_TARGETS
 from staticgraph.runtime.files.graph_file import SavedGraph
-from staticgraph.runtime.files.nearest import nearest
 from staticgraph.runtime.files.signature import TRAIN, BoundFunction, InputShapes
 from staticgraph.runtime.session import Session
 
@@ -251,5 +251,5 @@ def _adopt(members: Mapping[str, bytes], signatures: Mapping[str, BoundFunction]
 
 
 def _did_you_mean(name: str, known: Iterable[str]) -> str | None:
-    close = nearest(name, known)
+    close = nearest_name(name, known)
     return f"did you mean {close!r}?" if close else None

@@ -7,12 +7,12 @@ imports the modules that have them, so it waits until somebody reads the message
 from __future__ import annotations
 
 import sys
-from difflib import get_close_matches
 from typing import Any
 
 from staticgraph.compiler.graph.errors import TOLD, layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.support.extensions import EXTENSIONS
+from staticgraph.compiler.support.nearest import nearest
 
 # What others call it, in small letters, and what it is here: a public name, or words.
 _ELSEWHERE = {
@@ -141,26 +141,17 @@ def hint(package: str, name: str) -> str | None:
     if (meant := _ELSEWHERE.get(name.lower())) is not None:
         return f"it is sg.{meant}" if " " not in meant else meant
     area = public_path(package).partition(".")[2]
-    by_name: dict[str, list[str]] = {}
-    for other in EXTENSIONS["public_names"]():
-        by_name.setdefault(other.rpartition(".")[2].lower(), []).append(other)
-    if (same := by_name.get(name.lower())) is not None:
-        return f"it is {_spoken(_nearest_area(same, area))}"
-    here = [last for last, others in by_name.items() if any(o.rpartition(".")[0] == area for o in others)]
-    for known, cutoff in ((here, 0.7), (by_name, 0.85)):
-        if close := get_close_matches(name.lower(), known, n=1, cutoff=cutoff):
-            return f"did you mean {_spoken(_nearest_area(by_name[close[0]], area))}?"
-    return None
 
+    def distance(other: str) -> tuple[bool, bool, int, str]:
+        place = other.rpartition(".")[0]
+        return place != area, place.startswith("contrib"), other.count("."), other
 
-def _nearest_area(names: list[str], area: str) -> str:
-    """Of names with one last part, the one in the same area, else the one with the shortest path."""
-
-    def distance(name: str) -> tuple[bool, bool, int, str]:
-        place = name.rpartition(".")[0]
-        return place != area, place.startswith("contrib"), name.count("."), name
-
-    return min(names, key=distance)
+    found = nearest(f"{area}.{name}" if area else name, EXTENSIONS["public_names"](), distance)
+    if not found:
+        return None
+    spoken = _spoken(found[0])
+    is_same = spoken.rpartition(".")[2].lower() == name.lower()
+    return f"it is {spoken}" if is_same else f"did you mean {spoken}?"
 
 
 def _spoken(dotted: str) -> str:

@@ -19,7 +19,7 @@ import numpy as np
 
 from staticgraph.cli import machine
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.runtime.files.nearest import nearest
+from staticgraph.compiler.support.nearest import nearest_name
 from staticgraph.runtime.reports.table import duration
 from staticgraph.runtime.switches import table as switches
 
@@ -235,7 +235,7 @@ def switched() -> Iterator[Finding]:
     known = {switch.variable: switch for switch in switches.SWITCHES.values()}
     for name, text in switches.in_environment().items():
         if name not in known:
-            close = nearest(name, known)
+            close = nearest_name(name, known)
             hint = f"did you mean {close}?" if close else "docs/switches.md lists them"
             yield Finding(name, State.DOUBTFUL, f"{text!r}: there is no such switch", hint)
             continue

@@ -7,9 +7,9 @@ import numpy as np
 from staticgraph.cli.outcome import UsageError
 from staticgraph.compiler.graph.dtypes import bool_, string
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.support.nearest import nearest_name
 from staticgraph.formats.functions import Opened
 from staticgraph.runtime.aot.steps import Shapes
-from staticgraph.runtime.files.nearest import nearest
 from staticgraph.weights import read_weights
 
 _SEED = 0
@@ -31,7 +31,7 @@ def feeds(function: Opened, shapes: Shapes, file: str | None) -> dict[str, np.nd
 
 
 def _unknown(function: Opened, name: str, where: str) -> UsageError:
-    close = nearest(name, function.inputs)
+    close = nearest_name(name, function.inputs)
     meant = f"did you mean {close!r}?" if close else f"it takes {', '.join(function.inputs) or 'nothing'}"
     return UsageError(f"{function.name} has no input {name!r}, {where}: {meant}")
 

@@ -7,9 +7,9 @@ import tempfile
 from pathlib import Path
 
 from staticgraph.cli.outcome import UsageError
+from staticgraph.compiler.support.nearest import nearest_name
 from staticgraph.formats.functions import Opened, functions_of
 from staticgraph.runtime.files.loaded import LoadedGraph, load
-from staticgraph.runtime.files.nearest import nearest
 
 
 def all_opened(path: str) -> list[Opened]:
@@ -40,6 +40,6 @@ def opened(path: str, signature: str | None) -> Opened:
     name = next(iter(found), "") if signature is None else signature
     if name in found:
         return found[name]
-    close = nearest(name, found)
+    close = nearest_name(name, found)
     meant = f"did you mean {close!r}?" if close else f"it has {', '.join(found) or 'none'}"
     raise UsageError(f"{path} has no signature {name!r}: {meant}")

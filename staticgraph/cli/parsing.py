@@ -8,7 +8,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from staticgraph.cli.outcome import USAGE
-from staticgraph.runtime.files.nearest import nearest
+from staticgraph.compiler.support.nearest import nearest_name
 
 
 def examples(*shown: tuple[str, str]) -> str:
@@ -75,12 +75,12 @@ def parsed(parser: Parser, commands: Commands, arguments: list[str]) -> argparse
     """
     given = next((each for each in arguments if not each.startswith("-")), None)
     if given is not None and given not in commands.choices:
-        close = nearest(given, commands.choices)
+        close = nearest_name(given, commands.choices)
         meant = f"did you mean {close!r}?" if close else f"there are {', '.join(commands.choices)}"
         parser.error(f"there is no command {given!r}: {meant}")
     options, rest = parser.parse_known_args(arguments)
     if rest:
         one = parser if given is None else commands.choices[given]
-        close = nearest(rest[0], one._option_string_actions) if rest[0].startswith("-") else None
+        close = nearest_name(rest[0], one._option_string_actions) if rest[0].startswith("-") else None
         one.error(f"{' '.join(rest)}: no such argument{f', did you mean {close}?' if close else ''}")
     return options

@@ -43,9 +43,11 @@ class Answers:
         return {"runs": runs, "folders": self._runs.roots}
 
     def versions(self) -> dict[str, Any]:
-        """Return what changes with the runs: for each the `version` of its points, `structure` for tags."""
-        with self._runs.lock:
-            return {"versions": self._runs.versions(), "structure": self._runs.structure}
+        """Return what changes with the runs: for each the `version` of its points, `structure` for tags.
+
+        It waits for no lock, because the server's loop asks.
+        """
+        return {"versions": self._runs.versions(), "structure": self._runs.structure}
 
     def curves(self, question: Mapping[str, list[str]]) -> dict[str, Any]:
         """Return the curves of a tag, by run.

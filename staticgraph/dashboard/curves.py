@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from staticgraph.dashboard.downsample import Smoothed, extremes
+from staticgraph.dashboard.levels import Levels
 from staticgraph.dashboard.runs import Run
 from staticgraph.dashboard.series import Series
 
@@ -17,6 +20,7 @@ _WIDEST = 4000  # columns of a picture
 _ANSWERS = 500  # in the cache
 _AVERAGES = 200  # smoothed series in the cache
 _AVERAGED = 20_000_000  # numbers in the cache
+_STEPS = -(2**63), 2**63 - 1  # the least and the greatest
 _DIGITS = 7  # of a number on the page; float32 has no more
 
 
@@ -78,14 +82,15 @@ class Curves:
     ) -> dict[str, Any]:
         x, order = _abscissae(series, axis)
         numbers = series.numbers if order is None else series.numbers[order]
+        levels = series.levels if order is None else Levels.of(numbers)
+        shown = _shown(axis, x)
         start, end = 0, len(x)
-        if between is not None:  # one more point on each side, to which the line goes
-            start = max(int(np.searchsorted(x, between[0])) - 1, 0)
-            end = min(int(np.searchsorted(x, between[1], "right")) + 1, end)
-        part = start + extremes(x[start:end], numbers[start:end], columns)
+        if between is not None:
+            start, end = _within(axis, x, between)
+        part = extremes(x, levels, columns, start, end)
         source = part if order is None else order[part]
         made = {
-            "x": _listed(x[part]),
+            "x": _listed(shown(x[part])),
             "y": _listed(numbers[part]),
             "steps": series.steps[source].tolist(),
             "walls": np.round(series.walls[source], 3).tolist(),
@@ -93,39 +98,37 @@ class Curves:
             "bad": _bad(series),
         }
         if smoothing > 0:
-            averages = self._smoothed(series, smoothing, order)
-            part = start + extremes(x[start:end], averages[start:end], columns)
-            made |= {"smooth_x": _listed(x[part]), "smooth_y": _listed(averages[part])}
+            average = self._smoothed(series, smoothing, order)
+            part = extremes(x, average.levels, columns, start, end)
+            made |= {"smooth_x": _listed(shown(x[part])), "smooth_y": _listed(average.values[part])}
         return made
 
-    def _smoothed(self, series: Series, weight: float, order: np.ndarray | None) -> np.ndarray:
+    def _smoothed(self, series: Series, weight: float, order: np.ndarray | None) -> Smoothed:
         weight = min(weight, 0.9999)
         if order is not None:
             average = Smoothed(weight)
             average.extend(series.numbers[order])
-            return average.values
+            return average
         key = id(series), weight
         kept = self._averages.pop(key, None)
         if kept is None or kept[0] is not series or kept[1] != series.rewritten:
             kept = series, series.rewritten, Smoothed(weight)
         average = kept[2]
-        average.extend(series.numbers[average.length :])
+        average.extend(series.numbers[len(average) :])
         self._averages[key] = kept
         while len(self._averages) > 1 and (
-            len(self._averages) > _AVERAGES
-            or sum(a.length for _, _, a in self._averages.values()) > _AVERAGED
+            len(self._averages) > _AVERAGES or sum(len(a) for _, _, a in self._averages.values()) > _AVERAGED
         ):
             self._averages.popitem(last=False)
-        return average.values
+        return average
 
 
 def _bad(series: Series) -> str:
     """Tell the first step whose number is not finite."""
-    found = np.flatnonzero(~np.isfinite(series.numbers))
-    if not len(found):
+    at = series.levels.bad
+    if at < 0:
         return ""
-    word = "NaN" if np.isnan(series.numbers[found[0]]) else "infinity"
-    return f"{word} at step {series.steps[found[0]]}"
+    return f"{'NaN' if np.isnan(series.numbers[at]) else 'infinity'} at step {series.steps[at]}"
 
 
 def rates(run: Run) -> Series | None:
@@ -144,13 +147,35 @@ def rates(run: Run) -> Series | None:
 
 
 def _abscissae(series: Series, axis: str) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return the abscissae in ascending order, and the order if it is not that of the series."""
+    """Return steps or times in ascending order, and the order if it is not that of the series."""
     if axis == "step":
         return series.steps, None
-    walls = series.walls
-    order = np.argsort(walls, kind="stable") if (np.diff(walls) < 0).any() else None
-    walls = walls if order is None else walls[order]
-    return (walls * 1000.0 if axis == "wall" else walls - walls[0]), order
+    if series.is_timely:
+        return series.walls, None
+    order = np.argsort(series.walls, kind="stable")
+    return series.walls[order], order
+
+
+def _shown(axis: str, x: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the function that takes steps or times to abscissae of the page."""
+    if axis == "step":
+        return lambda steps: steps
+    if axis == "wall":
+        return lambda walls: walls * 1000.0
+    return lambda walls: walls - x[0]
+
+
+def _within(axis: str, x: np.ndarray, between: tuple[float, float]) -> tuple[int, int]:
+    """Return where a part of the page's axis begins and ends, with one more point on each side."""
+    low, high = between
+    if axis == "step":  # whole numbers: a search for others would convert all steps
+        bounds = np.clip([math.ceil(low), math.floor(high)], *_STEPS)
+    elif axis == "wall":
+        bounds = np.array([low / 1000.0, high / 1000.0])
+    else:
+        bounds = np.array([low, high]) + x[0]
+    start, end = np.searchsorted(x, bounds[0]), np.searchsorted(x, bounds[1], "right")
+    return max(int(start) - 1, 0), min(int(end) + 1, len(x))
 
 
 def _listed(numbers: np.ndarray) -> list[Any]:

@@ -4,45 +4,52 @@ from __future__ import annotations
 
 import numpy as np
 
+from staticgraph.dashboard.levels import GrowingArray, Levels
+
 _BLOCK = 256  # numbers that are smoothed by one product
 
 
-def extremes(x: np.ndarray, y: np.ndarray, columns: int) -> np.ndarray:
-    """Return the positions of the points that a picture needs.
+def extremes(x: np.ndarray, levels: Levels, columns: int, start: int = 0, end: int = -1) -> np.ndarray:
+    """Return the positions of the points that a picture of a series, or of a part of it, needs.
 
-    A line through them covers the same pixels as a line through all points, up to one column.
+    A line through them covers the same pixels as a line through all points, up to one column. The work is
+    that of the columns, however many points there are.
 
     Args:
-        x: Abscissae, ascending, [points].
-        y: Ordinates, [points]. NaN and infinity are left out.
+        x: Abscissae of the series, ascending, [points].
+        levels: Levels of its ordinates, [points]. NaN and infinity are left out.
         columns: Columns of pixels of the picture.
+        start: Position at which the part begins.
+        end: Position behind its last point; -1 for the end of the series.
 
     Returns:
-        Positions, int64, ascending: at most four of each column.
+        Positions, int64, ascending: at most two of each column, and the first and the last point.
 
     >>> y = np.zeros(1000); y[500] = 7
-    >>> chosen = extremes(np.arange(1000), y, 10)
-    >>> len(chosen) <= 40, 500 in chosen
+    >>> chosen = extremes(np.arange(1000), Levels.of(y), 10)
+    >>> len(chosen) <= 22, 500 in chosen
     (True, True)
     """
-    finite = np.flatnonzero(np.isfinite(y))
-    if len(finite) <= 4 * columns:
-        return finite
-    x, y = x[finite], y[finite]
-    first, last = float(x[0]), float(x[-1])
-    if last > first:
-        column = np.minimum((x - first) * (columns / (last - first)), columns - 1).astype(np.int64)
+    end = len(x) if end < 0 else end
+    if end - start <= 2 * columns + 2:
+        chosen = np.arange(start, end)
     else:
-        column = np.arange(len(x)) * columns // len(x)
-    starts = np.flatnonzero(np.diff(column, prepend=-1))
-    ends = np.append(starts[1:], len(x)) - 1
-    lengths = ends - starts + 1
-    group = np.repeat(np.arange(len(starts)), lengths)
-    chosen = [starts, ends]
-    for bound in (np.minimum.reduceat(y, starts), np.maximum.reduceat(y, starts)):
-        hits = np.flatnonzero(y == bound[group])
-        chosen.append(hits[np.flatnonzero(np.diff(group[hits], prepend=-1))])  # the first one of each column
-    return finite[np.unique(np.concatenate(chosen))]
+        starts = _columns(x, columns, start, end)
+        low, high = levels.extremes(starts, np.append(starts[1:], end))
+        chosen = np.unique(np.concatenate([[start, end - 1], low, high]))
+    return chosen[np.isfinite(levels.numbers[chosen])]
+
+
+def _columns(x: np.ndarray, columns: int, start: int, end: int) -> np.ndarray:
+    """Return the positions at which the columns begin that have points, ascending."""
+    first, last = x[start].item(), x[end - 1].item()
+    if last == first:
+        return start + np.arange(columns) * (end - start) // columns
+    if isinstance(first, int):  # of the type of x, so that a search need not convert x
+        edges = np.array([first - (first - last) * column // columns for column in range(columns)], x.dtype)
+    else:
+        edges = first + np.arange(columns) * ((last - first) / columns)
+    return np.unique(start + np.searchsorted(x[start:end], edges))
 
 
 class Smoothed:
@@ -61,23 +68,29 @@ class Smoothed:
         self._weight = weight
         self._sum = 0.0  # of weighted numbers, without the correction of bias
         self._count = 0  # of finite numbers
-        self._parts: list[np.ndarray] = []
-        self.length = 0
+        self._values = GrowingArray(np.float64)
+        self._levels = Levels()
+
+    def __len__(self) -> int:
+        return len(self._values)
 
     @property
     def values(self) -> np.ndarray:
         """Averages so far, float64."""
-        if len(self._parts) != 1:
-            self._parts = [np.concatenate(self._parts)] if self._parts else [np.zeros(0)]
-        return self._parts[0]
+        return self._values.values
+
+    @property
+    def levels(self) -> Levels:
+        """Least and greatest averages of parts of the series."""
+        self._levels.follow(self.values)
+        return self._levels
 
     def extend(self, numbers: np.ndarray) -> None:
         """Append the averages of further numbers."""
         finite = np.isfinite(numbers)
         made = np.full(len(numbers), np.nan)
         made[finite] = self._averages(numbers[finite].astype(np.float64))
-        self._parts.append(made)
-        self.length += len(numbers)
+        self._values.put(len(self), made)
 
     def _averages(self, numbers: np.ndarray) -> np.ndarray:
         weight, count = self._weight, len(numbers)

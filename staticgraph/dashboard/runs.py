@@ -21,7 +21,7 @@ _MOST_FILES, _MOST_RUNS, _MOST_FOLDERS, _DEEPEST = 1000, 500, 20_000, 12
 _MOST_TAGS = 5000  # of a run
 _MOST_PLACES = 200  # of a tag: images and the like; every second one is dropped when there are more
 _MOST_POINTS = 50_000_000  # of all runs: 1 GB
-_LOOK_FOR_RUNS = 1.0  # seconds
+_LOOK_FOR_FILES = 0.2  # seconds; the first point of a file is to be seen as soon as the others
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,7 @@ class Runs:
         if now >= self._next_look:
             self._look()
             done = time.monotonic()
-            self._next_look = done + _LOOK_FOR_RUNS * max(1.0, 10 * (done - now))  # many folders take long
+            self._next_look = done + _LOOK_FOR_FILES * max(1.0, 50 * (done - now))  # many folders take long
         room = _MOST_POINTS - sum(run.points for run in self.runs.values())
         whole = True
         for run in list(self.runs.values()):

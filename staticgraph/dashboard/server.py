@@ -6,6 +6,7 @@ It writes nothing. Paths of requests are compared with a table; none becomes the
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import socket
 import threading
@@ -25,6 +26,7 @@ _LOOK = 0.05  # seconds between two looks at the files
 _PIECE = 0.25  # seconds of reading, after which open pages are told
 _MOST_PAGES = 100  # that are open at the same time
 _LONGEST_REQUEST = 64 << 10
+_SHORT = 1024  # bytes of an answer that is not worth to be compressed
 
 # Nothing of a file can run: scripts come from this server alone, and a page of another site cannot frame it.
 _POLICY = (
@@ -259,11 +261,20 @@ def _application(server: Server) -> Any:
                 raise HTTPError(404)
             question = self.question()
             try:
-                found = await server.in_pool(lambda: json.dumps(answered[name](question), allow_nan=False))
+                found = await server.in_pool(lambda: self.packed(answered[name](question)))
             except (ValueError, OverflowError):
                 raise HTTPError(400) from None
             self.set_header("Content-Type", "application/json; charset=utf-8")
             self.finish(found)
+
+        def packed(self, answer: Any) -> bytes:
+            """Return JSON, compressed here if the browser allows: the loop has other requests to answer."""
+            text = json.dumps(answer, allow_nan=False).encode()
+            if len(text) < _SHORT or "gzip" not in self.request.headers.get("Accept-Encoding", ""):
+                return text
+            self.set_header("Content-Encoding", "gzip")
+            self.set_header("Vary", "Accept-Encoding")
+            return gzip.compress(text, 3)
 
     class Media(Guarded):
         """An image, a sound, or the picture of a graph."""

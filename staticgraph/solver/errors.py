@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from staticgraph.compiler.graph.errors import InvalidArgumentError
-from staticgraph.runtime.files.nearest import nearest
+from staticgraph.compiler.support.nearest import nearest_name
 from staticgraph.solver.places import Place
 
 
@@ -34,5 +34,5 @@ def told(text: str, place: Place | None = None, hint: str | None = None) -> str:
 def meant(name: str, known: Iterable[str]) -> str:
     """Which of the known names was probably meant; all of them where none is like it."""
     listed = list(known)
-    close = nearest(name, listed)
+    close = nearest_name(name, listed)
     return f"did you mean {close!r}?" if close else f"it takes {', '.join(listed) or 'no keys'}"

@@ -34,6 +34,7 @@ def named(dotted: str) -> object:
         ("xavier_initializer", "it is sg.contrib.layers.xavier_initializer"),
         ("flags", "it is staticgraph.compat.tf1.flags"),
         ("Sesion", "did you mean sg.Session?"),
+        ("layer", "did you mean sg.layers?"),
     ],
 )
 def test_the_hint(asked: str, told: str):

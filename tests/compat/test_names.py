@@ -6,7 +6,6 @@ import staticgraph as sg
 import staticgraph.compat.tf1 as tf
 from staticgraph.tf1.compat.areas import TREE
 from staticgraph.tf1.compat.namespace import MISSING, Namespace, UnsupportedNameError
-from staticgraph.tf1.compat.nearest import nearest
 
 
 def test_the_public_names_are_there_and_the_same_objects():
@@ -85,8 +84,24 @@ def test_a_namespace_lists_its_names():
     assert isinstance(tf.contrib, Namespace)
 
 
-def test_nearest_prefers_the_same_word_and_the_same_place():
-    names = ["layers.dense", "nn.dense", "nn.dens", "matmul"]
-    assert nearest("nn.denses", names)[0] == "nn.dense"
-    assert nearest("contrib.layers.dense", names)[:2] == ["layers.dense", "nn.dense"]
-    assert nearest("qqqq", names) == []
+@pytest.mark.parametrize(
+    "dotted, told",
+    [
+        ("nn.reluu", "tf.nn.relu"),
+        ("contrib.optt", "tf.contrib.opt"),
+        ("contrib.layer", "tf.contrib.layers"),
+        ("kerass", "tf.keras"),
+        ("contrib.nn.dense", "tf.layers.dense"),
+        ("keras.layers.Dens", "tf.keras.layers.Dense"),
+        ("train.adamoptimizer", "tf.train.AdamOptimizer"),
+    ],
+)
+def test_the_nearest_names_of_the_same_area_come_first_and_far_ones_are_not_told(dotted: str, told: str):
+    found = [f"tf.{name}" for name in TREE.nearest(dotted)]
+    assert told in found and not any("_pb2" in name for name in found)
+    same_area = told.rpartition(".")[0] == f"tf.{dotted}".rpartition(".")[0]
+    assert not same_area or found[0] == told
+
+
+def test_a_name_like_no_other_has_no_nearest():
+    assert TREE.nearest("qqqq") == TREE.nearest("contrib.qqqq") == []

@@ -1,10 +1,13 @@
 """Points of a picture, and averages: beside their plain definitions."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
 from staticgraph.dashboard.curves import Curves
 from staticgraph.dashboard.downsample import Smoothed, extremes
+from staticgraph.dashboard.levels import Levels
 from staticgraph.dashboard.series import Series
 
 
@@ -15,9 +18,9 @@ def test_each_column_keeps_its_least_and_greatest_number(seed):
     y = rng.normal(size=5000)
     y[rng.integers(0, 5000, 50)] = np.nan
     columns = 100
-    chosen = extremes(x, y, columns)
-    assert len(chosen) <= 4 * columns and (np.diff(chosen) > 0).all() and np.isfinite(y[chosen]).all()
-    place = np.minimum((x - x[0]) * columns // (x[-1] - x[0]), columns - 1)
+    chosen = extremes(x, Levels.of(y), columns)
+    assert len(chosen) <= 2 * columns + 2 and (np.diff(chosen) > 0).all() and np.isfinite(y[chosen]).all()
+    place = np.minimum(((x - x[0]) * columns / (x[-1] - x[0])).astype(int), columns - 1)
     for column in range(columns):
         here = y[(place == column) & np.isfinite(y)]
         kept = y[chosen[place[chosen] == column]]
@@ -25,12 +28,12 @@ def test_each_column_keeps_its_least_and_greatest_number(seed):
 
 
 def test_few_points_stay_as_they_are():
-    assert extremes(np.arange(5), np.array([1, np.nan, 2, np.inf, 3]), 100).tolist() == [0, 2, 4]
-    assert extremes(np.zeros(0), np.zeros(0), 100).tolist() == []
+    assert extremes(np.arange(5), Levels.of(np.array([1, np.nan, 2, np.inf, 3])), 100).tolist() == [0, 2, 4]
+    assert extremes(np.zeros(0), Levels.of(np.zeros(0)), 100).tolist() == []
 
 
 def test_points_at_the_same_place():
-    assert len(extremes(np.full(1000, 7), np.arange(1000.0), 10)) <= 40
+    assert len(extremes(np.full(1000, 7), Levels.of(np.arange(1000.0)), 10)) <= 22
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.5, 0.9, 0.999])
@@ -49,6 +52,48 @@ def test_an_average_is_that_of_the_definition(weight, pieces):
         last, count = weight * last + (1 - weight) * number, count + 1
         wanted.append(last / (1 - weight**count))
     np.testing.assert_allclose(average.values, wanted, rtol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1, 15, 16, 17, 256, 257, 5000])
+def test_levels_are_those_of_all_numbers_however_these_came(size):
+    rng = np.random.default_rng(size)
+    numbers = rng.normal(size=size).astype(np.float32)
+    numbers[rng.integers(0, size, size // 10)] = rng.choice([np.nan, np.inf, -np.inf], size // 10)
+    levels, end = Levels(), 0
+    while end < size:
+        end = min(size, end + int(rng.integers(1, max(2, size // 7))))
+        levels.follow(numbers[:end])
+    starts = rng.integers(0, size, 100)
+    ends = starts + 1 + rng.integers(0, size - starts)
+    for start, end, low, high in zip(starts, ends, *levels.extremes(starts, ends), strict=True):
+        finite = numbers[start:end][np.isfinite(numbers[start:end])]
+        assert start <= low < end and start <= high < end
+        assert not len(finite) or (numbers[low], numbers[high]) == (finite.min(), finite.max())
+    bad = np.flatnonzero(~np.isfinite(numbers))
+    assert levels.bad == (bad[0] if len(bad) else -1)
+
+
+@pytest.mark.parametrize("axis", ["step", "relative", "wall"])
+@pytest.mark.parametrize("between", [None, (20.0, 90.0)])
+def test_the_picture_of_one_more_point_does_not_pass_over_those_that_are_there(axis, between):
+    """Memory that is taken meanwhile tells: each array as long as the series would take its size."""
+
+    def taken(count):
+        rng, series, curves = np.random.default_rng(0), Series(), Curves()
+        run = One(series)
+        series.extend(np.arange(count), np.arange(count) * 0.01, rng.normal(size=count).astype(np.float32))
+        peak = 0
+        for step in range(count, count + 3):  # the first one may make room for many
+            tracemalloc.start()
+            series.extend(np.array([step]), np.array([step * 0.01]), np.float32([1]))
+            found = curves.curve(run, "loss", axis, smoothing=0.5, columns=100, between=between)
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+            assert found["points"] == step + 1
+        return peak
+
+    taken(1000)
+    assert taken(1_000_000) < 1.3 * taken(10_000) + 100_000
 
 
 class One:

@@ -17,7 +17,7 @@ from tests.watch.event_files import NAME, scalar_event, write
 
 @pytest.fixture(autouse=True)
 def looks_at_once(monkeypatch):
-    monkeypatch.setattr(module, "_LOOK_FOR_RUNS", 0.0)
+    monkeypatch.setattr(module, "_LOOK_FOR_FILES", 0.0)
 
 
 def steps(runs, run, tag="loss"):
@@ -36,6 +36,21 @@ def test_runs_are_named_by_their_folders_and_found_when_they_begin(tmp_path):
     runs.follow()
     assert steps(runs, "first") == [1, 3] and steps(runs, "later/eval") == [2]
     assert [name for name, version in runs.versions().items() if before[name] != version] == ["first"]
+
+
+def test_a_new_file_is_found_in_time_for_its_first_point_to_be_seen(tmp_path, monkeypatch):
+    """A point is seen within 0.5 s: half of that is for finding its file, if the folders are not many."""
+    monkeypatch.undo()
+    now = [100.0]
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    write(tmp_path / "run" / NAME, scalar_event("loss", 1, 0.5))
+    runs = Runs([str(tmp_path)])
+    runs.follow()
+    write(tmp_path / "run" / (NAME + ".again"), scalar_event("loss", 2, 0.5))
+    write(tmp_path / "other" / NAME, scalar_event("loss", 3, 0.5))
+    now[0] += 0.25
+    runs.follow()
+    assert steps(runs, "run") == [1, 2] and steps(runs, "other") == [3]
 
 
 def test_several_folders_of_one_name_are_told_apart(tmp_path):

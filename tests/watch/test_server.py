@@ -1,6 +1,7 @@
 """The server: who may ask, what is answered, and that hostile files and requests get nowhere."""
 
 import base64
+import gzip
 import json
 import os
 import socket
@@ -40,6 +41,17 @@ def run(tmp_path):
         writer.add_summary(encode.audio("sound", np.zeros((1, 8)), 8000, 1), 3)
         writer.add_summary(encode.text("note", EVIL), 3)
     return tmp_path
+
+
+def test_answers_are_compressed_for_who_takes_that(tmp_path, serve):
+    write(tmp_path / "run" / NAME, *(scalar_event("loss", step, 0.5) for step in range(100)))
+    client = serve(tmp_path)
+    for name, accepted, packed in (("curves", "gzip", True), ("curves", "", False), ("state", "br", False)):
+        _, headers, body = client.get(
+            f"/api/{name}", headers={"Accept-Encoding": accepted}, run="run", tag="loss"
+        )
+        assert (headers.get("Content-Encoding") == "gzip") == packed
+        assert json.loads(gzip.decompress(body) if packed else body)
 
 
 def test_everything_that_a_run_has_is_answered(run, serve):

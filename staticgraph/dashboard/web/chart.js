@@ -1,11 +1,14 @@
 "use strict";
 // The chart of one tag: a line for each run, drawn by Bokeh. A zoom asks the source for more points.
 
+const MOST_COLUMNS = 8000; // of all curves of a chart together
+
 class Chart extends Card {
   constructor(tag, title) {
     super(30);
     this.tag = tag;
     this.curves = {};
+    this.asked = {}; // the question that they answer, and the versions of their runs then
     this.lines = new Map();
     this.plot = make("div", {className: "plot"});
     this.unit = make("div", {className: "unit"});
@@ -75,15 +78,28 @@ class Chart extends Card {
 
   async ask() {
     const runs = shownRuns();
+    const width = Math.round(this.plot.clientWidth * Math.min(devicePixelRatio, 2));
     const question = {axis: settings.axis, smoothing: settings.smoothing,
-      columns: Math.max(100, Math.round(this.plot.clientWidth * Math.min(devicePixelRatio, 2)))};
+      columns: Math.max(100, Math.min(width, Math.floor(MOST_COLUMNS / runs.length)))};
     if (this.zoom) Object.assign(question, {from: this.zoom[0], to: this.zoom[1]});
-    const curves = runs.length ? await source.curves(this.tag, runs, question) : {};
+    // Only runs with something new are asked for: the answer for a new point is that of one run.
+    const versions = Object.fromEntries(runs.map(run => [run, known.versions[run]]));
+    const asked = {question: JSON.stringify([question, connections]), versions};
+    const same = asked.question === this.asked.question;
+    const isKnown = run => same && versions[run] !== undefined && versions[run] === this.asked.versions[run];
+    const unknown = runs.filter(run => !isKnown(run));
+    const found = unknown.length ? await source.curves(this.tag, unknown, question) : {};
+    const curves = {};
+    for (const run of runs) {
+      const curve = (isKnown(run) ? this.curves : found)[run];
+      if (curve) curves[run] = curve;
+    }
     if (question.axis !== settings.axis) {
       this.again = true;
       return;
     }
     this.curves = curves;
+    this.asked = asked;
     if (!this.figure) await this.build();
     this.draw();
   }
@@ -96,19 +112,25 @@ class Chart extends Card {
     }
     const bounds = [[], []];
     for (const [run, curve] of curves) {
-      const {raw, smooth} = this.linesOf(run);
+      const line = this.linesOf(run);
+      const {raw, smooth} = line;
       const smoothed = curve.smooth_y !== undefined;
-      curve.shown_x = this.scaled(curve.x);
-      const y = this.above(curve.y);
-      raw.data_source.data = {x: curve.shown_x, y};
-      raw.glyph.line_alpha = smoothed ? 0.25 : 1;
       raw.visible = true;
       smooth.visible = smoothed;
-      const smooth_x = smoothed ? this.scaled(curve.smooth_x) : [], smooth_y = smoothed ? this.above(curve.smooth_y) : [];
-      smooth.data_source.data = {x: smooth_x, y: smooth_y};
-      curve.drawn_x = smooth_x;
+      const unit = `${this.scale} ${this.shift}`;
+      if (line.curve !== curve || line.unit !== unit) {
+        Object.assign(line, {curve, unit});
+        const y = this.above(curve.y);
+        curve.shown_x = this.scaled(curve.x);
+        curve.drawn_x = smoothed ? this.scaled(curve.smooth_x) : [];
+        const smooth_y = smoothed ? this.above(curve.smooth_y) : [];
+        raw.data_source.data = {x: curve.shown_x, y};
+        raw.glyph.line_alpha = smoothed ? 0.25 : 1;
+        smooth.data_source.data = {x: curve.drawn_x, y: smooth_y};
+        curve.seen = smoothed ? this.seen(smooth_y, y) : this.seen(y, null);
+      }
       bounds[0].push(curve.shown_x);
-      bounds[1].push(...this.seen(smoothed ? [smooth_x, smooth_y] : [curve.shown_x, y], smoothed ? y : null));
+      bounds[1].push(...curve.seen);
     }
     this.fit(bounds);
     const bad = curves.filter(([, curve]) => curve.bad).map(([run, curve]) => `${run}: ${curve.bad}`);
@@ -140,7 +162,7 @@ class Chart extends Card {
   }
 
   // The ordinates to be seen: of a smoothed curve without the outliers of what is behind it.
-  seen([x, y], behind) {
+  seen(y, behind) {
     const within = behind === null ? y : y.concat(middle(behind));
     return within.filter(Number.isFinite);
   }

@@ -3,6 +3,7 @@
 
 let state = {runs: [], folders: []};
 let known = {versions: {}, structure: -1};
+let connections = 0; // with servers: versions of one say nothing of those of the next
 let counting = false;
 const cards = new Map(); // by tab and key
 const by = id => document.getElementById(id);
@@ -175,7 +176,10 @@ async function take(message) {
   const {versions} = message;
   refresh(chart => !chart.run || versions[chart.run] !== before.versions[chart.run]);
 }
-source.connected = drawStatus;
+source.connected = connected => {
+  connections += connected;
+  drawStatus(connected);
+};
 
 const KEYS = {
   "/": ["Filter tags", () => by("filter").focus()],

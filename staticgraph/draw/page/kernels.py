@@ -15,8 +15,8 @@ from staticgraph.compiler.kernel.printer import kernel_text
 from staticgraph.compiler.kernel.schedule_cpu.row_schedule import place_rows
 from staticgraph.compiler.lower.program import HostCall, Launch, Loops
 from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.nearest import nearest_name
 from staticgraph.draw.model import Drawing, Path
-from staticgraph.runtime.files.nearest import nearest
 from staticgraph.runtime.profiling.kernels import KernelView, kernels_of
 
 _Key = tuple[tuple[str, int], ...]  # the nodes of a kernel: those in a loop are made anew where it is drawn
@@ -101,6 +101,6 @@ def _ir(instruction: Launch | HostCall) -> str:
 
 
 def _unknown(name: str, known: Mapping[str, KernelFacts]) -> ValueError:
-    close = nearest(name, known)
+    close = nearest_name(name, known)
     text = f"show: the profile tells of {name!r}, and no kernel has this name"
     return misuse(ValueError, text, f"did you mean {close!r}?" if close else None)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from functools import cache
+from itertools import chain
 from types import ModuleType
 from typing import Any
 
@@ -17,7 +18,7 @@ import staticgraph as sg
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.tf1.compat.nearest import nearest
+from staticgraph.compiler.support.nearest import nearest
 
 MISSING = object()
 
@@ -94,6 +95,19 @@ class Tree:
             if path.split(".")[0] != "python":
                 yield from (_join(path, name) for name in self._own(path))
 
+    def nearest(self, dotted: str) -> list[str]:
+        """At most three names and areas that may have been meant by one that is not supported."""
+        place, _, name = dotted.rpartition(".")
+
+        def distance(other: str) -> tuple[bool, bool, str]:
+            area, _, last = other.rpartition(".")
+            return area != place, last != name, other
+
+        areas = (
+            path for path in self.areas if path and path.split(".")[0] != "python" and self.namespace(path)
+        )
+        return nearest(dotted, chain(self.supported(), areas), distance, count=3)
+
     def _own(self, path: str) -> Iterator[str]:
         """Names of an area that stand in its own line of the table."""
         area = self.areas[path]
@@ -135,7 +149,7 @@ class Namespace(ModuleType):
 
 def unsupported(tree: Tree, dotted: str) -> str:
     """The message about a name that is not supported: the user's line, and the nearest supported names."""
-    found = nearest(dotted, tree.supported())
+    found = tree.nearest(dotted)
     hint = f"nearest: {', '.join(map(_tf, found))}" if found else None
     return layout(f"{_tf(dotted)} is not supported yet", user_frame(), hint=hint)
 

@@ -13,7 +13,6 @@ from typing import Any
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.tf1.compat.areas import TREE
 from staticgraph.tf1.compat.namespace import MISSING
-from staticgraph.tf1.compat.nearest import nearest
 from staticgraph.tf1.drop_in.finder import path_of
 
 
@@ -75,7 +74,7 @@ def check(script: str) -> list[Missing | Absent]:
             of_python = name.rpartition(".")[2].startswith("__")
             if not of_python and TREE.lookup(name) is MISSING and (str(path), name) not in told:
                 told.add((str(path), name))
-                close = tuple(f"tf.{other}" for other in nearest(name, TREE.supported()))
+                close = tuple(f"tf.{other}" for other in TREE.nearest(name))
                 found.append(Missing(Use(str(path), line, name), close))
         for module, line in names.imported.items():
             package = module.partition(".")[0]

@@ -13,12 +13,12 @@ from staticgraph.building.framework import init_scope, name_scope
 from staticgraph.building.inputs import constant
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import NotFoundError, misuse
+from staticgraph.compiler.support.nearest import nearest_name
 from staticgraph.formats.tf.checkpoints.checkpoint_state import latest_checkpoint
 from staticgraph.formats.tf.tensor_bundle import tensors_of
 from staticgraph.runtime.files import container
 from staticgraph.runtime.files.arrays import safetensors
 from staticgraph.runtime.files.checkpoint import checkpoint_file
-from staticgraph.runtime.files.nearest import nearest
 from staticgraph.runtime.files.values import owned
 from staticgraph.state.variable_lists import global_variables, trainable_variables
 from staticgraph.state.variables import Variable
@@ -73,7 +73,7 @@ class NewCheckpointReader:
     def get_tensor(self, tensor_str: str) -> np.ndarray:
         """A tensor. NotFoundError where there is none of that name."""
         if tensor_str not in self._stored:
-            close = nearest(tensor_str, self._stored)
+            close = nearest_name(tensor_str, self._stored)
             text = f"checkpoint {self._prefix} has no tensor {tensor_str!r}"
             hint = f"it has {close!r}" if close else None
             raise misuse(NotFoundError, text, hint)
@@ -180,7 +180,7 @@ def _pairs(key: str, target: Any) -> Iterator[tuple[Variable, str]]:
 def _begin_as(variable: Variable, reader: NewCheckpointReader, tensor_name: str) -> None:
     if not reader.has_tensor(tensor_name):
         known: Sequence[str] = list(reader.get_variable_to_shape_map())
-        close = nearest(tensor_name, known)
+        close = nearest_name(tensor_name, known)
         text = f"variable {variable.op.name}: checkpoint {reader._prefix} has no tensor {tensor_name!r}"
         hint = f"it has {close!r}" if close else None
         raise misuse(ValueError, text, hint, made=[("it", variable.op.where)])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from difflib import get_close_matches
 from typing import Any
 
 from staticgraph.building.framework import get_default_graph
@@ -17,6 +16,7 @@ from staticgraph.compiler.graph.recording.calls import as_tensor
 from staticgraph.compiler.graph.scopes.names import check_op_name
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.compiler.support.gc_pause import collector_paused
+from staticgraph.compiler.support.nearest import nearest_name
 from staticgraph.control_flow.tensor_array import TensorArray
 from staticgraph.formats.tf.graph_def.attributes import plain_value
 from staticgraph.formats.tf.graph_def.correspondence import GRADIENT, OWN, by_type
@@ -361,8 +361,8 @@ class _Import:
                 return outputs[each.index]
         elif each.node in self.operations:
             return self.operations[each.node]
-        close = get_close_matches(each.node, self.outputs, 1)
-        more = f"; did you mean {close[0]!r}?" if close else ""
+        close = nearest_name(each.node, self.outputs)
+        more = f"; did you mean {close!r}?" if close else ""
         raise GraphDefError(f"Requested return_element {name!r} not found in graph_def{more}")
 
 
@@ -405,6 +405,6 @@ def _is_supported(node: NodeDef) -> bool:
 
 
 def _refuse(node: NodeDef) -> UnknownOpError:
-    close = get_close_matches(node.op, supported_types(), 1, 0.5)
-    what = f"there is no op of this type here{f'; the nearest is {close[0]}' if close else ''}"
+    close = nearest_name(node.op, supported_types())
+    what = f"there is no op of this type here{f'; the nearest is {close}' if close else ''}"
     return UnknownOpError(f"node {node.name!r} is of type {node.op!r}: {what}")
