@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.graph import opdef
@@ -29,6 +29,7 @@ from staticgraph.compiler.graph.scopes.properties import ControlDependencies, Pl
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor, may_use
 from staticgraph.compiler.support.extensions import EXTENSIONS
 from staticgraph.compiler.support.forks import brief
+from staticgraph.compiler.support.recursion import deep_recursion
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -329,7 +330,9 @@ class Graph:
         before = self._scoped.region, self._scoped.controls
         self._scoped.region, self._scoped.controls = region, ()
         try:
-            yield
+            # Functions that make a loop in a loop call each other, whatever the user's limit is.
+            with nullcontext() if region is None else deep_recursion():
+                yield
         finally:
             self._scoped.region, self._scoped.controls = before
 
