@@ -8,9 +8,8 @@
 
 For every size, a fresh process with an empty cache on disk builds the graph, runs it twice, and tells the
 CPU seconds of all threads, so that what else the machine does matters little. A tiny graph is run before, and
-one that threads share, so that what does not grow, such as imports and the code of the pool of threads, is left
-out. The exponent is that of the first run between the last two sizes: 1 where twice the graph costs twice as
-much.
+one that threads share, so that what does not grow, such as imports and the code of the pool, is left out. The
+exponent is that of the first run between the last two sizes: 1 where twice the graph costs twice as much.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from staticgraph.compiler.graph import opdef
@@ -29,7 +29,6 @@ from staticgraph.compiler.graph.scopes.properties import ControlDependencies, Pl
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor, may_use
 from staticgraph.compiler.support.extensions import EXTENSIONS
 from staticgraph.compiler.support.forks import brief
-from staticgraph.compiler.support.recursion import deep_recursion
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -330,9 +329,7 @@ class Graph:
         before = self._scoped.region, self._scoped.controls
         self._scoped.region, self._scoped.controls = region, ()
         try:
-            # Functions that make a loop in a loop call each other, whatever the user's limit is.
-            with nullcontext() if region is None else deep_recursion():
-                yield
+            yield
         finally:
             self._scoped.region, self._scoped.controls = before
 

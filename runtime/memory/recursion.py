@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from staticgraph.compiler.graph.errors import UnimplementedError, misuse
-from staticgraph.compiler.support.recursion import deep_recursion
 
 _Made = TypeVar("_Made")
 
@@ -24,6 +23,8 @@ def with_room(work: Callable[[], _Made]) -> _Made:
         return work()
     except RecursionError:
         pass  # a graph with loops in loops in loops
+    from staticgraph.compiler.support.recursion import deep_recursion  # what few programs need
+
     try:
         with deep_recursion():
             return work()
