@@ -252,15 +252,18 @@ def _entry(times: TimeTable | None, instruction: Instruction | Complete, count: 
 
 
 _LONG = 30.0  # ns per character of the function of a step: what it calls takes a thousand times as long
+_FEW_BRANCHES = 16  # times as many characters in parts without branches as in those with some
 
 
 def _with_effort(entry: Code, cost: float) -> Code:
     """Mark the function of a step and its parts as plain if LLVM need not choose their instructions well.
 
-    What they call takes far longer, or they only load and call, without a branch, as most small steps do.
+    What they call takes far longer, or they only load and call, with hardly a branch, as most small steps do.
     """
     texts = [text for code in with_calls([entry]) for text in (code.text, *code.needs)]
-    plain = cost > _LONG * sum(map(len, texts)) or not any("\n  br " in text for text in texts)
+    characters = sum(map(len, texts))
+    branching = sum(len(text) for text in texts if "\n  br " in text)
+    plain = cost > _LONG * characters or _FEW_BRANCHES * branching < characters
     return replace(entry, plain=plain, calls=tuple(replace(part, plain=plain) for part in entry.calls))
 
 

@@ -7,9 +7,9 @@
     python tools/growth.py --peer PYTHON        the same graphs by a Python that has TensorFlow 2, too
 
 For every size, a fresh process with an empty cache on disk builds the graph, runs it twice, and tells the
-CPU seconds of all threads, so that what else the machine does matters little. A tiny graph is run before, so
-that what does not grow, such as imports, is left out. The exponent is that of the first run between the last
-two sizes: 1 where twice the graph costs twice as much.
+CPU seconds of all threads, so that what else the machine does matters little. A tiny graph is run before, and
+one that threads share, so that what does not grow, such as imports and the code of the pool, is left out. The
+exponent is that of the first run between the last two sizes: 1 where twice the graph costs twice as much.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ def measure(name: str, size: int, profiled: bool = False) -> dict[str, float]:
     with sg.Graph().as_default(), sg.Session() as session:
         x = sg.placeholder("float32", [2, 3])
         session.run(sg.reduce_sum(sg.cumsum(sg.matmul(x, x, transpose_b=True))), {x: [[1, 2, 3], [4, 5, 6]]})
+        session.run(sg.reduce_sum(sg.exp(sg.fill([1 << 20], sg.reduce_sum(x)))), {x: [[1, 2, 3], [4, 5, 6]]})
     times = [_cpu()]
     with sg.Graph().as_default():
         fetches, feeds = GRAPHS[name][0](size)

@@ -42,6 +42,11 @@ def own(regions: Sequence[Region], operation: Operation) -> None:
 
 
 def call(graph: Graph, region: Region, function: Callable[..., Any], *args: Any) -> Any:
-    """Call `function` with its operations recorded inside `region`, and return its result."""
-    with graph.inside(region):
+    """Call `function` with its operations recorded inside `region`, and return its result.
+
+    It may call itself, for loops in loops, deeper than Python's limit of recursion allows.
+    """
+    from staticgraph.compiler.support.recursion import deep_recursion  # what few programs need
+
+    with graph.inside(region), deep_recursion():
         return function(*args)

@@ -10,7 +10,7 @@ from typing import Any
 from staticgraph.building import nest
 from staticgraph.building.framework import control_dependencies, graph_of, name_scope
 from staticgraph.building.inputs import convert_to_tensor, identity
-from staticgraph.building.regions import captures, finish, own
+from staticgraph.building.regions import call, captures, finish, own
 from staticgraph.building.renamed import renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bool_, int32
@@ -218,8 +218,8 @@ def _branch(graph: Graph, pred: Tensor, functions: Sequence[Callable[[], Any]], 
     regions = [Region(graph.region) for _ in functions]
     carriers = []
     for region, function in zip(regions, functions, strict=True):
+        made = call(graph, region, function)
         with graph.inside(region):
-            made = function()
             carriers.append(Carrier(made))
             finish(region, carriers[-1].tensors())
     _check_same(carriers, regions)

@@ -16,7 +16,7 @@ from staticgraph.compiler.capture.step_digest import step_digest
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.opdef import OPS
-from staticgraph.runtime.memory import recursion
+from staticgraph.compiler.support import recursion
 
 # Small enough for the suite, large enough that what is done once matters little.
 # fmt: off
@@ -87,6 +87,25 @@ def test_control_flow_may_be_nested_deep(name: str, levels: int):
     values = sg.Session().run(fetches, feeds)
     np.testing.assert_array_equal(values[:2], [2.0, levels + 2.0 if name == "nested conds" else 2.0])
     assert sys.getrecursionlimit() == limit
+
+
+@pytest.mark.parametrize("kind", ["conds", "loops"])
+def test_functions_may_nest_loops_and_branches_500_deep(kind: str):
+    x = sg.placeholder(sg.float32, [])
+
+    def cond(level: int, y: sg.Tensor) -> sg.Tensor:
+        return y if level == 0 else sg.cond(y > 0.0, lambda: cond(level - 1, y + 1.0), lambda: y)
+
+    def loop(level: int, y: sg.Tensor) -> sg.Tensor:
+        if level == 0:
+            return y + 1.0
+        start = [sg.constant(0), y]
+        return sg.while_loop(lambda i, _: i < 1, lambda i, z: (i + 1, loop(level - 1, z)), start)[1]
+
+    limit = sys.getrecursionlimit()
+    y = (cond if kind == "conds" else loop)(500, x)
+    assert sys.getrecursionlimit() == limit
+    assert sg.Session(device="cpu").run(y, {x: 1.0}) == (501.0 if kind == "conds" else 2.0)
 
 
 def test_what_is_nested_too_deep_is_said(monkeypatch: pytest.MonkeyPatch):
