@@ -20,6 +20,7 @@ import hypothesis
 import numpy as np
 import pytest
 from _pytest.runner import runtestprotocol
+from hypothesis.internal.conjecture import providers
 
 from staticgraph.compiler.graph.graph import reset_default_graph
 from staticgraph.runtime.cpu import disk_cache as remembered
@@ -28,6 +29,9 @@ from tests import bounds, fast, repetitions
 # The same examples every time and no deadline: a test fails because of the code, not of the machine.
 hypothesis.settings.register_profile("reproducible", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("reproducible")
+# It also draws numbers that it finds in our modules, in those that have been imported by then.
+if hasattr(providers, "_get_local_constants"):
+    providers._get_local_constants = lambda: providers._local_constants
 os.environ.setdefault("SG_DEVICE", "cpu")
 # A shell has what it runs in the background ignore Ctrl-C, and every process that the tests start with it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -81,6 +85,9 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     return True
 
 
+BEYOND = "compiled code wrote beyond a block of memory"
+
+
 class _OldObjects:
     """Keeps the collector of garbage from looking through modules, caches and thousands of tests again and
     again: what is left after a look at all objects that took long is not looked at any more.
@@ -116,7 +123,7 @@ def pytest_collection() -> None:
 
 def pytest_collection_finish() -> None:
     gc.enable()
-    gc.set_threshold(*gc.get_threshold()[:2], 40)  # looks at all objects are rare: tests leave few cycles
+    gc.set_threshold(5000, 10, 20)  # looks are rare: most of what a test makes is gone when it ends
     gc.callbacks.append(_old_objects)
 
 
@@ -165,7 +172,14 @@ def _on_its_own() -> Iterator[None]:
     random.seed(20170215)
     yield
     os.urandom = other
-    assert not bounds.violations(), "compiled code wrote beyond a block of memory"
+    assert not bounds.violations(), BEYOND
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _within_memory() -> Iterator[None]:
+    """No test of a file may make compiled code write beyond memory that is older than the test."""
+    yield
+    assert not bounds.violations(everywhere=True), BEYOND
 
 
 @pytest.fixture

@@ -41,6 +41,7 @@ def called_from_outside(assembly: str) -> set[str]:
     return called - defined
 
 
+@pytest.mark.by_turns("dtype")
 @pytest.mark.parametrize("dtype", [float32, float64], ids=str)
 @pytest.mark.parametrize("cpu", TARGETS)
 def test_no_symbol_is_undefined(cpu: str, dtype: DType):

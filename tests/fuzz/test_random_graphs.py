@@ -84,7 +84,7 @@ def check_optimised(function: Function, arrays: list[np.ndarray]) -> None:
     assert_close(function, arrays, meaning(better, arrays))
 
 
-@settings(fuzz(60))
+@settings(fuzz(20))  # to compile one takes a second; `pytest -m slow` takes 2000
 @given(functions())
 def test_compiled_equals_interpreted(case: Case):
     check_compiled(*case)

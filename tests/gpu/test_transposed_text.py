@@ -92,8 +92,13 @@ GRAPHS: dict[str, tuple[Build, Inputs]] = {
 @needs_nvrtc
 @pytest.mark.parametrize("architecture", nvrtc.ARCHITECTURES)
 def test_tiles_stay_in_registers(architecture: str, monkeypatch: pytest.MonkeyPatch):
+    """All functions on the architecture that they are written for, a part of them on each of the others."""
     monkeypatch.setattr(tiles, "LEAST", 1)
-    asked = {f.name: f for build, inputs in GRAPHS.values() for f in functions(loops(build, *inputs))}
+    others = [a for a in nvrtc.ARCHITECTURES if a != "sm_90"]
+    part = slice(None) if architecture == "sm_90" else slice(others.index(architecture), None, len(others))
+    graphs = [*GRAPHS.values()][part]
+    asked = {f.name: f for build, inputs in graphs for f in functions(loops(build, *inputs))}
+    assert asked
     made = nvrtc.inspect(list(asked.values()), architecture)
     assert all(f.kind == "transposed" for f in asked.values())
     for name, used in made.usage.items():
