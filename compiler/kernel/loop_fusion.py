@@ -16,8 +16,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from staticgraph.compiler.graph.sizes import same
-from staticgraph.compiler.kernel.dependence import accesses, obstacle
+from staticgraph.compiler.graph.sizes import Size, same
+from staticgraph.compiler.kernel.dependence import accesses, obstacle, reductions
 from staticgraph.compiler.kernel.expr import Expr, Load, Local, substitute, walk
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
@@ -124,7 +124,10 @@ def _join(steps: list[_Step], late: _Step, buffers: dict[str, Buffer]) -> bool:
 
 
 def _as_one(early: _Step, late: _Step, buffers: dict[str, Buffer]) -> Loop | None:
-    """The loop that does what both do, if they read the same memory and it may run in any order."""
+    """The loop that does what both do, if it may run in any order.
+
+    They read the same memory, or go over an open number of rows: threads would share out each by itself.
+    """
     match early.stmt, late.stmt:
         case Loop(index, first, LoopKind.SERIAL), Loop(other, second, LoopKind.SERIAL):
             whole = early.stmt.share is None and late.stmt.share is None
@@ -132,7 +135,10 @@ def _as_one(early: _Step, late: _Step, buffers: dict[str, Buffer]) -> Loop | Non
                 whole
                 and same(index.extent, other.extent)
                 and not (isinstance(index.extent, int) and index.extent < 2)
-                and (early.loaded | early.stored) & late.loaded
+                and (
+                    (early.loaded | early.stored) & late.loaded
+                    or (_over_rows(early.stmt) and _over_rows(late.stmt))
+                )
             )
             bound = {s.index.name for s in statements(second) if isinstance(s, Loop)}
             if alike and index.name not in bound:
@@ -140,6 +146,12 @@ def _as_one(early: _Step, late: _Step, buffers: dict[str, Buffer]) -> Loop | Non
                 loop = Loop(index, (*first, *second))
                 return loop if obstacle(loop, buffers) is None else None
     return None
+
+
+def _over_rows(loop: Loop) -> bool:
+    """Return True if an open number of rows are filled, each by loops of its own."""
+    filled = all(isinstance(stmt, Loop) for stmt in loop.body)
+    return isinstance(loop.index.extent, Size) and filled and not reductions(loop)
 
 
 class _Forwarding:

@@ -5,12 +5,13 @@ its code. So do groups that differ in which rows they read. The same instruction
 
     x * 0.1, x * 0.2, x * 0.3, x * 0.4    ->  x * parameter, launched four times
     x[0] + y, x[1] + y, ..., x[9] + y     ->  window[0] + y, launched ten times
+    x[:, 0] + y, ..., x[:, 9] + y         ->  the same, as rows of the first two axes
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Hashable, Iterable, Mapping
+from collections.abc import Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import field
 from types import MappingProxyType
 
@@ -21,10 +22,10 @@ from staticgraph.compiler.graph.builder import number
 from staticgraph.compiler.graph.dtypes import float32, float64
 from staticgraph.compiler.graph.function import Node, Value
 from staticgraph.compiler.graph.opdef import Kind
-from staticgraph.compiler.graph.sizes import is_open
+from staticgraph.compiler.graph.sizes import AnySize, is_open, same
 from staticgraph.compiler.kernel.affine import affine
 from staticgraph.compiler.kernel.contraction import analyse
-from staticgraph.compiler.kernel.expr import Index, Load, walk
+from staticgraph.compiler.kernel.expr import Expr, Index, Load, walk
 from staticgraph.compiler.kernel.index import simplify_index
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, Kernel
 from staticgraph.compiler.lower.assumptions import assumptions
@@ -165,7 +166,7 @@ def _window(node: Node, inside: Container[Node]) -> tuple[Template, RowRange] | 
     if node.op.kind is not Kind.MOVEMENT or len(node.inputs) != 1:
         return None
     (value,) = node.inputs
-    if is_open((*value.shape, *node.outputs[0].shape)) or not node.outputs[0].size:
+    if is_open((*value.shape[1:], *node.outputs[0].shape[1:])) or same(node.outputs[0].size, 0):
         return None
     if not value.rank or value.node in inside or number(value) is not None:
         return None
@@ -173,17 +174,39 @@ def _window(node: Node, inside: Container[Node]) -> tuple[Template, RowRange] | 
     if not formula.is_copy:
         return None
     assert isinstance(formula.value, Load)
-    first, *others = formula.value.at
-    form = affine(first)
-    assert form is not None
-    low, high = (int(end) for end in form.range)
-    unit = ALIGNMENT // math.gcd(ALIGNMENT, row_bytes(value))
-    start = low // unit * unit
-    rows = high + 1 - start
-    if low < 0 or rows >= value.shape[0]:
+    at = formula.value.at
+    axes = _axes_of_a_part(value, at)
+    if not axes:
         return None
-    load = Load(formula.value.buffer, (simplify_index(first - start), *others), formula.value.dtype)
-    return Template(formula.at, load, tuple(walk(load))), RowRange(value, start, rows)
+    row: Expr = at[0]
+    for n, index in zip(value.shape[1:axes], at[1:axes], strict=True):
+        row = row * n + index
+    form = affine(row)
+    assert form is not None
+    low, high = form.range
+    unit = ALIGNMENT // math.gcd(ALIGNMENT, row_bytes(value, axes))
+    start = int(low) // unit * unit
+    count: AnySize = math.prod(value.shape[:axes])
+    rows = count if is_open((count,)) else int(high) + 1 - start
+    if not start and rows == count and not is_open((count,)):
+        return None
+    load = Load(formula.value.buffer, (simplify_index(row - start), *at[axes:]), formula.value.dtype)
+    return Template(formula.at, load, tuple(walk(load))), RowRange(value, axes, start, rows)
+
+
+def _axes_of_a_part(value: Value, at: Sequence[Expr]) -> int:
+    """Return how many axes tell which part of a value lies at `at`: 0 if it is not a part."""
+    for axis in reversed(range(value.rank)):
+        form, size = affine(at[axis]), value.shape[axis]
+        assert form is not None
+        if is_open((size,)):
+            return 0
+        low, high = form.range
+        if low < 0 or high >= size:
+            return 0
+        if (low, high) != (0, size - 1):
+            return axis + 1
+    return 0
 
 
 class _Numbers:

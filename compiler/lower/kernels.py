@@ -23,7 +23,7 @@ from staticgraph.compiler.graph.builder import number
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
 from staticgraph.compiler.graph.function import Node, Value
-from staticgraph.compiler.graph.sizes import is_open, same
+from staticgraph.compiler.graph.sizes import AnySize, is_open, same
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, ScalarParameter, substitute, walk
 from staticgraph.compiler.kernel.form import StagedForm, Unproven, Updates
 from staticgraph.compiler.kernel.in_bounds import OutOfBoundsError, in_bounds, is_proven
@@ -40,25 +40,29 @@ _NO_WINDOWS: Mapping[Any, Any] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class RowRange:
-    """Some rows of a value: `rows` of them, the first one at an aligned address."""
+    """Some rows of a value whose first `axes` axes count as one: `rows` of them, from an aligned address on.
+
+    If a size is open, the last ones may be missing.
+    """
 
     value: Value
+    axes: int
     first: int
-    rows: int
+    rows: AnySize
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return (self.rows, *self.value.shape[1:])
+        return (self.rows, *self.value.shape[self.axes :])
 
     @property
     def offset(self) -> int:
         """Bytes from the start of the value."""
-        return self.first * row_bytes(self.value)
+        return self.first * row_bytes(self.value, self.axes)
 
 
-def row_bytes(value: Value) -> int:
-    """Return the bytes of a row of a value, which has at least one axis."""
-    return math.prod(value.shape[1:]) * value.dtype.size
+def row_bytes(value: Value, axes: int) -> int:
+    """Return the bytes of a row of a value whose first `axes` axes count as one."""
+    return math.prod(value.shape[axes:]) * value.dtype.size
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ TABLES = {
     ("stability", "stability"): "log log1p realdiv subtract",
     ("algebra", "algebra"): "abs add exp log multiply negative pow realdiv sqrt square subtract",
     ("logic", "logic"): "cast logical_and logical_not logical_or maximum minimum select",
-    ("movement", "movement"): "broadcast_to reduce_max reduce_sum reshape transpose",
+    ("movement", "movement"): "broadcast_to pad reduce_max reduce_sum reshape transpose",
     ("stability", "exponentials"): "add multiply subtract",
     ("movement", "broadcasts"): "add multiply realdiv subtract",
 }

@@ -44,6 +44,11 @@ def is_whole(x: Value, p: tuple[int, ...]) -> bool:
     return len(p) == x.rank and all(same(n, -1) or same(n, m) for n, m in zip(p, x.shape, strict=True))
 
 
+def adds_nothing(x: Value, p: tuple[tuple[int, int], ...]) -> bool:
+    """Return True if there is no padding, along any axis."""
+    return all(same(n, 0) for pair in p for n in pair)
+
+
 def over_ones(x: Value, p: Axes, **_: object) -> bool:
     """Return True if a reduction only combines axes of size one, so that nothing is combined."""
     return all(same(x.shape[a], 1) for a in normalize_axes(p, x.rank))
@@ -58,6 +63,9 @@ movement = RuleSet(
     reshape=lambda: [
         rule("reshape twice", ops.reshape(ops.reshape(x, shape=p), shape=q), ops.reshape(x, shape=q)),
         rule("reshape to itself", ops.reshape(x, shape=p), x, when=is_whole),
+    ],
+    pad=lambda: [
+        rule("pad with nothing", ops.pad(x, paddings=p), x, when=adds_nothing),
     ],
     broadcast_to=lambda: [
         rule("broadcast twice", ops.broadcast_to(ops.broadcast_to(x, shape=p), shape=q),

@@ -101,6 +101,11 @@ READS = {
     "two places": lambda x, n: x[n] * x[2 * n + 3],
     "a part of each row": lambda x, n: sg.reduce_max(x[n : n + 9, 2:5], 1),
     "every second row": lambda x, n: sg.tanh(x[n : n + 30 : 2]),
+    "a column": lambda x, n: sg.tanh(x[:, n % 7]) + n,
+    "a part of each row that moves": lambda x, n: sg.exp(x[:, n // 2 : n // 2 + 2]),
+    "a column of some rows": lambda x, n: sg.sin(x[n : n + 20, n % 7]),
+    "a product of columns": lambda x, n: sg.matmul(x[:, n // 3 : n // 3 + 3], x[:3], name=f"p{n}"),
+    "every second column": lambda x, n: sg.tanh(x[:, n % 3 : n % 3 + 4 : 2]),
     "from the end": lambda x, n: sg.reverse(x[n : n + 10], [0]) + 1.0,
     "softmax": lambda x, n: sg.nn.softmax(x[n : n + 8]),
     "side by side": lambda x, n: sg.concat([x[n : n + 3] * 2.0, x[n + 1 : n + 4]], 1),
@@ -122,6 +127,22 @@ def test_same_bits_of_windows(
     monkeypatch.setattr(kernel_dedup, "_MANY", 1000)
     single = sg.Session().run(made, {x: value})
     assert [a.tobytes() for a in shared] == [a.tobytes() for a in single]
+
+
+@pytest.mark.parametrize("size", [5, None])
+def test_slices_of_an_inner_axis_share_kernels(size: int | None, rng: np.random.Generator):
+    """As the steps of a recurrent net that is written out do, whose batch may be open."""
+    x = sg.placeholder("float32", [size, 24, 16])
+    steps = [sg.exp(x[:, t]) * 0.5 for t in range(24)]
+    value = rng.normal(size=(5, 24, 16)).astype(np.float32)
+    with sg.Session(passes="-join") as session:
+        compiled = session.executable(steps, {x: value}).compiled
+        made = session.run(steps, {x: value})
+        for rows in (0, 1, 3) if size is None else ():
+            more = session.run(steps, {x: value[:rows]})
+            np.testing.assert_array_equal(np.array(more), np.array(made)[:, :rows])
+    assert len(compiled.codes) <= 3
+    np.testing.assert_allclose(np.array(made).swapaxes(0, 1), np.exp(value) * 0.5, rtol=1e-6)
 
 
 def test_rows_at_aligned_addresses_share_one_kernel():
