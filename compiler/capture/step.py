@@ -62,6 +62,20 @@ class Step:
         return {self.fetches + i: old[op] for i, op in enumerate(self.writes) if op in old}
 
     @cached_property
+    def sources(self) -> list[Operation]:
+        """The variables on which depends what the step writes. What is fetched besides does not count."""
+        makers = {value: node for node in self.function.nodes for value in node.outputs}
+        waiting = list(self.function.results[self.fetches : self.fetches + len(self.writes)])
+        used = set(waiting)
+        while waiting:
+            if node := makers.get(waiting.pop()):
+                new = set(node.inputs) - used
+                used |= new
+                waiting += new
+        params = self.function.params[len(self.feeds) :]
+        return [op for op, param in zip(self.reads, params, strict=False) if param in used]
+
+    @cached_property
     def needed(self) -> list[Operation]:
         """The variables that must have a value before the run."""
         used = {v for node in self.function.nodes for v in node.inputs} | set(self.function.results)

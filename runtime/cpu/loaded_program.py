@@ -30,6 +30,7 @@ class LoadedStep(Step):
     """A step without its Function, of which only the variables that it needs are known."""
 
     needed: list[Operation] = field(kw_only=True, default_factory=list)
+    sources: list[Operation] = field(kw_only=True, default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
