@@ -60,9 +60,8 @@ def is_last_loss_a_sum(graph: Graph) -> bool:
 _replica: ContextVar[Replica | None] = ContextVar("replica", default=None)
 
 
-def present() -> Replica | None:
-    """Return the replica for which a function is called, or None if there is only one."""
-    return _replica.get()
+# The replica for which a function is called, or None if there is only one.
+present = _replica.get
 
 
 @contextmanager

@@ -190,7 +190,7 @@ class Turn:
 
     @property
     def progress(self) -> tuple[int, float]:
-        """How far the replica is: the number of operations, and the seconds that it has computed."""
+        """The number of operations of the graph, and the seconds that the replica has computed."""
         number = self._thread.ident if self._thread else None
         clock = getattr(time, "pthread_getcpuclockid", None)
         spent = time.clock_gettime(clock(number)) if clock and number and not self.is_done else 0.0
