@@ -61,9 +61,8 @@ class Step:
         old = {op: len(self.feeds) + i for i, op in enumerate(self.reads)}
         return {self.fetches + i: old[op] for i, op in enumerate(self.writes) if op in old}
 
-    @cached_property
     def sources(self) -> list[Operation]:
-        """The variables on which depends what the step writes. What is fetched besides does not count."""
+        """Return the variables on which depends what the step writes. What is fetched besides does not count."""
         makers = {value: node for node in self.function.nodes for value in node.outputs}
         waiting = list(self.function.results[self.fetches : self.fetches + len(self.writes)])
         used = set(waiting)

@@ -84,7 +84,7 @@ def recall(key: str, step: Step) -> LoadedProgram | None:
 
 def _variables(step: Step, told: Mapping[str, Any]) -> dict[str, list[Operation]]:
     """Return what an entry tells of the variables of a step."""
-    return {name: [step.reads[i] for i in told.get(name, ())] for name in ("needed", "sources")}
+    return {name: [step.reads[i] for i in told.get(name, ())] for name in ("needed", "known_sources")}
 
 
 def remember_undecided(key: str, undecided: Undecided, guards: Sequence[Guard]) -> None:
@@ -167,6 +167,6 @@ def remember(key: str, step: Step, compiled: Compiled, guards: Sequence[Guard] =
     numbers = {op: number for number, op in enumerate(step.reads)}
     told = {"needed": [numbers[op] for op in compiled.step.needed], **layout_of(compiled)}
     if found:
-        sources = [numbers[op] for op in compiled.step.sources]
-        told |= {"collectives": found, "sources": sources}
+        sources = [numbers[op] for op in compiled.step.sources()]
+        told |= {"collectives": found, "known_sources": sources}
     write(key, told, guards, bytes(program.constants))

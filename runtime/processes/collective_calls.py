@@ -143,7 +143,7 @@ def _shared(step: Step) -> list[Operation]:
     graph, written = step.writes[0].graph, set(step.writes)
     own = {v.op for name in ("local_variables", "sharded_variables") for v in graph.get_collection(name)}
     of_all = {v.op for v in graph.get_collection("variables")}
-    return [op for op in step.sources if op not in own and (op in written or op in of_all)]
+    return [op for op in step.sources() if op not in own and (op in written or op in of_all)]
 
 
 def _described(call: HostCall) -> str:
