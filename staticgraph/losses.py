@@ -17,6 +17,7 @@ from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.graph.errors import ShapeError, misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.lazy_names import show_public_names
+from staticgraph.state import replicas
 
 __all__ = [
     "Reduction",
@@ -78,6 +79,7 @@ def compute_weighted_loss(
     Reduction.validate(reduction)
     with name_scope(scope, "weighted_loss", [losses, weights]):
         losses = convert_to_tensor(losses)
+        replicas.note_reduction(losses.graph, reduction)
         result_dtype = losses.dtype
         losses = widened(losses) if losses.dtype.is_floating else ops.cast(losses, dtype=float32)
         weights = of_dtype(convert_to_tensor(weights), losses.dtype)

@@ -61,6 +61,19 @@ class Step:
         old = {op: len(self.feeds) + i for i, op in enumerate(self.reads)}
         return {self.fetches + i: old[op] for i, op in enumerate(self.writes) if op in old}
 
+    def sources(self) -> list[Operation]:
+        """Return the variables on which depends what the step writes. What is fetched besides does not count."""
+        makers = {value: node for node in self.function.nodes for value in node.outputs}
+        waiting = list(self.function.results[self.fetches : self.fetches + len(self.writes)])
+        used = set(waiting)
+        while waiting:
+            if node := makers.get(waiting.pop()):
+                new = set(node.inputs) - used
+                used |= new
+                waiting += new
+        params = self.function.params[len(self.feeds) :]
+        return [op for op, param in zip(self.reads, params, strict=False) if param in used]
+
     @cached_property
     def needed(self) -> list[Operation]:
         """The variables that must have a value before the run."""

@@ -140,3 +140,11 @@ def user_frame() -> Provenance | None:
             return Provenance(code.co_filename, code.co_name, code, frame.f_lasti)
         frame = frame.f_back  # type: ignore[assignment]
     return None
+
+
+def line_of_thread(number: int) -> str:
+    """Return the file and the line of the user's program that a thread is at; empty if it is at none."""
+    frame = sys._current_frames().get(number)
+    while frame is not None and is_ours(frame.f_code):
+        frame = frame.f_back
+    return "" if frame is None else f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from staticgraph.compiler.capture.guards import Answers, Guard, guard_of_data
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.capture.step_digest import MOST_DATA, NoDigest, step_digest
 from staticgraph.compiler.graph.size_data import of_data, to_data
+from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.graph.undecided import Undecided, current_answer
 from staticgraph.compiler.lower.interpret_initializers import by_meaning, runs_once
 from staticgraph.compiler.stages import observation
@@ -69,7 +70,7 @@ def recall(key: str, step: Step) -> LoadedProgram | None:
     told, function = entry.told, step.function
     refuse(told)
     same = {f.name: getattr(step, f.name) for f in fields(Step) if f.name != "function"}
-    alone = LoadedStep(NO_FUNCTION, **same, needed=[step.reads[i] for i in told["needed"]])
+    alone = LoadedStep(NO_FUNCTION, **same, **_variables(step, told))
     numbers = told.get("collectives")
     calls: list[HostCall] = []
     if numbers:
@@ -79,6 +80,11 @@ def recall(key: str, step: Step) -> LoadedProgram | None:
     types = [p.type for p in function.params], [r.type for r in function.results]
     found = prepared(alone, *types, told, entry.rest, calls)
     return replace(found, program=by_meaning(function, step.checked)) if runs_once(step) else found
+
+
+def _variables(step: Step, told: Mapping[str, Any]) -> dict[str, list[Operation]]:
+    """Return what an entry tells of the variables of a step."""
+    return {name: [step.reads[i] for i in told.get(name, ())] for name in ("needed", "known_sources")}
 
 
 def remember_undecided(key: str, undecided: Undecided, guards: Sequence[Guard]) -> None:
@@ -159,6 +165,8 @@ def remember(key: str, step: Step, compiled: Compiled, guards: Sequence[Guard] =
     if calls_python or types != laid_out or len(program.constants) > MOST_DATA:
         return
     numbers = {op: number for number, op in enumerate(step.reads)}
-    needed = [numbers[op] for op in compiled.step.needed]
-    told = {"needed": needed, **layout_of(compiled), **({"collectives": found} if found else {})}
+    told = {"needed": [numbers[op] for op in compiled.step.needed], **layout_of(compiled)}
+    if found:
+        sources = [numbers[op] for op in compiled.step.sources()]
+        told |= {"collectives": found, "known_sources": sources}
     write(key, told, guards, bytes(program.constants))

@@ -30,6 +30,10 @@ class LoadedStep(Step):
     """A step without its Function, of which only the variables that it needs are known."""
 
     needed: list[Operation] = field(kw_only=True, default_factory=list)
+    known_sources: list[Operation] = field(kw_only=True, default_factory=list)
+
+    def sources(self) -> list[Operation]:
+        return self.known_sources
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,12 +42,15 @@ class CollectiveCalls:
             text = f"{first.op.name} was made for {workers} processes, and this one is of {world.size}"
             hint = "build the graph after staticgraph.distribute.init(), in each process"
             raise FailedPreconditionError(layout(text, first.where, (), hint))
-        self._world, self._step = world, step
+        self._world = world
         world.hold(len(calls))
-        self._what = "\n".join(f"{_described(call)} on a {device}" for call in calls)
-        changed = [f"{op.name} {op.outputs[0].type}" for op in step.writes]
+        self._variables = _shared(step) if _trains(calls, step) else []
+        listed = [f"{_described(call)} on a {device}" for call in calls]
+        told = dict.fromkeys((*step.writes, *self._variables))
+        listed += [f"variable {op.name} {op.outputs[0].type}" for op in told]
+        self._what = "\n".join(listed)
         self._version = compiler_version() or ""
-        parts = (self._version, self._what, changed)
+        parts = (self._version, self._what)
         self._digest = hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
         self._agreed = False
         self._waits = (-1, 0.0)  # the collectives that were complete when a wait began, and its time
@@ -80,8 +83,8 @@ class CollectiveCalls:
     def begin(self, store: VariableStore | None = None) -> None:
         """Get ready for a run. Before the first one, compare the step with those of the others.
 
-        Then the variables in `store` that the step changes get the values that they have in process 0, but
-        for local ones, and for those that had them before.
+        If it trains, the variables in `store` that it reads or changes then get the values that they have in
+        process 0, but for local ones, and for those that had them before.
         """
         self._world.mend()
         if self._agreed:
@@ -96,8 +99,8 @@ class CollectiveCalls:
     def _share(self, store: VariableStore) -> None:
         """Give variables the values of process 0."""
         shared = _SHARED.setdefault(store, set())
-        for op in self._step.writes:
-            if op not in shared and not _is_local(op):
+        for op in self._variables:
+            if op not in shared:
                 value = store.stored(op)
                 buffer = empty(TensorType(op.outputs[0].dtype, value.shape))
                 buffer[...] = self._world.exchange("broadcast", value)
@@ -111,7 +114,7 @@ class CollectiveCalls:
         completed = self._world.peers.completed[0]
         if self._waits[0] != completed:
             self._waits = (completed, time.monotonic())
-        self._world.peers.look(node.op.name, time.monotonic() - self._waits[1])
+        self._world.peers.look(node.op.name, time.monotonic() - self._waits[1], self._what)
 
     def complete(self) -> None:
         """Count a collective that was not MPI's."""
@@ -126,10 +129,21 @@ class CollectiveCalls:
         self._world.leave(self, *memory)
 
 
-def _is_local(op: Operation) -> bool:
-    """Return True if a variable belongs to a process, such as a count of its rows or a part of a state."""
-    own = (v for name in ("local_variables", "sharded_variables") for v in op.graph.get_collection(name))
-    return any(v.op is op for v in own)
+def _trains(calls: Sequence[HostCall], step: Step) -> bool:
+    """Return True if a step changes variables, and does not only give some process's values to the others."""
+    return bool(step.writes) and any(call.node.op.name != "broadcast" for call in calls)
+
+
+def _shared(step: Step) -> list[Operation]:
+    """Return the variables on which depends what a step writes, and that do not belong to a process.
+
+    Counts of its rows do, and parts of a state, and what is only read and is in no collection: such as its
+    part of the data. What a process fetches besides does not count: others may not fetch it.
+    """
+    graph, written = step.writes[0].graph, set(step.writes)
+    own = {v.op for name in ("local_variables", "sharded_variables") for v in graph.get_collection(name)}
+    of_all = {v.op for v in graph.get_collection("variables")}
+    return [op for op in step.sources() if op not in own and (op in written or op in of_all)]
 
 
 def _described(call: HostCall) -> str:

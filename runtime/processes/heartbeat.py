@@ -13,16 +13,14 @@ from __future__ import annotations
 
 import ctypes
 import json
-import os
 import secrets
 import socket
-import sys
 import threading
 import time
 from collections.abc import Sequence
 from typing import Any
 
-from staticgraph.compiler.graph.provenance import is_ours
+from staticgraph.compiler.graph.provenance import line_of_thread
 
 _EVERY = 1.0  # seconds between questions
 _LEAST = 0.002  # of a second of computing since the last answer: a thread that sleeps needs less
@@ -112,9 +110,9 @@ class Heartbeat:
                 self._hear(news)
 
     def _life(self) -> dict[str, Any]:
-        frame = sys._current_frames().get(threading.main_thread().ident or 0)
+        at = line_of_thread(threading.main_thread().ident or 0)
         spent = time.process_time() if self._clock is None else time.clock_gettime(self._clock)
-        return {"rank": self._rank, "spent": spent, "waits": self.waits_in, "at": _line(frame)}
+        return {"rank": self._rank, "spent": spent, "waits": self.waits_in, "at": at}
 
     def _hear(self, news: dict[str, Any]) -> None:
         now = time.monotonic()
@@ -132,13 +130,6 @@ class Heartbeat:
             self._socket.sendto(word.encode() + json.dumps(news).encode(), (host, port))
         except OSError:  # no way to it: it is as if it did not answer
             return
-
-
-def _line(frame: Any) -> str:
-    """The line of the user's program that a thread is at."""
-    while frame is not None and is_ours(frame.f_code):
-        frame = frame.f_back
-    return "" if frame is None else f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
 
 
 _HAS_CLOCK = hasattr(time, "pthread_getcpuclockid")

@@ -98,8 +98,11 @@ class Peers:
 
     # What others have told
 
-    def look(self, what: str, waited: float) -> None:
-        """Raise an error if another process has failed, or if `what` takes too long: `waited` seconds."""
+    def look(self, what: str, waited: float, step: str = "") -> None:
+        """Raise an error if another process has failed, or if `what` takes too long: `waited` seconds.
+
+        `step`: a description of the step that waits, as for `agree`.
+        """
         self._receive()
         for news in self._failures:
             if news["run"] is None or news["run"] >= self._settled:
@@ -111,6 +114,9 @@ class Peers:
             text = f"process {rank} has ended, and this one waits for it in {what}"
             raise misuse(PeerError, text, "each process must take the same number of steps")
         if waited > _GRACE and (ahead := [rank for rank, steps in self._steps.items() if steps]):
+            theirs = self._steps[ahead[0]][0]["what"]
+            if step and theirs != step:
+                raise misuse(*_differ(ahead[0], theirs, self.rank, step))
             if what != "its first run of this step":
                 text = f"process {ahead[0]} is about to run another step, while this one waits in {what}"
                 raise misuse(

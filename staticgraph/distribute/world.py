@@ -89,6 +89,14 @@ def launched() -> int:
     return max([1, *(int(os.environ[name]) for name in _SIZES if os.environ.get(name, "").isdigit())])
 
 
+def tell_others(error: BaseException) -> None:
+    """Tell the other processes of an error that ends this one, if the interpreter does not get to see it."""
+    if _connection.is_open:
+        from staticgraph.runtime.processes.mpi import fail_world
+
+        fail_world(error)
+
+
 def join_group(group: int, place: int) -> None:
     """Connect with those processes that give the same `group`, in the order of their places.
 

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Protocol
 
+from staticgraph.compiler.graph.graph import Graph
+
 Pairs = list[tuple[Any, Any]]
 
 
@@ -25,6 +27,9 @@ class Replica(Protocol):
         `how`: "sum", "mean" or "first" of what they give.
         """
 
+    def scaled(self, loss: Any) -> Any:
+        """Return the loss of which an optimizer takes gradients: those of all replicas are added."""
+
     def apply(self, apply: Callable[[Pairs], Any], pairs: Pairs) -> Any:
         """Return the result of `apply` for the gradients of all replicas, in pairs with variables."""
 
@@ -35,12 +40,28 @@ class Replica(Protocol):
         """Note a variable that this replica, the first one, has made."""
 
 
+_SUMS = "weighted_sum", "sum"  # as `losses` and Keras call it
+
+
+class _LastLoss:
+    """Key of the name of the reduction of the last loss, in `Graph.attached`."""
+
+
+def note_reduction(graph: Graph, reduction: str) -> None:
+    """Note how a loss of single elements is reduced to one number."""
+    graph.attached[_LastLoss] = reduction
+
+
+def is_last_loss_a_sum(graph: Graph) -> bool:
+    """Return True if the last loss that was made in a graph is the sum of those of its elements."""
+    return graph.attached.get(_LastLoss) in _SUMS
+
+
 _replica: ContextVar[Replica | None] = ContextVar("replica", default=None)
 
 
-def present() -> Replica | None:
-    """Return the replica for which a function is called, or None if there is only one."""
-    return _replica.get()
+# The replica for which a function is called, or None if there is only one.
+present = _replica.get
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from staticgraph.cli.launch import mpiexec
 from staticgraph.cli.processes import killed
 from tests.processes.launching import LIMIT, ROOT, launched
 
@@ -126,6 +127,24 @@ def test_an_error_that_ends_a_process():
     assert "process 0 failed, and with it this run: ZeroDivisionError: no data here" in told[1]
 
 
+def test_an_error_that_ends_a_script_of_tensorflow(tmp_path: Path):
+    """The command that runs it sees the error, and the interpreter does not."""
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import tensorflow as tf, horovod.tensorflow as hvd\n"
+        "hvd.init()\n"
+        "if hvd.rank() == 0:\n"
+        "    raise ZeroDivisionError('no data here')\n"
+        "tf.Session().run(hvd.allreduce(tf.ones([2])))\n"
+    )
+    line = [mpiexec(), "-n", "2", sys.executable, "-m", "staticgraph", "run", str(script)]
+    done = subprocess.run(
+        line, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LIMIT
+    )
+    assert done.returncode
+    assert "process 0 failed, and with it this run: ZeroDivisionError: no data here" in done.stdout
+
+
 def test_a_process_without_data():
     program = """
     for _ in range(2 if rank == 0 else 1):
@@ -152,14 +171,16 @@ def test_another_step_than_one_that_the_others_know():
     attempt(one, step if rank == 0 else other)
     """
     told = caught(attempting(2, program))
-    assert "process 1 is about to run another step, while this one waits in all_reduce" in told[0]
+    assert "process 1 runs another step than process 0, and all must run the same: there all_red" in told[0]
+    assert "float32[3]" in told[0] and "float32[2]" in told[0]
     assert "process 0 failed" in told[1]
 
 
 def test_one_process_may_fetch_more_than_the_others():
     """The first one saves summaries now and then: another step, with the same collectives."""
     program = """
-    norm = sg.reduce_sum(w * w)
+    norm = sg.reduce_sum(w * w) + sg.Variable(1.0)
+    sess.run(sg.global_variables_initializer())
     for n in range(6):
         sess.run([step, norm] if rank == 0 and n % 2 else step, {x: np.float32([1.0, 2.0])})
     say("DONE", sess.run(w).tolist())

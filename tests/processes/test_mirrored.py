@@ -6,6 +6,8 @@ import json
 import re
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,8 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
+from staticgraph.compiler.graph.errors import DeadlineExceededError
+from staticgraph.tf1.distribute import turns
 from tests.processes.launching import LIMIT, ROOT
 
 dist = sg.distribute
@@ -143,3 +147,52 @@ def test_a_batch_that_cannot_be_split_is_an_error():
     strategy = dist.MirroredStrategy(DEVICES)
     with pytest.raises(ValueError, match="a batch of 3 cannot be split evenly by 2 replicas"):
         strategy.make_dataset_iterator(sg.data.Dataset.from_tensors(np.zeros(3))).get_next()
+
+
+def test_a_replica_that_hangs_is_told(monkeypatch: pytest.MonkeyPatch):
+    """The first one waits for what the second one does, which waits for its turn."""
+    monkeypatch.setattr(turns, "LIMIT", 0.5)
+    second = threading.Event()
+
+    def function() -> None:
+        if number() == 0:
+            second.wait(20)
+        else:
+            second.set()
+
+    text = r"replica 0 hangs at test_mirrored.py:\d+: replica 1, the program have waited for it for 0\.5 sec"
+    with pytest.raises(DeadlineExceededError, match=text):
+        replicated(function)
+    second.set()
+
+
+def test_a_replica_that_computes_does_not_hang(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(turns, "LIMIT", 0.5)
+    monkeypatch.setattr(turns, "_LOOK", 0.1)
+
+    def function() -> int:
+        until = time.monotonic() + 1.0
+        while time.monotonic() < until:
+            pass
+        return number()
+
+    assert replicated(function).values == (0, 1)
+
+
+def test_a_replica_finds_its_own_losses_in_the_collection():
+    """Else what the first one has made would count twice. Penalties of variables are of all."""
+    w = sg.get_variable("w", [], initializer=sg.ones_initializer(), regularizer=lambda v: v * 0.5)
+
+    def function() -> Any:
+        sg.losses.add_loss(w * (2.0 + number()))
+        assert len(sg.losses.get_losses()) == 1
+        sg.summary.scalar("w", w * 1.0)
+        sg.train.GradientDescentOptimizer(1.0).minimize(sg.losses.get_total_loss())
+
+    replicated(function)
+    assert len(sg.losses.get_losses()) == 2 and len(sg.get_collection(sg.GraphKeys.SUMMARIES)) == 1
+    [step] = [op for op in sg.get_default_graph().get_operations() if op.name.endswith("GradientDescent")]
+    with sg.Session() as sess:
+        sess.run(w.initializer)
+        sess.run(step)
+        assert sess.run(w) == 1.0 - (2.0 + 3.0 + 2 * 0.5)

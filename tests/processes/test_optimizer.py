@@ -55,6 +55,28 @@ def test_first_values_are_those_of_the_first_process():
     assert len(set(results(said, "BITS"))) == 1
 
 
+def test_which_variables_have_the_values_of_the_first_process():
+    """A step that trains gives what it changes and what it only reads, and a broadcast that of any process."""
+    program = """
+        dist = sg.distribute
+        rank = dist.rank()
+        w, frozen = sg.Variable(3.0 + rank), sg.Variable(10.0 + rank, trainable=False)
+        rows = sg.Variable([1.0 + rank], trainable=False, collections=[])  # the data of a process
+        step = dist.Optimizer(sg.train.GradientDescentOptimizer(0.1)).minimize(w * frozen * rows[0])
+        begin = [sg.global_variables_initializer(), rows.initializer]
+        with sg.Session() as sess:
+            sess.run(begin)
+            sess.run(dist.broadcast_variables(root=1))
+            say(*map(float, sess.run([w, frozen])), *sess.run(rows))
+        with sg.Session() as sess:
+            sess.run(begin)
+            sess.run(step)
+            say(*(round(float(v), 4) for v in sess.run([w, frozen])), *sess.run(rows))
+    """
+    said = sorted(launched(2, program).splitlines())
+    assert said == ["1.5 10.0 1.0", "1.5 10.0 2.0", "4.0 11.0 1.0", "4.0 11.0 2.0"]
+
+
 def test_with_one_process_it_is_the_inner_optimizer():
     """No operation is added: so it costs nothing."""
     graphs = []

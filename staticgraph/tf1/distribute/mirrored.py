@@ -121,7 +121,7 @@ class _InProcess(MirroredStrategy):
         self, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Any = None
     ) -> Any:
         """The results of `fn(*args, **kwargs)` for each replica."""
-        turns = Turns(self.num_replicas_in_sync, self.is_mean)
+        turns = Turns(self.num_replicas_in_sync, self.scaled)
 
         def call(turn: Turn) -> Any:
             given, named = (selected(each, turn.number) for each in (list(args), dict(kwargs or {})))

@@ -71,20 +71,18 @@ def reduced(value: Any, is_mean: bool) -> Any:
     raise misuse(ValueError, text, "take what experimental_run_v2 returns")
 
 
-def added_gradients(all_pairs: Sequence[Pairs], is_mean: bool) -> Pairs:
-    """Return the sum or mean of the gradients of all replicas by each variable, in pairs with it."""
+def added_gradients(all_pairs: Sequence[Pairs]) -> Pairs:
+    """Return the sum of the gradients of all replicas by each variable, in pairs with it."""
     made: Pairs = []
     for pairs in zip(*all_pairs, strict=True):
         found = [gradient for gradient, _ in pairs if gradient is not None]
-        scale = 1.0 / len(pairs) if is_mean else 1.0
         if not found:
             gradient: Any = None
         elif all(isinstance(each, IndexedSlices) for each in found):
             values = concat([each.values for each in found], axis=0)
             indices = concat([each.indices for each in found], axis=0)
-            gradient = IndexedSlices(values * scale if is_mean else values, indices, found[0].dense_shape)
+            gradient = IndexedSlices(values, indices, found[0].dense_shape)
         else:
-            dense = [convert_to_tensor(each) for each in found]
-            gradient = total(dense, False) * scale if is_mean else total(dense, False)
+            gradient = total([convert_to_tensor(each) for each in found], False)
         made.append((gradient, pairs[0][1]))
     return made

@@ -17,6 +17,7 @@ from staticgraph.building.framework import colocate_with
 from staticgraph.building.inputs import group, identity
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.mathematics.reductions import reduce_mean, reduce_sum
+from staticgraph.state.replicas import is_last_loss_a_sum
 from staticgraph.tf1 import data
 
 __all__ = [
@@ -115,7 +116,8 @@ class Strategy:
     num_processes = 1
     is_first = True  # the process that reports
     has_copies = False  # several replicas in this process
-    is_mean = False  # if gradients of replicas are averaged, and not added
+    is_averaging = False  # if the losses of replicas are scaled, so that the sum of gradients is their mean
+    is_scaled = False  # if the last loss was scaled
 
     @property
     def extended(self) -> Strategy:
@@ -133,11 +135,23 @@ class Strategy:
     @contextmanager
     def averaging(self) -> Iterator[None]:
         """Context in which gradients of replicas are averaged, as an Estimator does."""
-        self.is_mean = True
+        self.is_averaging, self.is_scaled = True, False
         try:
             yield
         finally:
-            self.is_mean = False
+            self.is_averaging = False
+
+    def scaled(self, loss: Any) -> Any:
+        """Return the loss of which an optimizer takes gradients: those of all replicas are added.
+
+        In an Estimator, it is scaled to give their mean, unless the last loss is a sum over the batch.
+        """
+        self.is_scaled = self.is_averaging and not is_last_loss_a_sum(loss.graph)
+        return loss * (1.0 / self.num_replicas_in_sync) if self.is_scaled else loss
+
+    def reported(self, loss: Any) -> Any:
+        """Return the loss of all replicas, to be told: the mean if it was scaled, else the sum."""
+        return self.reduce(ReduceOp.MEAN if self.is_scaled else ReduceOp.SUM, loss)
 
     def experimental_run_v2(
         self, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Any = None

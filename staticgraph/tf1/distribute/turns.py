@@ -1,23 +1,30 @@
 """One function, called for several replicas of a model in one graph, which take turns.
 
 Each call has a thread, of which one runs at a time: until its function is done, or comes to something that
-all replicas do together. What all do together is done outside of them, once all have come to it.
+all replicas do together. What all do together is done outside of them, once all have come to it. A replica
+finds in collections the tensors that it has made, such as its losses, and not those of the others.
 """
 
 from __future__ import annotations
 
 import contextvars
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from staticgraph.building.framework import get_default_graph
-from staticgraph.compiler.graph.errors import misuse
+from staticgraph.building.framework import GraphKeys, get_default_graph
+from staticgraph.compiler.graph.errors import DeadlineExceededError, misuse
 from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.provenance import line_of_thread
+from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.state import replicas
 from staticgraph.state.scopes import ScopeState, VariableScope, variable_scope
 from staticgraph.tf1.distribute.per_replica import Pairs, added_gradients, total
+
+LIMIT = 300.0  # seconds in which a replica that has its turn must do something
+_LOOK = 1.0  # seconds between looks at it
 
 
 class _Stopped(BaseException):
@@ -29,15 +36,17 @@ class Turns:
 
     Args:
         count: The number of replicas.
-        is_mean: True if their gradients are averaged, False if they are added.
+        scaled: Makes of a loss that of which gradients are taken, for those of all replicas to be added.
     """
 
-    def __init__(self, count: int, is_mean: bool) -> None:
-        self.is_mean = is_mean
+    def __init__(self, count: int, scaled: Callable[[Any], Any]) -> None:
+        self.scaled = scaled
         self.graph: Graph = get_default_graph()
         self._back = threading.Event()
+        self.caller = threading.current_thread()
         self.turns = [Turn(self, number) for number in range(count)]
         self.variables: list[Any] = []  # that the first replica has made
+        self.before = {id(each) for _, items in self.collections() for each in items}
         self.stopped = False
 
     def run(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
@@ -63,19 +72,36 @@ class Turns:
                     raise misuse(RuntimeError, text, "do so in each call of the function, not by its number")
                 self._together()
 
+    def collections(self) -> list[tuple[str, list[Any]]]:
+        """Return the collections whose tensors are of one replica: penalties of variables are of all."""
+        keys = set(self.graph.get_all_collection_keys()) - {GraphKeys.REGULARIZATION_LOSSES}
+        return [(key, self.graph.get_collection_ref(key)) for key in sorted(keys)]
+
     def _let(self, turn: Turn) -> None:
         """Let a replica go on to what all do together, or to its end."""
         self._back.clear()
         turn.go.set()
-        self._back.wait()
+        seen, since = turn.progress, time.monotonic()
+        while not self._back.wait(_LOOK):
+            if (now := turn.progress) != seen:
+                seen, since = now, time.monotonic()
+            elif time.monotonic() - since > LIMIT:
+                raise self._hangs(turn)
         if turn.error is not None:
             raise turn.error
+
+    def _hangs(self, turn: Turn) -> Exception:
+        """Return the error for a replica that neither computes nor adds to the graph."""
+        waiting = [f"replica {each.number}" for each in self.turns if each is not turn and not each.is_done]
+        at = f" at {turn.line}" if turn.line else ""
+        text = f"replica {turn.number} hangs{at}: {', '.join([*waiting, 'the program'])} have waited for it"
+        hint = "replicas take turns: none may wait for what another one does later"
+        return misuse(DeadlineExceededError, f"{text} for {LIMIT:g} seconds", hint)
 
     def pause(self, turn: Turn) -> None:
         """Give the turn back, in the thread of a replica, and wait for the next one."""
         self._back.set()
-        turn.go.wait()
-        turn.go.clear()
+        turn.wait()
         if self.stopped:
             raise _Stopped
 
@@ -97,7 +123,11 @@ class Turns:
             turn.result = made
 
     def _back_to(self, scope: VariableScope, names: str) -> None:
-        """Go on after the call, with the counts of names of the first replica."""
+        """Go on after the call, with the counts of names of the first replica, and with its summaries."""
+        for turn in self.turns:
+            if turn.number:
+                turn.own.pop(GraphKeys.SUMMARIES, None)
+            turn.show()
         self.turns[0].state._replace(scope=scope).restore()
         self.graph.names.scope = names
 
@@ -121,7 +151,8 @@ class Turn:
         self.controls: tuple[Any, ...] = ()
         self._found = 0
         self._thread: threading.Thread | None = None
-        # Where the replica is in the graph, while others have their turns.
+        # Where the replica is in the graph, and its tensors in collections, while others have their turns.
+        self.own: dict[str, list[Any]] = {}
         self._leave()
 
     def start(self, call: Callable[[], Any]) -> None:
@@ -131,8 +162,7 @@ class Turn:
         context = contextvars.copy_context()
 
         def run() -> None:
-            self.go.wait()
-            self.go.clear()
+            self.wait()
             self._enter()
             try:
                 if not self._turns.stopped:
@@ -150,6 +180,26 @@ class Turn:
         name = f"staticgraph replica {self.number}"
         self._thread = threading.Thread(target=context.run, args=(run,), name=name, daemon=True)
         self._thread.start()
+
+    def wait(self) -> None:
+        """Wait for a turn, as long as the thread that gives turns is there."""
+        while not self.go.wait(_LOOK):
+            if not self._turns.caller.is_alive():
+                raise _Stopped
+        self.go.clear()
+
+    @property
+    def progress(self) -> tuple[int, float]:
+        """The number of operations of the graph, and the seconds that the replica has computed."""
+        number = self._thread.ident if self._thread else None
+        clock = getattr(time, "pthread_getcpuclockid", None)
+        spent = time.clock_gettime(clock(number)) if clock and number and not self.is_done else 0.0
+        return len(self._turns.graph.recorded), round(spent, 2)
+
+    @property
+    def line(self) -> str:
+        """The line of the program that the replica is at."""
+        return line_of_thread(self._thread.ident or 0) if self._thread else ""
 
     def _scopes(self) -> ExitStack:
         """The scopes of a replica: operations have its number, and variables are those of the first one."""
@@ -177,8 +227,19 @@ class Turn:
     def _leave(self) -> None:
         graph = self._turns.graph
         self.state, self.names = ScopeState.of(graph), graph.names.scope
+        self.own = {}
+        for key, items in self._turns.collections():
+            if found := [t for t in items if isinstance(t, Tensor) and id(t) not in self._turns.before]:
+                self.own[key] = found
+                items[:] = [each for each in items if all(each is not t for t in found)]
+
+    def show(self) -> None:
+        """Put the tensors of this replica into collections."""
+        for key, found in self.own.items():
+            self._turns.graph.get_collection_ref(key).extend(found)
 
     def _enter(self) -> None:
+        self.show()
         self.state.restore()
         self._turns.graph.names.scope = self.names
 
@@ -192,7 +253,11 @@ class Turn:
 
     def apply(self, apply: Callable[[Pairs], Any], pairs: Pairs) -> Any:
         """Return the result of `apply` for the gradients of all replicas, in pairs with variables."""
-        return self.merge(lambda all_pairs: apply(added_gradients(all_pairs, self._turns.is_mean)), pairs)
+        return self.merge(lambda all_pairs: apply(added_gradients(all_pairs)), pairs)
+
+    def scaled(self, loss: Any) -> Any:
+        """Return the loss of which an optimizer takes gradients."""
+        return self._turns.scaled(loss)
 
     def twin(self) -> Any:
         """Return the variable that the first replica has made in place of the next one; None in the first."""
@@ -209,7 +274,7 @@ class Turn:
         self._turns.variables.append(variable)
 
     def stop(self) -> None:
-        """End the thread, if it has not come to its end."""
+        """End the thread, if it has not come to its end. One that hangs ends when it gives its turn back."""
         if self._thread is not None and not self.is_done:
             self.go.set()
-            self._thread.join()
+            self._thread.join(_LOOK)

@@ -62,9 +62,12 @@ class _Worker(ReplicaContext):
 
     def apply(self, apply: Callable[[Any], Any], pairs: Any) -> Any:
         """Return the result of `apply` for the gradients of all replicas, in pairs with variables."""
-        how = "mean" if self.strategy.is_mean else "sum"
-        with replicas.within(None), exchanging(partial(of_all, op=how)):
+        with replicas.within(None), exchanging(partial(of_all, op="sum")):
             return apply(pairs)
+
+    def scaled(self, loss: Any) -> Any:
+        """Return the loss of which an optimizer takes gradients."""
+        return self.strategy.scaled(loss)
 
     def twin(self) -> Any:
         """Return None: a process has its own variables."""

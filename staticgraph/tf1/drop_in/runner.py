@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Sequence
 
 from staticgraph.building.tracebacks import shorten, told
+from staticgraph.distribute.world import tell_others
 from staticgraph.tf1.compat.namespace import UnsupportedNameError
 from staticgraph.tf1.drop_in.finder import standing_in
 
@@ -26,12 +27,10 @@ def run_script(script: str, arguments: Sequence[str]) -> int:
     with standing_in():
         try:
             runpy.run_path(script, run_name="__main__")
-        except Exception as error:
+        except (Exception, KeyboardInterrupt) as error:
             show(error)
-            return 1
-        except KeyboardInterrupt as error:
-            show(error)
-            return 130
+            tell_others(error)
+            return 130 if isinstance(error, KeyboardInterrupt) else 1
     return 0
 
 

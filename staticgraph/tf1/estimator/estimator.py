@@ -273,7 +273,10 @@ class Estimator:
             model = partial(self._call_model_fn, mode=mode, config=self.config)
             return model_of_replicas(strategy, made, model)
         features, labels, hooks = self._input(input_fn, mode)
-        return self._call_model_fn(features, labels, mode, self.config), hooks
+        spec = self._call_model_fn(features, labels, mode, self.config)
+        if getattr(strategy, "num_processes", 1) > 1:
+            spec = spec._replace(loss=strategy.reported(spec.loss))
+        return spec, hooks
 
     def _input(self, input_fn: Callable[..., Any], mode: str) -> tuple[Any, Any, list[Any]]:
         with framework.device("/cpu:0"):

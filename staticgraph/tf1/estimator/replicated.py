@@ -8,7 +8,7 @@ from typing import Any
 from staticgraph.building.inputs import group
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1 import data
-from staticgraph.tf1.distribute.per_replica import PerReplica, total
+from staticgraph.tf1.distribute.per_replica import PerReplica
 from staticgraph.tf1.estimator.spec import EstimatorSpec
 from staticgraph.tf1.estimator.user_functions import DatasetInitializer, split
 
@@ -18,7 +18,7 @@ def model_of_replicas(
 ) -> tuple[EstimatorSpec, list[Any]]:
     """Return the model of all replicas, each of which has a batch of its own, and hooks.
 
-    Gradients are averaged, and the loss is the mean of those of all replicas.
+    Gradients are averaged, and the loss is the mean of those of all replicas; but sums of losses are added.
 
     Args:
         strategy: A strategy with several replicas.
@@ -37,7 +37,7 @@ def model_of_replicas(
     given = [PerReplica(parts) for parts in zip(*batches, strict=True)]
     strategy.experimental_run_v2(lambda *of_one: specs.append(call(*of_one)), given)
     merged = specs[0]._replace(
-        loss=total([spec.loss for spec in specs], is_mean=True),
+        loss=strategy.reported(PerReplica([spec.loss for spec in specs])),
         train_op=group(*[spec.train_op for spec in specs]),
     )
     return merged, [DatasetInitializer(iterator)]

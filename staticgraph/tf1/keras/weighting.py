@@ -11,6 +11,7 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.mathematics.math_ops import div_no_nan
 from staticgraph.mathematics.reductions import reduce_sum
+from staticgraph.state import replicas
 
 AUTO, NONE, SUM = "auto", "none", "sum"
 SUM_OVER_BATCH_SIZE = "sum_over_batch_size"
@@ -36,6 +37,7 @@ def weighted(values: Any, weights: Any) -> Tensor:
 
 def reduced(values: Tensor, reduction: str) -> Tensor:
     """The sum, the sum divided by the number of elements, or `values` themselves."""
+    replicas.note_reduction(values.graph, reduction)
     match reduction:
         case "none":
             return values

@@ -170,8 +170,14 @@ class Server:
         """Nothing: a session computes in this process."""
 
     def join(self) -> None:
-        """Nothing: a task has no other one to wait for, where TensorFlow waits for ever."""
+        """End the program of a parameter server, which would serve for ever in TensorFlow. Else do nothing.
+
+        Raises:
+            SystemExit: This is a parameter server among processes that were started together.
+        """
         self._need_no_others("join()")
+        if self._is_joined and self._job_name == "ps":
+            raise SystemExit(0)
 
     def _need_no_others(self, what: str) -> None:
         if self._is_joined:

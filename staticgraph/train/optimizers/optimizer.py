@@ -113,6 +113,8 @@ class Optimizer:
         if not listed:
             raise misuse(ValueError, "there are no variables to optimize", "make a Variable first")
         _check_floating([loss])
+        if (replica := replicas.present()) is not None:
+            loss = replica.scaled(loss)
         found = gradients(
             loss,
             listed,

@@ -12,6 +12,7 @@ flags.DEFINE_string("ps_hosts", "localhost:2221", "Comma-separated list of hostn
 flags.DEFINE_string("worker_hosts", "localhost:2222", "Comma-separated list of hostname:port pairs")
 flags.DEFINE_string("train_dir", None, "Directory for checkpoints")
 flags.DEFINE_boolean("sync", True, "Use SyncReplicasOptimizer")
+flags.DEFINE_boolean("supervisor", False, "Use a Supervisor, and no MonitoredTrainingSession")
 FLAGS = flags.FLAGS
 tf.logging.set_verbosity(tf.logging.ERROR)
 
@@ -29,9 +30,8 @@ def main(_):
     cluster = tf.train.ClusterSpec({"ps": FLAGS.ps_hosts.split(","), "worker": workers})
     server = tf.train.Server(cluster, job_name=FLAGS.job_name, task_index=FLAGS.task_index)
     if FLAGS.job_name == "ps":
-        server.join()
-        os.write(1, b"ps has ended\n")
-        return
+        server.join()  # which does not return
+        os.write(1, b"ps goes on\n")
     is_chief = FLAGS.task_index == 0
     device = "/job:worker/task:%d" % FLAGS.task_index
     with tf.device(tf.train.replica_device_setter(worker_device=device, cluster=cluster)):
@@ -54,10 +54,24 @@ def main(_):
 
     images, labels = data()
     rng = np.random.RandomState(FLAGS.task_index)
-    with tf.train.MonitoredTrainingSession(
-        master=server.target, is_chief=is_chief, checkpoint_dir=FLAGS.train_dir, hooks=hooks
-    ) as sess:
-        while not sess.should_stop():
+    if FLAGS.supervisor:
+        supervisor = tf.train.Supervisor(
+            is_chief=is_chief,
+            logdir=FLAGS.train_dir,
+            init_op=tf.global_variables_initializer(),
+            local_init_op=opt.chief_init_op if is_chief else opt.local_step_init_op,
+            ready_for_local_init_op=opt.ready_for_local_init_op,
+            recovery_wait_secs=1,
+            global_step=global_step,
+        )
+        session = supervisor.managed_session(server.target)
+    else:
+        session = tf.train.MonitoredTrainingSession(
+            master=server.target, is_chief=is_chief, checkpoint_dir=FLAGS.train_dir, hooks=hooks
+        )
+    step = 0
+    with session as sess:
+        while step < 120:
             rows = rng.randint(0, len(images), 32)
             _, part, values, step = sess.run(
                 [train_op, right, weights, global_step], {x: images[rows], y: labels[rows]}

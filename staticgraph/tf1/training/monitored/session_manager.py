@@ -7,9 +7,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from staticgraph.building.framework import get_default_graph
+from staticgraph.building.framework import GraphKeys, get_default_graph
 from staticgraph.compiler.graph.errors import DeadlineExceededError, UninitializedError, misuse
 from staticgraph.compiler.graph.graph import Graph
+from staticgraph.distribute.world import launched
 from staticgraph.formats.tf.checkpoints.checkpoint_state import CheckpointState, get_checkpoint_state
 from staticgraph.formats.tf.log import log
 from staticgraph.runtime.session import Session
@@ -131,13 +132,17 @@ class SessionManager:
     ) -> Session:
         """A session, as soon as its variables have values that others gave them.
 
-        DeadlineExceededError where that takes more than `max_wait_secs` seconds. Variables live in one
-        session here: nobody else can initialise those that the local init op does not.
+        DeadlineExceededError if that takes more than `max_wait_secs` seconds. Variables live in one session
+        here: nobody else can initialise those that the local init op does not. If several processes were
+        started together, each has its own variables and initialises them; a step that trains gives them the
+        values of the first process.
         """
         limit = math.inf if max_wait_secs is None else max_wait_secs
         deadline = time.monotonic() + limit
         while True:
             session = Session(master, self._graph, config)
+            if launched() > 1:
+                session.run([v.initializer for v in self._graph.get_collection(GraphKeys.GLOBAL_VARIABLES)])
             missing = self._initialise_local(session) or _missing(session, self._ready_op)
             if missing is None:
                 return session

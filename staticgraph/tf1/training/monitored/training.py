@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from staticgraph.distribute.world import launched
 from staticgraph.tf1.training.hooks.checkpoints import CheckpointSaverHook
 from staticgraph.tf1.training.hooks.run_hook import SessionRunHook
 from staticgraph.tf1.training.hooks.summaries import StepCounterHook, SummarySaverHook
@@ -61,10 +60,6 @@ def MonitoredTrainingSession(
     4
     """
     if not is_chief:
-        if launched() > 1:
-            return MonitoredSession(
-                ChiefSessionCreator(scaffold, master, config), hooks, stop_grace_period_secs
-            )
         worker = WorkerSessionCreator(scaffold, master, config, max_wait_secs)
         return MonitoredSession(worker, hooks, stop_grace_period_secs)
     scaffold = scaffold or Scaffold()
