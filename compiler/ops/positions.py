@@ -18,7 +18,18 @@ from staticgraph.compiler.graph.shapes import TensorType, operand_shape
 from staticgraph.compiler.graph.sizes import AnySize, Size, same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, number
-from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Share, Stmt, Store, Update, While
+from staticgraph.compiler.kernel.stmt import (
+    Buffer,
+    If,
+    Let,
+    Loop,
+    LoopKind,
+    Share,
+    Stmt,
+    Store,
+    Update,
+    While,
+)
 from staticgraph.compiler.ops.kinds import Described, Out, View, routine
 from staticgraph.compiler.ops.samples import Sample, indices, real
 from staticgraph.compiler.ops.strips import Body, Fresh, whole
