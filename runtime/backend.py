@@ -65,6 +65,10 @@ class Backend(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def pads(self) -> bool:
+        """True if stages compute results whose sizes data decide, with room for the most elements."""
+
     def store(self) -> VariableStore:
         """Return a store for the values of a session's variables."""
 

@@ -125,6 +125,7 @@ class ProgramCache:
         self.static: tuple[int, ...] = ()
         self.variables: tuple[Operation, ...] = ()  # whose types a signature tells
         self.recyclers = [BufferPool() for _ in fetches.tensors]
+        self._captured: list[BufferPool] = []  # memory of what host ops take
         self._programs: dict[CallSignature, Executable] = {}
         self._open: list[_OpenProgram] = []
         self._specializers: dict[_Fixed, Specializer] = {}
@@ -372,9 +373,13 @@ class ProgramCache:
     ) -> tuple[list[np.ndarray], PendingWrites]:
         """Run the program: the fetches, and what is to change in the store."""
         stored = [to_storage(a, t.dtype) for a, t in zip(arrays, self.feeds, strict=True)]
-        results, changes = program.step(stored, self.store, self.recyclers)
-        fetched = (*self.fetches.tensors, *(t for _, t in program.prepared.step.captured))
-        return [from_storage(r, t.dtype) for r, t in zip(results, fetched, strict=True)], changes
+        step = program.prepared.step
+        if (more := step.fetches - len(self.recyclers) - len(self._captured)) > 0:
+            self._captured += [BufferPool() for _ in range(more)]
+        pools = (*self.recyclers, *self._captured)[: step.fetches]
+        results, changes = program.step(stored, self.store, pools)
+        types = program.prepared.program.results
+        return [from_storage(r, t.dtype) for r, t in zip(results, types, strict=False)], changes
 
     def fast_path(self, order: tuple[int, ...]) -> FastPath:
         """Return a new fast path for feeds that come as arguments in `order`. It refers to this cache."""

@@ -28,6 +28,7 @@ class Calls:
     final: bool = True  # whether the variables get the new values that the stage computes
     region: Region | None = None  # whose operations it is about: of the graph itself, or of a loop or branch
     may_fail: bool = False  # whether the run can fail after the stage: variables may not be overwritten in it
+    pads: bool = False  # whether the stage computes the padded results of ops in `after` that have such
     settled: frozenset[Tensor] = frozenset()  # fed tensors of before a cut: no derivative flows through them
 
 

@@ -72,6 +72,11 @@ def is_host(op: Operation) -> bool:
     return op.on_host or (has_regions(op) and any(map(_hosted, regions_of(op))))
 
 
+def is_padded(op: Operation) -> bool:
+    """Return True if a stage can compute all of a host op but the sizes of its results."""
+    return op.definition.padded is not None and all(t.type.dtype is not string for t in op.all_inputs)
+
+
 def is_replayed(op: Operation) -> bool:
     """Return if a derivative can flow through `op` although Python runs it: a loop that only changes shapes.
     The compiler does its rounds one after the other, since their number is known when it has run.

@@ -68,7 +68,7 @@ class Walk:
         values: The value of each tensor that is captured so far.
         loops: The operation of each family of loops.
         losses: The values outside of regions that are differentiated.
-        captured: The inputs of host ops that Python calls after the step.
+        captured: The inputs of host ops that Python calls after the step, or their padded results by number.
         missing: The tensors that depend on arrays whose rows this walk has found.
         acting: The operations in the regions of each loop and branch that `regions.acting` has found.
     """
@@ -84,7 +84,7 @@ class Walk:
     values: dict[Tensor, Value] = field(default_factory=dict)
     loops: dict[int, Operation] = field(default_factory=dict)
     losses: dict[Value, None] = field(default_factory=dict)
-    captured: dict[tuple[Operation, Tensor], Value] = field(default_factory=dict)
+    captured: dict[tuple[Operation, Tensor | int], Value] = field(default_factory=dict)
     missing: set[Tensor] = field(default_factory=set)
     acting: dict[Operation, list[Operation]] = field(default_factory=dict)
 

@@ -48,13 +48,21 @@ def perform(op: Operation, value: Callable[[Tensor], Any]) -> tuple[np.ndarray, 
 
     What its meaning raises becomes an OpError that names the user's line; an OpError keeps its class.
     """
-    definition = op.definition
-    assert definition.reference is not None, op
-    attrs = {**op.attrs, **{name: plain(value(t)) for name, t in op.operands.items()}}
-    attrs = {p.name: attrs[p.name] for p in definition.params if p.name in attrs}
+    reference = op.definition.reference
+    assert reference is not None, op
+    operands = {name: plain(value(t)) for name, t in op.operands.items()}
+    return outputs_of(op, lambda attrs: reference(*map(value, op.tensors), **attrs), operands)
+
+
+def outputs_of(
+    op: Operation, make: Callable[[dict[str, Any]], Any], operands: Mapping[str, Any] | None = None
+) -> tuple[np.ndarray, ...]:
+    """The outputs of an operation that `make` gives for its attributes, with the errors of `perform`."""
+    attrs = {**op.attrs, **(operands or {})}
+    attrs = {p.name: attrs[p.name] for p in op.definition.params if p.name in attrs}
     try:
         with np.errstate(all="ignore"):
-            made = definition.reference(*(value(t) for t in op.tensors), **attrs)
+            made = make(attrs)
         outputs = made if isinstance(made, tuple) else (made,)
         return tuple(
             np.asarray(t.dtype.round(m), order="C") for m, t in zip(outputs, op.outputs, strict=True)

@@ -122,6 +122,10 @@ class OpDef:
     no_gradient_known: bool | tuple[int, ...] = ()
     dtypes: dict[str, frozenset[DType]] = field(default_factory=dict)  # allowed dtypes by letter
     effect: Effect = Effect.PURE
+    # host, of numbers: (*values, **attrs) -> values with room for the most elements that there may be, and
+    # their number. Compiled code computes these, and `cut` makes the results: (*arrays, **attrs) -> arrays.
+    padded: Callable[..., Any] | None = None
+    cut: Callable[..., Any] | None = None
     strings: bool = False  # takes strings too, by its NumPy meaning: it only moves or compares elements
     commutes: bool = False
     primitive: str | None = None  # the scalar primitive that this op applies to every element

@@ -29,6 +29,7 @@ OPS_OF = {
     "decompositions": "square_svd svd self_adjoint_eig pseudo_inverse",
     "diagonal": "diag diag_part matrix_diag matrix_diag_part matrix_set_diag matrix_band_part",
     "distances": "edit_distance",
+    "distinct": "distinct_numbers absent_numbers",
     "division": "realdiv div_no_nan floor_div floormod truncatediv truncatemod",
     "effects": "assert_true print_values print_line check_numerics effect",
     "exponential": "reciprocal sqrt rsqrt exp expm1 log log1p pow xlogy xdivy",
@@ -65,6 +66,7 @@ OPS_OF = {
     "orthogonal": "qr",
     "patches": "extract_image_patches extract_volume_patches",
     "pooling": "max_pool max_pool3d avg_pool avg_pool_grad avg_pool3d avg_pool3d_grad max_pool_with_argmax",
+    "positions": "true_positions grouped_positions",
     "random": (
         "random_uniform random_standard_normal truncated_normal random_uniform_int multinomial "
         "random_permutation random_shuffle"

@@ -67,6 +67,7 @@ class CpuBackend:
     """Implements `Backend`. Building a graph needs no compiler, so methods import what they need."""
 
     name = "CPU:0"
+    pads = True
 
     def __init__(self, settings: Settings | None = None) -> None:
         self._settings = Settings() if settings is None else settings

@@ -185,7 +185,7 @@ def _silent(step: Step) -> Step:
 
 def _names(step: Step, fetches: Fetches) -> list[str]:
     """The names of the results of a step, each once."""
-    names = [t.name.removesuffix(":0") for t in (*fetches.tensors, *(t for _, t in step.captured))]
+    names = [name.removesuffix(":0") for name in (*(t.name for t in fetches.tensors), *step.captured_names)]
     names = names[: step.fetches]
     names += [f"result {i}" for i in range(len(names), step.fetches)]
     names += [f"new value of {op.name}" for op in step.writes]

@@ -42,6 +42,8 @@ from staticgraph.runtime.variables import VariableStore
 class GpuBackend:
     """Implements `Backend` on a device that is open."""
 
+    pads = False  # the results are sent back anyway, and few threads would compute them
+
     def __init__(self, device: Device, settings: Settings) -> None:
         self.device = device
         self._settings = settings

@@ -8,11 +8,11 @@ from functools import partial
 
 import numpy as np
 
-from staticgraph.compiler.capture.segments import Segments, crosses, inputs_read
+from staticgraph.compiler.capture.segments import Segments, crosses, inputs_read, is_padded
 from staticgraph.compiler.capture.step import Step, uninitialized
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import FeedError, InvalidArgumentError, UnimplementedError, layout
-from staticgraph.compiler.graph.interpret import perform
+from staticgraph.compiler.graph.interpret import outputs_of, perform
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.shapes import compatible, shape_text
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -33,6 +33,7 @@ class HostRunState:
         stages: Segments,
         regions: Regions,
         observers: Sequence[HostObserver] = (),
+        pads: bool = False,
     ) -> None:
         self.values = dict(feeds)
         self.called: set[Operation] = set()
@@ -43,17 +44,21 @@ class HostRunState:
         self._stages = stages
         self._regions = regions
         self._observers = observers
-        self._captured: dict[tuple[Operation, Tensor], np.ndarray] = {}
+        self._pads = pads  # if stages compute padded results
+        self._own: set[Tensor] = set()  # results that are whole arrays of a stage
+        self._captured: dict[tuple[Operation, Tensor | int], np.ndarray] = {}
 
     def take(
         self, step: Step, tensors: Sequence[Tensor], fetched: Sequence[np.ndarray], changes: PendingWrites
     ) -> None:
-        """Keep what a stage has computed: the fetched `tensors`, then the inputs of host ops."""
+        """Keep what a stage computed: the fetched `tensors`, then inputs or padded results of host ops."""
         count = len(tensors)
         self._learn(tensors, fetched[:count])
         inputs = fetched[count:]
         self._captured.update(zip(step.captured, inputs, strict=True))
-        self._learn([t for _, t in step.captured], inputs)
+        pairs = zip(step.captured, inputs, strict=True)
+        known = {t: array for (_, t), array in pairs if isinstance(t, Tensor)}
+        self._learn(known, known.values())
         self.changes.add(changes)
 
     def _learn(self, tensors: Iterable[Tensor], arrays: Iterable[np.ndarray]) -> None:
@@ -69,7 +74,9 @@ class HostRunState:
         self.settled.update(tensors)
 
     def lacks(self, op: Operation) -> bool:
-        """Return True if a compiled stage must still compute inputs of a host op."""
+        """Return True if a compiled stage must still compute inputs of a host op, or its padded results."""
+        if self._pads and is_padded(op):
+            return (op, 0) not in self._captured
         return any(
             crosses(t) and t not in self.values and (op, t) not in self._captured for t in inputs_read(op)
         )
@@ -121,10 +128,29 @@ class HostRunState:
             case "report_uninitialized":
                 missing = [t.op.name for t in op.tensors if not self._has_value(op, t)]
                 return (string.round(missing),)
+        if (op, 0) in self._captured:
+            return self._cut(op)
         if op.definition.reference is None:
             text = f"{op.name} ({op.type}) does not take strings"
             raise UnimplementedError(layout(text, op.where), op)
         return perform(op, lambda t: self._value(op, t))
+
+    def _cut(self, op: Operation) -> tuple[np.ndarray, ...]:
+        """The results of an op, as much of the padded ones as there is."""
+        cut = op.definition.cut
+        assert cut is not None, op
+        padded: list[np.ndarray] = []
+        while (op, len(padded)) in self._captured:
+            padded.append(self._captured[op, len(padded)])
+        made = outputs_of(op, lambda attrs: cut(*padded, **attrs))
+        uncut = set(map(id, padded))
+        self._own.update(t for t, array in zip(op.outputs, made, strict=True) if id(array) in uncut)
+        return made
+
+    def result(self, tensor: Tensor) -> np.ndarray:
+        """The value of a fetched tensor, in memory that nothing else has."""
+        value = self.value(tensor)
+        return value if tensor in self._own else value.copy()
 
     def _value(self, op: Operation, tensor: Tensor) -> np.ndarray:
         """The value of an input of `op`, at its turn."""

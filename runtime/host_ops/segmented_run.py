@@ -57,6 +57,9 @@ class SegmentedRun:
         self._store = whole.store
         self._region = whole.calls.region
         self._regions = Regions(whole.graph, inner)
+        compiler = whole.compiler
+        # A guard against NaN looks at what host ops take, and would look behind results that are padded.
+        self._pads = compiler.backend.pads and not compiler.settings.check_nan
         self._text = frozenset(t.op for t in whole.feeds if t.dtype is string)
         self._forced: set[Operation] = set()
         self._early: dict[_Stage, list[Tensor]] = {}  # what must be computed before a stage
@@ -101,14 +104,14 @@ class SegmentedRun:
     def _turn(self, arrays: Sequence[np.ndarray]) -> HostRunState:
         fed = dict(zip(self._feeds, arrays, strict=True))
         observers = self._whole.compiler.host_observers
-        return HostRunState(fed, self._store, self._stages, self._regions, observers)
+        return HostRunState(fed, self._store, self._stages, self._regions, observers, self._pads)
 
     def _take(self, turn: HostRunState) -> Any:
         main = self._main(turn)
         computed = self._finish(main, turn)
         for op in self._stages.trailing:
             turn.call(op)
-        fetched = [computed[t] if t in computed else turn.value(t).copy() for t in self._fetches.tensors]
+        fetched = [computed[t] if t in computed else turn.result(t) for t in self._fetches.tensors]
         turn.changes.commit(self._store)
         return self._fetches.assemble([value[()] for value in fetched])
 
@@ -150,7 +153,8 @@ class SegmentedRun:
     def _calls(self, turn: HostRunState, taking: Collection[Operation], **rest: bool) -> Calls:
         """Return the calls around a stage that computes the inputs of the host ops `taking`."""
         left_out = (self._hosts | self._text).difference(taking) | turn.done
-        return Calls(tuple(taking), left_out, region=self._region, settled=frozenset(turn.settled), **rest)
+        settled = frozenset(turn.settled)
+        return Calls(tuple(taking), left_out, region=self._region, pads=self._pads, settled=settled, **rest)
 
     def _lead(self, turn: HostRunState) -> None:
         """Call the leading ops that were not called yet."""

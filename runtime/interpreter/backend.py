@@ -84,6 +84,7 @@ class InterpreterBackend:
     """Implements `Backend`. `execute` performs steps, and may look at what they do."""
 
     name = "interpreter:0"
+    pads = False
 
     def __init__(self, execute: Execute = perform) -> None:
         self._execute = execute

@@ -30,7 +30,7 @@ def drawn_stage(graph: Graph, found: Fetches, stage: str, feeds: Mapping[Any, An
     with observing(captured):
         step, notes = sample_step(graph, found, feeds, session)
     scopes = scopes_of(graph)
-    names = [t.name for t in [*compiled_fetches(found), *(t for _, t in step.captured)]]
+    names = [*(t.name for t in compiled_fetches(found)), *step.captured_names]
 
     def seen(name: str, before: Any, after: Any) -> None:
         if name == stage:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from staticgraph.compiler.capture.needs import NeedsHost
 from staticgraph.compiler.capture.regions import regions_of
-from staticgraph.compiler.capture.segments import crosses, inputs_read
+from staticgraph.compiler.capture.segments import crosses, inputs_read, is_padded
 from staticgraph.compiler.capture.table import RULES
 from staticgraph.compiler.capture.walk import CaptureRule, Made, Walk, no_inputs
 from staticgraph.compiler.graph.errors import UnimplementedError, layout
@@ -16,10 +16,18 @@ from staticgraph.compiler.graph.tensor import Operation
 def capture_host(walk: Walk, op: Operation) -> Made:
     """Return the values of a host op if constants tell them.
 
-    The step computes the inputs of an op that Python calls after it.
+    The step computes the inputs of an op that Python calls after it, or else its padded results.
     """
     feeds = walk.feeds
-    if op in walk.request.calls.after:
+    calls = walk.request.calls
+    if op in calls.after and calls.pads and is_padded(op):
+        if (needs := walk.lacking(op.tensors)) is not None:
+            return needs
+        padded = op.definition.padded
+        assert padded is not None
+        walk.captured |= {(op, i): v for i, v in enumerate(padded(*map(walk.value, op.tensors), **op.attrs))}
+        return None
+    if op in calls.after:
         taken = [t for t in inputs_read(op) if t not in feeds.params and crosses(t)]
         if (needs := walk.lacking(taken)) is not None:
             return needs

@@ -54,7 +54,7 @@ def stages_of(
     with observing(log):
         step, notes = sample_step(graph, fetches, feeds, session)
     scopes = scopes_of(graph)
-    names = [t.name for t in [*compiled_fetches(fetches), *(t for _, t in step.captured)]]
+    names = [*(t.name for t in compiled_fetches(fetches)), *step.captured_names]
     functions = [("step", step.function)]
 
     def observe(name: str, before: Any, after: Any) -> None:
