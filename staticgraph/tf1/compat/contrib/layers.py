@@ -71,6 +71,7 @@ def variance_scaling_initializer(
 
 
 def collected(outputs: Any, outputs_collections: Any) -> Any:
+    """Return the outputs of a layer, which are added to collections."""
     if outputs_collections:
         sg.add_to_collections(outputs_collections, outputs)
     return outputs
@@ -290,9 +291,9 @@ def batch_norm(
         as_pictures = fused is not False and inputs.shape.ndims == 2 and not renorm and adjustment is None
         outputs = layer(_one_pixel(inputs, data_format) if as_pictures else inputs, training=is_training)
         outputs = sg.reshape(outputs, sg.shape(inputs)) if as_pictures else outputs
-        collected = updates_collections == sg.GraphKeys.UPDATE_OPS
-        if fused is not False and (as_pictures or not collected):
-            branches = (5 if collected else 4) if isinstance(is_training, sg.Tensor) else 0
+        in_updates = updates_collections == sg.GraphKeys.UPDATE_OPS
+        if fused is not False and (as_pictures or not in_updates):
+            branches = (5 if in_updates else 4) if isinstance(is_training, sg.Tensor) else 0
             count_more(outputs.graph, branches or (-3 if is_training is True else 0))
         if updates_collections != sg.GraphKeys.UPDATE_OPS:
             outputs = _move_updates(layer.updates, updates_collections, outputs)
