@@ -19,6 +19,7 @@ from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bfloat16, float32
 from staticgraph.compiler.graph.errors import misuse, require
+from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.linear_algebra.matrix_functions import (
@@ -160,7 +161,14 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
         b = convert_to_tensor(b, dtype=a.dtype, name="b")
         with checked("tensordot"):
             equation = _pairing(a.shape.ndims, b.shape.ndims, axes)
-        return ops.einsum([a, b], equation=equation, name=scope)
+        with counted_as(a.graph, _operations(a, b)):
+            return ops.einsum([a, b], equation=equation, name=scope)
+
+
+def _operations(a: Tensor, b: Tensor) -> int:
+    """Return the number of operations that TensorFlow makes for a `tensordot`: a product of matrices."""
+    known = [None not in x.shape.as_list() for x in (a, b)]
+    return 3 + sum(4 if each else 16 for each in known) + (0 if all(known) else 1 + sum(known))
 
 
 def _pairing(rank_a: int | None, rank_b: int | None, axes: Any) -> str:

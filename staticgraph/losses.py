@@ -15,6 +15,7 @@ from staticgraph.building.signatures import arguments
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.graph.errors import ShapeError, misuse
+from staticgraph.compiler.graph.recording.op_count import count_more, counted_as
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.state import replicas
@@ -82,13 +83,33 @@ def compute_weighted_loss(
         replicas.note_reduction(losses.graph, reduction)
         result_dtype = losses.dtype
         losses = widened(losses) if losses.dtype.is_floating else ops.cast(losses, dtype=float32)
+        given = isinstance(weights, Tensor)
         weights = of_dtype(convert_to_tensor(weights), losses.dtype)
         _check_weights(weights, losses)
-        weighted = ops.multiply(losses, weights)
-        loss = weighted if reduction == Reduction.NONE else _reduced(weighted, losses, weights, reduction)
+        with counted_as(losses.graph, _operations(losses, weights, reduction) + (0 if given else 1)):
+            weighted = ops.multiply(losses, weights)
+            loss = weighted if reduction == Reduction.NONE else _reduced(weighted, losses, weights, reduction)
         loss = of_dtype(loss, result_dtype)
     add_loss(loss, loss_collection)
     return loss
+
+
+def _operations(losses: Tensor, weights: Tensor, reduction: str) -> int:
+    """Return the number of operations that TensorFlow makes to weigh and reduce losses, most of them to check
+    the shape of the weights.
+    """
+    known = None not in (*(losses.type.shape or ()), *(weights.type.shape or ()))
+    check = 5 if known or weights.shape.ndims == 0 else 63
+    if reduction == Reduction.NONE:
+        return check + 1
+    if reduction == Reduction.SUM:
+        return check + 3
+    if reduction == Reduction.SUM_OVER_BATCH_SIZE:
+        return check + 8
+    if reduction == Reduction.MEAN:
+        return check + 12
+    same = known and losses.type.shape == weights.type.shape
+    return check + 15 + (0 if same else 4 + check)
 
 
 def _check_weights(weights: Tensor, losses: Tensor) -> None:
@@ -257,6 +278,7 @@ def cosine_distance(
 def hinge_loss(labels: Any, logits: Any) -> Tensor:
     """Weighted mean of `max(0, 1 - s * logits)`, s being -1 for label 0 and 1 for label 1."""
     signs = ops.subtract(2.0 * labels, ops.ones_like(labels))
+    count_more(signs.graph, 1)  # TensorFlow makes the ones once, in three operations
     return ops.relu(ops.subtract(ops.ones_like(labels), ops.multiply(signs, logits)))
 
 
@@ -266,6 +288,7 @@ def huber_loss(labels: Any, predictions: Any, delta: float = 1.0) -> Tensor:
     error is below `delta`, and a straight line beyond.
     """
     error = ops.subtract(predictions, labels)
+    count_more(error.graph, 2)
     near = ops.minimum(ops.maximum(error, -delta), delta)
     return ops.multiply(near, error - 0.5 * near)
 

@@ -23,6 +23,7 @@ from staticgraph.compiler.graph.errors import (
 from staticgraph.compiler.graph.opdef import Effect, OpDef, recording
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.recording.calls import RecordedCall, bind_call
+from staticgraph.compiler.graph.recording.op_count import op_count
 from staticgraph.compiler.graph.scopes import properties
 from staticgraph.compiler.graph.scopes.names import Names, check_op_name
 from staticgraph.compiler.graph.scopes.properties import ControlDependencies, Place, Scoped
@@ -198,7 +199,7 @@ class Graph:
         """The number of operations."""
         return len(self._operations)
 
-    _last_id = version  # TF1's name: default seeds are made of it
+    _last_id = property(op_count)  # TF1's name for the number of operations, of which default seeds are made
 
     def get_operations(self) -> list[Operation]:
         return list(self._operations)

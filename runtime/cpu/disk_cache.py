@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -70,7 +70,8 @@ def recall(key: str, step: Step) -> LoadedProgram | None:
     told, function = entry.told, step.function
     refuse(told)
     same = {f.name: getattr(step, f.name) for f in fields(Step) if f.name != "function"}
-    alone = LoadedStep(NO_FUNCTION, **same, **_variables(step, told))
+    needed, sources = (_variables(step, told.get(name, ())) for name in ("needed", "known_sources"))
+    alone = LoadedStep(NO_FUNCTION, **same, needed=needed, known_sources=sources)
     numbers = told.get("collectives")
     calls: list[HostCall] = []
     if numbers:
@@ -82,9 +83,9 @@ def recall(key: str, step: Step) -> LoadedProgram | None:
     return replace(found, program=by_meaning(function, step.checked)) if runs_once(step) else found
 
 
-def _variables(step: Step, told: Mapping[str, Any]) -> dict[str, list[Operation]]:
-    """Return what an entry tells of the variables of a step."""
-    return {name: [step.reads[i] for i in told.get(name, ())] for name in ("needed", "known_sources")}
+def _variables(step: Step, numbers: Sequence[int]) -> list[Operation]:
+    """Return variables of a step by their numbers in an entry."""
+    return [step.reads[i] for i in numbers]
 
 
 def remember_undecided(key: str, undecided: Undecided, guards: Sequence[Guard]) -> None:

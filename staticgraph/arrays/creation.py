@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from staticgraph.arrays.array_ops import concat, reshape, shape, size, stack
-from staticgraph.building.framework import checked, name_scope
+from staticgraph.building.framework import checked, get_default_graph, name_scope
 from staticgraph.building.inputs import constant, convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, float32, float64, int32, int64, string
 from staticgraph.compiler.graph.errors import DtypeError, UnimplementedError, misuse, require
+from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 
@@ -57,6 +58,18 @@ def ones(shape: Any, dtype: Any = float32, name: str | None = None) -> Tensor:
     return _filled(shape, dtype, 1, "ones", name)
 
 
+def _attempt(shape: Any) -> int:
+    """Return the number of operations by which TensorFlow finds that the number of elements is not known: a
+    product of the sizes, and a comparison.
+    """
+    if not isinstance(shape, list | tuple):
+        return 0
+    tensors = [isinstance(size, Tensor) for size in shape]
+    first = tensors.index(True)
+    factors = tensors[first + 1 :] if first == 0 else [False, *tensors[first + 1 :]]
+    return 2 + sum(1 if each else 2 for each in factors)
+
+
 def _filled(shape: Any, dtype: Any, value: int, default_name: str, name: str | None) -> Tensor:
     dtype = as_dtype(dtype)
     if dtype is string and not value:
@@ -70,6 +83,7 @@ def _filled(shape: Any, dtype: Any, value: int, default_name: str, name: str | N
                 return constant(number, dtype, known, name=scope)
             shape = constant(known, int32, name="shape_as_tensor")
         else:
+            count_more(get_default_graph(), _attempt(shape))
             shape = (
                 stack(shape, name="packed") if isinstance(shape, list | tuple) else convert_to_tensor(shape)
             )

@@ -18,6 +18,7 @@ from staticgraph.building.inputs import constant, convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, bool_, float32, int32
 from staticgraph.compiler.graph.errors import DtypeError, misuse, require
+from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.tensor import Tensor
 
 __all__ = [
@@ -335,11 +336,12 @@ def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: int |
                 tensor.shape[axis : axis + mask.shape.ndims].is_compatible_with(mask.shape),
                 f"mask of shape {mask.shape} does not fit axes {axis} and following of shape {tensor.shape}",
             )
-        if mask.shape.ndims > 1:
-            sizes = shape(tensor)
-            tensor = reshape(tensor, concat([sizes[:axis], [-1], sizes[axis + mask.shape.ndims :]], 0))
-            mask = reshape(mask, [-1])
-        return ops.gather(tensor, squeeze(where(mask), axis=[1]), axis=axis)
+        with counted_as(tensor.graph, 27):  # TensorFlow makes one axis of those of the mask in any case
+            if mask.shape.ndims > 1:
+                sizes = shape(tensor)
+                tensor = reshape(tensor, concat([sizes[:axis], [-1], sizes[axis + mask.shape.ndims :]], 0))
+                mask = reshape(mask, [-1])
+            return ops.gather(tensor, squeeze(where(mask), axis=[1]), axis=axis)
 
 
 def unique(x: Any, out_idx: Any = int32, name: str | None = None) -> Unique:
@@ -395,11 +397,12 @@ def dynamic_partition(
                 data.shape[:rank].is_compatible_with(partitions.shape),
                 f"partitions of shape {partitions.shape} do not fit data of shape {data.shape}",
             )
-        if rank != 1:
-            data = reshape(data, concat([[-1], shape(data)[rank:]], 0))
-        made = ops.partition_places(partitions, num_partitions=num_partitions, name=scope)
-        places = made if num_partitions > 1 else (made,)
-        return [ops.gather(data, each, axis=0) for each in places]
+        with counted_as(data.graph, 1):
+            if rank != 1:
+                data = reshape(data, concat([[-1], shape(data)[rank:]], 0))
+            made = ops.partition_places(partitions, num_partitions=num_partitions, name=scope)
+            places = made if num_partitions > 1 else (made,)
+            return [ops.gather(data, each, axis=0) for each in places]
 
 
 def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None = None) -> Tensor:
@@ -411,9 +414,10 @@ def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None
     with name_scope(name, "DynamicStitch", [*indices, *data]) as scope:
         places = [convert_to_tensor(p, int32, name=f"indices_{i}") for i, p in enumerate(indices)]
         items = [convert_to_tensor(d, name=f"data_{i}") for i, d in enumerate(data)]
-        rows = [
-            reshape(item, concat([[-1], shape(item)[place.shape.ndims :]], 0))
-            for place, item in zip(places, items, strict=True)
-        ]
-        flat = concat([reshape(place, [-1]) for place in places], 0)
-        return ops.gather(concat(rows, 0), ops.stitch_sources(flat), axis=0, name=scope)
+        with counted_as(items[0].graph, 1):
+            rows = [
+                reshape(item, concat([[-1], shape(item)[place.shape.ndims :]], 0))
+                for place, item in zip(places, items, strict=True)
+            ]
+            flat = concat([reshape(place, [-1]) for place in places], 0)
+            return ops.gather(concat(rows, 0), ops.stitch_sources(flat), axis=0, name=scope)

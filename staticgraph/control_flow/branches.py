@@ -16,6 +16,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bool_, int32
 from staticgraph.compiler.graph.errors import DtypeError, UnlikeDtypeError, headline, misuse, shown
 from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.recording.op_count import count_captures, count_more
 from staticgraph.compiler.graph.tensor import Region, Tensor
 from staticgraph.control_flow.carrier import Carrier
 from staticgraph.debugging.assertions import Assert
@@ -217,15 +218,19 @@ def _branch(graph: Graph, pred: Tensor, functions: Sequence[Callable[[], Any]], 
     """The operation that runs one of `functions`, and what it gives, in their structure."""
     regions = [Region(graph.region) for _ in functions]
     carriers = []
+    count_captures(graph, [pred])
+    count_more(graph, 4)  # TensorFlow's Switch, switch_t, switch_f and pred_id
     for region, function in zip(regions, functions, strict=True):
         made = call(graph, region, function)
         with graph.inside(region):
             carriers.append(Carrier(made))
             finish(region, carriers[-1].tensors())
+            count_captures(graph, region.results)
     _check_same(carriers, regions)
     tensors, controls = captures(regions)
     with graph.control_dependencies(controls):
         outputs = ops.branch_region(pred, tensors, branches=tuple(regions))
+    count_more(graph, -1)  # TensorFlow has no operation for the whole
     outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
     if not isinstance(outputs, tuple):  # there are no results: what runs is the operation itself
         own(regions, outputs)

@@ -11,8 +11,9 @@ from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.dtypes import as_dtype
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.control_flow.loops import while_loop
+from staticgraph.control_flow.loops import row_loop
 from staticgraph.control_flow.tensor_array import TensorArray
 
 __all__ = ["foldl", "foldr", "map_fn", "scan"]
@@ -49,9 +50,8 @@ def map_fn(
             nest.assert_same_structure(wanted, made, check_types=False)
             return i + 1, *(a.write(i, v) for a, v in zip(done, nest.flatten(made), strict=True))
 
-        _, *done = while_loop(
-            lambda i, *_: i < rows.count, body, (convert_to_tensor(0), *arrays), back_prop=back_prop
-        )
+        start = convert_to_tensor(0)
+        _, *done = row_loop(lambda i, *_: i < rows.count, body, (start, *arrays), rows.count, back_prop)
         return nest.pack_sequence_as(wanted, [rows.stacked(a) for a in done])
 
 
@@ -85,7 +85,7 @@ def scan(
             for s in state
         ]
         packed = elems if initializer is None else initializer
-        last = rows.count - 1
+        last = rows.count - 1 if reverse else 0
         if taken:
             arrays = [a.write(last if reverse else 0, s) for a, s in zip(arrays, state, strict=True)]
 
@@ -98,9 +98,8 @@ def scan(
             return i + 1, *values, *(a.write(at, v) for a, v in zip(done, values, strict=True))
 
         start = convert_to_tensor(1 if taken else 0)
-        _, *carried = while_loop(
-            lambda i, *_: i < rows.count, body, (start, *state, *arrays), back_prop=back_prop
-        )
+        carried = (start, *state, *arrays)
+        _, *carried = row_loop(lambda i, *_: i < rows.count, body, carried, rows.count, back_prop)
         return nest.pack_sequence_as(packed, [rows.stacked(a) for a in carried[len(state) :]])
 
 
@@ -162,14 +161,14 @@ def _fold(
         rows = _Rows(elems)
         state, taken = _first(rows, initializer, reverse)
         packed = elems if initializer is None else initializer
-        last = rows.count - 1
+        last = rows.count - 1 if reverse else 0
 
         def body(i: Tensor, *before: Tensor) -> Any:
             made = fn(nest.pack_sequence_as(packed, before), rows.at(last - i if reverse else i))
             return i + 1, *nest.flatten(made)
 
         start = convert_to_tensor(1 if taken else 0)
-        _, *final = while_loop(lambda i, *_: i < rows.count, body, (start, *state), back_prop=back_prop)
+        _, *final = row_loop(lambda i, *_: i < rows.count, body, (start, *state), rows.count, back_prop)
         return nest.pack_sequence_as(packed, final)
 
 
@@ -182,7 +181,11 @@ def _first(rows: _Rows, initializer: Any, reverse: bool) -> tuple[list[Tensor], 
     """The state before the first round, and whether a row was taken for it."""
     if initializer is not None:
         return [convert_to_tensor(v) for v in nest.flatten(initializer)], False
-    return [t[rows.count - 1 if reverse else 0] for t in rows.tensors], True
+    if reverse:
+        with counted_as(rows.tensors[0].graph, 3 * len(rows.tensors)):
+            return [t[rows.count - 1] for t in rows.tensors], True
+    with counted_as(rows.tensors[0].graph, 2 * len(rows.tensors)):  # TensorFlow reads the arrays
+        return [t[0] for t in rows.tensors], True
 
 
 class _Rows:
@@ -197,7 +200,8 @@ class _Rows:
             if tensor.shape.ndims == 0:
                 text = f"elems: {tensor.name} is a number, it has no rows"
                 raise misuse(ValueError, text, made=[(tensor.name, tensor.op.where)])
-        self.count = shape(self.tensors[0])[0]
+        known = self.tensors[0].type.shape
+        self.count = shape(self.tensors[0])[0] if known is None or not known[0] else known[0]
         self._arrays = [TensorArray(t.dtype, size=self.count).unstack(t) for t in self.tensors]
 
     def at(self, index: Tensor) -> Any:

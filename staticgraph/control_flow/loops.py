@@ -20,6 +20,7 @@ from staticgraph.compiler.graph.errors import (
     shown,
 )
 from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.recording.op_count import count_captures, count_more, share_captures
 from staticgraph.compiler.graph.shapes import TensorType, as_shape, compatible, shape_text
 from staticgraph.compiler.graph.tensor import Region, Tensor
 from staticgraph.control_flow.carrier import Carrier
@@ -75,6 +76,25 @@ def while_loop(
         return limited.build(graph, loop_vars, shape_invariants, back_prop)
 
 
+def row_loop(
+    cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, rows: Any, back_prop: bool
+) -> Any:
+    """`while_loop` over `rows` rows. TensorFlow's has a counter as well, whose operations count here too.
+
+    Args:
+        cond: A function of the loop variables.
+        body: A function of the loop variables.
+        loop_vars: A list or tuple of tensors and TensorArrays.
+        rows: The number of rows, a number or a tensor.
+        back_prop: If False, the loop has no derivative.
+
+    Returns:
+        The loop variables after the last iteration.
+    """
+    with graph_of(nest.flatten(loop_vars)).as_default() as graph, name_scope(None, "while"):
+        return _Loop(graph, cond, body, loop_vars, None, back_prop, rows).build()
+
+
 class _Limited:
     """A loop with a counter in front, for at most `limit` rounds. A loop variable `alone` is carried as it
     is.
@@ -125,8 +145,10 @@ class _Loop:
         loop_vars: Any,
         invariants: Any,
         back_prop: bool,
+        rows: Any = None,
     ) -> None:
         self.back_prop = bool(back_prop)
+        self._limit, self._counter = rows, rows is not None
         self.graph, self.cond, self.body, self.loop_vars = graph, cond, body, loop_vars
         self.carrier = Carrier(loop_vars)
         self.init = self.carrier.tensors()
@@ -154,14 +176,26 @@ class _Loop:
     def build(self) -> Any:
         graph = self.graph
         regions = [Region(graph.region), Region(graph.region)]
+        share_captures(graph, *reversed(regions))
+        count_captures(graph, self.init)
+        carried = len(self.init) + self._counter
+        if self._counter:  # the counter, its Merge, and the limit
+            count_more(graph, 2 if isinstance(self._limit, Tensor) else 3)
+        count_more(graph, carried)  # TensorFlow's Enter; Merge is a parameter here
         test = parameters(graph, regions[0], self.types, "Merge")
         pred = call(
             graph, regions[0], lambda: self._pred(_apply("cond", self.cond, self.carrier.restore(test)))
         )
         finish(regions[0], [pred])
+        count_captures(graph, [pred], regions[0])
+        if self._counter:  # less than the limit, and both conditions; Identity, and the next count
+            count_more(graph, 5 if isinstance(self._limit, Tensor) else 6)
+        count_more(graph, 1 + carried)  # LoopCond and Switch
         params = parameters(graph, regions[1], self.types, "Identity")
         made = call(graph, regions[1], lambda: self._round(params))
         finish(regions[1], made)
+        count_captures(graph, made, regions[1])
+        count_more(graph, carried + self._counter - 1)  # NextIteration; there is no operation for the whole
         tensors, controls = captures(regions)
         outer = [t for t in tensors if t not in params and t not in test]
         with graph.control_dependencies(controls):

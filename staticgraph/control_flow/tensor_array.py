@@ -15,9 +15,10 @@ from staticgraph.building.read_only import read_only
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, as_dtype
 from staticgraph.compiler.graph.errors import ShapeError, UnlikeDtypeError, misuse
+from staticgraph.compiler.graph.recording.op_count import count_handle, count_more, counted_as
 from staticgraph.compiler.graph.shapes import Shape, TensorShape, as_shape, compatible, shape_text
 from staticgraph.compiler.graph.static_value import static_value
-from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 
 __all__ = ["TensorArray"]
 
@@ -67,6 +68,7 @@ class TensorArray:
         with name_scope(name, "TensorArray", [size]) as scope:
             size = convert_to_tensor(0 if size is None else size, name="size")
             self._rows.number = size.graph.version
+            self._rows.region = size.graph.region
             self._flow = ops.tensor_array(
                 dtype=self._dtype,
                 size=size,
@@ -111,6 +113,7 @@ class TensorArray:
         with name_scope(name, "TensorArrayWrite", [index, value]) as scope:
             value = self._row(convert_to_tensor(value, name="value"), "write")
             flow, at = self._long_enough(index, value), self._index(index)
+            self._use()
             return self.with_flow(
                 ops.tensor_array_write(flow, at, value, number=self._rows.number, name=scope)
             )
@@ -118,22 +121,28 @@ class TensorArray:
     def read(self, index: Any, name: str | None = None) -> Tensor:
         """The row at `index`."""
         with name_scope(name, "TensorArrayRead", [index]) as scope:
-            return self._shaped(ops.gather(self._flow, self._index(index), axis=0, name=scope))
+            at = self._index(index)
+            self._use(-1)
+            return self._shaped(ops.gather(self._flow, at, axis=0, name=scope))
 
     def gather(self, indices: Any, name: str | None = None) -> Tensor:
         """The rows at a vector of `indices`, stacked."""
         with name_scope(name, "TensorArrayGather", [indices]) as scope:
-            made = ops.gather(self._flow, self._index(indices, "indices"), axis=0, name=scope)
+            at = self._index(indices, "indices")
+            self._use(-1)
+            made = ops.gather(self._flow, at, axis=0, name=scope)
             return self._shaped(made, rows=True)
 
     def stack(self, name: str | None = None) -> Tensor:
         """All rows in one tensor."""
         with name_scope(name, "TensorArrayStack", [self._flow]) as scope:
+            self._use(4)  # TensorFlow gathers a range of its size
             return self._shaped(identity(self._flow, name=scope), rows=True)
 
     def concat(self, name: str | None = None) -> Tensor:
         """All rows, one after the other along their first axis."""
-        with name_scope(name, "TensorArrayConcat", [self._flow]) as scope:
+        with name_scope(name, "TensorArrayConcat", [self._flow]) as scope, counted_as(self._flow.graph, 1):
+            self._use()
             stacked = self._shaped(identity(self._flow), rows=True)
             rest = concat([[-1], shape(stacked)[2:]], 0)
             return reshape(stacked, rest, name=scope)
@@ -145,6 +154,7 @@ class TensorArray:
             if value.type.shape == ():
                 raise misuse(ShapeError, "TensorArray.unstack: the value is a number, it has no rows")
             self._merge(None if value.type.shape is None else value.type.shape[1:], "unstack")
+            self._use(8)  # TensorFlow scatters to a range of the size of `value`
             return self.with_flow(identity(value, name=scope))
 
     def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
@@ -155,6 +165,7 @@ class TensorArray:
             last = ops.reduce_max(convert_to_tensor(indices)) if self._dynamic else 0
             flow = self._long_enough(last, value, rows=True)
             at = convert_to_tensor(indices, name="indices")
+            self._use()
             return self.with_flow(
                 ops.tensor_array_scatter(flow, at, value, number=self._rows.number, name=scope)
             )
@@ -178,7 +189,9 @@ class TensorArray:
 
     def size(self, name: str | None = None) -> Tensor:
         """The number of rows."""
-        return identity(shape(self._flow)[0], name=name or "TensorArraySize")
+        self._use()
+        with counted_as(self._flow.graph, 1):
+            return identity(shape(self._flow)[0], name=name or "TensorArraySize")
 
     def identity(self) -> TensorArray:
         """The same array, after what new operations have to wait for."""
@@ -195,6 +208,11 @@ class TensorArray:
         return no_op(name=name)
 
     # What is known
+
+    def _use(self, more: int = 0) -> None:
+        """Count what TensorFlow captures for a use of the array, and `more` operations."""
+        count_handle(self._flow.graph, self._rows, self._rows.region)
+        count_more(self._flow.graph, more)
 
     def _row(self, value: Tensor, what: str) -> Tensor:
         if value.dtype is not self._dtype:
@@ -249,6 +267,7 @@ class _Rows:
         self.shape = shape
         self.declared = shape is not None and None not in shape  # from the beginning
         self.number = 0
+        self.region: Region | None = None  # in which the array was made
 
     def learn(self, found: Shape | None) -> None:
         if self.shape is None or found is None:

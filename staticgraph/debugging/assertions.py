@@ -10,8 +10,9 @@ import numpy as np
 from staticgraph.building.framework import graph_of, name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.dtypes import string
+from staticgraph.compiler.graph.dtypes import int32, string
 from staticgraph.compiler.graph.errors import DtypeError, InvalidArgumentError, misuse
+from staticgraph.compiler.graph.recording.op_count import count_more, counted_as
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.summaries import first_elements
 from staticgraph.tensor_queries import get_static_value
@@ -41,8 +42,22 @@ def Assert(
     """
     most = SUMMARIZE if summarize is None else summarize
     with graph_of([condition, *listed("Assert", data)]).as_default(), name_scope(name, "Assert"):
+        condition = convert_to_tensor(condition, name="Condition")
         shown, tensors = showing(data, most)
-        return ops.assert_true(condition, tensors, shown=shown, summarize=most, name="Assert")
+        with counted_as(condition.graph, _operations(condition, data)):
+            return ops.assert_true(condition, tensors, shown=shown, summarize=most, name="Assert")
+
+
+def _operations(condition: Tensor, data: Sequence[Any]) -> int:
+    """Return the number of operations that TensorFlow makes for an assertion, beyond what `showing` makes: a
+    branch, unless all data are of the host.
+    """
+    tensors = [item for item in data if isinstance(item, Tensor)]
+    others = [item for item in data if not isinstance(item, Tensor)]
+    constants = sum(2 if isinstance(item, str | bytes) else 1 for item in others)
+    if all(item.dtype in (string, int32) for item in tensors):
+        return 1 + constants
+    return 9 + len({condition, *tensors}) + constants
 
 
 def listed(what: str, data: Any) -> Sequence[Any]:
@@ -85,6 +100,7 @@ def check(
 ) -> Operation:
     """An assertion that fails now if `known`, what is known of the condition already, is False."""
     parts = [message, *data] if message else list(data)
+    count_more(condition.graph, 0 if message else 2)  # TensorFlow shows an empty message
     if known is not None and not np.all(known):
         raise misuse(InvalidArgumentError, "\n".join(map(_known_text, parts)))
     return Assert(condition, parts, summarize=summarize)

@@ -24,8 +24,8 @@ from staticgraph.building.inputs import tuple
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import GradientError, misuse
 from staticgraph.compiler.graph.provenance import made_for
+from staticgraph.compiler.graph.recording.op_count import uncounted
 from staticgraph.compiler.graph.recording.originals import note
-from staticgraph.compiler.graph.recording.snapshot import uncounted
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor, may_use
 from staticgraph.differentiation.formulas import before_writes, by_compiler, has_formula, last_writes

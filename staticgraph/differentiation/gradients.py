@@ -17,7 +17,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.errors import DtypeError, GradientError, ShapeError, layout, misuse
 from staticgraph.compiler.graph.opdef import Effect
-from staticgraph.compiler.graph.recording.snapshot import uncounted
+from staticgraph.compiler.graph.recording.op_count import uncounted
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.differentiation import backward
 from staticgraph.differentiation.reachability import Uses, differentiable_inputs, path, source

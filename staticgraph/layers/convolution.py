@@ -28,11 +28,13 @@ __all__ = [
     "Conv1D",
     "Conv2D",
     "Conv2DTranspose",
+    "Conv3DTranspose",
     "Conv3D",
     "SeparableConv2D",
     "conv1d",
     "conv2d",
     "conv2d_transpose",
+    "conv3d_transpose",
     "conv3d",
     "separable_conv2d",
 ]
@@ -188,6 +190,16 @@ class Conv2DTranspose(Transposed):
     __init__ = with_defaults(Transposed, "dilation_rate", strides=(1, 1))
 
 
+class Conv3DTranspose(Transposed):
+    """The transpose of a convolution over three axes, which enlarges by `strides`.
+
+    `kernel` has shape [depth, height, width, filters, channels].
+    """
+
+    rank = 3
+    __init__ = with_defaults(Transposed, "dilation_rate", strides=(1, 1, 1))
+
+
 class Separable(Convolution):
     """A convolution of each channel by itself, then one over all channels at each place."""
 
@@ -274,6 +286,17 @@ def conv2d_transpose(inputs: Any, *args: Any, **options: Any) -> Any:
     >>> codes = sg.placeholder(sg.float32, [None, 7, 7, 64])
     >>> sg.layers.conv2d_transpose(codes, 32, 5, strides=2, padding="same").shape.as_list()
     [None, 14, 14, 32]
+    """
+
+
+@function_of(Conv3DTranspose)
+def conv3d_transpose(inputs: Any, *args: Any, **options: Any) -> Any:
+    """A new `Conv3DTranspose` layer applied to `inputs` of shape [batch, depth, height, width, channels].
+
+    >>> import staticgraph as sg
+    >>> codes = sg.placeholder(sg.float32, [None, 2, 7, 7, 8])
+    >>> sg.layers.conv3d_transpose(codes, 4, 3, strides=2, padding="same").shape.as_list()
+    [None, 4, 14, 14, 4]
     """
 
 

@@ -9,6 +9,7 @@ from staticgraph import nn
 from staticgraph.building.inputs import identity
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import ShapeError, misuse
+from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.layers.adapters import function_of, weight_options, with_weights
@@ -90,13 +91,20 @@ class Dropout(Layer):
 
     def call(self, inputs: Tensor, training: Any = False) -> Tensor:
         if isinstance(training, Tensor):
-            dropped = nn.dropout(inputs, noise_shape=self.noise_shape, seed=self.seed, rate=self.rate)
-            outputs = ops.select(training, dropped, inputs)
-            outputs.set_shape(inputs.shape)  # `training` may be of unknown shape
-            return outputs
+            return self._in_training(inputs, training, self.noise_shape)
         if not training:
             return identity(inputs)
         return nn.dropout(inputs, noise_shape=self.noise_shape, seed=self.seed, rate=self.rate)
+
+    def _in_training(self, inputs: Tensor, training: Tensor, noise_shape: Any) -> Tensor:
+        """The inputs with elements dropped if the tensor `training` is True, and as they are otherwise."""
+        known = inputs.shape.is_fully_defined()
+        count_more(inputs.graph, 4 if known else 5)  # TensorFlow has branches here
+        dropped = nn.dropout(inputs, noise_shape=noise_shape, seed=self.seed, rate=self.rate)
+        count_more(inputs.graph, (3 if known else 2) + isinstance(self.rate, Tensor))
+        outputs = ops.select(training, dropped, inputs)
+        outputs.set_shape(inputs.shape)  # `training` may be of unknown shape
+        return outputs
 
 
 class Flatten(Layer):

@@ -9,6 +9,7 @@ from staticgraph import nn
 from staticgraph.building.inputs import constant
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.recording.op_count import counted_as, op_count, set_op_count
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.layers.adapters import function_of
@@ -18,6 +19,8 @@ from staticgraph.state.variables import VariableAggregation
 from staticgraph.train.moving_averages import assign_moving_average
 
 __all__ = ["BatchNormalization", "batch_normalization"]
+
+_BRANCHES_OF_FUSED = 36  # operations of TensorFlow's fused normalization if a tensor tells that it trains
 
 
 class BatchNormalization(Layer):
@@ -92,6 +95,7 @@ class BatchNormalization(Layer):
 
     def _fused(self, inputs: Tensor, training: Any) -> Any:
         normalize = self._fused_operation(inputs)
+        start = op_count(inputs.graph)
         known: Any = None
         trained: Any = None
         mean = variance = None
@@ -103,7 +107,11 @@ class BatchNormalization(Layer):
         if training is False:
             return known
         self._follow(mean, variance, momentum, training)
-        return trained if training is True else ops.select(training, trained, known)
+        if training is True:
+            return trained
+        outputs = ops.select(training, trained, known)
+        set_op_count(inputs.graph, start + _BRANCHES_OF_FUSED)
+        return outputs
 
     def _fused_operation(self, inputs: Tensor) -> Any:
         """The fused operation on `inputs`, with ones and zeros for weights that the layer does not have."""
@@ -122,8 +130,9 @@ class BatchNormalization(Layer):
             if training is True:
                 mean, variance = batch_mean, batch_variance
             else:
-                mean = ops.select(training, batch_mean, mean)
-                variance = ops.select(training, batch_variance, variance)
+                with counted_as(inputs.graph, 14):  # branches in TensorFlow
+                    mean = ops.select(training, batch_mean, mean)
+                    variance = ops.select(training, batch_variance, variance)
         return self._normalized(inputs, mean, variance)
 
     def _moments(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
@@ -143,9 +152,12 @@ class BatchNormalization(Layer):
     def _follow(self, mean: Any, variance: Any, momentum: Any, training: Any) -> None:
         """Make the updates of the moving statistics."""
         for moving, batch in ((self.moving_mean, mean), (self.moving_variance, variance)):
-            if isinstance(training, Tensor):
+            if not isinstance(training, Tensor):
+                self.add_update(assign_moving_average(moving, batch, momentum, zero_debias=False))
+                continue
+            with counted_as(training.graph, 13):  # a branch in TensorFlow
                 batch = ops.select(training, batch, moving)  # outside training it follows itself: no change
-            self.add_update(assign_moving_average(moving, batch, momentum, zero_debias=False))
+                self.add_update(assign_moving_average(moving, batch, momentum, zero_debias=False))
 
 
 @function_of(

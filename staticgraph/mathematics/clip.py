@@ -12,6 +12,7 @@ from staticgraph.building.framework import checked, name_scope
 from staticgraph.building.inputs import convert_to_tensor, identity
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.recording.op_count import count_more, counted_as, op_count, set_op_count
 from staticgraph.compiler.graph.shapes import merge
 from staticgraph.compiler.graph.tensor import Tensor
 
@@ -33,6 +34,7 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
     with name_scope(name, "clip_by_norm", [t, clip_norm]) as scope:
         given = _values(t)
         values = widened(given)
+        start = op_count(values.graph)
         squares = ops.reduce_sum(values * values, axis=axes, keepdims=True)
         norm = root_of_squares(squares)
         limit = of_dtype(convert_to_tensor(clip_norm, given.dtype), values.dtype)
@@ -40,6 +42,7 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
         with checked("clip_by_norm"):
             merge(values.type.shape, scaled.type.shape, "t, and t * clip_norm,")
         clipped = identity(of_dtype(scaled / ops.maximum(norm, limit), given.dtype), name=scope)
+        set_op_count(values.graph, start + (15 if isinstance(clip_norm, Tensor) else 17))
     return t.with_values(clipped) if isinstance(t, IndexedSlices) else clipped
 
 
@@ -65,9 +68,10 @@ def global_norm(t_list: Sequence[Any], name: str | None = None) -> Any:
         return None
     with name_scope(name, "global_norm", given):
         values = [_values(t) for t in given]
-        halves = [ops.l2_loss(widened(each)) for each in values]
-        total = ops.reduce_sum(ops.stack(halves, axis=0))
-        return identity(of_dtype(root_of_squares(total * 2.0), values[0].dtype), name="global_norm")
+        with counted_as(values[0].graph, len(values) + 6):
+            halves = [ops.l2_loss(widened(each)) for each in values]
+            total = ops.reduce_sum(ops.stack(halves, axis=0))
+            return identity(of_dtype(root_of_squares(total * 2.0), values[0].dtype), name="global_norm")
 
 
 def clip_by_global_norm(
@@ -94,6 +98,7 @@ def clip_by_global_norm(
     with name_scope(name, "clip_by_global_norm", [*given, clip_norm]) as scope:
         limit = convert_to_tensor(clip_norm, norm.dtype) if not hasattr(clip_norm, "dtype") else clip_norm
         scale = limit / ops.maximum(norm, limit)
+        count_more(scale.graph, 5)
         scale = ops.select(ops.is_finite(norm), scale, convert_to_tensor(math.nan, norm.dtype))
         clipped = [None if t is None else _scaled(t, scale, f"{scope}_{i}") for i, t in enumerate(t_list)]
     return clipped, norm

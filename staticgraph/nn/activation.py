@@ -14,6 +14,7 @@ from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.graph.errors import misuse, shown
+from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.tensor import Tensor
 
 __all__ = [
@@ -76,7 +77,8 @@ def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
 def swish(features: Any) -> Tensor:
     """x * sigmoid(x)."""
     features = convert_to_tensor(features, name="features")
-    return features * ops.sigmoid(features)
+    with counted_as(features.graph, 4):
+        return features * ops.sigmoid(features)
 
 
 silu = swish  # TensorFlow 2 and PyTorch call it so

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from staticgraph.building.framework import checked, name_scope
+from staticgraph.building.framework import checked, get_default_graph, name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.renamed import needed, renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.errors import misuse, require
+from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.tensor import Tensor
 
 __all__ = [
@@ -415,7 +416,8 @@ def convolution(
 
 def atrous_conv2d(value: Any, filters: Any, rate: int, padding: str, name: str | None = None) -> Tensor:
     """`conv2d` with the taps of the filter `rate` elements apart, along height and width."""
-    return conv2d(value, filters, 1, padding, dilations=rate, name=name)
+    with counted_as(get_default_graph(), 13):
+        return conv2d(value, filters, 1, padding, dilations=rate, name=name)
 
 
 def atrous_conv2d_transpose(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from staticgraph.building.framework import name_scope
+from staticgraph.building.framework import get_default_graph, name_scope
 from staticgraph.building.renamed import renamed
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.nn.convolutions import conv2d, layer_attrs
 
@@ -61,6 +62,7 @@ def depthwise_conv2d(
     """
     rate = renamed("dilations", dilations, "rate", rate)
     with name_scope(name, "depthwise", [input, filter]) as scope:
+        count_more(get_default_graph(), 2)  # TensorFlow's shape of the filter, and its rates
         return depthwise_conv2d_native(input, filter, strides, padding, data_format or "NHWC", rate, scope)
 
 

@@ -11,6 +11,7 @@ from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.renamed import named_only, needed, renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import DtypeError, misuse
+from staticgraph.compiler.graph.recording.op_count import count_more, counted_as
 from staticgraph.compiler.graph.shapes import merge
 from staticgraph.compiler.graph.tensor import Tensor
 
@@ -74,7 +75,8 @@ def softmax_cross_entropy_with_logits_v2(
         if axis != -1 and rank is not None and axis % rank != rank - 1:
             order = (*(d for d in range(rank) if d != axis % rank), axis % rank)
             logits, labels = (ops.transpose(x, perm=order) for x in (logits, labels))
-        return ops.softmax_cross_entropy(logits, labels, name=scope)[0]
+        with counted_as(logits.graph, 31):  # TensorFlow makes matrices of both, and a shape of the result
+            return ops.softmax_cross_entropy(logits, labels, name=scope)[0]
 
 
 def softmax_cross_entropy_with_logits(
@@ -115,6 +117,7 @@ def sparse_softmax_cross_entropy_with_logits(
         if logits.dtype.is_integer and labels.dtype.is_floating:
             text = f"labels are {labels.type}, and logits {logits.type}"
             raise misuse(DtypeError, text, "they seem to be swapped: labels are numbers of classes")
+        count_more(logits.graph, 1 if logits.shape.ndims == 2 else 12)
         return ops.sparse_softmax_cross_entropy(logits, labels, name=name)[0]
 
 

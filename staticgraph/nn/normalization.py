@@ -11,6 +11,7 @@ from staticgraph.arrays.casts import of_dtype, widened
 from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.renamed import renamed
+from staticgraph.building.sizes import size_of
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.errors import misuse
@@ -316,4 +317,4 @@ def _noise_shape(x: Tensor, noise_shape: Any) -> Any:
         if len(sizes) == x.shape.ndims
         else ((n, None) for n in sizes)
     )
-    return [m if n is None else n for n, m in known]
+    return [(size_of(x, axis) if m is None else m) if n is None else n for axis, (n, m) in enumerate(known)]

@@ -9,6 +9,7 @@ from staticgraph.building import nest
 from staticgraph.building.inputs import constant, convert_to_tensor
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.recording.op_count import count_more, op_count, set_op_count
 from staticgraph.compiler.graph.shapes import as_shape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.control_flow.loops import while_loop
@@ -60,9 +61,56 @@ def dynamic_rnn(
         batch_size = batch_size_of(flat, 1)
         lengths = lengths_of(sequence_length, batch_size)
         state = first_state(cell, initial_state, batch_size, dtype)
-        steps = _Steps(cell, nest.pack_sequence_as(inputs, flat))
-        outputs, state = _over_time(steps, state, lengths, dtype_of(dtype, state))
+        if lengths is not None:
+            count_more(lengths.graph, 12)  # TensorFlow's sequence_length and CheckSeqLen, and an assertion
+        counts = _OperationCounts(cell, flat, state, lengths)
+        steps = _Steps(cell, nest.pack_sequence_as(inputs, flat), state, counts)
+        outputs, state = _over_time(steps, state, lengths, dtype_of(dtype, state), counts)
         return outputs if time_major else nest.map_structure(swapped, outputs), state
+
+
+class _OperationCounts:
+    """Numbers of operations that TensorFlow makes for a loop over time, on which default seeds depend.
+
+    Here the loop has no counter of its own, and what a step does with the inputs alone may come before it.
+    """
+
+    def __init__(self, cell: Any, inputs: list[Tensor], state: Any, lengths: Tensor | None) -> None:
+        self.graph = inputs[0].graph
+        known = [(*(x.type.shape or ()), None, None)[:2] for x in inputs]
+        self._outputs = len(nest.flatten(cell.output_size))
+        self._states = len(nest.flatten(state))
+        self._limited = lengths is not None
+        self._carried = 2 + self._outputs + self._states  # with a counter and the time
+        unknown = all(batch is None for _, batch in known)
+        self._before = op_count(self.graph) + sum(
+            (
+                10 if unknown else 5,  # the number of time steps, and the size of the batch
+                self._outputs * (7 if unknown else 6),  # zeros for sequences that have ended
+                1 + self._outputs + 10 * len(inputs),  # the time, and the arrays with the rows of the inputs
+                7 if self._limited else 3,  # the number of iterations
+                1 + 2 * self._carried,  # the counter; Enter and Merge
+                5 + 1,  # the condition with what it captures, LoopCond
+                2 * self._carried + 2,  # Switch and Identity; the next count
+                3 * len(inputs),  # the rows, with what reading them captures
+                2 if self._limited else 0,  # which sequences have ended
+            )
+        )
+        self._sizes = 1 if None in known[0] else 2
+
+    def begin(self) -> None:
+        """Count all that comes before the cell's own operations."""
+        set_op_count(self.graph, self._before)
+
+    def end_step(self) -> None:
+        """Note that the cell's own operations are made."""
+        self._after = op_count(self.graph)
+
+    def end(self) -> None:
+        """Count all that comes after the cell's own operations."""
+        limits = 2 * self._outputs + self._states if self._limited else 0
+        rest = limits + 2 + 2 * self._outputs + 2 * self._carried + (5 + self._sizes) * self._outputs
+        set_op_count(self.graph, self._after + rest)
 
 
 class _Steps:
@@ -71,8 +119,8 @@ class _Steps:
     Where the cell can be split, what it makes of the inputs alone is computed before the loop, at once.
     """
 
-    def __init__(self, cell: Any, inputs: Any) -> None:
-        self.cell = cell
+    def __init__(self, cell: Any, inputs: Any, state: Any, counts: _OperationCounts) -> None:
+        self.cell, self._counts = cell, counts
         flat = nest.flatten(inputs)
         for x in flat:
             _check_input(x)
@@ -82,20 +130,28 @@ class _Steps:
         self.time = times.pop() if times else None
         self.count = shape(flat[0])[0] if self.time is None else self.time
         self.batch = flat[0].type.shape[1]
-        split = self._split(inputs)
+        split = self._split(inputs, state)
         self._step = cell if split is None else split[1]
         self._inputs = inputs if split is None else split[0]
         self._arrays = [TensorArray(x.dtype, size=self.count).unstack(x) for x in nest.flatten(self._inputs)]
 
-    def _split(self, inputs: Any) -> Any:
+    def _split(self, inputs: Any, state: Any) -> Any:
         if not isinstance(self.cell, LayerRNNCell) or not isinstance(inputs, Tensor):
             return None
-        return self.cell.split_over(inputs)
+        self._counts.begin()
+        made = self.cell.split_over(inputs, state)
+        self._counts.end_step()
+        return made
 
     def at(self, time: Tensor, state: Any) -> tuple[Any, Any]:
         """Output and state of the step at `time`."""
         rows = nest.pack_sequence_as(self._inputs, [a.read(time) for a in self._arrays])
-        output, after = self._step(rows, state)
+        if self._step is not self.cell:
+            output, after = self._step(rows, state)
+        else:
+            self._counts.begin()
+            output, after = self.cell(rows, state)
+            self._counts.end_step()
         if self._step is not self.cell:  # a whole step joins inputs and state, which makes one batch of them
             nest.map_structure(lambda new, old: new.set_shape(old.shape), after, state)
         return output, after
@@ -109,7 +165,9 @@ def _check_input(x: Tensor) -> None:
         raise misuse(ValueError, text, made=[(x.name, x.op.where)])
 
 
-def _over_time(steps: _Steps, state: Any, lengths: Tensor | None, dtype: Any) -> tuple[Any, Any]:
+def _over_time(
+    steps: _Steps, state: Any, lengths: Tensor | None, dtype: Any, counts: _OperationCounts
+) -> tuple[Any, Any]:
     """Outputs [time, batch, ...] and last state."""
     sizes = [as_shape(size) or () for size in nest.flatten(steps.cell.output_size)]
     arrays = tuple(TensorArray(dtype, size=steps.count, element_shape=[steps.batch, *size]) for size in sizes)
@@ -124,6 +182,7 @@ def _over_time(steps: _Steps, state: Any, lengths: Tensor | None, dtype: Any) ->
     outputs = [array.stack() for array in done]
     for output, size in zip(outputs, sizes, strict=True):
         output.set_shape([steps.time, steps.batch, *size])
+    counts.end()
     return nest.pack_sequence_as(steps.cell.output_size, outputs), state
 
 

@@ -11,6 +11,7 @@ from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, int32
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.control_flow.tensor_array import TensorArray
 
@@ -117,4 +118,5 @@ def swapped(x: Tensor) -> Tensor:
     rank = x.shape.ndims
     if rank is None:
         raise misuse(ValueError, f"the number of axes of {x.name} must be known")
-    return x if rank < 2 else transpose(x, [1, 0, *range(2, rank)])
+    with counted_as(x.graph, 0 if rank < 2 else 8):
+        return x if rank < 2 else transpose(x, [1, 0, *range(2, rank)])

@@ -15,7 +15,8 @@ from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, float32, int32, int64
 from staticgraph.compiler.graph.errors import require
-from staticgraph.compiler.graph.recording.snapshot import numbered, snapshot
+from staticgraph.compiler.graph.recording.op_count import op_count, set_op_count
+from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.shapes import Dimension, TensorShape
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
@@ -188,8 +189,9 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
     """
     with name_scope(name, "random_crop", [value, size]):
         value = convert_to_tensor(value, name="value")
+        start = op_count(value.graph)
         if seed is None and get_default_graph().seed is not None:
-            seed = numbered(get_default_graph()) + _CROP_OPERATIONS
+            seed = start + _CROP_OPERATIONS
         size = convert_to_tensor(size, dtype=int32, name="size")
         sizes = static_value(size)
         with checked("random_crop"):
@@ -207,4 +209,5 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
         offset = any_number % (shape - size + 1)
         for axis, n in enumerate(sizes):
             value = ops.gather(value, offset[axis] + np.arange(n, dtype=np.int32), axis=axis)
+        set_op_count(value.graph, start + _CROP_OPERATIONS + 3)
         return snapshot(value)

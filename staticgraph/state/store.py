@@ -83,6 +83,7 @@ def find_or_make(
             name,
             dtype=made_dtype,
             constraint=constraint,
+            use_resource=use_resource,
             synchronization=synchronization,
             aggregation=aggregation,
         )

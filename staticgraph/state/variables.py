@@ -16,6 +16,7 @@ from staticgraph.compiler.graph.errors import ShapeError, misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.operators import Symbolic
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
+from staticgraph.compiler.graph.recording.op_count import count_as_resource, count_more
 from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.shapes import TensorShape, TensorType, as_shape, merge
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -124,6 +125,8 @@ class Variable(_Base):
         with graph.as_default(), graph.inside(None):
             self._build(initial_value, name, wanted, shape if shape is not None else expected_shape)
         graph.variables[self.op.name] = self
+        if use_resource:
+            count_as_resource(self.op, self._read.op)
         keys = list(collections) if collections is not None else [GraphKeys.GLOBAL_VARIABLES]
         if self._trainable and GraphKeys.TRAINABLE_VARIABLES not in keys:
             keys.append(GraphKeys.TRAINABLE_VARIABLES)
@@ -260,6 +263,7 @@ class Variable(_Base):
         """The value, or the initial value where the variable
         has none yet: for initial values of other variables.
         """
+        count_more(self.graph, 8)  # a branch in TensorFlow
         return ops.initialized_value(self._handle, self._initial_value)
 
     def eval(self, session: Any = None) -> Any:  # type: ignore[override]

@@ -14,6 +14,7 @@ from staticgraph.building.read_only import read_only
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import FLOATING, float32
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.state import replicas
 from staticgraph.state.initializers import Zeros
@@ -123,6 +124,7 @@ class ExponentialMovingAverage:
         name = f"{var.op.name}/{self._name}"
         with init_scope(), name_scope(None), variable_scope(None, name) as scope:
             initial = creation.zeros(var.shape, var.dtype) if zero else var.initialized_value()
+            count_more(var.graph, 0 if zero else 12)  # TensorFlow makes sure that it is initialized once more
             return Variable(initial, trainable=False, name=f"{scope.name}/")
 
     def _present_decay(self) -> Any:

@@ -6,11 +6,10 @@ returned this operand would not have read anything: so it returns a snapshot.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from staticgraph.compiler.graph.opdef import OPS
+from staticgraph.compiler.graph.recording.op_count import uncounted
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 
 
@@ -46,27 +45,3 @@ def snapshot(value: Any) -> Any:
         made = graph.record(OPS["read_value"], {"input": handle}, f"{handle.op.name}/value/")
     snapshots[made.op] = None
     return made
-
-
-# Default seeds are made of the number of operations before a random one. Some do not count: snapshots, and
-# what `gradients` adds to the first operation of a call.
-
-
-class _Uncounted(dict[Operation, int]):
-    """The spans of operations that do not count: the length of each by its first operation."""
-
-
-@contextmanager
-def uncounted(graph: Any) -> Iterator[None]:
-    """Context whose operations do not count in default seeds."""
-    start = graph.version
-    yield
-    if graph.version > start:
-        graph.attached.setdefault(_Uncounted, _Uncounted())[graph.recorded[start]] = graph.version - start
-
-
-def numbered(graph: Any) -> int:
-    """Return the number of operations of a `Graph` that count in default seeds."""
-    spans = graph.attached.get(_Uncounted, {})
-    there = (n for op, n in spans.items() if op.id < graph.version and graph.recorded[op.id] is op)
-    return graph.version - sum(there)

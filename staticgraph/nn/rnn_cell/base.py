@@ -8,9 +8,10 @@ from typing import Any
 from staticgraph.arrays.array_ops import concat, expand_dims, shape
 from staticgraph.arrays.creation import zeros
 from staticgraph.building import nest
-from staticgraph.building.framework import name_scope
+from staticgraph.building.framework import get_default_graph, name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.recording.op_count import counted_as, op_count
 from staticgraph.compiler.graph.shapes import as_shape
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
@@ -102,7 +103,7 @@ class LayerRNNCell(RNNCell):
         """
         raise misuse(NotImplementedError, f"{type(self).__name__} is not split")
 
-    def split_over(self, inputs: Tensor) -> tuple[Tensor, Step] | None:
+    def split_over(self, inputs: Tensor, state: Any) -> tuple[Tensor, Step] | None:
         """Return the result of `projected` in the cell's scope, or None if the cell cannot be split.
 
         A cell can be split if the class that defines its `call` also defines `projected`.
@@ -115,8 +116,21 @@ class LayerRNNCell(RNNCell):
             return None
         if self.dtype is None:
             self.dtype = inputs.dtype
-        with self._opened(inputs.shape[1:]):
+        with self._opened(inputs.shape[1:]), counted_as(inputs.graph, self._operations(inputs, state)):
             return self.projected(inputs)
+
+    def _operations(self, inputs: Tensor, state: Any) -> int:
+        """Return the number of operations of one step that is not split, with one for each weight that a loop
+        captures. They are made for it and taken back.
+        """
+        graph = inputs.graph
+        with graph.attempt() as forget:
+            row = inputs[0]
+            before = op_count(graph)
+            self.call(row, state)
+            made = op_count(graph) - before
+            forget()
+        return made + len(self._weights)
 
 
 class OfUnits(RNNCell):
@@ -138,8 +152,11 @@ def batch_of_zeros(batch_size: Any, size: Any, dtype: Any) -> Tensor:
     sizes = list(as_shape(size) or ())
     if isinstance(batch_size, Tensor):
         known = static_value(batch_size)
-        rows = batch_size if batch_size.shape.ndims == 1 else expand_dims(batch_size, 0)
-        made = zeros(concat([rows, sizes], 0), dtype)
+        vector = batch_size.shape.ndims == 1
+        with counted_as(batch_size.graph, 6 if vector else 10):
+            rows = batch_size if vector else expand_dims(batch_size, 0)
+            made = zeros(concat([rows, sizes], 0), dtype)
         made.set_shape([None if known is None else int(known), *sizes])
         return made
-    return zeros([int(batch_size), *sizes], dtype)
+    with counted_as(get_default_graph(), 8):
+        return zeros([int(batch_size), *sizes], dtype)

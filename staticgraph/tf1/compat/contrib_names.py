@@ -3,6 +3,7 @@
 from staticgraph.formats.tf.saved_model import predictor
 from staticgraph.tf1.compat.contrib import (
     arg_scope,
+    channels,
     checkpoint_assignment,
     experiment,
     external_optimizer,
@@ -10,6 +11,7 @@ from staticgraph.tf1.compat.contrib import (
     learn_runner,
     model_analyzer,
     model_variables,
+    normalization,
     optimize_loss,
     optimizer_wrappers,
     regularizers,
@@ -34,11 +36,14 @@ from staticgraph.tf1.compat.rnn import (
     attention_wrapper,
     beam_paths,
     beam_search,
+    convolutional_cells,
     crf,
     cudnn_cells,
     decoding,
     decoding_helpers,
     fused_cells,
+    gated_in_time,
+    independent_cells,
     legacy_attention,
     legacy_decoders,
     legacy_seq2seq,
@@ -48,8 +53,11 @@ from staticgraph.tf1.compat.rnn import (
 )
 
 _LAYERS = {
+    "convolution1d": "contrib.layers.conv1d",
     "convolution2d": "contrib.layers.conv2d",
     "convolution2d_transpose": "contrib.layers.conv2d_transpose",
+    "convolution3d": "contrib.layers.conv3d",
+    "convolution3d_transpose": "contrib.layers.conv3d_transpose",
     "elu": "nn.elu",
     "relu": "contrib.layers.fully_connected",
     "relu6": "nn.relu6",
@@ -72,7 +80,9 @@ _KERAS = """
 
 AREAS = {
     "contrib.layers": Area(
-        (contrib_layers, contrib_columns, optimize_loss, regularizers, separable), _LAYERS
+        (
+            contrib_layers, contrib_columns, channels, normalization, optimize_loss, regularizers, separable,
+        ), _LAYERS
     ),
     "contrib.layers.python.layers": Area(areas=("contrib.layers",)),
     "contrib.framework": Area((arg_scope, checkpoint_assignment, model_variables), _STEP | _CHECKPOINT),
@@ -87,7 +97,10 @@ AREAS = {
     "contrib.losses": Area((contrib_losses,)),
     "contrib.metrics": Area((contrib_metrics,)),
     "contrib.predictor": Area((predictor,)),
-    "contrib.rnn": Area((recurrent_cells, recurrent_wrappers, fused_cells), areas=("nn.rnn_cell",), names={
+    "contrib.rnn": Area((
+        recurrent_cells, recurrent_wrappers, fused_cells, independent_cells, gated_in_time,
+        convolutional_cells,
+    ), areas=("nn.rnn_cell",), names={
         "static_rnn": "nn.static_rnn",
         "static_bidirectional_rnn": "nn.static_bidirectional_rnn",
         "static_state_saving_rnn": "nn.static_state_saving_rnn",

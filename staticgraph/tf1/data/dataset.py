@@ -11,6 +11,8 @@ from typing import Any
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.dtypes import bool_, int64, string
 from staticgraph.compiler.graph.errors import misuse, shown
+from staticgraph.compiler.graph.graph import get_default_graph
+from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.shapes import Shape, TensorType, as_shape, shape_text
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
@@ -18,6 +20,7 @@ from staticgraph.random_numbers.integers import seeds_of
 from staticgraph.sparse.tensor import SparseTensor
 from staticgraph.tf1.data import batching, caching, files, iterators, mapping, selecting, sources, threads
 from staticgraph.tf1.data.function import Function, scalar_type
+from staticgraph.tf1.data.operation_counts import NAMES_COUNTED, count_operations, count_parameters
 from staticgraph.tf1.data.options import Options
 from staticgraph.tf1.data.pipeline import Node
 from staticgraph.tf1.data.structure import (
@@ -58,6 +61,7 @@ class Dataset:
     def __init__(self, node: Node, options: Options | None = None) -> None:
         self.node = node
         self._options = options
+        count_operations(node)
 
     # Sources
 
@@ -129,7 +133,10 @@ class Dataset:
         """The names of the files that match a pattern, or one of several; shuffled, unless that is False."""
         patterns = convert_to_tensor(file_pattern, dtype=string)
         names = Dataset(files.Matching(patterns=patterns))
-        return names.shuffle(_ALL, seed) if shuffle is None or shuffle else names
+        if shuffle is not None and not shuffle:
+            return names
+        count_more(get_default_graph(), NAMES_COUNTED)
+        return names.shuffle(_ALL, seed)
 
     # Which elements, and in which order
 
@@ -159,7 +166,9 @@ class Dataset:
         order where `reshuffle_each_iteration` is False.
         """
         again = reshuffle_each_iteration is None or reshuffle_each_iteration
-        size, seeds = number(buffer_size), seeds_of(seed)
+        size = number(buffer_size)
+        count_parameters(size)
+        seeds = seeds_of(seed)
         return self._like(selecting.Shuffled, size=size, seeds=seeds, again=again)
 
     def shard(self, num_shards: Any, index: Any) -> Dataset:

@@ -24,6 +24,7 @@ from staticgraph.compiler.graph.errors import (
 )
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.opdef import Effect
+from staticgraph.compiler.graph.recording.op_count import count_more, uncounted
 from staticgraph.compiler.graph.shapes import TensorShape, TensorType, shape_text
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.kinds import host
@@ -31,6 +32,12 @@ from staticgraph.compiler.support.forks import in_child, reclaim
 from staticgraph.runtime.resources import exclusive, left_behind, resources
 from staticgraph.runtime.session import Session
 from staticgraph.sparse.tensor import SparseTensor
+from staticgraph.tf1.data.operation_counts import (
+    INITIALIZABLE_ITERATOR,
+    ITERATOR_OF_STRUCTURE,
+    ONE_SHOT_ITERATOR,
+    OPTIMIZED,
+)
 from staticgraph.tf1.data.pipeline import Node, Run, tensors_of
 from staticgraph.tf1.data.structure import (
     Component,
@@ -201,6 +208,7 @@ class Iterator:
         ...     [int(sess.run(value)) for _ in range(2)]
         [0, 1]
         """
+        count_more(get_default_graph(), ITERATOR_OF_STRUCTURE)
         return Iterator(_with_classes(declared(output_types, output_shapes), output_classes))
 
     @staticmethod
@@ -208,6 +216,7 @@ class Iterator:
         string_handle: Any, output_types: Any, output_shapes: Any = None, output_classes: Any = None
     ) -> Iterator:
         """The iterator that each run tells, by feeding the value of its `string_handle()`."""
+        count_more(get_default_graph(), ITERATOR_OF_STRUCTURE)
         made = Iterator(_with_classes(declared(output_types, output_shapes), output_classes))
         made._handle = convert_to_tensor(string_handle, dtype=string)
         return made
@@ -227,6 +236,7 @@ class Iterator:
     def make_initializer(self, dataset: Any, name: str | None = None) -> Operation:
         """The operation that sets this iterator to the beginning of `dataset`. TypeError for others."""
         node = dataset.node
+        count_more(get_default_graph(), OPTIMIZED - 1)
         map_leaves(_check_fits, self.structure, node.structure)
         return self._initialize(node, name)
 
@@ -251,7 +261,8 @@ class Iterator:
         """A string whose value in a session names this iterator for `from_string_handle`."""
         if self._handle is not None:
             return self._handle
-        made: Tensor = iterator_to_string_handle(iterator=self, name=name)
+        with uncounted(self._graph):  # TensorFlow's is there from the beginning
+            made: Tensor = iterator_to_string_handle(iterator=self, name=name)
         return made
 
     @property
@@ -311,11 +322,13 @@ def one_shot(node: Node) -> Iterator:
             text = f"the dataset depends on {op.name} ({op.type}), which a one-shot iterator cannot know"
             hint = "use make_initializable_iterator(), and run iterator.initializer"
             raise misuse(ValueError, text, hint, made=[(op.name, op.where)])
+    count_more(get_default_graph(), ONE_SHOT_ITERATOR)
     return Iterator(node.structure, node)
 
 
 def initializable(node: Node) -> Iterator:
     """An iterator whose `initializer` sets it to the beginning."""
+    count_more(get_default_graph(), OPTIMIZED + INITIALIZABLE_ITERATOR)
     return Iterator(node.structure, initial=node)
 
 

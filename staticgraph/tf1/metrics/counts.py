@@ -7,6 +7,7 @@ from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bool_
+from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.state.scopes import variable_scope
 from staticgraph.tf1.metrics.confusion import in_cell, share
@@ -95,4 +96,5 @@ def _share(default: str, others: str, labels: Any, predictions: Any, weights: An
         for cell in ("true_positives", others):
             with variable_scope(None, cell, (predictions, labels, weights)):
                 totals.append(_counted(cell, labels, predictions, weights))
+        count_more(labels.graph, 16)
         return streamed(share, totals)

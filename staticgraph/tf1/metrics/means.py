@@ -7,6 +7,7 @@ from typing import Any
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32
+from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.state.scopes import variable_scope
 from staticgraph.tf1.metrics.confusion import ratio
 from staticgraph.tf1.metrics.streaming import (
@@ -60,6 +61,7 @@ def mean(values: Any, weights: Any = None, name: Name = None) -> Metric:
             weights = spread(weights, values)
             values, number = ops.multiply(values, weights), ops.reduce_sum(weights)
         totals = running_total(ops.reduce_sum(values), "total"), running_total(number, "count")
+        count_more(values.graph, 1)
         return streamed(ratio, totals)
 
 

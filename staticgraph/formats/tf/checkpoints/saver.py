@@ -14,6 +14,7 @@ import numpy as np
 from staticgraph.building.framework import GraphKeys, get_default_graph
 from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.formats.tf.checkpoints.checkpoint_state import (
@@ -128,6 +129,7 @@ class Saver:
             raise misuse(ValueError, "No variables to save", "make them before the Saver, or pass var_list")
         self._var_list, self._variables = given, _by_key(given)
         self._next_kept = time.time() + self._every
+        count_more(get_default_graph(), 11 + len(self._variables))  # TensorFlow's operations save and restore
 
     @property
     def variables(self) -> dict[str, Operation]:

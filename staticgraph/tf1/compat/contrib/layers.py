@@ -12,6 +12,7 @@ from typing import Any
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.layers import BatchNormalization
 from staticgraph.state.initializers import (
     GlorotNormal,
@@ -69,14 +70,15 @@ def variance_scaling_initializer(
     return VarianceScaling(factor, mode.lower(), distribution, seed=seed, dtype=dtype)
 
 
-def _collected(outputs: Any, outputs_collections: Any) -> Any:
+def collected(outputs: Any, outputs_collections: Any) -> Any:
+    """Return the outputs of a layer, which are added to collections."""
     if outputs_collections:
         sg.add_to_collections(outputs_collections, outputs)
     return outputs
 
 
 @contextmanager
-def _opened(
+def opened_layer(
     scope: Any, default: str, inputs: Any, reuse: Any, variables_collections: Any
 ) -> Iterator[sg.VariableScope]:
     """The variable scope of a layer: its variables get contrib's names and are model variables."""
@@ -116,7 +118,7 @@ def weighted(
     All layers with weights are built like this. With a normalizer, the layer has no biases.
     """
     inputs = sg.convert_to_tensor(inputs)
-    with _opened(scope, default, inputs, reuse, variables_collections) as opened:
+    with opened_layer(scope, default, inputs, reuse, variables_collections) as opened:
         made = layer(
             use_bias=normalizer_fn is None and biases_initializer is not None,
             kernel_initializer=weights_initializer,
@@ -133,7 +135,7 @@ def weighted(
             outputs = normalizer_fn(outputs, **(normalizer_params or {}))
         if activation_fn is not None:
             outputs = activation_fn(outputs)
-    return _collected(outputs, outputs_collections)
+    return collected(outputs, outputs_collections)
 
 
 @add_arg_scope
@@ -210,7 +212,7 @@ def _pooling(name: str, default: str, doc: str, pool: Callable[..., Any]) -> Cal
     ) -> Any:
         with sg.name_scope(scope, default, [inputs]):
             outputs = pool(inputs, kernel_size, stride, padding, channel_order(data_format))
-        return _collected(outputs, outputs_collections)
+        return collected(outputs, outputs_collections)
 
     pool2d.__name__ = pool2d.__qualname__ = name
     pool2d.__doc__ = doc
@@ -263,7 +265,7 @@ def batch_norm(
     initial = {"beta": Zeros, "gamma": Ones, "moving_mean": Zeros, "moving_variance": Ones}
     initial |= param_initializers or {}
     regular = param_regularizers or {}
-    with _opened(scope, "BatchNorm", inputs, reuse, variables_collections) as opened:
+    with opened_layer(scope, "BatchNorm", inputs, reuse, variables_collections) as opened:
         layer = BatchNormalization(
             1 if data_format == "NCHW" else -1,
             decay,
@@ -289,11 +291,15 @@ def batch_norm(
         as_pictures = fused is not False and inputs.shape.ndims == 2 and not renorm and adjustment is None
         outputs = layer(_one_pixel(inputs, data_format) if as_pictures else inputs, training=is_training)
         outputs = sg.reshape(outputs, sg.shape(inputs)) if as_pictures else outputs
+        in_updates = updates_collections == sg.GraphKeys.UPDATE_OPS
+        if fused is not False and (as_pictures or not in_updates):
+            branches = (5 if in_updates else 4) if isinstance(is_training, sg.Tensor) else 0
+            count_more(outputs.graph, branches or (-3 if is_training is True else 0))
         if updates_collections != sg.GraphKeys.UPDATE_OPS:
             outputs = _move_updates(layer.updates, updates_collections, outputs)
         if activation_fn is not None:
             outputs = activation_fn(outputs)
-    return _collected(outputs, outputs_collections)
+    return collected(outputs, outputs_collections)
 
 
 def _one_pixel(inputs: sg.Tensor, data_format: str) -> sg.Tensor:
@@ -330,7 +336,7 @@ def layer_norm(
 ) -> Any:
     """Inputs with mean 0 and variance 1 over the axes from `begin_norm_axis` on, then shifted and scaled."""
     inputs = sg.convert_to_tensor(inputs)
-    with _opened(scope, "LayerNorm", inputs, reuse, variables_collections):
+    with opened_layer(scope, "LayerNorm", inputs, reuse, variables_collections):
         rank = inputs.shape.ndims
         sizes = inputs.shape.as_list()[begin_params_axis:]
         parameter = partial(sg.get_variable, shape=sizes, dtype=inputs.dtype, trainable=trainable)
@@ -340,7 +346,7 @@ def layer_norm(
         outputs = sg.nn.batch_normalization(inputs, mean, variance, beta, gamma, 1e-12)
         if activation_fn is not None:
             outputs = activation_fn(outputs)
-    return _collected(outputs, outputs_collections)
+    return collected(outputs, outputs_collections)
 
 
 @add_arg_scope
@@ -356,14 +362,14 @@ def dropout(
     """In training, elements kept with probability `keep_prob` and scaled by its inverse; else the inputs."""
     with sg.variable_scope(scope, "Dropout", [inputs]):
         outputs = sg.layers.dropout(inputs, 1 - keep_prob, noise_shape, seed, is_training)
-    return _collected(outputs, outputs_collections)
+    return collected(outputs, outputs_collections)
 
 
 @add_arg_scope
 def flatten(inputs: Any, outputs_collections: Any = None, scope: str | None = None) -> Any:
     """All axes but the first as one."""
     with sg.name_scope(scope, "Flatten", [inputs]):
-        return _collected(sg.layers.flatten(inputs), outputs_collections)
+        return collected(sg.layers.flatten(inputs), outputs_collections)
 
 
 @add_arg_scope
@@ -381,13 +387,13 @@ def bias_add(
 ) -> Any:
     """`inputs` and a variable `biases` with one element per channel."""
     inputs = sg.convert_to_tensor(inputs)
-    with _opened(scope, "BiasAdd", inputs, reuse, variables_collections):
+    with opened_layer(scope, "BiasAdd", inputs, reuse, variables_collections):
         channels = inputs.shape.as_list()[1 if data_format == "NCHW" else -1]
         bias = sg.get_variable("bias", [channels], inputs.dtype, initializer, regularizer, trainable)
         outputs = sg.nn.bias_add(inputs, bias, data_format=data_format)
         if activation_fn is not None:
             outputs = activation_fn(outputs)
-    return _collected(outputs, outputs_collections)
+    return collected(outputs, outputs_collections)
 
 
 @add_arg_scope
@@ -402,13 +408,15 @@ def one_hot_encoding(
     """One row per label, `on_value` at its place."""
     with sg.name_scope(scope, "OneHotEncoding", [labels]):
         outputs = sg.one_hot(labels, num_classes, on_value, off_value)
-    return _collected(outputs, outputs_collections)
+        count_more(outputs.graph, 3)
+    return collected(outputs, outputs_collections)
 
 
 @add_arg_scope
 def softmax(logits: Any, scope: Any = None) -> Any:
     """Softmax over the last axis."""
     with sg.variable_scope(scope, "softmax", [logits]):
+        count_more(sg.get_default_graph(), 4)
         return sg.nn.softmax(logits)
 
 
@@ -431,7 +439,7 @@ def embed_sequence(
     reuse: Any = None,
 ) -> Any:
     """The rows of a variable `embeddings` of shape [vocab_size, embed_dim] that `ids` name."""
-    with _opened(scope, "EmbedSequence", ids, reuse, None):
+    with opened_layer(scope, "EmbedSequence", ids, reuse, None):
         shape = [vocab_size, embed_dim]
         table = sg.get_variable("embeddings", shape, sg.float32, initializer, regularizer, trainable)
         return sg.nn.embedding_lookup(table, ids)

@@ -147,6 +147,7 @@ class Layer(Connections, base.Layer):
             dtype=wanted,
             constraint=constraint,
             aggregation=aggregation or VariableAggregation.NONE,
+            use_resource=True,
         )
         state.track(variable)
         self._weights.append(variable)

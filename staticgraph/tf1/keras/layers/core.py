@@ -114,6 +114,9 @@ class Dropout(core.Dropout, Layer):
 
     def call(self, inputs: Any, training: Any = None) -> Any:
         shape = self._noise_shape(inputs)
+        training = K.learning_phase() if training is None else training
+        if isinstance(training, Tensor):
+            return self._in_training(inputs, training, shape)
         return K.in_train_phase(
             lambda: nn.dropout(inputs, rate=self.rate, noise_shape=shape, seed=self.seed),
             lambda: identity(inputs),

@@ -1,0 +1,150 @@
+"""The number of operations that TensorFlow 1.15 would have made for a graph so far.
+
+Default seeds are made of it, so initial weights are TensorFlow's only if it is the same at each random op.
+Most functions make as many here as there; one that does not says so by `counted_as`, `count_more` or
+`set_op_count`. For each tensor that a loop or a branch uses from outside TensorFlow makes an `Enter` or a
+`Switch`: these are counted by what the operations of a region use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from staticgraph.compiler.graph.opdef import Effect
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
+
+
+class _Count:
+    """Corrections of the number of operations of a graph, each from one of its operations on."""
+
+    def __init__(self) -> None:
+        self.corrections: list[tuple[int, Operation | None, int]] = []
+        self.captured: set[tuple[Hashable, Hashable]] = set()
+        self.loops: dict[Region, Region] = {}  # the body of a loop -> its condition
+        self.resources: set[Operation] = set()  # variables that are read anew by each operation
+        self.seen = 0  # operations whose captures are counted
+        self.last: Operation | None = None  # the last of them
+
+    def correction(self, graph: Any) -> int:
+        """Return the difference to the number of operations in the graph. Corrections that were made after an
+        operation that was taken back are taken back as well.
+        """
+        while self.corrections and not _is_there(graph, *self.corrections[-1][:2]):
+            self.corrections.pop()
+        return self.corrections[-1][2] if self.corrections else 0
+
+    def correct(self, graph: Any, by: int) -> None:
+        """Count `by` operations more from here on."""
+        if by:
+            last = graph.recorded[-1] if graph.recorded else None
+            self.corrections.append((graph.version, last, self.correction(graph) + by))
+
+    def scan(self, graph: Any) -> dict[Region | None, int]:
+        """Return the number of captures of each region that are new since the last call; for None that of
+        operations that read a variable.
+        """
+        if not _is_there(graph, self.seen, self.last):  # operations were taken back
+            self.seen, self.last = 0, None
+        new: dict[Region | None, int] = {}
+        for op in graph.recorded[self.seen :]:
+            if self.resources and op.definition.effect is Effect.PURE:
+                new[None] = new.get(None, 0) + sum(tensor.op in self.resources for tensor in op.tensors)
+            if op.region is not None:
+                for tensor in op.tensors:
+                    self.capture(tensor, tensor.op.region, op.region, new)
+        self.seen, self.last = graph.version, graph.recorded[-1] if graph.recorded else None
+        return new
+
+    def capture(
+        self, key: Hashable, origin: Region | None, region: Region | None, new: dict[Region | None, int]
+    ) -> None:
+        """Note in `new` for which regions between `origin` and `region` the value `key` is a new capture."""
+        while region is not None and region is not origin:
+            there = self.loops.get(region, region)
+            if (there, key) not in self.captured:
+                self.captured.add((there, key))
+                new[region] = new.get(region, 0) + 1
+            region = region.parent
+
+
+def _is_there(graph: Any, version: int, op: Operation | None) -> bool:
+    return version == 0 or (version <= graph.version and graph.recorded[version - 1] is op)
+
+
+def _of(graph: Any) -> _Count:
+    found: _Count = graph.attached.setdefault(_Count, _Count())
+    return found
+
+
+def op_count(graph: Any) -> int:
+    """Return the number of operations that TensorFlow would have made.
+
+    Args:
+        graph: A `Graph`.
+
+    Returns:
+        The number, which is `graph.version` unless something was corrected.
+    """
+    count = _of(graph)
+    count.correct(graph, sum(count.scan(graph).values()))
+    version: int = graph.version
+    return version + count.correction(graph)
+
+
+def set_op_count(graph: Any, number: int) -> None:
+    """Let the number of operations be `number` at this place of the graph."""
+    _of(graph).correct(graph, number - op_count(graph))
+
+
+def count_more(graph: Any, number: int) -> None:
+    """Count `number` operations that TensorFlow makes at this place of the graph in addition."""
+    _of(graph).correct(graph, number)
+
+
+@contextmanager
+def counted_as(graph: Any, number: int) -> Iterator[None]:
+    """Context whose operations count as `number`, whatever they are.
+
+    What they capture from outside of the regions that are open counts in addition.
+    """
+    start, around = op_count(graph), graph.region.around if graph.region is not None else []
+    yield
+    count = _of(graph)
+    captured = count.scan(graph)
+    more = sum(captured.get(region, 0) for region in around)
+    count.correct(graph, start + number + more - graph.version - count.correction(graph))
+
+
+def uncounted(graph: Any) -> Any:
+    """Context whose operations do not count in default seeds."""
+    return counted_as(graph, 0)
+
+
+def count_captures(graph: Any, tensors: Sequence[Tensor], region: Region | None = None) -> None:
+    """Count what `tensors` capture if `region`, or else the open region, uses them at this place."""
+    count, new = _of(graph), dict[Region | None, int]()
+    count.correct(graph, sum(count.scan(graph).values()))
+    for tensor in tensors:
+        count.capture(tensor, tensor.op.region, graph.region if region is None else region, new)
+    count.correct(graph, sum(new.values()))
+
+
+def count_handle(graph: Any, handle: Hashable, origin: Region | None) -> None:
+    """Count what the use of a resource captures, which was made in the region `origin`."""
+    count, new = _of(graph), dict[Region | None, int]()
+    count.capture(handle, origin, graph.region, new)
+    count.correct(graph, sum(new.values()))
+
+
+def count_as_resource(variable: Operation, read: Operation) -> None:
+    """Count for a new variable, and for each operation that reads it, what TensorFlow makes for resources."""
+    graph = variable.graph
+    _of(graph).resources |= {variable, read}
+    count_more(graph, 1)
+
+
+def share_captures(graph: Any, body: Region, condition: Region) -> None:
+    """Let the body of a loop capture together with its condition."""
+    _of(graph).loops[body] = condition
