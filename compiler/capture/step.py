@@ -68,7 +68,7 @@ class Step:
         return {self.fetches + i: old[op] for i, op in enumerate(self.writes) if op in old}
 
     def sources(self) -> list[Operation]:
-        """Return the variables on which depends what the step writes. What is fetched besides does not count."""
+        """Return the variables on which depends what the step writes. Fetches do not count."""
         makers = {value: node for node in self.function.nodes for value in node.outputs}
         waiting = list(self.function.results[self.fetches : self.fetches + len(self.writes)])
         used = set(waiting)
