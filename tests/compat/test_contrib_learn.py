@@ -163,3 +163,4 @@ def test_strategies_by_old_parameters(caplog):
     ):
         assert made.num_replicas_in_sync == 1
     assert "one replica instead of 2" in caplog.text
+    assert isinstance(made, tf.distribute.experimental.ParameterServerStrategy)

@@ -11,7 +11,7 @@ EXPLAINED = {  # by name, or by a pattern of names
     "OpError": "the message comes first, as in Python; TensorFlow's order is understood as well",
     "Operation": "operations are made by functions, never by their class",
     "Tensor": "tensors are made by functions, never by their class",
-    "contrib.distribute.*": "there is one device and nothing to choose: such choices are accepted as None",
+    "contrib.distribute.*": "MPI chooses how processes communicate: such choices are accepted as None",
     "contrib.layers.embed_sequence": "the sizes have to be given: TensorFlow refuses its own defaults too",
     "contrib.*.conv*": "the options that layers share are taken by name",
     "contrib.*.fully_connected": "the options that layers share are taken by name",

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from staticgraph.formats.tf.log import log
 from staticgraph.tf1.compat.legacy.accelerators import TPUClusterResolver
-from staticgraph.tf1.distribute import mirrored, strategy
+from staticgraph.tf1.distribute import mirrored, strategy, workers
 
 
 class DistributeConfig(NamedTuple):
@@ -43,19 +43,19 @@ class MirroredStrategy(mirrored.MirroredStrategy):
         return mirrored.MirroredStrategy(devices or [f"/gpu:{n}" for n in range(count)])
 
 
-class CollectiveAllReduceStrategy(strategy.OneDeviceStrategy):
-    """Replicas on several machines, of which there is one."""
+class CollectiveAllReduceStrategy(workers.MultiWorkerMirroredStrategy):
+    """`sg.distribute.experimental.MultiWorkerMirroredStrategy`, one replica for each process."""
 
     def __init__(self, num_gpus_per_worker: int = 0, communication: Any = None) -> None:
-        super().__init__("/cpu:0")
+        super().__init__()
         _warn(num_gpus_per_worker)
 
 
-class ParameterServerStrategy(strategy.OneDeviceStrategy):
-    """Variables on machines of their own; here they are on this one."""
+class ParameterServerStrategy(workers.ParameterServerStrategy):
+    """`sg.distribute.experimental.ParameterServerStrategy`, which several processes are refused."""
 
     def __init__(self, num_gpus_per_worker: int = 0) -> None:
-        super().__init__("/cpu:0")
+        super().__init__()
         _warn(num_gpus_per_worker)
 
 
@@ -73,4 +73,4 @@ class TPUStrategy(strategy.OneDeviceStrategy):
 
 def _warn(count: int) -> None:
     if count > 1:
-        log.warning("There is one device here, and one replica instead of %d.", count)
+        log.warning("A process is one replica instead of %d: start a process for each GPU.", count)
