@@ -35,8 +35,7 @@ class Step:
     fetches: int
     writes: tuple[Operation, ...]
     draws: tuple[Operation, ...] = ()  # random ops in loops, whose new states the step tells
-    # The last of the fetches: inputs of host ops, or their padded results by number.
-    captured: tuple[tuple[Operation, Tensor | int], ...] = ()
+    captured: tuple[tuple[Operation, Tensor], ...] = ()  # the last of the fetches: inputs of host ops
     may_overwrite: bool = True  # variables: not where the run can fail after the step
     losses: int = 0  # how many results come after all others: what derivatives are taken of, for `checked`
     checked: bool = False  # the last result of all is a truth value without which the run changes nothing
@@ -47,11 +46,6 @@ class Step:
         if not is_open(self.advances):
             return self
         return replace(self, advances=tuple(evaluate(n, values) for n in self.advances))
-
-    @property
-    def captured_names(self) -> list[str]:
-        """The names of what is captured: of tensors, or such as `part 0 of Where`."""
-        return [t.name if isinstance(t, Tensor) else f"part {t} of {op.name}" for op, t in self.captured]
 
     @cached_property
     def open_blocks(self) -> tuple[AnySize, ...]:
@@ -68,7 +62,7 @@ class Step:
         return {self.fetches + i: old[op] for i, op in enumerate(self.writes) if op in old}
 
     def sources(self) -> list[Operation]:
-        """Return the variables on which depends what the step writes. Fetches do not count."""
+        """Return the variables on which what the step writes depends. Fetches do not count."""
         makers = {value: node for node in self.function.nodes for value in node.outputs}
         waiting = list(self.function.results[self.fetches : self.fetches + len(self.writes)])
         used = set(waiting)

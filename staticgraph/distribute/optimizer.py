@@ -109,6 +109,9 @@ class Optimizer(BaseOptimizer):
         pairs = self._inner.compute_gradients(loss, *args, **kwargs)
         if self._reduce is not None:
             return pairs
+        return self._exchanged(pairs)
+
+    def _exchanged(self, pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
         return of_all(pairs, self._op, self._bucket_bytes)
 
     def apply_gradients(

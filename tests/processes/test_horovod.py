@@ -44,3 +44,26 @@ def test_more_passes_per_step_are_refused():
 
     with pytest.raises(NotImplementedError, match="gradients are sent in each step"):
         hvd.DistributedOptimizer(train.AdamOptimizer(0.1), backward_passes_per_step=2)
+
+
+def test_what_scripts_use_besides(tmp_path: Path):
+    line = [sys.executable, "-m", "staticgraph", "launch", "-n", "2", "--tensorflow"]
+    done = subprocess.run(
+        [*line, str(SCRIPTS / "horovod_rest.py"), str(tmp_path)],
+        cwd=ROOT,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout
+    # The last line: a step of 0.5, then its momentum, with gradients of -1 and 1 that cancel out.
+    for text in (
+        "ROWS [0.0, 1.0, 1.0]",
+        "TABLE [-1.0, -0.5, 0.0, 0.0]",
+        "NOW [1.0, 2.5] 5",
+        "ALL [0, 0, 1]",
+        f"WEIGHT {0.5 + 0.45} SGD",
+    ):
+        assert done.stdout.count(text) == 2, done.stdout

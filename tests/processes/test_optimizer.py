@@ -56,7 +56,7 @@ def test_first_values_are_those_of_the_first_process():
 
 
 def test_which_variables_have_the_values_of_the_first_process():
-    """A step that trains gives what it changes and what it reads, a broadcast that of any process."""
+    """A step that trains gives what it changes and what it only reads; a broadcast, that of any process."""
     program = """
         dist = sg.distribute
         rank = dist.rank()

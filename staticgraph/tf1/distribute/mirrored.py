@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from staticgraph.arrays.array_ops import shape
 from staticgraph.arrays.casts import cast
 from staticgraph.building import nest
@@ -221,6 +223,13 @@ class _OfProcesses(MultiWorkerMirroredStrategy, MirroredStrategy):  # type: igno
             return selected(parts, rank())
 
         return dataset.map(own)
+
+    def _own_rows(self, count: int, each: int) -> np.ndarray:
+        """Return which of so many rows are for this process: of each batch, those of a replica, in order."""
+        whole = count - count % (each * size())
+        last = count % (each * size()) // size()
+        batches = np.arange(whole).reshape(-1, size(), each)[:, rank()].ravel()
+        return np.concatenate([batches, whole + rank() * last + np.arange(last)])
 
     def _context(self) -> InputContext:
         return InputContext(1, 0, size())  # all processes have the same input

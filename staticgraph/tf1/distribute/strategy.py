@@ -8,7 +8,7 @@ each of several processes.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
@@ -211,6 +211,10 @@ class Strategy:
     def own_part(self, x: Any, y: Any, sample_weight: Any, batch_size: int | None) -> tuple[Any, ...]:
         """The part of this process of what `Model.fit` is given, which is all of it."""
         return x, y, sample_weight, batch_size
+
+    def of_all(self, logs: Mapping[str, float]) -> Mapping[str, float]:
+        """The metrics of an epoch of `Model.fit` in all processes, which are those of this one."""
+        return logs
 
     def own_batches(self, dataset: Any) -> Any:
         """The batches of an Estimator's dataset that are for this process, which are all."""

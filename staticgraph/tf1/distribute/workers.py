@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
@@ -21,6 +21,7 @@ from staticgraph.building.inputs import identity
 from staticgraph.compiler.graph.errors import FailedPreconditionError, UnimplementedError, misuse
 from staticgraph.distribute.buckets import of_all
 from staticgraph.distribute.collectives import all_reduce, broadcast
+from staticgraph.distribute.host_numbers import means_of_all
 from staticgraph.distribute.world import rank, size
 from staticgraph.mathematics.reductions import reduce_mean, reduce_sum
 from staticgraph.state import replicas
@@ -163,15 +164,21 @@ class MultiWorkerMirroredStrategy(Strategy):
                 "fit() with several processes takes arrays or a Dataset, of which each process trains a part"
             )
             raise misuse(UnimplementedError, text, "make a Dataset of the generator")
-        each = len(leaves[0]) // size()
-
-        def part(array: np.ndarray) -> np.ndarray:
-            return array[rank() :: size()][:each]  # as many in each process, which take as many steps
-
+        each = max(1, (batch_size or _BATCH) // size())
+        rows = self._own_rows(len(leaves[0]), each)
         parts = [
-            given if given is None else nest.map_structure(part, given) for given in (x, y, sample_weight)
+            given if given is None else nest.map_structure(lambda array: array[rows], given)
+            for given in (x, y, sample_weight)
         ]
-        return (*parts, max(1, (batch_size or _BATCH) // size()))
+        return (*parts, each)
+
+    def _own_rows(self, count: int, each: int) -> np.ndarray:
+        """Return which of so many rows are for this process: as many as for any other, with as many steps."""
+        return np.arange(rank(), count, size())[: count // size()]
+
+    def of_all(self, logs: Mapping[str, float]) -> Mapping[str, float]:
+        """The means of the metrics of an epoch of `Model.fit` over all processes, which decide alike."""
+        return means_of_all(logs)
 
     def _context(self) -> InputContext:
         return InputContext(size(), rank(), size())

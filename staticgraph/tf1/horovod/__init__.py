@@ -10,9 +10,15 @@ from inspect import Parameter
 from typing import Any
 
 from staticgraph import distribute
+from staticgraph.arrays.array_ops import concat, reshape, shape
+from staticgraph.arrays.creation import zeros
 from staticgraph.arrays.indexed_slices import IndexedSlices
+from staticgraph.arrays.indexing import boolean_mask, sequence_mask
+from staticgraph.building.conversion import convert_to_tensor
+from staticgraph.building.framework import name_scope
 from staticgraph.building.signatures import adapted, with_defaults
 from staticgraph.compiler.graph.errors import UnimplementedError, misuse
+from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.distribute.buckets import rows_of_all
 from staticgraph.distribute.world import (
     is_initialized,
@@ -22,6 +28,7 @@ from staticgraph.distribute.world import (
     shutdown,
     size,
 )
+from staticgraph.mathematics.reductions import reduce_max
 from staticgraph.tf1.horovod.keras_optimizer import of_all_processes
 from staticgraph.tf1.keras.optimizers.base import Optimizer as KerasOptimizer
 from staticgraph.tf1.training.sync_replicas import BroadcastHook
@@ -39,11 +46,16 @@ __all__ = [
     "broadcast",
     "broadcast_global_variables",
     "broadcast_variables",
+    "gloo_built",
+    "gloo_enabled",
     "init",
     "is_initialized",
     "local_rank",
     "local_size",
+    "mpi_built",
+    "mpi_enabled",
     "mpi_threads_supported",
+    "nccl_built",
     "rank",
     "shutdown",
     "size",
@@ -101,7 +113,26 @@ def allreduce(
     return made if postscale_factor == 1.0 else made * postscale_factor
 
 
-allgather = adapted(distribute.all_gather, "tensor=x name", "allgather")
+def allgather(tensor: Any, name: str | None = None) -> Tensor:
+    """Concatenate a tensor of all processes along the first axis, in the order of their ranks.
+
+    Args:
+        tensor: A tensor. Its first size may be another one in each process; then `distribute.all_gather`,
+            which wants the same, is faster.
+        name: A name of the operation.
+    """
+    given = convert_to_tensor(tensor)
+    if size() == 1:
+        return distribute.all_gather(given, name=name)
+    with name_scope(name, "allgather"):
+        rows = shape(given)[0]
+        counts = distribute.all_gather(reshape(rows, [1]))
+        longest = reduce_max(counts)
+        lacking = zeros(concat([reshape(longest - rows, [1]), shape(given)[1:]], 0), given.dtype)
+        padded = distribute.all_gather(concat([given, lacking], 0))
+        return boolean_mask(padded, reshape(sequence_mask(counts, longest), [-1]))
+
+
 broadcast = adapted(distribute.broadcast, "tensor=x root_rank=root name", root_rank=Parameter.empty)
 broadcast_variables = adapted(
     distribute.broadcast_variables,
@@ -143,7 +174,8 @@ def DistributedOptimizer(
         device_dense: Without effect.
         device_sparse: Without effect.
         compression: Without effect.
-        sparse_as_dense: Without effect: sparse gradients are sent as rows.
+        sparse_as_dense: If True, send sparse gradients as dense ones, else as rows: all processes must have
+            as many.
         backward_passes_per_step: 1. UnimplementedError for more.
         op: `Average` or `Sum`.
     """
@@ -152,4 +184,29 @@ def DistributedOptimizer(
         raise misuse(UnimplementedError, text, "feed larger batches")
     if isinstance(optimizer, KerasOptimizer):
         return of_all_processes(optimizer, op)
-    return distribute.Optimizer(optimizer, op=op)
+    return (_DenseOptimizer if sparse_as_dense else distribute.Optimizer)(optimizer, op=op)
+
+
+class _DenseOptimizer(distribute.Optimizer):
+    """An optimizer that sends sparse gradients as dense ones."""
+
+    def _exchanged(self, pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+        return super()._exchanged([(convert_to_tensor(g) if g is not None else g, v) for g, v in pairs])
+
+
+def mpi_built() -> bool:
+    """Return True: MPI connects the processes."""
+    return True
+
+
+def gloo_built() -> bool:
+    """Return False: there is no Gloo."""
+    return False
+
+
+def nccl_built() -> bool:
+    """Return True: GPUs exchange by NCCL if CuPy has it."""
+    return True
+
+
+mpi_enabled, gloo_enabled = mpi_built, gloo_built

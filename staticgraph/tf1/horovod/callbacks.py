@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.compiler.graph.world import MEMBERSHIP
 from staticgraph.distribute.collectives import broadcast_variables
+from staticgraph.distribute.host_numbers import means_of_all
 from staticgraph.distribute.world import rank, size
 from staticgraph.tf1.keras import backend
 from staticgraph.tf1.keras.callbacks.base import Callback
@@ -55,11 +53,8 @@ class MetricAverageCallback(Callback):
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Replace the metrics."""
-        if size() > 1 and logs:
-            names = sorted(logs)
-            here = np.array([logs[name] for name in names], np.float64)
-            total = MEMBERSHIP.world.exchange("all_reduce", here, "sum", 0)
-            logs.update(zip(names, map(float, total / size()), strict=True))
+        if logs:
+            logs.update(means_of_all(logs))
 
 
 class LearningRateScheduleCallback(Callback):

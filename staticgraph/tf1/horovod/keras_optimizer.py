@@ -40,8 +40,10 @@ def of_all_processes(optimizer: Any, how: str) -> Any:
     if isinstance(optimizer, NativeOptimizer):
         hint = "DistributedOptimizer takes the optimizer of tf.train itself"
         raise misuse(TypeError, f"{shown(optimizer)} has no settings to copy", hint)
-    kind = type(optimizer)
-    made: Any = type(
-        kind.__name__, (_OfAll, kind), {"how": how, "__doc__": kind.__doc__, "__module__": kind.__module__}
-    )
-    return made.from_config(optimizer.get_config())
+    return class_of_all(type(optimizer), how).from_config(optimizer.get_config())
+
+
+def class_of_all(kind: type, how: str) -> Any:
+    """Return a class of optimizers with the name of another, that apply the gradients of all processes."""
+    body = {"how": how, "__doc__": kind.__doc__, "__module__": kind.__module__}
+    return type(kind.__name__, (_OfAll, kind), body)

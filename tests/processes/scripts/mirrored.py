@@ -112,9 +112,14 @@ with tf.Graph().as_default(), strategy.scope():
         found["along"] = float(sess.run(along))
 
 
-def model_fn(features, labels, mode):
+def model_fn(features, labels, mode, params):
     kernel = tf.get_variable("kernel", [3, 1], initializer=tf.zeros_initializer())
-    loss = tf.reduce_mean(tf.square(tf.matmul(features, kernel) - labels))
+    if params["sum"]:
+        loss = tf.losses.mean_squared_error(
+            labels, tf.matmul(features, kernel), reduction=tf.losses.Reduction.SUM
+        )
+    else:
+        loss = tf.reduce_mean(tf.square(tf.matmul(features, kernel) - labels))
     train = tf.train.AdamOptimizer(0.1).minimize(loss, global_step=tf.train.get_global_step())
     return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train)
 
@@ -124,15 +129,33 @@ def input_fn():
 
 
 class Values(tf.train.SessionRunHook):
+    def __init__(self, name):
+        self.name = name
+
     def begin(self):
         self.read = [tf.identity(tf.trainable_variables()[0]), tf.identity(tf.train.get_global_step())]
 
     def end(self, session):
         kernel, step = session.run(self.read)
-        found["estimator"], found["estimator step"] = kernel.ravel().tolist(), int(step)
+        found[self.name], found[self.name + " step"] = kernel.ravel().tolist(), int(step)
 
 
 run = tf.estimator.RunConfig(train_distribute=strategy, session_config=config, log_step_count_steps=None)
-estimator = tf.estimator.Estimator(model_fn, sys.argv[2], run)
-estimator.train(input_fn, hooks=[Values()], steps=5)
+for name in ("mean", "sum"):
+    params = {"sum": name == "sum"}
+    estimator = tf.estimator.Estimator(model_fn, sys.argv[2] + "/" + name, run, params)
+    estimator.train(input_fn, hooks=[Values("estimator " + name)], steps=5)
+
+layers, constant = tf.keras.layers, tf.constant_initializer
+tf.keras.backend.set_session(tf.Session(config=config))
+with strategy.scope():
+    model = tf.keras.Sequential()
+    model.add(layers.Dense(4, activation="tanh", kernel_initializer=constant(0.3), input_shape=(3,)))
+    model.add(layers.BatchNormalization(momentum=0.9))
+    penalty = tf.keras.regularizers.l2(0.01)
+    model.add(layers.Dense(1, kernel_initializer=constant(0.5), kernel_regularizer=penalty))
+    model.compile(loss="mse", optimizer=tf.keras.optimizers.SGD(0.05, momentum=0.9), metrics=["mae"])
+history = model.fit(rows, targets, batch_size=BATCH, epochs=2, shuffle=False, verbose=0).history
+found["fit"] = {str(n): np.ravel(w).tolist() for n, w in enumerate(model.get_weights())}
+found["history"] = [float(v) for name in ("loss", "mean_absolute_error") for v in history[name]]
 print("FOUND", json.dumps(found))

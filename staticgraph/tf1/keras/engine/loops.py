@@ -136,7 +136,7 @@ class Loops:
             if checked is not None and _is_due(validation_freq, epoch) and not self.stop_training:
                 found = checked(self, every)
                 logs |= {f"val_{name}": value for name, value in zip(names, found, strict=True)}
-            every.on_epoch_end(epoch, logs)
+            every.on_epoch_end(epoch, logs if self._strategy is None else dict(self._strategy.of_all(logs)))
         every.on_train_end()
         return self.history
 

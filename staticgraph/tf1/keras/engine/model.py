@@ -10,6 +10,7 @@ import numpy as np
 from staticgraph.building.inputs import group
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.support.dataclass import replace
 from staticgraph.tf1.distribute.strategy import get_strategy
 from staticgraph.tf1.keras import optimizers, state
 from staticgraph.tf1.keras.engine import loops, objective
@@ -178,14 +179,32 @@ class Model(loops.Loops, Network):
 
     # Functions of arrays
 
-    def _objective(self, ranks: Sequence[int | None]) -> objective.Objective:
+    def _objective(self, ranks: Sequence[int | None], is_trained: bool = False) -> objective.Objective:
         made = self._training.setdefault("objectives", {})
-        key = tuple(ranks)
+        key = (is_trained and self._has_replicas, *ranks)
         if key not in made:
             with self._graph.as_default():
                 outputs, extra = self._compiled("outputs"), self._compiled("extra")
-                made[key] = objective.build(self, outputs, extra, key)
+                losses = self.losses
+                if key[0]:
+                    of_all = self._of_replicas()
+                    pairs = zip(outputs, of_all.tensors, strict=True)
+                    outputs, losses = [replace(o, tensor=tensor) for o, tensor in pairs], of_all.losses
+                made[key] = objective.build(losses, outputs, extra, ranks)
         return made[key]
+
+    @property
+    def _has_replicas(self) -> bool:
+        """True if several replicas train: none of a model whose layers remember the batch before."""
+        return getattr(self._strategy, "num_replicas_in_sync", 1) > 1 and not self.state_updates
+
+    def _of_replicas(self) -> Any:
+        if "replicas" not in self._training:
+            from staticgraph.tf1.keras.engine.replicated import outputs_of_replicas  # few models have some
+
+            with self._strategy.scope():
+                self._training["replicas"] = outputs_of_replicas(self, self._strategy)
+        return self._training["replicas"]
 
     def _function(self, kind: str, ranks: Sequence[int | None] = ()) -> Callable[..., list[Any]]:
         """A prepared function: from the arrays of inputs, targets and weights to what a step gives.
@@ -215,7 +234,7 @@ class Model(loops.Loops, Network):
         fed = self._fed_inputs()
         if kind == "predict":
             return [*self.outputs, group(*self.state_updates)], fed
-        goal = self._objective(ranks)
+        goal = self._objective(ranks, kind == "train")
         operations = [goal.updates]
         if kind == "train":
             if not self._compiled("weights"):
@@ -224,7 +243,7 @@ class Model(loops.Loops, Network):
                 )
             with exchanging(self._training["exchange"]):
                 operations += self.optimizer.get_updates(goal.total, self._compiled("weights"))
-            operations += self._compiled("updates")
+            operations += self._of_replicas().updates if self._has_replicas else self._compiled("updates")
         else:
             operations += self.state_updates
         return [goal.total, *goal.results, group(*operations)], [*fed, *goal.fed, *goal.weights]

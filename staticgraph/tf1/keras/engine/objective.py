@@ -174,10 +174,12 @@ def watched(given: Sequence[tuple[str, Tensor, Any]]) -> list[Watched]:
     return [Watched(m or metrics.Mean(name), t, m is not None) for name, (t, m) in last.items()]
 
 
-def build(model: Any, outputs: list[Output], extra: list[Watched], ranks: Sequence[int | None]) -> Objective:
+def build(
+    losses: Sequence[Any], outputs: list[Output], extra: list[Watched], ranks: Sequence[int | None]
+) -> Objective:
     """Return the objective if the samples of output i have weights of ranks[i] axes, or none for None.
 
-    `extra` is what layers report.
+    `losses` are the penalties, `extra` is what layers report.
     """
     updates, results, total = [], [], None
     trained = [(o, _weights(o, rank)) for o, rank in zip(outputs, ranks, strict=True) if o.target is not None]
@@ -199,7 +201,7 @@ def build(model: Any, outputs: list[Output], extra: list[Watched], ranks: Sequen
     for each in extra:
         updates.append(each.tensor.op if each.is_called else each.metric.update_state(each.tensor))
         results.append(each.metric.result())
-    for penalty in model.losses:
+    for penalty in losses:
         value = penalty if penalty.shape.ndims == 0 else inputs.convert_to_tensor(penalty.sum())
         total = value if total is None else total + cast(value, total.dtype)
     if total is None:
