@@ -35,7 +35,8 @@ class Step:
     fetches: int
     writes: tuple[Operation, ...]
     draws: tuple[Operation, ...] = ()  # random ops in loops, whose new states the step tells
-    captured: tuple[tuple[Operation, Tensor], ...] = ()  # the last of the fetches: inputs of host ops
+    # The last of the fetches: inputs of host ops, or their padded results by number.
+    captured: tuple[tuple[Operation, Tensor | int], ...] = ()
     may_overwrite: bool = True  # variables: not where the run can fail after the step
     losses: int = 0  # how many results come after all others: what derivatives are taken of, for `checked`
     checked: bool = False  # the last result of all is a truth value without which the run changes nothing
@@ -46,6 +47,11 @@ class Step:
         if not is_open(self.advances):
             return self
         return replace(self, advances=tuple(evaluate(n, values) for n in self.advances))
+
+    @property
+    def captured_names(self) -> list[str]:
+        """The names of what is captured: of tensors, or such as `part 0 of Where`."""
+        return [t.name if isinstance(t, Tensor) else f"part {t} of {op.name}" for op, t in self.captured]
 
     @cached_property
     def open_blocks(self) -> tuple[AnySize, ...]:

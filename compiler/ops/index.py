@@ -58,7 +58,7 @@ OPS_OF = {
     "logic": "logical_and logical_or logical_not select select_rows",
     "loss": "softmax_cross_entropy sparse_softmax_cross_entropy",
     "matrix_functions": "matrix_exponential tridiagonal_solve",
-    "matrix_roots": "matrix_square_root sylvester",
+    "matrix_roots": "complex_square_root complex_sylvester matrix_square_root sylvester",
     "max_pool_gradient": "max_pool_first max_unpool max_pool_pick max_pool_number max_pool_grad",
     "morphology": "dilation2d",
     "movement": "reshape transpose expand_dims squeeze tile reverse roll reverse_sequence",

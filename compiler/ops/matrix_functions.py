@@ -98,12 +98,12 @@ def matrix_exponential(input: Any) -> Any:
     halves = ops.ceil(ops.log(ops.maximum(norm * (1 / _SMALL), 1.0)) * (1 / math.log(2)))
     # Of numbers that are not finite nothing is halved: what becomes of them is not finite anyway.
     times = ops.cast(ops.select(ops.less(norm, math.inf), halves, 0.0), dtype=int32)
-    x = x * ops.expand_dims(_power_of_half(times), axis=-1)
+    x = x * ops.expand_dims(power_of_half(times), axis=-1)
     made = _squared(_small_exponential(x), ops.expand_dims(times, axis=-1))
     return ops.cast(made, dtype=input.dtype)
 
 
-def _power_of_half(times: Any) -> Any:
+def power_of_half(times: Any) -> Any:
     """2 ** -times, exactly."""
     bits = ops.left_shift(ops.cast(1023 - times, dtype=int64), 52)
     return ops.bitcast(bits, type=float64)

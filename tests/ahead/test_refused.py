@@ -27,9 +27,9 @@ PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: sg.strings.length(sg.strings.as_string(vector())),
         "as_string, string_length is done in Python",
     ),
-    "linear algebra": (
-        lambda: sg.linalg.sqrtm(sg.diag(vector())),
-        "matrix_square_root of float32 has no machine code",
+    "a shape of shapes": (
+        lambda: sg.broadcast_dynamic_shape(sg.cast(vector(), sg.int32), [3, 1]),
+        "broadcast_args of int32 has no machine code",
     ),
     "a shape that is fed": (
         lambda: sg.fill(sg.placeholder(sg.int32, [2], name="dims"), 1.0),

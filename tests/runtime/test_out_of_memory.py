@@ -47,7 +47,7 @@ situations = {{
     "feed": (sg.reduce_sum(wide), {{wide: np.broadcast_to(one, many)}}),
     "feed of bfloat16": (sg.reduce_sum(sg.cast(half, sg.float32)), {{half: np.broadcast_to(one, 8 * many)}}),
     "a function of Python": (sg.py_func(lambda n: np.ones(10**10, np.float32), [k], sg.float32), {{k: 1}}),
-    "a matrix in Python": (sg.reduce_sum(sg.linalg.sqrtm(sg.ones([k, k]))), {{k: 30000}}),
+    "a matrix": (sg.reduce_sum(sg.linalg.sqrtm(sg.ones([k, k]))), {{k: 30000}}),
 }}
 with sg.Session() as sess:
     sess.run(v.initializer)

@@ -236,7 +236,8 @@ def test_what_is_dumped_or_guarded_is_compiled(tmp_path, compiled):
 
 def test_steps_that_call_python_or_hold_much_are_compiled(compiled):
     def calling() -> tuple[Any, dict]:
-        return sg.linalg.sqrtm(sg.constant([[2.0, 0.0], [0.0, 4.0]]) * sg.random_uniform([])), {}
+        sizes = sg.random_uniform([2], 1, 2, sg.int32)
+        return sg.broadcast_dynamic_shape(sizes, [3, 1]), {}
 
     def large() -> tuple[Any, dict]:
         return sg.constant(np.arange(MOST_DATA // 4 + 1, dtype=np.float32)) + 1.0, {}
