@@ -61,10 +61,10 @@ def _with_few_arrows(drawing: Drawing, closed: Collection[str]) -> Drawing:
         model = sources & made.keys()
         if len(sources) > _READ:
             kept = {max(model, key=made.__getitem__, default="")}
-        elif len(links) < len(read.get(box.key, [])):  # an optimizer, which follows its gradients
+        elif len(links) < len(read.get(box.key, [])):  # it follows other parts of the training
             kept = set()
         else:
-            kept = model or sources
+            kept = set(sources)
         ends = {key for key in model - fetched if all(link.target in closed for link in leaving[key])}
         kept |= ends if len(ends) <= _READ else set()
         if told := [link for link in links if link.source not in kept]:
