@@ -64,7 +64,8 @@ def visualize(
         The picture; `picture.svg` is its text.
 
     Raises:
-        ValueError: For an unknown stage, engine or ending.
+        ValueError: For an unknown stage, engine or ending, and for more boxes and long arrows than can be
+            laid out in a minute, some ten thousand.
         FetchError, FeedError: As `Session.run` raises them.
         SaveError: If the file cannot be written.
         RendererMissingError: If a package is missing for this format; the picture is then left as SVG.

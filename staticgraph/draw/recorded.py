@@ -294,10 +294,16 @@ def _common(scopes: list[list[str]]) -> list[str]:
 def without_plain_references(links: list[Link]) -> list[Link]:
     """Links without the references from boxes that also give their value to something.
 
-    Labels tell what is assigned; an arrow from each variable to its update would only be in the way.
+    Labels tell what is assigned; an arrow from each variable to its update would only be in the way, unless
+    the update has no other.
     """
     used = {link.source for link in links if link.flow is not Flow.REFERENCE}
-    return [link for link in links if link.flow is not Flow.REFERENCE or link.source not in used]
+    joined = {link.target for link in links if link.flow is not Flow.REFERENCE}
+    return [
+        link
+        for link in links
+        if link.flow is not Flow.REFERENCE or link.source not in used or link.target not in joined
+    ]
 
 
 def role_of(op: Operation) -> Role:

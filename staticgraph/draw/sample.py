@@ -16,7 +16,7 @@ from staticgraph.compiler.capture.segments import is_host, stages
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.dependencies import ancestors
 from staticgraph.compiler.graph.dtypes import string
-from staticgraph.compiler.graph.errors import FeedError, layout
+from staticgraph.compiler.graph.errors import FedShapeError, FeedError, layout
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import Shape, TensorShape, TensorType, as_shape, compatible, shape_text
@@ -32,13 +32,13 @@ def sample_step(
 ) -> tuple[Step, tuple[str, ...]]:
     """The step of a run that computes `fetches`, and remarks on the sizes that were assumed.
 
-    `feeds`: for a tensor, an array or the shape of one. Variables whose shape the graph leaves open have
-    that of their value in `session`.
+    `feeds`: for a tensor, an array, a number or the shape of an array. Variables whose shape the graph leaves
+    open have that of their value in `session`.
     """
     types: dict[Tensor, TensorType] = {}
     values: dict[Tensor, np.ndarray] = {}
     for tensor, given in feed_tensors(graph, feeds).items():
-        if isinstance(given, np.ndarray | np.generic):
+        if isinstance(given, np.ndarray | np.generic | float | int):
             values[tensor] = convert(tensor, given)
             types[tensor] = TensorType(tensor.dtype, values[tensor].shape)
         else:
@@ -61,7 +61,10 @@ def sample_step(
     calls = Calls(planned.trailing, text.union(planned.leading))
     numbers = {t: type for t, type in types.items() if t.dtype is not string}
     step = _specialised(graph, fetches, numbers, values, session, calls)
-    rounds = [t.op.name for t in step.feeds if t not in types and is_rounds(t)]
+    assumed_later = [t for t in step.feeds if t not in types]
+    rounds = [t.op.name for t in assumed_later if is_rounds(t)]
+    if counts := [t.op.name for t in assumed_later if not is_rounds(t)]:
+        notes += (f"sizes that data decide taken as {ASSUMED}: {', '.join(counts)}",)
     if rounds:
         notes += (f"rounds of which data decide the number taken as {ASSUMED}: {', '.join(rounds)}",)
     return step, notes
@@ -83,16 +86,27 @@ def _specialised(
     tensors, targets = compiled_fetches(fetches), [op for op in fetches.targets if not is_host(op)]
     variables: dict[Operation, TensorType | None] = {}
     static: dict[Tensor, np.ndarray] = {}
+    counts: list[Tensor] = []  # whose value was assumed
     while True:
-        match capture(CaptureRequest(graph, tensors, targets, types, variables, static, calls)):
+        try:
+            made = capture(CaptureRequest(graph, tensors, targets, types, variables, static, calls))
+        except FedShapeError:
+            if counts:
+                raise _unknown(counts[0]) from None
+            raise
+        match made:
             case Step() as step:
                 return step
             case NeedsFeeds(unknown):
                 static |= {tensor: _value(tensor, values) for tensor in unknown}
             case NeedsStage(unknown):
                 for tensor in unknown:
-                    if is_rounds(tensor) and tensor not in values:
-                        types[tensor], static[tensor] = tensor.type, np.array(ASSUMED, np.int32)
+                    if tensor not in values and (is_rounds(tensor) or _is_count(tensor)):
+                        counts += [] if is_rounds(tensor) else [tensor]
+                        types[tensor], static[tensor] = (
+                            tensor.type,
+                            np.array(ASSUMED, tensor.dtype.as_numpy_dtype),
+                        )
                     else:
                         static[tensor] = _value(tensor, values)
             case NeedsTypes(unset):
@@ -106,12 +120,21 @@ def _specialised(
                 calls = replace(calls, elsewhere=calls.elsewhere | {op})
 
 
+def _is_count(tensor: Tensor) -> bool:
+    """Return True for a number that the run itself computes, such as the length of what a loop writes."""
+    return tensor.op.definition.name != "placeholder" and tensor.dtype.is_integer and tensor.type.shape == ()
+
+
 def _value(tensor: Tensor, values: Mapping[Tensor, np.ndarray]) -> np.ndarray:
     if tensor not in values:
-        text = f"visualize: shapes depend on the value of {tensor.name}"
-        hint = f"pass feeds={{{tensor.op.name}: an array}}"
-        raise FeedError(layout(text, tensor.op.where, hint=hint), tensor.op)
+        raise _unknown(tensor)
     return values[tensor]
+
+
+def _unknown(tensor: Tensor) -> FeedError:
+    text = f"visualize: shapes depend on the value of {tensor.name}"
+    hint = f'pass feeds={{"{tensor.name}": {"a number" if tensor.type.shape == () else "an array"}}}'
+    return FeedError(layout(text, tensor.op.where, hint=hint), tensor.op)
 
 
 def _shape(tensor: Tensor, given: Any) -> Shape | None:

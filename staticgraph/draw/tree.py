@@ -8,7 +8,9 @@ from dataclasses import field, replace
 
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.draw.model import Box, Drawing, Path, Role, Work
-from staticgraph.draw.wording import amount, counted, shorten, stem
+from staticgraph.draw.wording import amount, chosen, counted, shorten, stem
+
+_TITLE = 34  # characters of the title of a folded scope
 
 
 @dataclass(eq=False, slots=True)
@@ -87,7 +89,7 @@ def as_box(scope: Scope, path: Path) -> Box:
     return Box(
         key=f"{boxes[0].key} … {boxes[-1].key}",
         path=path,
-        title=shorten(scope.title, 34),
+        title=_brief(scope.title),
         role=scope.folded or Role.HIDDEN,
         order=boxes[0].order,
         lines=scope.lines or _lines(scope, boxes),
@@ -100,12 +102,20 @@ def as_box(scope: Scope, path: Path) -> Box:
     )
 
 
+def _brief(title: str) -> str:
+    """Shorten a title, that of a kernel by leaving out some of its operations."""
+    head, colon, computed = title.partition(": ")
+    if colon and len(title) > _TITLE:
+        title = f"{head}: {chosen(computed.split(' + '), ' + ', _TITLE - len(head) - 2)}"
+    return shorten(title, _TITLE)
+
+
 def _lines(scope: Scope, boxes: list[Box]) -> tuple[str, ...]:
     parameters = sum(box.parameters for box in boxes)
     lines = [contents(boxes), *([f"{amount(parameters)} parameters"] if parameters else [])]
     if scope.work is not Work.SCOPE:
         ops = dict.fromkeys(b.title for b in boxes if b.role is not Role.VARIABLE)
-        lines = [shorten(", ".join(ops))]
+        lines = [shorten(chosen([*ops]))]
     if any(b.in_place for b in boxes):
         lines.append("in place")
     return tuple(lines)

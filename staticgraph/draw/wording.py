@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -102,6 +102,20 @@ def lines_of(parts: Iterable[str], most: int = 3) -> tuple[str, ...]:
         else:
             lines.append(part)
     return tuple(shorten(line) for line in lines[:most])
+
+
+def chosen(words: Sequence[str], joint: str = ", ", width: int = WIDTH) -> str:
+    """Join words in a line; if that is too long, the first ones and the last.
+
+    >>> chosen(["sum", "subtract", "multiply", "relu"], " + ", 24)
+    'sum + … + relu'
+    """
+    whole = joint.join(words)
+    for count in range(len(words) - 2, 0, -1):
+        if len(whole) <= width:
+            break
+        whole = joint.join([*words[:count], "…", words[-1]])
+    return whole
 
 
 def shorten(text: str, width: int = WIDTH) -> str:

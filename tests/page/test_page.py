@@ -123,3 +123,18 @@ def test_the_command_writes_the_page_beside_the_graph(saved):
 def test_the_command_says_what_went_wrong(saved, capsys):
     assert main(["show", str(saved), "--html", str(saved.parent / "missing" / "net.html")]) == 1
     assert "cannot be written" in capsys.readouterr().err
+
+
+def test_a_page_is_about_all_that_a_picture_may_be_about(tmp_path):
+    layers = sg.keras.layers
+    model = sg.keras.Sequential([layers.Dense(4, activation="relu", input_shape=(3,)), layers.Dense(2)])
+    stages = [stage["name"] for stage in sg.show(model).data["stages"]]
+    assert stages[0] == "user" and "fused" in stages
+    y = layer()
+    with sg.Session() as session:
+        session.run(sg.global_variables_initializer())
+        sg.save(tmp_path / "net.sg", {"y": y}, session=session)
+        (tmp_path / "net.onnx").write_bytes(sg.onnx.export({"y": y}, session=session).SerializeToString())
+    for name in ("net.sg", "net.onnx"):
+        page = sg.show(tmp_path / name, feeds={"x:0": [3, 64]})
+        assert "fused" in [stage["name"] for stage in page.data["stages"]], name

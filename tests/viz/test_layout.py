@@ -8,6 +8,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from staticgraph.draw.layout import distances as numbers
 from staticgraph.draw.layout import lay_out
 from staticgraph.draw.layout.distances import nearest
 from staticgraph.draw.layout.model import Arc, Node, Place, Plan
@@ -57,8 +58,11 @@ def holds(outer: Place, inner: Place) -> bool:
     return l1 < l2 and t1 < t2 and r2 < r1 and b2 < b1
 
 
+@pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("seed", range(12))
-def test_boxes_and_areas_do_not_overlap(seed):
+def test_boxes_and_areas_do_not_overlap(seed, exact, monkeypatch):
+    if not exact:
+        monkeypatch.setattr(numbers, "_EXACT", 0)
     plan = random_plan(seed)
     made = lay_out(plan)
     assert not any(overlap(a, b) for a, b in itertools.combinations(made.places, 2))
@@ -187,17 +191,16 @@ def test_the_same_plan_has_one_layout():
     assert len(outputs_of(program)) == 1
 
 
-def test_a_layout_of_many_boxes_is_made_in_steps_that_grow_with_them():
+def test_a_layout_of_many_boxes_is_made_in_steps_that_grow_with_them(monkeypatch):
     """Counted in lines that run, not in seconds."""
 
-    def lines(count: int) -> int:
+    def lines(plan: Plan) -> int:
         seen = [0]
 
         def trace(frame, event, argument):
             seen[0] += event == "line"
             return trace
 
-        plan = random_plan(0, count)
         sys.settrace(trace)
         try:
             lay_out(plan)
@@ -205,7 +208,46 @@ def test_a_layout_of_many_boxes_is_made_in_steps_that_grow_with_them():
             sys.settrace(None)
         return seen[0]
 
-    assert lines(120) < 12 * lines(40)
+    def row(count: int) -> Plan:
+        nodes = tuple(Node(50, 20, (f"{number // 10}",)) for number in range(count))
+        return Plan(nodes, tuple(Arc(a, a + far) for far in (1, 3) for a in range(count - far)))
+
+    assert lines(random_plan(0, 120)) < 12 * lines(random_plan(0, 40))
+    monkeypatch.setattr(numbers, "_EXACT", 0)  # as if they were too many for a flow of least cost
+    assert lines(row(400)) < 5 * lines(row(100))
+
+
+def test_many_numbers_keep_their_distances_and_are_drawn_to_each_other(monkeypatch):
+    exact = nearest(60, *_random_distances())
+    monkeypatch.setattr(numbers, "_EXACT", 0)
+    distances, pulls = _random_distances()
+    found = nearest(60, distances, pulls)
+    assert all(found[b] - found[a] >= d for a, b, d in distances) and min(found) == 0
+    assert found[10] == found[11]  # 0 apart in both directions
+
+    def cost(x):
+        return sum(w * abs(x[b] - x[a]) for a, b, w in pulls)
+
+    assert cost(exact) <= cost(found) < 2 * cost(exact)
+
+
+def _random_distances():
+    rng = np.random.default_rng(3)
+    pairs = [sorted(rng.choice(60, 2, replace=False)) for _ in range(150)]
+    distances = [(int(a), int(b), int(rng.integers(1, 4))) for a, b in pairs if (a, b) != (10, 11)]
+    pulls = [(a, b, 1) for a, b, _ in distances]
+    return [*distances, (10, 11, 0), (11, 10, 0)], pulls
+
+
+def test_what_would_take_many_minutes_is_refused_at_once():
+    """An arrow from one box to each of a long row passes as many ranks as there are boxes."""
+    count = 2000
+    nodes = tuple(Node(50, 20) for _ in range(count))
+    arcs = tuple(Arc(i, i + 1) for i in range(count - 1)) + tuple(Arc(0, i) for i in range(2, count))
+    with pytest.raises(ValueError, match=r"too many to be laid out(.|\n)*max_nodes="):
+        lay_out(Plan(nodes, arcs))
+    with pytest.raises(ValueError, match="100,000 boxes"):
+        lay_out(Plan(tuple(Node(50, 20) for _ in range(100_000)), ()))
 
 
 def test_sideways_is_the_same_with_its_axes_exchanged():

@@ -14,7 +14,7 @@ from staticgraph.draw.picture import Picture
 from staticgraph.draw.text import text_width
 from staticgraph.draw.vector.colours import GROUND, contrast, dark_fill, dark_line
 from staticgraph.draw.vector.sizes import size_of
-from staticgraph.draw.vector.titles import title_place
+from staticgraph.draw.vector.titles import heights, title_place
 from tests.viz.graphs import layer, training
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -92,10 +92,10 @@ def test_the_title_of_an_area_keeps_clear_of_arrows():
     def down(x):
         return Route((x, -20, x, 0, x, 20, x, 40))
 
-    assert title_place(area, 50, [])[0] == 8
-    assert title_place(area, 50, [down(30)])[0] == 142
-    assert 8 < title_place(area, 50, [down(30), down(160)])[0] < 142
-    assert title_place(area, 50, [down(30), down(160), down(100)])[0] == 8  # and the text has a rim
+    assert title_place(area, 50, {})[0] == 8
+    assert title_place(area, 50, heights([down(30)]))[0] == 142
+    assert 8 < title_place(area, 50, heights([down(30), down(160)]))[0] < 142
+    assert title_place(area, 50, heights([down(30), down(160), down(100)]))[0] == 8  # and the text has a rim
     root = ElementTree.fromstring(sg.visualize(layer(), max_nodes=None).svg)
     rims = [text for text in root.iter(f"{SVG}text") if text.get("paint-order") == "stroke"]
     assert [text.text for text in rims] == ["layer"]

@@ -8,6 +8,7 @@ distances between them, and one linear program finds them (`distances`).
 
 from __future__ import annotations
 
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.draw.layout.chains import chained
 from staticgraph.draw.layout.model import Layout, Plan
 from staticgraph.draw.layout.order import ordered
@@ -17,11 +18,16 @@ from staticgraph.draw.layout.routes import routed
 
 __all__ = ["lay_out"]
 
+_MOST = 40_000  # boxes, and ranks that arrows pass: a minute of work
+
 
 def lay_out(plan: Plan, sideways: bool = False) -> Layout:
     """Return where everything of `plan` is. The same plan gives the same layout, on every machine.
 
     `sideways` lays it out from left to right; then no areas have titles and no arrows have texts.
+
+    Raises:
+        ValueError: There is so much to lay out that it would take many minutes.
     """
     if not plan.nodes:
         return Layout(0, 0, (), (), (), {})
@@ -29,6 +35,16 @@ def lay_out(plan: Plan, sideways: bool = False) -> Layout:
         from staticgraph.draw.layout.turned import turned, turned_plan  # few ask for it
 
         return turned(lay_out(turned_plan(plan)))
-    chains = chained(plan, ranked(plan))
+    _check(len(plan.nodes))
+    ranks = ranked(plan)
+    _check(sum(abs(ranks[arc.source] - ranks[arc.target]) for arc in plan.arcs) + len(plan.nodes))
+    chains = chained(plan, ranks)
     places = placed(plan, chains, ordered(chains))
     return routed(plan, chains, places)
+
+
+def _check(size: int) -> None:
+    if size > _MOST:
+        what = f"visualize: {size:,} boxes and turns of arrows are too many to be laid out"
+        hint = "give max_nodes= or depth= to fold them, or write a .dot file, which has no layout"
+        raise misuse(ValueError, what, hint)

@@ -35,10 +35,10 @@ def placed(plan: Plan, chains: Chains, order: Sequence[Sequence[int]]) -> Places
     x, sides = across.solved()
     tops, bottoms, heads = _down(plan, chains, x)
     areas = {}
+    feet = _feet(chains)
     for path, (first, last) in chains.spans.items():
         left, right = sides[path]
-        foot = _foot(chains, path, last)
-        top, bottom = tops[first] - heads[path], bottoms[last] + foot
+        top, bottom = tops[first] - heads[path], bottoms[last] + feet[path]
         areas[path] = Place((left + right) // 2, (top + bottom) // 2, right - left, bottom - top)
     return Places(x, tops, bottoms, areas)
 
@@ -135,16 +135,20 @@ def _common(a: Path, b: Path) -> int:
 def _down(plan: Plan, chains: Chains, x: Sequence[int]) -> tuple[list[int], list[int], dict[Path, int]]:
     """Return the top and bottom of each rank, and how far the top of each area is above its first rank."""
     heads: dict[Path, int] = {}
+    within: dict[Path, list[Path]] = {}
+    for path in chains.spans:
+        within.setdefault(path[:-1], []).append(path)
     for path in sorted(chains.spans, key=len, reverse=True):
         first = chains.spans[path][0]
-        inner = [heads[p] for p in heads if p[:-1] == path and chains.spans[p][0] == first]
+        inner = [heads[p] for p in within.get(path, ()) if chains.spans[p][0] == first]
         title = plan.titles.get(path, (0, 0))[1]
         heads[path] = max(inner, default=0) + title + (MARGIN if not title else MARGIN // 2 + 2)
     count = len(chains.ranks)
     above, below = [0] * count, [0] * count
+    feet = _feet(chains)
     for path, (first, last) in chains.spans.items():
         above[first] = max(above[first], heads[path])
-        below[last] = max(below[last], _foot(chains, path, last))
+        below[last] = max(below[last], feet[path])
     gaps = _gaps(plan, chains, x)
     tops, bottoms, y = [], [], 0
     for rank, nodes in enumerate(chains.ranks):
@@ -167,7 +171,11 @@ def _gaps(plan: Plan, chains: Chains, x: Sequence[int]) -> list[int]:
     return [*gaps, 0]
 
 
-def _foot(chains: Chains, path: Path, last: int) -> int:
-    """Return how far the bottom of an area is below its last rank: the areas inside end before it."""
-    inner = [_foot(chains, p, last) for p in chains.spans if p[:-1] == path and chains.spans[p][1] == last]
-    return max(inner, default=0) + MARGIN
+def _feet(chains: Chains) -> dict[Path, int]:
+    """Return how far the bottom of each area is below its last rank: the areas inside end before it."""
+    feet = dict.fromkeys(chains.spans, MARGIN)
+    for path in sorted(chains.spans, key=len, reverse=True):
+        around = path[:-1]
+        if around in feet and chains.spans[around][1] == chains.spans[path][1]:
+            feet[around] = max(feet[around], feet[path] + MARGIN)
+    return feet

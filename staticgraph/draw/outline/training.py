@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.draw.model import Box, Drawing, Link, Path, Role, Work
+from staticgraph.draw.outline.returned import returned_to_readers
 from staticgraph.draw.recorded import gradient_scopes
 from staticgraph.draw.wording import counted
 
@@ -23,42 +24,64 @@ def with_training_closed(drawing: Drawing, graph: Graph, opened: Collection[str]
         graph: The user's graph.
         opened: The names of scopes to be shown from inside.
     """
+    scopes = list(_scopes(graph))
+    training = [scope for scope, _ in scopes]
+    for scope in training:
+        drawing = returned_to_readers(drawing, scope, training)
     home: dict[str, str] = {}
     changed: dict[str, Box] = {}
-    for scope, role in _scopes(graph):
+    for scope, role in scopes:
         inside = [box for box in drawing.boxes if box.path[: len(scope)] == scope and box.key not in home]
         asked = role is Role.GRADIENTS and any(box.fetched for box in inside)
         if len(inside) > 1 and not asked and "/".join(scope) not in opened:
             last = inside[-1]
             home |= {box.key: last.key for box in inside[:-1]}
             changed[last.key] = _closed(drawing, scope, role, inside)
-    return _with_one_arrow(drawing.quotient(home, changed), {*changed})
+    return _with_few_arrows(drawing.quotient(home, changed), {*changed})
 
 
-def _with_one_arrow(drawing: Drawing, closed: Collection[str]) -> Drawing:
-    """Leave one arrow of what each closed box reads in the model, if there are many: that from its end.
+def _with_few_arrows(drawing: Drawing, closed: Collection[str]) -> Drawing:
+    """Leave few arrows of what each closed box reads in the model: that from its end, if there are many.
 
-    Nearly everything is kept for the gradients, and each weight is changed: the box tells how many.
+    Nearly everything is kept for the gradients, and each weight is changed: the box tells how many. What
+    nothing else reads, such as a schedule of learning rates, keeps its arrow.
     """
     made = {box.key: box.order for box in drawing.boxes if box.role not in _GIVEN}
+    fetched = {box.key for box in drawing.boxes if box.fetched}
+    leaving = drawing.leaving
     read: dict[str, list[Link]] = {}
     for link in drawing.links:
-        if link.target in closed and link.source not in closed:
+        if link.target in closed:
             read.setdefault(link.target, []).append(link)
     left: list[Link] = []
     changed: dict[str, Box] = {}
     for box in drawing.boxes:
-        links = read.get(box.key, [])
-        if len({link.source for link in links}) > _READ:
-            last = max(
-                (link.source for link in links if link.source in made), key=made.__getitem__, default=""
-            )
-            left += [link for link in links if link.source != last]
+        links = [link for link in read.get(box.key, []) if link.source not in closed]
+        sources = {link.source for link in links}
+        model = sources & made.keys()
+        if len(sources) > _READ:
+            kept = {max(model, key=made.__getitem__, default="")}
+        elif len(links) < len(read.get(box.key, [])):  # it follows other parts of the training
+            kept = set()
+        else:
+            kept = set(sources)
+        ends = {key for key in model - fetched if all(link.target in closed for link in leaving[key])}
+        kept |= ends if len(ends) <= _READ else set()
+        if told := [link for link in links if link.source not in kept]:
+            left += told
             tensors = len({link.tensor for link in links})
             changed[box.key] = replace(box, lines=(*box.lines, f"reads {counted(tensors, 'tensor')}"))
     dropped = {id(link) for link in left}
     links = [link for link in drawing.links if id(link) not in dropped]
-    return drawing.with_parts([changed.get(box.key, box) for box in drawing.boxes], links)
+    # What only the training reads: a variable is one of the tensors that are told, an input keeps its arrow.
+    joined = {key for link in links for key in (link.source, link.target)}
+    alone = {link.source for link in left} - joined
+    inputs = {box.key for box in drawing.boxes if box.key in alone and box.role is Role.INPUT}
+    links += {link.source: link for link in left if link.source in inputs}.values()
+    gone = alone - inputs - fetched
+    return drawing.with_parts(
+        [changed.get(box.key, box) for box in drawing.boxes if box.key not in gone], links
+    )
 
 
 def _scopes(graph: Graph) -> Iterator[tuple[Path, Role]]:

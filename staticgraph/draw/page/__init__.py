@@ -26,8 +26,9 @@ def show(
 ) -> Page:
     """A page about a graph and about what the compiler makes of it, in one HTML file.
 
-    `what`: what one would fetch: a tensor, operation or variable, or a nesting of them in lists and dicts. Of
-    a whole graph only the graph as it was built is shown. `path`: a file to write. A notebook shows the
+    `what`: what one would fetch: a tensor, operation or variable, or a nesting of them in lists and dicts; or
+    a model of Keras, a loaded graph, or the path of a file, as `visualize` takes them. Of a whole graph only
+    the graph as it was built is shown. `path`: a file to write. A notebook shows the
     returned page; `page.html` is its text. It needs neither a server nor a network.
 
     The page shows every stage, from the graph as it was built to the kernels that run, and the memory that

@@ -16,7 +16,7 @@ from string import Template
 from typing import Any
 
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.draw.draw import found_in, graph_of, title_of
+from staticgraph.draw.draw import fetches_of, found_in, graph_of, title_of
 from staticgraph.draw.page.contents import Data, contents
 from staticgraph.draw.page.programs import programs_of
 from staticgraph.draw.page.stages import stages_of
@@ -84,6 +84,7 @@ def page_of(
     title: str | None,
 ) -> Page:
     """See `show`."""
+    what, session = fetches_of(what, session)
     graph = what if isinstance(what, Graph) else graph_of(what)
     found = found_in(graph, what)
     stages, compilation = stages_of(graph, None if what is graph else found, feeds, session)

@@ -28,7 +28,7 @@ from staticgraph.draw.vector.sizes import (
     plan_of,
     texts_of,
 )
-from staticgraph.draw.vector.titles import title_place
+from staticgraph.draw.vector.titles import heights, title_place
 from staticgraph.draw.wording import shorten
 
 _PAD = 16  # around the picture
@@ -46,6 +46,7 @@ def vector_svg(drawing: Drawing, legend: bool = True, sideways: bool = False) ->
 class _Picture:
     def __init__(self, drawing: Drawing, layout: Layout, entries: list[Entry]) -> None:
         self.drawing, self.layout, self.entries = drawing, layout, entries
+        self.heights = heights(layout.routes) if layout.areas else {}
         self.colours = Colours()
         self.root = Element(
             "svg", {"xmlns": "http://www.w3.org/2000/svg", "role": "img", "font-family": FONT}
@@ -108,7 +109,7 @@ class _Picture:
     def _add_title(self, body: Element, path: Path, place: Place) -> None:
         """Add the title of an area, above arrows that nothing but it can keep clear."""
         title = shorten(self.drawing.region(path).title, AREA_TITLE)
-        x, y = title_place(place, text_width(title, AREA_SIZE), self.layout.routes)
+        x, y = title_place(place, text_width(title, AREA_SIZE), self.heights)
         rim = self.colours.rim(self._ground(path))
         self._add_text(body, title, x, y, AREA_SIZE, QUIET, anchor="start", rim=rim)
 

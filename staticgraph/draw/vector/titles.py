@@ -12,12 +12,25 @@ _INSET = 8
 _STEPS = 6  # points of a curve that are looked at
 
 
-def title_place(area: Place, width: float, routes: Iterable[Route]) -> tuple[int, int]:
+Heights = dict[int, list[tuple[float, float]]]  # points of arrows, by their height in steps of a title's
+
+
+def heights(routes: Iterable[Route]) -> Heights:
+    """Return where arrows go."""
+    found: Heights = {}
+    for route in routes:
+        for x, y in _points(route.points):
+            found.setdefault(int(y // HEAD), []).append((x, y))
+    return found
+
+
+def title_place(area: Place, width: float, arrows: Heights) -> tuple[int, int]:
     """Return where the text of an area's title begins: left, right or amid, as no arrow goes through it."""
     left, top = area.x - area.width // 2, area.y - area.height // 2
     right = left + area.width - _INSET - ceil(width)
     places = [left + _INSET, right, (left + _INSET + right) // 2]
-    crossing = sorted(x for route in routes for x, y in _points(route.points) if top <= y <= top + HEAD)
+    near = (point for step in (0, 1) for point in arrows.get(top // HEAD + step, ()))
+    crossing = [x for x, y in near if top <= y <= top + HEAD]
     free = (x for x in places if not any(x - 3 <= at <= x + width + 3 for at in crossing))
     return next(free, places[0]), top + HEAD - 2
 
