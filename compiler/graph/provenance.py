@@ -130,13 +130,14 @@ def is_ours(code: CodeType) -> bool:
 
 def user_frame() -> Provenance | None:
     """The innermost frame outside of this project's own files."""
-    frame = sys._getframe(1)
+    frame, known = sys._getframe(1), _is_ours.get
     while frame is not None:
         code = frame.f_code
         if code is _MADE_FOR:
             found: Provenance | None = frame.f_locals["where"]
             return of_derivative(found)
-        if not is_ours(code):
+        ours = known(code)
+        if ours is False or (ours is None and not is_ours(code)):
             return Provenance(code.co_filename, code.co_name, code, frame.f_lasti)
         frame = frame.f_back  # type: ignore[assignment]
     return None

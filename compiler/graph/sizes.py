@@ -358,8 +358,11 @@ NOMINALS = _Same(NOMINAL)  # the values of all symbols in estimates
 
 def same(a: AnySize, b: AnySize) -> bool:
     """Return True if two sizes are equal whatever the symbols are. False tells nothing of open sizes."""
-    apart = a - b
-    return isinstance(apart, int) and apart == 0
+    if a is b:
+        return True
+    if isinstance(a, Size):
+        return isinstance(b, Size) and a.terms == b.terms  # no number is a polynomial with a symbol
+    return not isinstance(b, Size) and bool(a == b)
 
 
 def several(size: AnySize) -> bool:

@@ -10,14 +10,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Container, Iterator, Sequence
 from typing import Any
-from weakref import ReferenceType, WeakValueDictionary
+from weakref import ReferenceType, _remove_dead_weakref  # type: ignore[attr-defined]
 
 from staticgraph.compiler.graph.dtypes import DType, bool_, int64
 from staticgraph.compiler.graph.sizes import AnySize, Size
 
-_INTERNED: WeakValueDictionary[tuple[Any, ...], Expr] = WeakValueDictionary()
-# Looked up here, an expression is found in half of the time that `get` of the dictionary of values takes.
-_REFERENCES: dict[tuple[Any, ...], ReferenceType[Expr]] = _INTERNED.data  # type: ignore[attr-defined]
+
+class _Reference(ReferenceType["Expr"]):
+    """A weak reference that knows its key in the table of expressions."""
+
+    __slots__ = ("key",)
+    key: tuple[Any, ...]
+
+
+# A `WeakValueDictionary` is the same, and takes twice as long to look things up and to put them there.
+_REFERENCES: dict[tuple[Any, ...], _Reference] = {}
+
+
+def _forget(reference: _Reference) -> None:
+    """Remove an expression that is gone, unless there is one like it again."""
+    _remove_dead_weakref(_REFERENCES, reference.key)
 
 
 class Expr:
@@ -112,17 +124,19 @@ def _intern(
     key = (cls, *key)  # with names of dtypes, which Python hashes by itself
     reference = _REFERENCES.get(key)
     found = None if reference is None else reference()
-    return _new(cls, key, dtype, children, **fields) if found is None else found
-
-
-def _new(
-    cls: type[Expr], key: tuple[Any, ...], dtype: DType, children: tuple[Expr, ...], **fields: Any
-) -> Any:
+    if found is not None:
+        return found
     made = object.__new__(cls)
-    made.dtype, made.children, made.known = dtype, children, {}
     for name, value in fields.items():
         setattr(made, name, value)
-    _INTERNED[key] = made
+    return _keep(key, made, dtype, children)
+
+
+def _keep(key: tuple[Any, ...], made: Any, dtype: DType, children: tuple[Expr, ...]) -> Any:
+    """Complete an expression that has the fields of its class, and let it be found from now on."""
+    made.dtype, made.children, made.known = dtype, children, {}
+    reference = _REFERENCES[key] = _Reference(made, _forget)
+    reference.key = key
     return made
 
 
@@ -138,7 +152,11 @@ class Const(Expr):
             key: tuple[Any, ...] = (cls, value, "int64")
             reference = _REFERENCES.get(key)
             found: Any = None if reference is None else reference()
-            return _new(cls, key, dtype, (), value=value) if found is None else found
+            if found is None:
+                found = object.__new__(cls)
+                found.value = value
+                _keep(key, found, dtype, ())
+            return found
         value = bool(value) if dtype is bool_ else int(value) if dtype.is_integer else float(value)
         if dtype is int64:
             return Const(value, dtype)
@@ -208,7 +226,11 @@ class Load(Expr):
         key = (cls, buffer, at, dtype.name)
         reference = _REFERENCES.get(key)
         found: Any = None if reference is None else reference()
-        return _new(cls, key, dtype, at, buffer=buffer, at=at) if found is None else found
+        if found is None:
+            found = object.__new__(cls)
+            found.buffer, found.at = buffer, at
+            _keep(key, found, dtype, at)
+        return found
 
 
 class Scalar(Expr):
@@ -223,7 +245,11 @@ class Scalar(Expr):
         key = (cls, op, args, dtype.name)
         reference = _REFERENCES.get(key)  # as in `_intern`, which most expressions need not pass
         found: Any = None if reference is None else reference()
-        return _new(cls, key, dtype, args, op=op, args=args) if found is None else found
+        if found is None:
+            found = object.__new__(cls)
+            found.op, found.args = op, args
+            _keep(key, found, dtype, args)
+        return found
 
 
 class Lookup(Expr):
@@ -294,10 +320,12 @@ def _walk(roots: Sequence[Expr]) -> list[Expr]:
     done: dict[Expr, None] = {}
     stack = list(reversed(roots))
     while stack:
-        expr = stack[-1]
-        if expr.children and expr not in done and (waiting := [c for c in expr.children if c not in done]):
-            stack.extend(reversed(waiting))
-        else:
+        expr, waiting = stack[-1], len(stack)
+        if expr not in done:
+            for child in reversed(expr.children):
+                if child not in done:
+                    stack.append(child)
+        if len(stack) == waiting:
             done[stack.pop()] = None
     return list(done)
 
@@ -310,11 +338,12 @@ def unknown(what: str, root: Expr) -> list[Expr]:
         expr = stack[-1]
         if what in expr.known or expr in done:
             stack.pop()
-        elif expr.children and (
-            waiting := [c for c in expr.children if what not in c.known and c not in done]
-        ):
-            stack.extend(waiting)
-        else:
+            continue
+        waiting = len(stack)
+        for child in expr.children:
+            if what not in child.known and child not in done:
+                stack.append(child)
+        if len(stack) == waiting:
             done[stack.pop()] = None
     return list(done)
 

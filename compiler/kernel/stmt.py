@@ -209,15 +209,14 @@ class Kernel:
 
 def expressions(stmt: Stmt) -> tuple[Expr, ...]:
     """The expressions that `stmt` itself evaluates, without those of statements inside it."""
-    match stmt:
-        case Let(_, value) | Update(_, value):
-            return (value,)
-        case Store(_, at, value):
-            return (*at, value)
-        case While(condition, _) | If(condition, _):
-            return (condition,)
-        case Loop(share=Span(start, stop)):
-            return (start, stop)
+    if isinstance(stmt, (Let, Update)):  # a `match` asks for more
+        return (stmt.value,)
+    if isinstance(stmt, Store):
+        return (*stmt.at, stmt.value)
+    if isinstance(stmt, (While, If)):
+        return (stmt.condition,)
+    if isinstance(stmt, Loop) and isinstance(stmt.share, Span):
+        return (stmt.share.start, stmt.share.stop)
     return ()
 
 
