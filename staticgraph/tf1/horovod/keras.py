@@ -124,7 +124,7 @@ def load_model(
         custom_objects: Other objects by their names.
         compression: Without effect.
     """
-    known = [getattr(optimizers, name) for name in optimizers.__all__]
+    known = [getattr(optimizers, name) for name in dir(optimizers)]
     kinds = [kind for kind in known if isinstance(kind, type) and issubclass(kind, optimizers.Optimizer)]
     wrapped = {kind.__name__: class_of_all(kind, "mean") for kind in [*kinds, *(custom_optimizers or ())]}
     return models.load_model(filepath, custom_objects={**wrapped, **(custom_objects or {})})
