@@ -22,7 +22,7 @@ from staticgraph.compiler.support import recursion
 # fmt: off
 SIZES = {
     "feeds": 200, "add_n": 300, "concat": 300, "conds": 20, "constants": 12, "offsets": 12, "shapes": 8,
-    "kinds": 40, "fetches": 40, "adam": 40, "lstm": 6, "names": 200, "nested scopes": 100,
+    "kinds": 40, "fetches": 40, "adam": 40, "lstm": 6, "steps": 12, "names": 200, "nested scopes": 100,
     "nested loops": 60, "nested conds": 60,
 }
 # fmt: on

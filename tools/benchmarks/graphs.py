@@ -115,6 +115,16 @@ def lstm(n: int) -> Made:
     return [loss, *sg.gradients(loss, [kernel])], {x: np.ones((n, 2, 8), np.float32)}
 
 
+def steps(n: int) -> Made:
+    """The gradient by its input of a net that is unrolled over n columns of it."""
+    x = sg.placeholder("float32", [2, n, 8])
+    state = sg.zeros([2, 8])
+    kernel = np.full((8, 8), 0.1, np.float32)
+    for number in range(n):
+        state = sg.tanh(sg.matmul(state, kernel) + x[:, number])
+    return sg.gradients(sg.reduce_sum(state), [x]), {x: np.ones((2, n, 8), np.float32)}
+
+
 def names(n: int) -> Made:
     """Operations of one name in n scopes of one name."""
     x = total = sg.placeholder("float32", [4])
@@ -176,6 +186,7 @@ GRAPHS: dict[str, tuple[Callable[[int], Made], int]] = {
     "fetches": (fetches, 4000),
     "adam": (adam, 1000),
     "lstm": (lstm, 400),
+    "steps": (steps, 400),
     "names": (names, 8000),
     "nested scopes": (nested_scopes, 400),
     "nested loops": (nested_loops, 400),
