@@ -42,7 +42,7 @@ from staticgraph.compiler.codegen.gemm.pack import pack, pack_span, packing
 from staticgraph.compiler.codegen.gemm.plan import GemmPlan, adding_plan, nanoseconds, picoseconds, plan
 from staticgraph.compiler.codegen.gemm.rows import row_sums
 from staticgraph.compiler.codegen.gemm.scratch import Packed
-from staticgraph.compiler.codegen.gemm.split_k import slice_sums, sliced
+from staticgraph.compiler.codegen.gemm.split_k import Sliced, by_rows, slice_sums, sliced, sliced_if_few
 from staticgraph.compiler.codegen.gemm.tiles import VALID, Along, PanelRun, TileRun
 from staticgraph.compiler.codegen.gemm.transpose_b import turned
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
@@ -74,12 +74,23 @@ def emit(contraction: Contraction, target: CpuTarget, choice: Choice = NO_CHOICE
     if cut is None:
         decided = usual if choice == NO_CHOICE else plan(contraction, target, reserved, choice)
         phases = _multiply(contraction, decided)
+        shared, private = decided.shared_bytes, decided.private_bytes
+        few = sliced_if_few(contraction, usual, reserved)
+        if few is not None and len(phases) == 1:
+            at_few, more, own = _slices(few, target)
+            phases = by_rows(contraction, at_few, phases)
+            shared, private = max(shared, more), max(private, own)
     else:
-        decided = plan(cut.partial, target, cut.shared_bytes, choice)
-        adding = _Generator(cut.rest, adding_plan(cut.rest, target, decided.shared_bytes), slice_sums)
-        phases = (*_multiply(cut.partial, decided), adding.phase())
-    shared, private = decided.shared_bytes, decided.private_bytes
+        phases, shared, private = _slices(cut, target, choice)
     return KernelCode((*before, *phases), shared, private, cost, picoseconds(contraction), contraction.sizes)
+
+
+def _slices(cut: Sliced, target: CpuTarget, choice: Choice = NO_CHOICE) -> tuple[tuple[Phase, ...], int, int]:
+    """The phases that make the sums of slices and add them; the bytes of shared and of private memory."""
+    decided = plan(cut.partial, target, cut.shared_bytes, choice)
+    adding = _Generator(cut.rest, adding_plan(cut.rest, target, decided.shared_bytes), slice_sums)
+    phases = (*_multiply(cut.partial, decided), adding.phase())
+    return phases, decided.shared_bytes, decided.private_bytes
 
 
 def _multiply(c: Contraction, p: GemmPlan) -> tuple[Phase, ...]:

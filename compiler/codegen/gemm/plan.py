@@ -208,7 +208,9 @@ def _is_open(index: Index) -> bool:
 def adding_plan(c: Contraction, target: CpuTarget, reserved: int) -> GemmPlan:
     """For sums of slices, in elements of a, that only wait to be added."""
     lanes = target.lanes([c.dtype])
-    tiling = Tiling(balanced(c.row_count, 4), panels(c.column_count, lanes, 2))
+    most = balanced(c.row_count, 4)
+    rows = open_rows(most[0].size, len(most), c.row_unit) if c.open_rows else most
+    tiling = Tiling(rows, panels(c.column_count, lanes, 2))
     unpacked = stream(c.a, c, c.k)
     read, grid = _grid(c, tiling, False, False, False)
     known = None if c.open_sum else c.depth
