@@ -5,25 +5,20 @@ are an outer index of a contraction of its own, whose results lie in shared memo
 what remains is to add those and to compute the epilogue. An open index has fewer slices if it is short.
 
 If the number of rows is open, there is scratch memory for the slices of few of them. Runs with more rows have
-tiles enough: they add up whole sums (`by_rows`).
+tiles enough: they add up whole sums (`by_rows.py`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
-from itertools import zip_longest
 
-from staticgraph.compiler.codegen.abi import Phase
 from staticgraph.compiler.codegen.gemm.chunks import OpenPart, chunks_wanted
-from staticgraph.compiler.codegen.gemm.loops import open_sizes, parameters
 from staticgraph.compiler.codegen.gemm.micro_kernel import Tile, read_lanes, steps, unless_empty
 from staticgraph.compiler.codegen.gemm.plan import GemmPlan, nanoseconds, open_chunks
 from staticgraph.compiler.codegen.gemm.scratch import Scratch
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
-from staticgraph.compiler.graph.sizes import NOMINAL, at_most, several
+from staticgraph.compiler.graph.sizes import NOMINAL, several
 from staticgraph.compiler.kernel.contraction import Access, Contraction, Slices, closed
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.stmt import Store
@@ -76,26 +71,6 @@ def sliced_if_few(c: Contraction, plan: GemmPlan, reserved: int = 0) -> Sliced |
         for d in plan.grid.dimensions
     ]
     return _closed_slices(c, plan, math.prod(parts), reserved, FEW_ROWS)
-
-
-def by_rows(c: Contraction, few: Sequence[Phase], many: Sequence[Phase]) -> tuple[Phase, ...]:
-    """Phases that do what `few` do in runs with at most `FEW_ROWS` rows, else what `many` do."""
-    assert c.rows is not None
-    rows, phases = c.rows.extent, list[Phase]()
-    is_many = at_most(rows // (FEW_ROWS + 1), 1)
-    operands = [(kind, name) for kind, name in map(str.split, parameters(c))]
-    for one, other in zip_longest(few, many):
-        w = GemmWriter(open_sizes(c))
-
-        def does(phase: Phase | None, w: GemmWriter = w) -> None:
-            if phase is not None:
-                w.call_shared(phase.code, *operands)
-
-        condition = w.value(f"icmp sle i64 {w.number(rows)}, {FEW_ROWS}")
-        w.either(condition, partial(does, one), partial(does, other))
-        at_few, at_many = (1 if phase is None else phase.chunks for phase in (one, other))
-        phases.append(Phase(w.finish(parameters(c)), at_few + (at_many - at_few) * is_many))
-    return tuple(phases)
 
 
 def _closed_slices(
