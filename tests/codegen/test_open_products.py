@@ -204,8 +204,8 @@ def test_sums_of_few_rows_are_cut_into_slices(rng):
         return evaluate(chunks, {"B": rows})
 
     assert made.code.shared_bytes > 0
-    assert at(of_slices.chunks, FEW_ROWS) > 1 < at(of_slices.chunks, FEW_ROWS + 1)
-    assert at(of_their_sums.chunks, FEW_ROWS + 1) == 1  # whole sums
+    assert at(of_slices.chunks, FEW_ROWS) > 1 < at(of_their_sums.chunks, FEW_ROWS)
+    assert at(of_slices.chunks, FEW_ROWS + 1) == 1  # whole sums
 
     def exact(arrays):
         found = arrays["a"] @ arrays["b"] + arrays["bias"]
@@ -479,5 +479,6 @@ def test_chunks_pack_panels_of_their_own_for_an_open_sum(rng):
 def test_chunks_that_do_nothing_leave_nothing_undone(rng):
     """There are chunks for a thousand rows if there is one, too, and those of many rows share them evenly."""
     compiled = OpenProduct(matmul(B, 64, 512))
-    assert all(evaluate(compiled.code.phases[0].chunks, {"B": rows}) >= 16 for rows in (1, 1000))
+    for rows in (1, 1000):
+        assert max(evaluate(phase.chunks, {"B": rows}) for phase in compiled.code.phases) >= 16
     compiled.check(product(False, False), rng, range(20))

@@ -39,7 +39,9 @@ class Unpacked:
 
 def unpacked_if_few(c: Contraction, usual: GemmPlan, target: CpuTarget, reserved: int) -> Unpacked | None:
     """The plan for few rows of a product that packs a large operand for many; None if there is none."""
-    if usual.b is None or usual.b.shared is None or c.open_sum or c.open_columns or c.outer_of_b:
+    if not c.open_outer or c.open_sum or c.open_columns or c.outer_of_b:
+        return None
+    if usual.b is None or usual.b.shared is None:
         return None
     if c.b.step(c.lanes) != 1 or c.b.dtype is not c.dtype or c.size(c.b) * c.dtype.size < CPU.near_bytes:
         return None
