@@ -235,6 +235,7 @@ class ProgramCache:
             step: Its step, of which the Function need not be known.
             bound: Gives the executable for values of the sizes.
         """
+        self.know([self.feeds[number] for number in shapes.sized])
         bind = self.compiler.binding(bound, step, self.fetches, last=step.may_overwrite)
         self._open.append(_OpenProgram(shapes, blocks, bind))
 

@@ -47,7 +47,8 @@ def for_all_sizes(
     """Return programs for all values of the open sizes, or for as many as `most` programs can have.
 
     Args:
-        start: The shapes of the feeds, with a symbol for each open size.
+        start: The shapes of the feeds, and the contents of those that are sizes, with a symbol for each open
+            size.
         make: Compiles for open shapes; None if that cannot be.
         most: The greatest number of programs.
 
@@ -56,18 +57,19 @@ def for_all_sizes(
         or for one shape of each feed.
     """
     specializer = Specializer()
-    names = sorted(frozenset[str]().union(*(symbols(n) for shape in start.shapes for n in shape)))
+    names = sorted(frozenset[str]().union(*(symbols(n) for row in start.rows for n in row)))
 
     def search(values: Mapping[str, int]) -> OpenMade[_Made] | None:
-        shapes = _at(start, values)
-        found = specializer.search(start, shapes, make)
+        rows = _at(start, values)
+        found = specializer.search(start, rows, make)
         if found is not None:
             return OpenMade(*found)
-        return known(shapes) if max(values.values()) <= 1 else None
+        return known(rows) if max(values.values()) <= 1 else None
 
-    def known(shapes: Sequence[Sequence[int]]) -> OpenMade[_Made] | None:
+    def known(rows: Sequence[Sequence[int]]) -> OpenMade[_Made] | None:
         """The program for these sizes alone: what is left for one row, and for none."""
-        at = OpenShapes(tuple(map(tuple, shapes)))
+        shapes, contents = rows[: len(start.shapes)], rows[len(start.shapes) :]
+        at = OpenShapes(tuple(map(tuple, shapes)), (), start.sized, tuple(map(tuple, contents)))
         try:
             made = make(at)
         except (GraphError, OpError):  # the graph does not take these sizes
@@ -104,7 +106,7 @@ def _causes(specializer: Specializer) -> Iterator[Exception]:
 
 
 def _at(shapes: OpenShapes, values: Mapping[str, int]) -> Sequence[Sequence[int]]:
-    return [[evaluate(n, values) for n in shape] for shape in shapes.shapes]
+    return [[evaluate(n, values) for n in row] for row in shapes.rows]
 
 
 def _examples(names: Sequence[str], sizes: Sequence[int]) -> list[dict[str, int]]:
@@ -117,6 +119,6 @@ def _examples(names: Sequence[str], sizes: Sequence[int]) -> list[dict[str, int]
 def _limits(shapes: OpenShapes) -> list[int]:
     """Sizes at which guards of one symbol change their answers."""
     limits = [-f[2] // f[1] for guard in shapes.guards if (f := linear(guard.size))]
-    limits += [f[2] for shape in shapes.shapes for n in shape if (f := linear(n))]  # that of `n0 + 3` is 3
+    limits += [f[2] for row in shapes.rows for n in row if (f := linear(n))]  # that of `n0 + 3` is 3
     near = dict.fromkeys(limit + n for limit in limits for n in (-1, 0, 1))
     return [n for n in near if 0 <= n <= MOST]

@@ -5,7 +5,6 @@ A new size must cost little: what does not depend on sizes is looked up once, th
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -103,14 +102,12 @@ def evaluator(sizes: Sequence[AnySize]) -> Callable[[Values], list[int]]:
         return lambda values: [evaluate(size, values) for size in sizes]
     if not monomials:
         return lambda values: []
-    forms = [Size({m: 1}) if m else 1 for m in monomials]
-    names = [m if all(isinstance(atom, str) for atom in m) else None for m in monomials]
+    from staticgraph.compiler.graph.size_functions import function_of  # closed steps do without
+
+    functions = [function_of(Size({m: 1}) if m else 1) for m in monomials]
 
     def values_at(values: Values) -> list[int]:
-        found = [
-            evaluate(form, values) if atoms is None else math.prod([values[str(atom)] for atom in atoms])
-            for atoms, form in zip(names, forms, strict=True)
-        ]
+        found = [function(values) for function in functions]
         try:
             products: list[int] = (matrix @ np.array(found, np.int64)).tolist()
         except OverflowError:

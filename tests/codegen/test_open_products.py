@@ -7,8 +7,9 @@ import pytest
 
 from staticgraph.compiler.codegen.gemm.gemm import emit
 from staticgraph.compiler.codegen.gemm.plan import plan
+from staticgraph.compiler.codegen.gemm.split_k import FEW_ROWS
 from staticgraph.compiler.graph.dtypes import bfloat16, bool_, float16, float32, float64, int64
-from staticgraph.compiler.graph.sizes import positive
+from staticgraph.compiler.graph.sizes import evaluate, positive
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.contraction import analyse
 from staticgraph.compiler.kernel.expr import Extent, Index, Load, Reduce
@@ -193,6 +194,25 @@ def test_an_open_size_of_zero_reads_nothing(turn_b):
     result = np.full((50, 60), np.nan, np.float32)
     product.launch([result.ctypes.data if name == "c" else 0 for name in product.c.buffers], 0)
     assert (result == 0).all()
+
+
+def test_sums_of_few_rows_are_cut_into_slices(rng):
+    made = OpenProduct(matmul(B, 100, 1000, c=relu_of_biased), 64)
+    of_slices, of_their_sums = made.code.phases
+
+    def at(chunks, rows):
+        return evaluate(chunks, {"B": rows})
+
+    assert made.code.shared_bytes > 0
+    assert at(of_slices.chunks, FEW_ROWS) > 1 < at(of_their_sums.chunks, FEW_ROWS)
+    assert at(of_slices.chunks, FEW_ROWS + 1) == 1  # whole sums
+
+    def exact(arrays):
+        found = arrays["a"] @ arrays["b"] + arrays["bias"]
+        scale = np.abs(arrays["a"]) @ np.abs(arrays["b"]) + np.abs(arrays["bias"])
+        return {"c": np.maximum(found, 0)}, {"c": scale}
+
+    made.check(exact, rng, (0, 1, 2, 7, 8, 64, FEW_ROWS - 1, FEW_ROWS, FEW_ROWS + 1, 300))
 
 
 def test_several_axes_are_the_rows(rng):
@@ -457,7 +477,8 @@ def test_chunks_pack_panels_of_their_own_for_an_open_sum(rng):
 
 
 def test_chunks_that_do_nothing_leave_nothing_undone(rng):
-    """There are as many chunks for one row as for a thousand, and those of many rows share them evenly."""
+    """There are chunks for a thousand rows if there is one, too, and those of many rows share them evenly."""
     compiled = OpenProduct(matmul(B, 64, 512))
-    assert compiled.code.phases[-1].chunks >= 16
+    for rows in (1, 1000):
+        assert max(evaluate(phase.chunks, {"B": rows}) for phase in compiled.code.phases) >= 16
     compiled.check(product(False, False), rng, range(20))

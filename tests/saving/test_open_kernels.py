@@ -154,6 +154,40 @@ def test_checks_and_their_messages(tmp_path: Path):
             loaded(words=given)
 
 
+def _state(batch: sg.Tensor, x: sg.Tensor) -> sg.Tensor:
+    cell = sg.nn.rnn_cell.LSTMCell(5)
+    return sg.nn.dynamic_rnn(cell, x, initial_state=cell.zero_state(batch, sg.float32))[0]
+
+
+SIZED = {  # what is made of `size` and `x`, the shape of `size`, and that of x in a run of n rows and m steps
+    "zero_state": (_state, [], [None, None, 4], lambda n, m: (n, [n, m, 4])),
+    "zeros": (lambda size, x: sg.zeros([size, 3]) + x, [], [3], lambda n, m: (n, [3])),
+    "reshape": (lambda size, x: sg.reshape(x, size) * 2.0, [2], [None], lambda n, m: ([n, m], [n * m])),
+    "range": (lambda size, x: sg.cast(sg.range(size), sg.float32) + x, [], [], lambda n, m: (n, [])),
+    "mask": (lambda size, x: sg.sequence_mask(sg.cast(x, sg.int32), size), [], [None], lambda n, m: (m, [n])),
+}
+
+
+@pytest.mark.parametrize("name", SIZED)
+def test_sizes_that_are_fed_are_open_in_the_file(name: str, tmp_path: Path, rng: np.random.Generator):
+    make, size_shape, shape, feeds = SIZED[name]
+    size, x = (
+        sg.placeholder(d, s, name=n) for n, d, s in (("size", "int32", size_shape), ("x", "float32", shape))
+    )
+    y = make(size, x)
+    with sg.Session(device="cpu", open_sizes=True) as session:
+        session.run(sg.global_variables_initializer())
+        sg.save(tmp_path / "n.sg", {"y": y}, inputs=[size, x], session=session, kernels=["native"])
+        loaded = sg.load(tmp_path / "n.sg", trusted=True)
+        loaded.session.no_compile = True
+        for n, m in ((3, 4), (7, 2), (1, 1), (0, 2), (5, 0), (64, 30)):
+            given, dims = feeds(n, m)
+            value = rng.normal(size=dims).astype(np.float32) * 3
+            np.testing.assert_array_equal(
+                loaded(size=given, x=value)["y"], session.run(y, {size: given, x: value})
+            )
+
+
 def test_without_trust_the_code_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     net(tmp_path / "net.sg")
     monkeypatch.setattr(kernels, "adopt", lambda *_: pytest.fail("its code was taken"))
@@ -197,6 +231,9 @@ HOSTILE = {
     "fewer feeds": lambda o, p: o.update(shapes=[]),
     "arguments of other shapes": lambda o, p: p["arguments"][0].__setitem__(1, [4, 6, 6, 2]),
     "arguments of another dtype": lambda o, p: p["arguments"][0].__setitem__(0, "int8"),
+    "sizes that are values of floats": lambda o, p: o.update(sized=[0], contents=[[[[["n0"], 1]]]]),
+    "sizes that are values of no feed": lambda o, p: o.update(sized=[7], contents=[[[[["n0"], 1]]]]),
+    "values of no size": lambda o, p: o.update(contents=[[[[["n0"], 1]]]]),
     "a guard of another kind": lambda o, p: o.update(guards=[[[[["n0"], 1]], ">"]]),
     "a guard about nothing": lambda o, p: o.update(guards=[[5, ">="]]),
     "a guard that is a number": lambda o, p: o.update(guards=[5]),

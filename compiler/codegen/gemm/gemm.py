@@ -32,6 +32,7 @@ from dataclasses import replace
 from functools import partial
 
 from staticgraph.compiler.codegen.abi import KernelCode, Phase
+from staticgraph.compiler.codegen.gemm.by_rows import by_rows, unpacked_if_few
 from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE, Choice
 from staticgraph.compiler.codegen.gemm.chunks import Span, each_panel
 from staticgraph.compiler.codegen.gemm.dot import dot_sums
@@ -42,13 +43,19 @@ from staticgraph.compiler.codegen.gemm.pack import pack, pack_span, packing
 from staticgraph.compiler.codegen.gemm.plan import GemmPlan, adding_plan, nanoseconds, picoseconds, plan
 from staticgraph.compiler.codegen.gemm.rows import row_sums
 from staticgraph.compiler.codegen.gemm.scratch import Packed
-from staticgraph.compiler.codegen.gemm.split_k import slice_sums, sliced
+from staticgraph.compiler.codegen.gemm.split_k import (
+    FEW_ROWS,
+    Sliced,
+    slice_sums,
+    sliced,
+    sliced_if_few,
+)
 from staticgraph.compiler.codegen.gemm.tiles import VALID, Along, PanelRun, TileRun
 from staticgraph.compiler.codegen.gemm.transpose_b import turned
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.sizes import MANY, Size
-from staticgraph.compiler.kernel.contraction import Access, Contraction, Limit, Slices, closed
+from staticgraph.compiler.kernel.contraction import Access, Contraction, Limit, Slices, closed, count
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -74,12 +81,27 @@ def emit(contraction: Contraction, target: CpuTarget, choice: Choice = NO_CHOICE
     if cut is None:
         decided = usual if choice == NO_CHOICE else plan(contraction, target, reserved, choice)
         phases = _multiply(contraction, decided)
+        shared, private = decided.shared_bytes, decided.private_bytes
+        few = sliced_if_few(contraction, usual, reserved)
+        if few is not None and len(phases) == 1:
+            at_few, more, own = _slices(few, target)
+            phases = by_rows(contraction, FEW_ROWS, at_few, phases)
+            shared, private = max(shared, more), max(private, own)
+        elif (unpacked := unpacked_if_few(contraction, decided, target, reserved)) is not None:
+            at_few = _multiply(contraction, unpacked.plan)
+            phases = by_rows(contraction, unpacked.rows, at_few, phases)
+            private = max(private, unpacked.plan.private_bytes)
     else:
-        decided = plan(cut.partial, target, cut.shared_bytes, choice)
-        adding = _Generator(cut.rest, adding_plan(cut.rest, target, decided.shared_bytes), slice_sums)
-        phases = (*_multiply(cut.partial, decided), adding.phase())
-    shared, private = decided.shared_bytes, decided.private_bytes
+        phases, shared, private = _slices(cut, target, choice)
     return KernelCode((*before, *phases), shared, private, cost, picoseconds(contraction), contraction.sizes)
+
+
+def _slices(cut: Sliced, target: CpuTarget, choice: Choice = NO_CHOICE) -> tuple[tuple[Phase, ...], int, int]:
+    """The phases that make the sums of slices and add them; the bytes of shared and of private memory."""
+    decided = plan(cut.partial, target, cut.shared_bytes, choice)
+    adding = _Generator(cut.rest, adding_plan(cut.rest, target, decided.shared_bytes), slice_sums)
+    phases = (*_multiply(cut.partial, decided), adding.phase())
+    return phases, decided.shared_bytes, decided.private_bytes
 
 
 def _multiply(c: Contraction, p: GemmPlan) -> tuple[Phase, ...]:
@@ -398,7 +420,7 @@ class _Generator:
         w, p, turn, times = self._w, self._plan, tile, self._plan.tiling.tile_count
         for index, _ in reversed(self._others):
             turn = w.add(turn, w.mul(cursor.values[index], times))
-            times *= closed(index)
+            times *= count(index)  # of an open one nothing depends on it: it is the outermost
         start = w.minimum(w.mul(turn, p.share), p.block_depth - p.share)
         return w.mul(start, self._c.b.step(self._c.k[0]))
 

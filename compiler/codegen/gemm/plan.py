@@ -32,7 +32,7 @@ from staticgraph.compiler.codegen.gemm.tiles import (
 )
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import DType
-from staticgraph.compiler.graph.sizes import MANY, NOMINAL, AnySize, Size, estimate
+from staticgraph.compiler.graph.sizes import MANY, NOMINAL, AnySize, Size, content, estimate
 from staticgraph.compiler.kernel.contraction import Access, Contraction, closed, count
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
@@ -149,10 +149,11 @@ def plan(c: Contraction, target: CpuTarget, reserved: int = 0, choice: Choice = 
     read, grid = _grid(c, tiling, pack_a, pack_b, far and not pack_a and _rows_stay(c, tiling))
     columns, *rest = grid.dimensions[len(c.outer_of_b) :]
     column_size = tiling.panel_count if isinstance(columns, OpenPart) else columns.size
-    sizes = [tiling.tile_count if isinstance(d, OpenPart) else d.size for d in rest]
+    counts = [*map(count, c.other_outer), tiling.tile_count]
+    sizes = [n if isinstance(d, OpenPart) else d.size for n, d in zip(counts, rest, strict=True)]
     fixed = not any(isinstance(n, Size) for n in c.b.steps.values())
     turns = math.prod(sizes) if far and fixed and all(d.parts == 1 for d in rest) else 0
-    turns = min(turns, _TURNS) if c.open_rows else turns
+    turns = min(turns, max(_TURNS, _least_tiles(c, tiling))) if c.open_outer else turns
     block = max(1, _CACHED_BYTES[target.registers] // (block_depth * tiling.pitch * size))
     several = math.prod(sizes) > 1
     if choice.single is not None:
@@ -208,7 +209,9 @@ def _is_open(index: Index) -> bool:
 def adding_plan(c: Contraction, target: CpuTarget, reserved: int) -> GemmPlan:
     """For sums of slices, in elements of a, that only wait to be added."""
     lanes = target.lanes([c.dtype])
-    tiling = Tiling(balanced(c.row_count, 4), panels(c.column_count, lanes, 2))
+    most = balanced(c.row_count, 4)
+    rows = open_rows(most[0].size, len(most), c.row_unit) if c.open_rows else most
+    tiling = Tiling(rows, panels(c.column_count, lanes, 2))
     unpacked = stream(c.a, c, c.k)
     read, grid = _grid(c, tiling, False, False, False)
     known = None if c.open_sum else c.depth
@@ -281,7 +284,8 @@ def _grid(c: Contraction, tiling: Tiling, pack_a: bool, pack_b: bool, rows_stay:
     seam = c.row_count * math.prod(others) * line * (len(c.targets) + len(c.loads))
     most = min(wanted, max(1, tiling.panel_count // (_PANELS if pack_a else 1)))
     least = 1
-    if pack_b and (c.open_sum or (c.open_rows and most >= _COLUMN_CHUNKS)):
+    shares = c.open is not None and not any(map(c.b.step, c.open_outer))
+    if pack_b and (c.open_sum or (shares and most >= _COLUMN_CHUNKS)):
         least = most  # chunks pack panels of their own
     elif c.open_sum and tiling.tile_count * math.prod(others) >= wanted:
         most = 1
@@ -394,13 +398,19 @@ def _packs_b(c: Contraction, tiling: Tiling, tiles: int, registers: int) -> bool
     large = c.column_count * c.depth * c.dtype.size > _PACKED_BYTES[registers]
     near = bool(c.k) and abs(c.b.step(c.k[-1])) * c.b.dtype.size <= _NEAR_BYTES[registers]
     narrow = c.b.dtype.size < c.dtype.size  # packed, elements are converted once
-    wide = not narrow and tiling.pitch * c.dtype.size >= _WIDE_PANEL
     fights = bool(c.k) and pages_apart(c.b.step(c.k[-1]), c.b.dtype)
-    reused = tiles >= (_REUSED if not wide else _FIGHTING_REUSED if fights else _WIDE_REUSED)
+    reused = tiles >= reused_tiles(c, tiling)
     if c.open_sum and registers == 32:
         both = all(x.step(c.k[-1]) * x.dtype.size % _SAME_SETS == 0 for x in (c.a, c.b))
         return c.b.step(c.lanes) != 1 or fights or both
     return c.b.step(c.lanes) != 1 or (reused and (narrow or (large and not near)))
+
+
+def reused_tiles(c: Contraction, tiling: Tiling) -> int:
+    """The number of tiles of rows for which it pays to pack b."""
+    wide = c.b.dtype.size == c.dtype.size and tiling.pitch * c.dtype.size >= _WIDE_PANEL
+    fights = bool(c.k) and pages_apart(c.b.step(c.k[-1]), c.b.dtype)
+    return _REUSED if not wide else _FIGHTING_REUSED if fights else _WIDE_REUSED
 
 
 def _far(c: Contraction, tiles: int) -> bool:
@@ -409,11 +419,22 @@ def _far(c: Contraction, tiles: int) -> bool:
     walked = (
         len(c.k) == 1
         and not c.limits
-        and (c.open is None or c.open_outer == (c.rows,))
+        and (c.open is None or _opens_outermost(c))
         and not c.open_columns
         and 1 in (c.b.step(c.lanes), c.b.step(c.k[-1]))
     )
     return far and walked and tiles >= _TURNS
+
+
+def _least_tiles(c: Contraction, tiling: Tiling) -> int:
+    """The number of tiles of rows for each value of an open size."""
+    others = math.prod(content(i.extent) for i in c.other_outer)
+    return others * (c.row_unit // tiling.rows[0].size if c.open_rows else tiling.tile_count)
+
+
+def _opens_outermost(c: Contraction) -> bool:
+    """True if only the outermost one of the indices that go through b again is open."""
+    return c.open_outer == tuple(i for i in (*c.other_outer[:1], c.rows) if i is not None)[:1]
 
 
 def _rows_stay(c: Contraction, tiling: Tiling) -> bool:

@@ -90,13 +90,18 @@ class Scratch:
             panels = packed.count * math.prod(map(closed, outer))
             self.shared += aligned(packed.elements * panels * packed.dtype.size)
 
-    def results(self, c: Contraction, outer: tuple[Index, ...], columns: int) -> Access:
-        """Shared memory for an element per position, in rows of `columns` elements."""
+    def results(
+        self, c: Contraction, outer: tuple[Index, ...], columns: int, rows: int | None = None
+    ) -> Access:
+        """Shared memory for an element per position, in rows of `columns` elements.
+
+        There are at most `rows`, if their number is open.
+        """
         steps, inside = {c.lanes: 1}, columns
         indices = ((c.rows,) if c.rows else ()) + outer[::-1]
         for index in indices:
             steps[index] = inside
-            inside *= closed(index)
+            inside *= closed(index) if rows is None or index is not c.rows else rows
         place = Access("", c.dtype, self.shared // c.dtype.size, steps)
         self.shared += aligned(inside * c.dtype.size)
         return place

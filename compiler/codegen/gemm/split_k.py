@@ -3,6 +3,9 @@
 Where the tiles of the result are too few to share out, the sum is cut along one of its indices. The slices
 are an outer index of a contraction of its own, whose results lie in shared memory;
 what remains is to add those and to compute the epilogue. An open index has fewer slices if it is short.
+
+If the number of rows is open, there is scratch memory for the slices of few of them. Runs with more rows have
+tiles enough: they add up whole sums (`by_rows.py`).
 """
 
 from __future__ import annotations
@@ -10,11 +13,12 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from staticgraph.compiler.codegen.gemm.chunks import chunks_wanted
+from staticgraph.compiler.codegen.gemm.chunks import OpenPart, chunks_wanted
 from staticgraph.compiler.codegen.gemm.micro_kernel import Tile, read_lanes, steps, unless_empty
 from staticgraph.compiler.codegen.gemm.plan import GemmPlan, nanoseconds, open_chunks
 from staticgraph.compiler.codegen.gemm.scratch import Scratch
 from staticgraph.compiler.codegen.gemm.writer import GemmWriter, Number
+from staticgraph.compiler.graph.sizes import NOMINAL, several
 from staticgraph.compiler.kernel.contraction import Access, Contraction, Slices, closed
 from staticgraph.compiler.kernel.expr import Index
 from staticgraph.compiler.kernel.stmt import Store
@@ -24,6 +28,7 @@ _SHALLOW = 240  # products: shorter slices cost more to add than they gain
 _MUCH = 2  # times as many elements read
 _HEAVY = 8  # times as many elements of b as results
 _EVEN = 16  # slices that share out evenly among a few threads
+FEW_ROWS = 2 * NOMINAL  # of an open number: there are few tiles of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +54,34 @@ def sliced(c: Contraction, plan: GemmPlan, reserved: int = 0) -> Sliced | None:
     if c.open is not None:
         one = c.open_sum and not (c.several_open or c.open_outer or c.open_columns)
         return _open_slices(c, plan, reserved) if one else None
+    return _closed_slices(c, plan, plan.grid.chunks, reserved)
+
+
+def sliced_if_few(c: Contraction, plan: GemmPlan, reserved: int = 0) -> Sliced | None:
+    """`c` with its sum cut into slices, for at most `FEW_ROWS` of an open number of rows.
+
+    None if it does not pay for as many rows as estimates are made for.
+    """
+    if plan.turns or c.limits or c.open_sum or c.open_columns or c.rows is None or c.open_outer != (c.rows,):
+        return None
+    if c.row_count > FEW_ROWS:
+        return None
+    parts = [
+        min(d.parts, plan.tiling.tile_count) if isinstance(d, OpenPart) else d.parts
+        for d in plan.grid.dimensions
+    ]
+    return _closed_slices(c, plan, math.prod(parts), reserved, FEW_ROWS)
+
+
+def _closed_slices(
+    c: Contraction, plan: GemmPlan, chunks: int, reserved: int, rows: int | None = None
+) -> Sliced | None:
+    """`c` with a closed index of its sum cut into slices, if that pays.
+
+    There are `chunks` without, and at most `rows` if their number is open.
+    """
     wanted = chunks_wanted(nanoseconds(c))
-    least = -(-wanted // plan.grid.chunks)
+    least = -(-wanted // chunks)
     if least <= 2:
         least = _EVEN if _reads_less(c, plan) else 1
     found = _cut(c, least) if least > 1 else None
@@ -65,26 +96,26 @@ def sliced(c: Contraction, plan: GemmPlan, reserved: int = 0) -> Sliced | None:
         steps = {i: s for i, s in x.steps.items() if i is not index}
         if index in x.steps:
             steps |= {slices: x.steps[index] * step, inside: x.steps[index]}
-        return replace(x, steps={i: s for i, s in steps.items() if i.extent > 1})
+        return replace(x, steps={i: s for i, s in steps.items() if several(i.extent)})
 
     columns = -(-c.column_count // plan.lanes) * plan.lanes
     scratch = Scratch(reserved)
-    sums = scratch.results(c, (slices, *c.outer), columns)
+    sums = scratch.results(c, (slices, *c.outer), columns, rows)
     k = tuple(inside if i is index else i for i in c.k)
     a, b = within(c.a), within(c.b)
     outer = tuple(sorted((slices, *c.outer), key=lambda i: not b.step(i)))
-    partial = replace(
+    sliced_sums = replace(
         c,
         a=a,
         b=b,
         outer=outer,
-        k=tuple(i for i in k if i.extent > 1),
+        k=tuple(i for i in k if several(i.extent)),
         stores=(Store("", (), c.acc),),
         targets=(sums,),
         loads={},
     )
     rest = replace(c, a=sums, b=sums, k=(slices,), limits=())
-    return Sliced(partial, rest, scratch.shared)
+    return Sliced(sliced_sums, rest, scratch.shared)
 
 
 def _reads_less(c: Contraction, plan: GemmPlan) -> bool:
@@ -108,11 +139,11 @@ def _open_slices(c: Contraction, plan: GemmPlan, reserved: int) -> Sliced | None
     sums = scratch.results(c, (index, *c.outer), columns)
     inner = math.prod(map(closed, c.k[1:]))
     slices = Slices(index, -(-_SHALLOW // inner), 1 if len(c.k) > 1 else 4)
-    partial = replace(
+    sliced_sums = replace(
         c, outer=(index, *c.outer), stores=(Store("", (), c.acc),), targets=(sums,), loads={}, slices=slices
     )
     rest = replace(c, a=sums, b=sums, k=(index,), limits=(), slices=slices)
-    return Sliced(partial, rest, scratch.shared)
+    return Sliced(sliced_sums, rest, scratch.shared)
 
 
 def _cut(c: Contraction, least: int) -> tuple[Index, int] | None:

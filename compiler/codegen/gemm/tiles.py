@@ -25,6 +25,7 @@ _TILE_CYCLES = 24  # to enter a micro-kernel and to leave it
 _KERNEL_COST = 0.01  # compiling one more micro-kernel must save this part of the cycles
 _SHARED_CYCLES = 40_000  # work that threads share
 _MOST_ROWS = 16  # of a tile
+_MANY_ROWS = 32  # that go with each value of an open size, such as the places of a picture: their rests count
 _REST_COST = 1.04  # of batches that are powers of two, in tiles that are not: the last ones have few rows
 _MOST_PIECES = 8  # vectors along the columns of a tile
 _OPEN_PIECES = 2  # the same if the number of columns is open: what is left of them has panels of one vector
@@ -236,8 +237,9 @@ def choose_open(columns: int, depth: int, lanes: int, registers: int, rows: int,
         cut = panels(columns, lanes, pieces)
         for largest in range(most, max(most // 2, 1) - 1, -1):
             tiling = Tiling(open_rows(largest, max(1, rows // largest), unit), cut)
-            cost = estimate(Tiling((TileRun(0, largest, 1),), cut), depth, lanes, registers) / largest
-            if largest & (largest - 1):
+            known = unit if unit >= _MANY_ROWS else largest
+            cost = estimate(Tiling(_tiles_of(known, largest), cut), depth, lanes, registers) / known
+            if known != unit and largest & (largest - 1):
                 cost *= _REST_COST
             if best is None or cost < best[0]:
                 best = cost, tiling
@@ -245,6 +247,13 @@ def choose_open(columns: int, depth: int, lanes: int, registers: int, rows: int,
             break
     assert best is not None
     return best[1]
+
+
+def _tiles_of(rows: int, largest: int) -> tuple[TileRun, ...]:
+    """The tiles of so many rows where their number is open: full ones, and powers of two for the rest."""
+    full, rest = divmod(rows, largest)
+    sizes = [1 << n for n in reversed(range(rest.bit_length())) if rest >> n & 1]
+    return (TileRun(0, largest, full), *(TileRun(0, size, 1) for size in sizes))
 
 
 def choose_open_columns(

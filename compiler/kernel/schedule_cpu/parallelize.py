@@ -154,10 +154,14 @@ def open_chunk_count(time: AnySize, most: int, each: int = 1) -> AnySize:
 
     >>> from staticgraph.compiler.graph.sizes import evaluate, symbol
     >>> count = open_chunk_count(symbol("n") * 3000, 64)
-    >>> [evaluate(count, {"n": n}) for n in (0, 2_000, 4_000, 10_000, 1_000_000)]
-    [1, 1, 3, 7, 64]
+    >>> [evaluate(count, {"n": n}) for n in (0, 2_000, 4_000, 10_000, 40_000, 80_000, 1_000_000)]
+    [1, 1, 3, 7, 16, 30, 64]
     """
-    return at_least(at_most(time // round(1000 * CPU.open_chunk_ns * each), max(1, most // each)), 1)
+    most, few = max(1, most // each), max(1, _FEW // each)
+    short, usual = (time // round(1000 * ns * each) for ns in (CPU.open_chunk_ns, CPU.chunk_ns))
+    if most <= few:
+        return at_least(at_most(short, most), 1)
+    return at_least(at_most(short, few) + at_most(at_least(usual - few, 0), most - few), 1)
 
 
 def _passes_on(kernel: Kernel) -> bool:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from staticgraph.compiler.capture.all_sizes import OpenMade, SizesAreAsked, for_all_sizes
+from staticgraph.compiler.capture.needs import Needs, NeedsFeeds
 from staticgraph.compiler.capture.open_shapes import OpenShapes, open_shapes
+from staticgraph.compiler.capture.request import SHORT
 from staticgraph.compiler.capture.segments import needs_segments
 from staticgraph.compiler.capture.specialization import Specializer
 from staticgraph.compiler.capture.step import Step
@@ -18,6 +26,7 @@ from staticgraph.compiler.compile import Compiled, compile
 from staticgraph.compiler.compile_gpu_open import OpenGpuCompiled, compile_gpu_open
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import SaveError, layout, misuse
+from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import compatible
 from staticgraph.compiler.graph.sizes import AnySize, is_open, symbol
@@ -51,13 +60,37 @@ class _Task:
     def is_open(self) -> bool:
         return self.shapes.count > 0
 
-    def step(self, shapes: OpenShapes) -> Step | None:
-        """The step for these shapes, None where a part of it can only be known or done when it is run."""
+    def captured(self, shapes: OpenShapes) -> Step | Needs | None:
+        """The step for these shapes, or what it needs; None if a part of it can only be done in a run."""
         fetches = Fetches(self.bound.graph, self.bound.fetches)
         if needs_segments(fetches.tensors, fetches.targets, self.feeds):
             return None
-        made = kernels.captured(self.bound, self.feeds, shapes.shapes)
+        static = {}
+        for feed, row in zip((self.feeds[n] for n in shapes.sized), shapes.contents, strict=True):
+            values = np.array(row, object if is_open(row) else feed.dtype.numpy)
+            static[feed] = values.reshape(feed.type.static_shape)
+        return kernels.captured(self.bound, self.feeds, shapes.shapes, static)
+
+    def step(self, shapes: OpenShapes) -> Step | None:
+        """The step for these shapes, None where a part of it can only be known or done when it is run."""
+        made = self.captured(shapes)
         return made if isinstance(made, Step) else None
+
+    def taking(self, needed: Sequence[Tensor]) -> _Task | None:
+        """The task with a symbol for each element of these feeds, whose values are sizes; None if they cannot
+        be.
+        """
+        numbers = sorted({*self.shapes.sized, *map(self.feeds.index, needed)})
+        types = [self.feeds[n].type for n in numbers]
+        short = [t.dtype.is_integer and t.shape is not None and None not in t.shape for t in types]
+        if len(numbers) == len(self.shapes.sized) or not all(short):
+            return None
+        counts = [math.prod(t.static_shape) for t in types]
+        if not all(0 < n <= SHORT for n in counts):
+            return None
+        names = map("n{}".format, itertools.count(self.shapes.count))
+        contents = tuple(tuple(symbol(next(names)) for _ in range(n)) for n in counts)
+        return replace(self, shapes=replace(self.shapes, sized=tuple(numbers), contents=contents))
 
 
 def compile_for(
@@ -86,6 +119,7 @@ def compile_for(
         for name, bound in signatures.items()
         for sizes in _sizes(name, bound, shapes)
     ]
+    tasks = [_with_sizes(task) for task in tasks] if processors else tasks
     steps = [(task, task.step(task.shapes)) for task in tasks if not task.is_open]
     closed = [(task.name, task.labels, step) for task, step in steps if step is not None]
     if cards and (opened := next((t for t in tasks if t.is_open), None)) is not None:
@@ -99,6 +133,12 @@ def compile_for(
         return found
     for_cards = [(task.name, task.labels, step, _opened(task)) for task, step in steps if step is not None]
     return found | {f"{GPU_TARGETS}{card}": gpu_kernels.write(card, for_cards) for card in cards}
+
+
+def _with_sizes(task: _Task) -> _Task:
+    """A task with closed shapes that takes sizes as values of feeds, as one with open sizes."""
+    made = task.captured(task.shapes) if not task.is_open else None
+    return (isinstance(made, NeedsFeeds) and task.taking(made.feeds)) or task
 
 
 def _opened(task: _Task) -> gpu_kernels.Opened | None:
@@ -143,18 +183,26 @@ def _for_all_sizes(task: _Task, target: CpuTarget) -> list[OpenMade[Compiled]]:
     Raises:
         SaveError: If a size must be known.
     """
-    left_out = False
+    left_out, needed = False, list[Tensor]()
 
     def make(shapes: OpenShapes) -> Compiled | None:
         nonlocal left_out
-        step = task.step(shapes)
-        left_out |= step is None
-        return None if step is None else compile(step, target)
+        if needed:
+            return None
+        step = task.captured(shapes)
+        if isinstance(step, NeedsFeeds):
+            needed.extend(step.feeds)
+        left_out |= not isinstance(step, Step)
+        return compile(step, target) if isinstance(step, Step) else None
 
-    made = for_all_sizes(task.shapes, make, _MOST_PROGRAMS)
+    with _loops_as_they_are(task.bound.graph):
+        made = for_all_sizes(task.shapes, make, _MOST_PROGRAMS)
+    if needed:
+        sized = task.taking(needed)
+        return [] if sized is None else _for_all_sizes(sized, target)
     if not isinstance(made, SizesAreAsked):
         return made
-    if left_out:
+    if left_out or task.shapes.sized:
         return []
     why, lines = asked(made.cause, task.labels, task.shapes)
     label, sizes = next(
@@ -165,6 +213,17 @@ def _for_all_sizes(task: _Task, target: CpuTarget) -> list[OpenMade[Compiled]]:
     text = f"cannot compile {task.name} for all sizes: {why}"
     hint = f"say for which sizes it is to be compiled: shapes={{{label!r}: {sizes}}}"
     raise SaveError(layout(text, user_frame(), lines, hint))
+
+
+@contextmanager
+def _loops_as_they_are(graph: Graph) -> Iterator[None]:
+    """Context that forgets which loops turned out to be for Python alone: for sizes that were only tried."""
+    known = {op.region: op.region.hosted for op in graph.get_operations() if op.region is not None}
+    try:
+        yield
+    finally:
+        for region, hosted in known.items():
+            region.hosted = hosted
 
 
 def _target(text: str) -> CpuTarget:

@@ -12,6 +12,7 @@ import functools
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -88,6 +89,7 @@ _PROGRAM: Kinds = {
 }  # fmt: skip
 _IF_OPEN: Kinds = {"open": (dict,), "sizes": (list,), "regions": (list,)}  # of a program with open sizes
 _MOST_BYTES = 1 << 48
+NO_VALUES: Mapping[Tensor, np.ndarray] = MappingProxyType({})
 
 
 def write(
@@ -259,13 +261,19 @@ def _step(bound: BoundFunction, prepared: LoadedProgram) -> Step:
 
 
 def captured(
-    bound: BoundFunction, feeds: tuple[Tensor, ...], shapes: Sequence[tuple[AnySize, ...]]
+    bound: BoundFunction,
+    feeds: tuple[Tensor, ...],
+    shapes: Sequence[tuple[AnySize, ...]],
+    static: Mapping[Tensor, np.ndarray] = NO_VALUES,
 ) -> Step | Needs:
-    """Capture the step of a signature for feeds of these shapes, with the default switches."""
+    """Capture the step of a signature for feeds of these shapes, with the default switches.
+
+    `static` are the values of feeds on which shapes depend.
+    """
     compiler = StepCompiler(CpuBackend())
     fetches = Fetches(bound.graph, bound.fetches)
     cache = ProgramCache(bound.graph, fetches, feeds, compiler, VariableStore())
-    return cache.step(shapes, {}, {})
+    return cache.step(shapes, static, {})
 
 
 def _input(bound: BoundFunction, name: str) -> Tensor:

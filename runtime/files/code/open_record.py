@@ -12,6 +12,7 @@ from typing import Any
 
 from staticgraph.compiler.capture.guards import Guard, guard_of_data
 from staticgraph.compiler.capture.open_shapes import OpenShapes
+from staticgraph.compiler.capture.request import SHORT
 from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.size_data import of_data, to_data
@@ -25,11 +26,14 @@ _MOST_PARTS = 1 << 14  # of one size
 _MOST_FACTOR = 1 << 62
 _MOST_SYMBOLS = 1 << 10
 _OPEN: Kinds = {"shapes": (list,), "guards": (list,), "blocks": (list,)}
+_IF_SIZED: Kinds = {"sized": (list,), "contents": (list,)}  # of a program that takes sizes as values of feeds
 
 
 def open_record(shapes: OpenShapes, blocks: Sequence[AnySize]) -> dict[str, Any]:
     """Describe what an open program is good for, and the bytes of its blocks of memory."""
+    sized = {"sized": [*shapes.sized], "contents": [[*map(to_data, row)] for row in shapes.contents]}
     return {
+        **(sized if shapes.sized else {}),
         "shapes": [[*map(to_data, shape)] for shape in shapes.shapes],
         "guards": [guard.to_data() for guard in shapes.guards],
         "blocks": [*map(to_data, blocks)],
@@ -50,10 +54,13 @@ class OpenRecord:
 
     def __init__(self, value: Any) -> None:
         told = {"shapes": [], "guards": [], "blocks": []} if value is None else value
-        told = fields(told, "the open sizes of a program", _OPEN)
+        told = fields(told, "the open sizes of a program", _OPEN, _IF_SIZED)
         shapes = items(told["shapes"], "the shapes of feeds", list)
         self._shapes = [items(shape, "the shape of a feed", int, list) for shape in shapes]
-        sizes = [_size(told) for shape in self._shapes for told in shape]
+        contents = items(told["contents"] or [], "the contents of feeds", list)
+        self._contents = [items(row, "the contents of a feed", int, list) for row in contents]
+        self._sized = items(told["sized"] or [], "the feeds that are sizes", int)
+        sizes = [_size(told) for row in (*self._shapes, *self._contents) for told in row]
         self.known = frozenset(form[0] for size in sizes if (form := linear(size)) is not None)
         if len(self.known) > _MOST_SYMBOLS:
             raise InvalidFileError(f"a program has {len(self.known)} open sizes")
@@ -64,7 +71,12 @@ class OpenRecord:
         if len(feeds) != len(self._shapes):
             raise InvalidFileError("a program has other feeds than shapes")
         shapes = tuple(map(self._shape, feeds, self._shapes))
-        return OpenShapes(shapes, tuple(map(self._guard, self._told["guards"])))
+        guards = tuple(map(self._guard, self._told["guards"]))
+        known = sorted({*self._sized} & {*range(len(feeds))})
+        if self._sized != known or len(known) != len(self._contents):
+            raise InvalidFileError("a program has other contents than feeds that are sizes")
+        contents = tuple(map(self._content, (feeds[n] for n in self._sized), self._contents))
+        return OpenShapes(shapes, guards, tuple(self._sized), contents)
 
     def blocks(self) -> tuple[AnySize, ...]:
         """The bytes of each block of memory of open size."""
@@ -92,14 +104,17 @@ class OpenRecord:
             raise InvalidFileError(f"a program takes {feed.name} with {len(told)} axes")
         shape = tuple(self.size(n, f"a size of {feed.name}") for n in told)
         for size, n in zip(shape, declared, strict=True):
-            if isinstance(size, Size):
-                form = linear(size)
-                fits = n is None and (form is None or (form[1] > 0 and form[2] >= 0))
-            else:
-                fits = size >= 0 and n in (None, size)
-            if not fits:
+            if not _fits(size) or (n is not None if isinstance(size, Size) else n not in (None, size)):
                 raise InvalidFileError(f"a program takes {feed.name} with a size that it cannot have")
         return shape
+
+    def _content(self, feed: Tensor, told: list[Any]) -> tuple[AnySize, ...]:
+        if not feed.dtype.is_integer or not 0 < len(told) <= SHORT:
+            raise InvalidFileError(f"a program takes {len(told)} values of {feed.name} as sizes")
+        row = tuple(self.size(n, f"a value of {feed.name}") for n in told)
+        if not all(_fits(n) for n in row):
+            raise InvalidFileError(f"a program takes {feed.name} with a value that it cannot have")
+        return row
 
     def _guard(self, told: Any) -> Guard:
         if len(check(told, "a guard", list)) != 2:
@@ -109,6 +124,14 @@ class OpenRecord:
             return guard_of_data(told)
         except (ValueError, TypeError):
             raise InvalidFileError("a guard is a size that is compared with 0") from None
+
+
+def _fits(size: AnySize) -> bool:
+    """Return True if a size can be that of a feed, in runs that are told apart by its symbol."""
+    if not isinstance(size, Size):
+        return size >= 0
+    form = linear(size)
+    return form is None or (form[1] > 0 and form[2] >= 0)
 
 
 def _size(told: Any) -> AnySize:
