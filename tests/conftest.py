@@ -123,7 +123,7 @@ def pytest_collection() -> None:
 
 def pytest_collection_finish() -> None:
     gc.enable()
-    gc.set_threshold(5000, 10, 20)  # looks are rare: most of what a test makes is gone when it ends
+    gc.set_threshold(5000, 10, 50)  # looks are rare: most of what a test makes is gone when it ends
     gc.callbacks.append(_old_objects)
 
 

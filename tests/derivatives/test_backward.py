@@ -59,12 +59,13 @@ SIZES = pytest.mark.parametrize("open_sizes", [False, True], ids=["known sizes",
 @SIZES
 @pytest.mark.parametrize("op", [pytest.param(op, id=op.name) for op in FORMULAS])
 def test_of_an_op(op: OpDef, open_sizes: bool, in_graph):
-    """The first sample is compiled for its sizes. The others and open sizes are interpreted, since operations
-    are made before either.
+    """Of one op in three the first sample is compiled for its sizes. The others and open sizes are
+    interpreted, since operations are made before either, and tests of the registry compile each of them.
     """
+    third = FORMULAS.index(op) % 3 == 0
     with sg.options(check_bounds=False):  # samples have indices out of range too
         for number, use in enumerate(uses(op, next(dtype_choices(op)))):
-            compare(use, open_sizes, in_graph, compiled=number == 0 and not open_sizes)
+            compare(use, open_sizes, in_graph, compiled=third and number == 0 and not open_sizes)
 
 
 @pytest.mark.slow

@@ -18,11 +18,12 @@ def _compiler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Skip what needs the C++ compiler if there is none. If the environment says so, the compiler
     checks what functions do: see test_sanitized.py.
 
-    Most functions run once, on little: with `-Og` the compiler takes half of the time, and the headers, which
-    are the same for all, are compiled beforehand.
+    Most functions run once, on little: without optimization the compiler takes a third of the time, and the
+    headers, which are the same for all, are compiled beforehand.
     """
     with pytest.MonkeyPatch.context() as patch:
-        options = (*build.OPTIONS, "-Og", *os.environ.get("TEST_SANITIZERS", "").split())
+        checks = os.environ.get("TEST_SANITIZERS", "").split()
+        options = (*build.OPTIONS, "-Og" if checks else "-O0", *checks)  # checks make frames larger
         patch.setattr(build, "OPTIONS", options)
         try:
             headers = precompiled(build.host_compiler(), options, tmp_path_factory.mktemp("headers"))
@@ -42,20 +43,6 @@ def precompiled(compiler: str, options: Sequence[str], folder: Path) -> Path:
     command = [compiler, *options, "-x", "c++-header", "-o", f"{headers}.gch", headers]
     subprocess.run([word for word in command if word != "-shared"], check=True)
     return headers
-
-
-@pytest.fixture(scope="session")
-def _unoptimized(_compiler: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
-    """Options of the compiler for many functions on very little: `-O0` takes half of the time again."""
-    plain = tuple("-O0" if option == "-Og" else option for option in build.OPTIONS[:-2])
-    headers = precompiled(build.host_compiler(), plain, tmp_path_factory.mktemp("headers"))
-    return (*plain, "-include", str(headers))
-
-
-@pytest.fixture
-def unoptimized(_unoptimized: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compile the functions of a test without optimization."""
-    monkeypatch.setattr(build, "OPTIONS", _unoptimized)
 
 
 @pytest.fixture(scope="session")

@@ -27,7 +27,6 @@ BATCHES = [TESTED[n : n + TOGETHER] for n in range(0, len(TESTED), TOGETHER)]
 together = pytest.mark.parametrize("ops", BATCHES, ids=lambda ops: f"{ops[0].name}..{ops[-1].name}")
 
 
-@pytest.mark.usefixtures("unoptimized")
 @together
 def test_ops_on_a_card_equal_their_meaning(ops: Sequence[OpDef], host: str):
     """All samples in the usual dtypes; of the other dtypes one by turns, with every second sample."""
