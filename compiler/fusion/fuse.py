@@ -44,6 +44,7 @@ from staticgraph.compiler.fusion.inline_element import (
     domain_of,
     instantiate,
     pieces,
+    reads,
     streams,
     template,
 )
@@ -254,12 +255,19 @@ def _demand(
 ) -> None:
     """Note which elements of its inputs the formula of `node` reads at the position `at`."""
 
-    def note(position: int, where: Position) -> Expr:
-        value = node.inputs[position]
-        demands.setdefault(value, {}).setdefault(group, {})[Demand(where, operand)] = None
-        return Load(f"?{position}", where, value.dtype)
+    def note(position: int, where: Position) -> None:
+        demands.setdefault(node.inputs[position], {}).setdefault(group, {})[Demand(where, operand)] = None
 
-    value = instantiate(formula, at, group.fresh, note)
+    def element(position: int, where: Position) -> Expr:
+        note(position, where)
+        return Load(f"?{position}", where, node.inputs[position].dtype)
+
+    places = reads(formula, at)
+    if places is not None:
+        for position, where in places:
+            note(position, where)
+        return
+    value = instantiate(formula, at, group.fresh, element)
     if reduces(formula) and node.op.kind is not Kind.CONTRACTION:
         found = [e.axes for e in walk(value) if isinstance(e, Reduce)]
         group.summed += found

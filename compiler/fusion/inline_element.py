@@ -229,7 +229,7 @@ def instantiate(
 ) -> Expr:
     """The template's value at the position `at`; `element(n, at)` gives elements of the n-th input."""
     done: dict[Expr, Expr] = dict(zip(template.at, at, strict=True))
-    axes, inputs = _bound(template)
+    axes, inputs, _ = _bound(template)
     for axis in axes:
         if axis not in done:
             done[axis] = fresh(axis.extent)
@@ -247,14 +247,38 @@ def instantiate(
     return done[template.value]
 
 
-@lru_cache(TEMPLATE_LIMIT)
-def _bound(template: Template) -> tuple[tuple[Index, ...], dict[Expr, int]]:
-    """The axes of reductions, in order of appearance; and loads of elements of inputs, with their numbers."""
-    axes = dict.fromkeys(a for e in template.order if isinstance(e, Reduce) for a in e.axes)
-    loads: dict[Expr, int] = {
-        e: int(e.buffer[1:]) for e in template.order if isinstance(e, Load) and e.buffer.startswith("?")
-    }
-    return tuple(axes), loads
+def reads(template: Template, at: Position) -> list[tuple[int, Position]] | None:
+    """Return what `instantiate` asks `element` for, without the value: numbers of inputs, and positions.
+
+    None if positions depend on elements, or if the template has sums, which are over new indices.
+    """
+    axes, loads, order = _bound(template)
+    if axes or order is None:
+        return None
+    done: dict[Expr, Expr] = dict(zip(template.at, at, strict=True))
+    for e in order:
+        if e not in done:
+            children = tuple([done[c] for c in e.children])
+            done[e] = e if children == e.children else rebuild(e, children)
+    return [(n, tuple([done[c] for c in load.children])) for load, n in loads.items()]
+
+
+def _bound(template: Template) -> tuple[tuple[Index, ...], dict[Expr, int], list[Expr] | None]:
+    """The axes of reductions, in order of appearance; loads of elements of inputs, with their numbers; and
+    the expressions of which their positions consist, None if these have loads in them.
+    """
+    known = template.value.known
+    if "bound" not in known:
+        axes = dict.fromkeys(a for e in template.order if isinstance(e, Reduce) for a in e.axes)
+        loads: dict[Expr, int] = {
+            e: int(e.buffer[1:]) for e in template.order if isinstance(e, Load) and e.buffer.startswith("?")
+        }
+        order = walk(*(e for load in loads for e in load.children))
+        if any(isinstance(e, (Load, Reduce)) for e in order):
+            order = None
+        known["bound"] = tuple(axes), loads, order
+    found: tuple[tuple[Index, ...], dict[Expr, int], list[Expr] | None] = known["bound"]
+    return found
 
 
 def domain_of(value: Value) -> tuple[Index, ...]:
