@@ -273,7 +273,7 @@ def _bound(template: Template) -> tuple[tuple[Index, ...], dict[Expr, int], list
         loads: dict[Expr, int] = {
             e: int(e.buffer[1:]) for e in template.order if isinstance(e, Load) and e.buffer.startswith("?")
         }
-        order = walk(*(e for load in loads for e in load.children))
+        order: list[Expr] | None = walk(*(e for load in loads for e in load.children))
         if any(isinstance(e, (Load, Reduce)) for e in order):
             order = None
         known["bound"] = tuple(axes), loads, order
