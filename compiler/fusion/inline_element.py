@@ -273,10 +273,9 @@ def _bound(template: Template) -> tuple[tuple[Index, ...], dict[Expr, int], list
         loads: dict[Expr, int] = {
             e: int(e.buffer[1:]) for e in template.order if isinstance(e, Load) and e.buffer.startswith("?")
         }
-        order: list[Expr] | None = walk(*(e for load in loads for e in load.children))
-        if any(isinstance(e, (Load, Reduce)) for e in order):
-            order = None
-        known["bound"] = tuple(axes), loads, order
+        order = walk(*(e for load in loads for e in load.children))
+        depends = any(isinstance(e, (Load, Reduce)) for e in order)
+        known["bound"] = tuple(axes), loads, None if depends else order
     found: tuple[tuple[Index, ...], dict[Expr, int], list[Expr] | None] = known["bound"]
     return found
 
