@@ -65,6 +65,8 @@ def _attempt(shape: Any) -> int:
     if not isinstance(shape, list | tuple):
         return 0
     tensors = [isinstance(size, Tensor) for size in shape]
+    if True not in tensors:
+        return 0
     first = tensors.index(True)
     factors = tensors[first + 1 :] if first == 0 else [False, *tensors[first + 1 :]]
     return 2 + sum(1 if each else 2 for each in factors)
