@@ -66,6 +66,18 @@ def test_digits_are_learned_in_batches_of_any_size(tmp_path: Path, rng: np.rando
             follow(net, native, "train", images, labels)
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_few_rows_and_many_go_two_ways(tmp_path: Path, rng: np.random.Generator, threads: int):
+    x = sg.placeholder(sg.float32, [None, 1000], name="x")
+    w = sg.Variable(rng.normal(size=(1000, 100)).astype(np.float32), name="w")
+    y = sg.nn.relu(sg.matmul(x, w))
+    net = saved(tmp_path / "wide.sg", {"run": sg.Signature({"y": y}, [x])})
+    native = Native(built(net, threads=threads), tmp_path)
+    assert native.init() == 0
+    for count in (64, 0, 129, 1, 128, 300):
+        follow(net, native, "run", rng.normal(size=(count, 1000)).astype(np.float32))
+
+
 def recurrent(path: Path) -> LoadedGraph:
     """Two inputs with open sizes of their own, a loop, random numbers, and an output that has two names."""
     x = sg.placeholder(sg.float32, [None, 5, 4], name="x")
