@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from staticgraph.compiler.graph.size_data import of_data, to_data
+from staticgraph.compiler.graph.size_functions import function_of
 from staticgraph.compiler.graph.sizes import (
     MOST,
     Size,
@@ -55,6 +56,13 @@ def test_arithmetic_is_that_of_the_values(a, b):
         assert at(a // 3, x, y) == at(a, x, y) // 3
         assert at(a % 3, x, y) == at(a, x, y) % 3
         assert at(positive(a), x, y) == max(at(a, x, y), 1)
+
+
+@given(SIZES)
+def test_functions_of_sizes_give_their_values(a):
+    function = function_of(a)
+    for x, y in itertools.product(VALUES, repeat=2):
+        assert function({"B": x, "T": y}) == at(a, x, y)
 
 
 @given(SIZES, SIZES)

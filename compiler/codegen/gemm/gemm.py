@@ -21,8 +21,9 @@ Indices may have open extents, parameters of the functions:
     outer      a loop, as ever
     the sum    the outermost loop of micro-kernels, in blocks and slices whose borders follow from its length
 
-The number of chunks is known, and each computes its share, which may be empty. Only what does not move along
-the open index is packed into shared memory. Everything that is decided is decided for an estimate.
+Each chunk computes its share, which may be empty. Only what does not move along the open index is packed into
+shared memory. Everything is decided for an estimate; if few rows want another way, a kernel has both
+(`by_rows.py`).
 """
 
 from __future__ import annotations
