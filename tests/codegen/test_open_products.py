@@ -215,6 +215,14 @@ def test_sums_of_few_rows_are_cut_into_slices(rng):
     made.check(exact, rng, (0, 1, 2, 7, 8, 64, FEW_ROWS - 1, FEW_ROWS, FEW_ROWS + 1, 300))
 
 
+def test_few_rows_read_a_large_operand_as_it_lies(rng):
+    made = OpenProduct(matmul(49 * B, 512, 2304), 64)
+    packing, _ = made.code.phases
+    few, many = (evaluate(packing.chunks, {"B": pictures}) for pictures in (5, 9))
+    assert few == 1 < many
+    made.check(product(False, False), rng, (0, 1, 2, 5, 9))
+
+
 def test_several_axes_are_the_rows(rng):
     """As in a layer over the positions of a batch of sequences."""
     n, t, k, j = Index("n", B), Index("t", 5), Index("k", 30), Index("j", 40)

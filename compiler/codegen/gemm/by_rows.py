@@ -23,9 +23,9 @@ from staticgraph.compiler.codegen.gemm.writer import GemmWriter
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.sizes import AnySize, at_most
 from staticgraph.compiler.kernel.contraction import Contraction
-from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
 
+_LARGE = 4 << 20  # bytes of an operand: less is packed soon, beside what a second way costs LLVM
 _FEW_PARTS = 8  # of an open dimension, which has few values
 
 
@@ -43,7 +43,7 @@ def unpacked_if_few(c: Contraction, usual: GemmPlan, target: CpuTarget, reserved
         return None
     if usual.b is None or usual.b.shared is None:
         return None
-    if c.b.step(c.lanes) != 1 or c.b.dtype is not c.dtype or c.size(c.b) * c.dtype.size < CPU.near_bytes:
+    if c.b.step(c.lanes) != 1 or c.b.dtype is not c.dtype or c.size(c.b) * c.dtype.size < _LARGE:
         return None
     rows = (reused_tiles(c, usual.tiling) - 1) * usual.tiling.rows[0].size
     found = plan(c, target, reserved, Choice(pack_b=False))
