@@ -120,7 +120,7 @@ def not_found(fetches: Any, feeds: Any) -> Any:
 
 
 def fetch_key(item: Any) -> Any:
-    """A hashable form of a structure of fetches; TypeError where something in it is not hashable."""
+    """A hashable form of a structure of fetches; TypeError if something in it is not hashable."""
     if isinstance(item, list | tuple):
         return (type(item), *map(fetch_key, item))
     if isinstance(item, Mapping):

@@ -42,12 +42,12 @@ def _on(driver: Driver, number: int, settings: Settings) -> Backend:
 
 
 def card_number(asked: str, config: Any, cards: int) -> int:
-    """Return the number of the card of a session.
+    """Return the number of the GPU of a session.
 
     Args:
         asked: The number in the setting `device`, or an empty text.
-        config: A ConfigProto, of which `gpu_options.visible_device_list` may name cards, or None.
-        cards: The number of cards that this process may use. Processes on one machine take one each.
+        config: A ConfigProto, of which `gpu_options.visible_device_list` may name GPUs, or None.
+        cards: The number of GPUs that this process may use. Processes on one machine take one each.
     """
     from staticgraph.compiler.graph.world import MEMBERSHIP  # only GPUs need it here
 

@@ -94,7 +94,7 @@ def time_limit(milliseconds: float) -> Iterator[None]:
 
 
 def remaining() -> float | None:
-    """The seconds that are left of the present run's time, at least 0; None where there is no limit."""
+    """The seconds that are left of the present run's time, at least 0; None if there is no limit."""
     return None if _call.deadline is None else max(0.0, _call.deadline - time.monotonic())
 
 

@@ -44,7 +44,7 @@ class Session:
     """Runs the operations of a graph and holds the values of its variables.
 
     `memory_limit`: bytes that a run may need, its feeds, variables and results included. Values are computed
-    again rather than kept where a run would need more; ResourceExhaustedError where that is not enough.
+    again rather than kept where a run would need more; ResourceExhaustedError if that is not enough.
     `session.plan(fetches, feed_dict).memory` tells what a run needs.
     `check_bounds`: by default, a run that is given an index, a label or the like that is out of range, or an
     integer divisor of 0, changes nothing, and is an InvalidArgumentError that names the op, its line and the

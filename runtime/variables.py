@@ -80,7 +80,7 @@ def _torn() -> AbortedError:
 class VariableStore:
     """Values by variable, as compiled code holds them.
 
-    `with store:` no other thread's run takes place. ClosedSessionError where the session is closed.
+    `with store:` no other thread's run takes place. ClosedSessionError if the session is closed.
     """
 
     def __init__(self) -> None:
@@ -160,13 +160,13 @@ class VariableStore:
         return None if places is None else TensorType(variable.outputs[0].dtype, places.front.shape)
 
     def stored(self, variable: Operation) -> np.ndarray:
-        """The present value as compiled code holds it. KeyError where there is none."""
+        """The present value as compiled code holds it. KeyError if there is none."""
         return self._places[variable].front
 
     def cell(self, variable: Operation) -> ctypes.Array:
         """The words with the addresses of the value and, after `next_buffer`, of memory for the next.
 
-        KeyError where there is no value.
+        KeyError if there is no value.
         """
         return self._places[variable].cell
 

@@ -203,7 +203,7 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
     Each letter is an axis; letters missing after `->` are summed over. Without `->`
     the result has, in the order of the alphabet, the letters that occur once. `...`
     stands for axes that broadcast. With more than two operands they are combined from
-    the left. ValueError where a letter occurs twice in one operand or in the result.
+    the left. ValueError if a letter occurs twice in one operand or in the result.
 
     >>> import staticgraph as sg
     >>> q, k = sg.placeholder(sg.float32, [None, 8, 7, 16]), sg.placeholder(sg.float32, [None, 8, 9, 16])

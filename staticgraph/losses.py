@@ -74,7 +74,7 @@ def compute_weighted_loss(
     """`losses * weights` reduced to a number, and added to a collection.
 
     By default the sum is divided by the number of losses whose weight is not zero;
-    0 where there are none. `weights` is a number, or has the rank of `losses` with
+    0 if there are none. `weights` is a number, or has the rank of `losses` with
     each size equal to that of `losses` or one; ShapeError otherwise.
     """
     Reduction.validate(reduction)
@@ -171,7 +171,7 @@ def get_regularization_losses(scope: str | None = None) -> list[Tensor]:
 
 
 def get_regularization_loss(scope: str | None = None, name: str = "total_regularization_loss") -> Tensor:
-    """The sum of the regularization losses, 0 where there are none."""
+    """The sum of the regularization losses, 0 if there are none."""
     found = get_regularization_losses(scope)
     return ops.add_n(found, name=name) if found else convert_to_tensor(0.0)
 
@@ -179,7 +179,7 @@ def get_regularization_loss(scope: str | None = None, name: str = "total_regular
 def get_total_loss(
     add_regularization_losses: bool = True, name: str = "total_loss", scope: str | None = None
 ) -> Tensor:
-    """The sum of all losses made so far, with those of regularizers. ValueError where there are none.
+    """The sum of all losses made so far, with those of regularizers. ValueError if there are none.
 
     >>> import staticgraph as sg
     >>> x = sg.placeholder(sg.float32, [None])

@@ -94,7 +94,7 @@ def load(path: str | os.PathLike[str], *, mapped: bool = False, trusted: bool = 
     `trusted`: also take the machine code that the file has for this processor, so that the first call needs
     no compiler. Machine code can do anything: only for files that are trusted like a program.
 
-    `InvalidFileError` for a file that is cut short, edited, or of another kind; `NotFoundError` where there
+    `InvalidFileError` for a file that is cut short, edited, or of another kind; `NotFoundError` if there
     is none.
 
     >>> import os, staticgraph as sg, tempfile

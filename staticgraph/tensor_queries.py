@@ -69,7 +69,7 @@ def get_static_value(tensor: Any, partial: bool = False) -> Any:
 
 
 def dimension_value(dimension: Any) -> int | None:
-    """A size as a number, or None where it is not known; `dimension` may be such a value itself."""
+    """A size as a number, or None if it is not known; `dimension` may be such a value itself."""
     return dimension.value if isinstance(dimension, Dimension) else dimension
 
 

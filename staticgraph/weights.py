@@ -63,7 +63,7 @@ def load_weights(path: Path, variables: Any = None, session: Any = None) -> None
     `variables`: a list of variables, or a dict from the names in the file to variables; by default all global
     variables. They need not have been initialised. What else is in the file is passed over.
 
-    `NotFoundError` where there is no file, or no array for a variable; `InvalidArgumentError` for one of
+    `NotFoundError` if there is no file, or no array for a variable; `InvalidArgumentError` for one of
     another shape or dtype, except that bfloat16 is made from float32; `InvalidFileError` for a damaged file.
 
     >>> import numpy as np, os, staticgraph as sg, tempfile
@@ -83,7 +83,7 @@ def read_weights(path: Path) -> dict[str, np.ndarray]:
     """The arrays of a `.safetensors` or `.npz` file by name; those of bfloat16 as float32.
 
     Nothing in a file is run: arrays of Python objects are refused, and compressed ones that would take more
-    than four times the size of the file and 64 MB. `NotFoundError` where there is no file,
+    than four times the size of the file and 64 MB. `NotFoundError` if there is no file,
     `InvalidFileError` for a damaged one.
 
     >>> import numpy as np, os, staticgraph as sg, tempfile

@@ -67,6 +67,21 @@ def test_summaries_are_no_questions(docstrings: dict[str, str]):
     assert not found, "begin with a verb or a noun:\n" + "\n".join(found)
 
 
+# What docstrings no longer say: "if" is for conditions and "where" for places, and a GPU is no card.
+DIALECT = re.compile(
+    r"\b(?:None|[A-Z]\w*Error)\s+where\b"
+    r"|\bwhere\s+there\s+(?:is|are|was|were)\s+(?:none|no|nothing|neither)\b"
+    r"|\b(?:a|the)\s+card\b"
+)
+FEW = 20  # of it may come back before it is looked at
+
+
+def test_docstrings_are_in_plain_english(docstrings: dict[str, str]):
+    ours = {place: text for place, text in docstrings.items() if place.startswith(PACKAGES)}
+    found = [f"{place}: {said[0]!r}" for place, text in ours.items() if (said := DIALECT.search(text))]
+    assert len(found) <= FEW, "\n".join(found)
+
+
 def test_names_of_files_and_classes_are_terms_of_the_field():
     classes = [name for path in FILES for name in re.findall(r"^ *class (\w+)", path.read_text(), re.M)]
     names = [*(path.name for path in FILES), *classes]

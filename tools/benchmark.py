@@ -68,7 +68,7 @@ def machine() -> dict[str, Any]:
 
 
 def chosen(text: str | None, known: list[str], what: str) -> list[str]:
-    """The names in a comma-separated list; all where there is none."""
+    """The names in a comma-separated list; all if there is none."""
     names = text.split(",") if text else known
     if unknown := sorted(set(names) - set(known)):
         raise SystemExit(f"no such {what}: {', '.join(unknown)}; there are {', '.join(known)}")

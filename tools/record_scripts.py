@@ -27,7 +27,7 @@ def scripts() -> "list[str]":
 
 
 def output(name: str) -> "list[str]":
-    """The lines that a script prints. CalledProcessError where it fails."""
+    """The lines that a script prints. CalledProcessError if it fails."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, os.path.join(SCRIPTS, name + ".py")]
         done = subprocess.run(command, cwd=folder, capture_output=True, check=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.support.dataclass import dataclass
 
-Cotangents = list[Value | None]  # None where no path leads to a value
+Cotangents = list[Value | None]  # None if no path leads to a value
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ def vjp(
     xs: Sequence[Value],
     stops: Iterable[Value] = (),
 ) -> Cotangents | Unbounded:
-    """The derivatives of sum(seed * y) by each x; None where no path leads from the x to a y.
+    """The derivatives of sum(seed * y) by each x; None if no path leads from the x to a y.
 
     A seed of None means ones. Differentiation does not look below `stops`. Takes time linear in the nodes
     between xs and ys. Returns a loop on the way that has no bound, if there is one.

@@ -23,7 +23,7 @@ class NoDigest(Exception):
 
 
 def step_digest(step: Step) -> str:
-    """A hash of all that decides the program of a step, but for the compiler and its options. NoDigest where
+    """A hash of all that decides the program of a step, but for the compiler and its options. NoDigest if
     there is none.
 
     >>> from staticgraph.compiler.graph.builder import Builder

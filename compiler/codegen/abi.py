@@ -289,7 +289,7 @@ class LoopSegment:
 
 @dataclass(frozen=True, slots=True)
 class BranchSegment:
-    """The one of `branches` whose number is in `index`, an i32; the last one where there is none."""
+    """The one of `branches` whose number is in `index`, an i32; the last one if there is none."""
 
     index: BufferRef
     branches: tuple[InnerStep, ...]

@@ -24,7 +24,7 @@ class LaunchCode(Protocol):
 
     @property
     def cost(self) -> float | None:
-        """The estimated time on one core, in nanoseconds; None where there is no estimate."""
+        """The estimated time on one core, in nanoseconds; None if there is no estimate."""
 
     @property
     def listings(self) -> tuple[Listing, ...]:

@@ -90,7 +90,7 @@ class Builder:
             return self.node(node.op, tuple(inputs), node.attrs if attrs is None else attrs)
 
     def types(self, op: OpDef, inputs: Sequence[Value], attrs: dict[str, Any]) -> tuple[TensorType, ...]:
-        """The types of the outputs of `op`; the error that its type rule asks for where there are none."""
+        """The types of the outputs of `op`; the error that its type rule asks for if there are none."""
         try:
             types = result_types(op, [v.type for v in inputs], attrs)
             unknown = [

@@ -205,7 +205,7 @@ class Graph:
         return list(self._operations)
 
     def get_operation_by_name(self, name: str) -> Operation:
-        """KeyError where there is none of that name."""
+        """KeyError if there is none of that name."""
         if not isinstance(name, str):
             raise misuse(TypeError, f"operation names are strings, not {type(name).__name__}")
         if name not in self._by_name:
@@ -218,8 +218,8 @@ class Graph:
         return name in self._by_name
 
     def get_tensor_by_name(self, name: str) -> Tensor:
-        """The tensor `operation:index`. KeyError where
-        there is none, ValueError where the form is another.
+        """The tensor `operation:index`. KeyError if
+        there is none, ValueError if the form is another.
         """
         if not isinstance(name, str):
             raise misuse(TypeError, f"tensor names are strings, not {type(name).__name__}")
@@ -437,7 +437,7 @@ class Graph:
 
     def session_for(self, session: Any) -> Any:
         """`session`, or the default session of this thread;
-        ValueError where there is none, or it is another graph's.
+        ValueError if there is none, or it is another graph's.
         """
         if session is None:
             session = default_sessions[-1] if (default_sessions := _sessions.stack) else None

@@ -74,9 +74,7 @@ class Param:
         "T"  # tensors with the same letter have the same dtype; a dtype's name fixes it, "*" leaves it open
     )
     tf: str = ""  # TensorFlow's name of the input: constants made for it are called after it
-    partial: bool = (
-        False  # operand: the type rule takes None where it is not known, or for entries that are not
-    )
+    partial: bool = False  # operand: the type rule takes None if it is not known, or for entries that are not
     kind: str = "Any"  # attribute or operand: how its value is annotated
 
 
@@ -110,7 +108,7 @@ class OpDef:
     closed: int = 0
     # composite, long routine, or what combines complex numbers: (*values, **attrs) -> value(s)
     expand: Callable[..., Any] | None = None
-    grad: Callable[..., Any] | None = None  # (g, y, *inputs, **attrs) -> cotangents, None where there is none
+    grad: Callable[..., Any] | None = None  # (g, y, *inputs, **attrs) -> cotangents, None if there is none
     # Operands whose values `grad` takes, if it needs ranks but no sizes: then it differentiates operations of
     # a user's graph, too. None if it needs all sizes.
     grad_takes: tuple[str, ...] | None = None

@@ -46,7 +46,7 @@ class Provenance:
     function: str
     code: CodeType | None = None
     instruction: int = 0
-    # Used where there is no code object: for nodes of a loaded file, or of what is no Python.
+    # Used if there is no code object: for nodes of a loaded file, or of what is no Python.
     line_number: int = 0
     source: str = ""
     columns: tuple[int, int] = (0, 0)

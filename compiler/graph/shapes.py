@@ -206,7 +206,7 @@ def _size(value: Any) -> int | None:
 
 
 class Dimension:
-    """One size of a `TensorShape`; `value` is an int, or None where unknown.
+    """One size of a `TensorShape`; `value` is an int, or None if unknown.
 
     >>> from staticgraph.compiler.graph.shapes import Dimension
     >>> int(Dimension(3)) * 2, (Dimension(None) * 2).value
@@ -334,7 +334,7 @@ class TensorShape:
         return None if self.shape is None else [Dimension(n) for n in self.shape]
 
     def as_list(self) -> list[int | None]:
-        """The sizes as a list with None for unknown ones. ValueError where the rank is unknown."""
+        """The sizes as a list with None for unknown ones. ValueError if the rank is unknown."""
         if self.shape is None:
             raise misuse(ValueError, "as_list() of a shape of unknown rank")
         return list(self.shape)

@@ -47,7 +47,7 @@ def join_strings(array: np.ndarray) -> bytes:
 
 
 def split_strings(data: bytes, shape: tuple[int, ...]) -> np.ndarray:
-    """The array that `join_strings` was given. ValueError where the data are of no such array."""
+    """The array that `join_strings` was given. ValueError if the data are of no such array."""
     start = math.prod(shape) * _LENGTH.itemsize
     lengths = np.frombuffer(data[:start], _LENGTH) if start <= len(data) else None
     if lengths is None or sum(map(int, lengths)) != len(data) - start:

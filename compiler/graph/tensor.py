@@ -176,7 +176,7 @@ class Tensor(Symbolic):
         return self.op.device
 
     def set_shape(self, shape: Any) -> None:
-        """Tell what is known of the shape; ShapeError where it contradicts what is known already."""
+        """Tell what is known of the shape; ShapeError if it contradicts what is known already."""
         try:
             merged = merge(self.type.shape, as_shape(shape), "the known shape and the given one:")
         except RuleError as error:

@@ -115,7 +115,7 @@ def _is_light(group: Group) -> bool:
 
 
 def _relieved(items: Sequence[Candidate], at: int, sizes: Mapping[Stored, int]) -> list[Candidate] | None:
-    """The order in which fewer bytes wait while the item `at` runs; None where there is none."""
+    """The order in which fewer bytes wait while the item `at` runs; None if there is none."""
     import networkx as nx  # takes longer to import than the whole compiler, and few steps need it
 
     written = {value: i for i, item in enumerate(items[:at]) for value in item.writes if value in sizes}

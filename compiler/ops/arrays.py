@@ -31,7 +31,7 @@ def _array_type(dtype: DType, size: Any, element_shape: Shape | None, number: in
     ),
 )
 def tensor_array(*, dtype: DType, size: Any, element_shape: Shape | None, number: int) -> Any:
-    """An array of `size` rows of zeros, each of shape `element_shape`, None where a write will tell.
+    """An array of `size` rows of zeros, each of shape `element_shape`, None if a write will tell.
 
     What has the same `number` was made from it.
     """

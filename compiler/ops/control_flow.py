@@ -160,7 +160,7 @@ def _branch_types(index: TensorType, *inputs: TensorType, branches: tuple[Functi
 
 
 def taken(branches: Sequence[_Branch], number: int) -> _Branch:
-    """The branch with this number, the last one where there is none."""
+    """The branch with this number, the last one if there is none."""
     return branches[number] if 0 <= number < len(branches) else branches[-1]
 
 
@@ -171,7 +171,7 @@ def _branch_meaning(index: np.ndarray, *inputs: np.ndarray, branches: tuple[Func
 
 @structural(type=_branch_types, numpy=_branch_meaning, effect=Effect.CONTROL, vars={"inputs": "*"})
 def branch(*inputs: Any, branches: tuple[Function, ...]) -> Any:
-    """The results of the branch with the number that is the first input, of the last one where there is none
+    """The results of the branch with the number that is the first input, of the last one if there is none
     of that number. The other inputs are what the branches capture: all have the same params.
     """
 

@@ -22,7 +22,7 @@ from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.ops.kinds import structural
 from staticgraph.compiler.ops.summaries import both_ends, first_elements
 
-Shown = tuple[str | None, ...]  # texts, and None where the next tensor is shown
+Shown = tuple[str | None, ...]  # texts, and None if the next tensor is shown
 
 
 def described(shown: Shown, data: Sequence[np.ndarray], summarize: int) -> list[str]:

@@ -125,7 +125,7 @@ def gather(at: tuple[Expr, ...], params: View, indices: View, *, axis: int = 0, 
 
 
 def nd_shape(params: TensorType, indices: TensorType) -> tuple[Any, Any]:
-    """The shapes of what `indices` count and of the slices that they name; None where not known."""
+    """The shapes of what `indices` count and of the slices that they name; None if not known."""
     if indices.shape is None:
         return None, None
     require(indices.shape, "indices must have at least one axis: the last one holds the coordinates")

@@ -92,7 +92,7 @@ def _first_sample(shape: Ints, ksize: Ints, strides: Ints, padding: str) -> tupl
 
 
 def _pooled(x: Shape | None, y: Shape | None, ksize: Ints, strides: Ints, padding: str) -> Shape | None:
-    """The shape of the result of pooling. RuleError where `x` and `y` are not an input and its result."""
+    """The shape of the result of pooling. RuleError if `x` and `y` are not an input and its result."""
     require(len(ksize) in _FORMATS, f"ksize {ksize} has {len(ksize)} entries, 4 or 5 are needed")
     given = pooled_shape((None,) * len(ksize) if x is None else x, ksize, strides, padding)
     return merge(given, y, "the result of pooling and what is given for it,")

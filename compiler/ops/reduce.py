@@ -104,7 +104,7 @@ def _extremum_grad(g: Any, y: Any, x: Any, axis: Axis, keepdims: bool) -> tuple[
     grad_takes=(),
 )
 def reduce_sum(total: Any, x: Any) -> Any:
-    """Sum of the elements along `axis`; 0 where there are none."""
+    """Sum of the elements along `axis`; 0 if there are none."""
     return total + x
 
 
@@ -138,7 +138,7 @@ def _complex_product(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     grad=_prod_grad,
 )
 def reduce_prod(product: Any, x: Any) -> Any:
-    """Product of the elements along `axis`; 1 where there are none."""
+    """Product of the elements along `axis`; 1 if there are none."""
     return product * x
 
 
@@ -167,7 +167,7 @@ def _highest(x: np.ndarray) -> Any:
     grad_takes=("axis",),
 )
 def reduce_max(best: Any, x: Any) -> Any:
-    """Largest element along `axis`; -inf, or the least integer, where there are none.
+    """Largest element along `axis`; -inf, or the least integer, if there are none.
 
     Equal ones share the gradient.
     """
@@ -184,7 +184,7 @@ def reduce_max(best: Any, x: Any) -> Any:
     grad_takes=("axis",),
 )
 def reduce_min(best: Any, x: Any) -> Any:
-    """Smallest element along `axis`; inf, or the greatest integer, where there are none.
+    """Smallest element along `axis`; inf, or the greatest integer, if there are none.
 
     Equal ones share the gradient.
     """
@@ -243,7 +243,7 @@ def _mean(x: np.ndarray, axis: Axis, keepdims: bool) -> np.ndarray:
     grad_takes=("axis",),
 )
 def reduce_mean(input_tensor: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """Mean of the elements along `axis`: NaN where there are none.
+    """Mean of the elements along `axis`: NaN if there are none.
 
     Of integers, the quotient without its fraction.
     """

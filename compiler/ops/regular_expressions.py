@@ -56,7 +56,7 @@ AnyMatch: TypeAlias = re.Match[str] | Match
 
 @lru_cache(maxsize=256)
 def compiled(pattern: str) -> Expression:
-    """A pattern of RE2's. ValueError where it is none.
+    """A pattern of RE2's. ValueError if it is none.
 
     >>> [found[0] for found in compiled("[[:digit:]]+$").finditer("a 12")]
     ['12']

@@ -126,7 +126,7 @@ def _unsorted(name: str) -> dict[str, Any]:
 def unsorted_segment_sum(
     outs: tuple[Out, ...], data: View, segment_ids: View, *, num_segments: int
 ) -> tuple[Stmt, ...] | Described:
-    """The sum of the slices of each of `num_segments` segments; 0 where there are none.
+    """The sum of the slices of each of `num_segments` segments; 0 if there are none.
 
     >>> sg.Session().run(sg.unsorted_segment_sum([2, 3, 4], [1, 0, 1], 2))
     array([3, 6], dtype=int32)
@@ -165,7 +165,7 @@ def _product_grad(g: Any, y: Any, data: Any, segment_ids: Any, num_segments: int
 def unsorted_segment_prod(
     outs: tuple[Out, ...], data: View, segment_ids: View, *, num_segments: int
 ) -> tuple[Stmt, ...] | Described:
-    """The product of the slices of each of `num_segments` segments; 1 where there are none.
+    """The product of the slices of each of `num_segments` segments; 1 if there are none.
 
     >>> sg.Session().run(sg.unsorted_segment_prod([2, 3, 4], [1, 0, 1], 2))
     array([3, 8], dtype=int32)
@@ -193,7 +193,7 @@ def _extreme_grad(g: Any, y: Any, data: Any, segment_ids: Any, num_segments: int
 def unsorted_segment_max(
     outs: tuple[Out, ...], data: View, segment_ids: View, *, num_segments: int
 ) -> tuple[Stmt, ...] | Described:
-    """The largest element of each of `num_segments` segments; the lowest number where there are none.
+    """The largest element of each of `num_segments` segments; the lowest number if there are none.
 
     >>> sg.Session().run(sg.unsorted_segment_max([2, 3, 4], [1, 0, 1], 2))
     array([3, 4], dtype=int32)
@@ -212,7 +212,7 @@ def unsorted_segment_max(
 def unsorted_segment_min(
     outs: tuple[Out, ...], data: View, segment_ids: View, *, num_segments: int
 ) -> tuple[Stmt, ...] | Described:
-    """The smallest element of each of `num_segments` segments; the highest number where there are none.
+    """The smallest element of each of `num_segments` segments; the highest number if there are none.
 
     >>> sg.Session().run(sg.unsorted_segment_min([2, 3, 4], [1, 0, 1], 2))
     array([3, 2], dtype=int32)

@@ -57,7 +57,7 @@ def _between(value: bytes, delimiters: bytes, skip_empty: bool) -> list[bytes]:
 
 @host(tf="StringSplitV2", type=_split_type, dtypes=STRINGS)
 def string_split_v2(input: Any, sep: Any, *, maxsplit: int = -1) -> Any:
-    """The parts of each string between separators, or where there is none between white space.
+    """The parts of each string between separators, or if there is none between white space.
 
     A positive `maxsplit` limits how often a string is cut.
     """

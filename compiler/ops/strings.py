@@ -209,7 +209,7 @@ def string_to_number(string_tensor: Any, *, out_type: DType = dtypes.float32) ->
 
 
 def number(text: bytes, dtype: DType) -> Any:
-    """The number that a text tells. InvalidArgumentError where it tells none of this type."""
+    """The number that a text tells. InvalidArgumentError if it tells none of this type."""
     found = _parsed(text.strip(), dtype)
     if found is None:
         raise InvalidArgumentError(f"the string {shown(text)} is not a number of type {dtype.name}")

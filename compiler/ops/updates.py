@@ -103,7 +103,7 @@ class _Runs:
         return self.places.shape[0]
 
     def place(self, at: Expr) -> Expr:
-        """The place of an update, or of one near it where there is no such update."""
+        """The place of an update, or of one near it if there is no such update."""
         return self.places[scalar.minimum(scalar.maximum(at, 0), self.count - 1)]
 
     def begins(self, at: Expr) -> Expr:

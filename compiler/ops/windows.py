@@ -55,7 +55,7 @@ def positions(
     padding: str,
     extra: tuple[int, int] = (0, 0),
 ) -> int | None:
-    """The number of positions of a window, None where it is not known yet."""
+    """The number of positions of a window, None if it is not known yet."""
     reach = None if size is None else (size - 1) * dilation + 1
     require(
         reach is None or reach <= LONGEST,

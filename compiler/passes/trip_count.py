@@ -27,7 +27,7 @@ _MIRRORED = {
 def most_rounds(
     init: Sequence[Value], params: Sequence[Value], results: Sequence[Value]
 ) -> tuple[AnySize | None, bool]:
-    """The number of rounds that a loop does not exceed, None where that depends on data; and whether there
+    """The number of rounds that a loop does not exceed, None if that depends on data; and whether there
     are always so many.
 
     `results`: the condition of the next round, then what it carries into it.

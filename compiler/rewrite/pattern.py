@@ -142,7 +142,7 @@ def compute(function: Callable[..., Any], *bound: PatternVariable | Number | Att
 
 
 def head(pattern: Pattern) -> OpDef | None:
-    """The op of all values that `pattern` can match; None where they may have any."""
+    """The op of all values that `pattern` can match; None if they may have any."""
     match pattern:
         case Use(op):
             return op

@@ -35,7 +35,7 @@ _SHOWN = {"+avx512f": "%zmm", "+avx2": "vpaddd\t%ymm", "+f16c": "vcvtph2ps"}
 def probe(triple: str, cpu: str, features: str) -> tuple[str, str]:
     """The data layout of a target, and its features, those that were given included.
 
-    InvalidArgumentError where LLVM does not know one of the names.
+    InvalidArgumentError if LLVM does not know one of the names.
     """
     # Python's own modules are found before those in the folder that the user works in.
     begin = (

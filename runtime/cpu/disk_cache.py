@@ -39,7 +39,7 @@ _FORMAT = 3  # of an entry, and part of every key
 
 
 def key_of(step: Step, settings: Settings, target: object = None) -> str | None:
-    """The name of its program on the disk; None where it is to be compiled, whatever is there.
+    """The name of its program on the disk; None if it is to be compiled, whatever is there.
 
     `target` is what else than this processor runs it, with a `repr` that tells all that decides.
     """

@@ -76,7 +76,7 @@ class BatchWriter:
         ]
 
     def write(self, texts: Sequence[str], writers: Sequence[ObjectWriter]) -> list[bytes | None]:
-        """The object code of modules, each by the writer at its place; None where a text is not valid."""
+        """The object code of modules, each by the writer at its place; None if a text is not valid."""
         count = len(texts)
         encoded = (ctypes.c_char_p * count)(*(text.encode() for text in texts))
         machines = (ctypes.c_void_p * count)(*(writer.address for writer in writers))

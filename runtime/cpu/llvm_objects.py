@@ -58,7 +58,7 @@ class ObjectWriter:
         return ctypes.cast(self.machine._as_parameter_, ctypes.c_void_p).value or 0
 
     def write(self, text: str) -> bytes:
-        """The object code of a module. RuntimeError where the text is not valid."""
+        """The object code of a module. RuntimeError if the text is not valid."""
         context = SHORT.LLVMPY_ContextCreate()
         try:
             module = self._parsed(text, context)

@@ -50,7 +50,7 @@ ROUNDING = Tolerance()
 class Difference:
     """Elements that differ by more than is allowed, and the worst of them.
 
-    `ulps`: the difference in units of the last digit, None where there is none, as for whole numbers.
+    `ulps`: the difference in units of the last digit, None if there is none, as for whole numbers.
     """
 
     output: int

@@ -102,7 +102,7 @@ def write(
     error: BaseException,
     switches: Mapping[str, str],
 ) -> None:
-    """Write the file. `computed`: what had been made in Python when the run failed. SaveError where that is
+    """Write the file. `computed`: what had been made in Python when the run failed. SaveError if that is
     not possible.
     """
     held = _without_python(run, computed)

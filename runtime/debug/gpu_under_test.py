@@ -1,4 +1,4 @@
-"""The back end of a card, for programs that are compared with NumPy: each is called in memory of its own."""
+"""The back end of a GPU, for programs that are compared with NumPy: each is called in memory of its own."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class GpuUnderTest:
 
 @dataclass(frozen=True, slots=True)
 class _Memory:
-    """Memory of a card that is `taken` for one call."""
+    """Memory of a GPU that is `taken` for one call."""
 
     device: Device
     taken: list[int]

@@ -47,7 +47,7 @@ def type_text(array: np.ndarray) -> str:
 
 
 def cells(found: Numbers | None) -> tuple[str, ...]:
-    """Least, mean, greatest, how many NaN and Inf; empty where there are none."""
+    """Least, mean, greatest, how many NaN and Inf; empty if there are none."""
     if found is None:
         return ("",) * 5
     amounts = ("" if n is None else f"{n:.4g}" for n in (found.least, found.mean, found.greatest))

@@ -19,7 +19,7 @@ from staticgraph.runtime.disk import temporary
 
 
 def write_file(path: str | os.PathLike[str], pieces: Iterable[Any]) -> None:
-    """Replace the file at `path` by the bytes of `pieces`. SaveError where that fails; all is as it was."""
+    """Replace the file at `path` by the bytes of `pieces`. SaveError if that fails; all is as it was."""
     try:
         replace(path, pieces)
     except OSError as error:
@@ -27,7 +27,7 @@ def write_file(path: str | os.PathLike[str], pieces: Iterable[Any]) -> None:
 
 
 def replace(path: str | os.PathLike[str], pieces: Iterable[Any]) -> None:
-    """Replace the file at `path` by the bytes of `pieces`. OSError where that fails; all is as it was."""
+    """Replace the file at `path` by the bytes of `pieces`. OSError if that fails; all is as it was."""
     with replacing(path) as descriptor:
         for piece in pieces:
             temporary.write(descriptor, piece)

@@ -24,7 +24,7 @@ _FOLDER = Path(compiler.__file__).parent
 def compiler_version() -> str | None:
     """A hash of all that decides what is generated: any change of it makes another version.
 
-    None where there are no sources, as in an archive, and where they are newer than what this process has
+    None if there are no sources, as in an archive, and where they are newer than what this process has
     loaded: while somebody works on them nothing is kept.
     """
     try:

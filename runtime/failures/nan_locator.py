@@ -74,7 +74,7 @@ class Finding:
 
 
 def culprit(function: Function, arguments: Sequence[np.ndarray], tick: Callable[[], None]) -> Finding | None:
-    """The source that makes the last result of `function` False; None where it is True after all.
+    """The source that makes the last result of `function` False; None if it is True after all.
 
     `tick` is called after each op.
     """

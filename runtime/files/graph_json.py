@@ -230,14 +230,14 @@ def _printable(text: str, what: str) -> str:
 
 
 def operation(graph: Graph, name: Any) -> Operation:
-    """The operation of this name. InvalidFileError where there is none."""
+    """The operation of this name. InvalidFileError if there is none."""
     if not graph.has_operation(check(name, "the name of an operation", str)):
         raise InvalidFileError(f"it has no operation {name!r} before the place where that is used")
     return graph.get_operation_by_name(name)
 
 
 def tensor(graph: Graph, name: Any) -> Tensor:
-    """The tensor `operation:index`. InvalidFileError where there is none."""
+    """The tensor `operation:index`. InvalidFileError if there is none."""
     owner, _, index = check(name, "the name of a tensor", str).rpartition(":")
     outputs = operation(graph, owner).outputs
     if not (index.isascii() and index.isdigit() and len(index) < 9 and int(index) < len(outputs)):

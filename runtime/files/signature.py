@@ -27,7 +27,7 @@ class Signature:
     """One function of a saved graph: what a call computes, what it takes, and what it does besides.
 
     `outputs`: a dict of names and tensors; or a list of tensors, or one, which are then called after their
-    operations; None where a call returns nothing. `inputs`: the same for what a caller gives; by default all
+    operations; None if a call returns nothing. `inputs`: the same for what a caller gives; by default all
     placeholders that are needed, under their own names. `step`: an operation that a call runs, such as one
     that trains.
 

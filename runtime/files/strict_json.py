@@ -17,7 +17,7 @@ def dump(value: Any) -> str:
 
 
 def parse(data: Any, what: str) -> Any:
-    """The value of a JSON text. InvalidFileError where it is none, or has a key twice."""
+    """The value of a JSON text. InvalidFileError if it is none, or has a key twice."""
     try:
         return json.loads(bytes(data).decode(), object_pairs_hook=_object, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:

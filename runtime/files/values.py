@@ -18,7 +18,7 @@ from staticgraph.runtime.variables import VariableStore
 
 
 def collect(variables: Mapping[str, Operation], store: VariableStore) -> dict[str, Stored]:
-    """The present values by key. UninitializedError where a variable has none."""
+    """The present values by key. UninitializedError if a variable has none."""
     for op in variables.values():
         if op not in store:
             raise UninitializedError(

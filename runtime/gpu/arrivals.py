@@ -1,4 +1,4 @@
-"""Moments that something waits for: one in the stream of a card, and the arrival of what is copied beside it.
+"""Moments that something waits for: one in the stream of a GPU, and the arrival of what is copied beside it.
 
 That has a stream of its own, and a step waits for it where it reads what arrives, not before.
 """

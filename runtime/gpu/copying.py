@@ -1,4 +1,4 @@
-"""Copies from array to array in the host's memory. A card takes several times what one thread copies, so
+"""Copies from array to array in the host's memory. A GPU takes several times what one thread copies, so
 large ones are shared out among threads, and what is there already can be sent while the rest is on its way.
 """
 

@@ -1,4 +1,4 @@
-"""A session's share of a card: its driver, the functions that are loaded, the memory that programs share."""
+"""A session's share of a GPU: its driver, the functions that are loaded, the memory that programs share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Image:
     data: bytes
 
 
-# Performs a collective, from one address on the card to another.
+# Performs a collective, from one address on the GPU to another.
 Exchange = Callable[[HostCall, int, int], bool]
 
 
@@ -37,11 +37,11 @@ class Device:
     """
 
     driver: Driver
-    number: int = 0  # of the card
+    number: int = 0  # of the GPU
     moved: int = 0
     functions: int = 0  # that were loaded
     images: list[Image] = field(default_factory=list)
-    exchange: Exchange | None = None  # does collectives from card to card; False if it cannot do one
+    exchange: Exchange | None = None  # does collectives from GPU to GPU; False if it cannot do one
     _kernels: dict[str, DriverKernel] = field(default_factory=dict)
     _products: dict[Product, Multiplication] = field(default_factory=dict)
     _convolutions: dict[Convolution, Convolving] = field(default_factory=dict)
@@ -109,7 +109,7 @@ class Device:
 
     @property
     def refused(self) -> frozenset[Convolution] | None:
-        """The convolutions that its library is known not to do; None where there is no such library."""
+        """The convolutions that its library is known not to do; None if there is no such library."""
         return self._refused if self.driver.convolutions else None
 
     def refuses(self, convolutions: Iterable[Convolution]) -> bool:

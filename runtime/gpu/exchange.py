@@ -1,4 +1,4 @@
-"""Collectives of a card: by NCCL if all processes have it, and a card each; else through the host."""
+"""Collectives of a GPU: by NCCL if all processes have it, and a GPU each; else through the host."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from weakref import WeakKeyDictionary
 from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.processes.collective_calls import CollectiveCalls
 
-# For each device, the count of failures when its card was connected.
+# For each device, the count of failures when its GPU was connected.
 _CONNECTED: WeakKeyDictionary[Device, int] = WeakKeyDictionary()
 
 
 def connect_cards(device: Device, together: CollectiveCalls) -> None:
-    """Connect the card of a device with those of other processes, before the first step that exchanges
+    """Connect the GPU of a device with those of other processes, before the first step that exchanges
     something, and again after a failure. All processes call this.
     """
     if _CONNECTED.get(device) == together.mended:

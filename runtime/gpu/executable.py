@@ -1,8 +1,8 @@
-"""A compiled step on a card. Its first run asks for kernel after kernel; the second captures a graph, with
+"""A compiled step on a GPU. Its first run asks for kernel after kernel; the second captures a graph, with
 the copies of feeds and fetches in it, and from then on a run is one launch.
 
-Feeds and the states of random ops go to the card in one packet, but for large ones, and fetches come back in
-one. Variables stay on the card. A new value that cannot overwrite the old one in place is made beside it, and
+Feeds and the states of random ops go to the GPU in one packet, but for large ones, and fetches come back in
+one. Variables stay on the GPU. A new value that cannot overwrite the old one in place is made beside it, and
 moved there when nothing can fail any more. Runs that fetch nothing are not waited for.
 """
 
@@ -47,11 +47,11 @@ _SHORT = (
     "the GPU has no memory left for what cuDNN needs: functions of our own do the convolutions of this step, "
     "which may take longer; a smaller batch needs less memory"
 )
-SLOTS = 2  # the host fills one while the card reads the other
+SLOTS = 2  # the host fills one while the GPU reads the other
 
 
 class GpuExecutable:
-    """Implements `Executable`: the functions of a step, loaded on a card, and what was captured of it."""
+    """Implements `Executable`: the functions of a step, loaded on a GPU, and what was captured of it."""
 
     version = -1
 
@@ -167,7 +167,7 @@ class GpuExecutable:
                 raise with_line(error) from None
 
     def _needs_less(self) -> bool:
-        """Make do with less memory, where the card has not enough. Return False if that is not possible.
+        """Make do with less memory, where the GPU has not enough. Return False if that is not possible.
 
         Work side by side shares scratch memory then, and functions of our own do what a library needs
         memory for.
@@ -204,13 +204,13 @@ class GpuExecutable:
             self._driver.synchronize()
         else:
             slot.busy = self._driver.event()
-            for moment in taken:  # the caller may change what the card reads as soon as the run returns
+            for moment in taken:  # the caller may change what the GPU reads as soon as the run returns
                 moment.wait()
         return slot
 
     @property
     def driver(self) -> Driver:
-        """That of its card."""
+        """That of its GPU."""
         return self._driver
 
     def time(self, timing: Untimed) -> None:
@@ -221,7 +221,7 @@ class GpuExecutable:
             slot.given.ahead = timing is UNTIMED
         self._captured = [-1] * SLOTS
 
-    # What is asked of the card
+    # What is asked of the GPU
 
     def _ask(self, turn: int, slot: Slot, store: DeviceStore) -> None:
         """Run the step now; from the second run on, as what is captured for the runs to come."""

@@ -22,8 +22,8 @@ _CHAINS = 8  # of multiply-adds that do not wait for each other
 _LOOKS = 4
 _LONG_ENOUGH = 1e6  # nanoseconds
 _MOST_ROUNDS = 1 << 16
-CACHE = 4 << 20  # bytes that every card's cache has room for
-_MEMORY = 512 << 20  # of larger arrays, where the card has 64 times as much
+CACHE = 4 << 20  # bytes that every GPU's cache has room for
+_MEMORY = 512 << 20  # of larger arrays, where the GPU has 64 times as much
 
 
 def measured(driver: Driver) -> Limits:
@@ -63,7 +63,7 @@ def _rate(seconds: Callable[[int], float]) -> float:
 
 
 def _time(driver: Driver, ask: Callable[[], None]) -> float:
-    """Seconds that the card takes for something that was done before."""
+    """Seconds that the GPU takes for something that was done before."""
     ask()
     start = driver.mark()
     ask()

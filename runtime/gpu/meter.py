@@ -13,7 +13,7 @@ from staticgraph.runtime.profiling.times import Times
 
 
 class GpuMeter:
-    """Measures what a card does: rates and limits are those of all of it."""
+    """Measures what a GPU does: rates and limits are those of all of it."""
 
     def __init__(self, device: Device) -> None:
         self.device = device.name

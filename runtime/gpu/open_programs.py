@@ -1,4 +1,4 @@
-"""Programs with open sizes on a card: their functions are loaded once, and captured as a graph for each size.
+"""Programs with open sizes on a GPU: their functions are loaded once, and captured as a graph for each size.
 
 Executables for different sizes share functions, constants and the arena. Each has graphs and packets of its
 own. Those of the least recently run are given back if there are too many, and made anew when it runs again.
@@ -59,7 +59,7 @@ class OpenProgram:
     """Gives the executable of a program for values of its open sizes.
 
     Args:
-        device: The card.
+        device: The GPU.
         closed: Gives the program for such values: if told so, only what a run needs of it.
         overlap: True if work that does not depend on each other may be done at the same time.
         feed_checks: Gives the checks of feeds for such values, if there are any.

@@ -23,14 +23,14 @@ from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.graphs.order import Span
 from staticgraph.runtime.memory.aligned import storage_dtype
 
-LARGE = 64 << 10  # bytes of a value that is sent by itself: a card reads them while it is asked for more
+LARGE = 64 << 10  # bytes of a value that is sent by itself: a GPU reads them while it is asked for more
 HUGE = 1 << 20  # bytes of a value that is sent beside the stream, which begins with what does without it
-_LINE = 256  # bytes that addresses on a card are multiples of
+_LINE = 256  # bytes that addresses on a GPU are multiples of
 
 
 @dataclass(slots=True, eq=False)
 class Packet:
-    """Values of these types one after the other: on the card from `address`, on the host in pinned memory.
+    """Values of these types one after the other: on the GPU from `address`, on the host in pinned memory.
 
     With `ahead`, large values, which come last, are sent when they are given, and are not part of the copy.
     """
@@ -70,7 +70,7 @@ class Packet:
 
     @property
     def span(self) -> Span:
-        """These bytes on the card."""
+        """These bytes on the GPU."""
         return self.address, self.address + self.size
 
     @property
@@ -91,7 +91,7 @@ class Packet:
         return list(zip(self._beside.values(), spans, strict=True)) if self.ahead else []
 
     def fill(self, values: Sequence[np.ndarray], told: bool) -> list[DriverEvent | DriverArrival]:
-        """Take these values. Some are read where they lie: if `told`, when the card is done with them."""
+        """Take these values. Some are read where they lie: if `told`, when the GPU is done with them."""
         moments: list[DriverEvent | DriverArrival] = []
         reads = False  # in the stream
         for number, (view, value) in enumerate(zip(self.views, values, strict=True)):
@@ -127,19 +127,19 @@ class Packet:
         return alike and self.driver.is_pinned(value.ctypes.data, value.nbytes)
 
     def send(self) -> None:
-        """Ask for the copy to the card."""
+        """Ask for the copy to the GPU."""
         if self.size:
             self.driver.copy(self.address, self._pinned.ctypes.data, self.size, Direction.TO_DEVICE)
 
     def fetch(self) -> None:
-        """Ask for the copy from the card."""
+        """Ask for the copy from the GPU."""
         if self.size:
             self.driver.copy(self._pinned.ctypes.data, self.address, self.size, Direction.FROM_DEVICE)
 
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """One of the two sets of packets that runs use by turns: the host fills one while the card reads the
+    """One of the two sets of packets that runs use by turns: the host fills one while the GPU reads the
     other. `busy`: the moment from which on it is free again.
     """
 
@@ -148,7 +148,7 @@ class Slot:
     busy: DriverEvent | None = None
 
     def wait(self) -> None:
-        """Return when the card no longer needs it."""
+        """Return when the GPU no longer needs it."""
         if self.busy is not None:
             self.busy.wait()
             self.busy = None
@@ -167,7 +167,7 @@ def send_constants(driver: Driver, constants: Constants, address: int) -> None:
 
 
 class CardConstants:
-    """The constants of a program in memory of a card, as long as somebody refers to them."""
+    """The constants of a program in memory of a GPU, as long as somebody refers to them."""
 
     def __init__(self, device: Device, constants: Constants) -> None:
         self.address = device.driver.allocate(max(len(constants), 1))

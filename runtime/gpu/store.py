@@ -1,4 +1,4 @@
-"""Variables whose values live on a card, and come to the host when someone looks at them."""
+"""Variables whose values live on a GPU, and come to the host when someone looks at them."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class _Home:
 
 
 class DeviceStore(VariableStore):
-    """Values by variable, on a card. What was set on the host goes there before the next run."""
+    """Values by variable, on a GPU. What was set on the host goes there before the next run."""
 
     def __init__(self, device: Device) -> None:
         super().__init__()
         self.device = device
         self._homes: dict[Operation, _Home] = {}
-        self.stale: set[Operation] = set()  # whose value on the card is older than the host's
-        self.turns = 0  # how often the host has taken over a value that was on the card alone
+        self.stale: set[Operation] = set()  # whose value on the GPU is older than the host's
+        self.turns = 0  # how often the host has taken over a value that was on the GPU alone
 
     def __contains__(self, variable: Operation) -> bool:
         return self.type_of(variable) is not None
@@ -84,7 +84,7 @@ class DeviceStore(VariableStore):
         return self.room(variable, type)
 
     def refresh(self) -> None:
-        """Bring to the card what the host has set since."""
+        """Bring to the GPU what the host has set since."""
         while self.stale:
             variable = self.stale.pop()
             value = np.asarray(super().stored(variable), order="C")

@@ -29,7 +29,7 @@ class Untimed:
     overlap = True
 
     def of(self, what: What) -> AbstractContextManager[None]:
-        """Context in which the card is asked for something."""
+        """Context in which the GPU is asked for something."""
         return _NOTHING
 
     def begin(self) -> None:
@@ -78,7 +78,7 @@ class _Tally:
 
 
 class Timing(Untimed):
-    """Takes the times of one program's runs on a card, beginning at zero."""
+    """Takes the times of one program's runs on a GPU, beginning at zero."""
 
     overlap = False  # a mark is reached when all that was asked for before it is done
 
@@ -143,7 +143,7 @@ class Timing(Untimed):
         return Times(tally.runs, stamps, 1, note)
 
     def _asked(self, action: Callable[[], object]) -> None:
-        """Do what asks the card for more, at once or by replays, and wait until it is done."""
+        """Do what asks the GPU for more, at once or by replays, and wait until it is done."""
         begun = time.time_ns()
         self.begin()
         action()

@@ -60,7 +60,7 @@ class _LogAxis:
 
 
 def write_roofline(path: str | os.PathLike[str], steps: Sequence[StepTimes], limits: Limits) -> None:
-    """Draw the kernels of all steps that do arithmetic. SaveError where the file cannot be written."""
+    """Draw the kernels of all steps that do arithmetic. SaveError if the file cannot be written."""
     write_file(path, [roofline(steps, limits).encode()])
 
 

@@ -153,7 +153,7 @@ def step_plan(
     compiles: Sequence[Compile],
     stages: StageLog,
 ) -> StepPlan:
-    """The plan of a compiled step; InvalidArgumentError where it came as machine code.
+    """The plan of a compiled step; InvalidArgumentError if it came as machine code.
 
     `opened`: the shapes of feeds that its code takes, if sizes are open; `static`: the feeds whose values it
     is for; `variables`: those whose types the graph does not tell.

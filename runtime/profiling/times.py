@@ -60,7 +60,7 @@ class Meter(Protocol):
     device: str
 
     def timed(self, program: Executable) -> Timed | None:
-        """The timed version of a program; None where it came as machine code."""
+        """The timed version of a program; None if it came as machine code."""
 
     def limits(self) -> Limits:
         """Return the peak rates of the device."""

@@ -15,7 +15,7 @@ TASK = "/job:localhost/replica:0/task:0"
 
 def write_trace(path: str | os.PathLike[str], steps: Sequence[StepTimes]) -> None:
     """Write the last run of each step: steps are processes of the trace, and threads are its threads. Times
-    are those since the first of them. SaveError where the file cannot be written.
+    are those since the first of them. SaveError if the file cannot be written.
     """
     start = min((event.start for step in steps for event in step.events), default=0)
     events = [event for number, step in enumerate(steps) for event in _of_step(number, step, start)]

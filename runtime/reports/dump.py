@@ -33,7 +33,7 @@ _numbers = itertools.count(1)
 
 
 class Dump:
-    """The folder of one compile, made in `folder`. SaveError where that cannot be."""
+    """The folder of one compile, made in `folder`. SaveError if that cannot be."""
 
     def __init__(self, folder: str, what: str) -> None:
         name = re.sub(r"[^\w.-]+", "_", what).strip("_")[:_LONGEST]

@@ -30,7 +30,7 @@ TRACES = ("compiles", "rules", "stages")
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """One switch. `read` makes its value of a Python value or of text: ValueError or TypeError where that is
+    """One switch. `read` makes its value of a Python value or of text: ValueError or TypeError if that is
     not what it `takes`. `of_session`: sessions may differ in it; otherwise it is one for the process.
     """
 

@@ -112,7 +112,7 @@ def rank(input: Any, name: str | None = None) -> Tensor:
 
 
 def broadcast_static_shape(shape_x: Any, shape_y: Any) -> TensorShape:
-    """The static shape that broadcasting two static shapes gives; ValueError where they do not fit.
+    """The static shape that broadcasting two static shapes gives; ValueError if they do not fit.
 
     >>> import staticgraph as sg
     >>> sg.broadcast_static_shape([None, 1], [3]).as_list()
@@ -135,7 +135,7 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
     """The elements of `tensor` in row-major order in another
     shape. One size may be -1: it follows from the others.
 
-    ValueError where the number of elements differs.
+    ValueError if the number of elements differs.
 
     >>> import staticgraph as sg
     >>> sg.reshape(sg.placeholder(sg.float32, [2, 6]), [3, -1]).shape.as_list()

@@ -53,7 +53,7 @@ class IndexedSlices(Operators):
         return IndexedSlices(values, self.indices, self.dense_shape)
 
     def to_tensor(self) -> Tensor:
-        """The dense tensor. ValueError where `dense_shape` is not known."""
+        """The dense tensor. ValueError if `dense_shape` is not known."""
         if self.dense_shape is None:
             raise misuse(
                 ValueError, f"{self.name}: without a dense_shape these slices cannot be made into a tensor"

@@ -81,7 +81,7 @@ def constant(
 
     Python floats become float32 and integers int32, arrays keep their dtype, unless `dtype` says otherwise.
     With `shape`, a value with fewer elements is filled up with its last one; `verify_shape` forbids that.
-    TypeError where the value is not of that dtype, ValueError where it has too many elements.
+    TypeError if the value is not of that dtype, ValueError if it has too many elements.
 
     >>> import staticgraph as sg
     >>> sg.constant([1, 2, 3], shape=[2, 3])
@@ -267,7 +267,7 @@ def _flat(value: Any) -> Iterator[Any]:
 def tuple(tensors: Sequence[Any], name: str | None = None, control_inputs: Any = None) -> list[Any]:
     """The same tensors, none of which is given out before all have been computed. None stays None.
 
-    ValueError where all are None, TypeError for what is neither tensor nor operation.
+    ValueError if all are None, TypeError for what is neither tensor nor operation.
     """
     given = [t for t in tensors if t is not None]
     if not given:

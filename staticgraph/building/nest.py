@@ -50,7 +50,7 @@ def _parts(structure: Any) -> list[Any]:
 
 
 def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool = False) -> Any:
-    """The leaves in `flat_sequence`, nested like `structure`. ValueError where there are more or fewer.
+    """The leaves in `flat_sequence`, nested like `structure`. ValueError if there are more or fewer.
 
     >>> from staticgraph.building import nest
     >>> nest.pack_sequence_as([0, (0, 0)], "xyz")
@@ -102,7 +102,7 @@ def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> A
 def assert_same_structure(
     nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False
 ) -> None:
-    """ValueError where the structures have different numbers of parts somewhere, TypeError for other kinds.
+    """ValueError if the structures have different numbers of parts somewhere, TypeError for other kinds.
 
     Named tuples are of one kind if they have the same name and fields; `check_types=False` ignores kinds.
     """

@@ -8,7 +8,7 @@ from staticgraph.compiler.graph.errors import misuse
 
 
 def renamed(name: str, value: Any, old_name: str, old_value: Any) -> Any:
-    """The argument, given under its present or its old name. ValueError where both are given.
+    """The argument, given under its present or its old name. ValueError if both are given.
 
     >>> from staticgraph.building.renamed import renamed
     >>> renamed("axis", None, "dim", 1)

@@ -34,7 +34,7 @@ def add(commands: Commands) -> None:
             ("failure.sg", "the feeds and variables of a run that failed"),
             ("net.sg --signature train --feeds digits.npz", "a training step, on real values"),
             ("net.sg --dump fault", "with the code and the inputs of the kernel at fault"),
-            ("net.sg --device gpu", "the kernels of a card, each beside NumPy"),
+            ("net.sg --device gpu", "the kernels of a GPU, each beside NumPy"),
         ),
     )
     option = parser.add_argument
@@ -47,7 +47,7 @@ def add(commands: Commands) -> None:
     tolerance = "that elements may differ (default: what rounding explains)"
     option("--rtol", type=float, metavar="X", help=f"the part of their size by {tolerance}")
     option("--atol", type=float, metavar="X", help=f"the amount by {tolerance}")
-    device = "whose code is looked at: cpu, gpu, gpu:1, or standin, which runs a card's code without one"
+    device = "whose code is looked at: cpu, gpu, gpu:1, or standin, which runs a GPU's code without one"
     option("--device", default="cpu", type=_device, metavar="NAME", help=f"{device} (default: cpu)")
     option("--dump", metavar="FOLDER", help="write there the code and the values of the kernel at fault")
     option("--json", action="store_true", help="as JSON")

@@ -186,7 +186,7 @@ def drawing() -> Iterator[Finding]:
 
 
 def gpu() -> Iterator[Finding]:
-    """The cards, what drives them, and whether sessions can run on them."""
+    """The GPUs, what drives them, and whether sessions can run on them."""
     from staticgraph.runtime.gpu.cuda import present  # the other sections do not need it
 
     system, driver = present.system(), machine.nvidia_driver()

@@ -14,7 +14,7 @@ _GROUP = Path("/sys/fs/cgroup/memory.max")
 
 
 def processor() -> str | None:
-    """The name that the maker gave the processor; None where the system does not tell."""
+    """The name that the maker gave the processor; None if the system does not tell."""
     told = re.search(r"^(?:model name|Model)\s*:\s*(.+)$", _text(Path("/proc/cpuinfo")), re.MULTILINE)
     return told[1].strip() if told else platform.processor() or None
 
@@ -51,7 +51,7 @@ def system() -> str:
 
 
 def _text(path: Path) -> str:
-    """A file of the system; empty where there is none."""
+    """A file of the system; empty if there is none."""
     try:
         return path.read_text(errors="replace")
     except OSError:

@@ -34,7 +34,7 @@ def loaded(path: str) -> LoadedGraph:
 def opened(path: str, signature: str | None) -> Opened:
     """The function of the file that is called `signature`, or its first one.
 
-    UsageError where there is none of that name; the errors of what reads the file.
+    UsageError if there is none of that name; the errors of what reads the file.
     """
     found = {each.name: each for each in functions_of(path)}
     name = next(iter(found), "") if signature is None else signature

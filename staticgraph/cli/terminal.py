@@ -11,7 +11,7 @@ from staticgraph.runtime.reports.table import printable
 
 
 def width() -> int | None:
-    """The columns of the terminal, or what `COLUMNS` says; None where the output goes to a file or a pipe."""
+    """The columns of the terminal, or what `COLUMNS` says; None if the output goes to a file or a pipe."""
     told = os.environ.get("COLUMNS", "")
     if told.isdecimal() and int(told) > 0:
         return int(told)

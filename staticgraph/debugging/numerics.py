@@ -48,7 +48,7 @@ verify_tensor_all_finite = assert_all_finite
 def add_check_numerics_ops() -> Operation:
     """An operation that checks every floating tensor made so far, in order; errors name the tensor.
 
-    ValueError where the graph has loops or branches: the tensors inside are not seen from outside.
+    ValueError if the graph has loops or branches: the tensors inside are not seen from outside.
 
     >>> y = sg.log(sg.placeholder_with_default(0.0, [], name="x"), name="y")
     >>> check = sg.add_check_numerics_ops()

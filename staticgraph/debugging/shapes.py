@@ -154,7 +154,7 @@ def assert_shapes(
     message: str | None = None,
     name: str | None = None,
 ) -> Operation:
-    """An operation that fails unless tensors have shapes of a common pattern. ValueError where it is known.
+    """An operation that fails unless tensors have shapes of a common pattern. ValueError if it is known.
 
     `shapes` has pairs of a tensor and its shape, or is a dict of these. In a shape, a number is a size; None
     and `"."` are any size; anything else is the name of a size, the same wherever it stands. One that begins
@@ -213,7 +213,7 @@ def _demand_size(
     summarize: int | None,
     message: str | None,
 ) -> Operation | None:
-    """The assertion about one size. None where it is known to hold."""
+    """The assertion about one size. None if it is known to hold."""
     tensor, size, (number, source) = each.tensor, each.size(axis), wanted
     if isinstance(size, int) and isinstance(number, int):
         if size != number:

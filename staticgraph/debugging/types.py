@@ -48,7 +48,7 @@ def _wrong(message: str | None, tensor: Tensor, text: str) -> DtypeError:
 def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:
     """The one floating dtype of all `tensors`, those that are not None, and of `dtype` if given.
 
-    float32 where nothing is given; ValueError where they differ, or do not hold floating numbers.
+    float32 where nothing is given; ValueError if they differ, or do not hold floating numbers.
 
     >>> sg.assert_same_float_dtype([sg.zeros([2]), None], sg.float32)
     sg.float32

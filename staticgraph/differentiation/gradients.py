@@ -220,7 +220,7 @@ def hessians(
 ) -> list[Tensor]:
     """The second derivatives of the sum of `ys`: for each x of static shape s, a tensor of shape s + s.
 
-    ValueError where a shape is not fully known, or there is no gradient.
+    ValueError if a shape is not fully known, or there is no gradient.
 
     >>> import staticgraph as sg
     >>> x = sg.placeholder(sg.float32, [2])

@@ -318,7 +318,7 @@ class _Compiled:
     def _link(
         self, value: Value, path: Path, target: str, flow: Flow = Flow.DATA, text: str = ""
     ) -> Link | None:
-        """The arrow from `value`, as it is read at `path`; None where it is in the label of its user."""
+        """The arrow from `value`, as it is read at `path`; None if it is in the label of its user."""
         if value in self.captures and self.outer is not None:
             return self.outer._link(self.captures[value], self.around[:-1], target, flow, text)
         if value in self.inlined:

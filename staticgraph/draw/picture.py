@@ -124,7 +124,7 @@ def png_of(svg: str, dpi: int) -> bytes:
 
 
 def write(caller: str, path: Path, data: bytes) -> None:
-    """Write a file for the user who called the function `caller`. SaveError where that fails."""
+    """Write a file for the user who called the function `caller`. SaveError if that fails."""
     try:
         replace(path, [data])
     except OSError as error:

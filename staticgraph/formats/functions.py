@@ -127,7 +127,7 @@ def _meta_graph(path: str) -> Iterable[Opened]:
 
 
 def _saved_model(folder: str) -> Iterable[Opened]:
-    """The signatures of the graph for serving; of the first graph, where there is none for it."""
+    """The signatures of the graph for serving; of the first graph, if there is none for it."""
     tagged = [set(meta.meta_info_def.tags) for meta in read_saved_model(folder).meta_graphs]
     session = Session(graph=Graph())
     tags = {"serve"} if {"serve"} in tagged or not tagged else tagged[0]

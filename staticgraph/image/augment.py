@@ -58,7 +58,7 @@ def _random_flip(image: Any, axis: int, seed: int | None, call: str) -> Tensor:
 
 
 def random_brightness(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
-    """`adjust_brightness` by a number from [-max_delta, max_delta). ValueError where that is negative."""
+    """`adjust_brightness` by a number from [-max_delta, max_delta). ValueError if that is negative."""
     with checked("random_brightness"):
         require(max_delta >= 0, f"max_delta is {max_delta}, and must not be negative")
     return adjust_brightness(image, random_uniform([], -max_delta, max_delta, seed=seed))

@@ -211,7 +211,7 @@ def _sizes_at_random(
 
 
 def _objects(boxes: Any, height: Tensor, width: Tensor, or_image: bool) -> Tensor:
-    """The objects in pixels, [objects, 4]; with `or_image` the whole image where there are none."""
+    """The objects in pixels, [objects, 4]; with `or_image` the whole image if there are none."""
     boxes = ops.reshape(convert_to_tensor(boxes, dtype=float32, name="bounding_boxes"), shape=(-1, 4))
     if or_image:
         none = ops.equal(size_of(boxes, 0), 0)

@@ -63,7 +63,7 @@ def transpose_image(image: Any, name: str | None = None) -> Tensor:
 def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
     """Images turned `k` times by 90 degrees, against the clock.
 
-    `k` may be a tensor where the images are known to be square. ValueError where they are not.
+    `k` may be a tensor where the images are known to be square. ValueError if they are not.
 
     >>> import staticgraph as sg
     >>> sg.image.rot90(sg.placeholder(sg.float32, [20, 30, 3])).shape.as_list()
@@ -122,7 +122,7 @@ def crop_to_bounding_box(
 ) -> Tensor:
     """The box of `target_height` rows and `target_width` columns whose upper left pixel is at the offsets.
 
-    ValueError where it is not inside of the image.
+    ValueError if it is not inside of the image.
 
     >>> image = sg.reshape(sg.range(9), [3, 3, 1])
     >>> sg.Session().run(sg.image.crop_to_bounding_box(image, 1, 0, 2, 2)[..., 0])
@@ -181,7 +181,7 @@ def pad_to_bounding_box(
 ) -> Tensor:
     """Images of `target_height` rows and `target_width` columns, 0 but for `image` at the offsets.
 
-    ValueError where it does not fit in.
+    ValueError if it does not fit in.
     """
     with name_scope(None, "pad_to_bounding_box", [image]):
         image = as_image(image, "pad_to_bounding_box")

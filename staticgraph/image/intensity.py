@@ -34,7 +34,7 @@ _PIXELS = [-1, -2, -3]  # the axes of one image
 def convert_image_dtype(image: Any, dtype: Any, saturate: bool = False, name: str | None = None) -> Tensor:
     """Images in another type, their values scaled from the range of the old type to that of the new one.
 
-    With `saturate`, what lies outside of the new range becomes its nearest end. AttributeError where `dtype`
+    With `saturate`, what lies outside of the new range becomes its nearest end. AttributeError if `dtype`
     is neither floating nor of integers.
 
     >>> import staticgraph as sg
@@ -90,7 +90,7 @@ def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
 
 
 def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
-    """gain * image ** gamma, for pixels in the range [0, 1]. ValueError where `gamma` is negative."""
+    """gain * image ** gamma, for pixels in the range [0, 1]. ValueError if `gamma` is negative."""
     with name_scope(None, "adjust_gamma", [image, gamma, gain]):
         with checked("adjust_gamma"):
             require(isinstance(gamma, Tensor) or gamma >= 0, f"gamma is {gamma}, and must not be negative")

@@ -82,7 +82,7 @@ def sobel_edges(image: Any) -> Tensor:
 
 
 def _pair(a: Any, b: Any, max_val: Any, call: str) -> tuple[Tensor, Tensor, Tensor]:
-    """Both images and the greatest value in float32, of one size. ValueError where their shapes differ."""
+    """Both images and the greatest value in float32, of one size. ValueError if their shapes differ."""
     a = convert_to_tensor(a, name="img1")
     b = convert_to_tensor(b, dtype=a.dtype, name="img2")
     with checked(call):
@@ -173,7 +173,7 @@ def ssim(
 
     Means, variances and covariances around each pixel, weighted by a bell curve of `filter_size` pixels with
     the standard deviation `filter_sigma`, are compared and averaged. `max_val` is the size of the range of
-    values. ValueError where the images are smaller than the filter.
+    values. ValueError if the images are smaller than the filter.
 
     >>> import staticgraph as sg
     >>> x = sg.placeholder(sg.float32, [None, 28, 28, 3])
@@ -210,7 +210,7 @@ def ssim_multiscale(
     """`ssim` at several scales, each half as large as the one before, as a weighted geometric mean.
 
     `power_factors`: the weight of each scale. Contrast and structure count at all scales, luminance only at
-    the last. ValueError where the images become smaller than the filter.
+    the last. ValueError if the images become smaller than the filter.
     """
     with name_scope(None, "MS-SSIM", [img1, img2]):
         a, b, greatest = _pair(img1, img2, max_val, "ssim_multiscale")

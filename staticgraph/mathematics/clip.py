@@ -55,7 +55,7 @@ def root_of_squares(squares: Tensor) -> Tensor:
 def global_norm(t_list: Sequence[Any], name: str | None = None) -> Any:
     """The L2 norm of all tensors of a list together; elements that are None are left out.
 
-    TypeError where `t_list` is no list. None where nothing is in it.
+    TypeError if `t_list` is no list. None if nothing is in it.
 
     >>> import staticgraph as sg
     >>> sg.global_norm([sg.constant([3.0]), sg.constant([4.0])]).name

@@ -222,7 +222,7 @@ def reciprocal_no_nan(x: Any, name: str | None = None) -> Tensor:
 
 
 def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Tensor:
-    """A number times a tensor. ValueError where `scalar` is known to have axes."""
+    """A number times a tensor. ValueError if `scalar` is known to have axes."""
     x = convert_to_tensor(x)
     scalar = convert_to_tensor(scalar, x.dtype, name="scalar")
     if scalar.shape.ndims not in (None, 0):
@@ -233,7 +233,7 @@ def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Tensor:
 
 
 def add_n(inputs: Sequence[Any], name: str | None = None) -> Tensor:
-    """The sum of a list of tensors of one shape and dtype. ValueError where the list is empty.
+    """The sum of a list of tensors of one shape and dtype. ValueError if the list is empty.
 
     >>> import staticgraph as sg
     >>> sg.add_n([sg.ones([2]), sg.ones([2]), sg.ones([2])])
@@ -277,7 +277,7 @@ def round(x: Any, name: str | None = None) -> Tensor:
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Tensor:
     """`t` with elements below `clip_value_min` and above `clip_value_max` replaced by these.
 
-    The two ends are numbers, or tensors that broadcast to the shape of `t`. ValueError where they do not.
+    The two ends are numbers, or tensors that broadcast to the shape of `t`. ValueError if they do not.
 
     >>> import staticgraph as sg
     >>> sg.clip_by_value([-3.0, 0.5, 7.0], 0.0, 1.0).name

@@ -46,7 +46,7 @@ unsorted_segment_sum = ops.unsorted_segment_sum
 
 
 def unsorted_segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
-    """The mean of the slices of each segment; 0 where there are none. Negative ids are dropped.
+    """The mean of the slices of each segment; 0 if there are none. Negative ids are dropped.
 
     >>> import staticgraph as sg
     >>> sg.unsorted_segment_mean(sg.ones([3, 2]), [0, 2, 0], 4).shape.as_list()

@@ -194,7 +194,7 @@ def fused_batch_norm(
 
     In training the moments are those of the batch (the variance that is
     returned is the unbiased one); otherwise they are `mean` and `variance`,
-    which must be given. ValueError where they are given in training.
+    which must be given. ValueError if they are given in training.
 
     >>> import staticgraph as sg
     >>> x = sg.placeholder(sg.float32, [None, 8, 8, 3])

@@ -46,7 +46,7 @@ def dynamic_rnn(
     both are [time, batch, ...]. The first state is `initial_state`, or zeros of `dtype`. After the end of a
     sequence, for which `sequence_length` [batch] gives the number of steps, outputs are zeros and the state
     stays as it is. `parallel_iterations` and `swap_memory` are accepted and not needed. ValueError for inputs
-    whose features are not known, and where there is neither `initial_state` nor `dtype`.
+    whose features are not known, and if there is neither `initial_state` nor `dtype`.
 
     >>> import staticgraph as sg
     >>> x = sg.placeholder(sg.float32, [None, 28, 28])

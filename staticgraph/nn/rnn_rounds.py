@@ -26,7 +26,7 @@ from staticgraph.state.scopes import VariableScope, variable_scope
 def count_rounds(cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, hint: str) -> Tensor:
     """The number of rounds of `while_loop(cond, body, loop_vars)`.
 
-    UnimplementedError where it depends on random numbers: another loop would draw others. `hint` is the cure.
+    UnimplementedError if it depends on random numbers: another loop would draw others. `hint` is the cure.
     """
     loop_vars = nest.map_structure(_counted, with_rows(loop_vars, 1))
 

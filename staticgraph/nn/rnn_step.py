@@ -36,7 +36,7 @@ def _has(cell: Any, name: str) -> bool:
 
 
 def batch_size_of(inputs: Sequence[Tensor], axis: int) -> Any:
-    """The size of the batch axis, a number if one of the inputs tells it. ValueError where they disagree."""
+    """The size of the batch axis, a number if one of the inputs tells it. ValueError if they disagree."""
     shapes = [t.type.shape for t in inputs if t.type.shape is not None and len(t.type.shape) > axis]
     known = {n for n in (sizes[axis] for sizes in shapes) if n is not None}
     if len(known) > 1:
@@ -45,7 +45,7 @@ def batch_size_of(inputs: Sequence[Tensor], axis: int) -> Any:
 
 
 def first_state(cell: Any, initial_state: Any, batch_size: Any, dtype: Any) -> Any:
-    """The state before the first step. ValueError where there is neither a state nor a dtype for one."""
+    """The state before the first step. ValueError if there is neither a state nor a dtype for one."""
     if initial_state is not None:
         return nest.map_structure(as_carried, initial_state)
     if dtype is None:

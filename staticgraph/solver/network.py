@@ -84,7 +84,7 @@ class Network:
 
 
 def build(described: Description, data: Data) -> Network:
-    """The graph of a description. `DescriptionError` or `GraphError`, with the line, where there is none."""
+    """The graph of a description. `DescriptionError` or `GraphError`, with the line, if there is none."""
     graph = Graph()
     with graph.as_default():
         set_random_seed(described.train.seed)

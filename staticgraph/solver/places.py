@@ -43,7 +43,7 @@ class Place:
         return f"{self.source}:{self.line}" if self.line else self.source
 
     def __str__(self) -> str:
-        """The line with the part underlined; nothing where there is no line to show."""
+        """The line with the part underlined; nothing if there is no line to show."""
         if not self.line:
             return ""
         lead = f"    {self.line} | "

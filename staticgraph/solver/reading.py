@@ -33,7 +33,7 @@ def read(path: str | os.PathLike[str], changes: Sequence[str] = ()) -> Descripti
     """The description in a file, with `changes` such as "train.epochs=5" or "layer.conv1.filters=8".
 
     Paths in the file count from its folder; those in changes from the current one. `DescriptionError` for
-    what is wrong, `NotFoundError` where there is no file.
+    what is wrong, `NotFoundError` if there is no file.
     """
     path = Path(path)
     text = _text(path)

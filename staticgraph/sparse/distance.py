@@ -40,7 +40,7 @@ def edit_distance(hypothesis: Any, truth: Any, normalize: bool = True, name: str
 
 
 def _known_sizes(guess: SparseTensor, right: SparseTensor) -> tuple[int, ...] | None:
-    """The sizes of all axes but the last; None where one of them is not known."""
+    """The sizes of all axes but the last; None if one of them is not known."""
     if not (guess.shape.is_fully_defined() and right.shape.is_fully_defined()):
         return None
     pairs = zip(guess.shape.as_list()[:-1], right.shape.as_list()[:-1], strict=False)

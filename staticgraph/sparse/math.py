@@ -79,7 +79,7 @@ def _groups(x: SparseTensor, axis: Any, call: str) -> tuple[list[int], list[int]
 
 
 def _reduced(op: Any, sp_input: Any, axis: Any, keepdims: bool, call: str) -> Tensor:
-    """Elements combined over axes, as a dense tensor, which is 0 where there are none."""
+    """Elements combined over axes, as a dense tensor, which is 0 if there are none."""
     x = as_sparse(sp_input)
     with name_scope(None, call, [x]):
         reduced, kept, groups = _groups(x, axis, call)
@@ -139,7 +139,7 @@ def reduce_max(
     reduction_axes: Any = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """The largest element that is stored, over `axis` (all), as a dense tensor; 0 where there is none."""
+    """The largest element that is stored, over `axis` (all), as a dense tensor; 0 if there is none."""
     axis, kept = _arguments(axis, keepdims, reduction_axes, keep_dims)
     return _reduced(ops.unsorted_segment_max, sp_input, axis, kept, "SparseReduceMax")
 

@@ -34,7 +34,7 @@ __all__ = [
 
 
 def known_rank(x: SparseTensor, call: str) -> int:
-    """The number of axes. ValueError where it is not known."""
+    """The number of axes. ValueError if it is not known."""
     rank = x.rank
     with checked(call):
         require(rank is not None, "the rank of the sparse tensor must be known", hint="give it a dense_shape")

@@ -274,7 +274,7 @@ class Orthogonal(Initializer):
 
 class Identity(Initializer):
     """The identity matrix times `gain`, possibly with more
-    rows than columns. ValueError where not two axes are asked.
+    rows than columns. ValueError if not two axes are asked.
     """
 
     def __init__(self, gain: float = 1.0, dtype: Any = float32) -> None:

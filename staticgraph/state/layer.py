@@ -299,7 +299,7 @@ def snake_case(name: str) -> str:
 
 
 def known_size(shape: TensorShape, axis: int, layer: str) -> int:
-    """The size of `axis`; ShapeError where it is not known, since variables have static shapes."""
+    """The size of `axis`; ShapeError if it is not known, since variables have static shapes."""
     size = shape.shape[axis] if shape.shape is not None else None
     if size is None:
         text = f"{layer}: axis {axis} of the input {shape} must be known before the graph runs"

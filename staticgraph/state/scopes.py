@@ -255,7 +255,7 @@ def get_variable(
     What is not given comes from the scope: dtype (float32), initializer (`glorot_uniform` for floats, zeros
     for integers and bool), regularizer, constraint. An `initializer` is a function of shape and dtype, or a
     value, and then no shape is given. What `regularizer(variable)` returns goes to the collection
-    REGULARIZATION_LOSSES. ValueError where the variable exists and the scope does not reuse, or the other way
+    REGULARIZATION_LOSSES. ValueError if the variable exists and the scope does not reuse, or the other way
     round, or shape or dtype differ.
 
     >>> import staticgraph as sg

@@ -84,7 +84,7 @@ def make_template(
 
     `func_` makes its variables by `get_variable`; one that only a later call asks for is a ValueError. The
     scope is `name_`, made unique where the first call is or, with `create_scope_now_`, here; or exactly
-    `unique_name_`. `kwargs` are given to each call. TypeError where `func_` is no function.
+    `unique_name_`. `kwargs` are given to each call. TypeError if `func_` is no function.
 
     >>> import staticgraph as sg
     >>> def scaled(x):

@@ -117,7 +117,7 @@ def format(
 ) -> Tensor:
     """A text in which each `placeholder` of `template` is replaced by a tensor of the list `inputs`.
 
-    Of each axis, the first and the last `summarize` elements are shown; all with -1. ValueError where there
+    Of each axis, the first and the last `summarize` elements are shown; all with -1. ValueError if there
     are not as many places as tensors.
 
     >>> import staticgraph as sg

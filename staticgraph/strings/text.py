@@ -65,7 +65,7 @@ def to_number(
 def join(inputs: Sequence[Any], separator: str = "", name: str | None = None) -> Tensor:
     """The corresponding strings of a list of tensors of one shape, one after the other.
 
-    Scalars are taken for every element. ValueError where other shapes differ.
+    Scalars are taken for every element. ValueError if other shapes differ.
 
     >>> import staticgraph as sg
     >>> with sg.Session() as sess:

@@ -46,7 +46,7 @@ def get_global_step(graph: Graph | None = None) -> Any:
 
 
 def create_global_step(graph: Graph | None = None) -> Any:
-    """A new global step: an int64 variable `global_step`, 0 at first. ValueError where the graph has one."""
+    """A new global step: an int64 variable `global_step`, 0 at first. ValueError if the graph has one."""
     graph = graph or get_default_graph()
     if get_global_step(graph) is not None:
         raise misuse(ValueError, '"global_step" already exists: use get_or_create_global_step()')
@@ -63,7 +63,7 @@ def create_global_step(graph: Graph | None = None) -> Any:
 
 
 def get_or_create_global_step(graph: Graph | None = None) -> Any:
-    """The global step, made where there is none.
+    """The global step, made if there is none.
 
     >>> import staticgraph as sg
     >>> sg.train.get_or_create_global_step()

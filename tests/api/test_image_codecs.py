@@ -66,7 +66,7 @@ def test_png_round_trip(channels, compression):
 
 @pytest.mark.parametrize("channels", [1, 3, 4])
 def test_png_with_other_channels(channels):
-    """Gray spreads over colours, colours make gray, opacity is full where there was none."""
+    """Gray spreads over colours, colours make gray, opacity is full if there was none."""
     gray, color = PIXELS[..., :1], PIXELS[..., :3]
     from_gray = codecs.decode_png(codecs.encode_png(gray), channels)
     assert from_gray.shape == (7, 5, channels)

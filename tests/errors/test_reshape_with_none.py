@@ -1,4 +1,4 @@
-"""None where -1 is meant."""
+"""None if -1 is meant."""
 
 import staticgraph as sg
 from tests.errors.message import message

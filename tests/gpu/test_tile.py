@@ -193,7 +193,7 @@ def forced_graph(name: str, tensor: bool) -> list[Case]:
 
 
 def cut_by(c: Contraction, shape: Shape, slices: int) -> KernelWork | None:
-    """The work by tiles of a shape; None where the shape is not for this dtype."""
+    """The work by tiles of a shape; None if the shape is not for this dtype."""
     if not shape.suits(c.dtype.size):
         return None
     steps = -(-c.depth // shape.depth)

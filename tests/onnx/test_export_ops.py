@@ -39,7 +39,7 @@ REFUSED = {
 }
 # Where the programs that run the models are known to be wrong, or to round otherwise.
 INEXACT = {
-    ("broadcast_to", "bfloat16"),  # onnxruntime gives one element where there are none
+    ("broadcast_to", "bfloat16"),  # onnxruntime gives one element if there are none
     ("depthwise_conv2d_native_backprop_input", "float64"),  # onnx's evaluator has no ConvTranspose of groups
     ("erf", "float64"),
     ("erfc", "float64"),  # onnx's evaluator computes in float32

@@ -275,7 +275,7 @@ class Array(_Nested):
 
 
 class Grad(Statement):
-    """Derivatives of `y` by `xs`; zeros where there is none."""
+    """Derivatives of `y` by `xs`; zeros if there is none."""
 
     def __init__(self, outs, y, xs, seed=None):
         Statement.__init__(self, *outs)

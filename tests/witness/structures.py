@@ -301,7 +301,7 @@ def _tensor_array_grow(flow: Node, size: Any, row: Any = None) -> Node:
 
 
 def _patches(x: Node, sizes: list[int], strides: list[int], rates: list[int], padding: str) -> Node:
-    """The windows of NHWC images: [batch, rows, columns, height, width, channels]; -1 where there is none."""
+    """The windows of NHWC images: [batch, rows, columns, height, width, channels]; -1 if there is none."""
     starts = []
     for axis, (k, s, r) in enumerate(zip(sizes, strides, rates, strict=True), start=1):
         n, reach = x.shape[axis], (k - 1) * r + 1

@@ -17,7 +17,7 @@ OURS, THEIRS, FLOOR, GRID, TEXT, FAINT = "#d9480f", "#b9c4d3", "#1f2937", "#e5e7
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The bars of one workload: seconds by name. `floor` is drawn as a line, None where there is none."""
+    """The bars of one workload: seconds by name. `floor` is drawn as a line, None if there is none."""
 
     title: str
     times: dict[str, float]

@@ -1,4 +1,4 @@
-"""Facts about the card that are of use where there is none, and the graph of a step as a picture."""
+"""Facts about the card that are of use if there is none, and the graph of a step as a picture."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _smi(setting: Setting) -> None:
 
 
 def _cudnn(setting: Setting) -> None:
-    """The properties by which cuDNN plans for this card where there is none."""
+    """The properties by which cuDNN plans for this card if there is none."""
     try:
         import cudnn
     except ImportError:

@@ -42,7 +42,7 @@ def docstring(doc: str) -> str:
 
 
 def examples(doc: str) -> str:
-    """The examples of a docstring alone, empty where there are none."""
+    """The examples of a docstring alone, empty if there are none."""
     blocks = [block for block in re.split(r"\n\s*\n", doc) if block.lstrip().startswith(">>>")]
     return "\n\n".join(fenced(block, "pycon") for block in blocks)
 

@@ -25,7 +25,7 @@ class Shown:
     """The first uses of an op: their types, and of the very first one what the compiler makes."""
 
     types: tuple[str, ...]
-    loops: str  # empty where there are none, or too many
+    loops: str  # empty if there are none, or too many
     derivative: str
 
 

@@ -44,7 +44,7 @@ EXPLAINED = {  # by name, or by a pattern of names
 
 
 def reason(name: str) -> str | None:
-    """Why a signature differs; None where there is no reason.
+    """Why a signature differs; None if there is no reason.
 
     >>> reason("layers.Conv2D")
     'one number is for each axis: the default means the same'

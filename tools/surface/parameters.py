@@ -33,7 +33,7 @@ class Parameters:
 
 @functools.cache
 def parse(offer: str) -> Parameters | None:
-    """The parameters of what `walk.offer` says; None where it does not tell.
+    """The parameters of what `walk.offer` says; None if it does not tell.
 
     >>> parse("def(x, axis=None)").named["axis"]
     Parameter(name='axis', default='None', place=1, named=True)

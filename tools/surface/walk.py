@@ -23,7 +23,7 @@ def public(owner: Any) -> list[str]:
 
 
 def find(owner: Any, path: str) -> Any:
-    """The thing at a dotted path below `owner`; "." is `owner` itself. AttributeError where there is none.
+    """The thing at a dotted path below `owner`; "." is `owner` itself. AttributeError if there is none.
 
     >>> import math
     >>> find(math, "pi")

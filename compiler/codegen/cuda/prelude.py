@@ -1,6 +1,6 @@
 """The dialect of CUDA C that functions are written in: what stands before them, with no header included.
 
-The same text is compiled for cards and, behind a header that defines `SG_HOST`, for the processor. A number
+The same text is compiled for GPUs and, behind a header that defines `SG_HOST`, for the processor. A number
 of dtype float16 or bfloat16 has 16 bits in memory (`half_t`, `bfloat_t`), and is a float in registers whose
 value fits the type: `to_float` and `from_float` go from one to the other, `rounded` makes a float fit.
 """
@@ -241,7 +241,7 @@ SG_COMBINER(Maximum, maximum(a, b))
 SG_COMBINER(And, R(a & b))
 SG_COMBINER(Or, R(a | b))
 
-template <class R> struct Shuffled { typedef R type; };  // what a card can shuffle
+template <class R> struct Shuffled { typedef R type; };  // what a GPU can shuffle
 template <> struct Shuffled<int8_t> { typedef int type; };
 template <> struct Shuffled<int16_t> { typedef int type; };
 template <> struct Shuffled<uint8_t> { typedef int type; };

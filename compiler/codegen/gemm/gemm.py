@@ -363,7 +363,7 @@ class _Generator:
         """Panels of columns: call the micro-kernels, those that pack b for the first tile of rows."""
         w, p = self._w, self._plan
         packs = self._packs(cursor, tile, rows)
-        # The smaller ones of open tiles also come where there is no full one that packs.
+        # The smaller ones of open tiles also come if there is no full one that packs.
         full = not self._c.open_rows or rows == p.tiling.rows[0].size
         after = _B if full or not p.first_packs else _UNPACKED
 

@@ -135,7 +135,7 @@ def loop(
 
 
 def _row(writer: Emitter, row: RowPointer, base: str, counter: str, spare: str, number: Number) -> str:
-    """The address of a row, or of spare memory where there is no such row."""
+    """The address of a row, or of spare memory if there is no such row."""
     index = writer.value(f"load i{8 * row.counter_bytes}, ptr {counter}, align {row.counter_bytes}")
     if row.counter_bytes < 8:
         index = writer.value(f"sext i{8 * row.counter_bytes} {index} to i64")

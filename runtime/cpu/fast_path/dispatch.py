@@ -121,7 +121,7 @@ def _function(method: _MethodDef, head: np.ndarray, keep: tuple[Any, ...]) -> Ca
 
 @functools.cache
 def native() -> Native | None:
-    """The dispatching function, loaded at the first call; None where objects are not as it expects them."""
+    """The dispatching function, loaded at the first call; None if objects are not as it expects them."""
     return Native() if unsupported() is None else None
 
 
@@ -162,7 +162,7 @@ def _array_functions() -> Words:
 
 
 def unsupported() -> str | None:
-    """Why objects are not where the dispatching function looks for their parts; None where they are."""
+    """Why objects are not where the dispatching function looks for their parts; None if they are."""
     known = {
         f"this is {sys.implementation.name}, not CPython": sys.implementation.name == "cpython",
         "Python runs without its global lock": getattr(sys, "_is_gil_enabled", lambda: True)(),

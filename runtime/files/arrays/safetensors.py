@@ -73,7 +73,7 @@ def write(tensors: Mapping[str, Stored]) -> list[Any]:
 
 
 def refuse_strings(tensors: Mapping[str, Stored]) -> None:
-    """SaveError where an array holds strings."""
+    """SaveError if an array holds strings."""
     for name, (dtype, _) in tensors.items():
         if dtype is string:
             told = f"cannot save {name}: it holds strings, and the format has numbers and truth values only"

@@ -40,7 +40,7 @@ class _Entry:
 
 
 def unzip(data: memoryview, growth: int) -> dict[str, memoryview]:
-    """The members by name: views of `data` where they are stored as they are. InvalidFileError where headers
+    """The members by name: views of `data` where they are stored as they are. InvalidFileError if headers
     contradict each other, or where compressed members need more than `growth` bytes in all.
     """
     found: dict[str, memoryview] = {}

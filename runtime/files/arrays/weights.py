@@ -35,7 +35,7 @@ _FORMATS = {
 
 
 def write(path: str | os.PathLike[str], tensors: Mapping[str, Stored]) -> None:
-    """Replace the file at `path`, in the format of its suffix. SaveError where that is not possible."""
+    """Replace the file at `path`, in the format of its suffix. SaveError if that is not possible."""
     write_file(path, _format(path).write(tensors))
 
 

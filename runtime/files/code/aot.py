@@ -72,7 +72,7 @@ class _Task:
         return kernels.captured(self.bound, self.feeds, shapes.shapes, static)
 
     def step(self, shapes: OpenShapes) -> Step | None:
-        """The step for these shapes, None where a part of it can only be known or done when it is run."""
+        """The step for these shapes, None if a part of it can only be known or done when it is run."""
         made = self.captured(shapes)
         return made if isinstance(made, Step) else None
 
@@ -103,7 +103,7 @@ def compile_for(
     Args:
         signatures: The functions of the file.
         targets: "native", or a triple and perhaps a processor, as in "x86_64-linux-gnu:haswell", or an
-            architecture of cards, as in "sm_90".
+            architecture of GPUs, as in "sm_90".
         shapes: By input, shapes that the graph does not tell; one program is made for each. Sizes that are
             left open here, too, are open in the program.
 

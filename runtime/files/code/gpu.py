@@ -1,4 +1,4 @@
-"""A GPU's code in a saved graph: the functions of its programs, compiled for one architecture of cards.
+"""A GPU's code in a saved graph: the functions of its programs, compiled for one architecture of GPUs.
 
 A member is a safetensors file of bytes: `programs.json` tells the architecture, what each program works on,
 and the names of the functions in `image`. A name is a digest of the function's text, so an image is of use

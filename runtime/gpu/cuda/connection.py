@@ -1,4 +1,4 @@
-"""CuPy on a card: its modules, and the stream that all work goes to."""
+"""CuPy on a GPU: its modules, and the stream that all work goes to."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ KINDS = {Direction.TO_DEVICE: 1, Direction.FROM_DEVICE: 2, Direction.ON_DEVICE: 
 
 
 class Connection:
-    """The card that CuPy counts as `index`. `about` is what CUDA tells of it."""
+    """The GPU that CuPy counts as `index`. `about` is what CUDA tells of it."""
 
     def __init__(self, index: int) -> None:
-        import cupy  # half a second, and not needed to say that there is no card
+        import cupy  # half a second, and not needed to say that there is no GPU
 
         self.index, self.cupy = index, cupy
         self.runtime, self.cuda = cupy.cuda.runtime, cupy.cuda.driver
         self.errors = (self.runtime.CUDARuntimeError, self.cuda.CUDADriverError)
-        # What a thread does goes to its current card, and the first call of a thread must set it.
+        # What a thread does goes to its current GPU, and the first call of a thread must set it.
         self.enter: Callable[[], None] = partial(self.runtime.setDevice, index)
         self.capturing = False  # whether the stream is
         self.idle: list[Any] = []  # events that nobody waits for any more

@@ -38,7 +38,7 @@ STATUS = {
     1: "it could not be started",
     3: "it found no memory",
     7: "an argument is not valid",
-    8: "the card has not what it needs",
+    8: "the GPU does not have what it needs",
     11: "memory could not be reached",
     13: "it could not be run",
     14: "it failed inside",
@@ -153,7 +153,7 @@ def scalar(dtype: DType, value: float) -> Any:
 
 
 def workspace_size(architecture: str) -> int:
-    """Bytes of memory that cuBLAS should have on a card."""
+    """Bytes of memory that cuBLAS should have on a GPU."""
     return LARGE_WORKSPACE if int(architecture.removeprefix("sm_")) >= 90 else SMALL_WORKSPACE
 
 
@@ -182,7 +182,7 @@ def check(status: int, what: str) -> None:
 
 
 class Cublas:
-    """cuBLAS on a stream. Its work needs `workspace`, which must be memory of the card that stays: `size`
+    """cuBLAS on a stream. Its work needs `workspace`, which must be memory of the GPU that stays: `size`
     bytes for each of so many `products` that are done side by side.
     """
 

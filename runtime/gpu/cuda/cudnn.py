@@ -64,7 +64,7 @@ def _is_there(library: str) -> bool:
 
 
 def frontend(library: Callable[[str], Any]) -> Any:
-    """The module; `library` loads libraries of CUDA's by name. UnimplementedError where it does not work."""
+    """The module; `library` loads libraries of CUDA's by name. UnimplementedError if it does not work."""
     try:
         for name in _NEEDS:
             library(name)
@@ -77,7 +77,7 @@ def frontend(library: Callable[[str], Any]) -> Any:
 
 
 def described(module: Any, convolution: Convolution, handle: Any = None) -> tuple[Any, Any]:
-    """The graph that the frontend makes of a convolution, and what it makes. Without a handle of a card it
+    """The graph that the frontend makes of a convolution, and what it makes. Without a handle of a GPU it
     can only be validated.
     """
     c = convolution
@@ -127,7 +127,7 @@ def left_out(module: Any, convolution: Convolution) -> list[Any]:
 
 
 class Cudnn:
-    """cuDNN on a stream of the current card."""
+    """cuDNN on a stream of the current GPU."""
 
     def __init__(self, module: Any, stream: int) -> None:
         self._module = module

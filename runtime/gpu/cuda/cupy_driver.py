@@ -1,4 +1,4 @@
-"""The driver of a card, over CuPy: its thin functions of CUDA's, and nothing of its arrays.
+"""The driver of a GPU, over CuPy: its thin functions of CUDA's, and nothing of its arrays.
 
 Memory is CUDA's own and not of CuPy's pool. Kernels are compiled by `nvrtc`, so that CUDA's headers are not
 needed and small numbers are not flushed to zero. Products are asked of cuBLAS directly, convolutions of
@@ -40,11 +40,11 @@ _WAITING = "waiting for the GPU"
 
 
 class CupyDriver(Connection):
-    """A card, which CuPy counts as `index`: see `Driver` for what each method does."""
+    """A GPU, which CuPy counts as `index`: see `Driver` for what each method does."""
 
     def __init__(self, index: int = 0) -> None:
         super().__init__(index)
-        self._sizes: dict[int, int] = {}  # of memory on the card, by address
+        self._sizes: dict[int, int] = {}  # of memory on the GPU, by address
         self._pinned = Spans()  # of memory of the host
         self._side: Any = None  # the stream of copies that are done beside other work
         self._libraries: tuple[CublasLt, Cublas] | None = None
@@ -173,7 +173,7 @@ class CupyDriver(Connection):
         return made
 
     def _loaded(self, functions: Sequence[CudaFunction], image: bytes) -> list[LoadedKernel] | None:
-        """The functions of an image; None where it is for other cards, or has not all of them."""
+        """The functions of an image; None if it is for other GPUs, or has not all of them."""
         module = self.cupy.cuda.Module()
         try:
             module.load(image)
@@ -219,7 +219,7 @@ class CupyDriver(Connection):
         except self.errors as error:
             raise explained(error, "to capture a step") from None
         self.capturing = True
-        # What is found to be garbage may hold memory of the card: to free it would end the capture.
+        # What is found to be garbage may hold memory of the GPU: to free it would end the capture.
         self._collecting = gc.isenabled()
         gc.disable()
 
@@ -326,7 +326,7 @@ class CupyDriver(Connection):
     def close(self) -> None:
         """As in `Driver`."""
         self.abandon_capture()
-        with contextlib.suppress(*self.errors, OpError):  # what a card that failed had goes with the process
+        with contextlib.suppress(*self.errors, OpError):  # what a GPU that failed had goes with the process
             self.synchronize()
             if self._side is not None:
                 self._side.synchronize()
@@ -347,5 +347,5 @@ class CupyDriver(Connection):
 
 def _unpin(free: Callable[[int], None], pinned: Spans, address: int) -> None:
     pinned.remove(address)
-    with contextlib.suppress(RuntimeError):  # CUDA's, on a card that failed
+    with contextlib.suppress(RuntimeError):  # CUDA's, on a GPU that failed
         free(address)

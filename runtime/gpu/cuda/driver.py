@@ -46,7 +46,7 @@ class DriverKernel(Protocol):
         """Ask for a run of it with these arguments, by its own number of blocks or this one."""
 
     def ready(self) -> None:
-        """Have the card load it, so that its first call may be captured. Not while capturing."""
+        """Have the GPU load it, so that its first call may be captured. Not while capturing."""
 
 
 class Multiplication(Protocol):
@@ -80,7 +80,7 @@ class DriverEvent(Protocol):
 
 
 class DriverArrival(Protocol):
-    """Copies to the card beside the stream, and the moment when those asked for so far are done."""
+    """Copies to the GPU beside the stream, and the moment when those asked for so far are done."""
 
     def send(self, target: int, source: int, size: int) -> None:
         """Ask for a copy of pinned memory. Not while capturing."""
@@ -110,12 +110,12 @@ class Card:
 
 
 class Driver(Protocol):
-    """A card, or what stands in for one. Not for two threads at once."""
+    """A GPU, or what stands in for one. Not for two threads at once."""
 
     card: Card
     convolutions: bool  # whether there is a library that does them
     overlaps: bool  # whether what is captured can be told what to wait for
-    card_number: str  # which tells this card from others of the machine
+    card_number: str  # which tells this GPU from others of the machine
 
     @property
     def nccl(self) -> Any:
@@ -129,13 +129,13 @@ class Driver(Protocol):
         """Return True if all that was asked for is done. Not while capturing."""
 
     def allocate(self, size: int) -> int:
-        """The address of `size` bytes on the card, a multiple of 256. Not while capturing.
+        """The address of `size` bytes on the GPU, a multiple of 256. Not while capturing.
 
-        ResourceExhaustedError where there is not as much left.
+        ResourceExhaustedError if there is not as much left.
         """
 
     def free(self, address: int) -> None:
-        """Give memory of the card back."""
+        """Give memory of the GPU back."""
 
     def pinned(self, size: int) -> np.ndarray:
         """As many bytes of the host's memory that a captured copy may read or write; they live as long as
@@ -151,19 +151,19 @@ class Driver(Protocol):
         """
 
     def clear(self, address: int, size: int) -> None:
-        """Ask for bytes of the card to be zero."""
+        """Ask for bytes of the GPU to be zero."""
 
     def load(self, functions: Sequence[CudaFunction], images: Sequence[bytes] = ()) -> Sequence[DriverKernel]:
-        """Compile functions, all in one go, or take them from a compiled image that fits the card."""
+        """Compile functions, all in one go, or take them from a compiled image that fits the GPU."""
 
     def image(self, functions: Sequence[CudaFunction]) -> bytes:
-        """The functions in compiled form, for this card, to be kept in a file."""
+        """The functions in compiled form, for this GPU, to be kept in a file."""
 
     def multiplication(self, product: Product) -> Multiplication:
         """A product, ready to be captured."""
 
     def convolution(self, convolution: Convolution) -> Convolving:
-        """A convolution, ready to be captured. UnimplementedError where the library has no algorithm for it
+        """A convolution, ready to be captured. UnimplementedError if the library has no algorithm for it
         that gives the same bits in every run, with all bits of the operands unless it may round them.
         """
 
@@ -194,13 +194,13 @@ class Driver(Protocol):
         """The present moment in the stream, whose time is to be taken. It may be captured."""
 
     def another(self) -> Driver:
-        """A driver of the same card, with a stream of its own."""
+        """A driver of the same GPU, with a stream of its own."""
 
     def synchronize(self) -> None:
         """Wait until all is done. Not while capturing."""
 
     def free_memory(self) -> int:
-        """Bytes of the card that nobody uses."""
+        """Bytes of the GPU that nobody uses."""
 
     def close(self) -> None:
         """Give everything back. The driver cannot be used any more."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 OUT_OF_MEMORY = 2
 NO_CARD, OLD_DRIVER, BUSY, FORKED = 100, 35, 46, 3
-NO_BINARY, NOT_FOUND = 209, 500  # an image that is for other cards, and one without what is asked for
+NO_BINARY, NOT_FOUND = 209, 500  # an image that is for other GPUs, and one without what is asked for
 _BROKEN = "no work can be given to the GPU any more in this process: start it anew"
 _SETUP = "nvidia-smi shows whether the driver works; to load it anew, or to start the machine anew, may help"
 _OLD = "install a newer driver, or the extra cuda12 in place of cuda13"
@@ -60,7 +60,7 @@ REASONS = {
         FailedPreconditionError,
     ),
     34: CudaReason(
-        "libcuda here is a stub, without a driver", "install the driver of the card", FailedPreconditionError
+        "libcuda here is a stub, without a driver", "install the driver of the GPU", FailedPreconditionError
     ),
     101: CudaReason("there is no such GPU", "nvidia-smi -L lists them", FailedPreconditionError),
     304: CudaReason("the system does not let this process use the GPU", "/dev/nvidia* must be open to it"),
@@ -106,7 +106,7 @@ def with_line(error: OpError) -> OpError:
 
 
 def with_plan(error: ResourceExhaustedError, use: MemoryUse) -> OpError:
-    """The error of a step for which the card has not enough memory: what the step needs is told, too."""
+    """The error of a step for which the GPU has not enough memory: what the step needs is told, too."""
     cure = "run it on a smaller batch, or under a memory_limit, which has values computed again"
     told = f"{cure}; {error.hint}" if error.hint else cure
     error.hint = f"{told}. What the step needs:\n{use}"

@@ -1,4 +1,4 @@
-"""The system's driver for cards of NVIDIA, where there is one."""
+"""The system's driver for NVIDIA GPUs, where there is one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NAMES = ("libcuda.so.1", "nvcuda.dll")
 
 @cache
 def libcuda() -> ctypes.CDLL | None:
-    """The library of the driver; None where there is none."""
+    """The library of the driver; None if there is none."""
     for name in NAMES:
         try:
             return ctypes.CDLL(name)

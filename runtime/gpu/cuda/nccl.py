@@ -1,6 +1,6 @@
-"""Exchanges between the GPUs of several processes by NCCL: values go from card to card, not through the host.
+"""Exchanges between the GPUs of several processes by NCCL: values go from GPU to GPU, not through the host.
 
-Each process needs a card of its own, and CuPy with NCCL; else collectives go through the memory of the host
+Each process needs a GPU of its own, and CuPy with NCCL; else collectives go through the memory of the host
 and MPI. NCCL has no end of its own if a process does not come. So the host waits for each exchange, looks
 after the other processes meanwhile, and gives the communicator up when one of them has failed.
 """
@@ -27,10 +27,10 @@ _LOOK = 0.005  # seconds between looks at the other processes
 
 
 class NcclWorld:
-    """The cards of all processes.
+    """The GPUs of all processes.
 
     Args:
-        driver: The driver of the card of this process.
+        driver: The driver of the GPU of this process.
         rank: The number of this process.
         size: The number of all.
         identity: What NCCL calls this group, the same in all processes.
@@ -42,7 +42,7 @@ class NcclWorld:
         self._comm: Any = self._nccl.NcclCommunicator(size, identity, rank)
 
     def perform(self, call: HostCall, source: int, target: int, together: CollectiveCalls) -> bool:
-        """Exchange values, from one address on the card to another. Return False if NCCL cannot."""
+        """Exchange values, from one address on the GPU to another. Return False if NCCL cannot."""
         name, type = call.node.op.name, call.inputs[0][1]
         combine = call.attrs.get("combine")
         if combine is not None and type.dtype.name not in _TYPES:
@@ -91,14 +91,14 @@ class NcclWorld:
 
 
 def connected(driver: Driver, rank: int) -> NcclWorld | None:
-    """Return what connects the cards of all processes, which all call this; None if NCCL does not."""
+    """Return what connects the GPUs of all processes, which all call this; None if NCCL does not."""
     nccl: Any = driver.nccl
     mine = None if nccl is None else [socket.gethostname(), _boot(), driver.card_number]
     identity = [*nccl.get_unique_id()] if nccl is not None and rank == 0 else None
     told = [json.loads(text) for text in texts_of_all(json.dumps([mine, identity]))]
     cards = [card for card, _ in told]
     if None in cards or any(card in cards[:n] for n, card in enumerate(cards)):
-        return None  # NCCL wants a card for each
+        return None  # NCCL wants a GPU for each
     return NcclWorld(driver, rank, len(told), tuple(told[0][1]))
 
 

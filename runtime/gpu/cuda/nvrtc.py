@@ -1,4 +1,4 @@
-"""NVRTC, NVIDIA's compiler of CUDA C, through `ctypes`: machine code for a card that need not be here.
+"""NVRTC, NVIDIA's compiler of CUDA C, through `ctypes`: machine code for a GPU that need not be here.
 
 CuPy's way to it asks for CUDA's headers and flushes small numbers to zero; this one does neither. Images are
 kept on disk with the other objects, under a hash of all that decides their content.
@@ -23,7 +23,7 @@ from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.disk import object_cache
 from staticgraph.runtime.gpu.cuda.source import source
 
-ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120")  # of cards since 2018
+ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120")  # of GPUs since 2018
 OPTIONS = ("--std=c++17",)
 _WHEELS = ("nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12")
 _LIBRARY = re.compile(r"libnvrtc\.so\.\d+|libnvrtc\.dylib|nvrtc64_\d+_\d+\.dll")
@@ -59,7 +59,7 @@ class Inspection:
 
 
 def compile(functions: Sequence[CudaFunction], architecture: str) -> bytes:
-    """An image of them, a cubin, for cards of an architecture such as "sm_90".
+    """An image of them, a cubin, for GPUs of an architecture such as "sm_90".
 
     One that the disk has needs no library: loading it takes longer than all the rest.
     """

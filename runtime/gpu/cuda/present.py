@@ -39,7 +39,7 @@ def system() -> CudaSystem | None:
 
 
 def cards() -> tuple[Card, ...]:
-    """The cards that this process may use; none where there is no driver, or it does not work."""
+    """The GPUs that this process may use; none if there is no driver, or it does not work."""
     found = system()
     return found.cards if found else ()
 
@@ -50,19 +50,19 @@ def usable() -> bool:
 
 
 def find(index: int = 0) -> Driver:
-    """The driver of a card. Where there is none, an error says what to install."""
+    """The driver of a GPU. Where there is none, an error says what to install."""
     if error := unmet(index):
         raise misuse(type(error), error.message, error.hint)
     return CupyDriver(index)
 
 
 def unmet(index: int) -> OpError | None:
-    """The error that says what is missing to use a card; None where nothing is, as far as can be told."""
+    """The error that says what is missing to use a GPU; None if nothing is, as far as can be told."""
     found = system()
     if found is None:
         return FailedPreconditionError(
             "there is no GPU of NVIDIA here, or no driver for it: no libcuda is found",
-            hint=f"install the driver of the card; {_INSTEAD}",
+            hint=f"install the driver of the GPU; {_INSTEAD}",
         )
     cuda = ".".join(map(str, found.cuda))
     if found.cuda < (LEAST_CUDA, 0):

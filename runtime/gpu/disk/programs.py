@@ -35,7 +35,7 @@ _NO_FUSION = Fusion(NO_FUNCTION, ())
 
 
 def key_of(step: Step, settings: Settings, target: GpuTarget) -> str | None:
-    """The name of its program on the disk; None where it is to be compiled, whatever is there."""
+    """The name of its program on the disk; None if it is to be compiled, whatever is there."""
     refused = target.refused
     of_library = None if refused is None else sorted(convolution.name for convolution in refused)
     return disk_cache.key_of(

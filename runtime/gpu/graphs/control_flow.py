@@ -1,7 +1,7 @@
-"""Loops and branches on a card: which of them a graph can hold, and how the host drives the others.
+"""Loops and branches on a GPU: which of them a graph can hold, and how the host drives the others.
 
 A loop that always has the same number of rounds is asked for round by round, with the addresses that each
-round has. Where the card finds out whether a loop goes on, the host looks after each round; a round that has
+round has. Where the GPU finds out whether a loop goes on, the host looks after each round; a round that has
 the same addresses as an earlier one is a graph, captured when it comes for the second time.
 """
 
@@ -224,7 +224,7 @@ class _Turns:
         self.end()
 
     def _row(self, row: RowAt, number: int) -> int:
-        """The address of a row in a round, or of spare memory where there is no such row."""
+        """The address of a row in a round, or of spare memory if there is no such row."""
         index = self._counter(row, number) + row.offset
         if 0 <= index < row.rows:
             return at(self._outer, row.base) + index * row.size

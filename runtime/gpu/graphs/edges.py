@@ -1,4 +1,4 @@
-"""The edges of a graph while a stream of a card captures it: what the next node is to wait for.
+"""The edges of a graph while a stream of a GPU captures it: what the next node is to wait for.
 
 CuPy has no functions for that, and those of the system's driver are called. They came with CUDA 11.3. Headers
 of newer versions give their names to functions with more arguments, but the library keeps what it once had.

@@ -37,7 +37,7 @@ class LoadedKernel:
         self._connection, self._name = connection, function.name
         self._module = module  # unloaded with the last kernel of it
         self._address = address = module.get_function(function.name).ptr
-        # A card may load a function when it is first asked about; in a capture, that would be too late.
+        # A GPU may load a function when it is first asked about; in a capture, that would be too late.
         connection.cuda.funcGetAttribute(_REGISTERS, address)
         if function.shared:
             connection.cuda.funcSetAttribute(address, _GIVEN, function.shared)

@@ -1,4 +1,4 @@
-"""Marks in the stream of a card: events of CUDA's that know when they were reached, in replays as well."""
+"""Marks in the stream of a GPU: events of CUDA's that know when they were reached, in replays as well."""
 
 from __future__ import annotations
 

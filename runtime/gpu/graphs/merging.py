@@ -1,6 +1,6 @@
 """Small pieces of work that become one launch: beside each other, or one after the other in a single block.
 
-A launch in a captured graph costs a card as much time as some ten thousand additions. Pieces of few blocks
+A launch in a captured graph costs a GPU as much time as some ten thousand additions. Pieces of few blocks
 that need not wait for each other become one function, in which each has blocks of its own; a piece that waits
 for nothing but another one, both of a single block, follows it in that block. What a piece depends on is
 found from the bytes that it reads and writes, as it is for work side by side.

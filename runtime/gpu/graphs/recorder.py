@@ -205,13 +205,13 @@ class GraphRecorder:
         return self._waits.work(reads, writes)
 
     def copy(self, target: int, source: int, size: int) -> None:
-        """Ask for a copy on the card."""
+        """Ask for a copy on the GPU."""
         if self._planned is None:
             for piece in self._copies(target, source, size):
                 self._do(piece)
 
     def _copies(self, target: int, source: int, size: int) -> list[Piece]:
-        """A copy on the card, if there is something to be copied."""
+        """A copy on the GPU, if there is something to be copied."""
         if not size or target == source:
             return []
         reads, writes = [(source, source + size)], [(target, target + size)]
@@ -223,13 +223,13 @@ class GraphRecorder:
         return [Piece(reads, writes, ask)]
 
     def clear(self, address: int, size: int) -> None:
-        """Ask for bytes of the card to be zero."""
+        """Ask for bytes of the GPU to be zero."""
         if self._planned is None:
             with self.touching([], [(address, address + size)]):
                 self.driver.clear(address, size)
 
     def number(self, address: int, dtype: np.dtype) -> int:
-        """A number on the card, when all that was asked for is done."""
+        """A number on the GPU, when all that was asked for is done."""
         self.driver.copy(self._peek.ctypes.data, address, dtype.itemsize, Direction.FROM_DEVICE)
         self.driver.synchronize()
         return int(self._peek[: dtype.itemsize].view(dtype)[0])

@@ -1,6 +1,6 @@
 """Fast path to captured programs: values go straight into a slot, and one call does the rest.
 
-It is to a card what the chain of bound programs is to the processor, and is used in the same places.
+It is to a GPU what the chain of bound programs is to the processor, and is used in the same places.
 """
 
 from __future__ import annotations

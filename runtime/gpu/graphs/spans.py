@@ -24,7 +24,7 @@ class Spans:
         insort(self._starts, start)
 
     def remove(self, start: int) -> None:
-        """Forget a piece. KeyError where none begins there."""
+        """Forget a piece. KeyError if none begins there."""
         del self._sizes[start]
         self._starts.remove(start)
 

@@ -119,7 +119,7 @@ def library(functions: Sequence[CudaFunction], options: Sequence[str] = ()) -> b
 
 
 def host_compiler() -> str:
-    """The path of a C++ compiler. BuildError where there is none."""
+    """The path of a C++ compiler. BuildError if there is none."""
     found = _find_compiler()
     if found is None:
         raise BuildError(f"no C++ compiler found on PATH: looked for {', '.join(COMPILERS)}")

@@ -1,4 +1,4 @@
-"""Convolutions of arrays in memory, by NumPy: what cuDNN does on a card."""
+"""Convolutions of arrays in memory, by NumPy: what cuDNN does on a GPU."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LARGEST = 2**31  # elements of an array
 
 
 def check(convolution: Convolution) -> None:
-    """UnimplementedError where the library has no algorithm for this convolution."""
+    """UnimplementedError if the library has no algorithm for this convolution."""
     c = convolution
     shapes = (c.image_shape, c.filter_shape, c.result_shape)
     if max(map(math.prod, shapes)) >= _LARGEST:

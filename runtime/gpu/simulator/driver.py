@@ -1,9 +1,9 @@
-"""A driver without a card: the same functions run on the processor, under rules as strict as a card's.
+"""A driver without a GPU: the same functions run on the processor, under rules as strict as a GPU's.
 
 Work that is asked for waits in a queue until something waits for it, so that a missing wait shows: a result
 that is read too early is still NaN, a slot that is filled too early is sent with the wrong content. With
 `deferred=False` each piece is done at once, which shows what is asked for before its inputs are there.
-What a card leaves undefined is an error here: addresses that are nobody's, stores outside of a block,
+What a GPU leaves undefined is an error here: addresses that are nobody's, stores outside of a block,
 anything in a capture that would invalidate it.
 
 A captured graph is done in one of the orders that its edges allow, so that a missing one shows, too. A
@@ -45,7 +45,7 @@ WORKSPACES, WORKSPACE = 2, 1 << 16  # how many, and bytes of each
 
 @dataclass(slots=True)
 class Simulator(Queue):
-    """Stands in for a card of `limit` bytes. `schedule`: the order of threads, as in `Unit.run`.
+    """Stands in for a GPU of `limit` bytes. `schedule`: the order of threads, as in `Unit.run`.
 
     `convolutions`: there is a library for them.
     """

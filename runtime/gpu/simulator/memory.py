@@ -69,7 +69,7 @@ class Memory:
         return list(self._blocks.values())
 
     def allocate(self, size: int) -> int:
-        """The address of a new block. ResourceExhaustedError where the limit does not allow it."""
+        """The address of a new block. ResourceExhaustedError if the limit does not allow it."""
         if size < 1:
             raise ValueError(f"an allocation of {size} bytes")
         taken = -(-size // ALIGNMENT) * ALIGNMENT
@@ -85,7 +85,7 @@ class Memory:
         return block.address
 
     def free(self, address: int) -> None:
-        """Give a block back. ValueError where there is none."""
+        """Give a block back. ValueError if there is none."""
         block = self._blocks.pop(address, None)
         if block is None:
             raise ValueError(f"no block of memory starts at {address:#x}")
@@ -110,7 +110,7 @@ class Memory:
         return self._pinned.find(address, size) is not None
 
     def view(self, address: int, size: int) -> np.ndarray:
-        """Bytes of a block. LookupError where they are not within one."""
+        """Bytes of a block. LookupError if they are not within one."""
         block = self.find(address, size)
         if block is None:
             raise LookupError(f"{counted(size, 'byte')} at {address:#x} are not within memory of the device")

@@ -1,4 +1,4 @@
-"""Products of matrices in memory, by NumPy: what cuBLAS does on a card."""
+"""Products of matrices in memory, by NumPy: what cuBLAS does on a GPU."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _POINTER = np.dtype(np.uint64)
 
 
 def check(product: Product) -> None:
-    """ValueError where a library could not be asked for this product."""
+    """ValueError if a library could not be asked for this product."""
     p = product
     if p.dtype not in DTYPES:
         raise ValueError(f"a product of {p.dtype}")
@@ -44,7 +44,7 @@ def sizes(product: Product) -> tuple[int, ...]:
 
 
 def multiply(product: Product, a: np.ndarray, b: np.ndarray, out: np.ndarray, *pointers: np.ndarray) -> None:
-    """Do it, on bytes. Sums of 16-bit numbers are float32. ValueError where pointers lead elsewhere."""
+    """Do it, on bytes. Sums of 16-bit numbers are float32. ValueError if pointers lead elsewhere."""
     p = product
     for found in pointers:
         _check_pointers(p, (a, b, out), found.view(_POINTER))

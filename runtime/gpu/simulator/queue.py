@@ -92,7 +92,7 @@ class SimulatedGraph:
 
 @dataclass(slots=True)
 class Queue:
-    """Work for a card of `limit` bytes. `schedule`: the order of threads, and of pieces of graphs. Without
+    """Work for a GPU of `limit` bytes. `schedule`: the order of threads, and of pieces of graphs. Without
     `deferred`, each piece is done as soon as it is asked for.
     """
 

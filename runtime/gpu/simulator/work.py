@@ -90,7 +90,7 @@ class SimulatedMark:
 
 @dataclass(slots=True, eq=False)
 class SimulatedKernel:
-    """A function that is loaded. Its first call must not be in a capture, unless it is `ready` before: a card
+    """A function that is loaded. Its first call must not be in a capture, unless it is `ready` before: a GPU
     loads it there and then.
     """
 

@@ -11,7 +11,7 @@ from staticgraph.draw.palette import QUIET
 
 
 def legend_table(drawing: Drawing) -> str:
-    """The legend as an HTML-like table; empty where there is nothing to explain."""
+    """The legend as an HTML-like table; empty if there is nothing to explain."""
     found = list(entries(drawing))
     if not found:
         return ""

@@ -13,7 +13,7 @@ import graphviz
 
 
 def render(source: str, format: str) -> bytes | None:
-    """`source` laid out and drawn. None where neither `dot` nor pygraphviz is installed."""
+    """`source` laid out and drawn. None if neither `dot` nor pygraphviz is installed."""
     try:
         return graphviz.Source(source).pipe(format=format)
     except graphviz.ExecutableNotFound:

@@ -68,7 +68,7 @@ class Page:
         return f'<iframe {look} srcdoc="{inside}"></iframe>'
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page; SaveError where that is not possible."""
+        """Write the page; SaveError if that is not possible."""
         write("show", Path(path), self.html.encode())
 
     def __repr__(self) -> str:

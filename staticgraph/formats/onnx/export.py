@@ -70,7 +70,7 @@ def export(
             model that is returned then has their places in that file.
 
     Sizes that are not known become parameters of the model, called after the input and its axis. Raises
-    UnimplementedError, with the user's line, for an operation that ONNX has no form of, and SaveError where
+    UnimplementedError, with the user's line, for an operation that ONNX has no form of, and SaveError if
     the file cannot be written.
 
     >>> import staticgraph as sg

@@ -18,7 +18,7 @@ class Beside:
         self._folder = folder.resolve()
 
     def __call__(self, tensor: TensorProto) -> bytes:
-        """The bytes of a tensor. OnnxError where they are not where it says."""
+        """The bytes of a tensor. OnnxError if they are not where it says."""
         told = {entry.key: entry.value for entry in tensor.external_data}
         what = f"tensor {tensor.name!r}"
         path = self._path(told.get("location", ""), what)

@@ -50,8 +50,8 @@ def load(model: Any, *, inputs: Mapping[str, Any] | None = None, trainable: bool
     Weights are constants, which are arranged for speed when the graph is compiled; with `trainable` those of
     floating types are variables that begin with them.
 
-    NotFoundError where there is no file; OnnxError, an InvalidFileError, where it is no model;
-    UnsupportedOnnxError where the model has something that does not exist here.
+    NotFoundError if there is no file; OnnxError, an InvalidFileError, where it is no model;
+    UnsupportedOnnxError if the model has something that does not exist here.
 
     >>> import staticgraph as sg
     >>> x = sg.placeholder(sg.float32, [None, 2], name="x")

@@ -78,7 +78,7 @@ class Node:
         return index < len(self.outputs) and bool(self.outputs[index])
 
     def known(self, tensor: Tensor, what: str) -> np.ndarray:
-        """The value of a tensor that decides what the node is. UnknownValueError where it is fed."""
+        """The value of a tensor that decides what the node is. UnknownValueError if it is fed."""
         value = known_value(tensor)
         if value is None:
             raise UnknownValueError(f"its {what} must be known while the graph is built", tensor)

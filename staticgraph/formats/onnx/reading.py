@@ -77,7 +77,7 @@ class Reading:
         self._left = 4096 + 64 * (_size(model.graph.node) + sum(_size(f.node) for f in model.functions))
 
     def count(self) -> None:
-        """One more node. OnnxError where functions and loops make far too many of a few."""
+        """One more node. OnnxError if functions and loops make far too many of a few."""
         self._left -= 1
         if self._left < 0:
             raise OnnxError("its functions and loops have too many nodes when they are written out")

@@ -78,7 +78,7 @@ def dtype_of(number: int, what: str) -> DType:
 
 
 def literal_of(proto: TensorProto, external: External | None = None) -> Literal:
-    """The values of a tensor. OnnxError where they do not fit its type and shape."""
+    """The values of a tensor. OnnxError if they do not fit its type and shape."""
     what = f"tensor {proto.name!r}"
     dtype = dtype_of(proto.data_type, what)
     shape = tuple(proto.dims)

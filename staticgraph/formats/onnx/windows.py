@@ -12,7 +12,7 @@ from staticgraph.formats.onnx.nodes import Node
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A window along one axis. `length` is the size of the input, None where it depends on what is fed."""
+    """A window along one axis. `length` is the size of the input, None if it depends on what is fed."""
 
     length: int | None
     taps: int

@@ -31,7 +31,7 @@ class LSTMStateTuple(NamedTuple):
 
     @property
     def dtype(self) -> DType:
-        """The dtype of both. TypeError where they differ."""
+        """The dtype of both. TypeError if they differ."""
         if self.c.dtype is not self.h.dtype:
             raise misuse(TypeError, f"the state is {self.c.dtype.name} and {self.h.dtype.name}")
         found: DType = self.c.dtype

@@ -54,7 +54,7 @@ class Tree:
         self._namespaces: dict[str, Namespace] = {}
 
     def namespace(self, path: str) -> Namespace | None:
-        """The module that shows an area, always the same one; None where nothing in it is supported."""
+        """The module that shows an area, always the same one; None if nothing in it is supported."""
         if path not in self.areas or not any(self._supported(path)):
             return None
         return self._namespaces.setdefault(path, Namespace(self, path))
@@ -168,7 +168,7 @@ def _parents(path: str) -> list[str]:
 
 
 def _module(source: ModuleType | str) -> ModuleType | None:
-    """The module that a source names, or None where `staticgraph` has none of that name."""
+    """The module that a source names, or None if `staticgraph` has none of that name."""
     if isinstance(source, ModuleType):
         return source
     found: Any = sg

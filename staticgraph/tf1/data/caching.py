@@ -43,7 +43,7 @@ class Cached(Node):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class CachedInFile(Node):
-    """The elements that the file holds; where there is none, the source's, which it holds afterwards."""
+    """The elements that the file holds; if there is none, the source's, which it holds afterwards."""
 
     source: Node
     filename: Any

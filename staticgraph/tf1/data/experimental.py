@@ -79,7 +79,7 @@ def map_and_batch(
     drop_remainder: Any = False,
     num_parallel_calls: Any = None,
 ) -> Transformation:
-    """`map`, then `batch`. ValueError where both numbers of parallel work are given."""
+    """`map`, then `batch`. ValueError if both numbers of parallel work are given."""
     if num_parallel_batches is not None and num_parallel_calls is not None:
         text = "The `num_parallel_batches` and `num_parallel_calls` arguments are mutually exclusive."
         raise misuse(ValueError, text)

@@ -115,7 +115,7 @@ _numbers = itertools.count()
 
 
 def flat_values(parts: list[Component], element: Element) -> list[np.ndarray]:
-    """The values of an element's tensors. InvalidArgumentError where one is not of the declared shape."""
+    """The values of an element's tensors. InvalidArgumentError if one is not of the declared shape."""
     values = []
     for part, value in zip(parts, element, strict=True):
         if isinstance(part, TensorType) and not fits(part.shape, value):
@@ -225,7 +225,7 @@ class Iterator:
     def initializer(self) -> Operation:
         """The operation that sets the iterator to the beginning of its dataset.
 
-        ValueError where it needs none, or `make_initializer` makes it.
+        ValueError if it needs none, or `make_initializer` makes it.
         """
         if self._initializer is None:
             text = "Iterator does not have an initializer."
@@ -316,7 +316,7 @@ def only_element(node: Node) -> Any:
 
 
 def one_shot(node: Node) -> Iterator:
-    """An iterator that starts by itself. ValueError where the dataset depends on feeds or variables."""
+    """An iterator that starts by itself. ValueError if the dataset depends on feeds or variables."""
     for op in above([t.op for t in tensors_of(node)], frozenset()):
         if op.definition.effect in (Effect.SOURCE, Effect.READ, Effect.HOST):
             text = f"the dataset depends on {op.name} ({op.type}), which a one-shot iterator cannot know"

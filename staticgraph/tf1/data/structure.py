@@ -196,7 +196,7 @@ def dtypes_of(parts: Sequence[Component]) -> list[DType]:
 
 
 def relaxed(a: Any, b: Any) -> Any:
-    """The structure that elements of both have; TypeError where there is none."""
+    """The structure that elements of both have; TypeError if there is none."""
 
     def leaf(one: Component, other: Any) -> Component:
         if isinstance(one, TensorType) and isinstance(other, TensorType) and one.dtype is other.dtype:

@@ -48,7 +48,7 @@ class InputContext(NamedTuple):
     num_replicas_in_sync: int = 1
 
     def get_per_replica_batch_size(self, global_batch_size: int) -> int:
-        """The part of a batch that each replica gets. ValueError where it is no whole number."""
+        """The part of a batch that each replica gets. ValueError if it is no whole number."""
         if global_batch_size % self.num_replicas_in_sync:
             text = f"a batch of {global_batch_size} cannot be split evenly by {self.num_replicas_in_sync}"
             raise misuse(ValueError, text)

@@ -60,7 +60,7 @@ class Distribution:
     `batch_shape`. `event_shape` is that of one draw: [] where a draw is a number. A sample has the shape
     `sample_shape + batch_shape + event_shape`, and `log_prob(sample)` the shape `sample_shape + batch_shape`.
 
-    `validate_args` checks parameters and arguments: InvalidArgumentError where one that is known when the
+    `validate_args` checks parameters and arguments: InvalidArgumentError if one that is known when the
     graph is built is out of range, and NaN in place of one that turns out so in a run. A statistic that does
     not exist, such as the mode of Beta(0.5, 0.5), is NaN; `allow_nan_stats=False` does not stop a compiled
     run.

@@ -19,7 +19,7 @@ _FORMULAS: dict[tuple[type, type], Callable[..., Any]] = {}
 class RegisterKL:
     """Decorator: this function gives the divergence between distributions of two classes.
 
-    It is called as `f(distribution_a, distribution_b, name=None)`. ValueError where the pair has one already.
+    It is called as `f(distribution_a, distribution_b, name=None)`. ValueError if the pair has one already.
     """
 
     def __init__(self, dist_cls_a: type, dist_cls_b: type) -> None:
@@ -48,7 +48,7 @@ def kl_divergence(
     """The mean of `log(p(x) / q(x))` for x drawn from `distribution_a`, with its density p and the other's,
     q.
 
-    NotImplementedError where no formula is known for the two classes; see `RegisterKL`.
+    NotImplementedError if no formula is known for the two classes; see `RegisterKL`.
 
     >>> p, q = sg.distributions.Normal(0.0, 1.0), sg.distributions.Normal(1.0, 1.0)
     >>> sg.Session().run(sg.distributions.kl_divergence(p, q))

@@ -29,7 +29,7 @@ def checked(
 ) -> sg.Tensor:
     """`value`, of which `holds(value, *others)` is true.
 
-    With `validate_args`, InvalidArgumentError where it is known now that it is false, and NaN where a run
+    With `validate_args`, InvalidArgumentError if it is known now that it is false, and NaN where a run
     finds that out; without, nothing is checked.
     """
     if not validate_args:
@@ -58,7 +58,7 @@ def positive(value: sg.Tensor, validate_args: bool) -> sg.Tensor:
 def logits_and_probs(
     logits: Any, probs: Any, validate_args: bool, multidimensional: bool = False
 ) -> tuple[sg.Tensor, sg.Tensor]:
-    """Both, where one is given. ValueError where none or both are, TypeError where it is not floating.
+    """Both, where one is given. ValueError if none or both are, TypeError if it is not floating.
 
     `multidimensional`: the last axis lists the classes, and the logits are up to a constant per row.
     """

@@ -372,7 +372,7 @@ class Estimator:
 
 
 def _with_folder(config: Any, model_dir: Any) -> Any:
-    """The settings, with the folder of an estimator. ValueError where two are given."""
+    """The settings, with the folder of an estimator. ValueError if two are given."""
     config = RunConfig() if config is None else config
     if not isinstance(config, RunConfig):
         raise misuse(ValueError, f"config must be an instance of `RunConfig`, but provided {config!r}.")
@@ -436,7 +436,7 @@ def _chosen(predictions: Any, keys: Any) -> Any:
 
 
 def _examples(batch: Any) -> Iterator[Any]:
-    """The predictions for single examples, of a batch of them. ValueError where parts have other sizes."""
+    """The predictions for single examples, of a batch of them. ValueError if parts have other sizes."""
     if not isinstance(batch, Mapping):
         yield from batch
         return

@@ -29,7 +29,7 @@ def export(
 ) -> bytes:
     """Write the signatures of a model with the variables of a checkpoint; returns the path of the new folder.
 
-    It has another name until it is complete. ValueError where the model has no signatures.
+    It has another name until it is complete. ValueError if the model has no signatures.
     """
     if not spec.export_outputs:
         text = "export_outputs must be defined in the EstimatorSpec, they are what an exported model gives"

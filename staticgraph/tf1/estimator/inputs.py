@@ -35,7 +35,7 @@ def numpy_input_fn(
     the end of an epoch, and the last one may be smaller. `shuffle`: whether the order is random, which must
     be said. `queue_capacity` and `num_threads` change nothing.
 
-    ValueError where `shuffle` is not said, and for arrays of other lengths; TypeError for an `x` of another
+    ValueError if `shuffle` is not said, and for arrays of other lengths; TypeError for an `x` of another
     type.
 
     >>> import numpy as np

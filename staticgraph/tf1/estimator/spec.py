@@ -142,7 +142,7 @@ def _metrics(given: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _signatures(given: Mapping[str, ExportOutput] | None) -> dict[str, ExportOutput] | None:
-    """The signatures; one alone is also the default one. ValueError where none of several is."""
+    """The signatures; one alone is also the default one. ValueError if none of several is."""
     if given is None:
         return None
     if not isinstance(given, Mapping):

@@ -164,7 +164,7 @@ def train_and_evaluate(
 
     The intervals between checkpoints are those of the estimator's `RunConfig`. Returns the last metrics and
     the last exports; None for the metrics where nothing was left to train. TypeError for specifications
-    that are none, ValueError where no checkpoints are saved.
+    that are none, ValueError if no checkpoints are saved.
     """
     for given, kind in ((train_spec, TrainSpec), (eval_spec, EvalSpec)):
         if not isinstance(given, kind):

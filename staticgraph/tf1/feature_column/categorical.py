@@ -325,7 +325,7 @@ def weighted_categorical_column(
 
 
 def _check_others(key: str, default_value: int | None, num_oov_buckets: int) -> None:
-    """ValueError where it is not clear what becomes of entries that a vocabulary has not."""
+    """ValueError if it is not clear what becomes of entries that a vocabulary has not."""
     if num_oov_buckets and default_value is not None:
         refuse(f"Can't specify both num_oov_buckets and default_value in {key}.")
     if num_oov_buckets < 0:

@@ -40,7 +40,7 @@ class Features:
         self._made: dict[Any, Any] = {}
 
     def __getitem__(self, key: str | FeatureColumn) -> Any:
-        """A feature with at least two axes, or what a column makes. ValueError where there is no such
+        """A feature with at least two axes, or what a column makes. ValueError if there is no such
         feature.
         """
         if key not in self._made:
@@ -157,7 +157,7 @@ def as_columns(feature_columns: Any) -> list[FeatureColumn]:
 
 
 def check_batch_sizes(tensors: Iterable[Tensor], columns: Iterable[FeatureColumn]) -> None:
-    """ValueError where it is known that the tensors of two columns have different numbers of rows."""
+    """ValueError if it is known that the tensors of two columns have different numbers of rows."""
     known: Iterator[tuple[int, str]] = (
         (tensor.shape[0].value, column.name)
         for tensor, column in zip(tensors, columns, strict=True)
@@ -183,7 +183,7 @@ def check_categories(dtype: Any, what: str) -> None:
 
 
 def check_same_kind(column: Any, tensor: Any) -> None:
-    """ValueError where one of a column and its feature is of strings, the other of integers."""
+    """ValueError if one of a column and its feature is of strings, the other of integers."""
     check_categories(tensor.dtype, f"column_name: {column.key} input_tensor")
     if column.dtype.is_integer != tensor.dtype.is_integer:
         text = f"column {column.key} has the dtype {column.dtype}, and its feature {tensor.dtype}"

@@ -240,7 +240,7 @@ def _unweighted(column: CategoricalColumn) -> CategoricalColumn:
 
 
 def _checked_initializer(dimension: Any, initializer: Any, checkpoint: Any, tensor_name: Any) -> Initializer:
-    """The initializer of a table. ValueError where the description of the table makes no sense."""
+    """The initializer of a table. ValueError if the description of the table makes no sense."""
     if dimension is None or dimension < 1:
         refuse(f"Invalid dimension {dimension}.")
     if (checkpoint is None) != (tensor_name is None):

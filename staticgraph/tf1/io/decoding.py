@@ -25,7 +25,7 @@ def decode_raw(
 ) -> Tensor:
     """The numbers of type `out_type` whose bytes strings are; they lie along a new last axis.
 
-    While running, InvalidArgumentError where the strings have unlike lengths, or no multiple of a number's.
+    While running, InvalidArgumentError if the strings have unlike lengths, or no multiple of a number's.
 
     >>> import staticgraph as sg
     >>> with sg.Session() as sess:

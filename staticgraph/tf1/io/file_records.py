@@ -43,7 +43,7 @@ def line_without_end(line: bytes) -> bytes:
 
 
 def open_bytes(name: str, compression: str = "") -> BinaryIO:
-    """The contents of a file, decompressed. NotFoundError where there is no such file."""
+    """The contents of a file, decompressed. NotFoundError if there is no such file."""
     try:
         file = open(name, "rb")  # noqa: SIM115 (the caller closes it)
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):

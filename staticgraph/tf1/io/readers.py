@@ -198,7 +198,7 @@ class TextLineReader(ReaderBase):
 
 
 class TFRecordReader(ReaderBase):
-    """A record is one of a TFRecord file; DataLossError where such a file is damaged."""
+    """A record is one of a TFRecord file; DataLossError if such a file is damaged."""
 
     TYPE = "TFRecordReaderV2"
 

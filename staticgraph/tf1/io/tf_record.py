@@ -149,8 +149,8 @@ def framed(record: bytes) -> bytes:
 def tf_record_iterator(path: Any, options: Any = None) -> Iterator[bytes]:
     """The records of a file, one after the other.
 
-    `options`: `TFRecordOptions`, or the compression alone. NotFoundError where there is no such file,
-    DataLossError where it is damaged or ends within a record: the records before that come first.
+    `options`: `TFRecordOptions`, or the compression alone. NotFoundError if there is no such file,
+    DataLossError if it is damaged or ends within a record: the records before that come first.
     """
     kind = TFRecordOptions.get_compression_type_string(options)
     with _opened(path, "rb") as file:

@@ -52,7 +52,7 @@ def _matching_files(pattern: Any) -> Any:
 
 
 def read_file(filename: Any, name: str | None = None) -> Tensor:
-    """The contents of a file, as a string scalar. NotFoundError, while running, where there is none.
+    """The contents of a file, as a string scalar. NotFoundError, while running, if there is none.
 
     >>> import os, tempfile
     >>> import staticgraph as sg

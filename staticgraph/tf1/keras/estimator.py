@@ -84,7 +84,7 @@ def _copied(optimizer: Any) -> Any:
 
 
 def _inputs(model: Any, features: Any) -> Any:
-    """The tensors of a model's inputs, in their order. ValueError where one is missing."""
+    """The tensors of a model's inputs, in their order. ValueError if one is missing."""
     if isinstance(features, Mapping):
         features = _by_name(features, model.input_names, "feature")
     return [Input(tensor=tensor) for tensor in listed(features)]

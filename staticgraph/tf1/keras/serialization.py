@@ -74,7 +74,7 @@ def deserialize_keras_object(
     custom_objects: Mapping[str, Any] | None = None,
     printable_module_name: str = "object",
 ) -> Any:
-    """The object that a config or a name stands for. ValueError where nothing has that name."""
+    """The object that a config or a name stands for. ValueError if nothing has that name."""
     if identifier is None:
         return None
     if isinstance(identifier, Mapping):

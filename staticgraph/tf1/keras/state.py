@@ -234,7 +234,7 @@ def set_value(x: Any, value: Any) -> None:
 
 
 def batch_set_value(tuples: Sequence[tuple[Any, Any]]) -> None:
-    """Set several variables, all of them or none. ValueError where a value has another shape."""
+    """Set several variables, all of them or none. ValueError if a value has another shape."""
     if not tuples:
         return
     arrays = []

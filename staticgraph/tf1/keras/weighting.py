@@ -30,7 +30,7 @@ def fitting(weights: Any, values: Tensor) -> Tensor:
 
 
 def weighted(values: Any, weights: Any) -> Tensor:
-    """`values` times their weights; as they are where there are none."""
+    """`values` times their weights; as they are if there are none."""
     values = convert_to_tensor(values)
     return values if weights is None else values * fitting(weights, values)
 

@@ -98,7 +98,7 @@ class QueueBase:
 
     @property
     def names(self) -> list[str] | None:
-        """The names of the components; None where elements are tuples."""
+        """The names of the components; None if elements are tuples."""
         return self._names
 
     def enqueue(self, vals: Any, name: str | None = None) -> Operation:
@@ -157,7 +157,7 @@ class QueueBase:
         return tuple(TensorType(d, s) for d, s in zip(self._dtypes, shapes, strict=True))
 
     def check(self, components: Sequence[np.ndarray], axes: int) -> None:
-        """InvalidArgumentError where components have not the shapes of the queue, after the first `axes`."""
+        """InvalidArgumentError if components have not the shapes of the queue, after the first `axes`."""
         for i, (array, shape) in enumerate(zip(components, self._shapes, strict=True)):
             if not compatible(shape, array.shape[axes:]):
                 expected, got = shape_text(shape), shape_text(array.shape[axes:])
@@ -185,7 +185,7 @@ class QueueBase:
         return list(vals) if isinstance(vals, list | tuple) else [vals]
 
     def _components(self, vals: Any, many: bool) -> list[Tensor]:
-        """The components as tensors of the queue's types. ValueError where they do not fit its shapes."""
+        """The components as tensors of the queue's types. ValueError if they do not fit its shapes."""
         if isinstance(vals, Mapping):
             if not self._names:
                 raise misuse(ValueError, "Queue must have names to enqueue a dictionary")

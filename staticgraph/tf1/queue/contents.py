@@ -57,7 +57,7 @@ class Contents:
     def take(self, count: int, fewer: bool = False) -> list[Element]:
         """Take so many elements, when they are there.
 
-        OutOfRangeError where they will never be, because the queue is closed; `fewer` takes what is left.
+        OutOfRangeError if they will never be, because the queue is closed; `fewer` takes what is left.
         """
         attempt = _Attempt(deque(), count, fewer)
         with self._changed:

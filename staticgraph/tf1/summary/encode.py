@@ -35,7 +35,7 @@ def scalar(tag: str, value: Any) -> bytes:
 
 
 def histogram(tag: str, values: Any) -> bytes:
-    """The distribution of the values of an array. InvalidArgumentError where one is not finite.
+    """The distribution of the values of an array. InvalidArgumentError if one is not finite.
 
     >>> Summary.FromString(histogram("weights", [1.0, 2.0])).value[0].histo.sum
     3.0
@@ -120,7 +120,7 @@ def text(tag: str, value: Any) -> bytes:
 
 
 def merge(summaries: Iterable[bytes]) -> bytes:
-    """The values of several summaries in one. InvalidArgumentError where two have the same tag."""
+    """The values of several summaries in one. InvalidArgumentError if two have the same tag."""
     parts, seen = list(summaries), set[bytes]()
     for part in parts:
         for tag in _tags(part):

@@ -60,7 +60,7 @@ def scalar(name: str, tensor: Any, collections: Any = None, family: str | None =
 def histogram(name: str, values: Any, collections: Any = None, family: str | None = None) -> Tensor:
     """A summary of how the elements of a tensor are distributed.
 
-    While running, InvalidArgumentError where an element is not finite.
+    While running, InvalidArgumentError if an element is not finite.
 
     >>> import staticgraph as sg
     >>> sg.summary.histogram("weights", [1.0, 2.0]).op.type
@@ -116,7 +116,7 @@ def audio(
 def text(name: str, tensor: Any, collections: Any = None) -> Tensor:
     """A summary of strings: one, or a vector or matrix of them, shown as a table. Markdown is rendered.
 
-    ValueError where the tensor has another type.
+    ValueError if the tensor has another type.
 
     >>> import staticgraph as sg
     >>> sg.summary.text("note", sg.constant("*begins*")).op.type
@@ -162,7 +162,7 @@ def tensor_summary(
 def merge(inputs: Sequence[Any], collections: Any = None, name: str | None = None) -> Tensor:
     """The values of several summaries as one. It is added to no collection but those in `collections`.
 
-    While running, InvalidArgumentError where two values have the same tag.
+    While running, InvalidArgumentError if two values have the same tag.
 
     >>> import staticgraph as sg
     >>> both = sg.summary.merge([sg.summary.scalar("a", 1.0), sg.summary.scalar("b", 2.0)])
@@ -178,7 +178,7 @@ def merge(inputs: Sequence[Any], collections: Any = None, name: str | None = Non
 def merge_all(
     key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None
 ) -> Tensor | None:
-    """All summaries of a collection of the default graph as one; None where there are none.
+    """All summaries of a collection of the default graph as one; None if there are none.
 
     With `scope`, only those whose names begin like this regular expression.
 

@@ -102,7 +102,7 @@ class FileWriter:
         self._open().add_event(_event(global_step, meta_graph_def=meta_graph_def.SerializeToString()))
 
     def add_run_metadata(self, run_metadata: RunMetadata, tag: str, global_step: Any = None) -> None:
-        """Add what one run reported of itself. ValueError where the tag was used before."""
+        """Add what one run reported of itself. ValueError if the tag was used before."""
         if tag in self._run_tags:
             raise misuse(ValueError, f"The provided tag was already used for this event type: {tag!r}")
         self._run_tags.add(tag)

@@ -110,7 +110,7 @@ class Coordinator:
         """Wait until all threads have ended, and raise the exception for which they were asked to stop.
 
         Waits for `threads` and the registered ones: as long as it takes until a stop is asked for, and from
-        then on for `stop_grace_period_secs` seconds. RuntimeError where a thread still runs after that,
+        then on for `stop_grace_period_secs` seconds. RuntimeError if a thread still runs after that,
         unless `ignore_live_threads`.
         """
         with self._lock:

@@ -197,7 +197,7 @@ def batch(
     `enqueue_many`: the rows of the tensors are elements. `dynamic_pad` pads elements of different sizes. When
     the input ends, `allow_smaller_final_batch` gives the rest; OutOfRangeError follows.
 
-    ValueError where shapes are not known and `dynamic_pad` is False.
+    ValueError if shapes are not known and `dynamic_pad` is False.
 
     >>> import staticgraph as sg
     >>> number = sg.train.range_input_producer(4, shuffle=False).dequeue()

@@ -75,7 +75,7 @@ def input_producer(
 ) -> FIFOQueue:
     """A queue of the rows of `input_tensor`, `num_epochs` times or without end; shuffled anew each time.
 
-    A queue runner fills it: `start_queue_runners` starts it. ValueError where a row's shape is unknown.
+    A queue runner fills it: `start_queue_runners` starts it. ValueError if a row's shape is unknown.
     """
     with name_scope(name, "input_producer", [input_tensor]):
         rows = convert_to_tensor(input_tensor, name="input_tensor")
@@ -117,7 +117,7 @@ def string_input_producer(
     name: str | None = None,
     cancel_op: Any = None,
 ) -> FIFOQueue:
-    """A queue of strings, such as the names of files; see `input_producer`. ValueError where there are none.
+    """A queue of strings, such as the names of files; see `input_producer`. ValueError if there are none.
 
     >>> import staticgraph as sg
     >>> queue = sg.train.string_input_producer(["a", "b"], shuffle=False, num_epochs=1)

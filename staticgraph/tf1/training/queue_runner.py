@@ -28,7 +28,7 @@ class QueueRunner:
     `queue_closed_exception_types`: a tuple of errors that mean the end of the input, OutOfRangeError by
     default; any other stops the coordinator.
 
-    ValueError without a queue or operations, TypeError where those types are no errors of operations.
+    ValueError without a queue or operations, TypeError if those types are no errors of operations.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ def start_queue_runners(
     """Start the threads of all queue runners of the session's graph; returns them.
 
     `sess`: the default session by default; a monitored session has started them itself. `coord`: is asked
-    to stop when a thread fails. ValueError without a session, TypeError where `sess` is none.
+    to stop when a thread fails. ValueError without a session, TypeError if `sess` is none.
     """
     sess = get_default_session() if sess is None else sess
     if sess is None:

@@ -133,9 +133,9 @@ class Supervisor:
     save_path: str | None = read_only("save_path", "The prefix of checkpoints, without the step.")
 
     def start_standard_services(self, sess: Any) -> list[LooperThread] | None:
-        """Start the threads that save checkpoints and write summaries; None where there is no `logdir`.
+        """Start the threads that save checkpoints and write summaries; None if there is no `logdir`.
 
-        RuntimeError where this is not the chief.
+        RuntimeError if this is not the chief.
         """
         if not self._is_chief:
             raise misuse(RuntimeError, "Only chief supervisor can start standard services.")

@@ -130,7 +130,7 @@ class Optimizer:
     ) -> Operation:
         """An operation that changes each variable by its gradient. Pairs whose gradient is None are left out.
 
-        ValueError where there is no pair, GradientError where all gradients are None.
+        ValueError if there is no pair, GradientError if all gradients are None.
         """
         if (replica := replicas.present()) is not None:
             return replica.apply(lambda p: self.apply_gradients(p, global_step, name), list(grads_and_vars))
@@ -280,7 +280,7 @@ def _statistics(grads: Sequence[Gradient], updates: Sequence[Operation]) -> list
     """The operations in UPDATE_OPS that this training step
     should run: those whose inputs the gradients need anyway.
 
-    None where some of them are run by a control dependency: then the program has decided which.
+    None if some of them are run by a control dependency: then the program has decided which.
     """
     graph = updates[0].graph
     collected = dict.fromkeys(getattr(u, "op", u) for u in graph.get_collection(GraphKeys.UPDATE_OPS))

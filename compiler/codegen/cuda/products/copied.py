@@ -1,4 +1,4 @@
-"""Operands that the card itself copies to shared memory, while threads multiply what came before.
+"""Operands that the GPU itself copies to shared memory, while threads multiply what came before.
 
 It copies 16 bytes at once where elements lie side by side along rows or columns. Along the sum, they come
 one by one, so that they lie in shared memory as all others do: by a warp at once 8 neighbours of 4 rows,

@@ -37,7 +37,7 @@ _COUNTED = 2**30  # rows, columns, or products of a sum, of which tiles count fe
 
 
 def by_library(product: Contraction, precision: Precision = Precision.FLOAT32) -> GpuSchedule | None:
-    """The schedule of a contraction by the library; None where that cannot do it, or would take longer."""
+    """The schedule of a contraction by the library; None if that cannot do it, or would take longer."""
     return library(product, axes(product), outputs_of(product), precision)
 
 

@@ -85,7 +85,7 @@ class _Form:
 
 
 def library(c: Contraction, along: Axes, outputs: Axis, precision: Precision = _EXACT) -> GpuSchedule | None:
-    """The schedule by the library; None where that cannot do it, or would take longer."""
+    """The schedule by the library; None if that cannot do it, or would take longer."""
     core = _core(c)
     if core is None or c.limits or len(c.k) != 1:
         return None

@@ -168,7 +168,7 @@ def _gather_nd(use: Use, params: Held, indices: Held) -> Any:
 
 @writes("pick")
 def _pick(use: Use, x: Held, index: Held, axis: int) -> Any:
-    """Zeros where there is no such element: the index is moved inside, and what comes is masked."""
+    """Zeros if there is no such element: the index is moved inside, and what comes is masked."""
     place = normalize_axis(axis, x.rank)
     size = x.shape[place]
     at = _indices(index)

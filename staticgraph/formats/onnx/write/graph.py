@@ -2,7 +2,7 @@
 
     writer.apply(OPS["softmax_cross_entropy"], (logits, labels), {})
 
-looks for a rule in the tables of `write_rules`, and where there is none takes the op's own definition in
+looks for a rule in the tables of `write_rules`, and if there is none takes the op's own definition in
 terms of others, which come back here one by one.
 """
 

@@ -80,7 +80,7 @@ _WIDER: dict[DType, tuple[DType, ...]] = {
 
 def wider(operator: str, dtype: DType) -> DType | None:
     """The type that an operator computes values of `dtype` in: itself where there is need of no other, None
-    where there is none.
+    if there is none.
     """
     takes = TAKES.get(operator)
     if takes is None or dtype in takes:

@@ -58,7 +58,7 @@ class Held(Operators):
 
     @property
     def rank(self) -> int:
-        """The number of axes. TypeError where it is not known."""
+        """The number of axes. TypeError if it is not known."""
         if self.type.shape is None:
             raise UnknownSize("the number of axes must be known")
         return len(self.type.shape)

@@ -38,7 +38,7 @@ _WEIGHTS = "weights.safetensors"
 class NewCheckpointReader:
     """The tensors of the checkpoint with the prefix `filepattern`, by name.
 
-    It may be one of ours, or one that TensorFlow wrote. NotFoundError where there is no such checkpoint,
+    It may be one of ours, or one that TensorFlow wrote. NotFoundError if there is no such checkpoint,
     InvalidFileError for a damaged one.
     """
 
@@ -71,7 +71,7 @@ class NewCheckpointReader:
         return tensor_str in self._stored
 
     def get_tensor(self, tensor_str: str) -> np.ndarray:
-        """A tensor. NotFoundError where there is none of that name."""
+        """A tensor. NotFoundError if there is none of that name."""
         if tensor_str not in self._stored:
             close = nearest_name(tensor_str, self._stored)
             text = f"checkpoint {self._prefix} has no tensor {tensor_str!r}"
@@ -88,7 +88,7 @@ class NewCheckpointReader:
 
 
 def load_checkpoint(ckpt_dir_or_file: str) -> NewCheckpointReader:
-    """The reader of a checkpoint, or of the latest one in a folder. ValueError where a folder has none."""
+    """The reader of a checkpoint, or of the latest one in a folder. ValueError if a folder has none."""
     if not os.path.isdir(ckpt_dir_or_file):
         return NewCheckpointReader(ckpt_dir_or_file)
     prefix = latest_checkpoint(ckpt_dir_or_file)
@@ -98,7 +98,7 @@ def load_checkpoint(ckpt_dir_or_file: str) -> NewCheckpointReader:
 
 
 def load_variable(ckpt_dir_or_file: str, name: str) -> np.ndarray:
-    """One tensor of a checkpoint. NotFoundError where there is none of that name.
+    """One tensor of a checkpoint. NotFoundError if there is none of that name.
 
     >>> import os, staticgraph as sg, tempfile
     >>> w = sg.Variable([1.0, 2.0], name="w")

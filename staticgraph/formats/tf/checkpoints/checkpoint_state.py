@@ -75,7 +75,7 @@ def update_checkpoint_state(
     all_model_checkpoint_timestamps: Sequence[float] | None = None,
     last_preserved_timestamp: float | None = None,
 ) -> None:
-    """Write the file `checkpoint` in a folder. RuntimeError where a checkpoint has that very name.
+    """Write the file `checkpoint` in a folder. RuntimeError if a checkpoint has that very name.
 
     Paths below a relative `save_dir` are written as seen from there, so that the folder can be moved.
     """
@@ -102,7 +102,7 @@ def update_checkpoint_state(
 
 
 def latest_checkpoint(checkpoint_dir: str, latest_filename: str | None = None) -> str | None:
-    """The prefix of the newest checkpoint in a folder, for `Saver.restore`; None where there is none.
+    """The prefix of the newest checkpoint in a folder, for `Saver.restore`; None if there is none.
 
     >>> import staticgraph as sg
     >>> sg.train.latest_checkpoint("/no/such/folder") is None

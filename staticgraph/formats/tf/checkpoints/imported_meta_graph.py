@@ -26,9 +26,9 @@ def import_meta_graph(
 ) -> Saver | None:
     """Add the graph of a `MetaGraphDef`, or of a `.meta` file, to the default graph, with its collections.
 
-    A Saver for its variables, whose values `restore` brings; None where it has none. `clear_devices` forgets
+    A Saver for its variables, whose values `restore` brings; None if it has none. `clear_devices` forgets
     the devices that its nodes ask for; with `import_scope` all names lie in that scope. `input_map` is that
-    of `import_graph_def`. OSError where there is no such file, InvalidFileError for another file,
+    of `import_graph_def`. OSError if there is no such file, InvalidFileError for another file,
     GraphDefError for nodes that cannot be imported and for two variables of one name.
 
     >>> import os, tempfile
@@ -58,7 +58,7 @@ def import_meta_graph(
 
 
 def read_meta_graph_file(filename: Any) -> MetaGraphDef:
-    """The message in a file of bytes or text. OSError where there is no file, InvalidFileError for another
+    """The message in a file of bytes or text. OSError if there is no file, InvalidFileError for another
     file.
     """
     path = os.fspath(filename)

@@ -45,7 +45,7 @@ def checkpoints_iterator(
 
 
 def _newer(folder: str, last: str | None, timeout: float) -> str | None:
-    """The latest checkpoint once it is another than `last`; None where that takes too long."""
+    """The latest checkpoint once it is another than `last`; None if that takes too long."""
     deadline = time.monotonic() + timeout
     while (found := latest_checkpoint(folder)) in (None, last):
         if time.monotonic() + _PAUSE > deadline:

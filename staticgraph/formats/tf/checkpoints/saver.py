@@ -58,7 +58,7 @@ class Saver:
     other parameters are those of TensorFlow and change nothing: a checkpoint is written in one go, and
     nothing is added to the graph.
 
-    ValueError where there is no variable to save, TypeError for what is no variable.
+    ValueError if there is no variable to save, TypeError for what is no variable.
 
     >>> import os, staticgraph as sg, tempfile
     >>> w = sg.Variable([1.0, 2.0], name="w")
@@ -282,7 +282,7 @@ class Saver:
     def restore(self, sess: Any, save_path: Any) -> None:
         """Set the variables from a checkpoint, all of them or none. They need not have been initialised.
 
-        `save_path`: what `save` or `latest_checkpoint` returned. ValueError where there is no such
+        `save_path`: what `save` or `latest_checkpoint` returned. ValueError if there is no such
         checkpoint, NotFoundError for a variable that it lacks, InvalidArgumentError for a value of another
         shape or dtype, InvalidFileError for a damaged file.
         """

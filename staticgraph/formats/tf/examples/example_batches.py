@@ -1,6 +1,6 @@
 """Features of a batch of examples as arrays: dense, or as the three parts of a sparse tensor.
 
-Each function takes what was read of one feature: for each example its values, or None where it has none.
+Each function takes what was read of one feature: for each example its values, or None if it has none.
 """
 
 from __future__ import annotations

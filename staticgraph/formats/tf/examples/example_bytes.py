@@ -41,7 +41,7 @@ def sequence_example(data: bytes) -> tuple[Spans, dict[bytes, list[Span]]]:
 
 
 def values(data: bytes, span: Span | None, dtype: DType) -> np.ndarray | None:
-    """The values of a feature; None where it has no type. InvalidArgumentError where it has another one."""
+    """The values of a feature; None if it has no type. InvalidArgumentError if it has another one."""
     kind, where = None, (0, 0)
     for number, inner in _messages(data, span or (0, 0)):
         if number in _KINDS:

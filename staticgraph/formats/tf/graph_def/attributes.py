@@ -113,7 +113,7 @@ def _plain(kind: str, value: Any) -> Any:
 
 
 def shape_of_proto(proto: Any) -> tuple[int | None, ...] | None:
-    """The shape of a message: None where its rank is unknown."""
+    """The shape of a message: None if its rank is unknown."""
     if proto.unknown_rank:
         return None
     return tuple(None if dim.size < 0 else dim.size for dim in proto.dim)

@@ -41,7 +41,7 @@ def write_graph(graph_or_graph_def: Graph | GraphDef, logdir: Any, name: str, as
 
 
 def read_graph(path: Any) -> GraphDef:
-    """The graph in a file of bytes or text. NotFoundError where there is no file, InvalidFileError where
+    """The graph in a file of bytes or text. NotFoundError if there is no file, InvalidFileError if
     there is no graph in it.
     """
     try:

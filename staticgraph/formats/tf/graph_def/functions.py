@@ -37,7 +37,7 @@ class Library:
         return name in self._functions
 
     def body(self, called: NameAttrList, scope: str) -> Body:
-        """The nodes of a function, below `scope`. GraphDefError where there is no such function."""
+        """The nodes of a function, below `scope`. GraphDefError if there is no such function."""
         function = self._functions.get(called.name)
         if function is None:
             raise GraphDefError(f"the GraphDef has no function {called.name!r}")

@@ -84,7 +84,7 @@ def import_graph_def(
     dependency). `return_elements`: names of operations (`y`) and tensors (`y:0`) to return. The nodes that
     save variables are left out. `op_dict` and `producer_op_list` change nothing.
 
-    TypeError where `graph_def` is none; UnknownOpError, a NotFoundError, for a node of a type that is not
+    TypeError if `graph_def` is none; UnknownOpError, a NotFoundError, for a node of a type that is not
     supported; GraphDefError, a ValueError, for other nodes that cannot be imported, and for names in
     `input_map` or `return_elements` that the GraphDef does not have.
 

@@ -60,7 +60,7 @@ def _no_place(value: Literal) -> str:
 
 
 def region_reader(nodes: Iterable[NodeDef]) -> RegionReader:
-    """The regions that nodes tell of. InvalidFileError where these cannot be."""
+    """The regions that nodes tell of. InvalidFileError if these cannot be."""
     around: dict[int, int | None] = {}
     for node in nodes:
         for number in (

@@ -223,7 +223,7 @@ class Message:
         return len(self.SerializeToString())
 
     def MergeFromString(self, serialized: bytes) -> int:
-        """Take over the values in bytes; returns their number. DecodeError where they are no such message."""
+        """Take over the values in bytes; returns their number. DecodeError if they are no such message."""
         data = bytes(serialized)
         self.SetInParent()
         try:
@@ -235,13 +235,13 @@ class Message:
         return len(data)
 
     def ParseFromString(self, serialized: bytes) -> int:
-        """Become the message that bytes hold; returns their number. DecodeError where they hold none."""
+        """Become the message that bytes hold; returns their number. DecodeError if they hold none."""
         self.Clear()
         return self.MergeFromString(serialized)
 
     @classmethod
     def FromString(cls, s: bytes) -> Self:
-        """The message that bytes hold. DecodeError where they hold none."""
+        """The message that bytes hold. DecodeError if they hold none."""
         made = cls()
         made.MergeFromString(s)
         return made

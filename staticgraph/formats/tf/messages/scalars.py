@@ -158,13 +158,13 @@ class Enum:
         self.scalar = Whole("enum", 0, self._check, _two, _signed(32))
 
     def Value(self, name: str) -> int:
-        """The number of a name. ValueError where there is none."""
+        """The number of a name. ValueError if there is none."""
         if name not in self._numbers:
             raise ValueError(f"there is no value {name!r}; there are {', '.join(self._numbers)}")
         return self._numbers[name]
 
     def Name(self, number: int) -> str:
-        """The name of a number. ValueError where there is none."""
+        """The name of a number. ValueError if there is none."""
         if number not in self._names:
             raise ValueError(f"no value has the number {number}")
         return self._names[number]

@@ -14,7 +14,7 @@ class TensorSliceProto(Message):
     """
 
     class Extent(Message):
-        """One axis; all of it where there is no length."""
+        """One axis; all of it if there is no length."""
 
         schema = """
             int64 start = 1

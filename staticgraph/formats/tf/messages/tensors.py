@@ -73,8 +73,8 @@ def make_tensor_proto(
     """A message of an array, a number, a string, or lists of these.
 
     Python floats become float32 and integers int32, unless `dtype` says otherwise. With `shape`, there may be
-    fewer values than it has places: the last one stands for the rest. TypeError where the values are not of
-    that type, or with `verify_shape` not of that shape; ValueError where there are too many.
+    fewer values than it has places: the last one stands for the rest. TypeError if the values are not of
+    that type, or with `verify_shape` not of that shape; ValueError if there are too many.
 
     >>> print(make_tensor_proto([1, 2]).tensor_shape, end="")
     dim {
@@ -115,7 +115,7 @@ def content_proto(array: np.ndarray, kind: DType) -> TensorProto:
 
 
 def make_ndarray(tensor: TensorProto) -> np.ndarray:
-    """The array of a message. DecodeError where its values do not fit its shape, or it needs 2 GB or more.
+    """The array of a message. DecodeError if its values do not fit its shape, or it needs 2 GB or more.
 
     >>> make_ndarray(make_tensor_proto([[1.5, 2.5]]))
     array([[1.5, 2.5]], dtype=float32)

@@ -55,7 +55,7 @@ def MessageToString(message: Listing) -> str:
 
 
 def Merge(text: str | bytes, message: Any) -> Any:
-    """Take over the values in a text, and return the message. DecodeError where it is none of this type.
+    """Take over the values in a text, and return the message. DecodeError if it is none of this type.
 
     >>> from staticgraph.messages import NodeDef
     >>> Merge('name: "x"  # a comment', NodeDef()).name
@@ -73,7 +73,7 @@ def Merge(text: str | bytes, message: Any) -> Any:
 
 
 def Parse(text: str | bytes, message: Any) -> Any:
-    """Become the message that a text holds. DecodeError where it is none of this type."""
+    """Become the message that a text holds. DecodeError if it is none of this type."""
     message.Clear()
     return Merge(text, message)
 

@@ -152,6 +152,6 @@ def _skip_group(data: bytes, number: int, at: int, end: int, depth: int) -> int:
 
 
 def check_depth(depth: int, at: int) -> None:
-    """DecodeError where messages lie too deep within each other."""
+    """DecodeError if messages lie too deep within each other."""
     if depth > MAX_DEPTH:
         raise DecodeError(f"messages lie more than {MAX_DEPTH} deep within each other, at position {at}")

@@ -31,7 +31,7 @@ def load(
     """Add the graph that has just these tags to the graph of `sess`, restore its variables, and run the
     operation that it is to be begun with; the message of the graph.
 
-    OSError where the folder has no SavedModel, RuntimeError where it has no graph with the tags,
+    OSError if the folder has no SavedModel, RuntimeError if it has no graph with the tags,
     InvalidFileError for damaged files. `import_scope` is a scope for all names.
     """
     folder = os.fspath(export_dir)
@@ -58,7 +58,7 @@ def _files(folder: str) -> list[str]:
 
 
 def read_saved_model(folder: str) -> SavedModel:
-    """The message of a SavedModel. OSError where the folder has none, InvalidFileError for a damaged one."""
+    """The message of a SavedModel. OSError if the folder has none, InvalidFileError for a damaged one."""
     for path in _files(folder):
         if os.path.isfile(path):
             with open(path, "rb") as file:

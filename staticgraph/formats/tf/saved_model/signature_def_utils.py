@@ -31,7 +31,7 @@ def build_signature_def(
 
 
 def predict_signature_def(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> SignatureDef:
-    """The signature of any function, from tensors by name. ValueError where there are none.
+    """The signature of any function, from tensors by name. ValueError if there are none.
 
     >>> import staticgraph as sg
     >>> with sg.Graph().as_default():

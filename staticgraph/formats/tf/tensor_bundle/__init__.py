@@ -11,7 +11,7 @@ __all__ = ["Bundle", "is_bundle", "tensors_of", "write_bundle"]
 
 
 def tensors_of(prefix: str) -> Mapping[str, Stored] | None:
-    """The tensors of a checkpoint of TensorFlow's, in either of its formats; None where it is none."""
+    """The tensors of a checkpoint of TensorFlow's, in either of its formats; None if it is none."""
     if is_bundle(prefix):
         return Bundle(prefix)
     from staticgraph.formats.tf.tensor_bundle.first_format import SliceFiles, is_slice_file  # for old files

@@ -209,7 +209,7 @@ def write_bundle(prefix: str, tensors: Mapping[str, Stored]) -> None:
 
 
 def _shards(prefix: str) -> int:
-    """In how many files the data of the checkpoint with this prefix are; 0 where there is none."""
+    """In how many files the data of the checkpoint with this prefix are; 0 if there is none."""
     try:
         return Bundle(prefix)._count
     except (OSError, InvalidFileError):
@@ -239,7 +239,7 @@ def _data_file(prefix: str, shard: int, count: int) -> str:
 
 
 def _check_apart(entries: Iterable[BundleEntryProto]) -> None:
-    """InvalidFileError where the bytes of two tensors overlap: few bytes could claim to be very many."""
+    """InvalidFileError if the bytes of two tensors overlap: few bytes could claim to be very many."""
     where = sorted((each.shard_id, each.offset, each.offset + each.size) for each in entries if each.size > 0)
     for (shard, _, end), (next_shard, begin, _) in pairwise(where):
         if shard == next_shard and begin < end:

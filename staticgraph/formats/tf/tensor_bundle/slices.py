@@ -47,7 +47,7 @@ def box_shape(where: Box) -> tuple[int, ...]:
 
 
 def joined(shape: Sequence[int], parts: Iterable[tuple[Box, np.ndarray]]) -> np.ndarray:
-    """The tensor that parts make up. InvalidFileError where they do not cover it."""
+    """The tensor that parts make up. InvalidFileError if they do not cover it."""
     parts = list(parts)
     if sum(array.size for _, array in parts) != math.prod(shape) or not parts:
         raise InvalidFileError("its parts do not cover it")

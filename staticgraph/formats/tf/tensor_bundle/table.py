@@ -31,7 +31,7 @@ def is_table(data: bytes) -> bool:
 
 
 def read_table(data: bytes) -> dict[bytes, bytes]:
-    """All entries. InvalidFileError where the bytes are no table."""
+    """All entries. InvalidFileError if the bytes are no table."""
     if len(data) < _FOOTER or not is_table(data):
         raise InvalidFileError("it is not a table of keys and values")
     footer = len(data) - _FOOTER

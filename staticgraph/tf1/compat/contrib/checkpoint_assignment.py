@@ -49,7 +49,7 @@ def assign_from_checkpoint(
 def assign_from_checkpoint_fn(
     model_path: str, var_list: Any, ignore_missing_vars: bool = False, reshape_variables: bool = False
 ) -> Callable[[Any], None] | None:
-    """A function of a session that sets variables from a checkpoint; None where no variable is left.
+    """A function of a session that sets variables from a checkpoint; None if no variable is left.
 
     With `reshape_variables`, a tensor need only have the right number of elements.
     """

@@ -71,7 +71,7 @@ class ExternalOptimizerInterface:
 
         `step_callback` is called with the vector after each step of the optimizer. `loss_callback` is called
         with the values of `fetches` each time that the loss is computed. `run_kwargs` go to the `Session.run`
-        that sets the variables. ValueError where no session is given and none is the default.
+        that sets the variables. ValueError if no session is given and none is the default.
         """
         session = session or sg.get_default_session()
         if session is None:

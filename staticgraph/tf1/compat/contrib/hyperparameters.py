@@ -71,7 +71,7 @@ def _put(found: dict[str, Any], name: str, index: str | None, value: Any) -> Non
 
 
 def _cast(name: str, kind: type, value: Any) -> Any:
-    """A value as the type of a hyperparameter. ValueError where that would lose something."""
+    """A value as the type of a hyperparameter. ValueError if that would lose something."""
     if type(value) is kind or kind is type(None):
         return value
     fits = (
@@ -160,7 +160,7 @@ class HParams:
         return {name: getattr(self, name) for name in self._hparam_types}
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value of a name, or `default`. ValueError where the default is of another type."""
+        """The value of a name, or `default`. ValueError if the default is of another type."""
         if key not in self._hparam_types:
             return default
         if default is not None:

@@ -95,7 +95,7 @@ class MetricSpec:
         self.weight_key = weight_key
 
     def create_metric_ops(self, inputs: Any, labels: Any, predictions: Any) -> Any:
-        """The metric, of features, labels and predictions. ValueError where it is not clear which."""
+        """The metric, of features, labels and predictions. ValueError if it is not clear which."""
         names = parameters(self.metric_fn)
         given = {"predictions": _picked(predictions, self.prediction_key, "prediction_key")}
         given["labels" if "labels" in names or "targets" not in names else "targets"] = _picked(
@@ -388,7 +388,7 @@ def _by_name(features: Any) -> Mapping[str, Any]:
 def _as_input(
     x: Any, y: Any, input_fn: Any, batch_size: int | None, epochs: int | None, is_shuffled: bool = False
 ) -> Callable[[], Any]:
-    """An input function. ValueError where there are both arrays and a function, or neither."""
+    """An input function. ValueError if there are both arrays and a function, or neither."""
     if (x is None) == (input_fn is None):
         raise misuse(ValueError, "one of x and input_fn must be given, and not both")
     if input_fn is not None:

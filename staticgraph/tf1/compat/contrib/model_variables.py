@@ -124,7 +124,7 @@ def get_variables_by_name(given_name: str, scope: Any = None) -> list[Any]:
 
 
 def get_unique_variable(var_op_name: str) -> Any:
-    """The one variable of this full name. ValueError where there is none."""
+    """The one variable of this full name. ValueError if there is none."""
     found = [v for v in get_variables() if v.op.name == var_op_name]
     if len(found) != 1:
         raise misuse(ValueError, f"get_unique_variable: {len(found)} variables are called {var_op_name!r}")

@@ -185,7 +185,7 @@ class MovingAverageOptimizer(WrappedOptimizer):
     def swapping_saver(self, var_list: Any = None, name: str = "swapping_saver", **kwargs: Any) -> Saver:
         """A Saver in which each variable and its average have changed places.
 
-        RuntimeError before `minimize`; ValueError where one of the two is not saved.
+        RuntimeError before `minimize`; ValueError if one of the two is not saved.
         """
         if not self._other:
             raise misuse(

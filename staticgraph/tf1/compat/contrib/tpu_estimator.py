@@ -83,7 +83,7 @@ class TPUEstimator(sg.estimator.Estimator):
     parameters `batch_axis`, `eval_on_tpu`, `export_to_tpu`, `export_to_cpu`, `embedding_config_spec` and
     `export_saved_model_api_version` change nothing.
 
-    ValueError where `params` has an entry of the estimator's own.
+    ValueError if `params` has an entry of the estimator's own.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class TPUEstimator(sg.estimator.Estimator):
         super().__init__(model_fn, model_dir, quiet, params or {"use_tpu": use_tpu}, warm_start_from)
 
     def _with_size(self, mode: str) -> Any:
-        """The parameters of the user's functions in a mode. UnimplementedError where they want a TPU."""
+        """The parameters of the user's functions in a mode. UnimplementedError if they want a TPU."""
         if self._uses_tpu:
             text = "use_tpu=True, and there are no TPUs here"
             raise misuse(UnimplementedError, text, "TPUEstimator(..., use_tpu=False)")

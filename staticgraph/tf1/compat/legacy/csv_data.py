@@ -42,7 +42,7 @@ def load_csv_with_header(
 ) -> Dataset:
     """The table in a file whose first line says how many rows and features there are.
 
-    DataLossError where the file holds something else. Column `target_column` is the target.
+    DataLossError if the file holds something else. Column `target_column` is the target.
     """
     with open(filename, newline="") as file:
         header, *rows = csv.reader(file)

@@ -160,14 +160,14 @@ def DeleteRecursively(dirname: Any) -> None:
 
 
 def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:
-    """Copy a file. AlreadyExistsError where the new name is taken, unless `overwrite`."""
+    """Copy a file. AlreadyExistsError if the new name is taken, unless `overwrite`."""
     _free(newpath, overwrite)
     with _named(oldpath):
         shutil.copyfile(oldpath, newpath)
 
 
 def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
-    """Rename a file or folder. AlreadyExistsError where the new name is taken, unless `overwrite`."""
+    """Rename a file or folder. AlreadyExistsError if the new name is taken, unless `overwrite`."""
     _free(newname, overwrite)
     with _named(oldname):
         os.replace(oldname, newname)

@@ -62,5 +62,5 @@ def merge_summary(inputs: Sequence[Any], collections: Any = None, name: str | No
 
 
 def merge_all_summaries(key: str = GraphKeys.SUMMARIES) -> Tensor | None:
-    """All summaries of a collection as one; None where there are none."""
+    """All summaries of a collection as one; None if there are none."""
     return merge_all(key)

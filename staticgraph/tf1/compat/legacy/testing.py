@@ -64,7 +64,7 @@ def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: Any =
 
 
 def gpu_device_name() -> str:
-    """The name of the first GPU, as "/device:GPU:0"; empty where there is none that sessions can run on."""
+    """The name of the first GPU, as "/device:GPU:0"; empty if there is none that sessions can run on."""
     return next((device.name for device in list_local_devices() if device.device_type == "GPU"), "")
 
 

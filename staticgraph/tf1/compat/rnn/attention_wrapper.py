@@ -155,7 +155,7 @@ class AttentionWrapper(RNNCell):
             )
 
     def _check_batch(self, batch_size: Any) -> None:
-        """ValueError where the memory is known to be of another batch size."""
+        """ValueError if the memory is known to be of another batch size."""
         for mechanism in self._mechanisms:
             sizes = batch_size, mechanism.batch_size
             if all(isinstance(size, int) for size in sizes) and sizes[0] != sizes[1]:

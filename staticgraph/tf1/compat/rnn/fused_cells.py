@@ -108,7 +108,7 @@ def _reversed(steps: Any, lengths: Any) -> Any:
 
 
 def _layers(cells_fw: Any, cells_bw: Any, states_fw: Any, states_bw: Any) -> list[tuple[Any, Any, Any, Any]]:
-    """Cells and first states, layer by layer. ValueError where the lists do not fit together."""
+    """Cells and first states, layer by layer. ValueError if the lists do not fit together."""
     for name, cells in (("cells_fw", cells_fw), ("cells_bw", cells_bw)):
         if not isinstance(cells, list) or not cells:
             raise misuse(ValueError, f"{name} must be a list of cells, one per layer")

@@ -63,7 +63,7 @@ def attention_decoder(
     is combined with weighted means of them.
 
     The means before the first step are zeros, or with `initial_state_attention` those for the initial state.
-    ValueError where there are no inputs, no heads, or `size` is not known.
+    ValueError if there are no inputs, no heads, or `size` is not known.
     """
     if not decoder_inputs:
         raise misuse(ValueError, "attention_decoder needs at least one input")

@@ -20,7 +20,7 @@ def sequence_loss_by_example(
     """The weighted cross entropy of each sequence: per step, logits [batch, classes], targets and weights
     [batch].
 
-    ValueError where the lists have different lengths.
+    ValueError if the lists have different lengths.
     """
     if not len(logits) == len(targets) == len(weights):
         counts = f"{len(logits)} logits, {len(targets)} targets and {len(weights)} weights"

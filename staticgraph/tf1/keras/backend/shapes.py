@@ -58,7 +58,7 @@ def shape(x: Any) -> Tensor:
 
 
 def int_shape(x: Any) -> Shape | None:
-    """The static shape as a tuple, None for sizes that are not known; None where nothing is known."""
+    """The static shape as a tuple, None for sizes that are not known; None if nothing is known."""
     found = convert_to_tensor(x).shape if not hasattr(x, "shape") else x.shape
     if isinstance(found, tuple):
         return found

@@ -32,7 +32,7 @@ class Best:
         self.value = -math.inf if rises else math.inf
 
     def of(self, logs: Any) -> Any:
-        """The value in the logs of an epoch; None, with a warning, where there is none."""
+        """The value in the logs of an epoch; None, with a warning, if there is none."""
         found = (logs or {}).get(self.monitor)
         if found is None:
             known = ", ".join(logs or {})

@@ -16,7 +16,7 @@ Split = tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 def read_npz(path: str, names: tuple[str, ...]) -> list[np.ndarray]:
-    """Arrays of numbers by name. InvalidFileError where one is of Python objects: those could run code."""
+    """Arrays of numbers by name. InvalidFileError if one is of Python objects: those could run code."""
     with np.load(path, allow_pickle=False) as file:
         try:
             return [file[name] for name in names]

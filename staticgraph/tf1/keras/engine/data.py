@@ -14,7 +14,7 @@ from staticgraph.tf1.keras.utils.sequence import Sequence as DataSequence
 
 
 def arrays_for(given: Any, names: Sequence[str], tensors: Sequence[Tensor], what: str) -> list[Any]:
-    """One array per tensor, from an array, a list, or a dict by names. FeedError where they do not fit."""
+    """One array per tensor, from an array, a list, or a dict by names. FeedError if they do not fit."""
     if isinstance(given, dict):
         if missing := [name for name in names if name not in given]:
             raise misuse(FeedError, f"{what}: {missing[0]} is missing, there is {', '.join(given)}")

@@ -104,7 +104,7 @@ class Layer(Connections, base.Layer):
     # For subclasses
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
-        """The mask of the output. TypeError where there is one and the layer does not support masking."""
+        """The mask of the output. TypeError if there is one and the layer does not support masking."""
         if self.supports_masking or all(m is None for m in leaves(mask)):
             return mask
         raise misuse(
@@ -263,7 +263,7 @@ class Layer(Connections, base.Layer):
         return state.batch_get_value(self.weights)
 
     def set_weights(self, weights: Any) -> None:
-        """Set all weights. ValueError where their number or a shape differs."""
+        """Set all weights. ValueError if their number or a shape differs."""
         values = list(weights)
         if len(values) != len(self.weights):
             raise misuse(ValueError, f"{self.name} has {len(self.weights)} weights, {len(values)} were given")

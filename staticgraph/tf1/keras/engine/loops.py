@@ -359,7 +359,7 @@ def _epoch(
 ) -> list[float]:
     """Run all batches; the mean loss and the metrics at the end.
 
-    Metrics accumulate by themselves. The loss of a batch counts with the number of its samples, or, where
+    Metrics accumulate by themselves. The loss of a batch counts with the number of its samples, or, if
     there is no telling, as much as that of any other.
     """
     total, number, values = 0.0, 0, [0.0] * len(names)

@@ -87,7 +87,7 @@ class Network(Layer):
     variables = weights
 
     def get_layer(self, name: str | None = None, index: int | None = None) -> Any:
-        """A layer by its name or its place. ValueError where there is none."""
+        """A layer by its name or its place. ValueError if there is none."""
         if index is not None:
             if index >= len(self.layers):
                 raise misuse(

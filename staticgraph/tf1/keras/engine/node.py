@@ -54,7 +54,7 @@ def history(tensor: Any) -> History | None:
 
 
 def mask_of(value: Any) -> Any:
-    """The mask of a tensor, or a list with that of each of several; None where there is none."""
+    """The mask of a tensor, or a list with that of each of several; None if there is none."""
     found = [masks(t.graph).get(t) if isinstance(t, Tensor) else None for t in leaves(value)]
     return None if all(m is None for m in found) else single(found)
 

@@ -138,7 +138,7 @@ class Sum(Metric):
 
 
 class Mean(Metric):
-    """The weighted mean of all values of all batches; 0 where there are none."""
+    """The weighted mean of all values of all batches; 0 if there are none."""
 
     def __init__(self, name: str = "mean", dtype: Any = None) -> None:
         super().__init__(name, dtype)

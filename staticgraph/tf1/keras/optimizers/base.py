@@ -133,7 +133,7 @@ class Optimizer:
     # Steps
 
     def get_gradients(self, loss: Any, params: Sequence[Any]) -> list[Any]:
-        """The gradients of `loss`, limited. GradientError where the loss does not depend on a parameter."""
+        """The gradients of `loss`, limited. GradientError if the loss does not depend on a parameter."""
         found = gradients(loss, params)
         for parameter, gradient in zip(params, found, strict=True):
             if gradient is None:
@@ -271,7 +271,7 @@ class Optimizer:
         return state.batch_get_value(self.weights)
 
     def set_weights(self, weights: Sequence[Any]) -> None:
-        """Set `weights`. ValueError where their number or a shape differs."""
+        """Set `weights`. ValueError if their number or a shape differs."""
         if len(weights) != len(self.weights):
             text = f"{self._name} has {len(self.weights)} weights, {len(weights)} were given"
             raise misuse(ValueError, f"{text}: they exist once the model has been trained for a step")

@@ -21,7 +21,7 @@ def is_screen() -> bool:
 class Progbar:
     """A bar on standard output. On a terminal it is drawn over itself, elsewhere only its end is printed.
 
-    `target`: the number of steps, or None where it is not known. `verbose=2` prints one line at the end, 0
+    `target`: the number of steps, or None if it is not known. `verbose=2` prints one line at the end, 0
     nothing. Values are shown as their mean, weighted by steps; those in `stateful_metrics` as they are.
     """
 

@@ -96,7 +96,7 @@ class SessionRunHook:
 
 
 def require_global_step(hook: SessionRunHook) -> Any:
-    """The default graph's global step. RuntimeError where it has none.
+    """The default graph's global step. RuntimeError if it has none.
 
     Fetched with a training step it has its value after that step, as every variable.
     """

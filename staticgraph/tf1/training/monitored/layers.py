@@ -159,7 +159,7 @@ class RecoverableSession:
 
 
 def _merged_feeds(given: Any, added: Sequence[Mapping[Any, Any]]) -> Any:
-    """The caller's feeds with those of the hooks. RuntimeError where a tensor is fed twice."""
+    """The caller's feeds with those of the hooks. RuntimeError if a tensor is fed twice."""
     if not added:
         return given
     merged: dict[Any, Any] = {}

@@ -117,9 +117,9 @@ class Scaffold:
 
     @staticmethod
     def get_or_default(arg_name: str, collection_key: str, default_constructor: Callable[[], Any]) -> Any:
-        """The only element of a collection; where there is none, a default, which is put into it.
+        """The only element of a collection; if there is none, a default, which is put into it.
 
-        RuntimeError where there are several.
+        RuntimeError if there are several.
         """
         elements = get_collection(collection_key)
         if len(elements) > 1:

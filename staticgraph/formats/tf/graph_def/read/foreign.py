@@ -35,7 +35,7 @@ def foreign(*input: Any, given: Any, types: tuple[TensorType, ...]) -> Any:
     """A node of TensorFlow's, `given` as it stood in a GraphDef, that only TensorFlow carries out. Its
     outputs, of these `types`, can be fed.
 
-    Raises UnimplementedError where a run needs one that is not.
+    Raises UnimplementedError if a run needs one that is not.
     """
     text = f"{given.name} is a node of TensorFlow's type {given.op}, which is not carried out here"
     feeds = ", ".join(f"'{given.name}:{at}': ..." for at in range(len(types)))

@@ -67,7 +67,7 @@ class Given:
         return self._at.value(self.op.outputs[at])
 
     def operand(self, name: str) -> Any:
-        """A number, a list or a tensor, or None where none was given."""
+        """A number, a list or a tensor, or None if none was given."""
         if name not in self.op.operands:
             return self.attrs.get(name)
         return self._at.value(self.op.operands[name])
