@@ -42,15 +42,15 @@ def doing(marks: str, task: str) -> str:
 
 def test_tasks_are_shared_out_and_what_breaks_a_process_is_told(tmp_path):
     tasks = ["a", "ends", "b", "fails", "c", "hangs", "d"]
-    with crew(partial(doing, str(tmp_path)), 2, patience=5) as workers:
+    with crew(partial(doing, str(tmp_path)), 2, patience=10) as workers:
         workers.ask(tasks)
-        answers = dict(workers.answers(time.monotonic() + 60))
+        answers = dict(workers.answers(time.monotonic() + 120))
     assert sorted(answers) == sorted(tasks)
     broken = {task: answer.why for task, answer in answers.items() if isinstance(answer, Broken)}
     assert broken == {
         "ends": "its process ended with status 3",
         "fails": "ValueError: this is why",
-        "hangs": "not done after 5 s",
+        "hangs": "not done after 10 s",
     }
     assert not multiprocessing.active_children()
 
