@@ -392,7 +392,11 @@ def counted(count: int, noun: str) -> str:
 
 
 def misuse(
-    kind: type[_Error], what: str, hint: str | None = None, made: Iterable[tuple[str, Provenance | None]] = ()
+    kind: type[_Error],
+    what: str,
+    hint: str | None = None,
+    made: Iterable[tuple[str, Provenance | None]] = (),
+    where: Provenance | None = None,
 ) -> _Error:
     """The error of class `kind` about a call of the user's, which names the line of the call.
 
@@ -401,8 +405,9 @@ def misuse(
         what: What is wrong.
         hint: What to do about it.
         made: Operands by name, and where each was made.
+        where: The line, if it is another than that of the call.
     """
-    error = kind(layout(what, user_frame(), made, hint))
+    error = kind(layout(what, where or user_frame(), made, hint))
     vars(error)[TOLD] = True
     return error
 

@@ -10,7 +10,7 @@ from typing import Any
 from staticgraph.building import nest
 from staticgraph.building.framework import graph_of
 from staticgraph.building.inputs import convert_to_tensor
-from staticgraph.compiler.graph.errors import layout, misuse, shown
+from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
 from staticgraph.compiler.graph.tensor import Tensor
@@ -115,5 +115,5 @@ def _derivatives(
             f"custom_gradient: {len(by_xs)} derivatives for {count} arguments, "
             f"{len(by_variables)} for {len(variables)} variables"
         )
-        raise ValueError(layout(text, where, hint="return one for each argument, None for those without"))
+        raise misuse(ValueError, text, "return one for each argument, None for those without", where=where)
     return [*by_xs, *by_variables]

@@ -95,7 +95,7 @@ def registered_gradient(op: Operation, name: str, cotangents: Sequence[Tensor | 
     if len(listed) != len(inputs):
         counts = f"{len(listed)} derivatives are given for the {len(inputs)} inputs"
         hint = "return one for each input, None for those without"
-        raise ValueError(layout(f"{counts} of {op.name} ({op.type})", op.where, hint=hint))
+        raise misuse(ValueError, f"{counts} of {op.name} ({op.type})", hint, where=op.where)
     found = []
     for tensor in op.tensors:  # axes, shapes and the like are inputs, too, and have no derivatives
         at = inputs.index(tensor)

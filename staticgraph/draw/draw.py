@@ -11,6 +11,7 @@ from staticgraph.compiler.graph.graph import Graph, get_default_graph
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.stages import NAMES
 from staticgraph.compiler.support.extensions import EXTENSIONS
+from staticgraph.compiler.support.nearest import nearest_name
 from staticgraph.draw.fold import OPENED, OPENED_IN_A_STEP, fold
 from staticgraph.draw.model import Drawing
 from staticgraph.draw.outline import outlined, outlined_step
@@ -41,7 +42,8 @@ def draw(
     if engine not in ENGINES:
         raise refused(f"there is no engine {engine!r}", f"engine is one of {', '.join(map(repr, ENGINES))}")
     if stage not in STAGES:
-        raise refused(f"there is no stage {stage!r}", f"stage is one of {', '.join(map(repr, STAGES))}")
+        meant = f"did you mean {close!r}? It" if (close := nearest_name(stage, STAGES)) else "stage"
+        raise refused(f"there is no stage {stage!r}", f"{meant} is one of {', '.join(map(repr, STAGES))}")
     if max_nodes is not None and max_nodes < 1:
         raise refused(f"max_nodes is {max_nodes}", "give at least 1, or None for no limit")
     what, session = fetches_of(what, session)

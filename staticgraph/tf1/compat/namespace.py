@@ -15,8 +15,7 @@ from types import ModuleType
 from typing import Any
 
 import staticgraph as sg
-from staticgraph.compiler.graph.errors import layout
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.compiler.support.nearest import nearest
 
@@ -139,7 +138,7 @@ class Namespace(ModuleType):
         if found is MISSING:
             if name.startswith("_"):  # no name of TensorFlow's: a tool asks, which shows nobody a hint
                 raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-            raise UnsupportedNameError(unsupported(self._tree, _join(self.path, name)))
+            raise unsupported(UnsupportedNameError, self._tree, _join(self.path, name))
         setattr(self, name, found)
         return found
 
@@ -147,11 +146,11 @@ class Namespace(ModuleType):
         return sorted(self._tree.names(self.path))
 
 
-def unsupported(tree: Tree, dotted: str) -> str:
-    """The message about a name that is not supported: the user's line, and the nearest supported names."""
+def unsupported(kind: type[Exception], tree: Tree, dotted: str) -> Exception:
+    """The error about a name that is not supported: the user's line, and the nearest supported names."""
     found = tree.nearest(dotted)
     hint = f"nearest: {', '.join(map(_tf, found))}" if found else None
-    return layout(f"{_tf(dotted)} is not supported yet", user_frame(), hint=hint)
+    return misuse(kind, f"{_tf(dotted)} is not supported yet", hint)
 
 
 def _tf(dotted: str) -> str:

@@ -15,7 +15,7 @@ from staticgraph.building.framework import check_takes
 from staticgraph.building.inputs import placeholder
 from staticgraph.compiler.capture.regions import with_inner
 from staticgraph.compiler.capture.segments import is_host
-from staticgraph.compiler.graph.errors import InvalidArgumentError, OutOfRangeError, layout, misuse
+from staticgraph.compiler.graph.errors import InvalidArgumentError, OutOfRangeError, misuse
 from staticgraph.compiler.graph.graph import get_default_graph
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.shapes import TensorType
@@ -192,7 +192,7 @@ def _check(operations: Sequence[Operation]) -> None:
     for op in operations:
         if op.definition.effect is Effect.WRITE or op.definition.name == "variable":
             text = f"{op.name} ({op.type}): a function of a dataset cannot make or change variables"
-            raise ValueError(layout(text, op.where, hint="do it in the graph, with what get_next() returns"))
+            raise misuse(ValueError, text, "do it in the graph, with what get_next() returns", where=op.where)
 
 
 def scalar_type(function: Function, what: str) -> TensorType:

@@ -16,8 +16,7 @@ from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.nest import like
 from staticgraph.compiler.graph.builder import infer_dtype
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, int64
-from staticgraph.compiler.graph.errors import layout, misuse
-from staticgraph.compiler.graph.provenance import user_frame
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import Shape, TensorType, as_shape, compatible
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.dataclass import dataclass
@@ -111,7 +110,7 @@ def _array(value: Any) -> np.ndarray:
         return infer_dtype(value).round(value)
     except (TypeError, ValueError) as error:
         text = f"a component of the dataset cannot be made into a tensor: {error}"
-        raise type(error)(layout(text, user_frame())) from None
+        raise misuse(type(error), text) from None
 
 
 def as_tensors(value: Any) -> Any:

@@ -40,7 +40,7 @@ class DropInFinder(MetaPathFinder, Loader):
             return None
         if TREE.namespace(path_there) is None:
             # With `name=`, `from tensorflow.a import b` would raise an error of its own instead.
-            raise ModuleNotFoundError(unsupported(TREE, path_there))
+            raise unsupported(ModuleNotFoundError, TREE, path_there)
         return ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
