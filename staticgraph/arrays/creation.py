@@ -62,9 +62,7 @@ def _attempt(shape: Any) -> int:
     """Return the number of operations by which TensorFlow finds that the number of elements is not known: a
     product of the sizes, and a comparison.
     """
-    if not isinstance(shape, list | tuple):
-        return 0
-    tensors = [isinstance(size, Tensor) for size in shape]
+    tensors = [isinstance(size, Tensor) for size in shape] if isinstance(shape, list | tuple) else []
     if True not in tensors:
         return 0
     first = tensors.index(True)
