@@ -42,6 +42,7 @@ _STATUS_BYTES = 256  # more than any implementation has
 _MOST_PROCESSORS = 8192  # as many as Linux counts
 _POLLS = 64  # of MPI before another process may have the processor
 _LOOK = 0.005  # seconds between looks at the others
+_LAST_WORDS = 2.0  # seconds in which the others show the error of a process that hangs
 
 
 class MpiWorld:
@@ -126,6 +127,15 @@ class MpiWorld:
         self.mended += 1
         runs = np.array([self.peers.runs[0]])
         self.peers.settle(int(self.exchange("all_reduce", runs, "max")[0]))
+
+    def end(self) -> None:
+        """Tell the others that this process has ended. If one hangs, the launcher is told to end all."""
+        self.peers.end()
+        if self.peers.is_stuck:  # MPI's own end would wait for it, for ever
+            sys.stdout.flush()
+            sys.stderr.flush()
+            time.sleep(_LAST_WORDS)
+            self._mpi.COMM_WORLD.Abort(1)
 
     # For Python
 
@@ -311,7 +321,7 @@ def leave_world() -> None:
     """Tell the others that this process has ended, and be alone."""
     world = MEMBERSHIP.world
     if isinstance(world, MpiWorld):
-        world.peers.end()
+        world.end()
         MEMBERSHIP.enter(Alone())
 
 

@@ -40,6 +40,7 @@ class Peers:
         timeout: The seconds after which waiting for the others is an error.
         runs: One word, the number of this run. Native code counts it, too.
         completed: One word that counts the collectives that are complete. Native code counts it, too.
+        is_stuck: True if a process hangs, as far as anyone knows: then MPI cannot end in peace.
     """
 
     def __init__(self, comm: Any, mpi: Any, timeout: float) -> None:
@@ -49,7 +50,8 @@ class Peers:
         self.runs, self.completed = (ctypes.c_int64 * 1)(), (ctypes.c_int64 * 1)()
         self._steps: dict[int, list[dict[str, Any]]] = {}  # what others are about to run, by rank
         self._failures: list[dict[str, Any]] = []
-        self._ended: set[int] = set()
+        self._ended: dict[int, None] = {}  # in the order in which this process has heard of it
+        self.is_stuck = False
         self._sent: list[Any] = []
         self._settled = 0  # failures of runs before this one are old
         self.heartbeat = Heartbeat(self.rank, self.completed)
@@ -61,7 +63,8 @@ class Peers:
         """Tell the others of an error, and count the run. `final`: this process ends with it."""
         if not isinstance(error, PeerError):
             text = f"{type(error).__name__}: {error}"[:_MOST_TEXT]
-            self._tell({"kind": _FAILED, "run": None if final else self.runs[0], "text": text})
+            run = None if final else self.runs[0]
+            self._tell({"kind": _FAILED, "run": run, "text": text, "stuck": self.is_stuck})
         self.runs[0] += 1
         self._settled = self.runs[0]
 
@@ -110,7 +113,7 @@ class Peers:
                 raise self._failed_by(news)
         self._failures.clear()
         if waited > _GRACE and self._ended:
-            rank = min(self._ended)
+            rank = next(iter(self._ended))
             text = f"process {rank} has ended, and this one waits for it in {what}"
             raise misuse(PeerError, text, "each process must take the same number of steps")
         if waited > _GRACE and (ahead := [rank for rank, steps in self._steps.items() if steps]):
@@ -128,6 +131,7 @@ class Peers:
     def settle(self, runs: int) -> None:
         """Count runs from a number on that all processes have agreed on. Failures before it are old."""
         self.runs[0] = self._settled = runs
+        self.is_stuck = False  # all have taken part in this
 
     def _failed_by(self, news: dict[str, Any]) -> Exception:
         """Return the error of this process for the failure of another one."""
@@ -149,6 +153,7 @@ class Peers:
         if who and (self.heartbeat.is_answered or self.size == 2):
             text = f"{who}, and this process has waited {self.timeout:g} seconds for it in {what}"
             hint = "it computes nothing; init(timeout=...) allows more time"
+        self.is_stuck = True
         raise misuse(DeadlineExceededError, text, hint)
 
     def _addresses(self) -> list[tuple[str, int, str]]:
@@ -179,8 +184,9 @@ class Peers:
             match news["kind"]:
                 case "failed":
                     self._failures.append({**news, "rank": rank})
+                    self.is_stuck |= news["stuck"]
                 case "ended":
-                    self._ended.add(rank)
+                    self._ended[rank] = None
                 case "step":
                     self._steps.setdefault(rank, []).append(news)
 

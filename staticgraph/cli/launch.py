@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from staticgraph.cli.outcome import UsageError
 from staticgraph.cli.parsing import examples
-from staticgraph.cli.processes import run_all
+from staticgraph.cli.processes import INTERRUPTED, run_all
 
 if TYPE_CHECKING:
     from staticgraph.cli.parsing import Commands
@@ -75,7 +75,7 @@ def launch(options: argparse.Namespace) -> int:
     for left in range(options.restarts, -1, -1):
         line = _line(options, count)
         status = subprocess.call(line) if line[0] == sys.executable else run_all(line)
-        if status == 0 or not left:
+        if status in (0, INTERRUPTED) or not left:
             return status
         count = max(1, count - 1) if options.fewer else count
         print(

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import signal
+import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
+INTERRUPTED = 130  # the status of a program that Ctrl-C has ended
 _EVERY = 0.2  # seconds between looks at which processes there are
+_SELDOM = 3.0  # and once some are known
+_SOON = 1.0  # seconds in which a launcher ends all others after one has failed
 _MOST = 1 << 16  # bytes of the end of the output, in which the launcher tells why it ends
 # MPICH tells the number of a process to the system, Open MPI its rank.
 _KILLED = re.compile(rb"PID (\d+) RUNNING AT (\S+)\s+=\s+EXIT CODE: (\d+)")
@@ -21,14 +28,19 @@ _RANK = re.compile(rb"\0(?:PMI_RANK|OMPI_COMM_WORLD_RANK)=(\d+)\0")
 
 
 def run_all(line: Sequence[str]) -> int:
-    """Run a launcher to its end, and say which process was killed, if one was. Returns its status."""
+    """Run a launcher to its end, and say which process was killed, if one was.
+
+    Returns its status; INTERRUPTED after Ctrl-C, which ends all.
+    """
     launcher = subprocess.Popen(line, stdout=subprocess.PIPE)
     assert launcher.stdout is not None
     ranks = Ranks(launcher.pid)
-    tail = _shown(launcher.stdout)
+    tail, is_interrupted = _shown(launcher.stdout)
     status = launcher.wait()
     ranks.stop()
-    if status and (told := killed(tail, ranks.known)):
+    if is_interrupted:
+        return INTERRUPTED
+    if status and (told := how_it_ended(tail, ranks, status)):
         print(f"staticgraph: {told}", file=sys.stderr)
     return status
 
@@ -36,26 +48,64 @@ def run_all(line: Sequence[str]) -> int:
 def killed(tail: bytes, ranks: dict[int, int]) -> str:
     """Return which process a launcher says was killed, empty if none. `ranks`: by the system's numbers."""
     if found := _RANK_KILLED.search(tail):
-        return _told(f"process {int(found[1])}", found[2], int(found[3]))
+        return _told(f"process {int(found[1])}", found[2].decode(), int(found[3]))
     if (found := _KILLED.search(tail)) and int(found[3]) in {*signal.valid_signals()}:
         pid = int(found[1])
         who = f"process {ranks[pid]}" if pid in ranks else f"the process with PID {pid}"
-        return _told(who, found[2], int(found[3]))
+        return _told(who, found[2].decode(), int(found[3]))
     return ""
 
 
-def _told(who: str, host: bytes, number: int) -> str:
-    return f"{who} on {host.decode()} was killed by signal {number} ({signal.strsignal(number)})"
+def ended_first(ranks: Ranks) -> tuple[list[int], int | None]:
+    """Return the processes of which one ended first without success, and its status, if these are known.
+
+    The launcher ends all others then, by SIGKILL, and what it tells may be one of them.
+    """
+    last = ranks.ends[-1][0] if ranks.ends else 0.0
+    groups = [together for moment, together in ranks.ends if last - moment < _SOON]
+    everyone = {pid: status for _, together in ranks.ends for pid, status in together.items()}
+    for pid, status in everyone.items():
+        if status and status != signal.SIGKILL:
+            return [pid], status
+    for together in groups:
+        if failed := {pid: status for pid, status in together.items() if status != 0}:
+            # The launcher asks for the status of the first one, and then ends the others.
+            chosen = [pid for pid, status in failed.items() if status is None] or [*failed]
+            return chosen, failed[chosen[0]] if len(chosen) == 1 else None
+    return [], None
 
 
-def _shown(stream: IO[bytes]) -> bytes:
-    """Write all that comes to the standard output, and return its end."""
-    tail = b""
+def how_it_ended(tail: bytes, ranks: Ranks, launcher: int) -> str:
+    """Return how the process ended that was the first one to do so; empty if it has told that itself.
+
+    `tail` is the end of the output, `launcher` the status of the launcher: 1 after an error of Python.
+    """
+    told = killed(tail, ranks.known)
+    first, status = ended_first(ranks)
+    if not first or (told and len(first) == 1 and f"process {ranks.known[first[0]]} " in told):
+        return told
+    who = "process " + " or ".join(str(ranks.known[pid]) for pid in sorted(first))
+    if status is None:
+        return f"{who} was the first to end" if told or launcher != 1 else ""
+    if os.WIFSIGNALED(status):
+        return _told(who, socket.gethostname(), os.WTERMSIG(status))
+    code = os.WEXITSTATUS(status)
+    return f"{who} has ended with status {code}" if code != 1 else ""
+
+
+def _told(who: str, host: str, number: int) -> str:
+    return f"{who} on {host} was killed by signal {number} ({signal.strsignal(number)})"
+
+
+def _shown(stream: IO[bytes]) -> tuple[bytes, bool]:
+    """Write all that comes to the standard output. Return its end, and True after Ctrl-C."""
+    tail, is_interrupted = b"", False
     while True:
         try:
             if not (piece := os.read(stream.fileno(), _MOST)):
-                return tail
+                return tail, is_interrupted
         except KeyboardInterrupt:  # the launcher has it, too, and ends all
+            is_interrupted = True
             continue
         sys.stdout.buffer.write(piece)
         sys.stdout.buffer.flush()
@@ -63,10 +113,17 @@ def _shown(stream: IO[bytes]) -> bytes:
 
 
 class Ranks:
-    """The ranks of the processes that a launcher has started, by their numbers. Linux tells them."""
+    """The ranks of the processes that a launcher has started, by their numbers. Linux tells them.
+
+    Attributes:
+        known: The rank of each process.
+        ends: Times and processes that ended, in groups of those that were seen together: for each its status
+            as `os.wait` has it, None if the launcher has asked for that before.
+    """
 
     def __init__(self, launcher: int) -> None:
         self.known: dict[int, int] = {}
+        self.ends: list[tuple[float, dict[int, int | None]]] = []
         self._launcher = launcher
         self._over = threading.Event()
         threading.Thread(target=self._look, daemon=True).start()
@@ -76,10 +133,47 @@ class Ranks:
         self._over.set()
 
     def _look(self) -> None:
-        while not self._over.wait(_EVERY):
-            for pid in descendants(self._launcher):
-                if pid not in self.known and (found := _RANK.search(_environment(pid))):
-                    self.known[pid] = int(found[1])
+        ends = select.poll() if hasattr(os, "pidfd_open") else None
+        opened: dict[int, int] = {}  # processes by the descriptors that tell of their ends
+        looked = changed = 0.0
+        while not self._over.is_set():
+            # An end is seen at once only between looks, so there are few of them once all are known.
+            if (now := time.monotonic()) - looked > (_SELDOM if 0 < changed < now - _SOON else _EVERY):
+                looked = now
+                for pid in self._new():
+                    changed = now
+                    with suppress(OSError):
+                        if ends is not None:
+                            opened[descriptor := os.pidfd_open(pid)] = pid
+                            ends.register(descriptor, select.POLLIN)
+            if ends is None or not opened:
+                self._over.wait(_EVERY)
+            elif ready := ends.poll(_EVERY * 1e3):
+                together = {opened[descriptor]: _status(opened[descriptor]) for descriptor, _ in ready}
+                self.ends.append((time.monotonic(), together))
+                for descriptor, _ in ready:
+                    ends.unregister(descriptor)
+                    del opened[descriptor]
+                    os.close(descriptor)
+        for descriptor in opened:
+            os.close(descriptor)
+
+    def _new(self) -> list[int]:
+        found = []
+        for pid in descendants(self._launcher):
+            if pid not in self.known and (rank := _RANK.search(_environment(pid))):
+                self.known[pid] = int(rank[1])
+                found.append(pid)
+        return found
+
+
+def _status(pid: int) -> int | None:
+    """The status of a process that has ended; None if the launcher has asked for it."""
+    try:
+        words = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        return int(words[-1]) if words[0] == b"Z" else None
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def descendants(ancestor: int) -> list[int]:

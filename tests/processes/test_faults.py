@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from staticgraph.cli.launch import mpiexec
-from staticgraph.cli.processes import killed
+from staticgraph.cli.processes import Ranks, how_it_ended, killed
 from tests.processes.launching import LIMIT, ROOT, launched
 
 SCRIPTS = Path(__file__).parent / "scripts"
@@ -195,23 +195,23 @@ def test_a_process_that_hangs_is_waited_for_so_long():
     if rank == 0:
         attempt(one)
     else:
-        time.sleep(5)
+        time.sleep(500)
     """
-    told = caught(attempting(2, program, timeout=2))
+    told = caught(attempting(2, program, timeout=2, status=None))
     assert "process 1 hangs at <string>:" in told[0]
     assert "and this process has waited 2 seconds for it in all_reduce" in told[0]
 
 
 def test_a_process_that_does_not_answer_is_waited_for_so_long():
+    """And then it is ended, though it is stopped and so cannot end by itself."""
     program = """
-    import signal, subprocess
+    import signal
     if rank == 0:
         attempt(one)
     else:
-        subprocess.Popen(["sh", "-c", f"sleep 8; kill -CONT {os.getpid()}"])
         os.kill(os.getpid(), signal.SIGSTOP)
     """
-    told = caught(attempting(2, program, timeout=2))
+    told = caught(attempting(2, program, timeout=2, status=None))
     assert "process 1 does not answer, and this process has waited 2 seconds" in told[0]
 
 
@@ -254,6 +254,42 @@ def test_a_process_that_is_killed_ends_the_run():
     """
     said = attempting(2, program, status=None)
     assert "KILLED" in said.upper(), said
+
+
+@pytest.mark.parametrize(
+    ("end", "told"), [("os._exit(5)", "has ended with status 5"), ("os.kill(os.getpid(), 11)", "signal 11")]
+)
+def test_the_launcher_names_the_process_that_ended_first(end: str, told: str, tmp_path: Path):
+    """It ends the other three by itself, and its own message may be of one of them."""
+    script = tmp_path / "train.py"
+    rank = "MPI.COMM_WORLD.Get_rank()"
+    text = f"import os, time\nfrom mpi4py import MPI\ntime.sleep(2)\nif {rank} == 2: {end}\ntime.sleep(60)\n"
+    script.write_text(text)
+    line = [sys.executable, "-m", "staticgraph", "launch", "-n", "4", str(script)]
+    done = subprocess.run(
+        line, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LIMIT
+    )
+    assert done.returncode
+    assert re.search(f"staticgraph: process 2 .*({told}|was the first to end)", done.stdout), done.stdout
+
+
+def test_who_ended_first_among_those_that_were_seen_together():
+    ranks = Ranks(0)
+    ranks.stop()
+    ranks.known = {10: 0, 11: 1, 12: 2}
+    for ends, told in (
+        ([{10: 0}, {11: 9}, {12: 9}], "process 1 on "),
+        ([{11: 9, 12: 11}], "process 2 on "),
+        ([{11: 5 << 8, 12: 9}], "process 1 has ended with status 5"),
+        ([{11: 1 << 8}, {10: 9, 12: 9}], ""),  # an error of Python, which is shown
+        ([], ""),
+    ):
+        ranks.ends = [(0.0, together) for together in ends]
+        found = how_it_ended(b"", ranks, 9)
+        assert found.startswith(told) and bool(told) == bool(found)
+    ranks.ends = [(0.0, {12: None, 11: 9}), (0.0, {10: 9})]
+    tail = b"PID 10 RUNNING AT here\n= EXIT CODE: 9\n"
+    assert how_it_ended(tail, ranks, 9) == "process 2 was the first to end"
 
 
 def test_the_launcher_names_the_process_that_was_killed_and_training_goes_on(tmp_path: Path):

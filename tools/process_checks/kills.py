@@ -81,7 +81,11 @@ def _training(workers: int, kill: tuple[float, int] | None) -> tuple[str, int, i
             print(said)
             for file in Path(folder).iterdir():
                 print(file, file.stat().st_size)
-        return " ".join(found), again, said.count("was killed by signal 9")
+        return (
+            " ".join(found),
+            again,
+            len(re.findall("staticgraph: process .* (was killed by signal 9|was the first to end)", said)),
+        )
 
 
 def _kill(launcher: int, moment: float, rank: int) -> None:
