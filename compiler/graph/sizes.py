@@ -87,12 +87,13 @@ class Size:
             constant.
     """
 
-    __slots__ = ("terms", "_hash", "_bounds", "_multiples")
+    __slots__ = ("terms", "_hash", "_bounds", "_multiples", "_nominal")
 
     def __init__(self, terms: Mapping[Monomial, int]) -> None:
-        self.terms: dict[Monomial, int] = dict(sorted(terms.items(), key=_order))
+        self.terms: dict[Monomial, int] = dict(sorted(terms.items(), key=_order) if len(terms) > 1 else terms)
         # Python has one hash for -1 and -2. Sizes of equal hashes are compared, which may be undecided.
         self._bounds: tuple[int, int] | None = None
+        self._nominal: int | None = None
         self._multiples: dict[int, Any] = {}  # shapes and strides ask for the same ones all the time
         self._hash = hash(tuple((monomial, 2 * factor + 1) for monomial, factor in self.terms.items()))
 
@@ -350,7 +351,13 @@ class _Same(dict[str, int]):
 
 def estimate(size: AnySize, symbol: int = NOMINAL) -> int:
     """Return a size as a number for estimates of cost, in which every symbol is `symbol`."""
-    return size if isinstance(size, int) else evaluate(size, _Same(symbol))
+    if not isinstance(size, Size):
+        return int(size)
+    if symbol != NOMINAL:
+        return evaluate(size, _Same(symbol))
+    if size._nominal is None:
+        size._nominal = evaluate(size, NOMINALS)
+    return size._nominal
 
 
 NOMINALS = _Same(NOMINAL)  # the values of all symbols in estimates
@@ -358,8 +365,6 @@ NOMINALS = _Same(NOMINAL)  # the values of all symbols in estimates
 
 def same(a: AnySize, b: AnySize) -> bool:
     """Return True if two sizes are equal whatever the symbols are. False tells nothing of open sizes."""
-    if a is b:
-        return True
     if isinstance(a, Size):
         return isinstance(b, Size) and a.terms == b.terms  # no number is a polynomial with a symbol
     return not isinstance(b, Size) and bool(a == b)
