@@ -2,12 +2,14 @@
 
 import json
 import os
+from types import MappingProxyType, SimpleNamespace
 
 import numpy as np
 import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import InvalidFileError
+from staticgraph.tf1.keras.saving import hdf5
 
 keras = sg.keras
 layers = keras.layers
@@ -162,3 +164,43 @@ def test_hdf5_needs_its_package(tmp_path):
     except ImportError:
         with pytest.raises(ImportError, match="h5py"):
             branched().save(tmp_path / "net.h5")
+
+
+class TestDamagedHdf5:
+    """Files in which h5py finds nothing, or something else, told by a module that answers as h5py does."""
+
+    @pytest.fixture
+    def reads(self, monkeypatch, tmp_path):
+        path = tmp_path / "m.h5"
+        path.write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
+
+        class Group(dict):
+            attrs = MappingProxyType({})
+
+        class File(Group):
+            def __init__(self, *_):
+                pass
+
+            def __enter__(self):
+                return self
+
+            def __exit__(self, *_):
+                pass
+
+        monkeypatch.setattr("staticgraph.tf1.keras.saving.hdf5._h5py", lambda: SimpleNamespace(File=File))
+        return File, str(path)
+
+    def test_a_missing_part(self, reads):
+        file, path = reads
+        file.attrs = {"layer_names": [b"dense"]}
+        with pytest.raises(sg.errors.DataLossError, match="damaged"):
+            hdf5.load_weights(path)
+
+    def test_an_array_that_claims_more_than_the_file_holds(self, reads):
+        file, path = reads
+        group = type("Group", (dict,), {"attrs": {"weight_names": [b"w"]}})()
+        group["w"] = SimpleNamespace(size=2**50, dtype=np.dtype("float32"))
+        file.attrs = {"layer_names": [b"dense"]}
+        file.__getitem__ = lambda self, name: group
+        with pytest.raises(sg.errors.DataLossError, match="bytes is claimed"):
+            hdf5.load_weights(path)

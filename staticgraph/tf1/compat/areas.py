@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from staticgraph.compiler.support.extensions import extension
+from staticgraph.nn import fake_quantization
 from staticgraph.tf1.compat import contrib_names, internal_names, message_names, old_names
 from staticgraph.tf1.compat.legacy import (
     app,
@@ -68,6 +69,7 @@ TREE = Tree(
         "nn": Area(("nn",), old_names.NN),
         "nn.rnn_cell": Area(("nn.rnn_cell",), old_names.RNN_CELL),
         "nn.seq2seq": Area(areas=("contrib.legacy_seq2seq",)),
+        "quantization": Area((fake_quantization,)),
         "random": Area(("random",), old_names.RANDOM),
         "sysconfig": Area(names={name: name for name in _FLAGS}),
         "test": Area((testing, benchmark, gradient_checker)),

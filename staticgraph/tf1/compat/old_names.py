@@ -52,10 +52,12 @@ _IO = """
     decode_csv decode_raw encode_base64 parse_example parse_single_example parse_single_sequence_example
     parse_tensor serialize_tensor
 """
+_QUANTIZED = [f"fake_quant_with_min_max_{kind}" for kind in ("args", "vars", "vars_per_channel")]
 _STRINGS = "as_string reduce_join regex_replace substr"
 _STRING = "join strip to_hash_bucket to_hash_bucket_fast to_hash_bucket_strong to_number"
 ROOT |= (
-    {name: f"io.{name}" for name in _IO.split()}
+    {f"{name}{end}": f"quantization.{name}{end}" for name in _QUANTIZED for end in ("", "_gradient")}
+    | {name: f"io.{name}" for name in _IO.split()}
     | {name: f"strings.{name}" for name in _STRINGS.split()}
     | {f"string_{name}": f"strings.{name}" for name in _STRING.split()}
 )

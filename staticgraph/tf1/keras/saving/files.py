@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import as_dtype
-from staticgraph.compiler.graph.errors import InvalidFileError, misuse
+from staticgraph.compiler.graph.errors import TOLD, InvalidFileError, misuse
 from staticgraph.formats.tf.checkpoints.checkpoint_state import update_checkpoint_state
 from staticgraph.runtime.files import container
 from staticgraph.runtime.files.arrays import safetensors
@@ -235,11 +235,18 @@ def load_model(filepath: Any, custom_objects: Any = None, compile: bool = True) 
     else:
         described, flat, of_optimizer = _load(path, _MODEL_KIND)
         weights = _grouped(flat)
-    model = from_config(described, custom_objects)
-    if weights:
-        _assign(model, weights, False, path)
+    try:
+        model = from_config(described, custom_objects)
+        if weights:
+            _assign(model, weights, False, path)
+        if compile and described.get("training"):
+            _compile(model, described["training"], custom_objects or {})
+    except KeyError as error:
+        if TOLD in vars(error):
+            raise
+        text = f"{path}: the description of the model has no {error}"
+        raise misuse(InvalidFileError, text, "take another copy of it, or save the model again") from None
     if compile and described.get("training"):
-        _compile(model, described["training"], custom_objects or {})
         if of_optimizer and model.outputs:
             model._function("train", [None] * len(model.outputs))
             model.optimizer.set_weights(of_optimizer)

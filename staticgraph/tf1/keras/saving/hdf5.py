@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.errors import TOLD, InvalidFileError, misuse
 from staticgraph.tf1.keras import state
+
+_MOST_OF_A_BYTE = 1100  # bytes of values for a byte of a file: what zlib makes of zeros
 
 
 def _h5py() -> Any:
@@ -24,6 +28,34 @@ def _h5py() -> Any:
     return h5py
 
 
+@contextmanager
+def _reading(path: str) -> Iterator[Any]:
+    """Open a file to read it.
+
+    Raises:
+        InvalidFileError: The file is damaged, or holds something else than a model.
+        OSError: The file cannot be read.
+    """
+    try:
+        with _h5py().File(path, "r") as file:
+            yield file
+    except (KeyError, TypeError, RuntimeError, ValueError, AttributeError, MemoryError) as error:
+        if TOLD in vars(error):
+            raise
+        text = f"{path} is damaged, or is not a model: {error}"
+        raise misuse(InvalidFileError, text, "take another copy of it, or save the model again") from None
+
+
+def _array(dataset: Any, path: str) -> np.ndarray:
+    """Return the values of a dataset. A file may claim any shape, which is compared with its size."""
+    size = dataset.size * dataset.dtype.itemsize
+    if size > _MOST_OF_A_BYTE * os.path.getsize(path) + (1 << 20):
+        raise ValueError(f"an array of {size} bytes is claimed")
+    if dataset.dtype.kind not in "biufc":
+        raise ValueError(f"an array of {dataset.dtype} is no weight")
+    return np.asarray(dataset)
+
+
 def _write_weights(group: Any, model: Any) -> None:
     group.attrs["layer_names"] = [layer.name.encode() for layer in model.layers]
     for layer in model.layers:
@@ -35,10 +67,10 @@ def _write_weights(group: Any, model: Any) -> None:
             made.create_dataset(name, data=value)
 
 
-def _read_weights(group: Any) -> dict[str, list[np.ndarray]]:
+def _read_weights(group: Any, path: str) -> dict[str, list[np.ndarray]]:
     found = {}
     for name in map(_text, group.attrs["layer_names"]):
-        arrays = [np.asarray(group[name][_text(w)]) for w in group[name].attrs["weight_names"]]
+        arrays = [_array(group[name][_text(w)], path) for w in group[name].attrs["weight_names"]]
         if arrays:
             found[name] = arrays
     return found
@@ -56,8 +88,8 @@ def save_weights(model: Any, path: str) -> None:
 
 def load_weights(path: str) -> dict[str, list[np.ndarray]]:
     """The weights of each layer that has some, by its name."""
-    with _h5py().File(path, "r") as file:
-        return _read_weights(file.get("model_weights", file))
+    with _reading(path) as file:
+        return _read_weights(file.get("model_weights", file), path)
 
 
 def save_model(model: Any, path: str, described: Mapping[str, Any]) -> None:
@@ -79,12 +111,12 @@ def load_model(path: str) -> tuple[Any, dict[str, list[np.ndarray]], list[np.nda
     Raises:
         ValueError: The file holds weights alone.
     """
-    with _h5py().File(path, "r") as file:
+    with _reading(path) as file:
         if "model_config" not in file.attrs:
             raise misuse(ValueError, f"{path} holds weights alone", "load_weights reads them")
         described = json.loads(_text(file.attrs["model_config"]))
         described["training"] = json.loads(_text(file.attrs.get("staticgraph_training", "null")))
         group = file.get("optimizer_weights", {})
         ours = described["training"] is not None
-        values = [np.asarray(group[str(i)]) for i in range(len(group))] if ours else []
-        return described, _read_weights(file["model_weights"]), values
+        values = [_array(group[str(i)], path) for i in range(len(group))] if ours else []
+        return described, _read_weights(file["model_weights"], path), values
