@@ -3,7 +3,6 @@
 from staticgraph.formats.tf.saved_model import predictor
 from staticgraph.tf1.compat.contrib import (
     arg_scope,
-    channels,
     checkpoint_assignment,
     experiment,
     external_optimizer,
@@ -11,11 +10,9 @@ from staticgraph.tf1.compat.contrib import (
     learn_runner,
     model_analyzer,
     model_variables,
-    normalization,
     optimize_loss,
     optimizer_wrappers,
     regularizers,
-    separable,
     tpu_estimator,
     vocabulary,
 )
@@ -29,6 +26,8 @@ from staticgraph.tf1.compat.contrib import lookup as contrib_lookup
 from staticgraph.tf1.compat.contrib import losses as contrib_losses
 from staticgraph.tf1.compat.contrib import metrics as contrib_metrics
 from staticgraph.tf1.compat.contrib import optimizers as contrib_optimizers
+from staticgraph.tf1.compat.contrib.layer_functions import channels, normalization, separable
+from staticgraph.tf1.compat.contrib.training import loops, slim_learning, train_op
 from staticgraph.tf1.compat.legacy import accelerators, csv_data, mnist, projector
 from staticgraph.tf1.compat.namespace import Area
 from staticgraph.tf1.compat.rnn import (
@@ -90,6 +89,7 @@ AREAS = {
     "contrib.framework.python.ops.variables": Area(areas=("contrib.framework",)),
     "contrib.framework.nest": Area(("nest",)),
     "contrib.slim": Area(areas=("contrib.layers", "contrib.framework")),
+    "contrib.slim.learning": Area((slim_learning,)),
     "contrib.slim.losses": Area((contrib_losses,)),
     "contrib.slim.initializers": Area(areas=("contrib.layers", "initializers")),
     "contrib.slim.regularizers": Area((regularizers,)),
@@ -124,7 +124,7 @@ AREAS = {
     "contrib.distribute": Area((contrib_distribute,), areas=("distribute",)),
     "contrib.cluster_resolver": Area(names={"TPUClusterResolver": "contrib.tpu.TPUClusterResolver"}),
     "contrib.tensorboard.plugins.projector": Area((projector,)),
-    "contrib.training": Area((hyperparameters,)),
+    "contrib.training": Area((hyperparameters, train_op, loops)),
     "contrib.learn": Area(
         (contrib_learn, contrib_learn_models, experiment),
         {"NanLossDuringTrainingError": "train.NanLossDuringTrainingError"},

@@ -1,0 +1,1 @@
+"""Layers of `tf.contrib.layers` that reduce or mix channels, normalize, or have separable kernels."""

@@ -1,0 +1,70 @@
+"""Training steps and loops of `tf.contrib.training` and `tf.contrib.slim`; numbers are TensorFlow 1.15.5's."""
+
+import numpy as np
+import pytest
+
+import staticgraph.compat.tf1 as tf
+
+slim = tf.contrib.slim
+X = np.linspace(-1.0, 1.0, 12).reshape(4, 3).astype("float32")
+
+
+def model():
+    """A loss with a batch normalization, whose updates a step must run."""
+    start = tf.constant_initializer([[0.1], [0.2], [0.3]])
+    h = slim.batch_norm(tf.constant(X), is_training=True, decay=0.5, scope="bn")
+    out = tf.layers.dense(h, 1, kernel_initializer=start, name="d")
+    tf.losses.mean_squared_error(tf.constant([[1.0], [0.0], [2.0], [1.0]]), out)
+    return tf.losses.get_total_loss()
+
+
+@pytest.mark.parametrize(
+    ("options", "losses"),
+    [
+        ({}, SLIM_LOSSES := [1.5910665, 1.0827167, 0.83870572]),
+        ({"clip_gradient_norm": 0.1}, [1.5910665, 1.5512605, 1.5127839]),
+        ({"gradient_multipliers": {"d/bias": 0.0}}, [1.5910665, 1.4351176, 1.4016321]),
+    ],
+)
+def test_create_train_op_of_slim(options, losses):
+    train_op = slim.learning.create_train_op(model(), tf.train.GradientDescentOptimizer(0.1), **options)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        found = [float(session.run(train_op)) for _ in range(3)]
+        moving = session.run(slim.get_variables_by_name("moving_mean")[0])
+        assert session.run(tf.train.get_global_step()) == 3
+    np.testing.assert_allclose(found, losses, rtol=1e-5)
+    np.testing.assert_allclose(moving, (1 - 0.5**3) * X.mean(0), rtol=1e-5, atol=1e-6)
+    assert train_op in tf.get_collection(tf.GraphKeys.TRAIN_OP)
+
+
+def test_train_of_slim_stops_after_its_steps_and_goes_on_from_its_checkpoint(tmp_path):
+    for steps, last in ((3, 2), (5, 4)):
+        with tf.Graph().as_default():
+            train_op = slim.learning.create_train_op(model(), tf.train.GradientDescentOptimizer(0.1))
+            loss = slim.learning.train(train_op, str(tmp_path), number_of_steps=steps, save_summaries_secs=0)
+            if steps == 3:
+                np.testing.assert_allclose(loss, SLIM_LOSSES[last], rtol=1e-5)
+    reader = tf.train.NewCheckpointReader(tf.train.latest_checkpoint(str(tmp_path)))
+    assert reader.get_tensor("global_step") == 5
+
+
+def test_train_of_contrib_stops_by_a_hook():
+    train_op = tf.contrib.training.create_train_op(model(), tf.train.GradientDescentOptimizer(0.1))
+    hooks = [tf.train.StopAtStepHook(3)]
+    loss = tf.contrib.training.train(
+        train_op, None, hooks=hooks, save_summaries_steps=None, save_checkpoint_secs=None
+    )
+    np.testing.assert_allclose(loss, SLIM_LOSSES[2], rtol=1e-5)
+
+
+def test_mistakes():
+    loss, optimizer = model(), tf.train.GradientDescentOptimizer(0.1)
+    with pytest.raises(ValueError, match="no variables"):
+        slim.learning.create_train_op(loss, optimizer, variables_to_train=[])
+    with pytest.raises(ValueError, match="must be positive"):
+        slim.learning.train(slim.learning.create_train_op(loss, optimizer), None, number_of_steps=0)
+    with pytest.raises(ValueError, match="no multipliers"):
+        slim.learning.multiply_gradients([], {})
+    with pytest.raises(ValueError, match="logdir is None"):
+        tf.contrib.training.train(loss, None)
