@@ -1,4 +1,4 @@
-"""Training steps and loops of `tf.contrib.training` and `tf.contrib.slim`; numbers are TensorFlow 1.15.5's."""
+"""Training steps and loops of `tf.contrib.training` and `tf.contrib.slim`: losses are TensorFlow 1.15.5's."""
 
 import numpy as np
 import pytest
@@ -68,3 +68,20 @@ def test_mistakes():
         slim.learning.multiply_gradients([], {})
     with pytest.raises(ValueError, match="logdir is None"):
         tf.contrib.training.train(loss, None)
+
+
+def test_contrib_widens_normal_numbers_without_tails():
+    layers = tf.contrib.layers
+    made = [
+        layers.variance_scaling_initializer(seed=1)([3, 4]),
+        layers.xavier_initializer(uniform=False, seed=1)([3, 4]),
+        layers.variance_scaling_initializer(1.0, "FAN_AVG", True, seed=1)([3, 4]),
+    ]
+    with tf.Session() as session:
+        found = [value.ravel()[:3] for value in session.run(made)]
+    wanted = [
+        [-0.7552961707115173, 1.3820862770080566, 0.06081833690404892],
+        [-0.4944573938846588, 0.9047877788543701, 0.03981494531035423],
+        [-0.48320886492729187, 0.7784286737442017, -0.8322892785072327],
+    ]
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
