@@ -115,8 +115,8 @@ def fake_quant_with_min_max_vars_gradient(
 ) -> tuple[Tensor, ...]:
     """The gradients of `fake_quant_with_min_max_vars` by its inputs, `min` and `max`."""
     with name_scope(name, "FakeQuantWithMinMaxVarsGradient", [gradients, inputs]):
-        given = (convert_to_tensor(each) for each in (gradients, inputs, min, max))
-        return _derivatives(*given, num_bits, narrow_range, 0)
+        dy, x, low, high = map(convert_to_tensor, (gradients, inputs, min, max))
+        return _derivatives(dy, x, low, high, num_bits, narrow_range, 0)
 
 
 def fake_quant_with_min_max_vars_per_channel_gradient(
@@ -130,8 +130,8 @@ def fake_quant_with_min_max_vars_per_channel_gradient(
 ) -> tuple[Tensor, ...]:
     """The gradients of `fake_quant_with_min_max_vars_per_channel` by its inputs, `min` and `max`."""
     with name_scope(name, "FakeQuantWithMinMaxVarsPerChannelGradient", [gradients, inputs]):
-        given = (convert_to_tensor(each) for each in (gradients, inputs, min, max))
-        return _derivatives(*given, num_bits, narrow_range, 1)
+        dy, x, low, high = map(convert_to_tensor, (gradients, inputs, min, max))
+        return _derivatives(dy, x, low, high, num_bits, narrow_range, 1)
 
 
 def limits(low: Any, high: Any, num_bits: int, narrow_range: bool) -> tuple[Any, Any, Any]:
