@@ -367,7 +367,7 @@ def same(a: AnySize, b: AnySize) -> bool:
     """Return True if two sizes are equal whatever the symbols are. False tells nothing of open sizes."""
     if isinstance(a, Size):
         return isinstance(b, Size) and a.terms == b.terms  # no number is a polynomial with a symbol
-    return not isinstance(b, Size) and bool(a == b)
+    return isinstance(a, int) and isinstance(b, int) and a == b  # another one is an exporter's, and not known
 
 
 def several(size: AnySize) -> bool:

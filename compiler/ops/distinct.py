@@ -19,7 +19,7 @@ from staticgraph.compiler.kernel.stmt import If, Let, Loop, LoopKind, Store, Upd
 from staticgraph.compiler.ops.kinds import Described, Out, View, routine
 from staticgraph.compiler.ops.movement import check_index
 from staticgraph.compiler.ops.number_tables import NumberTable, room
-from staticgraph.compiler.ops.positions import zeros_behind
+from staticgraph.compiler.ops.positions import vector, zeros_behind
 from staticgraph.compiler.ops.samples import Sample, indices, real
 from staticgraph.compiler.ops.strips import Body, Fresh, whole
 
@@ -46,10 +46,6 @@ def _no_entries(length: int) -> np.ndarray:
     return np.zeros(room(length), np.int32)
 
 
-def _length(x: TensorType) -> AnySize | None:
-    return x.shape[0] if x.shape else None
-
-
 def _memory(length: AnySize | None) -> TensorType:
     """The type of the memory of a table. It is a result, as scratch memory cannot have an open size."""
     return TensorType(int32, (None if length is None else room(length),))
@@ -69,7 +65,7 @@ def _distinct_types(x: TensorType, out_idx: DType, counted: bool) -> tuple[Tenso
     check_index("out_idx", out_idx)
     places = TensorType(out_idx, x.shape)
     counts = places if counted else TensorType(out_idx, (0,))
-    return x, places, counts, TensorType(int64, (1,)), _memory(_length(x))
+    return x, places, counts, TensorType(int64, (1,)), _memory(vector(x, "x"))
 
 
 def _distinct_numbers(x: np.ndarray, out_idx: DType, counted: bool) -> tuple[np.ndarray, ...]:
@@ -134,7 +130,8 @@ def distinct_numbers(outs: tuple[Out, ...], x: View, *, out_idx: DType, counted:
 
 def _absent_types(x: TensorType, y: TensorType, out_idx: DType) -> tuple[TensorType, ...]:
     check_index("out_idx", out_idx)
-    n = _length(y)
+    vector(x, "x")
+    n = vector(y, "y")
     listed = TensorType(y.dtype, (None if n is None else n + 1,))
     return x, TensorType(out_idx, x.shape), TensorType(int64, (1,)), listed, _memory(n)
 

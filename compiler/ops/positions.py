@@ -8,13 +8,15 @@ there are is a result, too: `ops/selection.py` takes as much of the others.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import ANY, bool_, int32, int64
-from staticgraph.compiler.graph.shapes import TensorType, operand_shape
+from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.shapes import TensorType, operand_shape, shape_text
 from staticgraph.compiler.graph.sizes import AnySize, Size, same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, number
@@ -36,6 +38,12 @@ from staticgraph.compiler.ops.strips import Body, Fresh, whole
 
 _CHUNK, _CHUNKS = 1 << 13, 16  # elements of a chunk at least, and chunks at most
 _BLOCK = 64  # elements that are looked at together
+
+
+def vector(x: TensorType, name: str) -> AnySize | None:
+    """For type rules: the length of a vector, None if it is not known."""
+    require(x.rank in (None, 1), f"{name} must be a vector, not of shape {shape_text(x.shape)}")
+    return x.shape[0] if x.shape else None
 
 
 def _chunks(length: AnySize) -> int:
@@ -70,11 +78,16 @@ def zeros_behind(fresh: Fresh, count: Out, *outs: Out) -> Body:
 def _true_types(condition: TensorType, shape: Any) -> tuple[TensorType, TensorType]:
     sizes = operand_shape(shape, "shape")
     rank = None if sizes is None else len(sizes)
-    n = condition.shape[0] if condition.shape else None
+    n = vector(condition, "condition")
+    count = None if sizes is None or None in sizes else math.prod(n for n in sizes if n is not None)
+    fits = n is None or count is None or same(n, count)
+    require(fits, f"a condition of {n} elements is not that of a tensor of shape {shape_text(sizes)}")
     return TensorType(int64, (n, rank)), TensorType(int64, (1,))
 
 
 def _true_positions(condition: np.ndarray, shape: Any) -> tuple[np.ndarray, np.ndarray]:
+    if not condition.size:  # other sizes may be larger than NumPy takes
+        return np.zeros((0, len(shape)), np.int64), np.array([0])
     found = np.argwhere(condition.reshape(shape))
     room_left = np.zeros((len(condition) - len(found), len(shape)), np.int64)
     return np.concatenate([found.astype(np.int64), room_left]), np.array([len(found)])
@@ -217,6 +230,9 @@ class _TruePositions:
 
 
 def _grouped_types(partitions: TensorType, num_partitions: int) -> tuple[TensorType, TensorType]:
+    vector(partitions, "partitions")
+    positive = isinstance(num_partitions, int) and 0 < num_partitions < int32.max
+    require(positive, f"num_partitions={num_partitions!r} is not a positive integer of 32 bits")
     return TensorType(int32, partitions.shape), TensorType(int64, (num_partitions + 1,))
 
 

@@ -17,16 +17,13 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import ANY, DType, int32, int64
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import ops
-from staticgraph.compiler.graph.shapes import TensorType, shape_text
+from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.ops.distinct import in_order
 from staticgraph.compiler.ops.kinds import host
 from staticgraph.compiler.ops.movement import check_index
+from staticgraph.compiler.ops.positions import vector
 
 _INT = frozenset({int32})
-
-
-def _vector(x: TensorType, name: str) -> None:
-    require(x.rank in (None, 1), f"{name} must be a vector, not of shape {shape_text(x.shape)}")
 
 
 def _true_positions(condition: Any) -> Any:
@@ -48,7 +45,7 @@ def where(condition: Any) -> Any:
 
 def _unique_types(x: TensorType, out_idx: DType) -> tuple[TensorType, TensorType, TensorType]:
     check_index("out_idx", out_idx)
-    _vector(x, "x")
+    vector(x, "x")
     return TensorType(x.dtype, (None,)), TensorType(out_idx, x.shape), TensorType(out_idx, (None,))
 
 
@@ -86,8 +83,8 @@ def unique_with_counts(x: Any, *, out_idx: DType = int32) -> Any:
 
 def _difference_types(x: TensorType, y: TensorType, out_idx: DType) -> tuple[TensorType, TensorType]:
     check_index("out_idx", out_idx)
-    _vector(x, "x")
-    _vector(y, "y")
+    vector(x, "x")
+    vector(y, "y")
     return TensorType(x.dtype, (None,)), TensorType(out_idx, (None,))
 
 

@@ -24,7 +24,8 @@ without(
 )
 without(
     "the compiler makes it of other ops, and graphs do not have it",
-    "conv_spread conv_windows max_pool_number top_values",
+    "absent_numbers conv_spread conv_windows distinct_numbers grouped_positions max_pool_number top_values "
+    "true_positions",
 )
 
 

@@ -109,7 +109,7 @@ class Conv2DTranspose(_Transposed):
     rank = 2
 
 
-class Conv3DTranspose(_Transposed):
+class Conv3DTranspose(_Transposed, convolution.Conv3DTranspose):
     """The transpose of a convolution over volumes."""
 
     rank = 3
