@@ -61,9 +61,15 @@ def nearest(
     return found[:count]
 
 
-def nearest_name(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name, with scopes before a slash, that is most like another one; None if none is."""
+def nearest_name(name: object, known: Iterable[str]) -> str | None:
+    """Return the known name, with scopes before a slash, that is most like another one.
+
+    None if none is, or if the other one is no text at all.
+    """
     from difflib import SequenceMatcher
+
+    if not isinstance(name, str):
+        return None
 
     found = nearest(
         name, known, lambda other: -SequenceMatcher(None, other, name).ratio(), separator="/", whole=0.6

@@ -151,3 +151,11 @@ def optimized_of(fetches):
     graph = fetches[0].graph
     x = graph.get_tensor_by_name("x:0")
     return drawn_stage(graph, Fetches(graph, fetches), "optimized", {x: x.shape.as_list()}, None)
+
+
+@pytest.mark.parametrize(
+    ("stage", "told"), [("fusd", "did you mean 'fused'"), (None, "stage is one of"), (3, "stage is one of")]
+)
+def test_a_stage_that_there_is_not(stage, told):
+    with pytest.raises(ValueError, match=f"no stage {stage!r}(.|\n)*{told}"):
+        sg.visualize(sg.exp(sg.placeholder(sg.float32, [2])), stage=stage)
