@@ -26,24 +26,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--times", type=int, default=200)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--latest", type=float, default=3.0, help="seconds after the start, at most")
+    parser.add_argument("--latest", type=float, help="seconds after the start; default: as long as it takes")
     parser.add_argument("--log", type=Path, help="a file with what each kill did: go on after its last line")
 
 
 def check(options: argparse.Namespace) -> bool:
-    """Return True if each training has gone on from its last checkpoint, to the result of one in peace."""
+    """Return True if each training has gone on from its last checkpoint, to the result of one in peace.
+
+    A training that ends before it is killed does not count.
+    """
     known = (
         [*map(json.loads, options.log.read_text().splitlines())]
         if options.log and options.log.exists()
         else []
     )
+    _training(options.workers, None)  # later ones find its code on the disk
+    begun = time.monotonic()
     wanted, _, _ = _training(options.workers, None)
-    for number in range(len(known), options.times):
+    latest = options.latest or time.monotonic() - begun
+    while sum(each["killed"] for each in known) < options.times:
+        number = len(known)
         rng = random.Random(f"{options.seed} {number}")  # a run that goes on kills as one without a break
-        moment = rng.uniform(0.3, options.latest)
+        moment = rng.uniform(0.0, latest)
         found, again, told = _training(options.workers, (moment, rng.randrange(options.workers)))
         outcome = {"hangs": found == "hangs", "lost": found not in (wanted, "hangs")}
-        known.append({**outcome, "starts again": again, "named": told})
+        known.append(
+            {"killed": again > 0 or found == "hangs", **outcome, "starts again": again, "named": told}
+        )
         if options.log:
             with options.log.open("a") as log:
                 log.write(json.dumps(known[-1]) + "\n")
@@ -55,7 +64,7 @@ def check(options: argparse.Namespace) -> bool:
 
 def _tell(known: list[dict[str, int]]) -> None:
     sums = ", ".join(f"{sum(each[name] for each in known)} {name}" for name in known[0]) if known else ""
-    print(f"{len(known)} kills: {sums}", flush=True)
+    print(f"{len(known)} trainings: {sums}", flush=True)
 
 
 def _training(workers: int, kill: tuple[float, int] | None) -> tuple[str, int, int]:
@@ -84,7 +93,7 @@ def _training(workers: int, kill: tuple[float, int] | None) -> tuple[str, int, i
         return (
             " ".join(found),
             again,
-            len(re.findall("staticgraph: process .* (was killed by signal 9|was the first to end)", said)),
+            len(re.findall("staticgraph: (?:the )?process .* (was killed by signal 9|was the first to end)", said)),
         )
 
 
