@@ -90,11 +90,8 @@ def _training(workers: int, kill: tuple[float, int] | None) -> tuple[str, int, i
             print(said)
             for file in Path(folder).iterdir():
                 print(file, file.stat().st_size)
-        return (
-            " ".join(found),
-            again,
-            len(re.findall("staticgraph: (?:the )?process .* (was killed by signal 9|was the first to end)", said)),
-        )
+        told = "staticgraph: (?:the )?process .* (was killed by signal 9|was the first to end)"
+        return " ".join(found), again, len(re.findall(told, said))
 
 
 def _kill(launcher: int, moment: float, rank: int) -> None:
