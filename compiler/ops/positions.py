@@ -229,10 +229,15 @@ class _TruePositions:
         return tuple(body[:-1])
 
 
-def _grouped_types(partitions: TensorType, num_partitions: int) -> tuple[TensorType, TensorType]:
-    vector(partitions, "partitions")
+def check_partitions(num_partitions: Any) -> None:
+    """For type rules: refuse a number of partitions that is none."""
     positive = isinstance(num_partitions, int) and 0 < num_partitions < int32.max
     require(positive, f"num_partitions={num_partitions!r} is not a positive integer of 32 bits")
+
+
+def _grouped_types(partitions: TensorType, num_partitions: int) -> tuple[TensorType, TensorType]:
+    vector(partitions, "partitions")
+    check_partitions(num_partitions)
     return TensorType(int32, partitions.shape), TensorType(int64, (num_partitions + 1,))
 
 

@@ -21,7 +21,7 @@ from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.ops.distinct import in_order
 from staticgraph.compiler.ops.kinds import host
 from staticgraph.compiler.ops.movement import check_index
-from staticgraph.compiler.ops.positions import vector
+from staticgraph.compiler.ops.positions import check_partitions, vector
 
 _INT = frozenset({int32})
 
@@ -113,9 +113,14 @@ def _require_partitions(fit: Any, num_partitions: int) -> None:
     require(fit, f"partitions must be in 0..{num_partitions - 1}")
 
 
+def _partition_types(partitions: TensorType, num_partitions: int) -> tuple[TensorType, ...]:
+    check_partitions(num_partitions)
+    return (TensorType(int32, (None,)),) * num_partitions
+
+
 @host(
     tf="DynamicPartition",
-    type=lambda partitions, num_partitions: (TensorType(int32, (None,)),) * num_partitions,
+    type=_partition_types,
     dtypes=_INT,
     padded=_grouped,
     cut=_cut_groups,

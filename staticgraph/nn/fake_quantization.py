@@ -11,7 +11,8 @@ from typing import Any
 from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import constant, convert_to_tensor, identity
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.errors import ShapeError, misuse
+from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.differentiation.custom_gradient import custom_gradient
 
@@ -71,11 +72,13 @@ def fake_quant_with_min_max_vars(
 
     Returns:
         A tensor of the shape of `inputs`.
+
+    Raises:
+        ValueError: If `min` or `max` is not a single number, or `num_bits` is out of range.
     """
     _check(num_bits)
     with name_scope(name, "FakeQuantWithMinMaxVars", [inputs, min, max]) as scope:
-        x, low, high = (convert_to_tensor(each) for each in (inputs, min, max))
-        return _quantized(x, low, high, num_bits, narrow_range, 0, scope)
+        return _quantized(*_operands(inputs, min, max, 0), num_bits, narrow_range, 0, scope)
 
 
 def fake_quant_with_min_max_vars_per_channel(
@@ -84,8 +87,7 @@ def fake_quant_with_min_max_vars_per_channel(
     """`inputs` rounded to steps between the limits of each channel, the last axis, which are vectors."""
     _check(num_bits)
     with name_scope(name, "FakeQuantWithMinMaxVarsPerChannel", [inputs, min, max]) as scope:
-        x, low, high = (convert_to_tensor(each) for each in (inputs, min, max))
-        return _quantized(x, low, high, num_bits, narrow_range, 1, scope)
+        return _quantized(*_operands(inputs, min, max, 1), num_bits, narrow_range, 1, scope)
 
 
 def fake_quant_with_min_max_args_gradient(
@@ -115,8 +117,8 @@ def fake_quant_with_min_max_vars_gradient(
 ) -> tuple[Tensor, ...]:
     """The gradients of `fake_quant_with_min_max_vars` by its inputs, `min` and `max`."""
     with name_scope(name, "FakeQuantWithMinMaxVarsGradient", [gradients, inputs]):
-        dy, x, low, high = map(convert_to_tensor, (gradients, inputs, min, max))
-        return _derivatives(dy, x, low, high, num_bits, narrow_range, 0)
+        dy, operands = convert_to_tensor(gradients), _operands(inputs, min, max, 0)
+        return _derivatives(dy, *operands, num_bits, narrow_range, 0)
 
 
 def fake_quant_with_min_max_vars_per_channel_gradient(
@@ -130,8 +132,8 @@ def fake_quant_with_min_max_vars_per_channel_gradient(
 ) -> tuple[Tensor, ...]:
     """The gradients of `fake_quant_with_min_max_vars_per_channel` by its inputs, `min` and `max`."""
     with name_scope(name, "FakeQuantWithMinMaxVarsPerChannelGradient", [gradients, inputs]):
-        dy, x, low, high = map(convert_to_tensor, (gradients, inputs, min, max))
-        return _derivatives(dy, x, low, high, num_bits, narrow_range, 1)
+        dy, operands = convert_to_tensor(gradients), _operands(inputs, min, max, 1)
+        return _derivatives(dy, *operands, num_bits, narrow_range, 1)
 
 
 def limits(low: Any, high: Any, num_bits: int, narrow_range: bool) -> tuple[Any, Any, Any]:
@@ -178,6 +180,17 @@ def _derivatives(
         raise misuse(ValueError, f"fake_quant: the rank of {x.name} must be known", "call set_shape")
     axes = tuple(range(rank - kept))
     return inside, *(ops.reduce_sum(ops.select(each, dy, zero), axis=axes) for each in (below, above))
+
+
+def _operands(inputs: Any, low: Any, high: Any, kept: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the operands as tensors, once the limits have the last `kept` axes of `inputs`."""
+    x, low, high = map(convert_to_tensor, (inputs, low, high))
+    channels = TensorShape(x.shape)[-kept:] if kept and x.shape.ndims else TensorShape([None] * kept)
+    for name, limit in (("min", low), ("max", high)):
+        if not limit.shape.is_compatible_with(channels):
+            text = f"fake_quant: {name} has shape {limit.shape} beside inputs of shape {x.shape}"
+            raise misuse(ShapeError, text, f"it must have shape {channels}")
+    return x, low, high
 
 
 def _check(num_bits: int) -> None:

@@ -155,3 +155,30 @@ def test_lists_of_variables_by_scope_and_suffix():
     assert names(slim.get_variables_to_restore(exclude=["two"])) == ["one/weights", "one/biases"]
     with pytest.raises(ValueError, match="0 variables"):
         framework.get_unique_variable("three/weights")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "conv2d",
+        "conv2d_transpose",
+        "separable_conv2d",
+        "max_pool2d",
+        "batch_norm",
+        "spatial_softmax",
+        "bias_add",
+    ],
+)
+def test_an_order_of_axes_that_does_not_exist_is_refused(name):
+    sizes = {"num_outputs": 2} if "conv" in name else {}
+    if "conv" in name or "pool" in name:
+        sizes["kernel_size"] = 3
+    with pytest.raises(ValueError, match="data_format='NHCW': there is no such order of axes"):
+        getattr(layers, name)(tf.placeholder(tf.float32, [None, 6, 6, 3]), **sizes, data_format="NHCW")
+
+
+def test_channels_first_are_those_of_each_number_of_axes():
+    sequence = layers.conv1d(tf.placeholder(tf.float32, [None, 3, 6]), 2, 3, data_format="NCW")
+    volume = layers.conv3d(tf.placeholder(tf.float32, [None, 3, 6, 6, 6]), 2, 3, data_format="NCDHW")
+    assert sequence.shape.as_list() == [None, 2, 6]
+    assert volume.shape.as_list() == [None, 2, 6, 6, 6]

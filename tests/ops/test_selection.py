@@ -112,6 +112,12 @@ def test_partitions_out_of_range_are_an_error_in_the_users_line():
         assert "test_selection.py" in str(caught.value)
 
 
+@pytest.mark.parametrize("count", [0, -1, 2.0, 2**40])
+def test_a_number_of_partitions_that_is_none_is_refused_where_it_is_built(count):
+    with sg.Graph().as_default(), pytest.raises((ValueError, TypeError), match="partitions"):
+        sg.dynamic_partition([1.0, 2.0], [0, 1], count)
+
+
 def test_a_guard_against_nan_looks_at_what_is_asked():
     with sg.Graph().as_default(), sg.Session(check_nan=True) as sess:
         x = sg.placeholder(sg.float32, [3])

@@ -26,7 +26,7 @@ from staticgraph.tf1.compat.contrib import lookup as contrib_lookup
 from staticgraph.tf1.compat.contrib import losses as contrib_losses
 from staticgraph.tf1.compat.contrib import metrics as contrib_metrics
 from staticgraph.tf1.compat.contrib import optimizers as contrib_optimizers
-from staticgraph.tf1.compat.contrib.layer_functions import channels, normalization, separable
+from staticgraph.tf1.compat.contrib.layer_functions import channels, convolutions, normalization, separable
 from staticgraph.tf1.compat.contrib.training import loops, slim_learning, train_op
 from staticgraph.tf1.compat.legacy import accelerators, csv_data, mnist, projector
 from staticgraph.tf1.compat.namespace import Area
@@ -80,7 +80,8 @@ _KERAS = """
 AREAS = {
     "contrib.layers": Area(
         (
-            contrib_layers, contrib_columns, channels, normalization, optimize_loss, regularizers, separable,
+            contrib_layers, contrib_columns, channels, convolutions, normalization, optimize_loss,
+            regularizers, separable,
         ), _LAYERS
     ),
     "contrib.layers.python.layers": Area(areas=("contrib.layers",)),

@@ -28,8 +28,6 @@ __all__ = [
     "avg_pool2d",
     "batch_norm",
     "bias_add",
-    "conv2d",
-    "conv2d_transpose",
     "dropout",
     "embed_sequence",
     "flatten",
@@ -48,6 +46,8 @@ __all__ = [
 
 # contrib widens normal numbers without tails by the root of 1.3; other initializers take their variance.
 _OF_TRUNCATED = 1.3 * 0.87962566103423978**2
+
+_CHANNELS_LAST, _CHANNELS_FIRST = ("NHWC", "NWC", "NDHWC"), ("NCHW", "NCW", "NCDHW")
 
 # The names of our layers' variables, and contrib's.
 _NAMES = {"kernel": "weights", "bias": "biases"} | {
@@ -164,43 +164,17 @@ def fully_connected(inputs: Any, num_outputs: int, activation_fn: Any = sg.nn.re
 linear = partial(fully_connected, activation_fn=None)
 
 
-@add_arg_scope
-def conv2d(
-    inputs: Any,
-    num_outputs: int,
-    kernel_size: Any,
-    stride: Any = 1,
-    padding: str = "SAME",
-    data_format: str | None = None,
-    rate: Any = 1,
-    activation_fn: Any = sg.nn.relu,
-    **options: Any,
-) -> Any:
-    """Convolution of images [batch, height, width, channels], with biases and an activation."""
-    order = channel_order(data_format)
-    layer = partial(sg.layers.Conv2D, num_outputs, kernel_size, stride, padding, order, rate)
-    return weighted(layer, "Conv", inputs, activation_fn, **options)
-
-
-@add_arg_scope
-def conv2d_transpose(
-    inputs: Any,
-    num_outputs: int,
-    kernel_size: Any,
-    stride: Any = 1,
-    padding: str = "SAME",
-    data_format: str | None = "NHWC",
-    activation_fn: Any = sg.nn.relu,
-    **options: Any,
-) -> Any:
-    """The transpose of a convolution: images enlarged by `stride`, with biases and an activation."""
-    order = channel_order(data_format)
-    layer = partial(sg.layers.Conv2DTranspose, num_outputs, kernel_size, stride, padding, order)
-    return weighted(layer, "Conv2d_transpose", inputs, activation_fn, **options)
-
-
 def channel_order(data_format: str | None) -> str:
-    return "channels_first" if data_format == "NCHW" else "channels_last"
+    """Return the `data_format` of our layers for contrib's, such as "NHWC"; None is that of our layers."""
+    if data_format in _CHANNELS_FIRST:
+        return "channels_first"
+    if data_format is None or data_format in _CHANNELS_LAST:
+        return "channels_last"
+    raise misuse(
+        ValueError,
+        f"data_format={data_format!r}: there is no such order of axes",
+        f"use one of {', '.join(_CHANNELS_LAST + _CHANNELS_FIRST)}",
+    )
 
 
 def _pooling(name: str, default: str, doc: str, pool: Callable[..., Any]) -> Callable[..., Any]:
@@ -266,13 +240,14 @@ def batch_norm(
         raise misuse(
             NotImplementedError, "batch_norm: batch_weights and zero_debias_moving_mean are not supported"
         )
+    first = channel_order(data_format) == "channels_first"
     inputs = sg.convert_to_tensor(inputs)
     initial = {"beta": Zeros, "gamma": Ones, "moving_mean": Zeros, "moving_variance": Ones}
     initial |= param_initializers or {}
     regular = param_regularizers or {}
     with opened_layer(scope, "BatchNorm", inputs, reuse, variables_collections) as opened:
         layer = BatchNormalization(
-            1 if data_format == "NCHW" else -1,
+            1 if first else -1,
             decay,
             epsilon,
             center,
@@ -294,7 +269,7 @@ def batch_norm(
         )
         # A matrix is normalized as pictures of one pixel are, whose moving variance is that of a sample.
         as_pictures = fused is not False and inputs.shape.ndims == 2 and not renorm and adjustment is None
-        outputs = layer(_one_pixel(inputs, data_format) if as_pictures else inputs, training=is_training)
+        outputs = layer(_one_pixel(inputs, first) if as_pictures else inputs, training=is_training)
         outputs = sg.reshape(outputs, sg.shape(inputs)) if as_pictures else outputs
         in_updates = updates_collections == sg.GraphKeys.UPDATE_OPS
         if fused is not False and (as_pictures or not in_updates):
@@ -307,10 +282,10 @@ def batch_norm(
     return collected(outputs, outputs_collections)
 
 
-def _one_pixel(inputs: sg.Tensor, data_format: str) -> sg.Tensor:
+def _one_pixel(inputs: sg.Tensor, channels_first: bool) -> sg.Tensor:
     """The rows of a matrix as pictures of one pixel."""
     channels = inputs.shape[1].value
-    return sg.reshape(inputs, [-1, channels, 1, 1] if data_format == "NCHW" else [-1, 1, 1, channels])
+    return sg.reshape(inputs, [-1, channels, 1, 1] if channels_first else [-1, 1, 1, channels])
 
 
 def _move_updates(updates: list[Any], collections: Any, outputs: Any) -> Any:
@@ -393,7 +368,7 @@ def bias_add(
     """`inputs` and a variable `biases` with one element per channel."""
     inputs = sg.convert_to_tensor(inputs)
     with opened_layer(scope, "BiasAdd", inputs, reuse, variables_collections):
-        channels = inputs.shape.as_list()[1 if data_format == "NCHW" else -1]
+        channels = inputs.shape.as_list()[1 if channel_order(data_format) == "channels_first" else -1]
         bias = sg.get_variable("bias", [channels], inputs.dtype, initializer, regularizer, trainable)
         outputs = sg.nn.bias_add(inputs, bias, data_format=data_format)
         if activation_fn is not None:

@@ -94,9 +94,11 @@ def _noted(model: Any) -> Iterator[dict[str, list[Any]]]:
             waiting += layer._sublayers()
     before = {(key, name): list(getattr(layer, name, ())) for key, layer in layers.items() for name in _NOTED}
     found: dict[str, list[Any]] = {name: [] for name in _NOTED}
-    yield found
-    for (key, name), items in before.items():
-        now = getattr(layers[key], name, None)
-        if now is not None:
-            found[name] += now[len(items) :]
-            now[:] = items
+    try:
+        yield found
+    finally:
+        for (key, name), items in before.items():
+            now = getattr(layers[key], name, None)
+            if now is not None:
+                found[name] += now[len(items) :]
+                now[:] = items

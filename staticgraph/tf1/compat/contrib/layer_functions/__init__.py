@@ -1,1 +1,1 @@
-"""Layers of `tf.contrib.layers` that reduce or mix channels, normalize, or have separable kernels."""
+"""Layers of `tf.contrib.layers` that convolve, normalize, or reduce or mix channels."""

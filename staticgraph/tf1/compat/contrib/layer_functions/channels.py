@@ -1,78 +1,21 @@
-"""`tf.contrib.layers` that reduce positions or channels, and convolutions over one and three axes."""
+"""`tf.contrib.layers` that reduce positions or channels, or change gradients."""
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import staticgraph as sg
 from staticgraph.building.sizes import size_of
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.compat.contrib.arg_scope import add_arg_scope
-from staticgraph.tf1.compat.contrib.layers import collected, opened_layer, weighted
+from staticgraph.tf1.compat.contrib.layers import channel_order, collected, opened_layer
 
 __all__ = [
-    "conv1d",
-    "conv3d",
-    "conv3d_transpose",
     "dense_to_sparse",
     "maxout",
     "scale_gradient",
     "spatial_softmax",
 ]
-
-
-@add_arg_scope
-def conv1d(
-    inputs: Any,
-    num_outputs: int,
-    kernel_size: Any,
-    stride: Any = 1,
-    padding: str = "SAME",
-    data_format: str | None = None,
-    rate: Any = 1,
-    activation_fn: Any = sg.nn.relu,
-    **options: Any,
-) -> Any:
-    """Convolution of sequences [batch, time, channels], with biases and an activation; see `conv2d`."""
-    order = "channels_first" if data_format == "NCW" else "channels_last"
-    layer = partial(sg.layers.Conv1D, num_outputs, kernel_size, stride, padding, order, rate)
-    return weighted(layer, "Conv", inputs, activation_fn, **options)
-
-
-@add_arg_scope
-def conv3d(
-    inputs: Any,
-    num_outputs: int,
-    kernel_size: Any,
-    stride: Any = 1,
-    padding: str = "SAME",
-    data_format: str | None = None,
-    rate: Any = 1,
-    activation_fn: Any = sg.nn.relu,
-    **options: Any,
-) -> Any:
-    """Convolution of volumes [batch, depth, height, width, channels], with biases and an activation."""
-    order = "channels_first" if data_format == "NCDHW" else "channels_last"
-    layer = partial(sg.layers.Conv3D, num_outputs, kernel_size, stride, padding, order, rate)
-    return weighted(layer, "Conv", inputs, activation_fn, **options)
-
-
-@add_arg_scope
-def conv3d_transpose(
-    inputs: Any,
-    num_outputs: int,
-    kernel_size: Any,
-    stride: Any = 1,
-    padding: str = "SAME",
-    data_format: str | None = "NDHWC",
-    activation_fn: Any = sg.nn.relu,
-    **options: Any,
-) -> Any:
-    """The transpose of a convolution over three axes: volumes enlarged by `stride`."""
-    order = "channels_first" if data_format == "NCDHW" else "channels_last"
-    layer = partial(sg.layers.Conv3DTranspose, num_outputs, kernel_size, stride, padding, order)
-    return weighted(layer, "Conv3d_transpose", inputs, activation_fn, **options)
 
 
 @add_arg_scope
@@ -125,10 +68,14 @@ def spatial_softmax(
 
     Returns:
         A matrix [batch, 2 * channels]: x and y of each channel, both between -1 and 1.
+
+    Raises:
+        ValueError: If there is no such data format.
     """
+    last = channel_order(data_format) == "channels_last"
     features = sg.convert_to_tensor(features)
     with opened_layer(name, "spatial_softmax", features, None, variables_collections):
-        if data_format == "NHWC":
+        if last:
             features = sg.transpose(features, [0, 3, 1, 2])
         batch, channels, height, width = (size_of(features, each) for each in range(4))
         start = sg.constant_initializer(1.0 if temperature is None else temperature)

@@ -53,6 +53,7 @@ def train(
         save_checkpoint_secs=save_checkpoint_secs,
         save_summaries_steps=save_summaries_steps,
         config=config,
+        max_wait_secs=max_wait_secs,
     ) as session:
         while not session.should_stop():
             last = session.run(train_op)

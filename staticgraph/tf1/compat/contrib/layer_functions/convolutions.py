@@ -1,0 +1,111 @@
+"""Convolutions of `tf.contrib.layers` over one, two and three axes, and their transposes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import staticgraph as sg
+from staticgraph.tf1.compat.contrib.arg_scope import add_arg_scope
+from staticgraph.tf1.compat.contrib.layers import channel_order, weighted
+
+__all__ = ["conv1d", "conv2d", "conv2d_transpose", "conv3d", "conv3d_transpose"]
+
+
+def _convolution(name: str, doc: str, kind: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the layer that convolves as `kind` does, with biases and an activation."""
+
+    def convolve(
+        inputs: Any,
+        num_outputs: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: str = "SAME",
+        data_format: str | None = None,
+        rate: Any = 1,
+        activation_fn: Any = sg.nn.relu,
+        **options: Any,
+    ) -> Any:
+        order = channel_order(data_format)
+        layer = partial(kind, num_outputs, kernel_size, stride, padding, order, rate)
+        return weighted(layer, "Conv", inputs, activation_fn, **options)
+
+    return _named(convolve, name, doc)
+
+
+def _transpose(name: str, doc: str, kind: Callable[..., Any], channels_last: str) -> Callable[..., Any]:
+    """Return the layer that is the transpose of a convolution, in the scope `Conv..._transpose`."""
+
+    def enlarge(
+        inputs: Any,
+        num_outputs: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: str = "SAME",
+        data_format: str | None = channels_last,
+        activation_fn: Any = sg.nn.relu,
+        **options: Any,
+    ) -> Any:
+        order = channel_order(data_format)
+        layer = partial(kind, num_outputs, kernel_size, stride, padding, order)
+        return weighted(layer, name.capitalize(), inputs, activation_fn, **options)
+
+    return _named(enlarge, name, doc)
+
+
+def _named(function: Callable[..., Any], name: str, doc: str) -> Callable[..., Any]:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return add_arg_scope(function)
+
+
+conv1d = _convolution(
+    "conv1d",
+    "Convolve sequences [batch, time, channels], then add biases and apply an activation; see `conv2d`.",
+    sg.layers.Conv1D,
+)
+conv2d = _convolution(
+    "conv2d",
+    """Convolve images [batch, height, width, channels], then add biases and apply an activation.
+
+    Args:
+        inputs: The images, [batch, channels, height, width] for `data_format` "NCHW".
+        num_outputs: The number of channels of the result.
+        kernel_size: Height and width of the kernels, or one integer for both.
+        stride: The steps of the kernels, one or two integers.
+        padding: "SAME" or "VALID".
+        data_format: "NHWC", "NCHW", or None for "NHWC".
+        rate: The distance of neighbouring elements of the kernels, one or two integers.
+        activation_fn: The activation, or None.
+        options: Those of `fully_connected`.
+
+    Returns:
+        Images with `num_outputs` channels.
+
+    Raises:
+        ValueError: If there is no such data format.
+
+    >>> from staticgraph.tf1.compat.contrib.layer_functions.convolutions import conv2d
+    >>> conv2d(sg.placeholder(sg.float32, [None, 8, 8, 3]), 16, 3, stride=2)
+    <sg.Tensor 'Conv/Relu:0' shape=(?, 4, 4, 16) dtype=float32>
+    """,
+    sg.layers.Conv2D,
+)
+conv3d = _convolution(
+    "conv3d",
+    "Convolve volumes [batch, depth, height, width, channels], then add biases and apply an activation.",
+    sg.layers.Conv3D,
+)
+conv2d_transpose = _transpose(
+    "conv2d_transpose",
+    "Enlarge images by `stride` with the transpose of a convolution, then apply an activation; see `conv2d`.",
+    sg.layers.Conv2DTranspose,
+    "NHWC",
+)
+conv3d_transpose = _transpose(
+    "conv3d_transpose",
+    "Enlarge volumes by `stride` with the transpose of a convolution, then apply an activation.",
+    sg.layers.Conv3DTranspose,
+    "NDHWC",
+)
