@@ -80,7 +80,8 @@ def loop(
     pred = writer.value(f"load i8, ptr {address(segment.pred)}, align 1")
     turns = [n for n, other in enumerate(others) if other is not None]
     spare = address(segment.spare) if segment.rows else ""
-    bases = [address(row.base) for row in segment.rows]
+    # Open sizes are read where they are first asked for: not in a round, which may never come.
+    rows = [(row, address(row.base), number(row.rows), number(row.size)) for row in segment.rows]
     for copy in segment.copies:
         _copy(writer, address(copy.target), address(copy.source), number(copy.size))
     if segment.rows:
@@ -105,9 +106,9 @@ def loop(
         _set(writer, table, segment.carried[n].argument, current)
         _set(writer, table, segment.carried[n].result, target)
     now = dict(zip(turns, (current for current, _, _ in names), strict=True))
-    for row, base in zip(segment.rows, bases, strict=True):
+    for row, base, count, size in rows:
         counter = now.get(row.counter, finals[row.counter])
-        _set(writer, table, row.slot, _row(writer, row, base, counter, spare, number))
+        _set(writer, table, row.slot, _row(writer, row, base, counter, spare, count, size))
     status = writer.value(f"call i32 @{body.code.name}(ptr {table})")
     writer.need(f"declare i32 @{body.code.name}(ptr)")
     _stop_if(writer, status, stopped)
@@ -134,15 +135,17 @@ def loop(
         _copy_if_elsewhere(writer, finals[n], current, number(segment.carried[n].size))
 
 
-def _row(writer: Emitter, row: RowPointer, base: str, counter: str, spare: str, number: Number) -> str:
+def _row(
+    writer: Emitter, row: RowPointer, base: str, counter: str, spare: str, count: str, size: str
+) -> str:
     """The address of a row, or of spare memory if there is no such row."""
     index = writer.value(f"load i{8 * row.counter_bytes}, ptr {counter}, align {row.counter_bytes}")
     if row.counter_bytes < 8:
         index = writer.value(f"sext i{8 * row.counter_bytes} {index} to i64")
     if row.offset:
         index = writer.value(f"add i64 {index}, {row.offset}")
-    exists = writer.value(f"icmp ult i64 {index}, {number(row.rows)}")
-    offset = writer.value(f"mul i64 {index}, {number(row.size)}")
+    exists = writer.value(f"icmp ult i64 {index}, {count}")
+    offset = writer.value(f"mul i64 {index}, {size}")
     place = writer.value(f"getelementptr i8, ptr {base}, i64 {offset}")
     return writer.value(f"select i1 {exists}, ptr {place}, ptr {spare}")
 
