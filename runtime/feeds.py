@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -101,8 +103,7 @@ def convert(tensor: Tensor, value: Any, memory: Callable[[TensorType], np.ndarra
     if dtype is string:
         return _convert_strings(tensor, value)
     if array.dtype == object:
-        cure = "a missing number is np.nan" if value is None else "np.asarray(value, float) tells why"
-        raise _refuse(tensor, value, "is not an array of numbers", cure)
+        array = _numbers(tensor, value, array)
     if array.dtype != dtype.numpy:
         _check_dtype(tensor, array)
     _check_shape(tensor, array, value)
@@ -114,6 +115,23 @@ def convert(tensor: Tensor, value: Any, memory: Callable[[TensorType], np.ndarra
     with np.errstate(over="ignore"):  # too large for the tensor's dtype: infinity, as in the graph
         np.copyto(copy, array, casting="unsafe")
     return copy
+
+
+def _numbers(tensor: Tensor, value: Any, objects: np.ndarray) -> np.ndarray:
+    """Return an array of numbers for one of Python's objects, which a table of several dtypes has."""
+    odd = [each for each in objects.flat if not isinstance(each, Number | np.bool_)]
+    if not odd:
+        with suppress(TypeError, OverflowError):
+            array = np.asarray(objects.tolist())
+            # Decimals, fractions, and integers of more than 64 bits are no numbers to NumPy.
+            return array if array.dtype != object else array.astype(np.float64)
+    if odd and odd[0] is None:
+        cure = "a missing number is np.nan"
+    elif odd and isinstance(odd[0], np.ndarray):
+        cure = "its elements are arrays: np.stack(value) makes one array of them"
+    else:
+        cure = "np.asarray(value, float) tells why"
+    raise _refuse(tensor, value, "is not an array of numbers", cure)
 
 
 def _convert_strings(tensor: Tensor, value: Any) -> np.ndarray:

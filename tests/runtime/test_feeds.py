@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -72,6 +75,11 @@ def test_every_size(size: int, sess):
         ("float32", ["a"], "is <U1"),
         ("float32", [[1, 2], [3]], "its rows differ in length"),
         ("float32", [object()], "is not an array of numbers"),
+        ("float32", [1.0, None], "a missing number is np.nan"),
+        ("float32", [10**400], "is not an array of numbers"),
+        ("float32", np.array([1.0, "2"], object), "is not an array of numbers"),
+        ("int32", np.array([1.5], object), "drops the fractions"),
+        ("int32", np.array([2**70], object), "has values outside of what int32 can hold"),
         ("float32", [[1.0]], r"\(float32\[\?\]\) has shape \[1, 1\]"),
         ("float32", 1.0, r"\(float32\[\?\]\) has shape \[\]"),
     ],
@@ -93,6 +101,35 @@ def test_zeros_and_ones_are_truth_values(sess):
 def test_whole_floats_are_integers(sess):
     p = sg.placeholder(sg.int32, [None])
     np.testing.assert_array_equal(sess.run(p, {p: [1.0, 2.0]}), [1, 2])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.array([1, 2.5, np.float32(3), True], object),
+        [Decimal(1), Decimal("2.5"), Fraction(3), 1],
+        np.array([[1, "a"], [2.5, "b"], [3, "c"], [1, "d"]], object)[:, 0],
+    ],
+    ids=["table", "decimals", "column"],
+)
+def test_numbers_among_objects(value, sess):
+    """`DataFrame.values` is an array of objects if columns differ in dtype. TensorFlow 1 takes it, too."""
+    p = sg.placeholder(sg.float32, [None])
+    np.testing.assert_array_equal(sess.run(p * 2.0, {p: value}), np.float32([2, 5, 6, 2]))
+
+
+def test_an_integer_of_many_digits_is_fed_to_a_float(sess):
+    p = sg.placeholder(sg.float32, [])
+    assert sess.run(p, {p: 2**70}) == 2.0**70
+
+
+def test_arrays_among_objects_are_told(sess):
+    column = np.empty(2, object)
+    column[:] = [np.ones(3), np.zeros(3)]
+    p = sg.placeholder(sg.float32, [None, 3])
+    with pytest.raises(FeedError, match=r"np.stack\(value\) makes one array"):
+        sess.run(p, {p: column})
+    assert sess.run(p, {p: np.stack(column)}).shape == (2, 3)
 
 
 def test_a_tensor_cannot_be_fed(sess):
