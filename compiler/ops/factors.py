@@ -178,12 +178,16 @@ def triangular_solution(
         )
 
     def large(batch: Batch, alone: bool) -> tuple[Body, Scratch]:
+        def of_triangle(i: Expr, j: Expr) -> Expr:
+            found = matrix.broadcast((*batch, i, j))
+            return scalar.conjugate(found) if adjoint else found
+
         if not substitution.are_few(n, columns):
             return factorizations.triangular_solution(n, columns, *of(batch), unit, not alone, out.dtype)
         return substitution.solution_of_few(
             n,
             columns,
-            lambda i, j: matrix.broadcast((*batch, i, j)),
+            of_triangle,
             lambda i, j: rhs.broadcast((*batch, i, j)),
             lambda i, j, x: Store(out.buffer, (*batch, i, j), x),
             lower,

@@ -34,11 +34,11 @@ def solution_of_few(
     Args:
         n: The number of rows.
         columns: The number of columns of B.
-        matrix: The numbers of the matrix whose triangle counts.
+        matrix: The numbers of the matrix whose triangle counts, or their conjugates if T is its adjoint.
         rhs: The numbers of B.
         put: Stores a number of X.
         lower: True for the lower triangle, False for the upper one.
-        adjoint: True if T is the transpose of the triangle.
+        adjoint: True if T is the adjoint of the triangle.
         unit: True if the diagonal counts as ones.
         dtype: That of the numbers.
 

@@ -113,6 +113,30 @@ def check_systems(shape, dtype, systems, rng):
 
 
 @pytest.mark.by_turns("dtype")
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("n", [3, 9, 17])
+def test_adjoints_of_complex_systems(n, dtype, rng):
+    """Of few right sides and of many: the adjoint of a complex matrix is more than its transpose."""
+    x = (rng.normal(size=(2, n, n)) + 1j * rng.normal(size=(2, n, n))) / n + 2 * np.eye(n)
+    rhs = rng.normal(size=(2, n, 35)) + 1j * rng.normal(size=(2, n, 35))
+    x, rhs = x.astype(dtype), rhs.astype(dtype)
+    solve = sg.matrix_triangular_solve
+    for columns in (1, 35):
+        lower, upper, other = run(
+            lambda x, b: (
+                solve(x, b, adjoint=True),
+                solve(x, b, lower=False, adjoint=True),
+                sg.matrix_solve(x, b, adjoint=True),
+            ),
+            x,
+            rhs[..., :columns],
+        )
+        for matrix, found in ((np.tril(x), lower), (np.triu(x), upper), (x, other)):
+            wanted = np.linalg.solve(np.swapaxes(matrix, -1, -2).conj().astype("c16"), rhs[..., :columns])
+            np.testing.assert_allclose(found, wanted, rtol=0, atol=300 * np.finfo(dtype).eps)
+
+
+@pytest.mark.by_turns("dtype")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_what_is_made_of_factors(shape, dtype, rng):
