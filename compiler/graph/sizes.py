@@ -140,7 +140,9 @@ class Size:
 
     def __floordiv__(self, other: Any) -> Any:
         if isinstance(other, Size):
-            return _quotient(self, other)
+            times = content(other)  # n0*n1 // (8*n1) is n0 // 8
+            whole = _quotient(self, other if times == 1 else other // times)
+            return whole if times == 1 else whole // times
         if not isinstance(other, int):
             return NotImplemented
         if other < 1:
@@ -150,6 +152,8 @@ class Size:
         constant = self.terms.get((), 0) % other
         if isinstance(rest, int):
             return whole
+        if (common := math.gcd(content(rest), other)) > 1:  # 6*n0 // 48 is n0 // 8
+            return whole + (rest // common + constant // common) // (other // common)
         if next(iter(rest.terms.values())) > 0:
             return whole + Size({(Quotient(rest + constant, other),): 1})
         # One form for each quotient: -(-n0 // 2) is (n0 + 1) // 2.

@@ -21,7 +21,7 @@ from staticgraph.compiler.graph.shapes import (
     normalize_axis,
     shape_text,
 )
-from staticgraph.compiler.graph.sizes import AnySize, Size, positive, same
+from staticgraph.compiler.graph.sizes import AnySize, Size, content, positive, same
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Extent
 from staticgraph.compiler.ops.kinds import View, movement, sizes
@@ -74,7 +74,8 @@ def reshaped(tensor: Shape | None, shape: Shape | None) -> Shape | None:
         )
         return shape
     if isinstance(rest, Size):  # an open size is not 0 here, though it may be 0 in a run
-        return tuple(size // rest if d in free else n for d, n in enumerate(shape))
+        times = content(rest)
+        size, rest = size // (rest // times), times
     fits = size % rest == 0 if rest else size == 0
     require(
         fits,

@@ -42,8 +42,7 @@ class CollectiveCalls:
             text = f"{first.op.name} was made for {workers} processes, and this one is of {world.size}"
             hint = "build the graph after staticgraph.distribute.init(), in each process"
             raise FailedPreconditionError(layout(text, first.where, (), hint))
-        self._world = world
-        world.hold(len(calls))
+        self._world, self._record = world, world.record(len(calls))
         self._variables = _shared(step) if _trains(calls, step) else []
         listed = [f"{_described(call)} on a {device}" for call in calls]
         told = dict.fromkeys((*step.writes, *self._variables))
@@ -52,18 +51,17 @@ class CollectiveCalls:
         self._version = compiler_version() or ""
         parts = (self._version, self._what)
         self._digest = hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
-        self._agreed = False
         self._waits = (-1, 0.0)  # the collectives that were complete when a wait began, and its time
 
     @property
     def address(self) -> int:
         """The address of what a step needs to call MPI."""
-        return self._world.address
+        return self._record.address
 
     @property
     def connected(self) -> Any:
-        """One word: 0 if Python must take part in the next run, since one has failed."""
-        return self._world.connected
+        """One word: 0 if Python must take part in the next run, since the step is new or a run has failed."""
+        return self._record.connected
 
     @property
     def rank(self) -> int:
@@ -87,14 +85,11 @@ class CollectiveCalls:
         process 0, but for local ones, and for those that had them before.
         """
         self._world.mend()
-        if self._agreed:
+        if self._record.connected[0]:
             return
-        if self._digest not in self._world.agreed:  # else one process may know it, and does not ask again
-            self._world.peers.agree(self._what, self._digest, self._version)
-            self._world.agreed.add(self._digest)
+        self._world.agree(self._record, self._what, self._digest, self._version)
         if store is not None:
             self._share(store)
-        self._agreed = True
 
     def _share(self, store: VariableStore) -> None:
         """Give variables the values of process 0."""
@@ -109,12 +104,12 @@ class CollectiveCalls:
 
     def look(self, node: Node) -> None:
         """Raise an error if a collective cannot be complete: MPI or another process has failed."""
-        if self._world.error:
-            raise FailedPreconditionError(f"MPI: {self._world.error}")
+        if error := self._world.error_of(self._record):
+            raise FailedPreconditionError(f"MPI: {error}")
         completed = self._world.peers.completed[0]
         if self._waits[0] != completed:
             self._waits = (completed, time.monotonic())
-        self._world.peers.look(node.op.name, time.monotonic() - self._waits[1], self._what)
+        self._world.peers.look(node.op.name, time.monotonic() - self._waits[1], self._digest)
 
     def complete(self) -> None:
         """Count a collective that was not MPI's."""

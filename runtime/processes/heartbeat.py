@@ -22,6 +22,7 @@ from typing import Any
 
 from staticgraph.compiler.graph.provenance import line_of_thread
 
+Word = Sequence[int] | ctypes.Array[ctypes.c_int64]
 _EVERY = 1.0  # seconds between questions
 _LEAST = 0.002  # of a second of computing since the last answer: a thread that sleeps needs less
 _MOST_BYTES = 4096
@@ -36,11 +37,12 @@ class Heartbeat:
     Args:
         rank: The number of this process.
         completed: One word that counts the collectives that are complete here.
+        runs: One word that counts runs, the same in all processes.
     """
 
-    def __init__(self, rank: int, completed: Sequence[int] | ctypes.Array[ctypes.c_int64]) -> None:
-        self._rank, self._completed = rank, completed
-        self._waits = ("", -1)  # the collective in which it waited last, and the count at that time
+    def __init__(self, rank: int, completed: Word, runs: Word) -> None:
+        self._rank, self._completed, self._runs = rank, completed, runs
+        self._waits = ("", "", -1)  # the collective and the step in which it waited last, and the count then
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket.bind(("", 0))
         self.address = (_own_host(), self._socket.getsockname()[1], secrets.token_hex(8))
@@ -53,12 +55,18 @@ class Heartbeat:
     @property
     def waits_in(self) -> str:
         """The collective in which this process waits; an empty text if it does not."""
-        what, count = self._waits
+        what, _, count = self._waits
         return what if count == self._completed[0] else ""
 
-    def wait(self, what: str) -> None:
-        """Note that this process waits in a collective, until that is complete."""
-        self._waits = (what, self._completed[0])
+    def wait(self, what: str, step: str = "") -> None:
+        """Note that this process waits in a collective of a step, until that is complete."""
+        self._waits = (what, step, self._completed[0])
+
+    @property
+    def steps(self) -> dict[int, str]:
+        """The names of the steps in which others have waited in this same run."""
+        lives = [*self._lives.items()]
+        return {r: life["step"] for r, life in lives if life["waits"] and life["run"] == self._runs[0]}
 
     def know(self, addresses: list[tuple[str, int, str]]) -> None:
         """Note the address of each process, in the order of ranks."""
@@ -112,7 +120,16 @@ class Heartbeat:
     def _life(self) -> dict[str, Any]:
         at = line_of_thread(threading.main_thread().ident or 0)
         spent = time.process_time() if self._clock is None else time.clock_gettime(self._clock)
-        return {"rank": self._rank, "spent": spent, "waits": self.waits_in, "at": at}
+        _, step, _ = self._waits
+        run = self._runs[0]
+        return {
+            "rank": self._rank,
+            "spent": spent,
+            "waits": self.waits_in,
+            "step": step,
+            "run": run,
+            "at": at,
+        }
 
     def _hear(self, news: dict[str, Any]) -> None:
         now = time.monotonic()

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.world import MEMBERSHIP, Alone
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.processes.peers import Peers
+from staticgraph.runtime.processes.step_record import StepRecord
 
 _FUNCTIONS = {
     Collectives.ALL_REDUCE: "MPI_Iallreduce",
@@ -41,6 +43,7 @@ _TYPES = (
 _STATUS_BYTES = 256  # more than any implementation has
 _MOST_PROCESSORS = 8192  # as many as Linux counts
 _POLLS = 64  # of MPI before another process may have the processor
+_APART = 8  # communicators of steps
 _LOOK = 0.005  # seconds between looks at the others
 _LAST_WORDS = 2.0  # seconds in which the others show the error of a process that hangs
 
@@ -55,7 +58,6 @@ class MpiWorld:
         local_rank: The number of this one among them.
         processors: How many processors of this machine are for this process.
         peers: Tells the others of errors.
-        agreed: Names of the steps that all processes are known to run alike.
         mended: The number of failures after which they were connected again.
     """
 
@@ -69,61 +71,58 @@ class MpiWorld:
         self.processors = share_of(processors(), _users(here))
         here.Free()
         self.peers = Peers(self._everyone, mpi, timeout)
-        self._comm = self._everyone.Dup()  # of collectives
+        self._comm = self._everyone.Dup()  # of collectives outside of steps
         self._comm.Set_errhandler(mpi.ERRORS_RETURN)
-        self._connected = (ctypes.c_int64 * 1)(1)  # 0 after a failure
+        self._is_connected = True  # False after a failure
         self._requests = (ctypes.c_int64 * 64)()
         self.mended = 0
-        self.agreed: set[str] = set()
+        self._apart: list[Any] = []  # communicators of steps
         self._left: list[Any] = []
         self._mending: Any = None  # a communicator that is being made, and its request
-        self._record = self._described()
+        self._words = self._described()
+        self._records: WeakSet[StepRecord] = WeakSet()
 
     # For steps
 
-    @property
-    def address(self) -> int:
-        """The address of what a step needs to call MPI."""
-        return ctypes.addressof(self._record)
-
-    @property
-    def connected(self) -> Any:
-        """One word: 0 after a failure, until `mend`."""
-        return self._connected
-
-    def hold(self, requests: int) -> None:
-        """Have memory for so many collectives of a step."""
+    def record(self, requests: int) -> StepRecord:
+        """Return the record of a step with so many collectives."""
         if requests > len(self._requests):
-            self._requests = (ctypes.c_int64 * (2 * requests))()
-            self._record[Collectives.REQUESTS] = ctypes.addressof(self._requests)
+            self._request_by(2 * requests)
+        made = StepRecord(self._words)
+        made.request_by(ctypes.addressof(self._requests))
+        self._records.add(made)
+        return made
 
-    @property
-    def error(self) -> str:
-        """The text of the error that a step found, or an empty text."""
-        code = self._record[Collectives.ERROR]
-        return self._mpi.Get_error_string(code) if code else ""
+    def agree(self, record: StepRecord, what: str, digest: str, version: str) -> None:
+        """Compare a step with those of the others, unless that was done, and connect it."""
+        number = self.peers.agree(what, digest, version) % _APART
+        while number >= len(self._apart):  # in all processes, since they count alike
+            self._apart.append(self._finished(*self._everyone.Idup()))
+        record.connect(_handle(self._mpi, self._apart[number]))
+
+    def error_of(self, record: StepRecord) -> str:
+        """The text of the error of MPI that a step has found, or an empty text."""
+        return self._mpi.Get_error_string(record.error) if record.error else ""
 
     def leave(self, *memory: Any) -> None:
         """Go on after a failed exchange, with another communicator. MPI may still write to `memory`."""
         self._left.append((memory, self._requests))
-        self._requests = (ctypes.c_int64 * len(self._requests))()
-        self._record[Collectives.REQUESTS] = ctypes.addressof(self._requests)
-        self._record[Collectives.ERROR] = 0
-        self._connected[0] = 0
+        self._request_by(len(self._requests))
+        for record in self._records:
+            record.disconnect()
+        self._is_connected = False
         self.peers.completed[0] += 1  # this process waits no more
 
     def mend(self) -> None:
         """After a failure, make a new communicator, together with all others."""
-        if self._connected[0]:
+        if self._is_connected:
             return
         if self._mending is None:  # else it was begun in a run that has failed by now
             self._mending = self._everyone.Idup()
-        made, request = self._mending
-        self._finish(request, "a new communicator")
-        self._comm, self._mending = made, None
-        self._comm.Set_errhandler(self._mpi.ERRORS_RETURN)
-        self._record[Collectives.COMM] = _handle(self._mpi, self._comm)
-        self._connected[0] = 1
+        self._comm, self._mending = self._finished(*self._mending), None
+        self._apart.clear()
+        self.peers.forget()
+        self._is_connected = True
         self.mended += 1
         runs = np.array([self.peers.runs[0]])
         self.peers.settle(int(self.exchange("all_reduce", runs, "max")[0]))
@@ -164,6 +163,18 @@ class MpiWorld:
             self._finish(begin([_raw(value), byte], [_raw(made), byte]), kind)
         return made
 
+    def _request_by(self, count: int) -> None:
+        """Have other memory for the requests of steps."""
+        self._requests = (ctypes.c_int64 * count)()
+        for record in self._records:
+            record.request_by(ctypes.addressof(self._requests))
+
+    def _finished(self, made: Any, request: Any) -> Any:
+        """Return a communicator once it is made."""
+        self._finish(request, "a new communicator")
+        made.Set_errhandler(self._mpi.ERRORS_RETURN)
+        return made
+
     def _finish(self, request: Any, what: str) -> None:
         """Wait for a request, and look after the others meanwhile."""
         since = looked = time.monotonic()
@@ -181,10 +192,10 @@ class MpiWorld:
             raise
         self.peers.completed[0] += 1
 
-    def _described(self) -> Any:
-        """The record of what a step needs."""
+    def _described(self) -> list[int]:
+        """The record of what any step needs."""
         library = _library()
-        record = (ctypes.c_int64 * len(Collectives))()
+        record = [0] * len(Collectives)
         for field, name in _FUNCTIONS.items():
             record[field] = _address(getattr(library, name))
         record[Collectives.PAUSE] = _address(_system_pause())
@@ -195,10 +206,8 @@ class MpiWorld:
             *(_handle(self._mpi, getattr(self._mpi, name.upper())) for name in COMBINERS)
         )
         self._status = ctypes.create_string_buffer(_STATUS_BYTES)
-        record[Collectives.COMM] = _handle(self._mpi, self._comm)
         record[Collectives.TYPES] = ctypes.addressof(self._types)
         record[Collectives.COMBINERS] = ctypes.addressof(self._combiners)
-        record[Collectives.REQUESTS] = ctypes.addressof(self._requests)
         record[Collectives.STATUS] = ctypes.addressof(self._status)
         record[Collectives.COMPLETED] = ctypes.addressof(self.peers.completed)
         return record

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import json
 import time
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -49,12 +50,13 @@ class Peers:
         self.timeout = timeout
         self.runs, self.completed = (ctypes.c_int64 * 1)(), (ctypes.c_int64 * 1)()
         self._steps: dict[int, list[dict[str, Any]]] = {}  # what others are about to run, by rank
+        self._agreed: dict[str, str] = {}  # descriptions of the steps that all run alike, by their names
         self._failures: list[dict[str, Any]] = []
         self._ended: dict[int, None] = {}  # in the order in which this process has heard of it
         self.is_stuck = False
         self._sent: list[Any] = []
         self._settled = 0  # failures of runs before this one are old
-        self.heartbeat = Heartbeat(self.rank, self.completed)
+        self.heartbeat = Heartbeat(self.rank, self.completed, self.runs)
         self.heartbeat.know(self._addresses())
 
     # What others are told
@@ -72,8 +74,8 @@ class Peers:
         """Tell the others that this process runs no more."""
         self._tell({"kind": _ENDED})
 
-    def agree(self, what: str, digest: str, version: str) -> None:
-        """Compare a step that is new here with what is new in the others.
+    def agree(self, what: str, digest: str, version: str) -> int:
+        """Compare a step that is new with what is new in the others. Return its number in all processes.
 
         Args:
             what: A description of the step for messages, a line for each collective.
@@ -83,6 +85,8 @@ class Peers:
         Raises:
             FailedPreconditionError: Another process runs something else.
         """
+        if digest in self._agreed:  # one process may know it, and does not ask again
+            return [*self._agreed].index(digest)
         mine = {"kind": _STEP, "digest": digest, "what": what, "version": version}
         self._tell(mine)
         since = time.monotonic()
@@ -98,13 +102,19 @@ class Peers:
                 raise misuse(FailedPreconditionError, text, hint)
             if theirs["digest"] != digest:
                 raise misuse(*_differ(rank, theirs["what"], self.rank, what))
+        self._agreed[digest] = what
+        return len(self._agreed) - 1
+
+    def forget(self) -> None:
+        """Have no step compared: one process may have failed in between."""
+        self._agreed.clear()
 
     # What others have told
 
     def look(self, what: str, waited: float, step: str = "") -> None:
         """Raise an error if another process has failed, or if `what` takes too long: `waited` seconds.
 
-        `step`: a description of the step that waits, as for `agree`.
+        `step`: the name of the step that waits, as for `agree`.
         """
         self._receive()
         for news in self._failures:
@@ -117,16 +127,16 @@ class Peers:
             text = f"process {rank} has ended, and this one waits for it in {what}"
             raise misuse(PeerError, text, "each process must take the same number of steps")
         if waited > _GRACE and (ahead := [rank for rank, steps in self._steps.items() if steps]):
-            theirs = self._steps[ahead[0]][0]["what"]
-            if step and theirs != step:
-                raise misuse(*_differ(ahead[0], theirs, self.rank, step))
+            theirs = self._steps[ahead[0]][0]
+            if step and theirs["digest"] != step:
+                raise misuse(*_differ(ahead[0], theirs["what"], self.rank, self._agreed[step]))
             if what != "its first run of this step":
                 text = f"process {ahead[0]} is about to run another step, while this one waits in {what}"
                 raise misuse(
                     FailedPreconditionError, text, "all processes must run the same steps in the same order"
                 )
         if waited > _ASK:
-            self._ask(what, waited)
+            self._ask(what, waited, step)
 
     def settle(self, runs: int) -> None:
         """Count runs from a number on that all processes have agreed on. Failures before it are old."""
@@ -142,10 +152,13 @@ class Peers:
         hint = "restore a checkpoint in all processes, or run broadcast_variables()"
         return misuse(FailedPreconditionError, text, hint)  # which the others are told, to fail as well
 
-    def _ask(self, what: str, waited: float) -> None:
-        """Raise an error if another process hangs, or if none of them says why it does not come."""
-        self.heartbeat.wait(what)
+    def _ask(self, what: str, waited: float, step: str) -> None:
+        """Raise an error if another process hangs or runs something else, or if none says why it waits."""
+        self.heartbeat.wait(what, step)
         idle, who = self.heartbeat.idle(time.monotonic() - waited)
+        for rank, other in self.heartbeat.steps.items() if step else ():
+            if other != step and other in self._agreed:
+                raise misuse(*_differ(rank, self._agreed[other], self.rank, self._agreed[step]))
         if min(waited, idle if who else waited) <= max(self.timeout, _ASK + _REPLY):
             return
         text = f"the other processes did not come to {what} in {self.timeout:g} seconds"
@@ -196,10 +209,8 @@ class PeerError(CancelledError):
 
 
 def _differ(rank: int, theirs: str, mine_rank: int, mine: str) -> tuple[type[Exception], str, str]:
-    pairs = zip(theirs.splitlines(), mine.splitlines(), strict=False)
-    here, there = next(((b, a) for a, b in pairs if a != b), ("", ""))
-    if not here:
-        here, there = f"{len(mine.splitlines())} collectives", f"{len(theirs.splitlines())} collectives"
+    pairs = zip_longest(theirs.splitlines(), mine.splitlines(), fillvalue="nothing more")
+    there, here = next(((a, b) for a, b in pairs if a != b), ("", ""))
     if here == there:
         here, there = "other numbers of the same kind", "what differs in attributes or constants"
     text = (
@@ -209,5 +220,5 @@ def _differ(rank: int, theirs: str, mine_rank: int, mine: str) -> tuple[type[Exc
     return (
         FailedPreconditionError,
         text,
-        "build the same graph in all processes, and feed values of the same shapes",
+        "build the same graph in all processes, run the same steps in the same order, and feed equal shapes",
     )

@@ -1,4 +1,4 @@
-"""Numbers that programs compute outside of steps, such as metrics of an epoch, exchanged by all processes."""
+"""What all processes exchange outside of steps: means of numbers, and that they have come so far."""
 
 from __future__ import annotations
 
@@ -19,3 +19,9 @@ def means_of_all(numbers: Mapping[str, float]) -> dict[str, float]:
     total = MEMBERSHIP.world.exchange("all_reduce", here, "sum", 0)
     means = dict(zip(names, map(float, total / size()), strict=True))
     return {name: means[name] for name in numbers}
+
+
+def wait_for_all() -> None:
+    """Return once all processes have come here, for example to read what one of them has written."""
+    if size() > 1:
+        MEMBERSHIP.world.exchange("all_reduce", np.zeros(1, np.int32), "sum", 0)

@@ -111,6 +111,7 @@ def test_what_leaves_no_symbol_is_a_number():
     assert type(B * 0) is int
     assert (B * 784 // 784) == B
     assert (B * T) // T == B
+    assert (B * T * 6) // (T * 48) == B // 8 and (B * T) // (T * 3) == B // 3
     assert (B * 6 + 4) // 2 == B * 3 + 2
 
 

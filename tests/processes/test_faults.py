@@ -176,6 +176,27 @@ def test_another_step_than_one_that_the_others_know():
     assert "process 0 failed" in told[1]
 
 
+def test_steps_that_all_know_in_another_order():
+    """MPI would take what one sends for a sum for the rows of the other, and give both something."""
+    program = """
+    rows = dist.all_gather(x)
+    def attempt_both(first, second):
+        attempt(one, first)
+        attempt(one, second)
+    for _ in range(3):
+        attempt_both(step, rows)
+    attempt_both(*((step, rows) if rank == 0 else (rows, step)))
+    sess.run(w.assign(one))
+    attempt_both(step, rows)
+    say("WENT ON", sess.run(w).tolist())
+    """
+    said = attempting(2, program)
+    told = [line for line in said.splitlines() if line.startswith("CAUGHT") and "runs another step" in line]
+    assert {line.split()[1] for line in told} == {"0", "1"}, said
+    assert all("all_reduce(float32[2])" in line and "all_gather(float32[2])" in line for line in told), said
+    assert said.count("WENT ON [0.5, 0.5]") == 2, said
+
+
 def test_one_process_may_fetch_more_than_the_others():
     """The first one saves summaries now and then: another step, with the same collectives."""
     program = """

@@ -15,7 +15,7 @@ LIMIT = 30  # seconds: an answer that takes longer is a failure
 
 @pytest.fixture
 def pair():
-    first, second = Heartbeat(0, [0]), Heartbeat(1, [0])
+    first, second = Heartbeat(0, [0], [7]), Heartbeat(1, [0], [7])
     addresses = [first.address, second.address]
     first.know(addresses)
     second.know(addresses)

@@ -115,6 +115,19 @@ def test_one_program_computes_what_those_for_each_size_do(name):
         np.testing.assert_allclose(b, a, 2e-4, 2e-5)
 
 
+def test_a_batch_that_is_cut_into_parts_of_an_open_length():
+    """The first size is what is left beside another open one: 6*n0*n1 elements by 48*n1."""
+    x = sg.placeholder(sg.float32, [None, None, 6])
+    parts = sg.reshape(x, sg.concat([[-1, 8], sg.shape(x)[1:]], 0))
+    with sg.Session(device="cpu") as session:
+        for rows, length in ((16, 3), (8, 7), (24, 5)):
+            given = np.arange(rows * length * 6, dtype=np.float32).reshape(rows, length, 6)
+            assert np.array_equal(session.run(parts, {x: given}), given.reshape(-1, 8, length, 6))
+        with pytest.raises(ValueError, match="must be evenly divisible by 240"):
+            session.run(parts, {x: np.zeros((15, 5, 6))})
+        assert len(session.compiles) == 1
+
+
 @pytest.mark.parametrize("name", ["perceptron", "convolutions", "arrays"])
 def test_bits_do_not_depend_on_the_sizes_that_came_before(name):
     """The results of one size, after runs of others in any order, with the variables set back."""

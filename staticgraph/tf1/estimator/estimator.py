@@ -16,6 +16,7 @@ from staticgraph.building.framework import Graph, GraphKeys, add_to_collection, 
 from staticgraph.building.inputs import group
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.distribute.host_numbers import wait_for_all
 from staticgraph.formats.tf.log import log
 from staticgraph.random_numbers.random_ops import set_random_seed
 from staticgraph.tf1 import summary
@@ -330,6 +331,8 @@ class Estimator:
         with session as running:
             while not running.should_stop():
                 _, loss = running.run([spec.train_op, spec.loss])
+        if config.num_worker_replicas > 1:  # the last checkpoint is the same for all
+            wait_for_all()
         if loss is None:
             log.warning("Training with estimator made no steps. Perhaps input is empty or misspecified.")
         return loss

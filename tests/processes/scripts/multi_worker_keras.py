@@ -2,6 +2,7 @@
 import hashlib
 import json
 import os
+import sys
 
 import numpy as np
 import tensorflow as tf
@@ -37,10 +38,20 @@ def build_and_compile_cnn_model():
     return model
 
 
+class Report(tf.keras.callbacks.Callback):
+    def __init__(self):
+        super().__init__()
+        self._chief_worker_only = True
+
+    def on_epoch_end(self, epoch, logs=None):
+        os.write(1, b"EPOCH\n")
+
+
+callbacks = [Report(), tf.keras.callbacks.ModelCheckpoint("%s/of_%d.h5" % (sys.argv[1], task["index"]))]
 train_datasets = datasets().batch(GLOBAL_BATCH_SIZE)
 with strategy.scope():
     multi_worker_model = build_and_compile_cnn_model()
-history = multi_worker_model.fit(x=train_datasets, epochs=3, steps_per_epoch=20)
+history = multi_worker_model.fit(x=train_datasets, epochs=3, steps_per_epoch=20, callbacks=callbacks)
 values = b"".join(w.tobytes() for w in multi_worker_model.get_weights())
 accuracy = max(history.history[key][-1] for key in ("acc", "accuracy") if key in history.history)
 line = "RESULT %d %s right %s\n" % (task["index"], hashlib.md5(values).hexdigest(), accuracy > 0.9)

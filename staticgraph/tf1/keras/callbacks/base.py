@@ -25,6 +25,8 @@ class Callback:
     0 ['loss']
     """
 
+    _chief_worker_only: bool | None = None  # TensorFlow's name: True if only the first process calls it
+
     def __init__(self) -> None:
         self.model: Any = None
         self.params: dict[str, Any] = {}

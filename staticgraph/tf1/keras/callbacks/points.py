@@ -31,6 +31,8 @@ class Watch(Callback):
     >>> _ = model.fit(np.ones([8, 2]), np.ones([8, 1]), verbose=0, epochs=2, callbacks=[watch])
     """
 
+    _chief_worker_only = True  # all would write the same file
+
     def __init__(
         self, run: str | os.PathLike[str] | None = None, every_n_batches: int = 1, histogram_freq: int = 0
     ) -> None:

@@ -43,6 +43,8 @@ class LambdaCallback(Callback):
 class CSVLogger(Callback):
     """Writes the metrics of each epoch as a line of a table."""
 
+    _chief_worker_only = True  # all would write the same file
+
     def __init__(self, filename: Any, separator: str = ",", append: bool = False) -> None:
         super().__init__()
         self.filename, self.separator, self.append = os.fspath(filename), separator, append
@@ -114,6 +116,8 @@ class TensorBoard(Callback):
         write_images: If weights are written as images where histograms are.
         update_freq: "epoch", "batch", or a number of samples.
     """
+
+    _chief_worker_only = True  # all would write the same file
 
     def __init__(
         self,

@@ -191,6 +191,8 @@ class ModelCheckpoint(Callback):
     `save_best_only` only where the watched metric has improved.
     """
 
+    _chief_worker_only = True  # all would write the same file
+
     def __init__(
         self,
         filepath: Any,

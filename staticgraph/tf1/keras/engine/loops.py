@@ -72,7 +72,11 @@ class Loops:
         batches: Batches
         if self._strategy is not None:
             x, y, sample_weight, batch_size = self._strategy.own_part(x, y, sample_weight, batch_size)
-            verbose = verbose if self._strategy.is_first else 0
+            if not self._strategy.is_first:
+                verbose = 0
+                callbacks = [
+                    each for each in listed(callbacks) if not getattr(each, "_chief_worker_only", False)
+                ]
         if "nb_epoch" in kwargs:
             epochs = kwargs.pop("nb_epoch")
         if kwargs:
