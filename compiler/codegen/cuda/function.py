@@ -86,7 +86,7 @@ class CudaFunction:
     shared: int = 0
     declared: int = 0
     blocks_per_core: int | None = None
-    before: str = ""
+    before: tuple[str, ...] = ()
 
     def __hash__(self) -> int:
         return hash(self.name)
@@ -108,11 +108,16 @@ class CudaFunction:
 
     @property
     def text(self) -> str:
-        """Its definition."""
+        """Its definition, after those of the functions that it calls."""
+        return "\n".join([*self.before, self.definition])
+
+    @property
+    def definition(self) -> str:
+        """Its definition alone."""
         least = "" if self.blocks_per_core is None else f", {self.blocks_per_core}"
         bounds = f"__launch_bounds__({self.threads}{least})"
         head = f'extern "C" __global__ void {bounds} {self.name}({self.declarations})'
-        return f"{self.before}{head} {{\n{indented(self.body)}\n}}"
+        return f"{head} {{\n{indented(self.body)}\n}}"
 
 
 def indented(text: str) -> str:

@@ -91,7 +91,7 @@ def merged(lanes: Lanes) -> CudaFunction:
         any(len(lane) > 1 for lane in lanes) or any(f.meets for f in functions),
         declared=shared_by(lanes),
         blocks_per_core=max((f.blocks_per_core or 0 for f in functions), default=0) or None,
-        before="".join(f"{text}\n" for text in definitions),
+        before=tuple(definitions),
     )
 
 
