@@ -22,6 +22,85 @@ from staticgraph.runtime.gpu.simulator.build import Unit
 from staticgraph.runtime.gpu.simulator.driver import Simulator
 from tests.gpu.sessions import draws, on
 
+X, Y = Parameter("x", float32), Parameter("y", float32, written=True)
+DOUBLE = call("double", [X, Y], "y[threadIdx.x] = x[threadIdx.x] * 2.0f;", (1, 1, 1), (32, 1, 1))
+
+
+def test_a_predicated_function_does_nothing_after_the_end(host: str):
+    function = predicated(DOUBLE.function, (True, False))
+    assert [p.name for p in function.parameters] == ["y", "sg_loop"]
+    assert function.sizes == ("x_row", "x_from")
+    x, y = np.arange(64, dtype=np.float32), np.zeros(32, np.float32)
+    state = np.array([1, 0, 0, x.ctypes.data], np.int64)
+    unit = Unit([function, predicated(merged(((DOUBLE.function, DOUBLE.function),)), (False,) * 4)])
+    unit.run(function.name, [y.ctypes.data, state.ctypes.data], sizes=[1, 128])
+    np.testing.assert_array_equal(y, 2 * x[32:])
+    state[ENDED] = 1
+    unit.run(function.name, [y.ctypes.data, state.ctypes.data], sizes=[1, 0])
+    np.testing.assert_array_equal(y, 2 * x[32:])
+
+
+@pytest.mark.parametrize(
+    ("size", "alignment", "width"), [(64, 16, 16), (60, 256, 4), (61, 64, 1), (64, 4, 4)]
+)
+def test_copies_are_made_of_the_largest_words_that_fit(host: str, size: int, alignment: int, width: int):
+    source, target = np.arange(size, dtype=np.uint8), np.full(size + 16, 255, np.uint8)
+    made = copy(size, alignment)
+    assert isinstance(made, FunctionCall) and made.function.name == f"copy_{width}"
+    addresses = [source.ctypes.data, target.ctypes.data]
+    Unit([made.function]).run(made.function.name, addresses, 0, made.blocks, sizes=made.sizes)
+    np.testing.assert_array_equal(target, [*range(size), *[255] * 16])
+
+
+@pytest.mark.parametrize("schedule", [0, 3, 6])
+def test_the_state_of_a_loop_advances_until_its_end(host: str, schedule: int):
+    flags = np.array([1, 1], np.uint8)
+    counters = np.array([5, 7], np.int32)
+    ends = [flags[k:].ctypes.data for k in range(2)]
+    counted = [1000, 8, 4, -1, 99, 0, 0, 0, 2, 1]  # row 2 + number - 1 of four
+    read = [2000, 8, 7, 0, 99, *(counters[k:].ctypes.data for k in range(2)), 4, 0, 0]
+    state, about = np.zeros(ROWS + 2, np.int64), np.array([*ends, -1, 2, *counted, *read], np.int64)
+    unit = Unit([ADVANCE.function])
+
+    def advance() -> list[int]:
+        unit.run(ADVANCE.function.name, [state.ctypes.data, about.ctypes.data], schedule)
+        return state.tolist()
+
+    assert advance() == [1, 0, 1008, 2040]
+    assert advance() == [2, 0, 1016, 99]  # there is no row 7
+    assert advance()[ROWS:] == [1024, 2040]
+    assert advance()[ROWS:] == [99, 99]
+    flags[0] = 0  # which counts before the first iteration only
+    assert advance()[:ROWS] == [5, 0]
+    flags[1] = 0
+    assert advance()[:ROWS] == [5, 1]
+    flags[:] = 1
+    assert advance()[:ROWS] == [5, 1]  # the end is the end
+    state[:], about[2] = 0, 2
+    flags[1] = 0  # a known trip count does not ask again
+    assert [advance()[:ROWS] for _ in range(3)] == [[1, 0], [2, 0], [2, 1]]
+    state[:], flags[0] = 0, 0
+    assert advance()[:ROWS] == [0, 1]
+    assert (DONE, ENDED) == (0, 1)
+
+
+@pytest.mark.skipif(not nvrtc.available(), reason="NVRTC is not here: pip install nvidia-cuda-nvrtc")
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_90"])
+def test_predicated_functions_compile(architecture: str):
+    lanes = merged(((DOUBLE.function, DOUBLE.function), (DOUBLE.function,)))
+    functions = [
+        predicated(DOUBLE.function, (True, False)),
+        predicated(lanes, (False, True, False, False, False, False)),
+        predicated(lanes, (False,) * 6),  # which calls the same parts
+        predicated(copy(64, 64).function),
+        ADVANCE.function,
+    ]
+    usage = nvrtc.inspect(functions, architecture).usage
+    assert all(usage[f.name].spilled == 0 and usage[f.name].registers < 40 for f in functions)
+
+
+# Loops
+
 Model = Callable[[], tuple[Any, Callable[[int], dict[Any, Any]]]]
 
 
@@ -30,7 +109,7 @@ def scalar() -> Any:
 
 
 def grows():
-    """What is carried lies in one of two places by turns."""
+    """Carried values that lie in one of two places by turns."""
     limit = scalar()
     x = sg.constant(draws(1, 3, 5)[0])
     found = sg.while_loop(
@@ -269,82 +348,3 @@ def test_an_interrupt_between_two_looks_changes_nothing(host: str, monkeypatch: 
         with pytest.raises(sg.errors.DeadlineExceededError):
             endless = sg.while_loop(lambda a: a[0] >= 0.0, lambda a: a + 1.0, [v.read_value()])
             session.run(endless, options=sg.RunOptions(timeout_in_ms=300))
-
-
-# The functions themselves
-
-X, Y = Parameter("x", float32), Parameter("y", float32, written=True)
-DOUBLE = call("double", [X, Y], "y[threadIdx.x] = x[threadIdx.x] * 2.0f;", (1, 1, 1), (32, 1, 1))
-
-
-def test_a_predicated_function_does_nothing_after_the_end(host: str):
-    function = predicated(DOUBLE.function, (True, False))
-    assert [p.name for p in function.parameters] == ["y", "sg_loop"]
-    assert function.sizes == ("x_row", "x_from")
-    x, y = np.arange(64, dtype=np.float32), np.zeros(32, np.float32)
-    state = np.array([1, 0, 0, x.ctypes.data], np.int64)
-    unit = Unit([function, predicated(merged(((DOUBLE.function, DOUBLE.function),)), (False,) * 4)])
-    unit.run(function.name, [y.ctypes.data, state.ctypes.data], sizes=[1, 128])
-    np.testing.assert_array_equal(y, 2 * x[32:])
-    state[ENDED] = 1
-    unit.run(function.name, [y.ctypes.data, state.ctypes.data], sizes=[1, 0])
-    np.testing.assert_array_equal(y, 2 * x[32:])
-
-
-@pytest.mark.parametrize(
-    ("size", "alignment", "width"), [(64, 16, 16), (60, 256, 4), (61, 64, 1), (64, 4, 4)]
-)
-def test_copies_are_made_of_the_largest_words_that_fit(host: str, size: int, alignment: int, width: int):
-    source, target = np.arange(size, dtype=np.uint8), np.full(size + 16, 255, np.uint8)
-    made = copy(size, alignment)
-    assert isinstance(made, FunctionCall) and made.function.name == f"copy_{width}"
-    addresses = [source.ctypes.data, target.ctypes.data]
-    Unit([made.function]).run(made.function.name, addresses, 0, made.blocks, sizes=made.sizes)
-    np.testing.assert_array_equal(target, [*range(size), *[255] * 16])
-
-
-@pytest.mark.parametrize("schedule", [0, 3, 6])
-def test_the_state_of_a_loop_advances_until_its_end(host: str, schedule: int):
-    flags = np.array([1, 1], np.uint8)
-    counters = np.array([5, 7], np.int32)
-    ends = [flags[k:].ctypes.data for k in range(2)]
-    counted = [1000, 8, 4, -1, 99, 0, 0, 0, 2, 1]  # row 2 + number - 1 of four
-    read = [2000, 8, 7, 0, 99, *(counters[k:].ctypes.data for k in range(2)), 4, 0, 0]
-    state, about = np.zeros(ROWS + 2, np.int64), np.array([*ends, -1, 2, *counted, *read], np.int64)
-    unit = Unit([ADVANCE.function])
-
-    def advance() -> list[int]:
-        unit.run(ADVANCE.function.name, [state.ctypes.data, about.ctypes.data], schedule)
-        return state.tolist()
-
-    assert advance() == [1, 0, 1008, 2040]
-    assert advance() == [2, 0, 1016, 99]  # there is no row 7
-    assert advance()[ROWS:] == [1024, 2040]
-    assert advance()[ROWS:] == [99, 99]
-    flags[0] = 0  # which counts before the first iteration only
-    assert advance()[:ROWS] == [5, 0]
-    flags[1] = 0
-    assert advance()[:ROWS] == [5, 1]
-    flags[:] = 1
-    assert advance()[:ROWS] == [5, 1]  # the end is the end
-    state[:], about[2] = 0, 2
-    flags[1] = 0  # a known trip count does not ask again
-    assert [advance()[:ROWS] for _ in range(3)] == [[1, 0], [2, 0], [2, 1]]
-    state[:], flags[0] = 0, 0
-    assert advance()[:ROWS] == [0, 1]
-    assert (DONE, ENDED) == (0, 1)
-
-
-@pytest.mark.skipif(not nvrtc.available(), reason="NVRTC is not here: pip install nvidia-cuda-nvrtc")
-@pytest.mark.parametrize("architecture", ["sm_75", "sm_90"])
-def test_predicated_functions_compile(architecture: str):
-    lanes = merged(((DOUBLE.function, DOUBLE.function), (DOUBLE.function,)))
-    functions = [
-        predicated(DOUBLE.function, (True, False)),
-        predicated(lanes, (False, True, False, False, False, False)),
-        predicated(lanes, (False,) * 6),  # which calls the same parts
-        predicated(copy(64, 64).function),
-        ADVANCE.function,
-    ]
-    usage = nvrtc.inspect(functions, architecture).usage
-    assert all(usage[f.name].spilled == 0 and usage[f.name].registers < 40 for f in functions)

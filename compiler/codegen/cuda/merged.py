@@ -96,7 +96,7 @@ def merged(lanes: Lanes) -> CudaFunction:
 
 
 def _key(function: CudaFunction, lane: Sequence[CudaFunction]) -> tuple[str, bool]:
-    """What tells parts apart: a function has two if it is alone in a lane and in a longer one as well."""
+    """Return what tells parts apart: a function has two if it is alone in a lane and in a longer one."""
     return function.name, len(lane) == 1
 
 

@@ -20,7 +20,7 @@ from staticgraph.compiler.codegen.cuda.function import CudaFunction, FunctionCal
 from staticgraph.compiler.graph.dtypes import int64, uint8
 from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS, WARP
 
-# The state of a loop, in numbers of 8 bytes: iterations, with the present one; 1 after the end; addresses of rows.
+# State of a loop, in numbers of 8 bytes: iterations, the present one too; 1 after the end; addresses of rows.
 DONE, ENDED, ROWS = range(3)
 _STATE = Parameter("sg_loop", int64)
 _WORDS = {16: "Vector<uint32_t, 4>", 4: "uint32_t", 1: "uint8_t"}  # that copies are made of, by bytes

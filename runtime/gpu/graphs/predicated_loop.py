@@ -91,7 +91,7 @@ class PredicatedLoop:
                 step *= 2
 
     def places(self, number: int) -> list[int]:
-        """Where what is carried is before an iteration."""
+        """Return the addresses of what is carried, before an iteration."""
         return [at(self._table, place(each, number)) for each in self._loop.carried]
 
     def _ask(self, count: int) -> None:
@@ -139,7 +139,7 @@ class PredicatedLoop:
         self._recorder.call(ADVANCE, [state[0], self._about_span[0]], reads, [state])
 
     def _about(self) -> list[int]:
-        """What `ADVANCE` has to know of the loop."""
+        """Return what `ADVANCE` has to know of the loop."""
         count = -1 if self._count is None else self._count
         found = [at(self._table, self._loop.pred), self._again, count, len(self._rows)]
         spare = at(self._table, self._loop.spare)
@@ -157,7 +157,7 @@ class PredicatedLoop:
 
 
 def place(carried: Carried, number: int) -> Ref:
-    """Where a carried value is before an iteration, if it was brought to its even place before the first."""
+    """Return where a carried value is before an iteration, if even ones read it at its second place."""
     return carried.final if carried.other is None or number % 2 else carried.other
 
 
