@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.codegen.cuda.function import FunctionCall, Parameter, call, shared_arrays
-from staticgraph.compiler.codegen.cuda.merged import merged, parts_of
+from staticgraph.compiler.codegen.cuda.function import FunctionCall, Parameter, call
+from staticgraph.compiler.codegen.cuda.merged import merged, shared_by
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.machine import H200
 from staticgraph.runtime.gpu.cuda import nvrtc
@@ -74,8 +74,10 @@ def test_a_merged_function_does_what_its_functions_do(host: str, schedule: int):
 
 
 def test_shared_memory_is_counted():
-    found = parts_of(TOTAL.function)
-    assert found is not None and (found.shared, found.threads, len(found.pointers)) == (256, 64, 2)
+    total, add = TOTAL.function, ADD.function
+    assert (total.declared, total.threads, add.declared) == (256, 64, 0)
+    assert shared_by([(total,), (add,), (total,)]) == 256  # one text, called twice
+    assert shared_by([(total,), (total, total)]) == merged(((total,), (total, total))).declared == 512
 
 
 def piece(of: FunctionCall, read: int, written: int, size: int = 1) -> Piece:
@@ -143,7 +145,7 @@ def test_shared_memory_of_all_texts_fits():
     assert names(plan(pieces[:2] + [piece(greedy, 3, 4), piece(greedy, 4, 5)], H200)) == [
         [["greedy"] * 2] * 2
     ]
-    assert all(sum(size for _, size in shared_arrays(group.function.text)) <= 48 << 10 for group in groups)
+    assert all(group.function.declared <= 48 << 10 for group in groups)
 
 
 def lstm() -> tuple[Any, Any]:

@@ -34,40 +34,95 @@ _BYTES = {"bool": 1, "half_t": 2, "bfloat_t": 2, "int": 4, "float": 4}  # of an 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A pointer to the elements of a buffer. One that is `written` may be read as well."""
+    """A pointer to the elements of a buffer. One that is `written` may be read as well; an `aliased` one may
+    point to what others point to.
+    """
 
     name: str
     dtype: DType
     written: bool = False
+    aliased: bool = False
+
+    @property
+    def pointer(self) -> str:
+        """The C type of the pointer."""
+        kind = C_TYPES[self.dtype.name]
+        return f"{kind if self.written else f'const {kind}'}*"
 
     @property
     def text(self) -> str:
         """Its declaration."""
-        kind = C_TYPES[self.dtype.name]
-        return f"{kind if self.written else f'const {kind}'}* __restrict__ {self.name}"
+        return f"{self.pointer}{'' if self.aliased else ' __restrict__'} {self.name}"
 
 
 @dataclass(frozen=True, slots=True)
 class CudaFunction:
     """A `__global__` function, and the threads that run it: `grid` blocks of `block` threads.
 
-    `text` defines it, and needs the prelude before it; its parameters are pointers, then sizes. `grid` is
-    None if a call tells it, which depends on sizes then. `meets`: its threads wait for each other, at
-    barriers or in shuffles. `shared`: bytes of shared memory that a block has to be given, where it needs
-    more than it has without being asked. Equal functions have equal names.
+    `text` defines it, and needs the prelude before it. Equal functions have equal names.
+
+    Args:
+        name: Its name.
+        parameters: Its first parameters: pointers.
+        sizes: Names of those that come after them: integers.
+        body: What it does, which refers to `blockIdx` and `threadIdx`.
+        grid: Numbers of blocks; None if a call tells them, which depend on sizes then.
+        block: Numbers of threads.
+        meets: True if its threads wait for each other, at barriers or in shuffles.
+        shared: Bytes of shared memory that a block has to be given, if it needs more than it has without
+            being asked.
+        declared: Bytes of shared memory that the body declares, at most.
+        blocks_per_core: Blocks that a multiprocessor has room for at least; None leaves that open.
+        before: Definitions of functions that the body calls.
     """
 
     name: str
-    text: str
+    parameters: tuple[Parameter, ...]
+    sizes: tuple[str, ...]
+    body: str
     grid: Extents | None
     block: Extents
     meets: bool = False
     shared: int = 0
+    declared: int = 0
+    blocks_per_core: int | None = None
+    before: tuple[str, ...] = ()
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
     @property
     def kind(self) -> str:
         """Kind of the function: its name without the digest."""
         return self.name.rpartition("_")[0]
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return math.prod(self.block)
+
+    @property
+    def declarations(self) -> str:
+        """Its parameters as they are declared."""
+        return ", ".join([*(p.text for p in self.parameters), *(f"const int {name}" for name in self.sizes)])
+
+    @property
+    def text(self) -> str:
+        """Its definition, after those of the functions that it calls."""
+        return "\n".join([*self.before, self.definition])
+
+    @property
+    def definition(self) -> str:
+        """Its definition alone."""
+        least = "" if self.blocks_per_core is None else f", {self.blocks_per_core}"
+        bounds = f"__launch_bounds__({self.threads}{least})"
+        head = f'extern "C" __global__ void {bounds} {self.name}({self.declarations})'
+        return f"{head} {{\n{indented(self.body)}\n}}"
+
+
+def indented(text: str) -> str:
+    """The same lines, two spaces further to the right."""
+    return "\n".join(f"  {line}" if line else line for line in text.split("\n"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,30 +207,36 @@ def call(
     >>> from staticgraph.compiler.graph.dtypes import float32
     >>> y = Parameter("y", float32, written=True)
     >>> print(call("twice", [y], "y[threadIdx.x] *= 2.0f;", (1, 1, 1), (32, 1, 1)).function.text)
-    extern "C" __global__ void __launch_bounds__(32) twice_f1262152ef(float* __restrict__ y) {
+    extern "C" __global__ void __launch_bounds__(32) twice_08040c4c75(float* __restrict__ y) {
       y[threadIdx.x] *= 2.0f;
     }
     """
-    threads = block[0] * block[1] * block[2]
     sizes: Mapping[Any, str] = current_names() or {}
-    limits = f"{threads}" if blocks_per_core is None else f"{threads}, {blocks_per_core}"
     body = body.strip("\n")
     for name in sorted({text[:-1] for text in re.findall(r"\bsize\d+u\b", body)}):
         body = f"const unsigned {name}u = {name};\n{body}"
-    body, shared = _given(body)
-    lines = "\n".join(f"  {line}" if line else line for line in body.split("\n"))
-    declared = ", ".join([*(p.text for p in parameters), *(f"const int {name}" for name in sizes.values())])
-    rest = f"({declared}) {{\n{lines}\n}}"
+    declared = sum(size for _, size in _shared_arrays(body))
+    body, given = _given(body)
     own = None if sizes or is_open(grid) else grid
-    digest = hashlib.sha256(f"{kind} {limits} {rest} {own} {block} {meets}".encode()).hexdigest()[:10]
-    name = f"{kind}_{digest}"
-    text = f'extern "C" __global__ void __launch_bounds__({limits}) {name}{rest}'
-    function = CudaFunction(name, text, own, block, meets, shared)
+    made = CudaFunction(
+        "",
+        tuple(parameters),
+        tuple(sizes.values()),
+        body,
+        own,
+        block,
+        meets,
+        given,
+        declared,
+        blocks_per_core,
+    )
+    digest = hashlib.sha256(f"{kind} {made.text} {own} {block} {meets}".encode()).hexdigest()[:10]
+    function = replace(made, name=f"{kind}_{digest}")
     names, written = tuple(p.name for p in parameters), tuple(p.written for p in parameters)
     return FunctionCall(function, names, written, tuple(sizes), grid if own is None else None)
 
 
-def shared_arrays(body: str) -> list[tuple[str, int]]:
+def _shared_arrays(body: str) -> list[tuple[str, int]]:
     """Return the shared arrays that a body declares: the text of each declaration, and bytes."""
 
     def size(kind: str, count: int) -> int:
@@ -188,7 +249,7 @@ def shared_arrays(body: str) -> list[tuple[str, int]]:
 
 def _given(body: str) -> tuple[str, int]:
     """Return a body, and the bytes of shared memory that its blocks are given: none if it needs little."""
-    arrays = shared_arrays(body)
+    arrays = _shared_arrays(body)
     total = sum(size for _, size in arrays)
     if total <= SHARED_BYTES:
         return body, 0

@@ -1,61 +1,39 @@
 """Several functions as one, for work that takes less time than to launch it.
 
-    __device__ void part0(block_x, block_y, x, y) {...}      the functions, as parts
-    __device__ void part1(block_x, block_y, z) {...}
+    __device__ void part0(blockIdx, x, y) {...}      the functions, as parts
+    __device__ void part1(blockIdx, z) {...}
 
     __global__ void merged(x0, y0, z1, z2) {
-      if (blockIdx.x < 3) part0(blockIdx.x, 0, x0, y0);      three blocks of one function beside
-      else { part1(0, 0, z1); __syncthreads(); part1(0, 0, z2); }      one that does two in order
+      if (blockIdx.x < 3) part0({blockIdx.x, 0}, x0, y0);      three blocks of one function beside
+      else { part1({0, 0}, z1); __syncthreads(); part1({0, 0}, z2); }      one that does two in order
     }
 
-Parts are what the functions are, so results are the same, bit by bit. Those of one *lane* run in order, in a
-single block that waits in between. Lanes run beside each other: no lane may write what another one uses.
+A part has the body of its function: the block that it is told to be hides CUDA's own `blockIdx`. So results
+are the same, bit by bit. Parts of one *lane* run in order, in a single block that waits in between. Lanes run
+beside each other: no lane may write what another one uses.
 """
 
 from __future__ import annotations
 
 import hashlib
-import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
-from typing import NamedTuple
 
-from staticgraph.compiler.codegen.cuda.function import CudaFunction, shared_arrays
+from staticgraph.compiler.codegen.cuda.function import CudaFunction, Parameter, indented
 
 Lanes = tuple[tuple[CudaFunction, ...], ...]
 
-_HEAD = re.compile(
-    r'extern "C" __global__ void __launch_bounds__\((\d+)(?:, (\d+))?\) (\w+)\(([^)]*)\) \{\n(.*)\n\}',
-    re.DOTALL,
-)
-_BLOCK = re.compile(r"\bblockIdx\.([xy])\b")
+
+def can_be_part(function: CudaFunction) -> bool:
+    """Return True for a function that can be a part of another: it calls none, and is given no memory."""
+    return not function.shared and not function.before
 
 
-class Parts(NamedTuple):
-    """The text of a function, taken apart."""
-
-    threads: int
-    blocks_per_core: int
-    pointers: tuple[str, ...]  # declarations
-    sizes: tuple[str, ...]
-    body: str
-
-    @property
-    def shared(self) -> int:
-        """Bytes of shared memory, at most."""
-        return sum(size for _, size in shared_arrays(self.body))
-
-
-@lru_cache(4096)
-def parts_of(function: CudaFunction) -> Parts | None:
-    """Take a function apart; None if its blocks are given memory, or its text is not of the usual form."""
-    found = _HEAD.fullmatch(function.text)
-    if found is None or function.shared:
-        return None
-    threads, cores, _, declared, body = found.groups()
-    each = [text for text in declared.split(", ") if text]
-    pointers = tuple(text for text in each if "*" in text)
-    sizes = tuple(text for text in each if "*" not in text)
-    return Parts(int(threads), int(cores or 0), pointers, sizes, body)
+def shared_by(lanes: Sequence[Sequence[CudaFunction]]) -> int:
+    """Bytes of shared memory that a function of these lanes declares."""
+    parts = {_key(function, lane): function for lane in lanes for function in lane}
+    return sum(function.declared for function in parts.values())
 
 
 @lru_cache(1024)
@@ -65,73 +43,81 @@ def merged(lanes: Lanes) -> CudaFunction:
     Its parameters are the pointers of all functions in order, then their sizes in order, then, if the grid of
     some function depends on sizes, for each lane the number of its first block and its blocks along x.
     """
-    known = [[parts_of(function) for function in lane] for lane in lanes]
-    threads = {part.threads for lane in known for part in lane if part is not None}
-    assert len(threads) == 1 and all(part is not None for lane in known for part in lane)
+    functions = [function for lane in lanes for function in lane]
+    assert len({f.threads for f in functions}) == 1 and all(map(can_be_part, functions))
     said = repr([[(f.name, f.grid) for f in lane] for lane in lanes])
-    digest = hashlib.sha256(said.encode()).hexdigest()[:10]
-    opens = any(function.grid is None for lane in lanes for function in lane)
-    definitions: dict[tuple[str, bool], tuple[str, str]] = {}  # names and texts
-    pointers: list[str] = []
-    sizes: list[str] = []
+    name = f"merged_{hashlib.sha256(said.encode()).hexdigest()[:10]}"
+    opens = any(function.grid is None for function in functions)
+    parts: dict[tuple[str, bool], str] = {}  # names of parts
+    definitions: list[str] = []
+    for lane in lanes:
+        for function in lane:
+            if _key(function, lane) not in parts:
+                parts[_key(function, lane)] = part = f"{name}_{len(parts)}"
+                definitions.append(_definition(part, function, len(lane) == 1))
+    parameters = tuple(_parameters(lanes))
+    sizes = [f"n{k}" for k in range(sum(len(function.sizes) for function in functions))]
+    pointers, counts = iter(parameters), iter(sizes)
     branches: list[str] = []
     first = 0
-    for n, (lane, parts) in enumerate(zip(lanes, known, strict=True)):
+    for n, lane in enumerate(lanes):
         alone = len(lane) == 1
+        grid = lane[0].grid or (0, 0, 0)
         start, across = (
-            (f"first{n}", f"across{n}") if opens else (f"{first}u", f"{(lane[0].grid or (1,))[0]}u")
+            (f"unsigned(first{n})", f"unsigned(across{n})") if opens else (f"{first}u", f"{grid[0]}u")
         )
+        block = f"{{block % {across}, block / {across}, 0u}}" if alone else "{0u, 0u, 0u}"
         calls = []
-        for function, part in zip(lane, parts, strict=True):
-            assert part is not None
-            key = function.name, alone
-            if key not in definitions:
-                name = f"merged_{digest}_{len(definitions)}"
-                definitions[key] = name, _part(name, part, alone)
-            given = [f"p{len(pointers) + k}" for k in range(len(part.pointers))]
-            pointers += [_renamed(text, name, alone) for text, name in zip(part.pointers, given, strict=True)]
-            counts = [f"n{len(sizes) + k}" for k in range(len(part.sizes))]
-            sizes += [f"const int {name}" for name in counts]
-            block = [f"block % {across}", f"block / {across}"] if alone else ["0u", "0u"]
-            calls.append(f"{definitions[key][0]}({', '.join([*block, *given, *counts])});")
+        for function in lane:
+            given = [next(pointers).name for _ in function.parameters]
+            given += [next(counts) for _ in function.sizes]
+            calls.append(f"{parts[_key(function, lane)]}({', '.join([f'uint3{block}', *given])});")
         text = "\n__syncthreads();\n".join(calls)
         inside = f"const unsigned block = blockIdx.x - {start};\n{text}" if alone else text
-        first += _blocks(lane[0])
-        end = f"first{n + 1}" if opens else f"{first}u"
+        first += grid[0] * grid[1]
+        end = f"unsigned(first{n + 1})" if opens else f"{first}u"
         head = "else " if n else ""
         head += f"if (blockIdx.x < {end}) " if n < len(lanes) - 1 else ""
-        branches.append(f"{head}{{\n{_indented(inside)}\n}}")
-    body = "\n".join(branches)
+        branches.append(f"{head}{{\n{indented(inside)}\n}}")
     if opens:
-        sizes += [f"const unsigned {name}{n}" for n in range(len(lanes)) for name in ("first", "across")]
-    cores = max(part.blocks_per_core for lane in known for part in lane if part is not None)
-    bounds = f"{threads.pop()}" + (f", {cores}" if cores else "")
-    name = f"merged_{digest}"
-    declared = ", ".join([*pointers, *sizes])
-    text = (
-        f'extern "C" __global__ void __launch_bounds__({bounds}) {name}({declared}) {{\n{_indented(body)}\n}}'
+        sizes += [f"{word}{n}" for n in range(len(lanes)) for word in ("first", "across")]
+    return CudaFunction(
+        name,
+        parameters,
+        tuple(sizes),
+        "\n".join(branches),
+        None if opens else (first, 1, 1),
+        functions[0].block,
+        any(len(lane) > 1 for lane in lanes) or any(f.meets for f in functions),
+        declared=shared_by(lanes),
+        blocks_per_core=max((f.blocks_per_core or 0 for f in functions), default=0) or None,
+        before=tuple(definitions),
     )
-    meets = any(len(lane) > 1 or f.meets for lane in lanes for f in lane)
-    before = "\n".join(text for _, text in definitions.values())
-    return CudaFunction(name, f"{before}\n{text}", None if opens else (first, 1, 1), lanes[0][0].block, meets)
 
 
-def _part(name: str, part: Parts, alone: bool) -> str:
-    """A function as a part of others. Pointers of one in a longer lane may be those of others there."""
-    pointers = part.pointers if alone else [text.replace(" __restrict__", "") for text in part.pointers]
-    declared = ", ".join(["const unsigned block_x", "const unsigned block_y", *pointers, *part.sizes])
-    body = _BLOCK.sub(r"block_\1", part.body)
-    return f"SG_INLINE void {name}({declared}) {{\n{body}\n}}"
+def _key(function: CudaFunction, lane: Sequence[CudaFunction]) -> tuple[str, bool]:
+    """Return what tells parts apart: a function has two if it is alone in a lane and in a longer one."""
+    return function.name, len(lane) == 1
 
 
-def _renamed(declaration: str, name: str, alone: bool) -> str:
-    kind = declaration.rpartition(" ")[0]
-    return f"{kind if alone else kind.replace(' __restrict__', '')} {name}"
+def _parameters(lanes: Lanes) -> Iterator[Parameter]:
+    """The pointers of all functions. Those of one in a longer lane may be those of others there."""
+    count = 0
+    for lane in lanes:
+        for function in lane:
+            for each in function.parameters:
+                yield replace(each, name=f"p{count}", aliased=each.aliased or len(lane) > 1)
+                count += 1
 
 
-def _blocks(function: CudaFunction) -> int:
-    return 0 if function.grid is None else function.grid[0] * function.grid[1]
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"  {line}" for line in text.split("\n"))
+def _definition(name: str, function: CudaFunction, alone: bool) -> str:
+    """A function as a part of others."""
+    aliased = tuple(replace(each, aliased=each.aliased or not alone) for each in function.parameters)
+    declared = ", ".join(
+        [
+            text
+            for text in ("const uint3 blockIdx", replace(function, parameters=aliased).declarations)
+            if text
+        ]
+    )
+    return f"SG_INLINE void {name}({declared}) {{\n{indented(function.body)}\n}}"

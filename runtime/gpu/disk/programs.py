@@ -30,7 +30,7 @@ from staticgraph.runtime.cpu.loaded_program import NO_FUNCTION, LoadedStep
 from staticgraph.runtime.gpu.disk.records import Decoder, Encoder, is_storable
 from staticgraph.runtime.switches.table import Settings
 
-_FORMAT = 3  # of an entry, and part of every key
+_FORMAT = 4  # of an entry, and part of every key
 _NO_FUSION = Fusion(NO_FUNCTION, ())
 
 

@@ -16,7 +16,7 @@ from enum import Enum
 from typing import Any
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.codegen.cuda.function import CudaFunction, FunctionCall, KernelWork
+from staticgraph.compiler.codegen.cuda.function import CudaFunction, FunctionCall, KernelWork, Parameter
 from staticgraph.compiler.graph.dtypes import DTYPES, DType
 from staticgraph.compiler.graph.function import Node
 from staticgraph.compiler.graph.shapes import TensorType
@@ -44,7 +44,7 @@ from staticgraph.compiler.lower.program import (
 
 _PLAIN: tuple[type, ...] = (
     *(Branch, Buffer, Carried, Convolution, Copy, FunctionCall, Inner, KernelWork, LoopInstruction),
-    *(Matrix, Product, Ref, Require, RowAt, TensorType),
+    *(Matrix, Parameter, Product, Ref, Require, RowAt, TensorType),
 )
 _RECORDS: Mapping[str, Callable[..., Any]] = {kind.__name__: kind for kind in (*_PLAIN, Made, Precision)}
 _INSTRUCTIONS = (Launch, Copy, LoopInstruction, Branch, Require)

@@ -1,8 +1,9 @@
 """Loops and branches on a GPU: which of them a graph can hold, and how the host drives the others.
 
 A loop that always has the same number of rounds is asked for round by round, with the addresses that each
-round has. Where the GPU finds out whether a loop goes on, the host looks after each round; a round that has
-the same addresses as an earlier one is a graph, captured when it comes for the second time.
+round has. If the GPU finds out whether a loop goes on, it is asked for several rounds at a time
+(`predicated_loop.py`). If that cannot be, as in the first run, the host looks after each round; a round that
+has the same addresses as an earlier one is a graph, captured when it comes for the second time.
 """
 
 from __future__ import annotations
@@ -10,30 +11,26 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Protocol
 
 import numpy as np
 
 from staticgraph.compiler.compile_gpu import every_instruction
-from staticgraph.compiler.graph.errors import DeadlineExceededError, misuse
 from staticgraph.compiler.lower.program import (
-    ARENA,
-    ARGUMENTS,
-    CONSTANTS,
     Branch,
     HostCall,
     Inner,
-    Instruction,
     LoopInstruction,
     Program,
-    Ref,
     Require,
     RowAt,
 )
-from staticgraph.runtime.resources import remaining
+from staticgraph.runtime.gpu.graphs.predicated_loop import PredicatedLoop, within_deadline
+from staticgraph.runtime.gpu.graphs.recording import Recording
+from staticgraph.runtime.gpu.graphs.tables import at, inner_table
 
 _TRUTH = np.dtype(np.int8)
 MOST_CAPTURED = 20_000  # instructions of all rounds of a loop in a graph
+_LATE = 4096  # rounds one by one, an even number, after which it pays to compile functions for several
 
 
 def rounds(loop: LoopInstruction) -> int | None:
@@ -65,30 +62,6 @@ def decides(program: Program) -> bool:
     )
 
 
-class Recording(Protocol):
-    """A recorder of a program, as far as loops and branches need it. See `GraphRecorder`."""
-
-    def program(self, program: Program, table: Sequence[int]) -> None:
-        """Ask for all of a program."""
-
-    def captured(
-        self, ask: Callable[[], None], program: Program, table: Sequence[int]
-    ) -> list[Callable[[], None]]:
-        """Return the actions that do all that `ask` asks for, which is that program."""
-
-    def decide(self, action: Callable[[], None], instruction: Instruction) -> None:
-        """Have the host do something at this point, for an instruction."""
-
-    def copy(self, target: int, source: int, size: int) -> None:
-        """Ask for a copy on the GPU."""
-
-    def clear(self, address: int, size: int) -> None:
-        """Ask for bytes of the GPU to be zero."""
-
-    def number(self, address: int, dtype: np.dtype) -> int:
-        """Return a number on the GPU, once all that was asked for is done."""
-
-
 def loop(recorder: Recording, loop: LoopInstruction, table: Sequence[int]) -> None:
     """Ask for a loop, in a program with this table."""
     turns = _Turns(recorder, loop, table)
@@ -106,7 +79,7 @@ def branch(recorder: Recording, branch: Branch, table: Sequence[int]) -> None:
     inputs = [at(table, ref) for ref in branch.inputs]
     outputs = [at(table, ref) for ref in branch.outputs]
     bodies = [_Repeated(recorder, inner) for inner in branch.branches]
-    tables = [_inner_table(table, inner, (*inputs, *outputs)) for inner in branch.branches]
+    tables = [inner_table(table, inner, (*inputs, *outputs)) for inner in branch.branches]
     index = at(table, branch.index)
 
     def take() -> None:
@@ -163,6 +136,7 @@ class _Turns:
         self._loop = loop
         self._outer = table
         self._body = _Repeated(recorder, loop.body)
+        self._predicated: PredicatedLoop | None = None
         self._again = at(table, loop.body.pred)
         self._captures = [at(table, ref) for ref in loop.captures]
         self._now: list[int] = []  # where each carried value is
@@ -191,7 +165,7 @@ class _Turns:
         loop = self._loop
         reads, writes = ([self._row(row, number) for row in rows] for rows in (loop.reads, loop.writes))
         places = (*self._now, *self._captures, *reads, self._again, *self._next, *writes)
-        table = _inner_table(self._outer, loop.body, places)
+        table = inner_table(self._outer, loop.body, places)
         if known:
             self._recorder.program(loop.body.program, table)
         else:
@@ -208,20 +182,36 @@ class _Turns:
             self._recorder.copy(at(self._outer, carried.final), place, carried.size)
 
     def all(self) -> None:
-        """The whole loop, round by round, as long as it goes on."""
+        """The whole loop: several rounds at a time, or one by one if that cannot be."""
         self.begin()
+        if not self._rest(0):
+            self._one_by_one()
+        self.end()
+
+    def _one_by_one(self) -> None:
         count = rounds(self._loop)
         going = self._recorder.number(at(self._outer, self._loop.pred), _TRUTH) != 0
         for number in itertools.count():
-            if not going or number == count:
+            if not going or number == count or (number == _LATE and self._rest(number)):
                 break
             self.round(number, known=False)
             if count is None:
                 going = self._recorder.number(self._again, _TRUTH) != 0
-            if remaining() == 0:
-                text = "the time that the run was given is over; all variables are as they were before it"
-                raise misuse(DeadlineExceededError, text)
-        self.end()
+            within_deadline()
+
+    def _rest(self, number: int) -> bool:
+        """Do all rounds from this one on, if several can be asked for at a time."""
+        if decides(self._loop.body.program) or not self._recorder.merges:
+            return False
+        if self._predicated is None:
+            self._predicated = PredicatedLoop(self._recorder, self._loop, self._outer, rounds(self._loop))
+        if not self._predicated.is_ready(late=number > 0):
+            return False
+        even = self._predicated.places(0)
+        for carried, place, now in zip(self._loop.carried, even, self._now, strict=True):
+            self._recorder.copy(place, now, carried.size)
+        self._now = self._predicated.places(self._predicated.run(number))
+        return True
 
     def _row(self, row: RowAt, number: int) -> int:
         """The address of a row in a round, or of spare memory if there is no such row."""
@@ -241,16 +231,3 @@ class _Turns:
 
 def _rows(loop: LoopInstruction) -> tuple[RowAt, ...]:
     return (*loop.reads, *loop.writes)
-
-
-def _inner_table(outer: Sequence[int], inner: Inner, places: Sequence[int]) -> tuple[int, ...]:
-    """The table of a program inside another one; `places` are those of its arguments and results."""
-    table = [0] * inner.program.slots
-    table[ARENA], table[CONSTANTS] = at(outer, inner.arena), at(outer, inner.constants)
-    table[ARGUMENTS : ARGUMENTS + len(places)] = places
-    return tuple(table)
-
-
-def at(table: Sequence[int], ref: Ref) -> int:
-    """The address of a place."""
-    return table[ref.slot] + ref.offset

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 
 from staticgraph.compiler.codegen.cuda.function import CudaFunction, FunctionCall
-from staticgraph.compiler.codegen.cuda.merged import Lanes, merged, parts_of
+from staticgraph.compiler.codegen.cuda.merged import Lanes, can_be_part, merged, shared_by
 from staticgraph.compiler.kernel.schedule_gpu.limits import ARGUMENT_BYTES, SHARED_BYTES
 from staticgraph.compiler.machine import GpuMachine
 from staticgraph.compiler.support.dataclass import dataclass
@@ -175,19 +175,17 @@ def _is_small(piece: Piece, machine: GpuMachine) -> bool:
     call = piece.call
     if call is None or call.grid[2] != 1 or not 0 < piece.blocks <= machine.multiprocessors:
         return False
-    return parts_of(call.function) is not None
+    return can_be_part(call.function)
 
 
 def _threads(call: FunctionCall | None) -> int:
     assert call is not None
-    return call.function.block[0] * call.function.block[1] * call.function.block[2]
+    return call.function.threads
 
 
 def _fits(lanes: Sequence[Lane]) -> bool:
     """Return True if a function has room for the arguments and the shared memory of all lanes."""
     pieces = [piece for lane in lanes for piece in lane.pieces]
-    # The text of a function is there twice if it is alone in a lane and in a longer one as well.
-    texts = {(function, len(lane.pieces) == 1) for lane in lanes for function in lane.functions}
-    shared = sum(part.shared for function, _ in texts if (part := parts_of(function)) is not None)
     count = sum(len(piece.given) + len(piece.call.sizes) for piece in pieces if piece.call is not None)
+    shared = shared_by([lane.functions for lane in lanes])
     return shared <= SHARED_BYTES and count + 2 * len(lanes) <= _MOST_ARGUMENTS

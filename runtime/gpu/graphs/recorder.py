@@ -10,7 +10,7 @@ whose rounds are known beforehand are part of a graph, round after round.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 
@@ -20,6 +20,7 @@ from staticgraph.compiler.codegen.cuda.function import CudaFunction, FunctionCal
 from staticgraph.compiler.compile_gpu import GpuCompiled
 from staticgraph.compiler.graph.interpret import failure
 from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.kernel.schedule_gpu.function import Extents
 from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution, Made
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
 from staticgraph.compiler.kernel.stmt import padded
@@ -36,14 +37,15 @@ from staticgraph.compiler.lower.program import (
 )
 from staticgraph.runtime.gpu.cuda.driver import Direction
 from staticgraph.runtime.gpu.device import Device
-from staticgraph.runtime.gpu.graphs.control_flow import at, branch, loop, require
+from staticgraph.runtime.gpu.graphs.control_flow import branch, loop, require
 from staticgraph.runtime.gpu.graphs.merging import Piece, plan
 from staticgraph.runtime.gpu.graphs.order import Span
 from staticgraph.runtime.gpu.graphs.overlap import CHAIN, Chain, Overlap, Ring
+from staticgraph.runtime.gpu.graphs.predicate import NotPredicable, Predicate
+from staticgraph.runtime.gpu.graphs.tables import Table, at
 from staticgraph.runtime.gpu.timing import COPIES, UNTIMED, Untimed
 from staticgraph.runtime.memory.aligned import empty, from_storage, to_storage
 
-Table = Sequence[int]  # the addresses of the bases of slots
 Action = Callable[[], None]
 _LOOKS = 4  # at the body of a loop, for what can be merged: its values may change places from round to round
 
@@ -68,14 +70,15 @@ class GraphRecorder:
         self.timing = timing
         self._compiled = compiled
         self._scratch = Ring(scratch, compiled.scratch)
-        self._merges = overlap and timing.overlap
-        self._overlap = self._merges and self.driver.overlaps
+        self.merges = overlap and timing.overlap
+        self._overlap = self.merges and self.driver.overlaps
         self._compiles = merges and not device.images  # with an image of all functions, nothing is compiled
         # To be loaded before a capture, while that is found: in an order by which images on disk are found.
         self._planned: dict[CudaFunction, None] | None = None
         self._seen = Counter[int]()  # how often a program was looked at for them
         self._waits: Chain = CHAIN
         self._products = 0  # that were asked for, which take workspaces by turns
+        self._predicate: Predicate | None = None  # of what is asked for
         self._parts: list[Action] | None = None  # what was captured so far; None: all is done at once
         self._peek = self.driver.pinned(8)  # for single numbers that the host looks at
 
@@ -84,8 +87,27 @@ class GraphRecorder:
 
         `program` is what it asks for, with this table.
         """
-        if self._merges and self._compiles:
-            self._load_merged(program, table)
+        if self.merges and self._compiles:
+            self._load(self._functions(lambda: self.program(program, table)))
+        return self._captured(ask)
+
+    def predicated(self, ask: Action, predicate: Predicate, late: bool) -> Action | None:
+        """As in `Recording`."""
+        compiles = self._compiles or (late and not self.device.images)
+        self._predicate = predicate
+        try:
+            functions = self._functions(ask)
+            if not compiles and not all(map(self.device.is_loaded, functions)):
+                return None
+            self._load(functions)
+            (action,) = self._captured(ask)
+            return action
+        except NotPredicable:
+            return None
+        finally:
+            self._predicate = None
+
+    def _captured(self, ask: Action) -> list[Action]:
         outer, self._parts = self._parts, []
         try:
             self._begin()
@@ -122,14 +144,14 @@ class GraphRecorder:
         """Ask for all of a program."""
         if self._planned is not None:
             self._seen[id(program)] += 1
-            if self._seen[id(program)] > _LOOKS:
+            if self._seen[id(program)] > _LOOKS and self._predicate is None:
                 return
         pieces: list[Piece] = []  # which may be done in another order, and some of them together
         for instruction in program.instructions:
             match instruction:
-                case Launch() if self._merges:
+                case Launch() if self.merges:
                     pieces += self._pieces(instruction, table)
-                case Copy(target, source, size) if self._merges:
+                case Copy(target, source, size) if self.merges:
                     pieces += self._copies(at(table, target), at(table, source), size)
                 case Launch():
                     with self.timing.of(instruction):
@@ -162,43 +184,78 @@ class GraphRecorder:
                 self._do(piece)
             return
         for group in plan(pieces, self.device.machine):
-            if group.is_one_piece:
-                if self._planned is None:
-                    self._do(group.pieces[0])
-            elif self._planned is not None:
-                self._planned[group.function] = None
-            elif self.device.is_loaded(group.function):
+            if not group.is_one_piece:
                 addresses, sizes, grid = group.call
-                reads = [span for piece in group.pieces for span in piece.reads]
-                writes = [span for piece in group.pieces for span in piece.writes]
-                with self.touching(reads, writes):
-                    self.device.kernel(group.function)(addresses, sizes, grid)
-            else:
-                for piece in group.pieces:
-                    self._do(piece)
+                form = self._form(group.function, addresses, sizes)
+                if self._planned is not None or self.device.is_loaded(form[0]):
+                    reads = [span for piece in group.pieces for span in piece.reads]
+                    writes = [span for piece in group.pieces for span in piece.writes]
+                    with self.touching(reads, writes):
+                        self._launch(*form, grid)
+                    continue
+            for piece in group.pieces:
+                self._do(piece)
 
-    def _load_merged(self, program: Program, table: Table) -> None:
-        """Load the functions that small pieces of a program are merged to."""
+    def _functions(self, ask: Action) -> dict[CudaFunction, None]:
+        """Return the functions that `ask` asks for."""
         scratch = self._scratch.place
-        found: dict[CudaFunction, None] = {}
-        self._planned = found
+        self._planned = found = dict[CudaFunction, None]()
         try:
-            self.program(program, table)
+            ask()
         finally:
             self._planned = None
             self._scratch.place = scratch
-        self.device.load(found)
-        for function in found:
+        return found
+
+    def _load(self, functions: Collection[CudaFunction]) -> None:
+        """Load functions, so that their first calls can be captured."""
+        self.device.load(functions)
+        for function in functions:
             self.device.kernel(function).ready()
 
     def _do(self, piece: Piece) -> None:
         if piece.action is not None:
-            piece.action()
+            if self._planned is None:
+                piece.action()
             return
         assert piece.call is not None
+        starts = [start for start, _ in piece.given]
         with self.touching(piece.reads, piece.writes):
-            kernel = self.device.kernel(piece.call.function)
-            kernel([start for start, _ in piece.given], piece.call.sizes, piece.call.blocks)
+            form = self._form(piece.call.function, starts, piece.call.sizes)
+            self._launch(*form, piece.call.blocks)
+
+    def _form(
+        self, function: CudaFunction, addresses: Sequence[int], sizes: Sequence[int]
+    ) -> tuple[CudaFunction, Sequence[int], Sequence[int]]:
+        """The form of a function that is asked for, and its arguments."""
+        found = function, addresses, sizes
+        return found if self._predicate is None else self._predicate.call(*found)
+
+    def _launch(
+        self,
+        function: CudaFunction,
+        addresses: Sequence[int],
+        sizes: Sequence[int],
+        grid: Extents | None,
+    ) -> None:
+        if self._planned is not None:
+            self._planned[function] = None
+        else:
+            self.device.kernel(function)(addresses, sizes, grid)
+
+    def call(
+        self, call: FunctionCall, given: Sequence[int], reads: Sequence[Span], writes: Sequence[Span]
+    ) -> None:
+        """As in `Recording`."""
+        with self.touching(reads, writes):
+            self._launch(call.function, given, call.sizes, call.blocks)
+
+    def fetch(self, host: np.ndarray, address: int) -> None:
+        """As in `Recording`."""
+        if self._planned is None:
+            place, size = host.ctypes.data, host.nbytes
+            with self.touching([(address, address + size)], [(place, place + size)]):
+                self.driver.copy(place, address, size, Direction.FROM_DEVICE)
 
     def touching(self, reads: Sequence[Span], writes: Sequence[Span]) -> AbstractContextManager[None]:
         """Context in which one piece of work is asked for that reads and writes these bytes."""
@@ -206,14 +263,15 @@ class GraphRecorder:
 
     def copy(self, target: int, source: int, size: int) -> None:
         """Ask for a copy on the GPU."""
-        if self._planned is None:
-            for piece in self._copies(target, source, size):
-                self._do(piece)
+        for piece in self._copies(target, source, size):
+            self._do(piece)
 
     def _copies(self, target: int, source: int, size: int) -> list[Piece]:
         """A copy on the GPU, if there is something to be copied."""
         if not size or target == source:
             return []
+        if self._predicate is not None:
+            return [self._predicate.copy(target, source, size)]
         reads, writes = [(source, source + size)], [(target, target + size)]
 
         def ask() -> None:
@@ -224,6 +282,8 @@ class GraphRecorder:
 
     def clear(self, address: int, size: int) -> None:
         """Ask for bytes of the GPU to be zero."""
+        if self._predicate is not None:
+            self._predicate.harmless([(address, address + size)])
         if self._planned is None:
             with self.touching([], [(address, address + size)]):
                 self.driver.clear(address, size)
@@ -236,6 +296,11 @@ class GraphRecorder:
 
     def _pieces(self, launch: Launch, table: Table) -> Iterator[Piece]:
         """The calls of a launch."""
+        if self._predicate is None:
+            return self._calls(launch, table)
+        return map(self._predicate.piece, self._calls(launch, table))
+
+    def _calls(self, launch: Launch, table: Table) -> Iterator[Piece]:
         work = self._compiled.work(launch)
         spans = {}
         for (name, size), ref in zip(arguments(launch), launch.args, strict=True):
@@ -252,9 +317,13 @@ class GraphRecorder:
                     writes = [span for span, w in zip(given, written, strict=True) if w]
                     yield Piece(reads, writes, None, call, given)
                 case Product():
+                    if self._predicate is not None:
+                        self._predicate.multiplies(call)
                     a, b, out, *pointers = given
                     yield Piece([a, b, *pointers], [out], partial(self._multiply, call, given))
                 case Convolution():
+                    if self._predicate is not None:
+                        raise NotPredicable
                     operands, results = _operands(call, given)
                     yield Piece(operands, results, partial(self._convolve, call, given))
 

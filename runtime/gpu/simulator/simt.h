@@ -31,6 +31,7 @@
 
 struct uint3 { unsigned x, y, z; };
 struct dim3 { unsigned x, y, z; };
+static uint3 blockIdx;  // no macro: a function may have a parameter of this name
 
 namespace simt {
 
@@ -63,7 +64,6 @@ struct SharedSite { unsigned launch = 0; unsigned char* start = nullptr; };
 
 static Thread threads[MOST_THREADS];
 static Thread* thread = threads;  // the one that runs
-static uint3 block_index;
 static dim3 block_extents, grid_extents;
 static unsigned count;            // threads of a block
 static bool meets;                // they are fibers
@@ -373,7 +373,7 @@ static const char* launch(const Launcher& what, const unsigned* grid, const unsi
   const uint64_t blocks = uint64_t(grid[0]) * grid[1] * grid[2];
   for (uint64_t k = 0; k < blocks && !message[0]; k++) {
     const uint64_t b = order & 1 ? blocks - 1 - k : k;
-    block_index = {unsigned(b % grid[0]), unsigned(b / grid[0] % grid[1]), unsigned(b / grid[0] / grid[1])};
+    blockIdx = {unsigned(b % grid[0]), unsigned(b / grid[0] % grid[1]), unsigned(b / grid[0] / grid[1])};
     if (k) clear_shared();
     if (meets) run_block();
     else what.all_of_block(given);
@@ -482,7 +482,6 @@ static inline void await_copies(unsigned but) {
 #define __pipeline_commit() simt::close_copies()
 #define __pipeline_wait_prior(n) simt::await_copies(n)
 #define threadIdx (simt::thread->index)
-#define blockIdx (simt::block_index)
 #define blockDim (simt::block_extents)
 #define gridDim (simt::grid_extents)
 #define warpSize 32

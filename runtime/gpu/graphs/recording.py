@@ -1,0 +1,61 @@
+"""Recorder of a program, as far as loops and branches need it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from staticgraph.compiler.codegen.cuda.function import FunctionCall
+from staticgraph.compiler.lower.program import Instruction, Program
+from staticgraph.runtime.gpu.device import Device
+from staticgraph.runtime.gpu.graphs.order import Span
+from staticgraph.runtime.gpu.graphs.predicate import Predicate
+
+
+class Recording(Protocol):
+    """A recorder of a program. See `GraphRecorder`."""
+
+    merges: bool  # whether work may be asked for in other forms, and in another order, than a program says
+
+    @property
+    def device(self) -> Device:
+        """The GPU that it asks."""
+
+    def program(self, program: Program, table: Sequence[int]) -> None:
+        """Ask for all of a program."""
+
+    def captured(
+        self, ask: Callable[[], None], program: Program, table: Sequence[int]
+    ) -> list[Callable[[], None]]:
+        """Return the actions that do all that `ask` asks for, which is that program."""
+
+    def predicated(
+        self, ask: Callable[[], None], predicate: Predicate, late: bool
+    ) -> Callable[[], None] | None:
+        """Return the action that does all that `ask` asks for, each piece only if its loop has not ended.
+
+        None if that cannot be, or if functions would have to be compiled for it and may not be. `late`: they
+        may be, even in the first run.
+        """
+
+    def call(
+        self, call: FunctionCall, given: Sequence[int], reads: Sequence[Span], writes: Sequence[Span]
+    ) -> None:
+        """Ask for a function with these addresses, whether a loop has ended or not."""
+
+    def fetch(self, host: np.ndarray, address: int) -> None:
+        """Ask for bytes of the GPU to be brought to pinned memory."""
+
+    def decide(self, action: Callable[[], None], instruction: Instruction) -> None:
+        """Have the host do something at this point, for an instruction."""
+
+    def copy(self, target: int, source: int, size: int) -> None:
+        """Ask for a copy on the GPU."""
+
+    def clear(self, address: int, size: int) -> None:
+        """Ask for bytes of the GPU to be zero."""
+
+    def number(self, address: int, dtype: np.dtype) -> int:
+        """Return a number on the GPU, once all that was asked for is done."""
