@@ -139,10 +139,8 @@ class Size:
     __rmul__ = __mul__
 
     def __floordiv__(self, other: Any) -> Any:
-        if isinstance(other, Size):
-            times = content(other)  # n0*n1 // (8*n1) is n0 // 8
-            whole = _quotient(self, other if times == 1 else other // times)
-            return whole if times == 1 else whole // times
+        if isinstance(other, Size):  # n0*n1 // (8*n1) is n0 // 8
+            return _quotient(self, other // (times := content(other))) // times
         if not isinstance(other, int):
             return NotImplemented
         if other < 1:
@@ -212,8 +210,7 @@ class Size:
     def __index__(self) -> int:
         raise Undecided(f"the value of {self!r}", sizes=(self,))
 
-    def __int__(self) -> int:
-        raise Undecided(f"the value of {self!r}", sizes=(self,))
+    __int__ = __index__
 
     def __float__(self) -> float:
         raise Undecided(f"the value of {self!r}", sizes=(self,))

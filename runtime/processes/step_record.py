@@ -33,7 +33,7 @@ class StepRecord:
 
     @property
     def error(self) -> int:
-        """What a function of MPI returned if it failed, else 0."""
+        """Code that a function of MPI returned when it failed, else 0."""
         return self._words[Collectives.ERROR]
 
     def request_by(self, address: int) -> None:

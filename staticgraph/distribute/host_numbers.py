@@ -1,4 +1,4 @@
-"""What all processes exchange outside of steps: means of numbers, and that they have come so far."""
+"""Exchanges of all processes outside of steps: means of numbers, and the news that all have come so far."""
 
 from __future__ import annotations
 

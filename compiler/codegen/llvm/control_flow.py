@@ -135,9 +135,7 @@ def loop(
         _copy_if_elsewhere(writer, finals[n], current, number(segment.carried[n].size))
 
 
-def _row(
-    writer: Emitter, row: RowPointer, base: str, counter: str, spare: str, count: str, size: str
-) -> str:
+def _row(writer: Emitter, row: RowPointer, base: str, counter: str, spare: str, count: str, size: str) -> str:
     """The address of a row, or of spare memory if there is no such row."""
     index = writer.value(f"load i{8 * row.counter_bytes}, ptr {counter}, align {row.counter_bytes}")
     if row.counter_bytes < 8:
