@@ -188,6 +188,8 @@ def _as_value(value: Any, info: ValueInfoProto) -> Value:
         type = type.optional_type.elem_type
     if type.WhichOneof("value") == "sequence_type":
         element = dtype_of(type.sequence_type.elem_type.tensor_type.elem_type, f"input {info.name!r}")
+        if not isinstance(value, list | tuple):
+            raise OnnxError(f"input {info.name!r} is a sequence: give it a list of arrays")
         return [ops.constant(value=Literal.of(np.asarray(each), element)) for each in value]
     dtype = dtype_of(type.tensor_type.elem_type, f"input {info.name!r}")
     return ops.constant(value=Literal.of(np.asarray(value), dtype), name=plain_name(info.name))
