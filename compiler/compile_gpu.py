@@ -22,6 +22,7 @@ from staticgraph.compiler.kernel.schedule_gpu.attention.attention import attenti
 from staticgraph.compiler.kernel.schedule_gpu.attention.form import keeps_to_rows
 from staticgraph.compiler.kernel.schedule_gpu.function import GpuSchedule
 from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution
+from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
 from staticgraph.compiler.kernel.schedule_gpu.schedule import schedule, schedule_kernel
 from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
 from staticgraph.compiler.kernel.stmt import Kernel, padded
@@ -72,6 +73,11 @@ class GpuCompiled(CompiledStep):
         """Convolutions requested from cuDNN, each once."""
         calls = (call for work in self.works.values() for call in work.calls)
         return list(dict.fromkeys(call for call in calls if isinstance(call, Convolution)))
+
+    @property
+    def multiplies(self) -> bool:
+        """True if cuBLAS is asked for a product."""
+        return any(isinstance(call, Product) for work in self.works.values() for call in work.calls)
 
     @property
     def scratch(self) -> int:

@@ -30,6 +30,7 @@ from staticgraph.compiler.graph.undecided import Undecided, answering
 from staticgraph.compiler.kernel.schedule_gpu.attention.attention import ATTENTION
 from staticgraph.compiler.kernel.schedule_gpu.limits import MOST_BLOCKS, MOST_POSITIONS
 from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution
+from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
 from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
 from staticgraph.compiler.kernel.stmt import Kernel
 from staticgraph.compiler.lower.closed import closed_program, closed_work
@@ -101,7 +102,7 @@ class OpenGpuCompiled:
         here = [None if w is None else w.at(values) for w in self.works]
         launches = _launches(self.program)
         known = [
-            work if work is not None and _is_small(launch, work, values) else None
+            work if work is not None and _serves(launch, work, values, target) else None
             for launch, work in zip(launches, here, strict=True)
         ]
         unseen = {id(launch) for launch, work in zip(launches, known, strict=True) if bare and work}
@@ -117,7 +118,7 @@ class OpenGpuCompiled:
                     raise Sealed
                 found = own[n] = work_of(launch.work, target)
             works[id(launch)] = found
-        if own and (key in self.closed or len(self.closed) < MOST_CLOSED):
+        if own and target.cublas and (key in self.closed or len(self.closed) < MOST_CLOSED):
             self.closed[key] = own
         return GpuCompiled(self.step.at(values), self.fusion, program, works)
 
@@ -166,6 +167,13 @@ def _open_work(work: Loops | Kernel, target: GpuTarget) -> KernelWork | None:
         return None
     # What a library does is asked for each size anew.
     return None if any(isinstance(call, Convolution) for call in made.calls) else made
+
+
+def _serves(launch: Launch, work: KernelWork, values: Mapping[str, int], target: GpuTarget) -> bool:
+    """True if a launch can be done so: without cuBLAS if that is not to be asked, and for these sizes."""
+    if not target.cublas and any(isinstance(call, Product) for call in work.calls):
+        return False
+    return _is_small(launch, work, values)
 
 
 def _is_small(launch: Launch, work: KernelWork, values: Mapping[str, int]) -> bool:

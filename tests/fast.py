@@ -61,6 +61,9 @@ SLOW: dict[str, str] = {
         "test_rounds_of_loops_are_timed test_tokens_are_made test_sizes_change "
         "test_a_second_process_finds_what_the_first_has_left"
     ),
+    "gpu/test_half_nets.py": (
+        "test_tensor_cores_do_all_products_and_nothing_only_converts test_losses_are_those_of_float64"
+    ),
     "gpu/test_merging.py": "test_a_merged_function_does_what_its_functions_do",
     "gpu/test_open_sizes.py": (
         "test_functions_are_loaded_once_and_bits_are_those_of_a_fresh_session "

@@ -14,6 +14,7 @@ found by other stages. docs/gpu.md tells what the stages do.
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from pathlib import Path
 
@@ -57,6 +58,7 @@ def main() -> None:
         report.write(report.joined(before, outcomes), device, folder)
         print(report.line(newest), flush=True)
 
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # with what was found so far
     outcomes = run_stages(stages, device, budget, folder, tell)
     print(f"\n{report.markdown(report.joined(before, outcomes), device)}")
     sys.exit(any(outcome.how != "done" for outcome in outcomes))

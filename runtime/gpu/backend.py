@@ -76,8 +76,9 @@ class GpuBackend:
         def sound(made: GpuCompiled) -> GpuCompiled:
             return self._sound(made, lambda less: compile_gpu(step, (), limit, without, None, less))
 
-        def less() -> GpuCompiled:
-            return compile_gpu(step, (), limit, without, None, replace(self._target(), refused=None))
+        def less(cublas: bool) -> GpuCompiled:
+            own = replace(self._target(), refused=None, cublas=cublas)
+            return compile_gpu(step, (), limit, without, None, own)
 
         def whole() -> GpuCompiled:
             watching = Watching(settings, fetches.text, step)
@@ -129,10 +130,11 @@ class GpuBackend:
                 shown = True
             return made
 
-        def less(values: Mapping[str, int]) -> GpuCompiled:
+        def less(values: Mapping[str, int], cublas: bool) -> GpuCompiled:
             if entry.opened.sealed:
                 entry.compiled(again())
-            return entry.opened.at(values, replace(self._target(), refused=None), settings.memory_limit, True)
+            own = replace(self._target(), refused=None, cublas=cublas)
+            return entry.opened.at(values, own, settings.memory_limit, True)
 
         return OpenProgram(self.device, closed, settings.overlap, checks_of, less)
 

@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from weakref import finalize
 
 from staticgraph.compiler.codegen.cuda.function import CudaFunction
-from staticgraph.compiler.graph.errors import UnimplementedError
+from staticgraph.compiler.graph.errors import ResourceExhaustedError, UnimplementedError
 from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
 from staticgraph.compiler.lower.program import HostCall
@@ -73,6 +73,27 @@ class Device:
         found = gpu_of(card.architecture)
         return found if self.images else replace(found, multiprocessors=card.multiprocessors)
 
+    def allocate(self, size: int) -> int:
+        """The address of so many bytes of the GPU. Not while capturing.
+
+        If there are not as many, the library of products does with less.
+        """
+        try:
+            return self.driver.allocate(size)
+        except ResourceExhaustedError:
+            if not self._shrink():
+                raise
+        return self.driver.allocate(size)
+
+    def _shrink(self) -> bool:
+        """Have the library of products do with less memory. Return False if it does with the least."""
+        self.driver.synchronize()
+        if not self.driver.shrink():
+            return False
+        self._products.clear()
+        self.moved += 1
+        return True
+
     def arena(self, size: int) -> int:
         """The address of the memory that each program uses while it runs, at least as much as asked for."""
         if size > self._arena_bytes:
@@ -80,7 +101,7 @@ class Device:
             if self._arena_bytes:
                 self.driver.free(self._arena)
                 self._arena_bytes = 0
-            self._arena, self._arena_bytes = self.driver.allocate(size), size
+            self._arena, self._arena_bytes = self.allocate(size), size
             self.moved += 1
         return self._arena
 

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from staticgraph.runtime.processes.collective_calls import CollectiveCalls
 
 _SHORT = (
-    "the GPU has no memory left for what cuDNN needs: functions of our own do the convolutions of this step, "
-    "which may take longer; a smaller batch needs less memory"
+    "the GPU has no memory left for what {0} needs: functions of our own do the {1} of this step, which may "
+    "take longer; a smaller batch needs less memory"
 )
 SLOTS = 2  # the host fills one while the GPU reads the other
 
@@ -67,7 +67,7 @@ class GpuExecutable:
         constants: CardConstants | None = None,
         runs: Callable[[GpuExecutable], None] = lambda executable: None,
         may_merge: Callable[[GpuExecutable], bool] = lambda executable: True,
-        less: Callable[[], GpuCompiled] | None = None,
+        less: Callable[[bool], GpuCompiled] | None = None,
     ) -> None:
         self.prepared = prepared  # what a run needs of the compiled step
         self._again, self._less = again, less
@@ -80,8 +80,8 @@ class GpuExecutable:
         self._owned: list[int] = []
         finalize(self, device.release, self._owned).atexit = False  # then it goes with the process
         before = device.functions
-        prepare(device, prepared)
-        loaded = device.functions - before
+        self._prepare()
+        prepared, loaded = self.prepared, device.functions - before
         self.origins: Origins = (loaded, len(prepared.functions) - loaded, 0)
         program, step = prepared.program, prepared.step
         self._fed, self._read = len(step.feeds), len(step.reads)
@@ -167,19 +167,34 @@ class GpuExecutable:
                 raise with_line(error) from None
 
     def _needs_less(self) -> bool:
-        """Make do with less memory, where the GPU has not enough. Return False if that is not possible.
+        """Make do with less memory, if the GPU has not enough. Return False if that is not possible.
 
-        Work side by side shares scratch memory then, and functions of our own do what a library needs
-        memory for.
+        Work side by side shares scratch memory then, and functions of our own do what cuDNN needs memory for.
         """
         before = self.prepared.scratch
         if self.prepared.room:
             self.prepared = replace(self.prepared, room=0)
         if self.prepared.scratch == before and self._less is not None and self.prepared.convolutions:
-            warnings.warn(_SHORT, RuntimeWarning, stacklevel=2)
-            self.prepared = replace(self._less(), room=0)
-            prepare(self._device, self.prepared)
+            self._without("cuDNN", "convolutions")
         return self.prepared.scratch < before
+
+    def _prepare(self) -> None:
+        """Have all that the step asks for loaded and chosen, before it is captured."""
+        try:
+            prepare(self._device, self.prepared)
+        except ResourceExhaustedError:
+            if self._less is None or not self.prepared.multiplies:
+                raise
+            self._without("cuBLAS", "products")
+            prepare(self._device, self.prepared)
+
+    def _without(self, library: str, work: str) -> None:
+        """Have functions of our own do some work, for which a library has no memory."""
+        assert self._less is not None
+        warnings.warn(_SHORT.format(library, work), RuntimeWarning, stacklevel=2)
+        self.prepared = replace(self._less(library != "cuBLAS"), room=0)
+        self._again = None
+        self.__dict__.pop("compiled", None)
 
     def _run(self, feeds: Sequence[np.ndarray], states: Sequence[np.ndarray], store: DeviceStore) -> Slot:
         self._is_run(self)
@@ -225,12 +240,16 @@ class GpuExecutable:
 
     def _ask(self, turn: int, slot: Slot, store: DeviceStore) -> None:
         """Run the step now; from the second run on, as what is captured for the runs to come."""
-        program = self.prepared.program
-        arena = self._device.arena(padded(program.arena + 1) + self.prepared.scratch)
+        moved = -1
+        while moved != self._device.moved:  # where memory is short, what was chosen before has to be again
+            moved = self._device.moved
+            self._prepare()
+            program = self.prepared.program
+            arena = self._device.arena(padded(program.arena + 1) + self.prepared.scratch)
+            table = self._table(arena, slot, store)
         scratch = arena + padded(program.arena + 1)
         merges = self._runs > 0 and self._may_merge(self)
         recorder = GraphRecorder(self._device, self.prepared, scratch, self._timing, self._overlap, merges)
-        table = self._table(arena, slot, store)
         store.refresh()
 
         def ask() -> None:
@@ -349,12 +368,12 @@ class GpuExecutable:
         self._graphs, self._slots, self._beside = [], [], {}
 
     def _packet(self, types: Sequence[TensorType], ahead: bool = False) -> Packet:
-        packet = Packet(self._driver, types, ahead)
+        packet = Packet(self._device, types, ahead)
         self._owned.append(packet.address)
         return packet
 
     def _own(self, type: TensorType) -> int:
-        self._owned.append(self._driver.allocate(max(bytes_of(type), 1)))
+        self._owned.append(self._device.allocate(max(bytes_of(type), 1)))
         return self._owned[-1]
 
 

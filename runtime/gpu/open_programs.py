@@ -63,7 +63,7 @@ class OpenProgram:
         closed: Gives the program for such values: if told so, only what a run needs of it.
         overlap: True if work that does not depend on each other may be done at the same time.
         feed_checks: Gives the checks of feeds for such values, if there are any.
-        less: Gives a program for such values that asks no library for what needs memory of its own.
+        less: Gives a program for such values that does not ask cuDNN, nor, if told so by False, cuBLAS.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class OpenProgram:
         closed: Callable[[Mapping[str, int], bool], GpuCompiled],
         overlap: bool,
         feed_checks: Callable[[Mapping[str, int]], FeedChecks] | None = None,
-        less: Callable[[Mapping[str, int]], GpuCompiled] | None = None,
+        less: Callable[[Mapping[str, int], bool], GpuCompiled] | None = None,
     ) -> None:
         self._less = less
         self._device, self._closed, self._overlap, self._feed_checks = device, closed, overlap, feed_checks

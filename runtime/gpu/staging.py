@@ -35,7 +35,7 @@ class Packet:
     With `ahead`, large values, which come last, are sent when they are given, and are not part of the copy.
     """
 
-    driver: Driver
+    device: Device
     types: Sequence[TensorType]
     ahead: bool = False
     address: int = field(init=False)
@@ -54,7 +54,7 @@ class Packet:
             self._end += max(-(-sizes[number] // _LINE), 1) * _LINE  # what is empty has an address too
             if sizes[number] < LARGE:
                 self._first = self._end
-        self.address = self.driver.allocate(max(self._end, 1))
+        self.address = self.device.allocate(max(self._end, 1))
         self._pinned = self.driver.pinned(max(self._end, 1))
         self.views = [
             self._pinned[o : o + _bytes(t)].view(storage_dtype(t.dtype)).reshape(t.static_shape)
@@ -62,6 +62,11 @@ class Packet:
         ]
         huge = [n for n, size in enumerate(sizes) if self.ahead and size >= HUGE]
         self._beside = {n: self.driver.arrival() for n in huge}
+
+    @property
+    def driver(self) -> Driver:
+        """That of its GPU."""
+        return self.device.driver
 
     @property
     def size(self) -> int:
@@ -170,6 +175,6 @@ class CardConstants:
     """The constants of a program in memory of a GPU, as long as somebody refers to them."""
 
     def __init__(self, device: Device, constants: Constants) -> None:
-        self.address = device.driver.allocate(max(len(constants), 1))
+        self.address = device.allocate(max(len(constants), 1))
         finalize(self, device.release, [self.address]).atexit = False  # then it goes with the process
         send_constants(device.driver, constants, self.address)

@@ -67,8 +67,9 @@ class DeviceStore(VariableStore):
             if home is not None:
                 if home.newer:
                     self.stored(variable)
+                del self._homes[variable]
                 self.device.release([home.address])
-            address = self.device.driver.allocate(max(padded(bytes_of(type)), 1))
+            address = self.device.allocate(max(padded(bytes_of(type)), 1))
             self._homes[variable] = _Home(address, type)
             self.stale.discard(variable)
             if super().__contains__(variable):

@@ -15,6 +15,7 @@ from staticgraph.compiler.kernel.schedule_gpu.elements import pointwise as eleme
 from staticgraph.compiler.kernel.schedule_gpu.function import GpuSchedule
 from staticgraph.compiler.kernel.schedule_gpu.products import contraction
 from staticgraph.compiler.kernel.schedule_gpu.products import library as libraries
+from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
 from staticgraph.compiler.kernel.stmt import Buffer
 from staticgraph.compiler.machine import H200
 
@@ -35,7 +36,7 @@ emit, emit_kernel = _printed(schedules.schedule), _printed(schedules.schedule_ke
 statements = _printed(partial(loops.statements, machine=H200))
 own, by_tiles = map(_printed, (contraction.own, contraction.by_tiles))
 library = _printed(libraries.library)
-tile = _printed(lambda product, *how: contraction.by_library(product, *how) or contraction.own(product, *how))
+tile = _printed(lambda product: contraction.by_library(product, GpuTarget()) or contraction.own(product))
 
 
 def pointwise(nests: list[Nest], buffers: dict[str, Buffer]) -> list[FunctionCall]:

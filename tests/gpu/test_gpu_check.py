@@ -41,6 +41,7 @@ file = Path(folder, stage + ".jsonl").open("a", buffering=1)
 def found(**finding):
     file.write(json.dumps({"stage": stage, "name": "a finding", **finding}) + "\\n")
 found(ok=stage != "wrong")
+Path(folder, stage + ".seconds").write_text(seconds)
 print("began on", device)
 if stage == "broken":
     sys.exit("this is why")
@@ -95,6 +96,33 @@ def test_a_stage_that_hangs_is_ended_with_what_it_started_and_keeps_what_it_foun
     outcomes, _ = played(tmp_path, Stage("endless", 4, ""), Stage("fine", 100, ""))
     assert [o.how for o in outcomes] == ["stopped", "done"]
     assert outcomes[0].findings == (Finding("endless", "a finding", ok=True),)
+
+
+def test_who_ends_the_whole_keeps_what_was_found(tmp_path):
+    """As a machine does that is taken away, or Ctrl-C."""
+    (tmp_path / "worker.py").write_text(WORKER)
+    told: list[Outcome] = []
+
+    def tell(outcomes: list[Outcome], newest: Outcome) -> None:
+        told.append(newest)
+        if newest.stage == "met by endless":
+            raise KeyboardInterrupt
+
+    stages = [Stage(name, 100, "", alone=False) for name in ("met by endless", "endless")]
+    command = (sys.executable, str(tmp_path / "worker.py"))
+    with pytest.raises(KeyboardInterrupt):
+        run_stages(stages, "standin", 300, tmp_path, tell, command, cores=ENOUGH)
+    assert [(outcome.stage, outcome.how) for outcome in told] == [
+        ("met by endless", "done"),
+        ("endless", "stopped"),
+    ]
+    assert told[1].findings == (Finding("endless", "a finding", ok=True),)
+
+
+def test_what_a_stage_leaves_of_its_time_is_for_later_ones(tmp_path):
+    played(tmp_path, *(Stage(name, 10, "") for name in ("fine", "wrong")), budget=40)
+    first, second = (float((tmp_path / f"{name}.seconds").read_text()) for name in ("fine", "wrong"))
+    assert 16 < first < 20 and 30 < second < 38
 
 
 def test_a_stage_for_which_no_time_is_left_is_left_out(tmp_path):
@@ -162,6 +190,7 @@ def test_a_call_keeps_what_another_one_has_found_on_the_device(tmp_path):
     assert report.read(tmp_path, "gpu:0", without={"probe"}) == second
     assert report.read(tmp_path, "standin", without=set()) == []
     assert report.read(tmp_path / "nothing", "gpu:0", without=set()) == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["report.md", "results.json"]
 
 
 def test_the_sample_for_sanitizers_is_of_all_parts_of_the_registry():
@@ -241,7 +270,7 @@ def test_the_command_tries_a_stage_without_a_card(tmp_path, host):
 def test_the_command_knows_its_stages(tmp_path):
     command = [sys.executable, "tools/gpu_check.py", "--only", "probe,speed", "--out", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 1 and "no such stage: speed; there are probe, starts" in done.stderr
+    assert done.returncode == 1 and "no such stage: speed; there are probe, loops" in done.stderr
 
 
 def test_training_steps_are_compared_with_the_processor(setting, monkeypatch):

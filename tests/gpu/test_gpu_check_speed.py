@@ -31,7 +31,7 @@ def told(setting: Setting) -> dict[str, Finding]:
 def test_rounds_of_loops_are_timed(setting):
     loops.run(setting)
     found = told(setting)
-    assert len(found) == 6 and all(f.value > 0 for f in found.values() if f.ok is None)
+    assert len(found) == 8 and all(f.value > 0 for f in found.values() if f.ok is None)
 
 
 def test_tokens_are_made(setting):

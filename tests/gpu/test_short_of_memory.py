@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
 import staticgraph as sg
+from staticgraph.compiler.graph.dtypes import float32
+from staticgraph.compiler.graph.errors import ResourceExhaustedError
 from staticgraph.compiler.kernel.schedule_gpu.products import convolved
-from staticgraph.runtime.gpu.simulator.driver import Simulator
+from staticgraph.compiler.kernel.schedule_gpu.products.product import Matrix, Product
+from staticgraph.runtime.gpu.cuda import cupy_driver
+from staticgraph.runtime.gpu.graphs import edges
+from staticgraph.runtime.gpu.simulator.driver import WORKSPACE, Simulator
+from tests.gpu.fake_cublas import FakeCublas, FakeCublasLt
+from tests.gpu.fake_cupy import CUDARuntimeError, FakeCupy
 from tests.gpu.sessions import check_alike, draws, on
 
 
@@ -62,3 +70,101 @@ def test_work_that_shares_scratch_memory_needs_less(host: str):
     assert less < most
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+# Memory that cuBLAS works in
+
+
+def products() -> tuple[Any, Any]:
+    x = sg.placeholder(sg.float32, [None, 40])
+    w = sg.get_variable("w", [40, 48])
+    v = sg.get_variable("v", [40, 48])
+    loss = sg.reduce_mean(sg.square(x @ w)) + sg.reduce_mean(sg.square(sg.tanh(x @ v)))
+    return [loss, sg.train.GradientDescentOptimizer(0.5).minimize(loss)], x
+
+
+def multiplied(driver: Simulator | None, opens: bool) -> tuple[list[Any], int]:
+    """Return losses, the values of variables, and the memory that is in use at last."""
+    with sg.Graph().as_default(), on(driver), sg.Session(open_sizes=opens) as session:
+        sg.set_random_seed(5)
+        fetches, x = products()
+        session.run(sg.global_variables_initializer())
+        found = [session.run(fetches, {x: draws(n, n, 40)[0]})[0] for n in (64, 64, 64, 48, 48)]
+        found.append(session.run(sg.global_variables()))
+        return found, 0 if driver is None else driver.memory.used
+
+
+@pytest.mark.parametrize("opens", [True, False])
+def test_cublas_does_with_less_to_work_in(host: str, opens: bool):
+    """Its memory is given back if a run needs it, and what was captured before is captured anew."""
+    roomy = Simulator()
+    expected, used = multiplied(roomy, opens)
+    short = Simulator(limit=used - WORKSPACE)
+    found, less = multiplied(short, opens)
+    for one, other in zip(sg.nest.flatten(found), sg.nest.flatten(expected), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert short.counts.products == roomy.counts.products > 0 and short.counts.replays > 0
+    assert less <= used - WORKSPACE
+
+
+@pytest.mark.parametrize("opens", [True, False])
+def test_own_functions_multiply_if_cublas_finds_no_memory_at_all(host: str, opens: bool):
+    class Full(Simulator):
+        """A GPU on which nothing is left for cuBLAS."""
+
+        def multiplication(self, product: Any) -> Any:
+            raise ResourceExhaustedError("the GPU has no 64 KiB left")
+
+    full = Full()
+    with pytest.warns(RuntimeWarning, match="needs: functions of our own do the products"):
+        found, _ = multiplied(full, opens)
+    check_alike(found, multiplied(None, opens)[0], 1e-5)
+    assert full.counts.products == 0 and full.counts.replays > 0
+
+
+def test_cublas_starts_with_what_there_is(monkeypatch: pytest.MonkeyPatch):
+    """On a GPU: the memory that it should have, twice; else once, or less of it."""
+    cupy, blas = FakeCupy(), FakeCublas()
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    monkeypatch.setattr(edges, "libcuda", lambda: None)
+    monkeypatch.setattr(cupy_driver, "library", {"cublas": blas, "cublasLt": FakeCublasLt()}.__getitem__)
+    product = Product(float32, 4, 6, 5, 1, Matrix("a", 5), Matrix("b", 6), Matrix("out", 6))
+    full = CUDARuntimeError(2)
+    card = cupy_driver.CupyDriver()
+    cupy.fail("malloc", full, full)
+    card.multiplication(product)
+    assert cupy.given("malloc") == [(64 << 20,), (32 << 20,), (4 << 20,)]
+    assert card.shrink() and cupy.given("free") and blas.names[-1] == "cublasDestroy_v2"
+    assert not card.shrink()  # there is nothing to give back
+    card.multiplication(product)
+    assert cupy.given("malloc")[-1] == (64 << 10,) and not card.shrink()
+    for failing in ([full] * 4, [None]):
+        card = cupy_driver.CupyDriver()
+        cupy.fail("malloc", *failing)
+        monkeypatch.setattr(blas, "cublasCreate_v2", lambda handle: 3)
+        with pytest.raises(ResourceExhaustedError):
+            card.multiplication(product)
+        assert card.free_memory() and not card._sizes
+
+
+def test_what_another_step_gave_back_is_chosen_anew(host: str):
+    """A step that was captured with two workspaces runs after another one has left it one."""
+
+    def ran(limit: int) -> tuple[list[Any], Simulator, int]:
+        driver = Simulator(limit=limit)
+        with sg.Graph().as_default(), on(driver), sg.Session() as session:
+            sg.set_random_seed(5)
+            (loss, _), x = products()
+            session.run(sg.global_variables_initializer())
+            y = sg.placeholder(sg.float32, [256, 64])
+            total = sg.reduce_sum(sg.matmul(y, sg.reverse(y, [0]), transpose_a=True))
+            small, large = {x: draws(3, 64, 40)[0]}, {y: draws(4, 256, 64)[0]}
+            found = [session.run(loss, small) for _ in range(3)]
+            found += [session.run(total, large) for _ in range(3)]
+            found += [session.run(loss, small) for _ in range(3)]
+            return found, driver, driver.memory.used
+
+    expected, roomy, used = ran(1 << 30)
+    found, short, less = ran(used - WORKSPACE // 2)
+    np.testing.assert_array_equal(found, expected)
+    assert less == used - WORKSPACE and short.counts.captures > roomy.counts.captures

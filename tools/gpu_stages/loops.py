@@ -17,9 +17,10 @@ def run(setting: Setting) -> None:
     """The stage."""
     rounds = setting.sized(ROUNDS, 12)
     for name, build, most in (
-        ("of a known length", _known, MOST_KNOWN),
-        ("of a known length, with rows of a tensor", _scan, MOST_KNOWN),
         ("that the data decide", _decided, MOST_DECIDED),
+        ("that the data decide, with rows of a tensor", _decided_rows, MOST_DECIDED),
+        ("of a known length, with rows of a tensor", _scan, MOST_KNOWN),
+        ("of a known length", _known, MOST_KNOWN),
     ):
         if setting.within(name, 4):
             with setting.findings.trying(name):
@@ -63,6 +64,24 @@ def _scan(x: Any, rounds: int) -> tuple[Any, Any]:
         return np.stack(found)
 
     return y, expected
+
+
+def _decided_rows(x: Any, rounds: int) -> tuple[Any, Any]:
+    """The same, and what there was after each round."""
+    rows = sg.TensorArray(sg.float32, rounds + 1).unstack(sg.zeros([rounds + 1, 16]))
+    x = sg.tile(x, [2])
+    _, _, rows = sg.while_loop(
+        lambda i, y, rows: sg.reduce_max(y) < rounds,
+        lambda i, y, rows: (i + 1, y + 1.0, rows.write(i, y)),
+        [0, x, rows],
+    )
+
+    def expected(value: np.ndarray) -> np.ndarray:
+        found = np.zeros((rounds + 1, 16), np.float32)
+        found[: rounds - 1] = np.tile(value, 2) + np.arange(rounds - 1, dtype=np.float32)[:, None]
+        return found
+
+    return rows.stack(), expected
 
 
 def _decided(x: Any, rounds: int) -> tuple[Any, Any]:

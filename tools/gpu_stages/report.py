@@ -22,8 +22,15 @@ def write(outcomes: Sequence[Outcome], device: str, folder: Path) -> None:
         "device": device,
         "stages": [asdict(outcome) for outcome in outcomes],
     }
-    (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n")
-    (folder / "report.md").write_text(markdown(outcomes, device) + "\n")
+    _replace(folder / "results.json", json.dumps(results, indent=1) + "\n")
+    _replace(folder / "report.md", markdown(outcomes, device) + "\n")
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file whole or not at all: whoever ends this process may do so at any time."""
+    whole = path.with_suffix(".new")
+    whole.write_text(text)
+    whole.replace(path)
 
 
 def read(folder: Path, device: str, without: Container[str]) -> list[Outcome]:

@@ -43,13 +43,13 @@ CALLS = (SPEED, CHECKS)  # each takes as long as a machine may be asked for a co
 SECONDS = 540.0  # of a call
 STAGES = (  # in each call, what was never measured comes first
     Stage("probe", 15, "versions, copies, ceilings of the card, products, what a capture allows", call=SPEED),
-    Stage("starts", 40, "the first step of a process, cold and with programs on disk", call=SPEED),
-    Stage("loops", 10, "what a round of a tiny loop costs", call=SPEED),
+    Stage("loops", 15, "what a round of a tiny loop costs", call=SPEED),
     Stage("generated", 20, "a token of GPT-2 small, against the memory", call=SPEED),
     Stage("changing", 15, "sizes that change from run to run", call=SPEED),
-    Stage("peers", 215, "the same steps by JAX and PyTorch", card=True, call=SPEED),
-    Stage("nets", 180, "nets that nobody tuned, beside JAX and PyTorch", call=SPEED),
+    Stage("starts", 35, "the first step of a process, cold and with programs on disk", call=SPEED),
     Stage("halves", 45, "steps in bfloat16, beside PyTorch with autocast", card=True, call=SPEED),
+    Stage("nets", 180, "nets that nobody tuned, beside JAX and PyTorch", call=SPEED),
+    Stage("peers", 215, "the same steps by JAX and PyTorch", card=True, call=SPEED),
     Stage("build", 60, "kernels of whole steps: how long they take to compile, and to load", call=CHECKS),
     Stage("kernels", 110, "every op against its meaning in NumPy", alone=False, call=CHECKS),
     Stage(
@@ -96,20 +96,21 @@ def run_stages(
     command: Sequence[str] = (sys.executable, "-m", "gpu_stages.worker"),
     cores: int | None = None,
 ) -> list[Outcome]:
-    """The outcome of each stage, in at most `budget` seconds together: where that is more than they need,
-    each has more. `tell` is told each of them when it is there, with all so far in the order of the stages.
+    """The outcome of each stage, in at most `budget` seconds together. If that is more than they need, or if
+    some end sooner, later ones have more. `tell` is told each of them when it is there, with all so far in
+    the order of the stages; and if the whole is ended, those that run, with what they have found.
     """
     done: dict[str, Outcome] = {}
     end = time.monotonic() + budget
     order = turns(stages, os.cpu_count() or 1 if cores is None else cores)
-    needed = sum(max(_seconds(chain) for chain in turn) for turn in order)
-    share = max(1.0, budget / max(needed, 1.0))
 
     def told(outcome: Outcome) -> None:
         done[outcome.stage] = outcome
         tell(_sorted(stages, done), outcome)
 
-    for turn in order:
+    for number, turn in enumerate(order):
+        needed = sum(max(_seconds(chain) for chain in later) for later in order[number:])
+        share = max(1.0, (end - time.monotonic()) / max(needed, 1.0))
         _side_by_side(turn, device, share, end, folder, command, told)
     return _sorted(stages, done)
 
@@ -162,8 +163,8 @@ def _side_by_side(
                     tell(outcome)
             time.sleep(_LOOK)
     finally:
-        for each in running.values():
-            each.end()
+        for outcome in [each.ended("stopped") for each in running.values()]:
+            tell(outcome)
 
 
 class _Running:
@@ -190,16 +191,19 @@ class _Running:
         took = time.monotonic() - self._start
         if code is None and took < self._seconds:
             return None
-        how = "stopped" if code is None else "failed" if code else "done"
-        self.end()
+        return self.ended("stopped" if code is None else "failed" if code else "done")
+
+    def ended(self, how: str) -> Outcome:
+        """End the stage and all that it started, and return its outcome."""
+        took = time.monotonic() - self._start
+        self._end()
         findings = tuple(read(self._found))
         if how == "done" and any(finding.ok is False for finding in findings):
             how = "failed"
         lines = self._log.read_text(errors="replace").splitlines()
         return Outcome(self._stage, how, took, findings, "" if how == "done" else "\n".join(lines[-12:]))
 
-    def end(self) -> None:
-        """End the stage and all that it started."""
+    def _end(self) -> None:
         for number in (signal.SIGTERM, signal.SIGKILL):
             try:
                 os.killpg(self._process.pid, number)

@@ -84,7 +84,7 @@ def _nest(nest: Nest, buffers: Buffers, target: GpuTarget) -> GpuSchedule:
         loops = (product.rows, product.lanes, *product.outer, *product.k)
         if is_open([i.extent for i in loops if i is not None]):
             return open_product(product, target)
-        work = by_library(product, target.precision)
+        work = by_library(product, target)
         work = work or convolved(nest, buffers, target)
         return work or own(product, target.precision, target.machine)
     if sums := sums_of(nest, buffers):

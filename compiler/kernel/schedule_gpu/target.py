@@ -16,8 +16,10 @@ class GpuTarget:
         precision: that of products of float32.
         refused: convolutions that cuDNN does not do; None: there is no cuDNN.
         machine: the numbers that decide about blocks and threads.
+        cublas: True if cuBLAS does large products; else functions of our own do them.
     """
 
     precision: Precision = Precision.FLOAT32
     refused: frozenset[Convolution] | None = None
     machine: GpuMachine = H200
+    cublas: bool = True

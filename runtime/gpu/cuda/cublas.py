@@ -33,6 +33,7 @@ DEFAULT_ALGORITHM = -1
 # Sums that are split among blocks are added in float32 where the operands have 16 bits.
 NO_SHORT_SUMS = 16  # of cublasMath_t
 LARGE_WORKSPACE, SMALL_WORKSPACE = 32 << 20, 4 << 20  # as NVIDIA advises: from sm_90 on, and before
+LEAST_WORKSPACE = 64 << 10  # four times what NVIDIA says is enough for cuBLAS not to fail
 OUT_OF_MEMORY, NOT_SUPPORTED = 3, 15  # of cublasStatus_t
 STATUS = {
     1: "it could not be started",
@@ -190,7 +191,7 @@ class Cublas:
         self._library = library
         self.handle = ctypes.c_void_p()  # cublasLt takes it too
         self.stream, self.workspace_size = stream, size
-        self._start, self._end = workspace, workspace + products * size
+        self.workspace, self._end = workspace, workspace + products * size
         self._place = workspace  # where the workspace of the handle is
         check(library.cublasCreate_v2(ctypes.byref(self.handle)), "a handle")
         check(library.cublasSetStream_v2(self.handle, ctypes.c_void_p(stream)), "work on a stream")
@@ -201,7 +202,7 @@ class Cublas:
     def shares(self, need: int) -> tuple[Span, ...]:
         """Pieces of the workspace that each have so many bytes; none where none are needed."""
         each = -(-need // 256) * 256
-        starts = range(self._start, self._end - each + 1, each) if each else ()
+        starts = range(self.workspace, self._end - each + 1, each) if each else ()
         return tuple((start, start + each) for start in starts[:MOST_SHARES])
 
     def _work_at(self, place: int) -> None:

@@ -26,7 +26,7 @@ from staticgraph.runtime.gpu.arrivals import Arrival, Event
 from staticgraph.runtime.gpu.cuda import cudnn, nvrtc
 from staticgraph.runtime.gpu.cuda import parallel_compile as in_groups
 from staticgraph.runtime.gpu.cuda.connection import KINDS, Connection
-from staticgraph.runtime.gpu.cuda.cublas import Cublas, Multiply, library, workspace_size
+from staticgraph.runtime.gpu.cuda.cublas import LEAST_WORKSPACE, Cublas, Multiply, library, workspace_size
 from staticgraph.runtime.gpu.cuda.cublas_lt import CublasLt
 from staticgraph.runtime.gpu.cuda.driver import Card, Direction
 from staticgraph.runtime.gpu.cuda.failure import NO_BINARY, NOT_FOUND, OUT_OF_MEMORY, explained
@@ -48,6 +48,7 @@ class CupyDriver(Connection):
         self._pinned = Spans()  # of memory of the host
         self._side: Any = None  # the stream of copies that are done beside other work
         self._libraries: tuple[CublasLt, Cublas] | None = None
+        self._shrunk = False  # whether they are to have the least memory
         self._cudnn: cudnn.Cudnn | None = None
         self._collecting = False
         self._edges = edges(self.stream.ptr)
@@ -192,12 +193,41 @@ class CupyDriver(Connection):
         self._refuse("to choose how to multiply")
         self.enter()
         if self._libraries is None:
-            size = workspace_size(self.card.architecture)
-            workspace = self.allocate(_PRODUCTS * size)
-            cublas = Cublas(library("cublas"), self.stream.ptr, workspace, size, _PRODUCTS)
-            self._libraries = CublasLt(library("cublasLt"), cublas), cublas
+            self._libraries = self._started()
         planning, cublas = self._libraries
         return planning.multiplication(product) or cublas.multiplication(product)
+
+    def _started(self) -> tuple[CublasLt, Cublas]:
+        """Start cuBLAS with as much memory to work in as there is, up to what it should have."""
+        most = workspace_size(self.card.architecture)
+        sizes = [(most, _PRODUCTS), (most, 1), (most // 8, 1), (LEAST_WORKSPACE, 1)]
+        size, count = sizes.pop() if self._shrunk else sizes.pop(0)
+        while True:
+            try:
+                workspace = self.allocate(count * size)
+                break
+            except ResourceExhaustedError:
+                if size == LEAST_WORKSPACE:
+                    raise
+                size, count = sizes.pop(0)
+        try:
+            cublas = Cublas(library("cublas"), self.stream.ptr, workspace, size, count)
+        except OpError:
+            self.free(workspace)
+            raise
+        return CublasLt(library("cublasLt"), cublas), cublas
+
+    def shrink(self) -> bool:
+        """As in `Driver`."""
+        self._refuse("to give memory of a library back")
+        if self._libraries is None or self._libraries[1].workspace_size == LEAST_WORKSPACE:
+            return False
+        _, cublas = self._libraries
+        self._libraries, self._shrunk = None, True
+        self.enter()
+        cublas.close()
+        self.free(cublas.workspace)
+        return True
 
     def convolution(self, convolution: Convolution) -> cudnn.Convolve:
         """As in `Driver`."""

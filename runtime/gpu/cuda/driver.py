@@ -160,11 +160,17 @@ class Driver(Protocol):
         """The functions in compiled form, for this GPU, to be kept in a file."""
 
     def multiplication(self, product: Product) -> Multiplication:
-        """A product, ready to be captured."""
+        """A product, ready to be captured. ResourceExhaustedError if the library finds no memory at all."""
 
     def convolution(self, convolution: Convolution) -> Convolving:
         """A convolution, ready to be captured. UnimplementedError if the library has no algorithm for it
         that gives the same bits in every run, with all bits of the operands unless it may round them.
+        """
+
+    def shrink(self) -> bool:
+        """Give back memory that the library of products works in. Return False if it does with the least.
+
+        Products that were prepared before are of no use then. Not while capturing.
         """
 
     def begin_capture(self) -> None:

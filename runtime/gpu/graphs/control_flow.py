@@ -15,6 +15,7 @@ from functools import partial
 import numpy as np
 
 from staticgraph.compiler.compile_gpu import every_instruction
+from staticgraph.compiler.graph.errors import ResourceExhaustedError
 from staticgraph.compiler.lower.program import (
     Branch,
     HostCall,
@@ -204,7 +205,10 @@ class _Turns:
         if decides(self._loop.body.program) or not self._recorder.merges:
             return False
         if self._predicated is None:
-            self._predicated = PredicatedLoop(self._recorder, self._loop, self._outer, rounds(self._loop))
+            try:
+                self._predicated = PredicatedLoop(self._recorder, self._loop, self._outer, rounds(self._loop))
+            except ResourceExhaustedError:  # no memory is left for its state
+                return False
         if not self._predicated.is_ready(late=number > 0):
             return False
         even = self._predicated.places(0)

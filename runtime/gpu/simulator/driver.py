@@ -13,6 +13,7 @@ leaves the result in the workspace, the other takes it from there.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Sequence
 from dataclasses import field
@@ -21,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.codegen.cuda.function import CudaFunction
+from staticgraph.compiler.graph.errors import ResourceExhaustedError
 from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
 from staticgraph.compiler.machine import H200
@@ -56,6 +58,7 @@ class Simulator(Queue):
     nccl: Any = None  # stands for CuPy's module of NCCL
     card: Card = field(init=False)
     _workspaces: tuple[tuple[int, int], ...] = field(init=False, default=())
+    _most_workspaces: int = field(init=False, default=WORKSPACES)
 
     def __post_init__(self) -> None:
         Queue.__post_init__(self)
@@ -116,12 +119,26 @@ class Simulator(Queue):
     def multiplication(self, product: Product) -> SimulatedMultiplication:
         self.outside_a_capture("choosing the algorithm of a product")
         products.check(product)
+        if not self._workspaces:
+            self._workspaces = self._some_workspaces()
         if product.pointers or products.sizes(product)[2] > WORKSPACE:
             return SimulatedMultiplication(self, product, ())
-        if not self._workspaces:
-            places = [self.memory.allocate(WORKSPACE) for _ in range(WORKSPACES)]
-            self._workspaces = tuple((place, place + WORKSPACE) for place in places)
         return SimulatedMultiplication(self, product, self._workspaces)
+
+    def _some_workspaces(self) -> tuple[tuple[int, int], ...]:
+        places = [self.memory.allocate(WORKSPACE)]
+        with contextlib.suppress(ResourceExhaustedError):
+            places += [self.memory.allocate(WORKSPACE) for _ in range(1, self._most_workspaces)]
+        return tuple((place, place + WORKSPACE) for place in places)
+
+    def shrink(self) -> bool:
+        self.outside_a_capture("giving memory of a library back")
+        if len(self._workspaces) < 2:
+            return False
+        for place, _ in self._workspaces:
+            self.memory.free(place)
+        self._workspaces, self._most_workspaces = (), 1
+        return True
 
     def convolution(self, convolution: Convolution) -> SimulatedConvolution:
         self.outside_a_capture("choosing the algorithm of a convolution")

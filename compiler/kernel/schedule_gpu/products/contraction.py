@@ -36,9 +36,9 @@ _THIN, _TINY = 4, 64  # rows or columns, results: fewer do not fill a tile
 _COUNTED = 2**30  # rows, columns, or products of a sum, of which tiles count fewer
 
 
-def by_library(product: Contraction, precision: Precision = Precision.FLOAT32) -> GpuSchedule | None:
-    """The schedule of a contraction by the library; None if that cannot do it, or would take longer."""
-    return library(product, axes(product), outputs_of(product), precision)
+def by_library(product: Contraction, target: GpuTarget) -> GpuSchedule | None:
+    """The schedule of a contraction by cuBLAS; None if that cannot do it, takes longer, or is not to."""
+    return library(product, axes(product), outputs_of(product), target.precision) if target.cublas else None
 
 
 def open_product(c: Contraction, target: GpuTarget) -> GpuSchedule:
@@ -47,7 +47,7 @@ def open_product(c: Contraction, target: GpuTarget) -> GpuSchedule:
     edges = [n for x in c.limits for n in (x.offset, x.step, x.place_step, x.extent)]
     if is_open([*strides, *edges]):
         raise Undecided(f"the product of {c.a.buffer} and {c.b.buffer}")
-    if found := by_library(c, target.precision):
+    if found := by_library(c, target):
         return found
     if target.refused is not None and len(c.k) > 1:
         raise Undecided(f"a convolution of {c.a.buffer}")  # by a library that is asked for each size
