@@ -6,6 +6,8 @@ after. While it is not in use it costs nothing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -20,6 +22,7 @@ from staticgraph.compiler.codegen.llvm.clock import (
     clock_of,
 )
 from staticgraph.compiler.compile import Compiled, timed
+from staticgraph.compiler.lower.program import Begin, Complete, HostCall, Instruction
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.cpu.executable import CpuExecutable
 from staticgraph.runtime.cpu.limits import limits
@@ -45,7 +48,7 @@ class Stamps:
         self._plain = program.entry
         self._start, self._calls = Moment(0, 0), 0
         self._parallel = program.parallel
-        self._entries = [known.get(id(each), each) for each in times.entries]
+        self._entries = [_closed(each, known) for each in times.entries]
         self._library = cpu_jit.load(written.codes)
         self._timed = self._library[written.entry.name]
         self._memory = aligned_bytes(len(times.entries) * ENTRY_WORDS * _WORD)
@@ -87,6 +90,15 @@ class Stamps:
             if words[CALLS]
         ]
         return Times(runs, stamps, get_num_threads() if self._parallel else 1)
+
+
+def _closed(entry: Any, known: Mapping[int, Instruction]) -> Any:
+    """Return what an entry of a table of times is of, in the program whose instructions are `known`."""
+    if isinstance(entry, Complete):
+        call = known.get(id(entry.begin.call), entry.begin.call)
+        assert isinstance(call, HostCall), call
+        return Complete(Begin(call, entry.begin.number))
+    return known.get(id(entry), entry)
 
 
 class CpuMeter:

@@ -13,7 +13,7 @@ from staticgraph.runtime.profiling.step_times import StepTimes, step_times
 from staticgraph.runtime.profiling.times import Meter, Timed
 
 if TYPE_CHECKING:
-    from staticgraph.runtime.profiling.ranks import MergedTimes
+    from staticgraph.runtime.profiling.ranks import AllTimes
     from staticgraph.runtime.variables import VariableStore
 
 
@@ -90,7 +90,7 @@ class Profile:
         longest = self.longest
         return {} if longest is None else longest.seconds(longest.kernels)
 
-    def of_all_processes(self) -> list[MergedTimes]:
+    def of_all_processes(self) -> AllTimes:
         """Return the times of all processes for each step that exchanges something with them.
 
         All processes must call this. Printed, a result tells how long each process waited, and in which

@@ -70,7 +70,14 @@ class MergedTimes:
         return f"{self.processes}\n\n{self.exchanges}"
 
 
-def merged(steps: Sequence[StepTimes]) -> list[MergedTimes]:
+class AllTimes(list[MergedTimes]):
+    """The times of several steps in all processes. Printed, it is the tables of each."""
+
+    def __str__(self) -> str:
+        return "\n\n".join(map(str, self))
+
+
+def merged(steps: Sequence[StepTimes]) -> AllTimes:
     """Return the times of all processes for those steps that exchange something. All must call this."""
     mine = []
     for step in steps:
@@ -78,7 +85,7 @@ def merged(steps: Sequence[StepTimes]) -> list[MergedTimes]:
         if waits:
             mine.append([step.what, step.runs, step.nanoseconds, waits])
     every = [json.loads(text) for text in texts_of_all(json.dumps(mine))]
-    made = []
+    made = AllTimes()
     for row in zip(*every, strict=False):
         ranks = (RankTimes(rank, *told) for rank, (_, *told) in enumerate(row))
         made.append(MergedTimes(row[0][0], tuple(ranks)))

@@ -109,7 +109,8 @@ def searchsorted(
     with name_scope(name, "searchsorted", [sorted_sequence, values]):
         values = convert_to_tensor(values, name="values")
         sequence = convert_to_tensor(sorted_sequence, dtype=values.dtype, name="sorted_sequence")
-        rows, wanted = (reshape(x, [-1, shape(x)[-1]]) for x in (sequence, values))
+        # Of no values, -1 would be no row.
+        rows, wanted = (reshape(x, [1 if x.type.rank == 1 else -1, shape(x)[-1]]) for x in (sequence, values))
         return reshape(bound(rows, wanted, out_type=as_dtype(out_type)), shape(values))
 
 

@@ -7,10 +7,12 @@ from typing import Any
 
 from staticgraph.arrays.array_ops import shape
 from staticgraph.arrays.indexed_slices import IndexedSlices
+from staticgraph.building.framework import name_scope
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.distribute.collectives import all_gather, all_reduce
+from staticgraph.distribute.rows import gather_rows
 from staticgraph.distribute.world import size
 
 BUCKET = 4 << 20  # bytes that travel together
@@ -38,20 +40,22 @@ def of_all(pairs: Sequence[tuple[Any, Any]], op: str = "mean", limit: int = BUCK
     """Return the mean or sum of each gradient over all processes, in pairs with variables."""
     if size() == 1:
         return list(pairs)
-    dense = [g for g, _ in pairs if g is not None and not isinstance(g, IndexedSlices)]
-    sums = iter(in_buckets(dense, limit, lambda bucket: all_reduce(bucket, op)))
-    made: list[tuple[Any, Any]] = []
-    for gradient, variable in pairs:
-        if isinstance(gradient, IndexedSlices):
-            made.append((rows_of_all(gradient, op), variable))
-        else:
-            made.append((None if gradient is None else next(sums), variable))
+    with name_scope("exchange"):
+        dense = [g for g, _ in pairs if g is not None and not isinstance(g, IndexedSlices)]
+        sums = iter(in_buckets(dense, limit, lambda bucket: all_reduce(bucket, op)))
+        made: list[tuple[Any, Any]] = []
+        for gradient, variable in pairs:
+            if isinstance(gradient, IndexedSlices):
+                made.append((rows_of_all(gradient, op), variable))
+            else:
+                made.append((None if gradient is None else next(sums), variable))
     return made
 
 
 def rows_of_all(gradient: IndexedSlices, op: str) -> IndexedSlices:
-    """Return the rows of all processes."""
-    values, indices = all_gather(gradient.values), all_gather(gradient.indices)
+    """Return the rows of all processes, each of which may have another number of them if it is open."""
+    parts = [gradient.values, gradient.indices]
+    values, indices = map(all_gather, parts) if gradient.indices.type.is_static else gather_rows(parts)
     return IndexedSlices(values * (1.0 / size()) if op == "mean" else values, indices, gradient.dense_shape)
 
 

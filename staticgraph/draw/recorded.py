@@ -261,8 +261,8 @@ def backward(operations: Sequence[Operation]) -> dict[Operation, Operation]:
         if op.definition.name == "seed" and _call_of(op, first) is None and "/" in op.name:
             first[op.name.rpartition("/")[0]] = op
     for op in operations:
-        if op.region is None and not frames.holds_regions(op) and role_of(op) not in _STATE:
-            if (scope := _call_of(op, first)) is not None:
+        if not frames.holds_regions(op) and role_of(op) not in _STATE:
+            if (scope := _call_of(op, first)) is not None and op.region is first[scope].region:
                 found[op] = first[scope]
     return found
 

@@ -77,6 +77,24 @@ def test_which_variables_have_the_values_of_the_first_process():
     assert said == ["1.5 10.0 1.0", "1.5 10.0 2.0", "4.0 11.0 1.0", "4.0 11.0 2.0"]
 
 
+def test_processes_may_look_up_different_numbers_of_rows():
+    """The last batch of a part of a dataset is smaller than those of other parts, or texts are longer."""
+    program = """
+        dist = sg.distribute
+        rank = dist.rank()
+        ids = sg.placeholder("int32", [None])
+        table = sg.Variable(np.zeros([4, 2], np.float32))
+        loss = sg.reduce_sum(sg.nn.embedding_lookup(table, ids))
+        step = dist.Optimizer(sg.train.GradientDescentOptimizer(1.0), op="sum").minimize(loss)
+        with sg.Session() as sess:
+            sess.run(sg.global_variables_initializer())
+            for of_all in ([0, 1, 1], [1]), ([2], [2]), ([], [1, 3]), ([], []):
+                sess.run(step, {ids: of_all[rank]})
+            say(sess.run(table)[:, 1].tolist())
+    """
+    assert launched(2, program).splitlines() == ["[-1.0, -4.0, -2.0, -1.0]"] * 2
+
+
 def test_with_one_process_it_is_the_inner_optimizer():
     """No operation is added: so it costs nothing."""
     graphs = []

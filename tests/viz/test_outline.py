@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
+from staticgraph.compiler.graph.world import MEMBERSHIP, Alone
 from staticgraph.draw.fold import fold
 from staticgraph.draw.model import Drawing, Flow, Role
 from staticgraph.draw.outline import outlined
@@ -51,6 +52,29 @@ def test_a_training_graph_is_layers_a_loss_gradients_and_an_optimizer():
         ("mean_squared_error", "gradients"),
         ("gradients", "Adam"),
     }
+
+
+def test_an_exchange_of_several_processes_is_one_box(monkeypatch: pytest.MonkeyPatch):
+    world = Alone()
+    world.size = 2
+    monkeypatch.setattr(MEMBERSHIP, "world", world)
+    x = sg.placeholder(sg.float32, [None, 784], name="x")
+    loss = sg.reduce_mean(sg.square(sg.layers.dense(sg.layers.dense(x, 3), 2)), name="loss")
+    drawing = outline([sg.distribute.Optimizer(sg.train.AdamOptimizer(0.002)).minimize(loss)])
+    assert by_title(drawing)["exchange"].lines == ("all_reduce",)
+    assert {("gradients", "exchange"), ("exchange", "Adam")} <= {(a, b) for a, b, _ in arrows(drawing)}
+
+
+def test_gradients_in_a_loop_are_one_box_there():
+    w = sg.get_variable("w", [3])
+
+    def body(i, v):
+        return i + 1, v - 0.1 * sg.gradients(sg.reduce_sum(sg.square(v), name="loss"), v)[0]
+
+    drawing = outline([sg.while_loop(lambda i, v: i < 5, body, [0, w + 1.0])[1]])
+    [box] = [box for box in drawing.boxes if box.role is Role.GRADIENTS]
+    assert box.lines == ("of while/loss", "by 1 tensor")
+    assert [link.source for link in drawing.links if link.target == box.key] == ["while/loss"]
 
 
 @pytest.mark.parametrize(

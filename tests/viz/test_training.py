@@ -75,6 +75,16 @@ def test_each_box_has_an_arrow(stage):
     assert "gradients" in {source for source, target in ends(drawing) if target == "Adam"}
 
 
+def test_what_is_done_to_gradients_has_arrows_to_the_optimizer():
+    x = sg.placeholder(sg.float32, [8, 4], name="x")
+    y = sg.layers.dense(sg.layers.dense(x, 3, activation=sg.tanh), 1)
+    opt = sg.train.AdamOptimizer(0.1)
+    pairs = opt.compute_gradients(sg.reduce_mean(sg.square(y)))
+    drawing = step([opt.apply_gradients([(sg.tanh(g), v) for g, v in pairs])], "optimized")
+    sources = {link.source for link in drawing.links}
+    assert {box.title for box in drawing.boxes if box.key not in sources} == {"Adam"}
+
+
 def test_gradients_that_are_used_elsewhere_are_drawn_before_what_uses_them():
     """A penalty of gradients: what the loss needs of them is outside of their box, so no way comes back."""
     x = sg.placeholder(sg.float32, [8, 4], name="x")

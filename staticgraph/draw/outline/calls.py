@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
+from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.draw.model import Box, Drawing, Flow, Path, Role
 from staticgraph.draw.outline.weights import told
 from staticgraph.draw.wording import WIDTH, counted, stem
@@ -15,7 +16,8 @@ _INSIDE = (Role.OP, Role.RANDOM, Role.CONSTANT, Role.VARIABLE, Role.ASSIGN)
 def with_calls_closed(drawing: Drawing, opened: Collection[str] = ()) -> Drawing:
     """Return a drawing in which each scope that one line of the program made is one box.
 
-    Not if several of its values are used outside of it: then its inside is what a reader looks for.
+    Not if several of its values are used outside of it: then its inside is what a reader looks for, unless it
+    is that of exchanges with other processes.
     """
     scopes: dict[Path, list[Box]] = {}
     for box in drawing.boxes:
@@ -33,7 +35,7 @@ def with_calls_closed(drawing: Drawing, opened: Collection[str] = ()) -> Drawing
         gives = {link.source for link in given if link.target not in keys}
         gives |= {box.key for box in boxes if box.fetched}
         plain = all(box.role in _INSIDE for box in boxes)
-        if len(places) > 1 or not places.pop() or not plain or len(gives) > 1:
+        if len(places) > 1 or not places.pop() or not plain or (len(gives) > 1 and not _exchanges(boxes)):
             continue
         last = next((box for box in boxes if box.key in gives), boxes[-1])
         home |= {key: last.key for key in keys if key != last.key}
@@ -46,9 +48,13 @@ def with_calls_closed(drawing: Drawing, opened: Collection[str] = ()) -> Drawing
     return made.with_parts(made.boxes, links)
 
 
+def _exchanges(boxes: list[Box]) -> list[Box]:
+    return [box for box in boxes if box.role is Role.OP and box.of.definition.effect is Effect.EXCHANGE]
+
+
 def _closed(path: Path, boxes: list[Box], last: Box) -> Box:
     weights = [w for box in boxes for w in ((told(box),) if box.role is Role.VARIABLE else box.weights)]
-    made = [box for box in boxes if box.role in (Role.OP, Role.RANDOM)] or boxes
+    made = _exchanges(boxes) or [box for box in boxes if box.role in (Role.OP, Role.RANDOM)] or boxes
     ops = ", ".join(dict.fromkeys(box.of.type for box in made))
     summary = ops if len(ops) <= WIDTH else counted(len(made), "op")
     return replace(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from staticgraph.compiler.graph.graph import Graph
@@ -44,11 +44,13 @@ def _with_few_arrows(drawing: Drawing, closed: Collection[str]) -> Drawing:
     """Leave few arrows of what each closed box reads in the model: that from its end, if there are many.
 
     Nearly everything is kept for the gradients, and each weight is changed: the box tells how many. What
-    nothing else reads, such as a schedule of learning rates, keeps its arrow.
+    nothing else reads, such as a schedule of learning rates, keeps its arrow, and so does what is made of
+    gradients.
     """
     made = {box.key: box.order for box in drawing.boxes if box.role not in _GIVEN}
     fetched = {box.key for box in drawing.boxes if box.fetched}
     leaving = drawing.leaving
+    after = _following(leaving, closed)
     read: dict[str, list[Link]] = {}
     for link in drawing.links:
         if link.target in closed:
@@ -66,7 +68,7 @@ def _with_few_arrows(drawing: Drawing, closed: Collection[str]) -> Drawing:
         else:
             kept = set(sources)
         ends = {key for key in model - fetched if all(link.target in closed for link in leaving[key])}
-        kept |= ends if len(ends) <= _READ else set()
+        kept |= ends if len(ends) <= _READ else ends & after
         if told := [link for link in links if link.source not in kept]:
             left += told
             tensors = len({link.tensor for link in links})
@@ -82,6 +84,17 @@ def _with_few_arrows(drawing: Drawing, closed: Collection[str]) -> Drawing:
     return drawing.with_parts(
         [changed.get(box.key, box) for box in drawing.boxes if box.key not in gone], links
     )
+
+
+def _following(leaving: Mapping[str, Collection[Link]], boxes: Collection[str]) -> set[str]:
+    """Return the keys of what is made of boxes, directly or not."""
+    found: set[str] = set()
+    stack = [*boxes]
+    while stack:
+        new = {link.target for link in leaving.get(stack.pop(), ())} - found
+        found |= new
+        stack += new
+    return found
 
 
 def _scopes(graph: Graph) -> Iterator[tuple[Path, Role]]:

@@ -10,16 +10,14 @@ from inspect import Parameter
 from typing import Any
 
 from staticgraph import distribute
-from staticgraph.arrays.array_ops import concat, reshape, shape
-from staticgraph.arrays.creation import zeros
 from staticgraph.arrays.indexed_slices import IndexedSlices
-from staticgraph.arrays.indexing import boolean_mask, sequence_mask
 from staticgraph.building.conversion import convert_to_tensor
 from staticgraph.building.framework import name_scope
 from staticgraph.building.signatures import adapted, with_defaults
 from staticgraph.compiler.graph.errors import UnimplementedError, misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.distribute.buckets import rows_of_all
+from staticgraph.distribute.rows import gather_rows
 from staticgraph.distribute.world import (
     is_initialized,
     local_rank,
@@ -28,7 +26,6 @@ from staticgraph.distribute.world import (
     shutdown,
     size,
 )
-from staticgraph.mathematics.reductions import reduce_max
 from staticgraph.tf1.horovod.keras_optimizer import of_all_processes
 from staticgraph.tf1.keras.optimizers.base import Optimizer as KerasOptimizer
 from staticgraph.tf1.training.sync_replicas import BroadcastHook
@@ -125,12 +122,7 @@ def allgather(tensor: Any, name: str | None = None) -> Tensor:
     if size() == 1:
         return distribute.all_gather(given, name=name)
     with name_scope(name, "allgather"):
-        rows = shape(given)[0]
-        counts = distribute.all_gather(reshape(rows, [1]))
-        longest = reduce_max(counts)
-        lacking = zeros(concat([reshape(longest - rows, [1]), shape(given)[1:]], 0), given.dtype)
-        padded = distribute.all_gather(concat([given, lacking], 0))
-        return boolean_mask(padded, reshape(sequence_mask(counts, longest), [-1]))
+        return gather_rows([given])[0]
 
 
 broadcast = adapted(distribute.broadcast, "tensor=x root_rank=root name", root_rank=Parameter.empty)
@@ -174,8 +166,7 @@ def DistributedOptimizer(
         device_dense: Without effect.
         device_sparse: Without effect.
         compression: Without effect.
-        sparse_as_dense: If True, send sparse gradients as dense ones, else as rows: all processes must have
-            as many.
+        sparse_as_dense: If True, send sparse gradients as dense ones, else as rows.
         backward_passes_per_step: 1. UnimplementedError for more.
         op: `Average` or `Sum`.
     """
