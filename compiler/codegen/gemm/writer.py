@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from types import MappingProxyType
 
 from staticgraph.compiler.codegen.llvm import memory
@@ -16,6 +17,13 @@ from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.sizes import OPEN_TEXT, Size, Undecided
 
 Number = str | int | Size  # an int64: an SSA name, a number known while writing, or an open size
+
+
+@cache
+def _multiply_add(dtype: DType, width: int) -> tuple[str, str, str]:
+    """The declaration of a * b + c, its call without operands, and their type."""
+    kind, name = vector(memory_type(dtype), width), f"llvm.fmuladd.{suffix(memory_type(dtype), width)}"
+    return f"declare {kind} @{name}({kind}, {kind}, {kind})", f"call {kind} @{name}", kind
 
 
 class GemmWriter(Emitter):
@@ -40,18 +48,18 @@ class GemmWriter(Emitter):
 
     def add(self, a: Number, b: Number) -> Number:
         """a + b"""
-        a, b = self.number(a), self.number(b)
         if isinstance(a, int) and isinstance(b, int):
             return a + b
+        a, b = self.number(a), self.number(b)
         if a == 0 or b == 0:
             return b if a == 0 else a
         return self.value(f"add nsw i64 {a}, {b}")
 
     def mul(self, a: Number, b: Number) -> Number:
         """a * b"""
-        a, b = self.number(a), self.number(b)
         if isinstance(a, int) and isinstance(b, int):
             return a * b
+        a, b = self.number(a), self.number(b)
         if a == 0 or b == 0:
             return 0
         if a == 1 or b == 1:
@@ -110,8 +118,9 @@ class GemmWriter(Emitter):
 
     def address(self, pointer: str, elements: Number, dtype: DType) -> str:
         """The address of an element some elements further."""
-        elements = self.number(elements)
-        if elements == 0:
+        if isinstance(elements, Size):
+            elements = self.number(elements)
+        elif elements == 0:
             return pointer
         return self.value(f"getelementptr {memory_type(dtype)}, ptr {pointer}, i64 {elements}")
 
@@ -209,13 +218,14 @@ class GemmWriter(Emitter):
 
     def fma(self, a: str, b: str, c: str, dtype: DType, width: int) -> str:
         """a * b + c"""
-        kind = vector(memory_type(dtype), width)
-        return self.call(
-            kind, f"llvm.fmuladd.{suffix(memory_type(dtype), width)}", (kind, a), (kind, b), (kind, c)
-        )
+        declaration, call, kind = _multiply_add(dtype, width)
+        self.needs[declaration] = None
+        return self.value(f"{call}({kind} {a}, {kind} {b}, {kind} {c})")
 
     def convert(self, value: str, dtype: DType, to: DType, width: int) -> str:
         """A value of one floating type, in its register form, as another one."""
+        if dtype is to:
+            return value
         kind, wanted = register_type(dtype, width), register_type(to, width)
         if kind == wanted:
             return value
