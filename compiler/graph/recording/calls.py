@@ -124,9 +124,9 @@ def _dtypes(op: OpDef, values: dict[str, Any]) -> dict[str, DType]:
                 for v in (
                     value if param.role is Role.TENSORS and isinstance(value, list | tuple) else (value,)
                 ):
-                    v = v.to_tensor() if hasattr(v, "to_tensor") else v
-                    if v is not None and isinstance(v, wanted):
-                        found = v.dtype if isinstance(v, Tensor) else _python_dtype(v)
+                    is_tensor = isinstance(v, Tensor) or hasattr(v, "to_tensor")
+                    if v is not None and (is_tensor or isinstance(v, wanted)):
+                        found = v.dtype if is_tensor else _python_dtype(v)
                         out[param.var] = found
                         break
     return out
