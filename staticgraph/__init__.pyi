@@ -533,6 +533,12 @@ from staticgraph.state.initializers import (
     VarianceScaling as _variance_scaling_initializer,
     Zeros as _zeros_initializer,
 )
+from staticgraph.state.partitioners import (
+    create_partitioned_variables as create_partitioned_variables,
+    fixed_size_partitioner as fixed_size_partitioner,
+    min_max_variable_partitioner as min_max_variable_partitioner,
+    variable_axis_size_partitioner as variable_axis_size_partitioner,
+)
 from staticgraph.state.scopes import (
     VariableScope as VariableScope,
     get_local_variable as get_local_variable,

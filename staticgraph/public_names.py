@@ -113,6 +113,10 @@ NAMES = {
         "truncated_normal_initializer=TruncatedNormal uniform_unit_scaling_initializer=UniformUnitScaling "
         "variance_scaling_initializer=VarianceScaling zeros_initializer=Zeros"
     ),
+    "staticgraph.state.partitioners": (
+        "create_partitioned_variables fixed_size_partitioner min_max_variable_partitioner "
+        "variable_axis_size_partitioner"
+    ),
     "staticgraph.state.scopes": (
         "get_local_variable get_variable get_variable_scope variable_op_scope variable_scope VariableScope"
     ),

@@ -16,11 +16,11 @@ import numpy as np
 from staticgraph.compiler.graph.errors import InvalidArgumentError, NotFoundError, layout
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType, compatible
-from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.support.nearest import nearest_name
 from staticgraph.runtime.files import container
 from staticgraph.runtime.files.arrays import safetensors
 from staticgraph.runtime.files.arrays.safetensors import Stored
+from staticgraph.runtime.files.parts import Parts, Saved, first_of, type_of
 from staticgraph.runtime.files.values import collect, owned
 from staticgraph.runtime.session import Session
 
@@ -35,7 +35,7 @@ def checkpoint_file(prefix: str | os.PathLike[str]) -> str:
 
 
 def write(
-    prefix: str, variables: Mapping[str, Operation], session: Session, more: Mapping[str, Stored] = NO_MORE
+    prefix: str, variables: Mapping[str, Saved], session: Session, more: Mapping[str, Stored] = NO_MORE
 ) -> None:
     """Save the values that `variables` have in `session`, each under its key, and `more` values."""
     with session.held() as store:
@@ -43,7 +43,7 @@ def write(
         container.write(checkpoint_file(prefix), "checkpoint", {}, {_WEIGHTS: safetensors.write(tensors)})
 
 
-def restore(prefix: str, variables: Mapping[str, Operation], session: Session, reshape: bool = False) -> None:
+def restore(prefix: str, variables: Mapping[str, Saved], session: Session, reshape: bool = False) -> None:
     """Set `variables` in `session`, all of them or none, from the values under their keys.
 
     NotFoundError for a key that the checkpoint lacks, InvalidArgumentError for a value of another dtype or
@@ -58,42 +58,49 @@ def restore(prefix: str, variables: Mapping[str, Operation], session: Session, r
 
 
 def chosen(
-    prefix: str, variables: Mapping[str, Operation], found: Mapping[str, Stored], reshape: bool
+    prefix: str, variables: Mapping[str, Saved], found: Mapping[str, Stored], reshape: bool
 ) -> dict[str, np.ndarray]:
     """Copies of the values for the variables, from what a checkpoint has; the errors of `restore`."""
     fitting = _fitting(prefix, variables, found, reshape)
     return {key: owned(stored) for key, stored in fitting.items()}
 
 
-def commit(variables: Mapping[str, Operation], values: Mapping[str, np.ndarray], session: Session) -> None:
+def commit(variables: Mapping[str, Saved], values: Mapping[str, np.ndarray], session: Session) -> None:
     """Set the variables in a session, at once."""
     with session.held() as store:
-        for key, op in variables.items():
-            store.commit(op, values[key])
+        for key, saved in variables.items():
+            if isinstance(saved, Parts):
+                for op, (_, box) in zip(saved.operations, saved.boxes, strict=True):
+                    store.commit(op, owned((saved.type.dtype, values[key][box])))
+            else:
+                store.commit(saved, values[key])
 
 
 def _fitting(
-    prefix: str, variables: Mapping[str, Operation], found: Mapping[str, Stored], reshape: bool
+    prefix: str, variables: Mapping[str, Saved], found: Mapping[str, Stored], reshape: bool
 ) -> dict[str, Stored]:
     """The values for the variables, in their shapes. What does not fit is all told at once."""
-    missing = {key: op for key, op in variables.items() if key not in found}
+    missing = {key: saved for key, saved in variables.items() if key not in found}
     if missing:
         raise _missing(prefix, missing, found)
-    fitting = {key: _reshaped(op, found[key]) if reshape else found[key] for key, op in variables.items()}
-    unlike = [
-        f"variable {op.name} is {op.outputs[0].type}, and {key} in checkpoint {prefix} is {_type(found[key])}"
-        for key, op in variables.items()
-        if not _fits(op, fitting[key])
-    ]
+    types = {key: type_of(saved) for key, saved in variables.items()}
+    fitting = {key: _reshaped(types[key], found[key]) if reshape else found[key] for key in variables}
+    unlike = [key for key in variables if not _fits(types[key], fitting[key])]
     if unlike:
-        op = next(op for key, op in variables.items() if not _fits(op, fitting[key]))
+        texts = [
+            f"variable {_name(key, variables[key])} is {types[key]}, "
+            f"and {key} in checkpoint {prefix} is {_type(found[key])}"
+            for key in unlike
+        ]
+        op = first_of(variables[unlike[0]])
         hint = "the checkpoint is of another model; restore the rest with Saver(var_list)"
-        raise InvalidArgumentError(layout(_some(unlike, "\n"), user_frame(), [(op.name, op.where)], hint), op)
+        raise InvalidArgumentError(layout(_some(texts, "\n"), user_frame(), [(op.name, op.where)], hint), op)
     return fitting
 
 
-def _missing(prefix: str, missing: Mapping[str, Operation], found: Mapping[str, Stored]) -> NotFoundError:
-    (key, op), *others = missing.items()
+def _missing(prefix: str, missing: Mapping[str, Saved], found: Mapping[str, Stored]) -> NotFoundError:
+    (key, saved), *others = missing.items()
+    op = first_of(saved)
     close = nearest_name(key, found)
     hint = f"it has {_some([*found], ', ')}"
     if close:
@@ -103,15 +110,19 @@ def _missing(prefix: str, missing: Mapping[str, Operation], found: Mapping[str, 
     return NotFoundError(layout(text, user_frame(), [(op.name, op.where)], hint), op)
 
 
-def _reshaped(op: Operation, stored: Stored) -> Stored:
+def _reshaped(type: TensorType, stored: Stored) -> Stored:
     """The value in the variable's shape, where it has the right number of elements."""
-    type, (dtype, array) = op.outputs[0].type, stored
+    dtype, array = stored
     return (dtype, array.reshape(type.static_shape)) if type.is_static and type.size == array.size else stored
 
 
-def _fits(op: Operation, stored: Stored) -> bool:
-    type, (dtype, array) = op.outputs[0].type, stored
+def _fits(type: TensorType, stored: Stored) -> bool:
+    dtype, array = stored
     return dtype is type.dtype and compatible(array.shape, type.shape)
+
+
+def _name(key: str, saved: Saved) -> str:
+    return key if isinstance(saved, Parts) else saved.name
 
 
 def _type(stored: Stored) -> TensorType:

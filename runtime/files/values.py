@@ -7,19 +7,19 @@ from collections.abc import Mapping
 import numpy as np
 
 from staticgraph.compiler.graph.dtypes import string
-from staticgraph.compiler.graph.errors import UninitializedError, layout
+from staticgraph.compiler.graph.errors import UninitializedError, layout, misuse
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
 from staticgraph.runtime.files.arrays.safetensors import Stored
+from staticgraph.runtime.files.parts import Parts, Saved, operations_of, type_of
 from staticgraph.runtime.memory.aligned import empty
 from staticgraph.runtime.variables import VariableStore
 
 
-def collect(variables: Mapping[str, Operation], store: VariableStore) -> dict[str, Stored]:
+def collect(variables: Mapping[str, Saved], store: VariableStore) -> dict[str, Stored]:
     """The present values by key. UninitializedError if a variable has none."""
-    for op in variables.values():
+    for op, _ in operations_of(variables):
         if op not in store:
             raise UninitializedError(
                 layout(
@@ -30,7 +30,16 @@ def collect(variables: Mapping[str, Operation], store: VariableStore) -> dict[st
                 ),
                 op,
             )
-    return {key: (op.outputs[0].dtype, store.stored(op)) for key, op in variables.items()}
+    found = {}
+    for key, saved in variables.items():
+        if isinstance(saved, Parts):
+            if not saved.is_whole:
+                raise misuse(ValueError, f"cannot save {key}: not all of its parts are there")
+            array = saved.joined([store.stored(op) for op in saved.operations])
+        else:
+            array = store.stored(saved)
+        found[key] = type_of(saved).dtype, array
+    return found
 
 
 def owned(stored: Stored) -> np.ndarray:

@@ -16,6 +16,7 @@ from staticgraph.mathematics.reductions import reduce_prod
 from staticgraph.nn.embedding import embedding_lookup
 from staticgraph.sparse.structure import fill_empty_rows, known_rank, reshape, retain
 from staticgraph.sparse.tensor import SparseTensor, as_sparse
+from staticgraph.state.partitioned import PartitionedVariable
 
 __all__ = ["embedding_lookup_sparse", "safe_embedding_lookup_sparse"]
 
@@ -88,7 +89,8 @@ def safe_embedding_lookup_sparse(
         ids, empty = fill_empty_rows(ids, default_id or 0)
         if weights is not None:
             weights, _ = fill_empty_rows(weights, 1.0)
-        tables = embedding_weights
+        is_single = not isinstance(embedding_weights, list | tuple | PartitionedVariable)
+        tables = embedding_weights if is_single else list(embedding_weights)
         made = embedding_lookup_sparse(
             tables, ids, weights, partition_strategy, combiner=combiner, max_norm=max_norm
         )
@@ -96,7 +98,7 @@ def safe_embedding_lookup_sparse(
             made = ops.select(ops.expand_dims(empty, axis=1), ops.zeros_like(made), made)
         sizes = ops.concat([lead, ops.shape_of(made, out_type=int64)[1:]], axis=0)
         made = ops.reshape(made, shape=sizes)
-        first = convert_to_tensor(tables[0] if isinstance(tables, list | tuple) else tables)
+        first = convert_to_tensor(tables if is_single else tables[0])
         made.set_shape([*(None for _ in range(rank - 1)), *(first.type.shape or (None, None))[1:]])
         return made
 

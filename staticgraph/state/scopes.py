@@ -6,15 +6,16 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
 from staticgraph.building.framework import GraphKeys, get_default_graph, graph_of, name_scope
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, float32
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.state.store import AUTO_REUSE, find_or_make
+from staticgraph.state.partitioned import PartitionedVariable, find_or_make_any
+from staticgraph.state.store import AUTO_REUSE
 from staticgraph.state.variables import Variable, VariableAggregation, VariableSynchronization
 
 __all__ = [
@@ -35,6 +36,7 @@ class _Store:
 
     def __init__(self) -> None:
         self.variables: dict[str, Variable] = {}
+        self.partitioned: dict[str, PartitionedVariable] = {}
         self.scope = VariableScope(False)
         self.opened: dict[str, int] = {}  # how often a scope of that name was opened, to number default names
         self.inside: dict[str, set[str]] = {}  # the names of those directly inside a scope
@@ -210,7 +212,8 @@ class VariableScope:
             "dtype": None if dtype is None else as_dtype(dtype),
             **options,
         }
-        make = functools.partial(find_or_make, _store().variables)
+        store = _store()
+        make = functools.partial(find_or_make_any, store.variables, store.partitioned)
         with name_scope(None):  # names of variables do not depend on name scopes
             return make(**arguments) if getter is None else _call_getter(getter, make, arguments)
 
@@ -231,6 +234,18 @@ def get_variable_scope() -> VariableScope:
     'net'
     """
     return _store().scope
+
+
+@contextmanager
+def unpartitioned() -> Iterator[None]:
+    """Context in which the open variable scope has no partitioner."""
+    scope = get_variable_scope()
+    partitioner = scope.partitioner
+    scope.set_partitioner(None)
+    try:
+        yield
+    finally:
+        scope.set_partitioner(partitioner)
 
 
 def get_variable(

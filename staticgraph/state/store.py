@@ -48,12 +48,12 @@ def find_or_make(
     trainable: bool | None = None,
     collections: Any = None,
     caching_device: Any = None,
-    partitioner: Any = None,
     validate_shape: bool = True,
     use_resource: bool | None = None,
     constraint: Any = None,
     synchronization: VariableSynchronization = VariableSynchronization.AUTO,
     aggregation: VariableAggregation = VariableAggregation.NONE,
+    partition_info: Any = None,
 ) -> Variable:
     """The variable of that full name in `known`, or a new one that is added to it, as `reuse` allows."""
     wanted = TensorShape(as_shape(shape))
@@ -72,7 +72,7 @@ def find_or_make(
             f"there is no variable {name} to reuse that get_variable made",
             "reuse=sg.AUTO_REUSE makes it where it does not exist",
         )
-    initial, made_dtype = _initial(name, wanted, dtype, initializer)
+    initial, made_dtype = _initial(name, wanted, dtype, initializer, partition_info)
     with replicas.within(None):  # others find it by its name
         variable = Variable(
             initial,
@@ -111,7 +111,7 @@ _OTHER = "another variable needs another name, or a variable_scope of its own"
 
 
 def _initial(
-    name: str, shape: TensorShape, dtype: DType | None, initializer: Any
+    name: str, shape: TensorShape, dtype: DType | None, initializer: Any, partition_info: Any
 ) -> tuple[Any, DType | None]:
     """Return the initial value for a Variable, and the dtype to convert it to."""
     if initializer is None:
@@ -130,7 +130,10 @@ def _initial(
     if inspect.isclass(initializer):
         initializer = initializer()
     if shape.is_fully_defined():
-        return functools.partial(initializer, shape.as_list(), dtype=dtype), dtype
+        make = functools.partial(initializer, shape.as_list(), dtype=dtype)
+        if partition_info is not None and "partition_info" in inspect.signature(initializer).parameters:
+            make = functools.partial(make, partition_info=partition_info)
+        return make, dtype
     needed = [p for p in inspect.signature(initializer).parameters.values() if p.default is p.empty]
     if any(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in needed):
         raise misuse(

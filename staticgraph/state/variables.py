@@ -21,7 +21,7 @@ from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.shapes import TensorShape, TensorType, as_shape, merge
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
-from staticgraph.state import replicas
+from staticgraph.state import replicas, slices
 
 __all__ = ["Variable", "VariableAggregation", "VariableSynchronization"]
 
@@ -77,6 +77,9 @@ class Variable(_Base):
     >>> w, w.initializer.name, (w * 2.0).name
     (<sg.Variable 'w:0' shape=(2,) dtype=float32>, 'w/Assign', 'mul:0')
     """
+
+    SaveSliceInfo = slices.SaveSliceInfo
+    _save_slice_info: slices.SaveSliceInfo | None = None  # if it is a part of a larger variable
 
     def __new__(cls, *_: Any, **__: Any) -> Any:
         """Return a new variable, or the one that another replica of the model has made in its place."""
@@ -137,6 +140,9 @@ class Variable(_Base):
     def _join(self, told: Any, scope: str | None) -> None:
         """Stand for a variable that the graph has already, whose parts a message names."""
         graph, prefix = get_default_graph(), f"{scope}/" if scope else ""
+        if told.HasField("save_slice_info_def"):
+            info = slices.SaveSliceInfo(save_slice_info_def=told.save_slice_info_def, import_scope=scope)
+            self._save_slice_info = info
         self.where = user_frame()
         self._constraint, self._trainable, self._validate_shape = None, bool(told.trainable), True
         self._handle: Tensor = graph.get_tensor_by_name(prefix + told.variable_name)
@@ -230,6 +236,13 @@ class Variable(_Base):
 
     initializer: Operation = read_only("initializer", "The operation that assigns the initial value.")
     initial_value: Tensor = read_only("initial_value")
+
+    def _set_save_slice_info(self, save_slice_info: slices.SaveSliceInfo | None) -> None:
+        """Tell which part of a larger variable this one is."""
+        self._save_slice_info = save_slice_info
+
+    def _get_save_slice_info(self) -> slices.SaveSliceInfo | None:
+        return self._save_slice_info
 
     # Its value
 

@@ -19,6 +19,7 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.state import replicas
 from staticgraph.state.initializers import Zeros
 from staticgraph.state.scopes import VariableScope, get_variable, variable_scope
+from staticgraph.state.slices import place_slot
 from staticgraph.state.variable_lists import global_variables, moving_average_variables, trainable_variables
 from staticgraph.state.variables import Variable
 
@@ -125,7 +126,9 @@ class ExponentialMovingAverage:
         with init_scope(), name_scope(None), variable_scope(None, name) as scope:
             initial = creation.zeros(var.shape, var.dtype) if zero else var.initialized_value()
             count_more(var.graph, 0 if zero else 12)  # TensorFlow makes sure that it is initialized once more
-            return Variable(initial, trainable=False, name=f"{scope.name}/")
+            shadow = Variable(initial, trainable=False, name=f"{scope.name}/")
+            place_slot(shadow, var)
+            return shadow
 
     def _present_decay(self) -> Any:
         if self._num_updates is None:

@@ -124,10 +124,9 @@ def _dtypes(op: OpDef, values: dict[str, Any]) -> dict[str, DType]:
                 for v in (
                     value if param.role is Role.TENSORS and isinstance(value, list | tuple) else (value,)
                 ):
-                    if not isinstance(v, Tensor) and hasattr(v, "to_tensor"):
-                        v = v.to_tensor()
-                    if v is not None and isinstance(v, wanted):
-                        found = v.dtype if isinstance(v, Tensor) else _python_dtype(v)
+                    is_tensor = isinstance(v, Tensor) or hasattr(v, "to_tensor")
+                    if v is not None and (is_tensor or isinstance(v, wanted)):
+                        found = v.dtype if is_tensor else _python_dtype(v)
                         out[param.var] = found
                         break
     return out

@@ -25,6 +25,7 @@ from staticgraph.differentiation.gradients import gradients, no_gradients_error
 from staticgraph.state import replicas
 from staticgraph.state.initializers import Zeros
 from staticgraph.state.scopes import variable_scope
+from staticgraph.state.slices import place_slot
 from staticgraph.state.variable_lists import trainable_variables
 from staticgraph.state.variables import Variable
 from staticgraph.train.optimizers.exchange import exchanged
@@ -215,6 +216,7 @@ class Optimizer:
         if var not in slots:
             with variable_scope(None, f"{var.op.name}/{op_name}") as scope:
                 slots[var] = Variable(initial, trainable=False, name=f"{scope.name}/")
+                place_slot(slots[var], var)
         return slots[var]
 
     def _create_non_slot_variable(self, initial_value: Any, name: str, colocate_with: Variable) -> Variable:

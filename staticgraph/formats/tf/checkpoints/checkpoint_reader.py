@@ -19,7 +19,9 @@ from staticgraph.formats.tf.tensor_bundle import tensors_of
 from staticgraph.runtime.files import container
 from staticgraph.runtime.files.arrays import safetensors
 from staticgraph.runtime.files.checkpoint import checkpoint_file
+from staticgraph.runtime.files.parts import Part
 from staticgraph.runtime.files.values import owned
+from staticgraph.state.partitioned import PartitionedVariable
 from staticgraph.state.variable_lists import global_variables, trainable_variables
 from staticgraph.state.variables import Variable
 
@@ -147,7 +149,8 @@ def warm_start(
         return
     reader, earlier = load_checkpoint(ckpt_to_initialize_from), var_name_to_prev_var_name or {}
     for variable in _chosen(vars_to_warm_start):
-        _begin_as(variable, reader, earlier.get(variable.op.name, variable.op.name))
+        name = _saved_name(variable)
+        _begin_as(variable, reader, earlier.get(name, name))
 
 
 def _chosen(wanted: Any) -> list[Variable]:
@@ -160,21 +163,29 @@ def _chosen(wanted: Any) -> list[Variable]:
 
 def _pairs(key: str, target: Any) -> Iterator[tuple[Variable, str]]:
     """Variables and the names of the tensors that they begin as."""
-    if isinstance(target, Variable):
-        yield target, key
+    if isinstance(target, Variable | PartitionedVariable | list | tuple):
+        yield from ((var, key) for var in ([target] if isinstance(target, Variable) else target))
         return
-    by_name = {var.op.name: var for var in global_variables()}
+    by_name: dict[str, list[Variable]] = {}
+    for var in global_variables():
+        by_name.setdefault(_saved_name(var), []).append(var)
     if target in by_name:
-        yield by_name[target], key
+        yield from ((var, key) for var in by_name[target])
         return
     if not key.endswith("/"):
         text = f"init_from_checkpoint: there is no variable {target!r} for tensor {key!r}"
         raise misuse(ValueError, text, 'scopes end in a slash: {"old/": "new/"}')
     scope = target.rpartition("/")[0]
-    for name, variable in by_name.items():
+    for name, variables in by_name.items():
         if not scope or name.startswith(f"{scope}/"):
             within = name[len(scope) :].lstrip("/")
-            yield variable, within if key == "/" else key + within
+            yield from ((var, within if key == "/" else key + within) for var in variables)
+
+
+def _saved_name(variable: Variable) -> str:
+    """The name under which a Saver saves a variable: for a part of a larger one, that of the whole."""
+    info = variable._get_save_slice_info()
+    return variable.op.name if info is None else info.full_name
 
 
 def _begin_as(variable: Variable, reader: NewCheckpointReader, tensor_name: str) -> None:
@@ -185,6 +196,8 @@ def _begin_as(variable: Variable, reader: NewCheckpointReader, tensor_name: str)
         hint = f"it has {close!r}" if close else None
         raise misuse(ValueError, text, hint, made=[("it", variable.op.where)])
     value = reader.get_tensor(tensor_name)
+    if (info := variable._get_save_slice_info()) is not None and list(value.shape) == info.full_shape:
+        value = value[Part.of(info.full_shape, info.var_offset, info.var_shape).box]
     if not variable.shape.is_compatible_with(value.shape):
         text = (
             f"variable {variable.op.name} has shape {variable.shape}, and {tensor_name!r} has {value.shape}"

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 from staticgraph.building.framework import GraphKeys, get_default_graph
 from staticgraph.compiler.graph.errors import InvalidFileError, headline, misuse
+from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.formats.tf.checkpoints.saver import Saver
 from staticgraph.formats.tf.graph_def.importing import import_graph_def
 from staticgraph.formats.tf.graph_def.nodes import GraphDefError
 from staticgraph.formats.tf.graph_def.ordering import edge, nodes_by_name
-from staticgraph.formats.tf.graph_def.saver_nodes import saved_names
+from staticgraph.formats.tf.graph_def.saver_nodes import SavedNode, saved_nodes
 from staticgraph.formats.tf.messages import text_format
 from staticgraph.formats.tf.messages.meta_graph import MetaGraphDef
 from staticgraph.formats.tf.messages.wire import DecodeError
 from staticgraph.formats.tf.meta_graph.collections import read_collections
+from staticgraph.runtime.files.parts import Part, Parts, Saved
 
 __all__ = ["import_meta_graph", "read_meta_graph_file"]
 
@@ -52,7 +55,8 @@ def import_meta_graph(
     if not saved and not get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES):
         return None
     try:
-        return Saver({key: op.outputs[0] for key, op in saved.items()} or None, saver_def=told)
+        entries = {key: each if isinstance(each, Parts) else each.outputs[0] for key, each in saved.items()}
+        return Saver(entries or None, saver_def=told)
     except ValueError as error:
         raise misuse(GraphDefError, headline(error)) from None
 
@@ -80,7 +84,7 @@ def read_meta_graph_file(filename: Any) -> MetaGraphDef:
 
 def _import_scoped(
     meta: MetaGraphDef, clear_devices: bool = False, import_scope: str | None = None, **kwargs: Any
-) -> tuple[dict[str, Operation], list[Any] | None]:
+) -> tuple[dict[str, Saved], list[Any] | None]:
     """Add a meta graph to the default graph: its nodes and collections.
 
     The variables that its saver saves, by their names in checkpoints, and what `return_elements` asks for.
@@ -97,12 +101,30 @@ def _import_scoped(
         by_name = nodes_by_name(graph_def.node)
         with graph.name_scope(None):
             found = import_graph_def(graph_def, input_map, wanted, name=scope)
-        names = saved_names(by_name, meta.saver_def) if meta.HasField("saver_def") else {}
+        nodes = saved_nodes(by_name, meta.saver_def) if meta.HasField("saver_def") else []
         read_collections(
             meta.collection_def, graph, scope, lambda name: graph.has_operation(f"{scope}{edge(name).node}")
         )
     except (GraphDefError, DecodeError, KeyError) as error:
         raise misuse(GraphDefError, headline(error)) from None
-    saved = {key: graph.get_operation_by_name(f"{scope}{name}") for key, name in names.items()}
-    variables = {key: op for key, op in saved.items() if op.definition.name == "variable"}  # and no tables
-    return variables, found
+    return _saved(graph, scope, nodes), found
+
+
+def _saved(graph: Graph, scope: str, nodes: Sequence[SavedNode]) -> dict[str, Saved]:
+    """Return the variables among these nodes by their names in checkpoints; tables are left out."""
+    saved: dict[str, Saved] = {}
+    parts: dict[str, list[tuple[Operation, Part]]] = {}
+    for key, spec, node in nodes:
+        op = graph.get_operation_by_name(f"{scope}{node}")
+        if op.definition.name != "variable":
+            continue
+        part = Part.read(spec)
+        if part is None:
+            saved[key] = op
+        else:
+            parts.setdefault(key, []).append((op, part))
+    for key, pieces in parts.items():
+        saved[key] = whole = Parts(tuple(op for op, _ in pieces), tuple(part for _, part in pieces))
+        if not whole.is_whole:
+            raise misuse(GraphDefError, f"the parts of {key!r} do not make up a variable")
+    return saved

@@ -12,17 +12,16 @@ from typing import Any
 import numpy as np
 
 from staticgraph.building.framework import GraphKeys, get_default_graph
-from staticgraph.compiler.graph.errors import misuse, shown
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.recording.op_count import count_more
-from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.formats.tf.checkpoints.checkpoint_state import (
     checkpoint_exists,
     get_checkpoint_mtimes,
     remove_checkpoint,
     update_checkpoint_state,
 )
+from staticgraph.formats.tf.checkpoints.saved_variables import by_key
 from staticgraph.formats.tf.log import log
 from staticgraph.formats.tf.messages.meta_graph import MetaGraphDef, SaverDef
 from staticgraph.formats.tf.meta_graph.meta_graph import meta_graph, write_meta_graph_file
@@ -30,6 +29,7 @@ from staticgraph.formats.tf.tensor_bundle import tensors_of, write_bundle
 from staticgraph.runtime.disk.atomic import write_file
 from staticgraph.runtime.files import checkpoint
 from staticgraph.runtime.files.arrays.safetensors import Stored
+from staticgraph.runtime.files.parts import Saved
 from staticgraph.runtime.files.values import collect
 from staticgraph.runtime.session import Session
 
@@ -49,7 +49,8 @@ class Saver:
     """Saves and restores variables of a graph.
 
     `var_list`: a list of variables, or a dict from the names that they have in checkpoints; all global
-    variables by default. `max_to_keep`: older checkpoints than the last so many are removed; None or 0 keeps
+    variables by default. A partitioned variable is one entry, under its own name.
+    `max_to_keep`: older checkpoints than the last so many are removed; None or 0 keeps
     all. `keep_checkpoint_every_n_hours`: one per so many hours is kept besides. `reshape`: restored values
     need only have the right number of elements. `pad_step_number`: steps in file names have eight digits.
     `save_relative_paths`: the file `checkpoint` names paths relative to itself. `write_version`: where it is
@@ -103,7 +104,7 @@ class Saver:
         self._pad = pad_step_number
         self._relative = save_relative_paths
         self._for_tensorflow = write_version is not _OUR_OWN
-        self._variables: dict[str, Operation] | None = None
+        self._variables: dict[str, Saved] | None = None
         self._more: dict[str, Stored] = {}  # values that belong to no variable of this process
         self._kept: list[tuple[str, float]] = []
         self._described: tuple[Any, bytes] | None = None
@@ -127,12 +128,12 @@ class Saver:
             )
         if not given and not self._allow_empty:
             raise misuse(ValueError, "No variables to save", "make them before the Saver, or pass var_list")
-        self._var_list, self._variables = given, _by_key(given)
+        self._var_list, self._variables = given, by_key(given)
         self._next_kept = time.time() + self._every
         count_more(get_default_graph(), 11 + len(self._variables))  # TensorFlow's operations save and restore
 
     @property
-    def variables(self) -> dict[str, Operation]:
+    def variables(self) -> dict[str, Saved]:
         """The variables by their names in checkpoints."""
         return self._built("variables")
 
@@ -191,7 +192,7 @@ class Saver:
         step = global_step if isinstance(global_step, int | np.integer) else sess.run(global_step)
         return f"{save_path}-{int(step):08d}" if self._pad else f"{save_path}-{int(step)}"
 
-    def _write(self, prefix: str, variables: Mapping[str, Operation], sess: Session) -> None:
+    def _write(self, prefix: str, variables: Mapping[str, Saved], sess: Session) -> None:
         if not self._for_tensorflow:
             checkpoint.write(prefix, variables, sess, self._more)
             return
@@ -324,31 +325,10 @@ class Saver:
         existing = [p for p in checkpoint_paths if checkpoint_exists(p)]
         self._kept = list(zip(existing, get_checkpoint_mtimes(existing), strict=True))
 
-    def _built(self, call: str) -> dict[str, Operation]:
+    def _built(self, call: str) -> dict[str, Saved]:
         if self._variables is None:
             raise misuse(RuntimeError, f"`build()` should be called before {call} if defer_build==True")
         return self._variables
-
-
-def _by_key(given: Any) -> dict[str, Operation]:
-    """The variables by their names in checkpoints."""
-    pairs = list(given.items()) if isinstance(given, Mapping) else [(None, v) for v in given]
-    out: dict[str, Operation] = {}
-    for key, variable in pairs:
-        handle = getattr(variable, "handle", variable)
-        op = variable_of(handle) if isinstance(handle, Tensor) else None
-        if op is None:
-            hint = "var_list is a list of variables, or a dict of names and variables"
-            raise misuse(TypeError, f"a Saver saves variables, not {shown(variable)}", hint)
-        name = op.name if key is None else key
-        if not isinstance(name, str):
-            raise misuse(TypeError, f"names in a checkpoint are strings, not {name!r}")
-        if name in out:
-            raise misuse(ValueError, f"At least two variables have the same name: {name}")
-        if op in out.values():
-            raise misuse(ValueError, f"The variable {op.name} would be saved under two names")
-        out[name] = op
-    return out
 
 
 def _check_session(sess: Any) -> None:

@@ -7,7 +7,7 @@ names; from those of a file one can tell which variables it saves under which na
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,26 +21,33 @@ from staticgraph.formats.tf.graph_def.ordering import edge
 from staticgraph.formats.tf.messages.graph import GraphDef, NodeDef
 from staticgraph.formats.tf.messages.meta_graph import SaverDef
 from staticgraph.formats.tf.messages.types import data_type
+from staticgraph.runtime.files.parts import Saved, operations_of
 
 
 def add_saver_nodes(
-    graph: Graph, graph_def: GraphDef, variables: Mapping[str, Operation], saver_def: SaverDef
+    graph: Graph, graph_def: GraphDef, variables: Mapping[str, Saved], saver_def: SaverDef
 ) -> None:
     """Add the nodes that save `variables` of `graph` under their keys, and name them in `saver_def`."""
     names = {op.name.partition("/")[0] for op in graph.get_operations()}
     scope = next(name for name in _numbered("save") if name not in names)
     nodes = _Nodes(graph_def, scope)
-    keys = sorted(variables)
-    operations = [variables[key] for key in keys]
+    entries = [
+        (key, part.spec if part is not None else "", op)
+        for key in sorted(variables)
+        for op, part in operations_of({key: variables[key]})
+    ]
+    operations = [op for _, _, op in entries]
     dtypes = [op.outputs[0].dtype for op in operations]
 
     first = nodes.constant("filename/input", b"model")
     given = nodes.add("PlaceholderWithDefault", "filename", [first], {"dtype": string, "shape": ()})
     path = nodes.add("PlaceholderWithDefault", "Const", [given], {"dtype": string, "shape": ()})
-    told = [path, *nodes.names("SaveV2", keys)]
+    told = [path, *nodes.names("SaveV2", entries)]
     saved = nodes.add("SaveV2", "SaveV2", [*told, *(op.name for op in operations)], {"dtypes": dtypes})
     done = nodes.add("Identity", "control_dependency", [path, f"^{saved}"], {"T": string})
-    values = nodes.add("RestoreV2", "RestoreV2", [path, *nodes.names("RestoreV2", keys)], {"dtypes": dtypes})
+    values = nodes.add(
+        "RestoreV2", "RestoreV2", [path, *nodes.names("RestoreV2", entries)], {"dtypes": dtypes}
+    )
     assigned = [
         nodes.assign(f"Assign_{at}" if at else "Assign", op, f"{values}:{at}" if at else values, dtype)
         for at, (op, dtype) in enumerate(zip(operations, dtypes, strict=True))
@@ -77,30 +84,39 @@ class _Nodes:
         array[...] = value
         return self.add("Const", name, [], {"dtype": string, "value": Literal.of(array, string)})
 
-    def names(self, of: str, keys: Sequence[str]) -> list[str]:
-        """The names of tensors, and which parts of them are meant: all."""
-        told = self.constant(f"{of}/tensor_names", [key.encode() for key in keys])
-        return [told, self.constant(f"{of}/shape_and_slices", [b""] * len(keys))]
+    def names(self, of: str, entries: Sequence[tuple[str, str, Operation]]) -> list[str]:
+        """The names of tensors, and which parts of them are meant; no text stands for all."""
+        told = self.constant(f"{of}/tensor_names", [key.encode() for key, _, _ in entries])
+        return [told, self.constant(f"{of}/shape_and_slices", [spec.encode() for _, spec, _ in entries])]
 
     def assign(self, name: str, op: Operation, value: str, dtype: DType) -> str:
         return self.add("Assign", name, [op.name, value], {"T": dtype})
 
 
-def saved_names(by_name: Mapping[str, NodeDef], saver_def: SaverDef) -> dict[str, str]:
-    """Which nodes a saver saves, by their names in a checkpoint; empty where the nodes do not tell."""
-    found: dict[str, str] = {}
+class SavedNode(NamedTuple):
+    """A variable that a saver saves: its name in a checkpoint, which part of that it is, and its node."""
+
+    key: str
+    spec: str
+    node: str
+
+
+def saved_nodes(by_name: Mapping[str, NodeDef], saver_def: SaverDef) -> list[SavedNode]:
+    """Return the nodes that a saver saves; none if its own nodes do not tell."""
+    found: list[SavedNode] = []
     scope = saver_def.restore_op_name.rpartition("/")[0]
     for node in by_name.values():
         if node.op == "SaveV2" and node.name.rpartition("/")[0].startswith(scope) and len(node.input) >= 3:
-            names = by_name.get(edge(node.input[1]).node)
-            if names is not None and names.op == "Const":
-                for key, text in zip(_texts(names), node.input[3:], strict=False):
-                    found[key] = _variable_node(by_name, edge(text).node)
+            names, specs = (by_name.get(edge(text).node) for text in node.input[1:3])
+            if names is not None and specs is not None and names.op == specs.op == "Const":
+                parts = dict(enumerate(_texts(specs)))
+                for at, (key, text) in enumerate(zip(_texts(names), node.input[3:], strict=False)):
+                    found.append(SavedNode(key, parts.get(at, ""), _variable_node(by_name, edge(text).node)))
     return found
 
 
 def _texts(names: NodeDef) -> list[str]:
-    """The keys that a constant tells. Each is written, so that there are not more than its bytes hold."""
+    """Return the texts of a constant. Each is written, so that there are not more than its bytes hold."""
     told = names.attr["value"].tensor
     try:
         if told.dtype == data_type(string):

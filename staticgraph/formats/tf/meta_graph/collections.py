@@ -11,7 +11,7 @@ from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.formats.tf.log import log
 from staticgraph.formats.tf.messages.meta_graph import CollectionDef
-from staticgraph.formats.tf.messages.variable import VariableDef
+from staticgraph.formats.tf.messages.variable import SaveSliceInfoDef, VariableDef
 from staticgraph.formats.tf.messages.wire import DecodeError
 from staticgraph.state.variables import Variable
 
@@ -66,7 +66,9 @@ def _name(item: Any) -> str:
 
 
 def _definition(variable: Variable) -> VariableDef:
+    info = variable._save_slice_info
     return VariableDef(
+        save_slice_info_def=info and SaveSliceInfoDef(**vars(info)),
         variable_name=variable.name,
         initializer_name=variable.initializer.name,
         snapshot_name=variable.to_tensor().name,

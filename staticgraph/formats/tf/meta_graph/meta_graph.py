@@ -8,13 +8,13 @@ from typing import Any
 from staticgraph.building.framework import get_default_graph
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.tensor import Operation
 from staticgraph.formats.tf.graph_def.export import as_graph_def
 from staticgraph.formats.tf.graph_def.saver_nodes import add_saver_nodes
 from staticgraph.formats.tf.messages.graph import GraphDef
 from staticgraph.formats.tf.messages.meta_graph import MetaGraphDef, SaverDef
 from staticgraph.formats.tf.meta_graph.collections import fill_collections
 from staticgraph.runtime.disk.atomic import write_file
+from staticgraph.runtime.files.parts import Saved
 
 __all__ = [
     "export_meta_graph",
@@ -76,7 +76,7 @@ def meta_graph(
     graph: Graph,
     graph_def: GraphDef | None = None,
     saver_def: SaverDef | None = None,
-    variables: Mapping[str, Operation] | None = None,
+    variables: Mapping[str, Saved] | None = None,
     collection_list: Sequence[str] | None = None,
     clear_devices: bool = False,
     strip_default_attrs: bool = False,
