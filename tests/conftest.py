@@ -25,6 +25,7 @@ from hypothesis.internal.conjecture import providers
 from staticgraph.compiler.graph.graph import reset_default_graph
 from staticgraph.runtime.cpu import disk_cache as remembered
 from tests import bounds, fast, repetitions
+from tests.deadlines import Deadlines
 
 # The same examples every time and no deadline: a test fails because of the code, not of the machine.
 hypothesis.settings.register_profile("reproducible", derandomize=True, deadline=None)
@@ -74,14 +75,18 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    """A process of `-n` only reports what says something: the call, and what failed before or after it."""
+    """A process of `-n` only reports what says something: the call, and what failed before or after it.
+
+    Its last test alone is told to have ended: that is when all are done.
+    """
     if not hasattr(item.config, "workerinput"):
         return None
-    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    _old_objects.freeze()
     for report in runtestprotocol(item, log=False, nextitem=nextitem):
         if report.when == "call" or not report.passed:
             item.ihook.pytest_runtest_logreport(report=report)
-    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    if nextitem is None:
+        item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     return True
 
 
@@ -141,6 +146,7 @@ def pytest_configure(config: pytest.Config) -> None:
     The cache lies in memory if there is room: a run writes a hundred thousand small files, and a disk takes
     a tenth of the time for them.
     """
+    config.pluginmanager.register(Deadlines(), "deadlines")
     if hasattr(config, "workerinput"):
         return  # the process that starts the others has chosen
     roomy = os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ROOM

@@ -9,7 +9,7 @@ import numpy as np
 from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE, Choice
 from staticgraph.compiler.codegen.gemm.gemm import emit
 from staticgraph.compiler.codegen.target import CpuTarget
-from staticgraph.compiler.graph.dtypes import DType, float32
+from staticgraph.compiler.graph.dtypes import DType, float32, float64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.contraction import Contraction, analyse
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce, walk
@@ -198,6 +198,12 @@ def inputs(c: Contraction, rng: np.random.Generator) -> Arrays:
         name: rng.random(b.shape) < 0.5 if b.dtype.is_bool else b.dtype.round(rng.normal(size=b.shape))
         for name, b in c.buffers.items()
     }
+
+
+def wide(arrays: Arrays, dtype: DType) -> tuple[np.ndarray, np.ndarray]:
+    """The operands of a product with digits to spare; NumPy multiplies wider ones than float64 slowly."""
+    a, b = (arrays[name].astype(np.longdouble if dtype is float64 else np.float64) for name in "ab")
+    return a, b
 
 
 def processor(vector_bytes: int | None) -> CpuTarget:

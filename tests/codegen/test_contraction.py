@@ -17,7 +17,16 @@ from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Index, Load, Reduce
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.runtime.cpu import jit as cpu_jit
-from tests.codegen.contraction_cases import assert_close, contraction, inputs, matmul, processor, run, widened
+from tests.codegen.contraction_cases import (
+    assert_close,
+    contraction,
+    inputs,
+    matmul,
+    processor,
+    run,
+    wide,
+    widened,
+)
 
 SIZES = [
     (5, 7, 3),
@@ -38,7 +47,7 @@ SIZES = [
 def check(m, n, k, turn_a, turn_b, dtype, vector_bytes, rng):
     c = matmul(m, n, k, turn_a, turn_b, dtype)
     arrays = inputs(c, rng)
-    a, b = (arrays[x].astype(np.longdouble) for x in "ab")
+    a, b = wide(arrays, dtype)
     a, b = a.T if turn_a else a, b.T if turn_b else b
     assert_close(run(c, arrays, vector_bytes)["c"], a @ b, np.abs(a) @ np.abs(b))
 

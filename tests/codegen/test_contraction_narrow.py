@@ -17,7 +17,7 @@ from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Index, Load, Reduce
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.runtime.cpu import jit as cpu_jit
-from tests.codegen.contraction_cases import assert_close, contraction, inputs, matmul, run, widened
+from tests.codegen.contraction_cases import assert_close, contraction, inputs, matmul, run, wide, widened
 
 WIDTHS = [16, 32, 64]
 
@@ -35,7 +35,7 @@ def along(c, vector_bytes: int) -> Along:
 def check(m, n, k, turn_a, rng, vector_bytes=None, dtype=float32):
     c = matmul(m, n, k, turn_a, dtype=dtype)
     arrays = inputs(c, rng)
-    a, b = (arrays[x].astype(np.longdouble) for x in "ab")
+    a, b = wide(arrays, dtype)
     a = a.T if turn_a else a
     assert_close(run(c, arrays, vector_bytes)["c"], a @ b, np.abs(a) @ np.abs(b))
 
