@@ -106,10 +106,23 @@ def test_the_wheel_holds_our_modules_and_nothing_else(wheel: Path):
     assert list(wheel.glob("*.dist-info/licenses/LICENSE"))
 
 
-def test_every_module_imports(form: Path):
+def test_every_module_imports(wheel: Path):
     names = [name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for name in modules(ROOT)]
     importable = [name for name in names if not name.endswith("__main__")]
-    run = python(form, "\n".join(f"import {name}" for name in importable))
+    run = python(wheel, "\n".join(f"import {name}" for name in importable))
+    assert run.returncode == 0, run.stderr
+
+
+def test_every_folder_is_found(form: Path):
+    """By the path of the package that it is part of: modules are found by its folder."""
+    folders = sorted({str(Path(name).parent).replace("/", ".") for name in modules(ROOT)})
+    find = f"""
+import importlib.util
+for name in {folders}:
+    found = importlib.util.find_spec(name)
+    assert found is not None and found.submodule_search_locations, name
+"""
+    run = python(form, find)
     assert run.returncode == 0, run.stderr
 
 

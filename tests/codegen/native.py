@@ -1,6 +1,7 @@
 """Running kernels as machine code, and comparing them with NumPy."""
 
 import ctypes
+import functools
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ import pytest
 
 from staticgraph.compiler.codegen.abi import KernelCode
 from staticgraph.compiler.codegen.llvm.kernel import emit
+from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.compiler.graph.dtypes import DType, bfloat16
 from staticgraph.compiler.graph.sizes import evaluate
 from staticgraph.compiler.kernel.interpret import NO_SIZES
@@ -51,7 +53,7 @@ def launch(
     `sizes`: the values of symbols. `order`: a seed for the order of chunks.
     What a call finds in its private memory is garbage, and neither scratch memory may be written around.
     """
-    library = cpu_jit.load([phase.code for phase in kernel.phases], verify=True)
+    library = _library(tuple(phase.code for phase in kernel.phases))
     shared = np.full(kernel.shared_bytes + 2 * GUARD, 0xA5, np.uint8)
     private = np.full(kernel.private_bytes + 2 * GUARD, 0xA5, np.uint8)
     scratch = [m.ctypes.data + GUARD for m in (shared, private)]
@@ -64,6 +66,12 @@ def launch(
             signature(library[phase.code.name])(*addresses, *values, *scratch, number)
             private[GUARD:-GUARD] = 0xA5
     assert all((m[:GUARD] == 0xA5).all() and (m[-GUARD:] == 0xA5).all() for m in (shared, private))
+
+
+@functools.lru_cache(maxsize=8)
+def _library(codes: tuple[Code, ...]) -> cpu_jit.Library:
+    """Verified machine code: a kernel of open sizes is compiled once for all launches in a row."""
+    return cpu_jit.load(codes, verify=True)
 
 
 def stored(dtype: DType, array: np.ndarray) -> np.ndarray:

@@ -6,9 +6,7 @@ None is named but those without samples.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -47,7 +45,6 @@ OBVIOUS = {
 }
 # fmt: on
 each_op = pytest.mark.parametrize("op", [pytest.param(op, id=op.name) for op in TESTED])
-each_choice = pytest.mark.parametrize(("op", "choice"), CHOICES)
 
 
 def reference(use: Use) -> tuple[np.ndarray, ...]:
@@ -58,9 +55,9 @@ def reference(use: Use) -> tuple[np.ndarray, ...]:
         return as_tuple(node.op.meaning(*use.arrays, **node.attrs))
 
 
-@each_choice
-def test_meaning_has_the_predicted_type(op: OpDef, choice: dict[str, DType]):
-    for use in uses(op, choice):
+@each_op
+def test_meaning_has_the_predicted_type(op: OpDef):
+    for use in (use for choice in dtype_choices(op) for use in uses(op, choice)):
         _, results = Build().add(use)
         for result, array in zip(results, reference(use), strict=True):
             assert np.asarray(array).dtype == result.dtype.numpy, use
@@ -94,31 +91,27 @@ def test_type_with_unknown_operands(op: OpDef):
                 assert compatible(tensor.type.shape, result.type.shape), (str(use), tensor)
 
 
-@each_choice
-def test_compiled_equals_meaning(op: OpDef, choice: dict[str, DType]):
-    check_compiled(op, choice, every=False)
+@each_op
+def test_compiled_equals_meaning(op: OpDef):
+    check_compiled(op, every=False)
 
 
 @pytest.mark.slow
-@each_choice
-def test_compiled_equals_meaning_at_every_sample(op: OpDef, choice: dict[str, DType]):
-    check_compiled(op, choice, every=True)
+@each_op
+def test_compiled_equals_meaning_at_every_sample(op: OpDef):
+    check_compiled(op, every=True)
 
 
-def check_compiled(op: OpDef, choice: dict[str, DType], every: bool) -> None:
-    made = compiled(op, every)[tuple(choice.items())]
+def check_compiled(op: OpDef, every: bool) -> None:
+    made = compiled(op, every)
     assert made
     for use, dtype, meant, array in made:
         assert_same(array, dtype.round(meant), dtype, str(use))
 
 
-Choice = tuple[tuple[str, DType], ...]
-
-
-@lru_cache(maxsize=1)
-def compiled(op: OpDef, every: bool) -> dict[Choice, list[tuple[Use, DType, Any, np.ndarray]]]:
-    """For each choice of dtypes the uses of an op, the dtype of a result, its meaning, and what compiled code
-    gives. All of an op are one program, which is sooner compiled than many.
+def compiled(op: OpDef, every: bool) -> list[tuple[Use, DType, Any, np.ndarray]]:
+    """The uses of an op, the dtype of each result, its meaning, and what compiled code gives. All are one
+    program, which is sooner compiled than many.
 
     The usual dtypes meet every sample, the others one of them by turns, if not `every`.
     """
@@ -128,12 +121,10 @@ def compiled(op: OpDef, every: bool) -> dict[Choice, list[tuple[Use, DType, Any,
         for use in used if every or not number else [used[number % len(used)]]:
             _, results = build.add(use)
             pairs = zip(results, reference(use), strict=True)
-            wanted += [(tuple(choice.items()), use, result.dtype, array) for result, array in pairs]
+            wanted += [(use, result.dtype, array) for result, array in pairs]
             found += results
-    made: dict[Choice, list[tuple[Use, DType, Any, np.ndarray]]] = defaultdict(list)
-    for (key, *told), array in zip(wanted, evaluate(build.function(found), build.arrays), strict=True):
-        made[key].append((*told, array))
-    return dict(made)
+    arrays = evaluate(build.function(found), build.arrays)
+    return [(*told, array) for told, array in zip(wanted, arrays, strict=True)]
 
 
 @pytest.mark.parametrize("op", [pytest.param(op, id=op.name) for op in TESTED if op.kind is Kind.ELEMENTWISE])

@@ -44,15 +44,15 @@ GAPS = {"float32": 1e-4, "complex64": 1e-4, "float64": 1e-10, "complex128": 1e-1
 def check(part: int, parts: int) -> None:
     """Compare one part of the operations with their meanings."""
     for op in FAMILY[part::parts]:
-        for made in compiled(op, False).values():
-            for use, dtype, meant, array in made:
-                if op.name in VECTORS:
-                    np.testing.assert_allclose(array, meant, 0, GAPS[dtype.name], err_msg=str(use))
-                else:
-                    assert_same(array, dtype.round(meant), dtype, str(use))
+        for use, dtype, meant, array in compiled(op, False):
+            if op.name in VECTORS:
+                np.testing.assert_allclose(array, meant, 0, GAPS[dtype.name], err_msg=str(use))
+            else:
+                assert_same(array, dtype.round(meant), dtype, str(use))
     print("compared", len(FAMILY[part::parts]))
 
 
+@pytest.mark.by_turns("features", "vector_bytes")
 @pytest.mark.parametrize(
     "part", [pytest.param(n, marks=[pytest.mark.slow] if n > 1 else []) for n in range(PARTS)]
 )
