@@ -9,6 +9,7 @@ import os
 import random
 import shutil
 import signal
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -34,6 +35,9 @@ hypothesis.settings.load_profile("reproducible")
 if hasattr(providers, "_get_local_constants"):
     providers._get_local_constants = lambda: providers._local_constants
 os.environ.setdefault("SG_DEVICE", "cpu")
+# Hundreds of processes import this package: without bytecode, each of them would compile it.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 # A shell has what it runs in the background ignore Ctrl-C, and every process that the tests start with it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

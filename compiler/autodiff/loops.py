@@ -248,7 +248,7 @@ def _residuals(forward: _Forward, round_: _Round) -> list[Value]:
     return list(wanted)
 
 
-@dataclass
+@dataclass()
 class _Backward:
     """The backward loop while it is built."""
 

@@ -26,17 +26,6 @@ _Row: TypeAlias = tuple[Any, Any, bool]
 _Put: TypeAlias = Callable[[Any, Any], None]
 
 
-def _dataclass(cls: type | None = None, /, **options: Any) -> Any:
-    """`dataclasses.dataclass`, with those of its options that `_made` has."""
-    return partial(_made, **options) if cls is None else _made(cls, **options)
-
-
-if TYPE_CHECKING:
-    from dataclasses import dataclass as dataclass
-else:
-    dataclass = _dataclass
-
-
 def _replace(record: Any, /, **changes: Any) -> Any:
     """`dataclasses.replace`, in less time for classes whose arguments are all values in order."""
     cls = record.__class__
@@ -57,7 +46,9 @@ _ARGUMENTS: dict[type, tuple[Sequence[str], Callable[[Any], tuple[Any, ...]] | N
 def _arguments(cls: type) -> tuple[Sequence[str], Callable[[Any], tuple[Any, ...]] | None]:
     every = fields(cls)
     names = [field.name for field in every]
-    in_order = len(names) > 1 and all(field.init and not field.kw_only for field in every)
+    in_order = len(names) > 1
+    for field in every:
+        in_order = in_order and field.init and not field.kw_only
     found = _ARGUMENTS[cls] = names, attrgetter(*names) if in_order else None
     return found
 
@@ -144,6 +135,12 @@ def _made(
         for name, value in members.items():
             setattr(cls, name, value)
     return made
+
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass as dataclass
+else:
+    dataclass = partial(partial, _made)  # always with parentheses: `@dataclass(frozen=True)`
 
 
 class _Fields(dict[str, _Row]):

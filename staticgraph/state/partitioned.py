@@ -151,7 +151,7 @@ class PartitionedVariable:
 
 
 class PartitionInfo(NamedTuple):
-    """What an initializer is told about the part that it makes."""
+    """Place of a part, which its initializer is told."""
 
     full_shape: list[int]
     var_offset: list[int]

@@ -7,10 +7,19 @@ from pathlib import Path
 
 import pytest
 
+from gpu_stages import setting
 from staticgraph.runtime.gpu.simulator import build
 from staticgraph.runtime.gpu.simulator.build import BuildError
 from staticgraph.runtime.gpu.simulator.driver import Simulator
 from tests.gpu.running import SCHEDULES
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _impatient() -> Iterator[None]:
+    """Times of the stand-in say nothing: the tool for machines with a GPU takes each from few calls."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(setting, "PATIENCE", 0.0)
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")

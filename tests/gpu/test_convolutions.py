@@ -252,7 +252,7 @@ def test_filters_that_are_packed_and_results_that_are_not(small):
 
 
 def test_a_bisection_looks_at_what_the_library_does(library, monkeypatch):
-    y, feeds = one()
+    y, feeds = one(size=4)
     ((x, value),) = feeds.items()
     assert bisected(x, [y], value, library).agrees
     assert library.counts.convolutions

@@ -6,18 +6,19 @@ import itertools
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.codegen.cuda.function import FunctionCall, Parameter, call
+from staticgraph.compiler.codegen.cuda.function import CudaFunction, FunctionCall, Parameter, call
 from staticgraph.compiler.codegen.cuda.merged import merged, shared_by
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.machine import H200
 from staticgraph.runtime.gpu.cuda import nvrtc
+from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.graphs.merging import Group, Piece, plan
 from staticgraph.runtime.gpu.simulator.build import Unit
 from staticgraph.runtime.gpu.simulator.driver import Simulator
@@ -223,36 +224,37 @@ def test_sizes_that_come_later_use_the_functions_of_the_first(host: str):
         assert session.device.functions == loaded and len(set(launches.values())) == 1
 
 
-ORDER = """
-import sys
-from staticgraph.runtime.gpu.device import Device
-from tests.gpu import test_merging
-from staticgraph.runtime.gpu.simulator.driver import Simulator
-load = Device.load
-Device.load = lambda device, functions: print(*[f.name for f in functions]) or load(device, functions)
-sg = test_merging.sg
-with test_merging.on(Simulator()), sg.Session() as session:
-    fetches, feeds = test_merging.tables()
-    session.run(sg.global_variables_initializer())
-    for n in range(2):
-        session.run(fetches, feeds(n))
-"""
+def order_of_loading() -> list[str]:
+    """The names of functions in the order in which a device loads them."""
+    found: list[str] = []
+    load = Device.load
+
+    def noting(device: Device, functions: Sequence[CudaFunction]) -> None:
+        found.extend(f.name for f in functions)
+        load(device, functions)
+
+    with pytest.MonkeyPatch.context() as patch, sg.Graph().as_default(), on(Simulator()):
+        patch.setattr(Device, "load", noting)
+        with sg.Session() as session:
+            fetches, feeds = tables()
+            session.run(sg.global_variables_initializer())
+            for n in range(2):
+                session.run(fetches, feeds(n))
+    return found
 
 
 def test_functions_are_loaded_in_an_order_that_another_process_has_as_well(host: str):
-    """Else it would not find their images on the disk."""
-    said = [
-        subprocess.run(
-            [sys.executable, "-c", ORDER],
-            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=120,
-        ).stdout
-        for seed in ("1", "2")
-    ]
-    assert said[0] == said[1] and "merged_" in said[0]
+    """Else it would not find their images on the disk. The seed of hashes differs from process to process."""
+    program = "from tests.gpu.test_merging import order_of_loading; print(*order_of_loading())"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    assert done.stdout.split() == order_of_loading() and "merged_" in done.stdout
 
 
 @pytest.mark.skipif(not nvrtc.available(), reason="NVRTC is not here: pip install nvidia-cuda-nvrtc")

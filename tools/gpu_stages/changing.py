@@ -24,7 +24,7 @@ def run(setting: Setting) -> None:
 
 
 def _trained(setting: Setting, name: str, build: Any) -> None:
-    sizes = SIZES[: setting.sized(len(SIZES), 3)]
+    sizes = tuple(-(-size // setting.sized(1, 8)) for size in SIZES[: setting.sized(len(SIZES), 3)])
     opened, took, compiles = _losses(setting, name, build, sizes, True)
     closed, _, _ = _losses(setting, name, build, sizes, False)
     setting.findings.check(

@@ -12,7 +12,6 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import NamedTuple
 
 from staticgraph.compiler.codegen.llvm.functions import each_lane_in_turn
-from staticgraph.compiler.codegen.llvm.lookup import look_up
 from staticgraph.compiler.codegen.llvm.scalar import apply, convert
 from staticgraph.compiler.codegen.llvm.site import Site, constant
 from staticgraph.compiler.codegen.llvm.text import Emitter, register_type, splat, suffix, vector
@@ -194,6 +193,8 @@ class ExprPrinter:
         reads = NOTHING.union(*[v.reads for v in values])
         inside = emitter.go_on(emitter.scopes[level])  # no `with`: this is done for every value
         if isinstance(node, Lookup):
+            from staticgraph.compiler.codegen.llvm.lookup import look_up  # few kernels have tables
+
             text = look_up(Site(emitter, node.dtype, lanes), node.table, values[0].text)
         elif _has_rare_branch(node):
             text = self._with_rare_branch(node, values, lanes)

@@ -9,7 +9,6 @@ from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.runtime.files.parts import Part, Parts, Saved, operations_of
-from staticgraph.state.partitioned import PartitionedVariable
 from staticgraph.state.slices import SaveSliceInfo
 
 
@@ -47,7 +46,7 @@ def _named(variables: Any) -> Iterator[tuple[str | None, Any]]:
     parts: dict[str, list[Any]] = {}
     for each in variables:
         info = _slice_info(each)
-        if isinstance(each, PartitionedVariable):
+        if _is_partitioned(each):
             yield each.name, each
         elif info is not None:
             parts.setdefault(info.full_name, []).append(each)
@@ -59,7 +58,7 @@ def _named(variables: Any) -> Iterator[tuple[str | None, Any]]:
 def _saved(value: Any) -> Saved:
     if isinstance(value, Parts):
         return value
-    if isinstance(value, PartitionedVariable | list | tuple):
+    if isinstance(value, list | tuple) or _is_partitioned(value):
         return _parts(list(value))
     handle = getattr(value, "handle", value)
     op = variable_of(handle) if isinstance(handle, Tensor) else None
@@ -67,6 +66,11 @@ def _saved(value: Any) -> Saved:
         hint = "var_list is a list of variables, or a dict of names and variables"
         raise misuse(TypeError, f"a Saver saves variables, not {shown(value)}", hint)
     return op
+
+
+def _is_partitioned(value: Any) -> bool:
+    """Return True for a `PartitionedVariable`, whose class few programs load."""
+    return hasattr(value, "_get_variable_list")
 
 
 def _parts(variables: Sequence[Any]) -> Parts:
