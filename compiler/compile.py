@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -10,11 +9,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen import abi
-from staticgraph.compiler.codegen.listing import LaunchCode
 from staticgraph.compiler.codegen.llvm.clock import Clock, clock_of
 from staticgraph.compiler.codegen.llvm.step_function import OpenNumbers
 from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.compiler.codegen.target import CpuTarget
+from staticgraph.compiler.compiled_step import CompiledStep, Walked
 from staticgraph.compiler.emit_step import TimeTable, Written, walk, write
 from staticgraph.compiler.fusion.fuse import fuse
 from staticgraph.compiler.fusion.group import Fusion, Group, is_control, is_host
@@ -28,10 +27,7 @@ from staticgraph.compiler.lower.kernel_dedup import KernelTable
 from staticgraph.compiler.lower.lower import lower
 from staticgraph.compiler.lower.memory_use import ADDRESSABLE, MemoryUse, does_not_fit, memory_use
 from staticgraph.compiler.lower.program import (
-    Branch,
-    Instruction,
     Launch,
-    LoopInstruction,
     Loops,
     Program,
 )
@@ -45,28 +41,6 @@ if TYPE_CHECKING:
     from staticgraph.compiler.codegen.gemm.choice import Choice
     from staticgraph.compiler.generate import Search
     from staticgraph.compiler.kernel.contraction import Contraction
-
-Walked = tuple[Instruction, LaunchCode | None, LoopInstruction | Branch | None]
-
-
-@dataclass(frozen=True, slots=True)
-class CompiledStep(ABC):
-    """Compiled step for any device: the step, its fusion and its program."""
-
-    step: Step
-    fusion: Fusion
-    program: Program
-
-    @abstractmethod
-    def walk(self) -> Iterator[Walked]:
-        """Every instruction, those of loops and branches after these; the code of launches; and the loop or
-        branch that it is in.
-        """
-
-    @property
-    @abstractmethod
-    def memory(self) -> MemoryUse:
-        """Memory use of the step, by kind. Printed, it is a table."""
 
 
 @dataclass(frozen=True, slots=True)

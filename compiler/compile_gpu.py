@@ -5,90 +5,40 @@ code of each kernel is CUDA C.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import field, replace
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from functools import partial
 
 from staticgraph.compiler.capture.step import Step
-from staticgraph.compiler.codegen.cuda.function import CudaFunction, FunctionCall, KernelWork
+from staticgraph.compiler.codegen.cuda.function import KernelWork
 from staticgraph.compiler.codegen.cuda.print import printed
-from staticgraph.compiler.compile import CompiledStep, Walked, is_shown, structure_of
+from staticgraph.compiler.compile import is_shown, structure_of
 from staticgraph.compiler.fusion.attention import attention
 from staticgraph.compiler.fusion.fuse import fuse
 from staticgraph.compiler.fusion.group import Fusion, Group
+from staticgraph.compiler.gpu_step import GpuCompiled, launches
 from staticgraph.compiler.graph.function import Function as Graph
 from staticgraph.compiler.graph.sizes import NOMINALS, is_open
 from staticgraph.compiler.kernel.schedule_gpu.attention.attention import attention as in_one
 from staticgraph.compiler.kernel.schedule_gpu.attention.form import keeps_to_rows
 from staticgraph.compiler.kernel.schedule_gpu.function import GpuSchedule
-from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution
-from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
 from staticgraph.compiler.kernel.schedule_gpu.schedule import schedule, schedule_kernel
 from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
-from staticgraph.compiler.kernel.stmt import Kernel, padded
+from staticgraph.compiler.kernel.stmt import Kernel
 from staticgraph.compiler.lower.closed import closed_work
 from staticgraph.compiler.lower.kernels import build_kernel
 from staticgraph.compiler.lower.lower import lower
-from staticgraph.compiler.lower.memory_use import MemoryUse, does_not_fit, memory_use
-from staticgraph.compiler.lower.program import Instruction, Launch, Loops, Program, walk
+from staticgraph.compiler.lower.memory_use import does_not_fit
+from staticgraph.compiler.lower.program import Loops, Program
 from staticgraph.compiler.passes.long_routines import long_routines
 from staticgraph.compiler.passes.pipeline import pipeline
 from staticgraph.compiler.rewrite.engine import Trace
 from staticgraph.compiler.stages import Observer, observing, report
-from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.compiler.support.gc_pause import collector_paused
 
 _DEFAULT = GpuTarget()
-# Bytes of scratch memory for launches that are done side by side, where they need as much.
-SIDE_BY_SIDE = 8 << 20
 # What pays on a processor only: a GPU has enough arithmetic, and would wait for the rounds of its loops.
 LEFT_OUT = frozenset({"fewer_products"})
-
-
-@dataclass(frozen=True)
-class GpuCompiled(CompiledStep):
-    """A program, and what a GPU does for each of its launches. Those that need scratch memory get some of
-    their own as far as `room` goes.
-    """
-
-    works: dict[int, KernelWork] = field(repr=False)  # by the identity of the launch
-    room: int = SIDE_BY_SIDE
-
-    def work(self, launch: Launch) -> KernelWork:
-        """Return the GPU work of a launch of the program, or of its loops and branches."""
-        return self.works[id(launch)]
-
-    def walk(self) -> Iterator[Walked]:
-        for instruction, outer in walk(self.program):
-            yield instruction, self.works.get(id(instruction)), outer
-
-    @property
-    def functions(self) -> list[CudaFunction]:
-        """Every function of the step, each once."""
-        calls = (call for work in self.works.values() for call in work.calls)
-        return list(dict.fromkeys(call.function for call in calls if isinstance(call, FunctionCall)))
-
-    @property
-    def convolutions(self) -> list[Convolution]:
-        """Convolutions requested from cuDNN, each once."""
-        calls = (call for work in self.works.values() for call in work.calls)
-        return list(dict.fromkeys(call for call in calls if isinstance(call, Convolution)))
-
-    @property
-    def multiplies(self) -> bool:
-        """True if cuBLAS is asked for a product."""
-        return any(isinstance(call, Product) for work in self.works.values() for call in work.calls)
-
-    @property
-    def scratch(self) -> int:
-        """Bytes of scratch memory: at least what the launch with the most of it needs."""
-        needs = [sum(padded(size) for _, size in work.scratch) for work in self.works.values()]
-        return max(min(sum(needs), self.room), max(needs, default=0))
-
-    @property
-    def memory(self) -> MemoryUse:
-        """Memory use of the step, by kind. Printed, it is a table."""
-        return memory_use(self.program, len(self.step.feeds), self.scratch)
 
 
 def compile_gpu(
@@ -156,14 +106,8 @@ def with_attention(fusion: Fusion, target: GpuTarget, without: Collection[str] =
 
 def coded(step: Step, fusion: Fusion, program: Program, target: GpuTarget) -> GpuCompiled:
     """A program that has been lowered, with what a GPU does for its launches."""
-    launches = [i for i in every_instruction(program) if isinstance(i, Launch)]
-    works = {id(launch): work_of(launch.work, target) for launch in launches}
+    works = {id(launch): work_of(launch.work, target) for launch in launches(program)}
     return GpuCompiled(replace(step, function=fusion.function), fusion, program, works)
-
-
-def every_instruction(program: Program) -> Iterator[Instruction]:
-    """Every instruction of a program, those of loops and branches after these."""
-    return (instruction for instruction, _ in walk(program))
 
 
 # By structure, so that the layers of a deep model are generated once.

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.llvm.text import module
-from staticgraph.compiler.compile import Compiled, CompiledStep, compile
+from staticgraph.compiler.compile import Compiled, compile
+from staticgraph.compiler.compiled_step import CompiledStep
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.sizes import estimate
 from staticgraph.compiler.rewrite.engine import Trace

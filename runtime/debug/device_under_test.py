@@ -11,7 +11,8 @@ import numpy as np
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.llvm.text import module
 from staticgraph.compiler.codegen.target import CpuTarget
-from staticgraph.compiler.compile import Compiled, CompiledStep, compile, emit
+from staticgraph.compiler.compile import Compiled, compile, emit
+from staticgraph.compiler.compiled_step import CompiledStep
 from staticgraph.compiler.emit_step import write
 from staticgraph.compiler.fusion.fuse import fuse
 from staticgraph.compiler.fusion.group import Fusion

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from staticgraph.compiler.capture.step import Step
-from staticgraph.compiler.compile import CompiledStep
+from staticgraph.compiler.compiled_step import CompiledStep
 from staticgraph.compiler.fusion.group import Fusion, Group, is_alias, is_control, is_host
 from staticgraph.compiler.graph.errors import OpError
 from staticgraph.compiler.graph.function import Function, Node, Value

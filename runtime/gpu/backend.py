@@ -5,38 +5,38 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from staticgraph.compiler.capture.feed_checks import beforehand
 from staticgraph.compiler.capture.guards import asking, with_answers_of_now
-from staticgraph.compiler.capture.step import Step
-from staticgraph.compiler.compile_gpu import GpuCompiled, compile_gpu
-from staticgraph.compiler.compile_gpu_open import OpenGpuCompiled, Sealed, compile_gpu_open
-from staticgraph.compiler.graph.tensor import Operation
+from staticgraph.compiler.gpu_step_open import Sealed
 from staticgraph.compiler.graph.undecided import Undecided
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Precision
 from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
-from staticgraph.compiler.stages import observing
-from staticgraph.runtime.backend import Programs
-from staticgraph.runtime.cpu.backend import CpuBackend
-from staticgraph.runtime.cpu.compile import Watching
-from staticgraph.runtime.cpu.disk_cache import remember_undecided
-from staticgraph.runtime.executable import Checks
-from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.gpu.cuda.failure import told
-from staticgraph.runtime.gpu.cuda.source import source
 from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.disk import programs as disk_cache
 from staticgraph.runtime.gpu.disk.programs import OpenEntry
 from staticgraph.runtime.gpu.executable import GpuExecutable
 from staticgraph.runtime.gpu.feed_checks import FeedChecks
 from staticgraph.runtime.gpu.graphs.replays import Replays
-from staticgraph.runtime.gpu.meter import GpuMeter
 from staticgraph.runtime.gpu.open_programs import OpenProgram
 from staticgraph.runtime.gpu.store import DeviceStore
 from staticgraph.runtime.switches.table import Settings
 from staticgraph.runtime.variables import VariableStore
+
+if TYPE_CHECKING:
+    from staticgraph.compiler.capture.step import Step
+    from staticgraph.compiler.gpu_step import GpuCompiled
+    from staticgraph.compiler.gpu_step_open import OpenGpuCompiled
+    from staticgraph.compiler.graph.tensor import Operation
+    from staticgraph.runtime.backend import Programs
+    from staticgraph.runtime.executable import Checks
+    from staticgraph.runtime.fetches import Fetches
+    from staticgraph.runtime.gpu.compile import OpenCompile
+    from staticgraph.runtime.gpu.meter import GpuMeter
 
 
 class GpuBackend:
@@ -70,71 +70,57 @@ class GpuBackend:
     ) -> GpuExecutable:
         step, checks_of = self._checked(step, fetches)
         feed_checks = None if checks_of is None else checks_of({})
-        settings, device, target = self._settings, self.device, self._target()
-        limit, without = settings.memory_limit, settings.left_out
-
-        def sound(made: GpuCompiled) -> GpuCompiled:
-            return self._sound(made, lambda less: compile_gpu(step, (), limit, without, None, less))
-
-        def less(cublas: bool) -> GpuCompiled:
-            own = replace(self._target(), refused=None, cublas=cublas)
-            return compile_gpu(step, (), limit, without, None, own)
+        settings, target = self._settings, self._target()
 
         def whole() -> GpuCompiled:
-            watching = Watching(settings, fetches.text, step)
-            made = sound(compile_gpu(step, watching.observers, limit, without, watching.trace, target))
-            watching.finish(made, "cu", lambda: source(made.functions))
-            return made
+            from staticgraph.runtime.gpu.compile import compiled  # slow to import; the disk may have it
+
+            return compiled(step, settings, target, fetches.text, self._sound)
+
+        def less(cublas: bool) -> GpuCompiled:
+            from staticgraph.runtime.gpu.compile import compiled_with_less  # where memory is short
+
+            return compiled_with_less(step, settings, self._target_with_less(cublas))
 
         key = disk_cache.key_of(step, settings, target)
         found = disk_cache.recall(key, step) if key is not None else None
-        again = None if found is None or sound(found) is not found else whole
-        compiled = whole() if found is None or again is None else found
+        again = None if found is None or self._refuses(found) else whole
+        made = whole() if found is None or again is None else found
         if key is not None and again is None:
-            disk_cache.remember(key, step, compiled)
-        with told(compiled):
+            disk_cache.remember(key, step, made)
+        with told(made):
             return GpuExecutable(
-                compiled, device, static, checks, settings.overlap, feed_checks, again, less=less
+                made, self.device, static, checks, settings.overlap, feed_checks, again, less=less
             )
 
     def compile_open(self, step: Step, fetches: Fetches) -> OpenProgram:
         step, checks_of = self._checked(step, fetches)
         settings, target = self._settings, self._target()
-        watching = Watching(settings, fetches.text, step)
 
-        def whole() -> OpenGpuCompiled:
-            return compile_gpu_open(step, watching.observers, settings.left_out, watching.trace, target)
+        @cache
+        def compiling() -> OpenCompile:
+            from staticgraph.runtime.gpu.compile import OpenCompile  # slow to import; the disk may have it
 
-        entry, again = self._entry(step, target, whole)
-        shown = False
+            return OpenCompile(step, settings, target, fetches.text)
+
+        entry, again = self._entry(step, target, lambda: compiling()())
 
         def closed(values: Mapping[str, int], bare: bool) -> GpuCompiled:
-            nonlocal shown
-            observers = () if shown else watching.observers
-
-            def at(target: GpuTarget) -> GpuCompiled:
-                return entry.opened.at(values, target, settings.memory_limit, bare and not observers)
-
             if entry.opened.sealed:
                 if bare:
                     with suppress(Sealed):
-                        made = at(self._target())
+                        made = entry.opened.at(values, self._target(), settings.memory_limit, True)
                         if not self._refuses(made):
                             return made
                 entry.compiled(again())
-            with observing(*observers):
-                made = self._sound(at(self._target()), at)
+            made = compiling().closed(entry.opened, values, self._target(), bare, self._sound)
             entry.keep()
-            if not shown:
-                watching.finish(made, "cu", lambda: source(made.functions))
-                shown = True
             return made
 
         def less(values: Mapping[str, int], cublas: bool) -> GpuCompiled:
             if entry.opened.sealed:
                 entry.compiled(again())
-            own = replace(self._target(), refused=None, cublas=cublas)
-            return entry.opened.at(values, own, settings.memory_limit, True)
+            return entry.opened.at(values, self._target_with_less(cublas), settings.memory_limit, True)
 
         return OpenProgram(self.device, closed, settings.overlap, checks_of, less)
 
@@ -153,6 +139,8 @@ class GpuBackend:
                 made = whole()
             except Undecided as undecided:
                 if key is not None:
+                    from staticgraph.runtime.cpu.disk_cache import remember_undecided  # when it was compiled
+
                     remember_undecided(key, undecided, guards())
                 raise
         return OpenEntry(made, step, key, guards()), again
@@ -160,6 +148,10 @@ class GpuBackend:
     def _target(self) -> GpuTarget:
         refused = self.device.refused if self._settings.cudnn else None
         return GpuTarget(Precision(self._settings.matmul_precision), refused, self.device.machine)
+
+    def _target_with_less(self, cublas: bool) -> GpuTarget:
+        """The target without cuDNN, and without cuBLAS unless that is to be asked: for want of memory."""
+        return replace(self._target(), refused=None, cublas=cublas)
 
     def _sound(self, made: GpuCompiled, again: Callable[[GpuTarget], GpuCompiled]) -> GpuCompiled:
         """The same without convolutions that the library refuses: functions of our own do these."""
@@ -175,7 +167,12 @@ class GpuBackend:
         self, step: Step, fetches: Fetches
     ) -> tuple[Step, Callable[[Mapping[str, int]], FeedChecks] | None]:
         """Return a step without checks of feeds, and what gives these for values of its open sizes."""
-        early = beforehand(step) if step.checked and not self._settings.check_nan else None
+        if not step.checked or self._settings.check_nan:
+            return step, None
+        from staticgraph.compiler.capture.feed_checks import beforehand  # few steps have checks
+        from staticgraph.runtime.cpu.backend import CpuBackend
+
+        early = beforehand(step)
         if early is None:
             return step, None
         on_host = CpuBackend().compile_open(early.checks, fetches)
@@ -186,4 +183,6 @@ class GpuBackend:
         return Replays(programs, order, store)
 
     def meter(self) -> GpuMeter:
+        from staticgraph.runtime.gpu.meter import GpuMeter  # for profiles
+
         return GpuMeter(self.device)

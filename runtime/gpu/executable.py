@@ -17,7 +17,7 @@ from weakref import finalize
 
 import numpy as np
 
-from staticgraph.compiler.compile_gpu import GpuCompiled
+from staticgraph.compiler.gpu_step import GpuCompiled
 from staticgraph.compiler.graph.errors import OpError, ResourceExhaustedError
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from staticgraph.compiler.codegen.listing import Listing
-from staticgraph.compiler.compile import CompiledStep
+from staticgraph.compiler.compiled_step import CompiledStep
 from staticgraph.compiler.graph.function import Node
 from staticgraph.compiler.graph.opdef import Kind
 from staticgraph.compiler.graph.provenance import Provenance

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from staticgraph.compiler.capture.open_shapes import OpenShapes
-from staticgraph.compiler.compile import CompiledStep
+from staticgraph.compiler.compiled_step import CompiledStep
 from staticgraph.compiler.fusion.group import is_collective
 from staticgraph.compiler.fusion.neighbours import neighbours
 from staticgraph.compiler.graph.errors import InvalidArgumentError, misuse

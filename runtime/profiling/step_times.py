@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from staticgraph.compiler.compile import CompiledStep
+from staticgraph.compiler.compiled_step import CompiledStep
 from staticgraph.compiler.fusion.group import is_collective
 from staticgraph.compiler.lower.program import Branch, Complete, Copy, Instruction, LoopInstruction, Require
 from staticgraph.compiler.support.dataclass import dataclass

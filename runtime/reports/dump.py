@@ -17,7 +17,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from staticgraph.compiler.compile import CompiledStep
+from staticgraph.compiler.compiled_step import CompiledStep
 from staticgraph.compiler.graph.errors import SaveError, misuse
 from staticgraph.compiler.graph.function import Node
 from staticgraph.compiler.graph.printer import function_text

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +19,7 @@ from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
 from staticgraph.compiler.machine import H200
 from staticgraph.runtime.cpu import disk_cache as on_processor
 from staticgraph.runtime.disk import write_behind
-from staticgraph.runtime.gpu import backend
+from staticgraph.runtime.gpu import compile as compiling
 from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.simulator.driver import Simulator
 from tests.gpu import test_open_sizes as open_sizes
@@ -42,7 +45,7 @@ def compiles(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         return lambda step, *rest, **named: seen.append(step) or real(step, *rest, **named)
 
     for name in ("compile_gpu", "compile_gpu_open"):
-        monkeypatch.setattr(backend, name, watched(getattr(backend, name)))
+        monkeypatch.setattr(compiling, name, watched(getattr(compiling, name)))
     return seen
 
 
@@ -248,3 +251,31 @@ def test_a_loaded_program_is_compiled_when_it_is_looked_at(compiles: list[Any]):
         made.append(session.run(fetches, feeds))
     losses = [loss for loss, *_ in made]
     np.testing.assert_array_equal(losses, [first[0], first[3], first[6]])
+
+
+PROCESS = """
+import sys
+import numpy as np
+import staticgraph as sg
+from staticgraph.runtime.gpu.simulator.driver import Simulator
+from tests.gpu.sessions import on
+x = sg.placeholder(sg.float32, [None, 16])
+y = sg.while_loop(lambda a: sg.reduce_max(a) < 9.0, lambda a: sg.nn.softmax(a) + a * 1.5, [x])
+with on(Simulator()), sg.Session() as session:
+    for n in (2, 3, 2):
+        found = session.run(y, {x: np.full((n, 16), 0.5, np.float32)})
+print(float(found.sum()))
+print(*(name in sys.modules for name in ("staticgraph.compiler.compile_gpu", "staticgraph.compiler.compile")))
+"""
+
+
+def test_a_process_that_only_loads_does_not_import_the_compiler(tmp_path: Path):
+    environment = {**os.environ, "SG_CACHE_DIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", PROCESS], env=environment, capture_output=True, text=True, check=True
+        ).stdout.split()
+        for _ in range(2)
+    ]
+    assert said[0][0] == said[1][0]
+    assert said[0][-2:] == ["True", "True"] and said[1][-2:] == ["False", "False"]

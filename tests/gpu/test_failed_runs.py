@@ -7,7 +7,8 @@ from staticgraph.__main__ import main
 from staticgraph.compiler.graph.errors import InvalidArgumentError, ResourceExhaustedError, UnavailableError
 from staticgraph.runtime.gpu.cuda.failure import failure
 from staticgraph.runtime.gpu.simulator.driver import Simulator
-from tests.gpu.sessions import on
+from staticgraph.runtime.gpu.simulator.queue import DeviceError
+from tests.gpu.sessions import check_alike, draws, on
 
 ILLEGAL = failure(700, "cudaErrorIllegalAddress", "waiting for the GPU")
 
@@ -65,3 +66,65 @@ def test_a_failed_run_of_a_card_can_be_bisected(net, tmp_path, capsys):
         session.run(total, {x: [2, -3]})
     assert main(["bisect", str(tmp_path / "failure.sg")]) == 0
     assert "do what NumPy does" in capsys.readouterr().out
+
+
+def everything():
+    """A product, a loop that the data end, rows of a table, and updates."""
+    x, ids = sg.placeholder(sg.float32, [None, 40]), sg.placeholder(sg.int32, [3])
+    w, table = sg.get_variable("w", [40, 48]), sg.get_variable("table", [10, 48])
+    y = sg.while_loop(lambda a: sg.reduce_max(a) < 9.0, lambda a: a * 1.5 + 0.1, [sg.tanh(x @ w)[:2]])
+    loss = sg.reduce_mean(sg.square(x @ w)) + sg.reduce_sum(sg.nn.embedding_lookup(table, ids)) * 0.01
+    step = sg.train.GradientDescentOptimizer(0.01).minimize(loss)
+    return [loss, y, sg.matmul(x, x, transpose_a=True), step], lambda n: {
+        x: draws(n, 64, 40)[0],
+        ids: [1, 2, n],
+    }
+
+
+class Captures(Simulator):
+    """A stand-in of which a capture may end with an error, after `left` more."""
+
+    left, error = -1, None
+
+    def end_capture(self):
+        self.left -= 1
+        if self.left == -1:
+            raise self.error
+        return super().end_capture()
+
+
+PLACES = {"allocation": (0, 9), "product": (0, 1, 3), "replay": (0, 1, 3), "capture": (0, 2)}
+
+
+@pytest.mark.parametrize("interrupt", [False, True], ids=["a fault", "Ctrl-C"])
+@pytest.mark.parametrize("kind", PLACES)
+def test_wherever_a_run_ends_nothing_has_changed_and_the_next_one_succeeds(host, kind, interrupt):
+    """In a first run, in a capture, between the parts of a captured step, and in a loop."""
+
+    def ran(driver, after=None):
+        with sg.Graph().as_default(), on(driver), sg.Session() as session:
+            sg.set_random_seed(5)
+            fetches, feeds = everything()
+            session.run(sg.global_variables_initializer())
+            session.run(sg.global_variables())
+            if after is not None and kind == "capture":
+                driver.left = after
+                driver.error = KeyboardInterrupt() if interrupt else DeviceError("a fault: capture")
+            elif after is not None:
+                driver.fail(kind, after, KeyboardInterrupt() if interrupt else None)
+            found, failures = [], []
+            while len(found) < 4:
+                try:
+                    found.append(session.run(fetches, feeds(len(found)))[:3])
+                except (KeyboardInterrupt, ResourceExhaustedError, DeviceError) as error:
+                    failures.append(error)
+            return found, failures
+
+    expected, _ = ran(None)
+    for after in PLACES[kind]:
+        found, failures = ran(Captures(3), after)
+        if kind == "allocation" and not interrupt:  # cuBLAS may do with less, and a loop go round by round
+            assert len(failures) <= 1
+        else:
+            assert [isinstance(error, KeyboardInterrupt) for error in failures] == [interrupt], after
+        check_alike(found, expected, 1e-5)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler import compile_gpu_open
+from staticgraph.compiler import gpu_step_open
 from staticgraph.runtime.gpu import open_programs
 from staticgraph.runtime.gpu.simulator.driver import Simulator
 from tests.gpu.sessions import check_alike, on
@@ -175,7 +175,7 @@ def test_few_sizes_keep_graphs_and_memory_is_bounded(host, monkeypatch):
 
 
 def test_a_function_whose_positions_are_no_int_is_compiled_for_its_size(one_driver, monkeypatch):
-    monkeypatch.setattr(compile_gpu_open, "MOST_POSITIONS", 50)
+    monkeypatch.setattr(gpu_step_open, "MOST_POSITIONS", 50)
     with sg.Graph().as_default(), on(one_driver), sg.Session() as session:
         x = sg.placeholder(sg.float32, [None, 10])
         calls = {}

@@ -23,7 +23,8 @@ from staticgraph.compiler.codegen.native.pool import pool_code
 from staticgraph.compiler.codegen.native.watch import guarded
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.compile import Compiled, compile
-from staticgraph.compiler.compile_gpu_open import OpenGpuCompiled, compile_gpu_open
+from staticgraph.compiler.compile_gpu_open import compile_gpu_open
+from staticgraph.compiler.gpu_step_open import OpenGpuCompiled
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import SaveError, layout, misuse
 from staticgraph.compiler.graph.graph import Graph

@@ -19,7 +19,7 @@ from staticgraph.compiler.graph.errors import (
 from staticgraph.compiler.support.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from staticgraph.compiler.compile import CompiledStep
+    from staticgraph.compiler.compiled_step import CompiledStep
     from staticgraph.compiler.lower.memory_use import MemoryUse
 
 OUT_OF_MEMORY = 2

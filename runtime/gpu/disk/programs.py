@@ -18,9 +18,9 @@ from staticgraph.compiler.capture.guards import Guard
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.capture.step_digest import MOST_DATA
 from staticgraph.compiler.codegen.cuda.function import KernelWork
-from staticgraph.compiler.compile_gpu import GpuCompiled, every_instruction
-from staticgraph.compiler.compile_gpu_open import OpenGpuCompiled
 from staticgraph.compiler.fusion.group import Fusion
+from staticgraph.compiler.gpu_step import GpuCompiled, every_instruction
+from staticgraph.compiler.gpu_step_open import OpenGpuCompiled
 from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
 from staticgraph.compiler.lower.constants import Constants
 from staticgraph.compiler.lower.program import Launch, Program
