@@ -12,7 +12,7 @@ from staticgraph.building.conversion import convert_to_tensor
 from staticgraph.building.framework import get_default_graph
 from staticgraph.building.inputs import group
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.dtypes import FLOATING, float32, int32
+from staticgraph.compiler.graph.dtypes import ANY, COMPLEX, FLOATING, float32, int32
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.collectives import COMBINED
@@ -35,7 +35,11 @@ _COMBINERS = {"sum": "sum", "mean": "sum", "product": "prod", "min": "min", "max
 def _combiner(op: str, x: Tensor) -> str:
     if op not in _COMBINERS:
         raise misuse(ValueError, f"op is {op!r}, and must be one of {', '.join(_COMBINERS)}")
-    if op == "mean" and x.dtype not in FLOATING:
+    if x.dtype not in ANY:
+        raise misuse(TypeError, f"{x.name} is {x.dtype.name}, and must be a number or a truth value")
+    if x.dtype in COMPLEX and op not in ("sum", "mean"):
+        raise misuse(TypeError, f"the {op} of complex numbers is not supported", "op may be sum or mean")
+    if op == "mean" and x.dtype not in FLOATING | COMPLEX:
         raise misuse(
             TypeError, f"the mean of {x.dtype.name} is no {x.dtype.name}", "cast it to float32 first"
         )
@@ -45,6 +49,9 @@ def _combiner(op: str, x: Tensor) -> str:
 def _combined(function: Any, x: Any, op: str, name: str | None) -> Tensor:
     x, workers = convert_to_tensor(x), size()
     combine = _combiner(op, x)
+    if x.dtype in COMPLEX:
+        real, imag = (_combined(function, part, op, None) for part in (ops.real(x), ops.imag(x)))
+        return ops.complex(real, imag, name=name)
     # Not every MPI adds 16 bits of a float or truth values, and Open MPI's sums of small integers saturate.
     narrow = x.dtype not in COMBINED or (x.dtype.size < 4 and combine in ("sum", "prod"))
     wide = ops.cast(x, dtype=float32 if x.dtype in FLOATING else int32) if narrow else x
@@ -59,7 +66,7 @@ def all_reduce(x: Any, op: str = "sum", name: str | None = None) -> Tensor:
 
     Args:
         x: A tensor, of the same shape and dtype in all processes.
-        op: "sum", "mean", "product", "min" or "max". Sums and means have a gradient.
+        op: "sum", "mean", "product", "min" or "max"; the first two for complex numbers. They have a gradient.
         name: A name of the operation.
 
     Returns:
@@ -79,7 +86,7 @@ def reduce_scatter(x: Any, op: str = "sum", name: str | None = None) -> Tensor:
 
     Args:
         x: A tensor, of the same shape and dtype in all processes. The first axis is cut into equal parts.
-        op: "sum", "mean", "product", "min" or "max". Sums and means have a gradient.
+        op: "sum", "mean", "product", "min" or "max"; the first two for complex numbers. They have a gradient.
         name: A name of the operation.
 
     Returns:

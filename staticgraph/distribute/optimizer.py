@@ -45,6 +45,7 @@ class Optimizer(BaseOptimizer):
 
     Raises:
         TypeError: `optimizer` is no optimizer of `staticgraph.train`.
+        ValueError: `op` or `bucket_bytes` is none, or `shards` is no power of two or too few.
 
     >>> import staticgraph as sg
     >>> w = sg.Variable(3.0)
@@ -70,6 +71,9 @@ class Optimizer(BaseOptimizer):
             raise misuse(TypeError, f"{shown(optimizer)} is no optimizer of staticgraph.train", hint)
         if op not in ("mean", "sum"):
             raise misuse(ValueError, f"op is {op!r}, and must be 'mean' or 'sum'")
+        if isinstance(bucket_bytes, bool) or not isinstance(bucket_bytes, int) or bucket_bytes < 1:
+            text = f"bucket_bytes is {shown(bucket_bytes)}, and must be a number of bytes, at least 1"
+            raise misuse(ValueError, text)
         super().__init__(False, optimizer.get_name())
         self._inner, self._op, self._bucket_bytes = optimizer, op, bucket_bytes
         self._workers, self._shards, self._data = size(), shards, data

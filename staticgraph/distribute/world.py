@@ -5,10 +5,11 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+from numbers import Real
 from types import TracebackType
 from typing import Any
 
-from staticgraph.compiler.graph.errors import FailedPreconditionError, misuse
+from staticgraph.compiler.graph.errors import FailedPreconditionError, misuse, shown
 from staticgraph.compiler.graph.world import MEMBERSHIP
 
 __all__ = ["init", "is_initialized", "local_rank", "local_size", "rank", "shutdown", "size"]
@@ -79,8 +80,8 @@ def init(timeout: float = 300.0) -> None:
     >>> sg.distribute.size(), sg.distribute.rank()
     (1, 0)
     """
-    if not timeout > 0:
-        raise misuse(ValueError, f"timeout is {timeout!r}, and must be a number of seconds")
+    if isinstance(timeout, bool) or not isinstance(timeout, Real) or not timeout > 0:
+        raise misuse(ValueError, f"timeout is {shown(timeout)}, and must be a number of seconds")
     _connection.open(timeout)
 
 

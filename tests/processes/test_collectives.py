@@ -242,8 +242,23 @@ def test_narrow_numbers_are_combined_in_wider_ones():
         assert [each.tolist() for each in sess.run(made)] == [[1.0, 2.0], [True]]
 
 
+def test_both_parts_of_complex_numbers_are_combined():
+    dist = sg.distribute
+    x = sg.placeholder("complex64", [2])
+    made = [dist.all_reduce(x), dist.all_reduce(x, "mean"), dist.reduce_scatter(x), dist.all_gather(x)]
+    with sg.Session() as sess:
+        for got in sess.run(made, {x: [1 + 2j, 3 - 4j]}):
+            assert got.dtype == np.complex64 and got.tolist() == [1 + 2j, 3 - 4j]
+    with pytest.raises(TypeError, match="the max of complex numbers is not supported"):
+        dist.all_reduce(x, "max")
+
+
 def test_bad_arguments():
     dist, x = sg.distribute, sg.zeros([3, 2])
+    with pytest.raises(TypeError, match="is string, and must be a number or a truth value"):
+        dist.all_reduce(sg.constant(["a"]))
+    with pytest.raises(ValueError, match="timeout is 'x', and must be a number of seconds"):
+        dist.init(timeout="x")
     with pytest.raises(ValueError, match="op is 'add', and must be one of sum, mean"):
         dist.all_reduce(x, "add")
     with pytest.raises(TypeError, match="the mean of int32 is no int32"):

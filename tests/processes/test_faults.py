@@ -390,14 +390,21 @@ def test_versions_that_differ():
         assert told[rank].startswith(f"FailedPreconditionError {text}"), told
 
 
-def test_a_checkpoint_that_only_some_processes_see(tmp_path: Path):
+def test_a_checkpoint_that_only_some_processes_see_or_that_cannot_be_written(tmp_path: Path):
     program = f"""
+    import time
     saver = dist.Saver()
+    time.sleep(0.3 * (rank == 0))
     path = saver.save(sess, {str(tmp_path / "model")!r})
-    try:
-        saver.restore(sess, path.replace("model", "other") if rank == 1 else path)
-    except Exception as error:
-        say("CAUGHT", rank, type(error).__name__, str(error).split("\\n\\n")[0])
+    assert os.path.exists(path + ".index")
+    for call, to in (
+        (saver.restore, path.replace("model", "other") if rank == 1 else path),
+        (saver.save, path + ".index/in_a_file"),
+    ):
+        try:
+            call(sess, to)
+        except Exception as error:
+            say("CAUGHT", rank, type(error).__name__, str(error).split("\\n\\n")[0])
     attempt(one)
     say("WENT ON")
     """
@@ -406,4 +413,5 @@ def test_a_checkpoint_that_only_some_processes_see(tmp_path: Path):
         assert re.search(
             f"CAUGHT {rank} NotFoundError .*process 1 on .* does not see this checkpoint", said
         ), said
+        assert re.search(f"CAUGHT {rank} SaveError .*cannot save to .*in_a_file", said), said
     assert said.count("WENT ON") == 2

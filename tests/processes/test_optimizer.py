@@ -133,5 +133,7 @@ def test_slots_and_names_are_those_of_the_inner_optimizer():
 def test_bad_arguments():
     with pytest.raises(TypeError, match=r"0\.1 is no optimizer of staticgraph\.train"):
         sg.distribute.Optimizer(0.1)
+    with pytest.raises(ValueError, match="bucket_bytes is -5, and must be a number of bytes"):
+        sg.distribute.Optimizer(sg.train.AdamOptimizer(0.1), bucket_bytes=-5)
     with pytest.raises(ValueError, match="op is 'max', and must be 'mean' or 'sum'"):
         sg.distribute.Optimizer(sg.train.AdamOptimizer(0.1), op="max")

@@ -7,7 +7,7 @@ import socket
 from typing import Any
 
 from staticgraph.building.framework import get_default_graph
-from staticgraph.compiler.graph.errors import NotFoundError, misuse
+from staticgraph.compiler.graph.errors import NotFoundError, SaveError, misuse
 from staticgraph.distribute import sharded_state
 from staticgraph.distribute.collectives import SHARDED
 from staticgraph.distribute.world import rank, size
@@ -54,15 +54,32 @@ class Saver(OneProcessSaver):
     def save(
         self, sess: Any, save_path: Any, global_step: Any = None, *args: Any, **kwargs: Any
     ) -> str | None:
-        """Write a checkpoint, in the first process. All processes call this. See `sg.train.Saver.save`."""
+        """Write a checkpoint, in the first process. All processes call this, and go on once it is there.
+
+        See `sg.train.Saver.save`.
+
+        Raises:
+            SaveError: The first process cannot write it.
+        """
         found = sess.run(self._gathered) if self._gathered else {}
         self._more = {name: (self._gathered[name].dtype, value) for name, value in found.items()}
+        failure: Exception | None = None
+        prefix: str | None = None
         try:
             if rank() == 0:
-                return super().save(sess, save_path, global_step, *args, **kwargs)
-            return self._prefix(sess, os.fspath(save_path), global_step)
+                prefix = super().save(sess, save_path, global_step, *args, **kwargs)
+            else:
+                prefix = self._prefix(sess, os.fspath(save_path), global_step)
+        except Exception as error:
+            failure = error
         finally:
             self._more = {}
+        told = texts_of_all("" if failure is None else f"{type(failure).__name__}: {failure}")
+        if failure is not None:
+            raise failure
+        if wrong := next(filter(None, told), ""):
+            raise misuse(SaveError, f"process {told.index(wrong)} could not write the checkpoint: {wrong}")
+        return prefix
 
     def restore(self, sess: Any, save_path: Any) -> None:
         """Set the variables from a checkpoint, in all processes. See `sg.train.Saver.restore`.
