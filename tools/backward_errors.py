@@ -37,28 +37,32 @@ def matrices(n: int, dtype: str, rng: np.random.Generator) -> tuple[np.ndarray, 
     )
 
 
+def wide(x: np.ndarray) -> np.ndarray:
+    """The array in a precision whose products have no errors beside those that are measured."""
+    return x.astype(np.longdouble if x.dtype == np.float64 else np.float64)
+
+
 def distance(found: np.ndarray, wanted: np.ndarray, scale: float, dtype: str) -> float:
     """A distance in roundings of the dtype."""
-    off = np.linalg.norm(found - wanted)
+    off = np.linalg.norm((found - wanted).astype(float))
     return float(off / scale / np.finfo(dtype).eps)
 
 
 def left_over(matrix: np.ndarray, x: np.ndarray, rhs: np.ndarray) -> float:
     """The residual of a system, in roundings."""
-    wide = matrix.astype(float) @ x.astype(float)
     scale = np.linalg.norm(matrix) * np.linalg.norm(x) + np.linalg.norm(rhs)
-    return distance(wide, rhs.astype(float), scale, matrix.dtype.name)
+    return distance(wide(matrix) @ wide(x), wide(rhs), scale, matrix.dtype.name)
 
 
 def product_error(factors: tuple[np.ndarray, ...], matrix: np.ndarray) -> float:
     """The distance between a matrix and the product of two factors."""
-    a, b = (factor.astype(float) for factor in factors)
-    return distance(a @ b, matrix.astype(float), np.linalg.norm(matrix), matrix.dtype.name)
+    a, b = (wide(factor) for factor in factors)
+    return distance(a @ b, wide(matrix), np.linalg.norm(matrix), matrix.dtype.name)
 
 
 def orthogonality_error(vectors: np.ndarray) -> float:
     """The distance between a product of vectors with themselves and the unit matrix."""
-    n, product = len(vectors), vectors.T.astype(float) @ vectors.astype(float)
+    n, product = len(vectors), wide(vectors.T) @ wide(vectors)
     return distance(product, np.eye(n), np.sqrt(n), vectors.dtype.name)
 
 
@@ -93,12 +97,12 @@ def rows(n: int, dtype: str, rng: np.random.Generator) -> Iterator[tuple[str, fl
     yield "inverse", *(left_over(square, each, np.eye(n, dtype=dtype)) for each in (mine, other))
     symmetric = (square + square.T) / 2
     both = run(sg.linalg.eigh, symmetric), scipy.linalg.eigh(symmetric, driver="evd")
-    yield "eigenvalues and vectors", *(product_error((v * w, v.T), symmetric) for w, v in both)
+    yield "eigenvalues and vectors", *(product_error((wide(v) * w, v.T), symmetric) for w, v in both)
     yield "eigenvectors, times their transpose", *(orthogonality_error(v) for _, v in both)
     s, u, v = run(sg.svd, square)
     other_u, other_s, other_v = scipy.linalg.svd(square)
     sides = (u, s, v), (other_u, other_s, other_v.T)
-    yield "singular values and vectors", *(product_error((u * s, v.T), square) for u, s, v in sides)
+    yield "singular values and vectors", *(product_error((wide(u) * s, v.T), square) for u, s, v in sides)
     yield "singular vectors, times their transpose", *(orthogonality_error(v) for _, _, v in sides)
 
 

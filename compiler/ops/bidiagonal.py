@@ -16,6 +16,7 @@ from staticgraph.compiler.graph.dtypes import DType, int64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Store, Update
+from staticgraph.compiler.ops.accumulated_rotations import rotated, rotations
 from staticgraph.compiler.ops.block_reflectors import BlockReflectors
 from staticgraph.compiler.ops.implicit_shifts import Sweeps
 from staticgraph.compiler.ops.panels import Panel
@@ -63,12 +64,12 @@ def singular_values(
     return (
         *made.body,
         *units,
-        *sweeps.finished(lambda: (sweeps.rotated(right, 0), sweeps.rotated(left, 1))),
+        *sweeps.finished(lambda: (*rotated(sweeps, right, 0), *rotated(sweeps, left, 1))),
         *spectrum.ordered(put_value),
         spectrum.signs(right),
         spectrum.vectors(left, put_left, signed=True),
         spectrum.vectors(right, put_right, signed=False),
-    ), scratch
+    ), scratch | rotations(sweeps)
 
 
 class _Reduction:

@@ -21,6 +21,7 @@ from staticgraph.compiler.ops.strips import Body, Fresh, Scratch, Strips, whole
 
 _PER_NUMBER = 30  # sweeps; two are usual
 _NOTHING = 2.0**-1000  # sums of squares below that are none
+_MANY = 256  # rows; with fewer, vectors are rounded seldom, and small matrices cost more than they do
 _AT_ONCE = 4  # strips of vectors that are rotated at the same time
 
 
@@ -41,6 +42,9 @@ class Sweeps:
         self.real, self.sides, self.bidiagonal, self.local = dtype.real_dtype, sides, bidiagonal, local
         self.most = 4 * n  # sweeps that are recorded
         self.room = n * (n + 1)  # rotations that are
+        # Many rotations of float32 are multiplied before vectors are (`ops/accumulated_rotations.py`).
+        self.accumulated = dtype is float32 and n >= _MANY
+        self.turned = self.wide if self.accumulated else self.real  # the dtype of rotations
         self.eps = 2.0**-30 if self.real is float32 else 2.0**-52
 
     def buffers(self) -> Scratch:
@@ -53,7 +57,7 @@ class Sweeps:
         }
         if self.sides:
             made["sweeps"] = Buffer(int64, (self.most, 3), **place)
-            made["rotations"] = Buffer(self.real, (self.room, self.sides, 2), **place)
+            made["rotations"] = Buffer(self.turned, (self.room, self.sides, 2), **place)
         return made
 
     def diagonal(self, i: Expr) -> Load:
@@ -85,6 +89,19 @@ class Sweeps:
     def unfinished(self) -> Expr:
         """True after all rounds if the iteration has not converged."""
         return self._state(0) > 0
+
+    @property
+    def recorded(self) -> Load:
+        """The number of sweeps that are recorded."""
+        return self._state(2)
+
+    def of_sweep(self, number: Expr, part: int) -> Load:
+        """The first row of a sweep, its last one, or the place of its first rotation."""
+        return Load("sweeps", (number, Const(part, int64)), int64)
+
+    def rotation(self, at: Expr, side: int, part: int) -> Load:
+        """The cosine of a rotation for vectors of a side, or its sine."""
+        return Load("rotations", (at, Const(side, int64), Const(part, int64)), self.turned)
 
     def finished(self, rotate: Callable[[], Body]) -> Body:
         """Iterate until the matrix is diagonal; `rotate` is what is done with recorded rotations."""
@@ -203,7 +220,7 @@ class Sweeps:
             numbers = c - c * half, s - s * half
         values = enumerate(numbers)
         return lets + tuple(
-            Store("rotations", (at, Const(side, int64), Const(part, int64)), scalar.cast(x, self.real))
+            Store("rotations", (at, Const(side, int64), Const(part, int64)), scalar.cast(x, self.turned))
             for part, x in values
         )
 
@@ -344,10 +361,7 @@ class Sweeps:
                 def row(i: Index) -> Body:
                     at = used + (i - first)
                     c, s = (self.fresh.local(name, self.real) for name in ("c", "s"))
-                    lets = (
-                        Let(local, Load("rotations", (at, Const(side, int64), Const(part, int64)), self.real))
-                        for part, local in enumerate((c, s))
-                    )
+                    lets = (Let(local, self.rotation(at, side, part)) for part, local in enumerate((c, s)))
                     following = [self.fresh.local("following", self.dtype) for _ in strips]
                     loads = (
                         Let(x, q.at(strip, i + 1, lane)) for x, strip in zip(following, strips, strict=True)
@@ -368,10 +382,11 @@ class Sweeps:
                     *(q.put(strip, last, lane, x) for x, strip in zip(carried, strips, strict=True)),
                 )
 
-            values = (Load("sweeps", (number, Const(at, int64)), int64) for at in range(3))
-            lets = (Let(local, value) for local, value in zip((first, last, used), values, strict=True))
+            lets = (
+                Let(local, self.of_sweep(number, part)) for part, local in enumerate((first, last, used))
+            )
             return (*lets, q.lanes(lanes))
 
         count = self.fresh.local("count", int64)
         loop = self.fresh.between(0, count, self.most, sweep, "sweep")
-        return Loop(group, (Let(count, self._state(2)), loop), LoopKind.PARALLEL)
+        return Loop(group, (Let(count, self.recorded), loop), LoopKind.PARALLEL)

@@ -39,6 +39,7 @@ Put = Callable[[Expr, Expr, Expr], Store]  # the store of a number at a row and 
 Scratch = dict[str, Buffer]
 
 TILE = 4  # rows
+_TOGETHER = 32  # terms that are summed before a row is touched: a row that is large rounds more than they do
 
 
 class Fresh:
@@ -155,15 +156,35 @@ class Strips:
         lanes.
         """
         rows = [self.fresh.local("row", self.dtype) for _ in start]
-        four = self.fresh.index("k", -(-most // TILE))
-        sums = [
-            Update(row, row - left(r, four * TILE + u) * right(four * TILE + u))
-            for u in range(TILE)
-            for r, row in enumerate(rows)
-        ]
         begin = (Let(row, value) for row, value in zip(rows, start, strict=True))
-        span = Span(whole(first // TILE), whole(terms // TILE))
-        return rows, (*begin, Loop(four, tuple(sums), share=span))
+        low, high = whole(first // TILE), whole(terms // TILE)
+
+        def taken_off(low: Expr, high: Expr) -> Body:
+            totals = [self.fresh.local("total", self.dtype) for _ in start]
+            four = self.fresh.index("k", -(-most // TILE))
+            sums = [
+                Update(total, total + left(r, four * TILE + u) * right(four * TILE + u))
+                for u in range(TILE)
+                for r, total in enumerate(totals)
+            ]
+            return (
+                *(Let(total, Const(0.0, self.dtype)) for total in totals),
+                Loop(four, tuple(sums), share=Span(low, high)),
+                *(Update(row, row - total) for row, total in zip(rows, totals, strict=True)),
+            )
+
+        if most <= _TOGETHER:
+            return rows, (*begin, *taken_off(low, high))
+        fours = _TOGETHER // TILE
+
+        def part(number: Index) -> Body:
+            here = number * fours
+            return taken_off(scalar.maximum(low, here), scalar.minimum(high, here + fours))
+
+        parts = self.fresh.between(
+            low // fours, (high + (fours - 1)) // fours, -(-most // _TOGETHER), part, "part"
+        )
+        return rows, (*begin, parts)
 
     def substituted(
         self,

@@ -15,6 +15,7 @@ from staticgraph.compiler.graph.dtypes import DType, int64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load
 from staticgraph.compiler.kernel.stmt import If, Let, Loop, LoopKind, Store, Update
+from staticgraph.compiler.ops.accumulated_rotations import rotated, rotations
 from staticgraph.compiler.ops.block_reflectors import BlockReflectors, in_field
 from staticgraph.compiler.ops.implicit_shifts import Sweeps
 from staticgraph.compiler.ops.panels import Panel
@@ -57,11 +58,11 @@ def symmetric_eigenvalues(
     return (
         *made.body,
         Loop(strip, unit, LoopKind.PARALLEL),
-        *sweeps.finished(lambda: (sweeps.rotated(q, 0),)),
+        *sweeps.finished(lambda: rotated(sweeps, q, 0)),
         *spectrum.ordered(put_value),
         spectrum.signs(q),
         spectrum.vectors(q, put_vector, signed=False),
-    ), made.scratch | {"q": q.buffer(local)} | v.buffers("last")
+    ), made.scratch | {"q": q.buffer(local)} | v.buffers("last") | rotations(sweeps)
 
 
 class _Reduction:

@@ -13,7 +13,7 @@ from staticgraph.compiler.kernel.complex_numbers.split import split_body, split_
 from staticgraph.compiler.kernel.expr import Load
 from staticgraph.compiler.kernel.interpret import interpret
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Store
-from staticgraph.compiler.ops import bidiagonal, jacobi, tridiagonal
+from staticgraph.compiler.ops import bidiagonal, implicit_shifts, jacobi, tridiagonal
 from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.native import GUARD, each_width, guarded, inside, launch
 from tests.everywhere import PLACES, Refused, check_everywhere
@@ -193,6 +193,43 @@ def test_numbers_that_are_not_finite(shape, wrong):
             run(lambda x: sg.svd(x, compute_uv=False), each)
 
 
+def test_vectors_of_large_matrices_are_as_orthogonal_as_lapacks(rng):
+    """They are rotated hundreds of times, and rounded a tenth as often."""
+    x = rng.normal(size=(300, 300)).astype("f4")
+    symmetric = (x + x.T) / 2
+    (values, vectors), (singular, left, right) = run(
+        lambda x, y: (sg.linalg.eigh(y), sg.svd(x)), x, symmetric
+    )
+    eps = np.finfo("f4").eps
+    for matrix, u, s, v in ((symmetric, vectors, values, vectors), (x, left, singular, right)):
+        u, s, v = wide(u, s, v)
+        assert np.linalg.norm((u * s) @ v.T - matrix) / np.linalg.norm(matrix) < 8.5 * eps  # 8.6 is LAPACK's
+        for each in (u, v):
+            assert np.linalg.norm(each.T @ each - np.eye(300)) / np.sqrt(300) < 7.5 * eps  # 8.7
+
+
+@pytest.mark.parametrize("n", [33, 70])
+def test_accumulated_rotations_do_not_depend_on_threads(n, rng, monkeypatch):
+    """Of a matrix whose rows are fewer than those of two windows, or just more."""
+    monkeypatch.setattr(implicit_shifts, "_MANY", 30)
+    many = np.stack([*hard(n, rng), rng.normal(size=(n, n))]).astype("f4")
+    symmetric = ((many + transposed(many)) / 2).astype("f4")
+    threads, found = sg.get_num_threads(), set()
+    try:
+        for count in (1, 3):
+            sg.set_num_threads(count)
+            made = run(
+                lambda x, y, z: (*sg.svd(x), *sg.linalg.eigh(y), *sg.svd(z)), many, symmetric[-1], many[-1]
+            )
+            found.add(hashlib.sha256(b"".join(m.tobytes() for m in made)).hexdigest())
+    finally:
+        sg.set_num_threads(threads)
+    assert len(found) == 1
+    check_singular_values(many, *made[:3], 12 + n / 2)
+    check_eigenvalues(symmetric[-1], *made[3:5], 12)
+    check_singular_values(many[-1], *made[5:], 12)
+
+
 def test_bits_do_not_depend_on_the_number_of_threads(rng):
     x, many = rng.normal(size=(150, 150)).astype("f4"), rng.normal(size=(300, 6, 6)).astype("f4")
     large = rng.normal(size=(5, 40, 40)).astype("f4")
@@ -268,17 +305,21 @@ def kernel_of(name, n, dtype, local):
         ("tridiagonal", False),
         ("bidiagonal", True),
         ("bidiagonal", False),
+        ("accumulated tridiagonal", False),
+        ("accumulated bidiagonal", True),
         ("complex tridiagonal", True),
         ("complex bidiagonal", True),
         ("eigenvalues", True),
         ("singular values", True),
     ],
 )
-def test_chunks_in_any_order_and_vectors_of_any_width(name, local, vector_bytes, rng):
+def test_chunks_in_any_order_and_vectors_of_any_width(name, local, vector_bytes, rng, monkeypatch):
     """As machine code whose chunks run in an order of no meaning, and interpreted number by number."""
     target = cpu_jit.host()
     dtype = "complex64" if name.startswith("complex") else "float32"
-    name = name.removeprefix("complex ")
+    if name.startswith("accumulated"):
+        monkeypatch.setattr(implicit_shifts, "_MANY", 30)
+    name = name.removeprefix("complex ").removeprefix("accumulated ")
     n = {"tridiagonal": 70, "bidiagonal": 35}.get(name, 6)
     kernel, shape = kernel_of(name, n, dtype, local)
     x = rng.normal(size=shape) if dtype == "float32" else rng.normal(size=(*shape, 2)) @ [1, 1j]

@@ -133,11 +133,7 @@ def _dtypes(op: OpDef, values: dict[str, Any]) -> dict[str, DType]:
 
 
 def _python_dtype(value: Any) -> DType:
-    if isinstance(value, list | tuple):
-        for item in value:
-            if isinstance(item, Tensor):
-                return item.dtype
-    return infer_dtype(value)
+    return _dtype_inside(value) or infer_dtype(value)
 
 
 def _input(
