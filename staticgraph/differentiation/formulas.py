@@ -52,13 +52,19 @@ _REPEATING = (
 Cotangents = Sequence[Tensor | None]
 
 
-def has_formula(op: Operation) -> bool:
-    """Return True if the formula of an op makes the cotangents of `op` as operations of the graph."""
+def has_formula(op: Operation, any_rank: bool = False) -> bool:
+    """Return True if the formula of an op makes the cotangents of `op` as operations of the graph.
+
+    Args:
+        op: An operation.
+        any_rank: If operands that broadcast may have an unknown number of axes. Their cotangents then have one
+            too, which TensorFlow can sum and the compiler cannot.
+    """
     if op.definition.name in NODES:
         takes: Sequence[str] | None = ()
     else:
         takes = op.definition.grad_takes
-    if takes is None or not _ranks_known(op):
+    if takes is None or not (_ranks_known(op) or (any_rank and repeats(op))):
         return False
     return not any(n in op.operands and static_value(op.operands[n]) is None for n in takes)
 
@@ -190,7 +196,8 @@ def _repeated_axes(op: Operation, place: int) -> tuple[int, ...] | None:
     if op.definition.kind is Kind.ELEMENTWISE and len(set(op.tensors)) == 1:  # x * x
         return ()
     y, x = op.outputs[-1].type.shape, op.tensors[place].type.shape
-    assert y is not None and x is not None
+    if y is None or x is None:
+        return None
     others = [t.type.shape or () for n, t in enumerate(op.tensors) if n != place]
     if op.definition.kind is not Kind.ELEMENTWISE:
         others.append(y)

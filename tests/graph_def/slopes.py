@@ -194,6 +194,17 @@ def layer_slopes(tf):
     return with_slopes(tf, {x: values, y: labels}, [h, loss], [x, kernel, scale, bias, w])
 
 
+def unranked_slopes(tf):
+    """Placeholders of no shape that broadcast, such as the share that dropout keeps."""
+    values, masks = numbers(2, 3, seed=219), numbers(4, 1, 3, seed=220)
+    x, w = fed(tf, values, "x", [None, 3]), weights(tf, 3, seed=221, name="w")
+    keep, y, z = (tf.placeholder(tf.float32, name=name) for name in ("keep", "y", "z"))
+    feeds = {x: values, keep: np.float32(0.5), y: numbers(3, seed=222), z: masks}
+    kept = tf.nn.relu(x) / keep * tf.floor(keep + 0.25)
+    mixed = (kept * w + y) * tf.maximum(z, w) - tf.square(z) * w / (y + 3.0)
+    return with_slopes(tf, feeds, [kept, mixed], [x, w, keep, y, z])
+
+
 def recurrent_model(tf, build, optimizer, clipped=False):
     """Five steps of training of a recurrent net."""
     values, sizes = numbers(2, 5, 3, seed=218), np.array([5, 3], np.int32)
@@ -247,5 +258,6 @@ def both_ways_momentum(tf):
 
 SLOPES = [
     loop_slopes, endless_slopes, nested_slopes, branch_slopes, other_branch_slopes, array_slopes,
-    chosen_slopes, mapped_slopes, drawn_slopes, layer_slopes, lstm_descent, stacked_adam, both_ways_momentum,
+    chosen_slopes, mapped_slopes, drawn_slopes, layer_slopes, unranked_slopes, lstm_descent, stacked_adam,
+    both_ways_momentum,
 ]

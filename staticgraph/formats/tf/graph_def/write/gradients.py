@@ -132,7 +132,7 @@ class _Backward(GradientGraph):
         made = None if rule is None else rule(given, *gs)
         if made is not None:
             return made
-        if has_formula(op):
+        if has_formula(op, any_rank=True):
             return by_formula(op, gs, self.value)
         if regions_of(op):
             if not self.writer.has_arrays:
@@ -145,11 +145,7 @@ class _Backward(GradientGraph):
             text = "has no derivative among the nodes of TensorFlow that are written"
             raise NoRule(f"{op.name} ({op.type}) {text}")
         parts = self._elementwise(definition, gs[0], given.inputs, op.attrs)
-        if not repeats(op):
-            return parts
-        if lacking := next((t for t in (*op.tensors, *op.outputs) if t.type.rank is None), None):
-            raise NoRule(f"{lacking.name} has no known number of axes")
-        return fitted(op, parts, given.inputs, given.output())
+        return fitted(op, parts, given.inputs, given.output()) if repeats(op) else parts
 
     def _check_read(self, op: Operation) -> None:
         """Raise NoRule if `op` has read a variable that is assigned to before its derivative is computed.
