@@ -19,7 +19,7 @@ from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bfloat16, float32
 from staticgraph.compiler.graph.errors import misuse, require
-from staticgraph.compiler.graph.recording.op_count import counted_as
+from staticgraph.compiler.graph.recording.op_count import BackwardCount, count_backward, counted_as
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.linear_algebra.matrix_functions import (
@@ -162,7 +162,9 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
         with checked("tensordot"):
             equation = _pairing(a.shape.ndims, b.shape.ndims, axes)
         with counted_as(a.graph, _operations(a, b)):
-            return ops.einsum([a, b], equation=equation, name=scope)
+            product = ops.einsum([a, b], equation=equation, name=scope)
+        count_backward(product, BackwardCount(4, by_input=4, gates=3))  # of matrices, and back to tensors
+        return product
 
 
 def _operations(a: Tensor, b: Tensor) -> int:

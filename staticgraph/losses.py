@@ -15,7 +15,12 @@ from staticgraph.building.signatures import arguments
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.graph.errors import ShapeError, misuse
-from staticgraph.compiler.graph.recording.op_count import count_more, counted_as
+from staticgraph.compiler.graph.recording.op_count import (
+    BackwardCount,
+    count_backward,
+    count_more,
+    counted_as,
+)
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.state import replicas
@@ -135,7 +140,9 @@ def _reduced(weighted: Tensor, losses: Tensor, weights: Tensor, reduction: str) 
         count = ops.reduce_sum(ops.ones_like(losses) * weights)
     else:
         count = _present(losses, weights)
-    return ops.div_no_nan(total, count, name="value")
+    value = ops.div_no_nan(total, count, name="value")
+    count_backward(value, BackwardCount(4, added=True))  # of a sum of the sum
+    return value
 
 
 def _present(losses: Tensor, weights: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:

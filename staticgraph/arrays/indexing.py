@@ -18,7 +18,7 @@ from staticgraph.building.inputs import constant, convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, bool_, float32, int32
 from staticgraph.compiler.graph.errors import DtypeError, misuse, require
-from staticgraph.compiler.graph.recording.op_count import counted_as
+from staticgraph.compiler.graph.recording.op_count import BackwardCount, count_backward, counted_as
 from staticgraph.compiler.graph.tensor import Tensor
 
 __all__ = [
@@ -341,7 +341,10 @@ def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: int |
                 sizes = shape(tensor)
                 tensor = reshape(tensor, concat([sizes[:axis], [-1], sizes[axis + mask.shape.ndims :]], 0))
                 mask = reshape(mask, [-1])
-            return ops.gather(tensor, squeeze(where(mask), axis=[1]), axis=axis)
+            chosen = ops.gather(tensor, squeeze(where(mask), axis=[1]), axis=axis)
+        if mask.shape.ndims == 1:
+            count_backward(chosen, BackwardCount(7, added=True))  # the rows made a tensor, and reshaped
+        return chosen
 
 
 def unique(x: Any, out_idx: Any = int32, name: str | None = None) -> Unique:

@@ -57,8 +57,8 @@ def has_formula(op: Operation, any_rank: bool = False) -> bool:
 
     Args:
         op: An operation.
-        any_rank: If operands that broadcast may have an unknown number of axes. Their cotangents then have one
-            too, which TensorFlow can sum and the compiler cannot.
+        any_rank: If operands that broadcast may have an unknown number of axes. So have their cotangents,
+            which TensorFlow can sum and the compiler cannot.
     """
     if op.definition.name in NODES:
         takes: Sequence[str] | None = ()

@@ -11,16 +11,18 @@ from collections.abc import Sequence, ValuesView
 from typing import Any
 
 from staticgraph.arrays.indexed_slices import IndexedSlices
-from staticgraph.building.framework import name_scope
+from staticgraph.building.framework import get_default_graph, name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.errors import DtypeError, GradientError, ShapeError, layout, misuse
 from staticgraph.compiler.graph.opdef import Effect
-from staticgraph.compiler.graph.recording.op_count import uncounted
+from staticgraph.compiler.graph.recording.op_count import count_more, uncounted
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.differentiation import backward
+from staticgraph.differentiation.operation_counts import operations_of_gradients
 from staticgraph.differentiation.reachability import Uses, differentiable_inputs, path, source
+from staticgraph.differentiation.received import Received
 
 __all__ = ["AggregationMethod", "UnconnectedGradients", "gradients", "hessians", "why_no_gradient"]
 
@@ -77,6 +79,8 @@ def gradients(
     with name_scope(name, "gradients", [*targets, *wanted]):
         given = _seeds(targets, grad_ys)
         walk = backward.Backward(targets, lambda: _cotangents(targets, given), wanted, stops, gate_gradients)
+        made = operations_of_gradients(targets, wanted, stops, gate_gradients, bool(given))
+        count_more(get_default_graph(), made)
         return [_received(x, walk, zero) for x in wanted]
 
 
@@ -113,12 +117,9 @@ def _seeds(ys: Sequence[Tensor], grad_ys: Any) -> list[Tensor]:
 
 def _cotangents(ys: Sequence[Tensor], given: Sequence[Tensor]) -> list[Tensor]:
     """Return the cotangent of each y: what is given for it, or ones."""
-    first, *more = ys
-    with uncounted(first.graph):
+    with uncounted(ys[0].graph):
         weights = given or [_ones(y, f"grad_ys_{i}") for i, y in enumerate(ys)]
-    found = [ops.seed(first, weights[0], name="Fill")]
-    with uncounted(first.graph):
-        return found + [ops.seed(y, g, name="Fill") for y, g in zip(more, weights[1:], strict=True)]
+        return [ops.seed(y, g, name="Fill") for y, g in zip(ys, weights, strict=True)]
 
 
 def _ones(y: Tensor, name: str) -> Tensor:
@@ -133,6 +134,12 @@ def _received(x: Tensor, walk: backward.Backward, zero: bool) -> Any:
     if found.tensors or not x.shape.ndims:
         with uncounted(x.graph):
             return found.total(walk.spread)
+    with uncounted(x.graph):
+        return _rows(x, found, walk)
+
+
+def _rows(x: Tensor, found: Received, walk: backward.Backward) -> IndexedSlices:
+    """Return the derivative by `x`, of which only rows received something."""
     order = [op for op, _ in walk.uses.of(x) or ()]
     gathers = sorted(found.gathers, key=lambda pair: order.index(pair[0]))
     rows = [(g, op.tensors[1]) for op, g in gathers]

@@ -9,7 +9,7 @@ from staticgraph import nn
 from staticgraph.building.inputs import identity
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import ShapeError, misuse
-from staticgraph.compiler.graph.recording.op_count import count_more
+from staticgraph.compiler.graph.recording.op_count import BackwardCount, count_backward, count_more
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.layers.adapters import function_of, weight_options, with_weights
@@ -103,6 +103,7 @@ class Dropout(Layer):
         dropped = nn.dropout(inputs, noise_shape=noise_shape, seed=self.seed, rate=self.rate)
         count_more(inputs.graph, (3 if known else 2) + isinstance(self.rate, Tensor))
         outputs = ops.select(training, dropped, inputs)
+        count_backward(outputs, BackwardCount(13, gates=3))
         outputs.set_shape(inputs.shape)  # `training` may be of unknown shape
         return outputs
 

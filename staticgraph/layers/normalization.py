@@ -9,7 +9,13 @@ from staticgraph import nn
 from staticgraph.building.inputs import constant
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.compiler.graph.recording.op_count import counted_as, op_count, set_op_count
+from staticgraph.compiler.graph.recording.op_count import (
+    BackwardCount,
+    count_backward,
+    counted_as,
+    op_count,
+    set_op_count,
+)
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.layers.adapters import function_of
@@ -110,6 +116,12 @@ class BatchNormalization(Layer):
         if training is True:
             return trained
         outputs = ops.select(training, trained, known)
+        count_backward(outputs, BackwardCount(1, gates=3))
+        for normalized, gates in (
+            (trained, 6),
+            (known, 4),
+        ):  # branches capture their inputs
+            count_backward(normalized, BackwardCount(6, by_input=6, gates=gates))
         set_op_count(inputs.graph, start + _BRANCHES_OF_FUSED)
         return outputs
 
@@ -133,6 +145,8 @@ class BatchNormalization(Layer):
                 with counted_as(inputs.graph, 14):  # branches in TensorFlow
                     mean = ops.select(training, batch_mean, mean)
                     variance = ops.select(training, batch_variance, variance)
+                for chosen in (mean, variance):
+                    count_backward(chosen, BackwardCount(7, gates=3))
         return self._normalized(inputs, mean, variance)
 
     def _moments(self, inputs: Tensor) -> tuple[Tensor, Tensor]:

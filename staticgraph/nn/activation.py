@@ -14,7 +14,7 @@ from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.graph.errors import misuse, shown
-from staticgraph.compiler.graph.recording.op_count import counted_as
+from staticgraph.compiler.graph.recording.op_count import BackwardCount, count_backward, counted_as
 from staticgraph.compiler.graph.tensor import Tensor
 
 __all__ = [
@@ -78,7 +78,11 @@ def swish(features: Any) -> Tensor:
     """x * sigmoid(x)."""
     features = convert_to_tensor(features, name="features")
     with counted_as(features.graph, 4):
-        return features * ops.sigmoid(features)
+        share = ops.sigmoid(features)
+        outputs = features * share
+    count_backward(share, BackwardCount(-1))  # TensorFlow has one function for both, and nothing to add
+    count_backward(outputs, BackwardCount(9))
+    return outputs
 
 
 silu = swish  # TensorFlow 2 and PyTorch call it so

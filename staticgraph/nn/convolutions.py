@@ -10,7 +10,7 @@ from staticgraph.building.renamed import needed, renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32
 from staticgraph.compiler.graph.errors import misuse, require
-from staticgraph.compiler.graph.recording.op_count import counted_as
+from staticgraph.compiler.graph.recording.op_count import BackwardCount, count_backward, counted_as
 from staticgraph.compiler.graph.tensor import Tensor
 
 __all__ = [
@@ -417,7 +417,9 @@ def convolution(
 def atrous_conv2d(value: Any, filters: Any, rate: int, padding: str, name: str | None = None) -> Tensor:
     """`conv2d` with the taps of the filter `rate` elements apart, along height and width."""
     with counted_as(get_default_graph(), 13):
-        return conv2d(value, filters, 1, padding, dilations=rate, name=name)
+        outputs = conv2d(value, filters, 1, padding, dilations=rate, name=name)
+    count_backward(outputs, BackwardCount(2, added=True))  # space to batch, and back
+    return outputs
 
 
 def atrous_conv2d_transpose(

@@ -132,6 +132,7 @@ def separable_conv2d(
     rate = renamed("dilations", dilations, "rate", rate)
     with name_scope(name, "separable_conv2d", [input, depthwise_filter, pointwise_filter]) as scope:
         data_format = data_format or "NHWC"
+        count_more(get_default_graph(), 2)
         apart = depthwise_conv2d_native(
             input, depthwise_filter, strides, padding, data_format, rate, name="depthwise"
         )

@@ -11,7 +11,12 @@ from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.renamed import named_only, needed, renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import DtypeError, misuse
-from staticgraph.compiler.graph.recording.op_count import count_more, counted_as
+from staticgraph.compiler.graph.recording.op_count import (
+    BackwardCount,
+    count_backward,
+    count_more,
+    counted_as,
+)
 from staticgraph.compiler.graph.shapes import merge
 from staticgraph.compiler.graph.tensor import Tensor
 
@@ -76,7 +81,9 @@ def softmax_cross_entropy_with_logits_v2(
             order = (*(d for d in range(rank) if d != axis % rank), axis % rank)
             logits, labels = (ops.transpose(x, perm=order) for x in (logits, labels))
         with counted_as(logits.graph, 31):  # TensorFlow makes matrices of both, and a shape of the result
-            return ops.softmax_cross_entropy(logits, labels, name=scope)[0]
+            losses = ops.softmax_cross_entropy(logits, labels, name=scope)[0]
+        count_backward(losses, BackwardCount(11, by_input=2, gates=3))
+        return losses
 
 
 def softmax_cross_entropy_with_logits(
@@ -166,7 +173,10 @@ def weighted_cross_entropy_with_logits(
         labels = convert_to_tensor(labels, dtype=logits.dtype, name="labels")
         _same_shape("weighted_cross_entropy_with_logits", logits=logits, labels=labels)
         weight = 1.0 + (pos_weight - 1.0) * labels
-        return ops.add((1.0 - labels) * logits, weight * ops.softplus(-logits), name=scope)
+        plus = ops.softplus(-logits)
+        count_more(logits.graph, 5)  # TensorFlow has other operations for it
+        count_backward(plus, BackwardCount(7 if logits.shape.is_fully_defined() else 14, added=True))
+        return ops.add((1.0 - labels) * logits, weight * plus, name=scope)
 
 
 def log_poisson_loss(

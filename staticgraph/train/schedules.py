@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from staticgraph.arrays.casts import of_dtype
 from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
@@ -29,7 +30,7 @@ __all__ = [
 
 
 def _numbers(dtype: DType, *values: Any) -> list[Tensor]:
-    return [ops.cast(convert_to_tensor(v), dtype=dtype) for v in values]
+    return [of_dtype(convert_to_tensor(v), dtype) for v in values]
 
 
 def _rate(learning_rate: Any, global_step: Any) -> Tensor:
@@ -64,7 +65,7 @@ def exponential_decay(
     """
     with name_scope(name, "ExponentialDecay", [learning_rate, global_step]) as scope:
         rate = _rate(learning_rate, global_step)
-        base = ops.cast(convert_to_tensor(decay_rate), dtype=rate.dtype)
+        base = of_dtype(convert_to_tensor(decay_rate), rate.dtype)
         return ops.multiply(
             rate, ops.pow(base, _elapsed(rate, global_step, decay_steps, staircase)), name=scope
         )
@@ -83,7 +84,7 @@ def natural_exp_decay(
     """
     with name_scope(name, "ExponentialDecay", [learning_rate, global_step]) as scope:
         rate = _rate(learning_rate, global_step)
-        base = ops.exp(-ops.cast(convert_to_tensor(decay_rate), dtype=rate.dtype))
+        base = ops.exp(-of_dtype(convert_to_tensor(decay_rate), rate.dtype))
         return ops.multiply(
             rate, ops.pow(base, _elapsed(rate, global_step, decay_steps, staircase)), name=scope
         )
@@ -102,7 +103,7 @@ def inverse_time_decay(
     """
     with name_scope(name, "InverseTimeDecay", [learning_rate, global_step]) as scope:
         rate = _rate(learning_rate, global_step)
-        base = ops.cast(convert_to_tensor(decay_rate), dtype=rate.dtype)
+        base = of_dtype(convert_to_tensor(decay_rate), rate.dtype)
         return ops.realdiv(rate, 1.0 + base * _elapsed(rate, global_step, decay_steps, staircase), name=scope)
 
 

@@ -10,10 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
+
+
+class BackwardCount(NamedTuple):
+    """Operations of TensorFlow's gradient functions, for an operation that is several in TensorFlow.
+
+    Attributes:
+        operations: The number of operations.
+        by_input: The number of operations more for each input that a derivative is asked by.
+        gates: Operations that let cotangents wait for each other.
+        added: If they come to those of the operation itself.
+    """
+
+    operations: int
+    by_input: int = 0
+    gates: int = 0
+    added: bool = False
 
 
 class _Count:
@@ -24,6 +40,7 @@ class _Count:
         self.captured: set[tuple[Hashable, Hashable]] = set()
         self.loops: dict[Region, Region] = {}  # the body of a loop -> its condition
         self.resources: set[Operation] = set()  # variables that are read anew by each operation
+        self.backward: dict[Operation, BackwardCount] = {}  # of operations that are others in TensorFlow
         self.seen = 0  # operations whose captures are counted
         self.last: Operation | None = None  # the last of them
 
@@ -115,6 +132,16 @@ def counted_as(graph: Any, number: int) -> Iterator[None]:
     captured = count.scan(graph)
     more = sum(captured.get(region, 0) for region in around)
     count.correct(graph, start + number + more - graph.version - count.correction(graph))
+
+
+def count_backward(made: Tensor, count: BackwardCount) -> None:
+    """Let the derivative of the operation that made a tensor count as `count`."""
+    _of(made.graph).backward[made.op] = count
+
+
+def backward_count(op: Operation) -> BackwardCount | None:
+    """Return what the derivative of `op` counts as, if that was told."""
+    return _of(op.graph).backward.get(op)
 
 
 def uncounted(graph: Any) -> Any:

@@ -33,6 +33,7 @@ class AdamOptimizer(RuleOptimizer):
     """
 
     rule = rules.adam
+    sparse_operations = 33
     slots: Mapping[str, str] = {"m": "m", "v": "v"}
     powers: tuple[str, ...] = ("beta1", "beta2")  # decay rates of which the rule needs the power of the step
 

@@ -24,6 +24,7 @@ class GradientDescentOptimizer(RuleOptimizer):
     """
 
     rule = rules.gradient_descent
+    sparse_operations = 2
 
     def __init__(self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent") -> None:
         super().__init__(use_locking, name, {"learning_rate": learning_rate})

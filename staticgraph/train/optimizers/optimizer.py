@@ -19,6 +19,7 @@ from staticgraph.compiler.graph.dependencies import ancestors
 from staticgraph.compiler.graph.dtypes import FLOATING, DType
 from staticgraph.compiler.graph.errors import GradientError, misuse, shown
 from staticgraph.compiler.graph.graph import Graph
+from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.differentiation.gradients import gradients, no_gradients_error
 from staticgraph.state import replicas
@@ -123,6 +124,8 @@ class Optimizer:
         )
         pairs = list(zip(found, listed, strict=True))
         _check_floating([variable for gradient, variable in pairs if gradient is not None])
+        if gate_gradients == Optimizer.GATE_GRAPH:
+            count_more(loss.graph, 1 + sum(gradient is not None for gradient in found))  # all wait for all
         return pairs
 
     def apply_gradients(

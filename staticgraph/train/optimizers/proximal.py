@@ -26,6 +26,7 @@ class ProximalGradientDescentOptimizer(RuleOptimizer):
     """Gradient descent with penalties: weights that the l1 penalty outweighs are exactly zero."""
 
     rule = rules.proximal_descent
+    prepared = 2
 
     def __init__(
         self,
@@ -46,6 +47,7 @@ class ProximalAdagradOptimizer(AdagradOptimizer):
     """
 
     rule = rules.proximal_adagrad
+    prepared = 2
 
     def __init__(
         self,
@@ -109,6 +111,7 @@ class FtrlOptimizer(RuleOptimizer):
     """
 
     rule = rules.ftrl
+    prepared = 4
     slots: Mapping[str, str] = {"squares": "accum", "linear": "linear"}
 
     def __init__(

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from staticgraph.arrays.indexed_slices import IndexedSlices
+from staticgraph.building.framework import get_default_graph
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.recording.op_count import count_more, counted_as
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.state.initializers import Zeros
 from staticgraph.state.variables import Variable
@@ -26,6 +28,8 @@ class RuleOptimizer(Optimizer):
     """
 
     rule: Rule
+    sparse_operations = 8  # of TensorFlow, if rows are updated: those that are listed twice are added up
+    prepared = 0  # options that TensorFlow makes tensors of
     slots: Mapping[str, str] = {}  # names by arguments of the rule, in the order in which they are made
 
     def __init__(self, use_locking: bool, name: str, hyperparameters: dict[str, Any], **options: Any) -> None:
@@ -46,6 +50,8 @@ class RuleOptimizer(Optimizer):
 
     def _prepare(self) -> None:
         self._make_tensors(**self._hyperparameters)
+        if self.prepared:
+            count_more(get_default_graph(), self.prepared)
 
     def _numbers(self, like: Any) -> dict[str, Any]:
         """The hyperparameters of the rule, in the dtype of `like`."""
@@ -63,7 +69,8 @@ class RuleOptimizer(Optimizer):
 
     def _apply_rule(self, grad: Tensor | IndexedSlices, var: Variable) -> Operation:
         slots = {argument: self.get_slot(var, slot) for argument, slot in self.slots.items()}
-        return self.rule.apply(grad, var, slots, Hyper(**self._numbers(grad)))
+        with counted_as(var.graph, self.sparse_operations if isinstance(grad, IndexedSlices) else 1):
+            return self.rule.apply(grad, var, slots, Hyper(**self._numbers(grad)))
 
 
 def in_dtype_of(like: Any, number: Any) -> Tensor:

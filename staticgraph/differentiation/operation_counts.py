@@ -1,0 +1,162 @@
+"""Numbers of operations that TensorFlow 1.15 makes for derivatives: the walk from ys to xs.
+
+With a graph seed alone, a seed follows from how many operations there are, so weights made after a
+`minimize` are TensorFlow's only if its backward operations are counted (`recording/op_count.py`). They are
+not those made here: TensorFlow works out shapes and broadcasts by operations of their own, and goes back
+along every way that floating tensors take from xs to ys, even where a `stop_gradient` cuts it. Loops, and
+derivatives of derivatives, are not counted as TensorFlow counts them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+from staticgraph.compiler.capture.regions import regions_of
+from staticgraph.compiler.graph.recording.op_count import backward_count
+from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
+from staticgraph.differentiation.gradient_functions import gradient_function
+from staticgraph.differentiation.operation_rules import RULES, Derivatives
+from staticgraph.differentiation.reachability import differentiable_inputs, source
+
+_START = 3  # the shape of a y, a one, and the y's shape filled with ones
+_ROWS_JOINED = 4  # values and indices of rows, each joined along an axis
+_ROWS_SPREAD = 5  # the number of rows of the whole, and a segment sum
+_CAPTURED = 6  # of a tensor that a branch uses: zeros for the other branch, and a merge
+
+Parts = dict[Tensor, dict[Any, bool]]  # by tensor: what it receives, by where from; if that is rows of it
+
+
+def operations_of_gradients(
+    ys: Sequence[Tensor],
+    xs: Sequence[Tensor],
+    stops: Collection[Tensor],
+    gate: bool,
+    seeded: bool,
+) -> int:
+    """Return the number of operations that TensorFlow's `gradients` makes.
+
+    Args:
+        ys: The tensors that are differentiated.
+        xs: What they are differentiated by.
+        stops: Tensors that no derivative flows through.
+        gate: If the cotangents of an operation's inputs wait for each other, as an optimizer has it.
+        seeded: If the weights of the ys are given.
+    """
+    if not ys:
+        return 0
+    walk = _Walk(ys[0].graph.attached.setdefault(Derivatives, Derivatives()), gate)
+    received: Parts = {}
+    for number, y in enumerate(ys):
+        received.setdefault(y, {})[number] = False
+    walk.back(received, [source(x) for x in xs], {source(t) for t in stops})
+    return walk.operations + (1 if seeded else _START) * len(ys)
+
+
+class _Walk:
+    """Counts the operations of one walk."""
+
+    def __init__(self, shapes: Derivatives, gate: bool) -> None:
+        self.shapes = shapes
+        self.gate = gate
+        self.operations = 0
+
+    def back(
+        self, received: Parts, xs: Sequence[Tensor], stops: Collection[Tensor] = (), inside: bool = False
+    ) -> None:
+        """Go back from what has received a cotangent to `xs`; `inside` a branch, these are all around it."""
+        between = _between(received, xs, inside)
+        for op in sorted(between, key=lambda each: each.id, reverse=True):
+            rows = [self._total(received, t) for t in op.outputs]
+            goes_on = any(t.op in between for t in op.all_inputs) and not any(t in stops for t in op.outputs)
+            if goes_on and any(t in received for t in op.outputs):
+                self._pass(op, received, any(rows), between)
+
+    def _total(self, received: Parts, tensor: Tensor) -> bool:
+        """Count what adds the cotangents of a tensor; return True if all of them are rows."""
+        parts = received.get(tensor, {})
+        rows = sum(parts.values())
+        if rows < len(parts):
+            self.operations += _ROWS_SPREAD * rows if len(parts) > 1 else 0
+            self.operations += len(parts) > 1
+        else:
+            self.operations += _ROWS_JOINED * (rows > 1)
+        return 0 < rows == len(parts)
+
+    def _pass(self, op: Operation, received: Parts, rows: bool, between: Collection[Operation]) -> None:
+        places = [] if op.type == "StopGradient" else list(differentiable_inputs(op))
+        wanted = [n for n in places if op.tensors[n].op in between]
+        if regions := regions_of(op):
+            self._branches(op, regions, received, between)
+            return
+        told = backward_count(op)
+        gathered = False
+        if told is not None:
+            self.operations += told.operations + told.by_input * len(wanted) + told.gates * self.gate
+        if told is None or told.added:
+            gathered = self._by_rule(op, received, len(places), rows)
+        for place in places:
+            received.setdefault(op.tensors[place], {})[op, place] = gathered and place == 0 and told is None
+
+    def _by_rule(self, op: Operation, received: Parts, parts: int, rows: bool) -> bool:
+        """Count the operations of a gradient function; return True if it gives rows."""
+        rule = RULES.get(op.type)
+        operations, gathered = min(parts, 1), False
+        if gradient_function(op) is not None:
+            operations, parts = 0, len(op.tensors)
+        elif rule is not None:
+            operations, parts, gathered = rule(self.shapes, op)
+        if rows and op.type != "Identity":
+            self.operations += _ROWS_SPREAD * parts  # for each cotangent anew
+        unused = sum(t not in received and t.dtype.is_differentiable for t in op.outputs)
+        self.operations += operations + unused + _gates(parts) * self.gate
+        return rows if op.type == "Identity" else gathered
+
+    def _branches(
+        self, op: Operation, regions: Iterable[Region], received: Parts, between: Collection[Operation]
+    ) -> None:
+        """Count the operations of the derivative of a branch, one side after the other."""
+        if op.definition.name != "branch_region":
+            return
+        outputs = [n for n, t in enumerate(op.outputs) if t in received and t.dtype.is_differentiable]
+        self.operations += len(outputs) * (1 + 3 * self.gate)
+        for number, region in enumerate(regions):
+            inner: Parts = {}
+            for n in outputs:
+                inner.setdefault(region.results[n], {})[n] = False
+            captured = [t for t in region.captures()[0] if t.dtype.is_differentiable and t.op in between]
+            self.back(inner, captured, inside=True)
+            for t in captured:
+                if t in inner:
+                    self.operations += _CAPTURED
+                    received.setdefault(t, {})[op, number] = False
+
+
+def _gates(parts: int) -> int:
+    """Return the operations that let cotangents of `parts` inputs wait for each other."""
+    return parts + 1 if parts > 1 else 0
+
+
+def _between(ys: Iterable[Tensor], xs: Collection[Tensor], inside: bool) -> set[Operation]:
+    """Return the operations on ways of floating tensors from one of `xs` to one of `ys`, both included.
+
+    Args:
+        ys: Tensors to walk back from.
+        xs: Tensors to walk back to.
+        inside: If nothing before `xs` is asked for.
+    """
+    seen: set[Operation] = set()
+    stack = [y.op for y in ys]
+    ends = {x.op for x in xs}
+    while stack:
+        op = stack.pop()
+        if op not in seen:
+            seen.add(op)
+            stack += () if inside and op in ends else [t.op for t in op.all_inputs]
+    reached = set(xs)
+    found = set()
+    for op in sorted(seen, key=lambda each: each.id):
+        if op in ends or any(t in reached for t in op.all_inputs):
+            reached.update(t for t in op.outputs if t.dtype.is_differentiable)
+            found.add(op)
+    return found
