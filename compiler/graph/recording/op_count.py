@@ -41,8 +41,8 @@ class _Count:
         self.loops: dict[Region, Region] = {}  # the body of a loop -> its condition
         self.resources: set[Operation] = set()  # variables that are read anew by each operation
         self.backward: dict[Operation, BackwardCount] = {}  # of operations that are others in TensorFlow
-        self.later: list[tuple[int, Operation | None, Callable[[], int]]] = []  # what is counted when it is asked
-        self.settled = 0  # what was counted of it
+        self.later: list[tuple[int, Operation | None, Callable[[], int]]] = []  # counted when a seed asks
+        self.settled = 0  # what was counted of that
         self.seen = 0  # operations whose captures are counted
         self.last: Operation | None = None  # the last of them
 
