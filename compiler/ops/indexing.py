@@ -12,6 +12,7 @@ from staticgraph.compiler.graph.errors import misuse, require, shown
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.opdef import METHODS, method, ops
 from staticgraph.compiler.graph.recording.calls import as_tensor
+from staticgraph.compiler.graph.recording.op_count import BackwardCount, count_backward, counted_as
 from staticgraph.compiler.graph.shapes import Dimension, TensorType, normalize_axis
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
@@ -188,16 +189,36 @@ def _recorded(x: Tensor, spec: _Specification) -> Tensor:
     """The operations in TF1's names: constants `stack`, `stack_1` and `stack_2` below `strided_slice`."""
     with x.graph.name_scope("strided_slice") as scope:
         picks = spec.pick_axes()
-        if not spec.trivial or not picks:
-            begin, end, strides = (
-                as_tensor(x.graph, part, _dtype(part), f"{scope}stack{suffix}")
-                for part, suffix in ((spec.begin, ""), (spec.end, "_1"), (spec.strides, "_2"))
-            )
-            name = scope if not picks else None
-            x = ops.strided_slice(x, begin=begin, end=end, strides=strides, **spec.masks, name=name)
-        for axis, index in picks:
-            x = pick(x, index, axis=axis, name=scope if (axis, index) == picks[-1] else None)
+        if not picks:
+            return _sliced(x, spec, scope, scope)
+        with counted_as(x.graph, _operations(spec)):
+            if not spec.trivial:
+                x = _sliced(x, spec, scope, None)
+                count_backward(x, BackwardCount(0))
+            for axis, index in picks:
+                x = pick(x, index, axis=axis, name=scope if (axis, index) == picks[-1] else None)
+                count_backward(x, BackwardCount(2 if (axis, index) == picks[-1] else 0))
     return x
+
+
+def _sliced(x: Tensor, spec: _Specification, scope: str, name: str | None) -> Tensor:
+    begin, end, strides = (
+        as_tensor(x.graph, part, _dtype(part), f"{scope}stack{suffix}")
+        for part, suffix in ((spec.begin, ""), (spec.end, "_1"), (spec.strides, "_2"))
+    )
+    sliced: Tensor = ops.strided_slice(x, begin=begin, end=end, strides=strides, **spec.masks, name=name)
+    return sliced
+
+
+def _operations(spec: _Specification) -> int:
+    """Return how many operations TensorFlow makes for indices that are tensors: it has one slice for all."""
+    moving = len(spec.picks)
+    bounds = (
+        sum(isinstance(e, Tensor) for n, e in enumerate(part) if n not in spec.picks)
+        for part in (spec.begin, spec.end)
+    )
+    packed = sum(1 + len(spec.begin) - moving - tensors for tensors in bounds)
+    return 2 * moving + packed + 2
 
 
 def _dtype(part: list[Any]) -> DType:

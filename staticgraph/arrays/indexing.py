@@ -18,7 +18,7 @@ from staticgraph.building.inputs import constant, convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, bool_, float32, int32
 from staticgraph.compiler.graph.errors import DtypeError, misuse, require
-from staticgraph.compiler.graph.recording.op_count import BackwardCount, count_backward, counted_as
+from staticgraph.compiler.graph.recording.op_count import BackwardCount, count_backward, count_more, counted_as
 from staticgraph.compiler.graph.tensor import Tensor
 
 __all__ = [
@@ -282,6 +282,7 @@ def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = bool_, name: st
     with name_scope(name, "SequenceMask", [lengths, maxlen]):
         lengths = convert_to_tensor(lengths)
         if maxlen is None:
+            count_more(lengths.graph, 1)  # the axes
             maxlen = ops.maximum(constant(0, lengths.dtype), ops.reduce_max(lengths, axis=None))
         maxlen = convert_to_tensor(maxlen)
         row = range_(constant(0, maxlen.dtype), maxlen, constant(1, maxlen.dtype), name="Range")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence, ValuesView
+from functools import partial
 from typing import Any
 
 from staticgraph.arrays.indexed_slices import IndexedSlices
@@ -17,10 +18,9 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.errors import DtypeError, GradientError, ShapeError, layout, misuse
 from staticgraph.compiler.graph.opdef import Effect
-from staticgraph.compiler.graph.recording.op_count import count_more, uncounted
+from staticgraph.compiler.graph.recording.op_count import count_later, uncounted
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.differentiation import backward
-from staticgraph.differentiation.operation_counts import operations_of_gradients
 from staticgraph.differentiation.reachability import Uses, differentiable_inputs, path, source
 from staticgraph.differentiation.received import Received
 
@@ -79,9 +79,17 @@ def gradients(
     with name_scope(name, "gradients", [*targets, *wanted]):
         given = _seeds(targets, grad_ys)
         walk = backward.Backward(targets, lambda: _cotangents(targets, given), wanted, stops, gate_gradients)
-        made = operations_of_gradients(targets, wanted, stops, gate_gradients, bool(given))
-        count_more(get_default_graph(), made)
+        count_later(
+            get_default_graph(), partial(_operations, targets, wanted, stops, gate_gradients, bool(given))
+        )
         return [_received(x, walk, zero) for x in wanted]
+
+
+def _operations(*asked: Any) -> int:
+    """Return how many operations TensorFlow makes for a call of `gradients`."""
+    from staticgraph.differentiation.operation_counts import operations_of_gradients  # only seeds need it
+
+    return operations_of_gradients(*asked)
 
 
 def _by(x: Tensor) -> Tensor:

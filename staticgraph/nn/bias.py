@@ -9,6 +9,7 @@ from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.graph.errors import misuse, require
+from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.linalg import matmul
 from staticgraph.mathematics.reductions import reduce_mean
@@ -55,6 +56,7 @@ def zero_fraction(value: Any, name: str | None = None) -> Tensor:
         value = convert_to_tensor(value, name="value")
         with checked("zero_fraction"):
             require(not value.dtype.is_bool, "value must be numeric, not bool")
-        return reduce_mean(
-            ops.cast(ops.equal(value, value.dtype.numpy.type(0)), dtype=float32), name="fraction"
-        )
+        with counted_as(value.graph, 26):  # TensorFlow counts in int32 or int64, by a branch
+            return reduce_mean(
+                ops.cast(ops.equal(value, value.dtype.numpy.type(0)), dtype=float32), name="fraction"
+            )

@@ -11,6 +11,7 @@ from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor, stop_gradient
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int64
+from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.linalg import matmul
 from staticgraph.nn.embedding import embedding_lookup
@@ -118,14 +119,15 @@ def _sampled_logits(
     with name_scope(name, "compute_sampled_logits", [*tables, biases, inputs, labels]):
         inputs, labels = convert_to_tensor(inputs), convert_to_tensor(labels)
         labels = labels if labels.dtype is int64 else ops.cast(labels, dtype=int64)
+        true_ids = reshape(labels, [-1])
         if sampled_values is None:
             sampled_values = log_uniform_candidate_sampler(
                 labels, num_true, num_sampled, True, num_classes, seed
             )
+        count_more(true_ids.graph, 2)  # TensorFlow adds up rows by a product of matrices
         sampled, true_expected, sampled_expected = (stop_gradient(value) for value in sampled_values)
         sampled = ops.cast(sampled, dtype=int64)
 
-        true_ids = reshape(labels, [-1])
         ids, true_count = concat([true_ids, sampled], 0), shape(true_ids)[0]
         rows = _like(embedding_lookup(tables, ids, partition_strategy), inputs)
         offsets = _like(embedding_lookup(biases, ids, partition_strategy), inputs)

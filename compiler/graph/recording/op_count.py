@@ -8,7 +8,7 @@ Most functions make as many here as there; one that does not says so by `counted
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -41,6 +41,8 @@ class _Count:
         self.loops: dict[Region, Region] = {}  # the body of a loop -> its condition
         self.resources: set[Operation] = set()  # variables that are read anew by each operation
         self.backward: dict[Operation, BackwardCount] = {}  # of operations that are others in TensorFlow
+        self.later: list[tuple[int, Operation | None, Callable[[], int]]] = []  # counted when a seed asks
+        self.settled = 0  # what was counted of that
         self.seen = 0  # operations whose captures are counted
         self.last: Operation | None = None  # the last of them
 
@@ -105,6 +107,13 @@ def op_count(graph: Any) -> int:
         The number, which is `graph.version` unless something was corrected.
     """
     count = _of(graph)
+    later, count.later = count.later, []
+    count.settled += sum(number() for version, last, number in later if _is_there(graph, version, last))
+    return _without_later(graph) + count.settled
+
+
+def _without_later(graph: Any) -> int:
+    count = _of(graph)
     count.correct(graph, sum(count.scan(graph).values()))
     version: int = graph.version
     return version + count.correction(graph)
@@ -120,13 +129,19 @@ def count_more(graph: Any, number: int) -> None:
     _of(graph).correct(graph, number)
 
 
+def count_later(graph: Any, number: Callable[[], int]) -> None:
+    """Count what `number` returns, which is called if a seed is made of the number of operations."""
+    last = graph.recorded[-1] if graph.recorded else None
+    _of(graph).later.append((graph.version, last, number))
+
+
 @contextmanager
 def counted_as(graph: Any, number: int) -> Iterator[None]:
     """Context whose operations count as `number`, whatever they are.
 
     What they capture from outside of the regions that are open counts in addition.
     """
-    start, around = op_count(graph), graph.region.around if graph.region is not None else []
+    start, around = _without_later(graph), graph.region.around if graph.region is not None else []
     yield
     count = _of(graph)
     captured = count.scan(graph)

@@ -161,7 +161,7 @@ class Distribution:
     def _batch_shape_tensor(self) -> Any:
         dropped = self._PARAMETER_NDIMS
         shapes = [sg.shape(parent) for parent in self._graph_parents]
-        return reduce(sg.broadcast_dynamic_shape, [shape[: -dropped or None] for shape in shapes])
+        return reduce(sg.broadcast_dynamic_shape, [shape[:-dropped] if dropped else shape for shape in shapes])
 
     def _event_shape(self) -> Any:
         return []
@@ -190,7 +190,8 @@ class Distribution:
                 n: Any = sg.reduce_prod(wanted)
             else:
                 sizes = np.ravel(known).astype(int).tolist()
-                leading, n = sg.constant(sizes, dtype=sg.int32), int(np.prod(sizes))
+                leading = wanted if np.ndim(known) == 1 else sg.constant(sizes, dtype=sg.int32)
+                n = int(np.prod(sizes))
             drawn = self._transformed(self._draw(n, seed))
             drawn = sg.reshape(drawn, sg.concat([leading, sg.shape(drawn)[1:]], 0))
             if known is not None and None not in (self.batch_shape.ndims, self.event_shape.ndims):

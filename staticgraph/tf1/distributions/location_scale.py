@@ -113,8 +113,9 @@ class Normal(LocationScale):
     def _standard_sample(self, shape: Any, seed: int | None) -> Any:
         return sg.random_normal(shape, dtype=self.dtype, seed=seed)
 
-    def _standard_log_prob(self, z: Any) -> Any:
-        return -0.5 * sg.square(z) - 0.5 * math.log(2.0 * math.pi)
+    def _log_prob(self, x: Any) -> Any:
+        unnormalized = -0.5 * sg.square(self._standardized(x))
+        return unnormalized - (0.5 * math.log(2.0 * math.pi) + sg.log(self._scale))
 
     def _standard_cdf(self, z: Any) -> Any:
         return special.ndtr(z)
