@@ -19,7 +19,7 @@ from staticgraph.compiler.emit_step import TimeTable, Written, walk, write
 from staticgraph.compiler.fusion.fuse import fuse
 from staticgraph.compiler.fusion.group import Fusion, Group, is_control, is_host
 from staticgraph.compiler.graph.function import Function
-from staticgraph.compiler.graph.sizes import AnySize, Size
+from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.graph.undecided import Undecided, answering
 from staticgraph.compiler.kernel.digest import digest
 from staticgraph.compiler.kernel.stmt import Kernel, structure
@@ -97,9 +97,10 @@ class Compiled(CompiledStep):
         return self.written.codes
 
     @property
-    def sizes(self) -> tuple[Size, ...]:
-        """The open sizes that the code asks for, in order."""
-        return self.written.sizes
+    def sizes(self) -> tuple[AnySize, ...]:
+        """The open sizes that the code asks for, in order; 0 in place of those that it computes itself."""
+        computed = self.written.computed
+        return tuple([0 if size in computed else size for size in self.written.sizes])
 
     def at(self, values: Mapping[str, int]) -> Compiled:
         """The same for values of the open sizes: with the same code."""
@@ -219,7 +220,8 @@ def timed(compiled: Compiled, clock: Clock) -> tuple[Written, TimeTable]:
         return found
 
     times = TimeTable(clock)
-    numbers = OpenNumbers(compiled.program.numbers_slot, {size: n for n, size in enumerate(compiled.sizes)})
+    places = {size: n for n, size in enumerate(compiled.written.sizes)}
+    numbers = OpenNumbers(compiled.program.numbers_slot, places)
     program, looks = compiled.program, clock
     return write(program, code_of, times=times, whole=0, looks=looks, numbers=numbers), times
 

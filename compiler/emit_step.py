@@ -56,7 +56,8 @@ class Written:
 
     `before` is the function of what is done once, however often the program runs after that. `hosted` is how
     many host calls there are in it, those of inner programs included; their numbers begin with the one that
-    the program was given. `sizes` are the open sizes that it asks for, in order.
+    the program was given. `sizes` are the open sizes that it asks for, in order, of which it computes the
+    `computed` ones itself.
     """
 
     entry: Code
@@ -69,6 +70,7 @@ class Written:
     hosted: int
     before: Code | None = None
     sizes: tuple[Size, ...] = ()
+    computed: frozenset[Size] = frozenset()
 
     def at(self, values: Mapping[str, int]) -> Written:
         """Return the same with the costs of kernels for values of the open sizes: to be looked at."""
@@ -215,7 +217,7 @@ def write(
             most = max(most, shared)
     pool, private, watch = map(abi.BufferRef, (program.pool_slot, PRIVATE, program.watch_slot))
     clock = None if times is None else times.clock
-    entry = step(segments, pool, private, watch, clock, whole, looks, numbers)
+    entry = step(segments, pool, private, watch, clock, whole, looks, numbers, outermost)
     prepare = step(before, pool, private, watch, clock, numbers=numbers) if before else None
     costs = {each.entry.name: each.cost for each in inner}
     cost = sum(k.cost for k in kernels) + sum(_cost(s, costs) for s in segments)
@@ -230,6 +232,7 @@ def write(
         inner_host - first_host,
         prepare,
         tuple(numbers.sizes),
+        frozenset(numbers.computed),
     )
 
 

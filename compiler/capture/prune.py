@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from operator import attrgetter
 
 from staticgraph.compiler.capture.segments import is_host, is_replayed
 from staticgraph.compiler.graph.errors import FeedError, UnimplementedError, layout
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
+
+GRADIENTS = "symbolic_gradients"  # the name of the operation that stands for derivatives
 
 
 def prune(
@@ -25,24 +28,25 @@ def prune(
         op, user = stack.pop()
         if op in reason or (op in elsewhere and overridden.isdisjoint(op.outputs)):
             continue
-        if op.definition.name == "placeholder":
+        name = op.definition.name
+        if name == "placeholder":
             if op.outputs[0] in fed:  # a target, or something to wait for
                 continue
             reason[op] = user
             raise _missing(op, reason)
         reason[op] = user
-        if is_gradients(op):
+        if name == GRADIENTS:
             through = _fed_between(op, fed)
             overridden.update(through)
             stack += [(t.op, op) for t in through]
         stack += [(t.op, op) for t in op.all_inputs if t not in fed and t.op not in reason]
         stack += [(c, op) for c in op.control_inputs if c not in reason]
-    return sorted(reason, key=lambda op: op.id), overridden
+    return sorted(reason, key=attrgetter("id")), overridden
 
 
 def is_gradients(op: Operation) -> bool:
     """Return True if an operation stands for derivatives."""
-    return op.definition.name == "symbolic_gradients"
+    return op.definition.name == GRADIENTS
 
 
 def gradient_parts(

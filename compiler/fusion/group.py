@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field
+from functools import lru_cache
 from itertools import filterfalse
 from operator import attrgetter
 
-from staticgraph.compiler.fusion.inline_element import Fresh, Position, body_can_split, pieces, template
+from staticgraph.compiler.fusion.inline_element import (
+    TEMPLATE_LIMIT,
+    Fresh,
+    Position,
+    body_can_split,
+    pieces,
+    template,
+)
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.function import Function, Node, Value, lacks_sizes
 from staticgraph.compiler.graph.opdef import Effect, Kind
@@ -47,11 +55,13 @@ class Group:
     @property
     def position(self) -> Position:
         """The element that one pass through the loops is at; 0 along axes of size one, where views say 0."""
-        return tuple(Const(0, int64) if same(i.extent, 1) else i for i in self.domain)
+        return position(self.domain)
 
     @property
     def outputs(self) -> tuple[Value, ...]:
         """The values that the kernel stores for others."""
+        if not (self.nests or self.sums or self.stored or self.local):
+            return self.root.outputs
         made: dict[Value, None] = {}
         for part in (*self.nests, *self.sums):
             made |= dict.fromkeys(part.outputs)
@@ -93,10 +103,18 @@ class Group:
     @property
     def nodes(self) -> list[Node]:
         """All nodes of the group, inputs before users."""
+        if not (self.members or self.nests or self.sums):
+            return [self.root]
         found = {self.root, *self.members}
         for part in (*self.nests, *self.sums):
             found.update(part.nodes)
         return sorted(found, key=attrgetter("serial"))
+
+
+@lru_cache(TEMPLATE_LIMIT)
+def position(domain: tuple[Index, ...]) -> Position:
+    """The element that one pass through loops over `domain` is at, as of `Group.position`."""
+    return tuple([Const(0, int64) if same(index.extent, 1) else index for index in domain])
 
 
 @dataclass(frozen=True, slots=True)

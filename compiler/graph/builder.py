@@ -74,20 +74,36 @@ class Builder:
         node = self.node(op, tuple(inputs), attrs)
         return node.outputs if len(node.outputs) != 1 else node.outputs[0]
 
-    def node(self, op: OpDef, inputs: tuple[Value, ...], attrs: dict[str, Any]) -> Node:
-        """The interned node; a constant's node where the value can be computed now."""
+    def node(
+        self,
+        op: OpDef,
+        inputs: tuple[Value, ...],
+        attrs: dict[str, Any],
+        types: tuple[TensorType, ...] | None = None,
+    ) -> Node:
+        """The interned node; a constant's node where the value can be computed now.
+
+        `types` are those of its outputs, if they are known.
+        """
         if op.commutes and len(inputs) == 2:
             inputs = tuple(sorted(inputs, key=_canonical_order))
         key = (op, inputs, tuple(attrs.items()))
         found = self.table.get(key)
         if found is None:
-            found = self.table[key] = self._make(op, inputs, attrs)
+            found = self.table[key] = self._make(op, inputs, attrs, types)
         return found
 
     def again(self, node: Node, inputs: Sequence[Value], attrs: dict[str, Any] | None = None) -> Node:
         """The same for other inputs, or with other attributes, from the same line of the user's."""
+        inputs, types = tuple(inputs), None
+        if attrs is None:
+            if inputs == node.inputs:
+                return node
+            attrs = node.attrs
+            if [id(v.type) for v in inputs] == [id(v.type) for v in node.inputs]:
+                types = tuple([v.type for v in node.outputs])
         with self.at(node.where):
-            return self.node(node.op, tuple(inputs), node.attrs if attrs is None else attrs)
+            return self.node(node.op, inputs, attrs, types)
 
     def types(self, op: OpDef, inputs: Sequence[Value], attrs: dict[str, Any]) -> tuple[TensorType, ...]:
         """The types of the outputs of `op`; the error that its type rule asks for if there are none."""
@@ -120,8 +136,15 @@ class Builder:
             self._types[key] = types, of_inputs  # which keeps the identities
         return types
 
-    def _make(self, op: OpDef, inputs: tuple[Value, ...], attrs: dict[str, Any]) -> Node:
-        types = self._known_types(op, inputs, attrs)
+    def _make(
+        self,
+        op: OpDef,
+        inputs: tuple[Value, ...],
+        attrs: dict[str, Any],
+        types: tuple[TensorType, ...] | None,
+    ) -> Node:
+        if types is None:
+            types = self._known_types(op, inputs, attrs)
         try:
             if folded := self._fold(op, inputs, attrs, types):
                 return folded

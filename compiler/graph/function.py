@@ -99,7 +99,7 @@ class Value(Operators):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.type.static_shape
+        return self.type.shape  # type: ignore[return-value]  # known in full in a Function
 
     @property
     def rank(self) -> int:
@@ -186,7 +186,10 @@ def transform(function: Function, rebuild: Callable[[Node, tuple[Value, ...]], A
         if node.outputs and node.outputs[0] in table:
             continue
         made = rebuild(node, tuple(map(table.__getitem__, node.inputs)))
-        table.update(zip(node.outputs, as_outputs(made), strict=True))
+        if made is not node.outputs:
+            table.update(zip(node.outputs, as_outputs(made), strict=True))
+        else:
+            table.update(zip(made, made, strict=True))
     return function.with_results(map(table.__getitem__, function.results))
 
 

@@ -104,12 +104,10 @@ class Graph:
     ) -> Operation:
         region, controls = self._scoped.region, self.control_inputs
         for used in (*(t.op for t in (*call.inputs, *call.operands.values())), *controls):
-            require(
-                may_use(region, used.region),
-                f"{used.name} is part of a loop or branch that this operation is not in",
-                hint="return its tensor from the function of the loop or branch, and use what that gives",
-                kind=RegionError,
-            )
+            if used.region is not None and not may_use(region, used.region):
+                what = f"{used.name} is part of a loop or branch that this operation is not in"
+                hint = "return its tensor from the function of the loop or branch, and use what that gives"
+                require(False, what, hint, RegionError)
         operation = Operation(
             self,
             op,

@@ -60,7 +60,9 @@ class TensorType:
     @property
     def size(self) -> int:
         """Number of elements of a static shape."""
-        return math.prod(self.static_shape)
+        shape = self.shape
+        assert shape is not None and None not in shape, self
+        return math.prod(shape)  # type: ignore[arg-type]
 
     def at(self, values: Mapping[str, int]) -> TensorType:
         """The type for values of the open sizes in a shape that is known otherwise."""

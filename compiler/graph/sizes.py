@@ -95,7 +95,7 @@ class Size:
         self._bounds: tuple[int, int] | None = None
         self._nominal: int | None = None
         self._multiples: dict[int, Any] = {}  # shapes and strides ask for the same ones all the time
-        self._hash = hash(tuple((monomial, 2 * factor + 1) for monomial, factor in self.terms.items()))
+        self._hash = hash(tuple([(monomial, 2 * factor + 1) for monomial, factor in self.terms.items()]))
 
     # Arithmetic
 
@@ -421,9 +421,7 @@ def _terms(size: AnySize) -> Mapping[Monomial, int]:
 def made(terms: Mapping[Monomial, int]) -> AnySize:
     """Return the size of these terms, as a number if no symbol is left."""
     kept = {monomial: factor for monomial, factor in terms.items() if factor}
-    if all(not monomial for monomial in kept):
-        return kept.get((), 0)
-    return Size(kept)
+    return Size(kept) if any(kept) else kept.get((), 0)
 
 
 def _order(term: tuple[Monomial, int]) -> tuple[int, str]:

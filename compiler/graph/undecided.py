@@ -36,14 +36,24 @@ _ANSWER: ContextVar[Answer | None] = ContextVar("answer", default=None)
 current_answer = _ANSWER.get
 
 
-@contextmanager
-def answering(answer: Answer | None) -> Iterator[None]:
-    """Let comparisons inside the `with` be answered by `answer`; by nothing if it is None."""
-    token = _ANSWER.set(answer)
-    try:
-        yield
-    finally:
-        _ANSWER.reset(token)
+def answering(answer: Answer | None) -> _Answering:
+    """Context in which comparisons are answered by `answer`; by nothing if it is None."""
+    return _Answering(answer)
+
+
+class _Answering:
+    """The context of `answering`, which is entered for most comparisons of open sizes."""
+
+    __slots__ = ("_answer", "_token")
+
+    def __init__(self, answer: Answer | None) -> None:
+        self._answer = answer
+
+    def __enter__(self) -> None:
+        self._token = _ANSWER.set(self._answer)
+
+    def __exit__(self, *_: object) -> None:
+        _ANSWER.reset(self._token)
 
 
 @contextmanager

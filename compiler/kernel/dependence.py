@@ -47,11 +47,18 @@ def accesses(body: tuple[Stmt, ...]) -> list[Load | Store]:
     that several statements read appears several times.
     """
     found: list[Load | Store] = []
-    for stmt in statements(body):
+    stack = [*reversed(body)]  # not `statements`: this is asked all the time
+    while stack:
+        stmt = stack.pop()
+        if isinstance(stmt, Store):
+            for expr in stmt.at:
+                found += expr.known["loads"] if "loads" in expr.known else _loads(expr)
+            found += _loads(stmt.value)
+            found.append(stmt)
+            continue
         for expr in expressions(stmt):
             found += _loads(expr)
-        if isinstance(stmt, Store):
-            found.append(stmt)
+        stack += reversed(inner(stmt))
     return found
 
 

@@ -347,7 +347,7 @@ class _Prover:
         """`root` with positions of loads in bounds. What an empty reduction would load is never loaded."""
         done: dict[Expr, Expr] = {}
         for node in _evaluated(root):
-            children = tuple(done.get(c, c) for c in node.children)
+            children = tuple([done.get(c, c) for c in node.children])
             if isinstance(node, Load) and node.buffer in self.buffers:
                 children = self.position(node.buffer, children, known, runs)
             if children != node.children:  # equal expressions are one object
@@ -358,10 +358,8 @@ class _Prover:
         if name not in self.buffers:
             return at
         buffer = self.buffers[name]
-        return tuple(
-            self.place(name, axis, p, n, known, runs)
-            for axis, (p, n) in enumerate(zip(at, buffer.shape, strict=True))
-        )
+        places = enumerate(zip(at, buffer.shape, strict=True))
+        return tuple([self.place(name, axis, p, n, known, runs) for axis, (p, n) in places])
 
     def place(self, name: str, axis: int, place: Expr, extent: AnySize, known: _Known, runs: bool) -> Expr:
         if is_within(place, extent) or _is_inside(simplify_index(place), extent, known):
@@ -407,7 +405,7 @@ def _is_inside(place: Expr, extent: AnySize, known: _Known) -> bool:
 def _evaluated(root: Expr) -> Iterator[Expr]:
     """The expressions below `root` that are evaluated, arguments before users."""
     nodes = walk(root)
-    if any(isinstance(e, Reduce) and any(same(a.extent, 0) for a in e.axes) for e in nodes):
+    if True in [same(a.extent, 0) for e in nodes if isinstance(e, Reduce) for a in e.axes]:
         done: dict[Expr, None] = {}
 
         def visit(node: Expr) -> None:

@@ -126,14 +126,15 @@ def _by_size(lifetimes: Mapping[Key, Lifetime]) -> tuple[dict[Key, int], int]:
     for count, (key, (size, born, last)) in enumerate(largest_first):
         others = placed[:count]
         others = others[(others[:, 2] <= last) & (others[:, 3] >= born)]
-        start = 0
+        start, room = 0, _room(size)
         for low, high in others[np.argsort(others[:, 0]), :2].tolist():
-            if low - start >= _room(size):
+            if low - start >= room:
                 break
-            start = max(start, high)
+            if high > start:
+                start = high
         offsets[key] = start
-        placed[count] = start, start + _room(size), born, last
-        most = max(most, start + _room(size))
+        placed[count] = start, start + room, born, last
+        most = max(most, start + room)
     return offsets, most
 
 

@@ -119,10 +119,10 @@ def _split(work: Loops | Kernel) -> Loops | Kernel:
 
 def _are_complex(body: Sequence[Stmt], buffers: Mapping[str, Buffer]) -> bool:
     """Return True if statements compute with complex numbers. Few kernels do."""
-    dtypes = {b.dtype for b in buffers.values()}
-    for stmt in statements(tuple(body)):
-        dtypes.update([e.dtype for e in walk(*expressions(stmt))])
-    return True in [dtype.is_complex for dtype in dtypes]
+    if True in [b.dtype.is_complex for b in buffers.values()]:
+        return True
+    values = walk(*[e for stmt in statements(tuple(body)) for e in expressions(stmt)])
+    return True in [e.dtype.is_complex for e in values]
 
 
 def _bounded(work: Loops | Kernel) -> Loops | Kernel:

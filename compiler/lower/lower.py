@@ -115,6 +115,7 @@ class _Lowering:
         self.fetches = fetches
         self.updates = updates
         self.alias = {g.root.outputs[0]: g.root.inputs[0] for g in fusion.groups if is_alias(g.root)}
+        self._taken: dict[Group, list[Value]] = {}  # what each group reads, aliases as such
         self.flag = self._base(self.function.results[-1]) if checked else None
         groups = [g for g in fusion.groups if not is_alias(g.root)]
         self.groups = self._ordered(groups)
@@ -287,9 +288,12 @@ class _Lowering:
 
     def _reads(self, group: Group) -> list[Value]:
         """The buffers that a group's kernel reads."""
-        nodes = group.nodes
-        inside = {v for n in nodes for v in n.outputs}
-        return list(dict.fromkeys([self._base(v) for n in nodes for v in n.inputs if v not in inside]))
+        taken = self._taken.get(group)
+        if taken is None:
+            nodes = group.nodes
+            inside = {v for n in nodes for v in n.outputs}
+            taken = self._taken[group] = list({v: None for n in nodes for v in n.inputs if v not in inside})
+        return list(dict.fromkeys([self._base(v) if v in self.alias else v for v in taken]))
 
     def _base(self, value: Value) -> Value:
         """The value whose buffer holds `value`: another one after a reshape."""

@@ -58,13 +58,14 @@ def _rebuild(node: Node, inputs: tuple[Value, ...]) -> Value | tuple[Value, ...]
     build = node.outputs[0].recorder
     if node.op.name in MARKERS:
         return inputs[MARKERS[node.op.name]]
+    composite = _is_composite(node)
+    if not composite and not is_wide(node):
+        return build.again(node, inputs).outputs
     with build.at(node.where), recording(build):
-        if _is_composite(node):
-            assert node.op.expand is not None
-            try:
-                return node.op.expand(*inputs, **node.attrs)
-            except RuleError as error:
-                raise refused(error, node.op.name, node.op.name, node.where) from None
-        if is_wide(node):
+        if not composite:
             return narrowed(node, inputs)
-        return build.apply(node.op, inputs, node.attrs)
+        assert node.op.expand is not None
+        try:
+            return node.op.expand(*inputs, **node.attrs)
+        except RuleError as error:
+            raise refused(error, node.op.name, node.op.name, node.where) from None

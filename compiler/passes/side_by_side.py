@@ -34,6 +34,8 @@ def side_by_side(function: Function) -> Function:
     uses = Counter(value for node in function.nodes for value in node.inputs)
     uses.update(function.results)
     terms = {v for node in function.nodes if _is_sum(node) for v in node.inputs if uses[v] == 1}
+    if sum(_place(value.node) is not None for value in terms) < 2:
+        return function  # as most are
     sums: dict[Value, _Sum] = {}  # what a term adds up
     joined = False
 

@@ -113,9 +113,9 @@ def _replaceable(node: Node) -> _Convolution | None:
 
 def _rebuild(node: Node, inputs: tuple[Value, ...], loops: RowLoops) -> Any:
     build, c = node.outputs[0].recorder, _replaceable(node)
+    if c is None:
+        return build.again(node, inputs).outputs
     with build.at(node.where), recording(build):
-        if c is None:
-            return build.apply(node.op, inputs, node.attrs)
         return REPLACED[node.op.name](loops, c, *inputs)
 
 

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable
 
 from staticgraph.compiler.graph.function import Function, Node, Value, transform
-from staticgraph.compiler.graph.opdef import recording
 from staticgraph.compiler.rewrite.rule import Rule, RuleSet
 
 ROUNDS = 12  # walks over the whole Function; each usually leaves nothing for the next but one
@@ -37,9 +36,7 @@ def _walk(function: Function, rules: RuleSet, trace: Trace | None, settled: set[
     def rebuild(node: Node, inputs: tuple[Value, ...]) -> Value | tuple[Value, ...]:
         made: tuple[Value, ...] = node.outputs
         if inputs != node.inputs:
-            graph = node.outputs[0].recorder
-            with graph.at(node.where), recording(graph):
-                made = graph.node(node.op, inputs, node.attrs).outputs
+            made = node.outputs[0].recorder.again(node, inputs).outputs
         if len(made) == 1:
             made = (_settle(made[0], rules, lambda v: uses.get(v, 1), trace, settled),)
         for old, new in zip(node.outputs, made, strict=True):
@@ -60,7 +57,7 @@ def _settle(
     for _ in range(STEPS):
         if value in settled:
             break
-        candidates = rules.of(value.node.op.name)
+        candidates = rules.fitting(value.node)
         for each in candidates:
             better = each.apply(value, uses)
             if better is not None:

@@ -49,8 +49,6 @@ class Rule:
 
     def apply(self, value: Value, uses: Callable[[Value], int]) -> Value | None:
         """Return the replacement of `value`, of the same type, or None if the rule does not apply."""
-        if not self._may_match(value.node):
-            return None
         for bound in match(self.left, value, {}):
             if self.when is not None and not self.when(**bound):
                 continue
@@ -61,7 +59,7 @@ class Rule:
                 return made
         return None
 
-    def _may_match(self, node: Node) -> bool:
+    def may_match(self, node: Node) -> bool:
         """A glance at the inputs, which spares most values the search for a match."""
         heads, inputs = self.heads, node.inputs
         if len(heads) != len(inputs):
@@ -117,6 +115,9 @@ def rule(
     return Rule(name, left, made, inexact, when, single_use, where, tuple(map(head, left.inputs)))
 
 
+_USUAL_OPS = 4  # a node and its inputs: what has more is rare, and there is no end of kinds of it
+
+
 class RuleSet:
     """Rules, found by the op at the root of their left side.
 
@@ -127,6 +128,7 @@ class RuleSet:
     def __init__(self, *rules: Rule, **by_op: Callable[[], Iterable[Rule]]) -> None:
         self._makers = {op: [maker] for op, maker in by_op.items()}
         self._made: dict[str, tuple[Rule, ...]] = {}
+        self._fitting: dict[tuple[OpDef, ...], tuple[Rule, ...]] = {}  # by ops of a node and its inputs
         for each in rules:
             self._makers.setdefault(each.left.op.name, []).append(partial(iter, (each,)))
 
@@ -142,6 +144,16 @@ class RuleSet:
                     made[each.name] = each
             self._made[op] = tuple(made.values())
         return self._made[op]
+
+    def fitting(self, node: Node) -> tuple[Rule, ...]:
+        """Return the rules that may match at a node, by its op and those of its inputs."""
+        key = (node.op, *[value.node.op for value in node.inputs])
+        found = self._fitting.get(key)
+        if found is None:
+            found = tuple([each for each in self.of(node.op.name) if each.may_match(node)])
+            if len(key) <= _USUAL_OPS:
+                self._fitting[key] = found
+        return found
 
     def __iter__(self) -> Iterator[Rule]:
         for op in self._makers:

@@ -137,6 +137,8 @@ def convert_to_tensor(
     an operand as its result passes it through `snapshot`.
     """
     wanted = as_dtype(dtype) if dtype is not None else None
+    if isinstance(value, Tensor) and (wanted is None or value.dtype is wanted):
+        return value
     if hasattr(value, "to_tensor"):
         value = value.to_tensor()
     if isinstance(value, list | _tuple) and any(_holds_tensor(v) for v in value):

@@ -66,7 +66,7 @@ class Epilogue:
     @property
     def pointers(self) -> tuple[str, ...]:
         """Their names, in the order of `accesses`."""
-        return tuple(f"%e{n}" for n in range(len(self.accesses)))
+        return tuple([f"%e{n}" for n in range(len(self.accesses))])
 
     def begin(self, w: GemmWriter, cursor: Cursor) -> Cursor:
         """Compute what is the same for all elements, in front of all loops: where it lies from there on."""

@@ -32,11 +32,7 @@ class PanelSlot:
     rows: range
     j: int
     width: int  # lanes of each row
-
-    @property
-    def lanes(self) -> int:
-        """Of all rows, and as many more as make a power of two."""
-        return self.width << (len(self.rows) - 1).bit_length()
+    lanes: int  # of all rows, and as many more as make a power of two
 
 
 @functools.lru_cache(256)
@@ -51,7 +47,9 @@ def slots(rows: int, pieces: tuple[TilePiece, ...], lanes: int) -> tuple[PanelSl
         for j, piece in enumerate(pieces):
             share = max(1, lanes // piece.width)
             if i % share == 0:
-                found.append(PanelSlot(range(i, min(i + share, rows)), j, piece.width))
+                some = range(i, min(i + share, rows))
+                whole = piece.width << (len(some) - 1).bit_length()
+                found.append(PanelSlot(some, j, piece.width, whole))
     return tuple(found)
 
 

@@ -285,7 +285,7 @@ def _products(rows: int, pieces: Sequence[TilePiece], lanes: int) -> float:
     """Multiply-adds of a step of a tile. Rows share the vectors of narrow pieces, for which their elements
     of a are blended.
     """
-    vectors = sum(-(-rows // max(1, lanes // piece.width)) for piece in pieces)
+    vectors = sum([-(-rows // max(1, lanes // piece.width)) for piece in pieces])
     return vectors + _BLEND_COST * (rows * len(pieces) - vectors)
 
 

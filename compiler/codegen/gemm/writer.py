@@ -40,18 +40,18 @@ class GemmWriter(Emitter):
 
     def add(self, a: Number, b: Number) -> Number:
         """a + b"""
-        a, b = self.number(a), self.number(b)
         if isinstance(a, int) and isinstance(b, int):
             return a + b
+        a, b = self.number(a), self.number(b)
         if a == 0 or b == 0:
             return b if a == 0 else a
         return self.value(f"add nsw i64 {a}, {b}")
 
     def mul(self, a: Number, b: Number) -> Number:
         """a * b"""
-        a, b = self.number(a), self.number(b)
         if isinstance(a, int) and isinstance(b, int):
             return a * b
+        a, b = self.number(a), self.number(b)
         if a == 0 or b == 0:
             return 0
         if a == 1 or b == 1:
@@ -110,8 +110,9 @@ class GemmWriter(Emitter):
 
     def address(self, pointer: str, elements: Number, dtype: DType) -> str:
         """The address of an element some elements further."""
-        elements = self.number(elements)
-        if elements == 0:
+        if isinstance(elements, Size):
+            elements = self.number(elements)
+        elif elements == 0:
             return pointer
         return self.value(f"getelementptr {memory_type(dtype)}, ptr {pointer}, i64 {elements}")
 

@@ -192,13 +192,14 @@ class ExprPrinter:
         level = max([emitter.floor, *[v.level for v in values]])
         lanes = max([v.lanes for v in values])
         reads = NOTHING.union(*[v.reads for v in values])
-        with emitter.at(level):
-            if isinstance(node, Lookup):
-                text = look_up(Site(emitter, node.dtype, lanes), node.table, values[0].text)
-            elif _has_rare_branch(node):
-                text = self._with_rare_branch(node, values, lanes)
-            else:
-                text = self._instruction(node, values, lanes)
+        inside = emitter.go_on(emitter.scopes[level])  # no `with`: this is done for every value
+        if isinstance(node, Lookup):
+            text = look_up(Site(emitter, node.dtype, lanes), node.table, values[0].text)
+        elif _has_rare_branch(node):
+            text = self._with_rare_branch(node, values, lanes)
+        else:
+            text = self._instruction(node, values, lanes)
+        emitter.go_on(inside)
         return LlvmValue(text, lanes, level, reads)
 
     def _instruction(self, node: Scalar, values: list[LlvmValue], lanes: int) -> str:

@@ -67,13 +67,14 @@ def step(
     times: int | None = None,
     looks: Clock = PORTABLE,
     numbers: OpenNumbers | None = None,
+    outermost: bool = False,
 ) -> Code:
     """The function `i32 (ptr table)` that carries out `segments`. Its kernels must be loaded with it.
 
     `pool` is the thread pool, which parallel regions need; `private` is scratch memory of kernels; `watch`
     tells loops to stop, and timed code where its table of times is. `clock` is for timed code; `times` is the
     entry of the step as a whole. `looks` is the clock by which the watch is asked. `numbers` collects the
-    open sizes that it asks for.
+    open sizes that it asks for; the `outermost` step computes some of them first, also for those inside it.
 
     >>> from staticgraph.compiler.codegen.abi import Phase
     >>> phase = Phase(Code("kernel", ""))
@@ -90,12 +91,17 @@ def step(
       ret i32 0
     }
     """
-    writer = StepFunction(None if clock is None else Timer(clock, watch), numbers)
+    writer = StepFunction(None if clock is None else Timer(clock, watch), numbers, computes=True)
     stopping = _Stopping(watch, private, looks)
     with writer.timed(times, lambda: writer.pointer(private)):
         if any(isinstance(segment, RegionSegment) and segment.watched for segment in segments):
             forget_skips(writer, writer.base(watch.slot))
         _segments(writer, segments, pool, stopping)
+    if outermost and writer.numbers.computed:
+        sizes = StepFunction(numbers=numbers, computes=True)
+        sizes.compute()
+        symbol = writer.define(sizes, "ptr %table")
+        writer.lines.insert(0, f"  call void @{symbol}(ptr %table)")
     return writer.finish(["ptr %table"], "i32 0")
 
 
@@ -309,30 +315,55 @@ def _phase(writer: StepFunction, parts: Sequence[Part], time: Size | None = None
     is one chunk, which does all.
     """
     function = StepFunction(writer.timer, writer.numbers)
-    small = sum(_amount(work) for part in parts for work in part.work) <= _LIMIT
-    first: AnySize = 0
     with function.section():
-        done = function.label()
-        if time is not None:
-            whole, shared = function.label(), function.label()
+        if time is None:
+            _chunk(function, parts)
+        elif len(parts) == 1:
+            _chunks(function, parts[0], _is_little(function, time))
+        else:
+            whole, shared, done = function.label(), function.label(), function.label()
             function.branch_if(_is_little(function, time), whole, shared)
             function.start(whole)
             _in_order(function, [work for part in parts for work in part.work], "%private")
             function.branch(done)
             function.start(shared)
-        for part in parts[:-1]:
-            mine, others = function.label(), function.label()
-            inside = function.value(f"icmp ult i64 %chunk, {function.number(first + part.count)}")
-            function.branch_if(inside, mine, others)
-            function.start(mine)
-            _part(function, part, first, small)
+            _chunk(function, parts)
             function.branch(done)
-            function.start(others)
-            first += part.count
-        _part(function, parts[-1], first, small)
-        function.branch(done)
-        function.start(done)
+            function.start(done)
     return writer.define(function, "ptr %table, i64 %chunk, ptr %private")
+
+
+def _chunk(writer: StepFunction, parts: Sequence[Part]) -> None:
+    """One chunk of a phase."""
+    small = sum(_amount(work) for part in parts for work in part.work) <= _LIMIT
+    first: AnySize = 0
+    done = writer.label() if len(parts) > 1 else ""
+    for part in parts[:-1]:
+        mine, others = writer.label(), writer.label()
+        inside = writer.value(f"icmp ult i64 %chunk, {writer.number(first + part.count)}")
+        writer.branch_if(inside, mine, others)
+        writer.start(mine)
+        _part(writer, part, first, small)
+        writer.branch(done)
+        writer.start(others)
+        first += part.count
+    _part(writer, parts[-1], first, small)
+    if done:
+        writer.branch(done)
+        writer.start(done)
+
+
+def _chunks(writer: StepFunction, part: Part, little: str) -> None:
+    """One chunk of the only call of a phase, or all of them if there is `little` to do."""
+    (call,) = part.work
+    assert isinstance(call, KernelCall), call
+    operands, before = writer.operands(call, "%private"), call.phase.first
+    chunk = writer.value(f"add i64 %chunk, {before}") if before else "%chunk"
+    after = writer.value(f"add i64 {chunk}, 1")
+    start = writer.value(f"select i1 {little}, i64 {before}, i64 {chunk}")
+    stop = writer.value(f"select i1 {little}, i64 {writer.number(before + part.count)}, i64 {after}")
+    with writer.timed(call.times, lambda: "%private", "%chunk"), writer.loop(start, stop) as values:
+        writer.call("void", call.phase.code.name, *operands, ("i64", values.index))
 
 
 def _part(writer: StepFunction, part: Part, first: AnySize, inline: bool) -> None:

@@ -15,19 +15,31 @@ from staticgraph.compiler.support.dataclass import dataclass
 
 
 class OpenNumbers:
-    """Open sizes that code asks for, in order. A slot of its table has the address of their values."""
+    """Open sizes that code asks for, in order. A slot of its table has the address of their values.
 
-    def __init__(self, slot: int, sizes: dict[Size, int] | None = None) -> None:
+    Who calls the step puts the values there, except for the `computed` ones: the step itself computes these,
+    as it begins, from the others, for all of its functions.
+    """
+
+    def __init__(
+        self, slot: int, sizes: dict[Size, int] | None = None, computed: dict[Size, None] | None = None
+    ) -> None:
         self.slot = slot
         self.sizes = {} if sizes is None else sizes
+        self.computed = {} if computed is None else computed
 
     def index(self, size: Size) -> int:
         """The place of a size among the values."""
         return self.sizes.setdefault(size, len(self.sizes))
 
+    def compute(self, size: Size) -> int:
+        """The place of a size that the step is to compute as it begins."""
+        self.computed[size] = None
+        return self.index(size)
+
     def inside(self, slot: int) -> OpenNumbers:
         """The same for an inner step, whose table has the address in this slot."""
-        return OpenNumbers(slot, self.sizes)
+        return OpenNumbers(slot, self.sizes, self.computed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +51,18 @@ class Timer:
 
 
 class StepFunction(Emitter):
-    """The text of a function with the parameter %table, whose addresses it loads once."""
+    """The text of a function with the parameter %table, whose addresses it loads once.
 
-    def __init__(self, timer: Timer | None = None, numbers: OpenNumbers | None = None) -> None:
+    `computes`: it computes sizes of others. Otherwise it is one of many functions of a step, which has done
+    so by then: LLVM takes longer for the same arithmetic in each of them than the step takes to run it.
+    """
+
+    def __init__(
+        self, timer: Timer | None = None, numbers: OpenNumbers | None = None, computes: bool = False
+    ) -> None:
         super().__init__()
         self.timer = timer
+        self.computes = computes
         self.numbers = OpenNumbers(0) if numbers is None else numbers
         self._bases: dict[int, str] = {}
         self._read: dict[Size, str] = {}  # open sizes
@@ -52,23 +71,42 @@ class StepFunction(Emitter):
     def base(self, slot: int) -> str:
         """The address in a slot of the table."""
         if slot not in self._bases:
-            with self.at(0):
-                place = self.value(f"getelementptr ptr, ptr %table, i64 {slot}") if slot else "%table"
-                self._bases[slot] = self.value(f"load ptr, ptr {place}, align 8")
+            place = self.first_value(f"getelementptr ptr, ptr %table, i64 {slot}") if slot else "%table"
+            self._bases[slot] = self.first_value(f"load ptr, ptr {place}, align 8")
         return self._bases[slot]
 
     def number(self, size: AnySize) -> str:
         """A size as an operand: one that is open is read from where the table says."""
         if not isinstance(size, Size):
             return str(size)
-        if size not in self._read:
-            with self.at(0):
-                self._read[size] = self._computed(size)
-        return self._read[size]
+        found = self._read.get(size)
+        if found is None:
+            found = self._computed_here(size) if self.computes else None
+            found = self._read[size] = self._loaded(size) if found is None else found
+        return found
 
-    def _computed(self, size: Size) -> str:
+    def compute(self) -> None:
+        """Compute the sizes that functions of the step take for computed, and put them where these look."""
+        for size in [*self.numbers.computed]:
+            self.line(f"store i64 {self.number(size)}, ptr {self._place(self.numbers.index(size))}, align 8")
+
+    def _loaded(self, size: Size) -> str:
+        """A size whose value is in memory."""
+        numbers = self.numbers
+        index = numbers.index(size) if self.computes or not is_computed(size) else numbers.compute(size)
+        return self.first_value(f"load i64, ptr {self._place(index)}, align 8")
+
+    def _place(self, index: int) -> str:
+        base = self.base(self.numbers.slot)
+        return self.first_value(f"getelementptr i64, ptr {base}, i64 {index}") if index else base
+
+    def _computed_here(self, size: Size) -> str | None:
+        with self.at(0):
+            return self._computed(size)
+
+    def _computed(self, size: Size) -> str | None:
         """A size that is computed of others here, which takes less than to look for its value in Python as
-        the sizes become known; or else one whose value is in memory.
+        the sizes become known; None if it is no such.
         """
         (monomial, factor), *others = size.terms.items()
         if others:
@@ -90,10 +128,7 @@ class StepFunction(Emitter):
                     return self.call("i64", "llvm.smax.i64", ("i64", self.number(inner)), ("i64", "1"))
                 case AtMost(size=inner, most=most):
                     return self.call("i64", "llvm.smin.i64", ("i64", self.number(inner)), ("i64", str(most)))
-        index = self.numbers.index(size)
-        base = self.base(self.numbers.slot)
-        place = self.value(f"getelementptr i64, ptr {base}, i64 {index}") if index else base
-        return self.value(f"load i64, ptr {place}, align 8")
+        return None
 
     def pointer(self, ref: BufferRef) -> str:
         """The address of a buffer."""
@@ -156,3 +191,13 @@ class StepFunction(Emitter):
         head = f"define internal {result.split()[0]} @{symbol}({parameters}) nounwind"
         self.need(f"{head} {{\nentry:\n{body}\n  ret {result}\n}}")
         return symbol
+
+
+def is_computed(size: Size) -> bool:
+    """Return True if a size is computed of others by code: it is made of what is no polynomial."""
+    (monomial, _), *others = size.terms.items()
+    if others:
+        return any(len(m) == 1 and not isinstance(m[0], str) for m in size.terms)
+    if len(monomial) != 1 or isinstance(monomial[0], str):
+        return False
+    return not isinstance(monomial[0], Quotient) or bounds(monomial[0].dividend)[0] >= 0

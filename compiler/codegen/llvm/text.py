@@ -133,6 +133,13 @@ class Emitter:
         self.lines.append(f"  {name} = {text}")
         return name
 
+    def first_value(self, text: str) -> str:
+        """Append an instruction to the outermost scope, before all loops. Return the name of its result."""
+        self._count += 1
+        name = f"%v{self._count}"
+        self.scopes[0].lines.append(f"  {name} = {text}")
+        return name
+
     def reserve(self) -> str:
         """A fresh SSA name, for a phi that is written later."""
         self._count += 1
@@ -163,7 +170,7 @@ class Emitter:
 
     def call(self, result: str, name: str, *operands: tuple[str, str]) -> str:
         """Call the function `name`, declaring it; operands are pairs of type and value."""
-        self.need(f"declare {result} @{name}({', '.join(t for t, _ in operands)})")
+        self.need(f"declare {result} @{name}({', '.join([t for t, _ in operands])})")
         arguments = ", ".join([f"{t} {v}" for t, v in operands])
         if result == "void":
             self.line(f"call void @{name}({arguments})")

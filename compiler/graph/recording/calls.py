@@ -124,7 +124,8 @@ def _dtypes(op: OpDef, values: dict[str, Any]) -> dict[str, DType]:
                 for v in (
                     value if param.role is Role.TENSORS and isinstance(value, list | tuple) else (value,)
                 ):
-                    v = v.to_tensor() if hasattr(v, "to_tensor") else v
+                    if not isinstance(v, Tensor) and hasattr(v, "to_tensor"):
+                        v = v.to_tensor()
                     if v is not None and isinstance(v, wanted):
                         found = v.dtype if isinstance(v, Tensor) else _python_dtype(v)
                         out[param.var] = found
@@ -160,12 +161,9 @@ def _input(
         hint = _conversion(name, tensor.dtype, allowed)
         what = f"{name} is {tensor.dtype.name}, and must be {dtypes_text(allowed)}"
         require(False, what, hint, kind=DtypeError)
-    require(
-        wanted is None or tensor.dtype is wanted,
-        f"{name} is {tensor.dtype.name}" + (f", and must be {wanted.name}" if wanted else ""),
-        hint=f"convert one of them: cast({name}, sg.{wanted.name})" if wanted else None,
-        kind=DtypeError,
-    )
+    if wanted is not None and tensor.dtype is not wanted:
+        what = f"{name} is {tensor.dtype.name}, and must be {wanted.name}"
+        require(False, what, f"convert one of them: cast({name}, sg.{wanted.name})", kind=DtypeError)
     return tensor
 
 
@@ -202,11 +200,12 @@ def as_tensor(graph: _GraphLike, value: Any, dtype: DType | None = None, name: s
     """`value` as a tensor of `graph`: a constant called `name`
     for numbers and arrays, packed where it holds tensors.
     """
-    if hasattr(value, "to_tensor"):
+    if not isinstance(value, Tensor) and hasattr(value, "to_tensor"):
         value = value.to_tensor()
     if isinstance(value, Tensor):
-        hint = "make all of them inside one `with graph.as_default():`"
-        require(value.graph is graph, f"{value.name} belongs to another graph", hint, OtherGraphError)
+        if value.op.graph is not graph:
+            hint = "make all of them inside one `with graph.as_default():`"
+            require(False, f"{value.name} belongs to another graph", hint, OtherGraphError)
         return value
     if isinstance(value, list | tuple) and _holds_tensor(value):
         dtype = dtype or _dtype_inside(value)
