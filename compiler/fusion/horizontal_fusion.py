@@ -86,13 +86,12 @@ class _Joining:
 
     def same_elements(self, producer: Group, group: Group) -> bool:
         """Make one loop nest of two, if they run over the same elements."""
-        own = [Demand(group.position)]
         fits = (
             _small(producer, group)
             and len(producer.outputs) + len(group.outputs) <= STORED_LIMIT
             and producer.domain == group.domain
             and not (producer.summed and _sums_over(group, producer.outputs))  # one would wait for the other
-            and all(list(self.demands[v][group]) == own for v in self._between(producer, group))
+            and self._wants_own(group, self._between(producer, group))
             and _kinds_fit(producer, group)
         )
         if not fits or (place := self._meeting(producer, group)) is None:
@@ -108,6 +107,11 @@ class _Joining:
         group.depths += producer.depths
         self._absorb(producer, group, place)
         return True
+
+    def _wants_own(self, group: Group, values: Iterable[Value]) -> bool:
+        """Return True if of each of these values, a group wants the element that it is at itself."""
+        own = [Demand(group.position)]
+        return all(list(self.demands[v][group]) == own for v in values)
 
     def same_rows(self, producer: Group, group: Group) -> bool:
         """Make one kernel of two that does for each row what both do, if they run over the same rows."""

@@ -89,11 +89,11 @@ class Affine:
     @property
     def expr(self) -> Expr:
         """The form as an expression, the same object for equal forms: greater factors first."""
-        order = list(self.terms.items())
+        order = [(estimate(factor), term, factor) for term, factor in self.terms.items()]
         if len(order) > 1:
-            order.sort(key=lambda t: (estimate(t[1]) < 0, -abs(estimate(t[1])), getattr(t[0], "name", "~")))
-        added = [_scaled(term, factor) for term, factor in order if estimate(factor) >= 0]
-        taken = [_scaled(term, -factor) for term, factor in order if estimate(factor) < 0]
+            order.sort(key=lambda t: (t[0] < 0, -abs(t[0]), getattr(t[1], "name", "~")))
+        added = [_scaled(term, factor) for about, term, factor in order if about >= 0]
+        taken = [_scaled(term, -factor) for about, term, factor in order if about < 0]
         if self.constant > 0 or not self.terms:
             added.append(Const(self.constant, int64))
         elif self.constant < 0:

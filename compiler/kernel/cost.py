@@ -5,6 +5,7 @@ The estimates choose between ways to run a kernel. The result is the same whiche
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from staticgraph.compiler.graph.sizes import NOMINAL, AnySize, Size, estimate
@@ -30,6 +31,7 @@ from staticgraph.compiler.machine import CPU
 UNKNOWN_TRIPS = 8  # of a loop whose trip count is not known
 
 
+@cache
 def operation_cost(op: str) -> float:
     """The cost of a scalar operation, in additions of vectors (`Primitive.cost`)."""
     return ADDITION if op in CONVERSIONS else PRIMITIVES[op].cost

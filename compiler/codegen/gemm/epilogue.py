@@ -57,6 +57,8 @@ class Epilogue:
         for access in (*contraction.targets, *loads.values()):
             if not any(access.same(x) for x in self.accesses):
                 self.accesses.append(access)
+        self._row_steps = [access.stride(contraction.rows) for access in self.accesses]
+        self._lane_steps = [access.stride(contraction.lanes) for access in self.accesses]
         self._targets = [self._number(x) for x in contraction.targets]
         self._loads = {local: self._number(x) for local, x in loads.items()}
 
@@ -91,7 +93,7 @@ class Epilogue:
         """
         c, out = self._contraction, []
         for n in sorted(set(self._loads.values())):
-            access, row = self.accesses[n], self._row_step(n)
+            access, row = self.accesses[n], self._row_steps[n]
             if isinstance(row, Size) or not row or access.step(c.lanes) != 1:
                 continue
             if c.size(access) * access.dtype.size >= CPU.near_bytes:
@@ -109,7 +111,7 @@ class Epilogue:
         for (i, j), value in sums.items():
             known = self._at_hand(w, value, tile.pieces[j].width)
             for local, n in self._loads.items():
-                key = (n, 0 if same(self._row_step(n), 0) else i, j)
+                key = (n, 0 if same(self._row_steps[n], 0) else i, j)
                 if key not in loaded:
                     loaded[key] = self._load(w, n, self.pointers[n], i, tile.pieces[j])
                 known[local] = loaded[key]
@@ -127,7 +129,7 @@ class Epilogue:
 
         def row(r: Number) -> None:
             bases = tuple(
-                w.address(pointer, w.mul(r, self._row_step(n)), self.accesses[n].dtype)
+                w.address(pointer, w.mul(r, self._row_steps[n]), self.accesses[n].dtype)
                 for n, pointer in enumerate(self.pointers)
             )
             line = w.address(kept, w.mul(r, width), dtype)
@@ -145,16 +147,12 @@ class Epilogue:
         sizes: dict[Expr, str] = {e: w.spread(str(w.number(e.size)), "i64", width) for e in self._extents}
         return {self._contraction.acc: sums, **sizes}
 
-    def _row_step(self, n: int) -> AnySize:
-        return self.accesses[n].stride(self._contraction.rows)
-
     def _place(
         self, w: GemmWriter, n: int, base: str, row: int, piece: TilePiece
     ) -> tuple[str, DType, AnySize]:
         """Return the address of one vector of the tile, its dtype, and the distance between its elements."""
-        step = self.accesses[n].stride(self._contraction.lanes)
-        dtype = self.accesses[n].dtype
-        place = w.add(w.mul(row, self._row_step(n)), w.mul(piece.start, step))
+        step, dtype = self._lane_steps[n], self.accesses[n].dtype
+        place = w.add(w.mul(row, self._row_steps[n]), w.mul(piece.start, step))
         return w.address(base, place, dtype), dtype, step
 
     def _load(self, w: GemmWriter, n: int, base: str, row: int, piece: TilePiece) -> str:

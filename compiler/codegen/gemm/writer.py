@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from types import MappingProxyType
 
 from staticgraph.compiler.codegen.llvm import memory
@@ -16,6 +17,13 @@ from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.sizes import OPEN_TEXT, Size, Undecided
 
 Number = str | int | Size  # an int64: an SSA name, a number known while writing, or an open size
+
+
+@cache
+def _multiply_add(dtype: DType, width: int) -> tuple[str, str, str]:
+    """The declaration of a * b + c, its call without operands, and their type."""
+    kind, name = vector(memory_type(dtype), width), f"llvm.fmuladd.{suffix(memory_type(dtype), width)}"
+    return f"declare {kind} @{name}({kind}, {kind}, {kind})", f"call {kind} @{name}", kind
 
 
 class GemmWriter(Emitter):
@@ -210,13 +218,14 @@ class GemmWriter(Emitter):
 
     def fma(self, a: str, b: str, c: str, dtype: DType, width: int) -> str:
         """a * b + c"""
-        kind = vector(memory_type(dtype), width)
-        return self.call(
-            kind, f"llvm.fmuladd.{suffix(memory_type(dtype), width)}", (kind, a), (kind, b), (kind, c)
-        )
+        declaration, call, kind = _multiply_add(dtype, width)
+        self.needs[declaration] = None
+        return self.value(f"{call}({kind} {a}, {kind} {b}, {kind} {c})")
 
     def convert(self, value: str, dtype: DType, to: DType, width: int) -> str:
         """A value of one floating type, in its register form, as another one."""
+        if dtype is to:
+            return value
         kind, wanted = register_type(dtype, width), register_type(to, width)
         if kind == wanted:
             return value

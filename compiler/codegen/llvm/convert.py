@@ -13,6 +13,9 @@ from staticgraph.compiler.graph.dtypes import DType, bfloat16, bool_, float16, f
 
 def widen(site: Site, stored: str) -> str:
     """The register form of a value in its memory form."""
+    dtype = site.dtype
+    if dtype is not float16 and dtype is not bfloat16 and dtype is not bool_:
+        return stored
     memory = memory_type(site.dtype, site.lanes)
     if site.dtype is float16:
         return site.value(f"fpext {memory} {stored} to {site.type}")
@@ -21,13 +24,14 @@ def widen(site: Site, stored: str) -> str:
         wide = site.value(f"zext {memory} {stored} to {integers}")
         high = site.value(f"shl {integers} {wide}, {splat('i32', '16', site.lanes)}")
         return site.value(f"bitcast {integers} {high} to {site.type}")
-    if site.dtype is bool_:
-        return site.value(f"icmp ne {memory} {stored}, {splat('i8', '0', site.lanes)}")
-    return stored
+    return site.value(f"icmp ne {memory} {stored}, {splat('i8', '0', site.lanes)}")
 
 
 def narrow(site: Site, value: str) -> str:
     """The memory form of a value in its register form."""
+    dtype = site.dtype
+    if dtype is not float16 and dtype is not bfloat16 and dtype is not bool_:
+        return value
     memory = memory_type(site.dtype, site.lanes)
     if site.dtype is float16:
         return site.value(f"fptrunc {site.type} {value} to {memory}")
@@ -35,9 +39,7 @@ def narrow(site: Site, value: str) -> str:
         integers = vector("i32", site.lanes)
         high = site.value(f"lshr {integers} {_bits(site, value)}, {splat('i32', '16', site.lanes)}")
         return site.value(f"trunc {integers} {high} to {memory}")
-    if site.dtype is bool_:
-        return site.value(f"zext {site.type} {value} to {memory}")
-    return value
+    return site.value(f"zext {site.type} {value} to {memory}")
 
 
 def round_half(site: Site, value: str) -> str:

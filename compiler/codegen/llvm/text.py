@@ -336,7 +336,8 @@ def with_calls(codes: Iterable[Code]) -> list[Code]:
     found: dict[Code, None] = {}
     for code in codes:
         if code not in found:
-            found |= dict.fromkeys(with_calls(code.calls))
+            if code.calls:
+                found |= dict.fromkeys(with_calls(code.calls))
             found[code] = None
     return [*found]
 
