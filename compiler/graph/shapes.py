@@ -40,7 +40,7 @@ class TensorType:
         return proven(operator.eq, self.shape, other.shape)
 
     def __hash__(self) -> int:
-        return hash((self.dtype, self.shape))
+        return hash((self.dtype.name, self.shape))
 
     @property
     def rank(self) -> int | None:
