@@ -18,7 +18,12 @@ from staticgraph.building.inputs import constant, convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, bool_, float32, int32
 from staticgraph.compiler.graph.errors import DtypeError, misuse, require
-from staticgraph.compiler.graph.recording.op_count import BackwardCount, count_backward, count_more, counted_as
+from staticgraph.compiler.graph.recording.op_count import (
+    BackwardCount,
+    count_backward,
+    count_more,
+    counted_as,
+)
 from staticgraph.compiler.graph.tensor import Tensor
 
 __all__ = [

@@ -98,7 +98,7 @@ def step(
             forget_skips(writer, writer.base(watch.slot))
         _segments(writer, segments, pool, stopping)
     if outermost and writer.numbers.computed:
-        sizes = StepFunction(numbers=numbers, computes=True)
+        sizes = StepFunction(numbers=writer.numbers, computes=True)
         sizes.compute()
         symbol = writer.define(sizes, "ptr %table")
         writer.lines.insert(0, f"  call void @{symbol}(ptr %table)")
