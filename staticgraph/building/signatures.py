@@ -111,7 +111,9 @@ def made_of(base: Any, order: str, **makers: Callable[..., Any]) -> Any:
     return derived(Signature(placed, return_annotation="None"), construct)
 
 
-def adapted(function: Callable[..., Any], order: str, name: str = "", **defaults: Any) -> Callable[..., Any]:
+def adapted(
+    function: Callable[..., Any], order: str, name: str = "", /, **defaults: Any
+) -> Callable[..., Any]:
     """Return a function with the parameters of another in another order, and by other names.
 
     Args:

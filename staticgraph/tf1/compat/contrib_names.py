@@ -77,7 +77,19 @@ _KERAS = """
     initializers layers losses metrics models optimizers preprocessing regularizers utils
 """
 
+_SUMMARIES = "audio_summary histogram_summary image_summary merge_all_summaries merge_summary scalar_summary"
+_STATELESS = {
+    "stateless_multinomial": "random.stateless_multinomial",
+    "stateless_random_normal": "random.stateless_normal",
+    "stateless_random_uniform": "random.stateless_uniform",
+    "stateless_truncated_normal": "random.stateless_truncated_normal",
+}
+
 AREAS = {
+    "contrib.deprecated": Area(names={name: name for name in _SUMMARIES.split()}),
+    "contrib.nn": Area((".contrib.nn",)),
+    "contrib.signal": Area(("signal",)),
+    "contrib.stateless": Area(names=_STATELESS),
     "contrib.layers": Area(
         (
             contrib_layers, contrib_columns, channels, convolutions, normalization, optimize_loss,
@@ -91,6 +103,7 @@ AREAS = {
     "contrib.framework.nest": Area(("nest",)),
     "contrib.slim": Area(areas=("contrib.layers", "contrib.framework")),
     "contrib.slim.learning": Area((slim_learning,)),
+    "contrib.slim.evaluation": Area((".contrib.training.slim_evaluation",)),
     "contrib.slim.losses": Area((contrib_losses,)),
     "contrib.slim.initializers": Area(areas=("contrib.layers", "initializers")),
     "contrib.slim.regularizers": Area((regularizers,)),
@@ -125,7 +138,10 @@ AREAS = {
     "contrib.distribute": Area((contrib_distribute,), areas=("distribute",)),
     "contrib.cluster_resolver": Area(names={"TPUClusterResolver": "contrib.tpu.TPUClusterResolver"}),
     "contrib.tensorboard.plugins.projector": Area((projector,)),
-    "contrib.training": Area((hyperparameters, train_op, loops)),
+    "contrib.training": Area((
+        hyperparameters, train_op, loops, ".contrib.training.evaluation", ".contrib.training.buckets",
+        ".contrib.training.sampling", ".contrib.training.resampling", ".contrib.training.placement",
+    )),
     "contrib.learn": Area(
         (contrib_learn, contrib_learn_models, experiment),
         {"NanLossDuringTrainingError": "train.NanLossDuringTrainingError"},

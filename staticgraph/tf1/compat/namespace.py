@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from functools import cache
+from importlib import import_module
 from itertools import chain
 from types import ModuleType
 from typing import Any
@@ -34,7 +35,8 @@ class Area:
     """Sources of the names below one dotted path. The first source that has a name gives it.
 
     Attributes:
-        sources: Modules, or dotted paths below `staticgraph`, which may be absent.
+        sources: Modules, dotted paths below `staticgraph`, which may be absent, or relative names such as
+            ".contrib.nn" of modules of this package, which are imported when a name is first looked up there.
         names: Map from TensorFlow's name to the dotted name in the tree that it stands for.
         areas: Other areas. All of their names are here too.
     """
@@ -170,6 +172,8 @@ def _module(source: ModuleType | str) -> ModuleType | None:
     """The module that a source names, or None if `staticgraph` has none of that name."""
     if isinstance(source, ModuleType):
         return source
+    if source.startswith("."):
+        return import_module(source, __package__)
     found: Any = sg
     for name in filter(None, source.split(".")):
         found = getattr(found, name, None)

@@ -36,7 +36,7 @@ __all__ = [
 Shuffle = tuple[int, int | None]  # how many elements are kept for a random choice, and a seed
 
 
-class _Inputs:
+class BatchInputs:
     """Inputs of a queue: tensors of one or several threads, and a condition for elements to be added."""
 
     def __init__(self, given: Sequence[Any], keep_input: Any, enqueue_many: bool) -> None:
@@ -106,7 +106,7 @@ def _batches(label: str, given: dict[str, Any]) -> Any:
     lists = list(given["tensors_list"]) if "tensors_list" in given else [given["tensors"]]
     shuffle = (given["min_after_dequeue"], given["seed"]) if "seed" in given else None
     with name_scope(given["name"], label) as scope:
-        inputs = _Inputs(lists, given.get("keep_input", True), given["enqueue_many"])
+        inputs = BatchInputs(lists, given.get("keep_input", True), given["enqueue_many"])
         pad, capacity = given.get("dynamic_pad", False), given["capacity"]
         shapes = inputs.shapes(given["shapes"])
         queue = _queue(capacity, inputs.dtypes, shapes, given["shared_name"], pad, shuffle)

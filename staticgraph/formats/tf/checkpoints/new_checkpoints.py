@@ -11,8 +11,6 @@ from staticgraph.formats.tf.log import log
 
 __all__ = ["checkpoints_iterator"]
 
-_PAUSE = 1.0  # seconds until the folder is looked at again
-
 
 def checkpoints_iterator(
     checkpoint_dir: str,
@@ -32,7 +30,7 @@ def checkpoints_iterator(
     """
     last = None
     while True:
-        found = _newer(checkpoint_dir, last, math.inf if timeout is None else timeout)
+        found = wait_for_new_checkpoint(checkpoint_dir, last, timeout=timeout)
         if found is None:
             if timeout_fn is None or timeout_fn():
                 log.info("There is no new checkpoint in %s after %s seconds.", checkpoint_dir, timeout)
@@ -44,11 +42,29 @@ def checkpoints_iterator(
         time.sleep(max(0.0, begin + min_interval_secs - time.monotonic()))
 
 
-def _newer(folder: str, last: str | None, timeout: float) -> str | None:
-    """The latest checkpoint once it is another than `last`; None if that takes too long."""
-    deadline = time.monotonic() + timeout
-    while (found := latest_checkpoint(folder)) in (None, last):
-        if time.monotonic() + _PAUSE > deadline:
+def wait_for_new_checkpoint(
+    checkpoint_dir: str,
+    last_checkpoint: str | None = None,
+    seconds_to_sleep: float = 1,
+    timeout: float | None = None,
+) -> str | None:
+    """Wait until the latest checkpoint of a folder is another than the last one.
+
+    Args:
+        checkpoint_dir: The folder.
+        last_checkpoint: The prefix of the last checkpoint; None if there was none.
+        seconds_to_sleep: The time until the folder is looked at again.
+        timeout: The longest wait in seconds; None for no limit.
+
+    Returns:
+        The prefix of the new checkpoint, or None if that takes too long.
+
+    >>> wait_for_new_checkpoint("/no/such/folder", timeout=0) is None
+    True
+    """
+    deadline = math.inf if timeout is None else time.monotonic() + timeout
+    while (found := latest_checkpoint(checkpoint_dir)) in (None, last_checkpoint):
+        if time.monotonic() + seconds_to_sleep > deadline:
             return None
-        time.sleep(_PAUSE)
+        time.sleep(seconds_to_sleep)
     return found
