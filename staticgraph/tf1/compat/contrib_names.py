@@ -149,7 +149,7 @@ AREAS = {
     "contrib.distributions.bijectors": Area(("distributions.bijectors",)),
     "contrib.opt": Area((contrib_optimizers, external_optimizer, optimizer_wrappers)),
     "contrib.crf": Area((crf,)),
-    "contrib.cudnn_rnn": Area((cudnn_cells,)),
+    "contrib.cudnn_rnn": Area((cudnn_cells, ".rnn.cudnn_layers")),
     "contrib.rnn.python.ops.core_rnn_cell": Area(areas=("contrib.rnn",)),
     "contrib.rnn.python.ops.core_rnn_cell_impl": Area(areas=("contrib.rnn",)),
     "contrib.rnn.python.ops.rnn_cell": Area(areas=("contrib.rnn",)),
