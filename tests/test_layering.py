@@ -98,7 +98,11 @@ ABOVE_CORE = {
 NAMESPACES = {"staticgraph", "staticgraph.distribute", "staticgraph.train"}
 NO_CODE = "nothing turns data into code"
 # Files that import by name, and only names in tables of ours.
-BY_NAME = {"compiler/support/lazy_names.py", "staticgraph/public_paths.py"}
+BY_NAME = {
+    "compiler/support/lazy_names.py",
+    "staticgraph/public_paths.py",
+    "staticgraph/tf1/compat/namespace.py",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,6 +136,12 @@ AREAS = {
     "contrib.metrics": Area((contrib_metrics, ".contrib.metric_curves", ".contrib.metric_moments")),
     "contrib.slim.metrics": Area(areas=("contrib.metrics",)),
     "contrib.predictor": Area((predictor,)),
+    "contrib.image": Area(
+        (".contrib.images.projective", ".contrib.images.warping", ".contrib.images.components")
+    ),
+    "contrib.integrate": Area((".contrib.integrate",)),
+    "contrib.resampler": Area((".contrib.images.sampling",)),
+    "contrib.sparsemax": Area((".contrib.sparsemax",)),
     "contrib.rnn": Area((
         recurrent_cells, recurrent_wrappers, fused_cells, independent_cells, gated_in_time,
         convolutional_cells,

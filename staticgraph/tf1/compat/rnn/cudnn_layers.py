@@ -48,10 +48,10 @@ class _CudnnRNN:
             input_mode: "linear_input"; "skip_input", which takes inputs without weights, is not here.
             direction: "unidirectional" or "bidirectional"; the outputs of both directions stand side by side.
             dropout: The share of the outputs of each layer but the last that is dropped in training.
-            seed: The seed of the dropout and of the default initializer.
+            seed: The seed of dropout and of the default initializer.
             dtype: float16, float32 or float64.
-            kernel_initializer: For the weights of each gate, [num_units, inputs]; `glorot_uniform` by default.
-            bias_initializer: For each of the two biases of a gate, whose sum is the variable; zeros by default.
+            kernel_initializer: For the weights of a gate, [num_units, inputs]; Glorot's by default.
+            bias_initializer: For each of two biases of a gate, whose sum is kept; zeros by default.
             name: The name of the layer, by default for example "cudnn_lstm".
 
         Raises:
