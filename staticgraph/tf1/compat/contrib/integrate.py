@@ -105,16 +105,20 @@ def odeint(
         y0, t = sg.convert_to_tensor(y0, name="y0"), _times(t)
         _check_types(y0, t)
         size = abs(y0).dtype
-        first = 1.0 if given["first_step"] is None else given["first_step"]
+        begin = 1.0 if given["first_step"] is None else given["first_step"]
+        factors = [
+            sg.convert_to_tensor(given[each], dtype=t.dtype) for each in ("safety", "ifactor", "dfactor")
+        ]
         control = _Control(
             sg.convert_to_tensor(rtol, dtype=size),
             sg.convert_to_tensor(atol, dtype=size),
-            *(sg.convert_to_tensor(given[each], dtype=t.dtype) for each in ("safety", "ifactor", "dfactor")),
+            factors[0],
+            factors[1],
+            factors[2],
             sg.convert_to_tensor(given["max_num_steps"], dtype=sg.int32),
         )
         with sg.control_dependencies([_increasing(t)]):
-            first = sg.convert_to_tensor(first, dtype=t.dtype)
-            first = sg.identity(first)
+            first = sg.identity(sg.convert_to_tensor(begin, dtype=t.dtype))
         return _adaptive(func, y0, t, first, control, full_output)
 
 
