@@ -182,3 +182,13 @@ def test_channels_first_are_those_of_each_number_of_axes():
     volume = layers.conv3d(tf.placeholder(tf.float32, [None, 3, 6, 6, 6]), 2, 3, data_format="NCDHW")
     assert sequence.shape.as_list() == [None, 2, 6]
     assert volume.shape.as_list() == [None, 2, 6, 6, 6]
+
+
+def test_divisive_normalization_of_channels_first_is_that_of_channels_last():
+    images = np.random.RandomState(0).rand(2, 3, 4, 5).astype(np.float32)
+    first = layers.gdn(images, inverse=True, data_format="channels_first")
+    last = layers.gdn(images.transpose(0, 2, 3, 1), inverse=True)
+    made = value([first, tf.transpose(last, [0, 3, 1, 2])])
+    np.testing.assert_allclose(*made, rtol=1e-6)
+    with pytest.raises(ValueError, match="channels_last or channels_first"):
+        layers.gdn(images, data_format="NHWC")

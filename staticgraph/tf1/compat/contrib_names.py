@@ -85,6 +85,21 @@ _STATELESS = {
     "stateless_truncated_normal": "random.stateless_truncated_normal",
 }
 
+_LAYER_FUNCTIONS = tuple(
+    f".contrib.layer_functions.{name}"
+    for name in ("pooling", "embedding", "summaries", "sequences", "legacy", "divisive_normalization")
+)
+_DEPRECATED = "deprecated deprecated_arg_values deprecated_args"
+_SAME = "argsort assert_scalar convert_to_tensor_or_sparse_tensor sort"
+_FRAMEWORK = {name: name for name in _SAME.split()}
+_FRAMEWORK |= {
+    "assert_same_float_dtype": "debugging.assert_same_float_dtype",
+    "smart_case": "python.framework.smart_cond.smart_case",
+    "smart_cond": "python.framework.smart_cond.smart_cond",
+    "smart_constant_value": "python.framework.smart_cond.smart_constant_value",
+    **{name: f"python.util.deprecation.{name}" for name in _DEPRECATED.split()},
+}
+
 AREAS = {
     "contrib.deprecated": Area(names={name: name for name in _SUMMARIES.split()}),
     "contrib.nn": Area((".contrib.nn",)),
@@ -93,11 +108,18 @@ AREAS = {
     "contrib.layers": Area(
         (
             contrib_layers, contrib_columns, channels, convolutions, normalization, optimize_loss,
-            regularizers, separable,
+            regularizers, separable, *_LAYER_FUNCTIONS,
         ), _LAYERS
     ),
     "contrib.layers.python.layers": Area(areas=("contrib.layers",)),
-    "contrib.framework": Area((arg_scope, checkpoint_assignment, model_variables), _STEP | _CHECKPOINT),
+    "contrib.layers.python.layers.layers": Area(areas=("contrib.layers",)),
+    "contrib.layers.python.layers.utils": Area((".contrib.layer_functions.utils",)),
+    "contrib.framework": Area(
+        (
+            arg_scope, checkpoint_assignment, model_variables, ".contrib.assignments",
+            ".contrib.shape_checks",
+        ), _STEP | _CHECKPOINT | _FRAMEWORK
+    ),
     "contrib.framework.python.ops": Area(areas=("contrib.framework",)),
     "contrib.framework.python.ops.variables": Area(areas=("contrib.framework",)),
     "contrib.framework.nest": Area(("nest",)),
@@ -108,9 +130,18 @@ AREAS = {
     "contrib.slim.initializers": Area(areas=("contrib.layers", "initializers")),
     "contrib.slim.regularizers": Area((regularizers,)),
     "contrib.lookup": Area((contrib_lookup,)),
+    "contrib.slim.utils": Area((".contrib.layer_functions.utils",)),
     "contrib.losses": Area((contrib_losses,)),
-    "contrib.metrics": Area((contrib_metrics,)),
+    "contrib.losses.metric_learning": Area((".contrib.metric_learning",)),
+    "contrib.metrics": Area((contrib_metrics, ".contrib.metric_curves", ".contrib.metric_moments")),
+    "contrib.slim.metrics": Area(areas=("contrib.metrics",)),
     "contrib.predictor": Area((predictor,)),
+    "contrib.image": Area(
+        (".contrib.images.projective", ".contrib.images.warping", ".contrib.images.components")
+    ),
+    "contrib.integrate": Area((".contrib.integrate",)),
+    "contrib.resampler": Area((".contrib.images.sampling",)),
+    "contrib.sparsemax": Area((".contrib.sparsemax",)),
     "contrib.rnn": Area((
         recurrent_cells, recurrent_wrappers, fused_cells, independent_cells, gated_in_time,
         convolutional_cells,
@@ -124,7 +155,7 @@ AREAS = {
     "contrib.distributions.bijectors": Area(("distributions.bijectors",)),
     "contrib.opt": Area((contrib_optimizers, external_optimizer, optimizer_wrappers)),
     "contrib.crf": Area((crf,)),
-    "contrib.cudnn_rnn": Area((cudnn_cells,)),
+    "contrib.cudnn_rnn": Area((cudnn_cells, ".rnn.cudnn_layers")),
     "contrib.rnn.python.ops.core_rnn_cell": Area(areas=("contrib.rnn",)),
     "contrib.rnn.python.ops.core_rnn_cell_impl": Area(areas=("contrib.rnn",)),
     "contrib.rnn.python.ops.rnn_cell": Area(areas=("contrib.rnn",)),

@@ -53,7 +53,7 @@ Thresholds = Sequence[float]
 _BEYOND = 1e-7  # the outermost thresholds lie so far outside of [0, 1]
 
 
-def _counts(
+def counts_at(
     labels: Any, predictions: Any, weights: Any, thresholds: Thresholds, cells: Sequence[str] = tuple(CELLS)
 ) -> list[Total]:
     """For each of `cells` the weight in it at each threshold, in variables of shape [thresholds]."""
@@ -78,7 +78,7 @@ def _at_thresholds(name: str, doc: str, compute: Callable[..., Metric]) -> Calla
 
 def _cell(cell: str) -> Callable[..., Metric]:
     """The metric of one cell of the confusion matrix, at many thresholds."""
-    totals = partial(_counts, cells=[cell])
+    totals = partial(counts_at, cells=[cell])
 
     def count(*given: Any) -> Metric:
         [total] = totals(*given)
@@ -93,7 +93,7 @@ def _share(share: str, others: str) -> Callable[..., Metric]:
     def compute(hits: Tensor, missed: Tensor, name: str) -> Tensor:
         return div(hits, 1e-7 + hits + missed, name=f"{share}_{name}")
 
-    totals = partial(_counts, cells=["true_positives", others])
+    totals = partial(counts_at, cells=["true_positives", others])
 
     def of(*given: Any) -> Metric:
         return streamed(compute, totals(*given))
@@ -131,7 +131,7 @@ def sensitivity_at_specificity(
 
     with variable_scope(name, "sensitivity_at_specificity", (predictions, labels, weights)):
         thresholds = [-_BEYOND, *evenly(num_thresholds), 1.0 + _BEYOND]
-        return streamed(compute, _counts(labels, predictions, weights, thresholds))
+        return streamed(compute, counts_at(labels, predictions, weights, thresholds))
 
 
 @metric
@@ -155,7 +155,7 @@ def specificity_at_sensitivity(
 
     with variable_scope(name, "specificity_at_sensitivity", (predictions, labels, weights)):
         thresholds = [-_BEYOND, *evenly(num_thresholds), 1.0 - _BEYOND]
-        return streamed(compute, _counts(labels, predictions, weights, thresholds))
+        return streamed(compute, counts_at(labels, predictions, weights, thresholds))
 
 
 @partial(metric, before="curve")
@@ -201,4 +201,4 @@ def auc(
 
     inner = evenly(num_thresholds) if thresholds is None else sorted(thresholds)
     with variable_scope(name, "auc", (labels, predictions, weights)):
-        return streamed(compute, _counts(labels, predictions, weights, [-_BEYOND, *inner, 1.0 + _BEYOND]))
+        return streamed(compute, counts_at(labels, predictions, weights, [-_BEYOND, *inner, 1.0 + _BEYOND]))

@@ -8,7 +8,7 @@ LENGTHS = [1, 5, 2, 7, 3, 6, 4, 8, 2, 9]
 
 
 def batches(fetches):
-    """Values of a session until the input ends, sorted."""
+    """The batches of a session until the input ends, in no order."""
     found = []
     with tf.Session() as sess:
         sess.run([tf.global_variables_initializer(), tf.local_variables_initializer()])

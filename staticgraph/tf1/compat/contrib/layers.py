@@ -22,19 +22,17 @@ from staticgraph.state.initializers import (
     Zeros,
 )
 from staticgraph.tf1.compat.contrib.arg_scope import add_arg_scope
+from staticgraph.tf1.compat.contrib.layer_functions.utils import collect_named_outputs
 from staticgraph.tf1.compat.contrib.model_variables import add_model_variable, collections_of
 
 __all__ = [
-    "avg_pool2d",
     "batch_norm",
     "bias_add",
     "dropout",
-    "embed_sequence",
     "flatten",
     "fully_connected",
     "layer_norm",
     "linear",
-    "max_pool2d",
     "one_hot_encoding",
     "repeat",
     "softmax",
@@ -73,13 +71,6 @@ def variance_scaling_initializer(
     distribution = "uniform" if uniform else "truncated_normal"
     factor = factor if uniform else factor * _OF_TRUNCATED
     return VarianceScaling(factor, mode.lower(), distribution, seed=seed, dtype=dtype)
-
-
-def collected(outputs: Any, outputs_collections: Any) -> Any:
-    """Return the outputs of a layer, which are added to collections."""
-    if outputs_collections:
-        sg.add_to_collections(outputs_collections, outputs)
-    return outputs
 
 
 @contextmanager
@@ -140,7 +131,7 @@ def weighted(
             outputs = normalizer_fn(outputs, **(normalizer_params or {}))
         if activation_fn is not None:
             outputs = activation_fn(outputs)
-    return collected(outputs, outputs_collections)
+    return collect_named_outputs(outputs_collections, opened.name, outputs)
 
 
 @add_arg_scope
@@ -175,35 +166,6 @@ def channel_order(data_format: str | None) -> str:
         f"data_format={data_format!r}: there is no such order of axes",
         f"use one of {', '.join(_CHANNELS_LAST + _CHANNELS_FIRST)}",
     )
-
-
-def _pooling(name: str, default: str, doc: str, pool: Callable[..., Any]) -> Callable[..., Any]:
-    """The layer that applies `pool` to images in a scope."""
-
-    def pool2d(
-        inputs: Any,
-        kernel_size: Any,
-        stride: Any = 2,
-        padding: str = "VALID",
-        data_format: str = "NHWC",
-        outputs_collections: Any = None,
-        scope: Any = None,
-    ) -> Any:
-        with sg.name_scope(scope, default, [inputs]):
-            outputs = pool(inputs, kernel_size, stride, padding, channel_order(data_format))
-        return collected(outputs, outputs_collections)
-
-    pool2d.__name__ = pool2d.__qualname__ = name
-    pool2d.__doc__ = doc
-    return add_arg_scope(pool2d)
-
-
-max_pool2d = _pooling(
-    "max_pool2d", "MaxPool2D", "The largest element of each window of images.", sg.layers.max_pooling2d
-)
-avg_pool2d = _pooling(
-    "avg_pool2d", "AvgPool2D", "The mean of each window of images.", sg.layers.average_pooling2d
-)
 
 
 @add_arg_scope
@@ -279,7 +241,7 @@ def batch_norm(
             outputs = _move_updates(layer.updates, updates_collections, outputs)
         if activation_fn is not None:
             outputs = activation_fn(outputs)
-    return collected(outputs, outputs_collections)
+    return collect_named_outputs(outputs_collections, opened.name, outputs)
 
 
 def _one_pixel(inputs: sg.Tensor, channels_first: bool) -> sg.Tensor:
@@ -316,7 +278,7 @@ def layer_norm(
 ) -> Any:
     """Inputs with mean 0 and variance 1 over the axes from `begin_norm_axis` on, then shifted and scaled."""
     inputs = sg.convert_to_tensor(inputs)
-    with opened_layer(scope, "LayerNorm", inputs, reuse, variables_collections):
+    with opened_layer(scope, "LayerNorm", inputs, reuse, variables_collections) as opened:
         rank = inputs.shape.ndims
         sizes = inputs.shape.as_list()[begin_params_axis:]
         parameter = partial(sg.get_variable, shape=sizes, dtype=inputs.dtype, trainable=trainable)
@@ -326,7 +288,7 @@ def layer_norm(
         outputs = sg.nn.batch_normalization(inputs, mean, variance, beta, gamma, 1e-12)
         if activation_fn is not None:
             outputs = activation_fn(outputs)
-    return collected(outputs, outputs_collections)
+    return collect_named_outputs(outputs_collections, opened.name, outputs)
 
 
 @add_arg_scope
@@ -340,16 +302,16 @@ def dropout(
     seed: int | None = None,
 ) -> Any:
     """In training, elements kept with probability `keep_prob` and scaled by its inverse; else the inputs."""
-    with sg.variable_scope(scope, "Dropout", [inputs]):
+    with sg.variable_scope(scope, "Dropout", [inputs]) as opened:
         outputs = sg.layers.dropout(inputs, 1 - keep_prob, noise_shape, seed, is_training)
-    return collected(outputs, outputs_collections)
+    return collect_named_outputs(outputs_collections, opened.name, outputs)
 
 
 @add_arg_scope
 def flatten(inputs: Any, outputs_collections: Any = None, scope: str | None = None) -> Any:
     """All axes but the first as one."""
-    with sg.name_scope(scope, "Flatten", [inputs]):
-        return collected(sg.layers.flatten(inputs), outputs_collections)
+    with sg.name_scope(scope, "Flatten", [inputs]) as opened:
+        return collect_named_outputs(outputs_collections, opened, sg.layers.flatten(inputs))
 
 
 @add_arg_scope
@@ -367,13 +329,13 @@ def bias_add(
 ) -> Any:
     """`inputs` and a variable `biases` with one element per channel."""
     inputs = sg.convert_to_tensor(inputs)
-    with opened_layer(scope, "BiasAdd", inputs, reuse, variables_collections):
+    with opened_layer(scope, "BiasAdd", inputs, reuse, variables_collections) as opened:
         channels = inputs.shape.as_list()[1 if channel_order(data_format) == "channels_first" else -1]
         bias = sg.get_variable("bias", [channels], inputs.dtype, initializer, regularizer, trainable)
         outputs = sg.nn.bias_add(inputs, bias, data_format=data_format)
         if activation_fn is not None:
             outputs = activation_fn(outputs)
-    return collected(outputs, outputs_collections)
+    return collect_named_outputs(outputs_collections, opened.name, outputs)
 
 
 @add_arg_scope
@@ -386,10 +348,10 @@ def one_hot_encoding(
     scope: str | None = None,
 ) -> Any:
     """One row per label, `on_value` at its place."""
-    with sg.name_scope(scope, "OneHotEncoding", [labels]):
+    with sg.name_scope(scope, "OneHotEncoding", [labels]) as opened:
         outputs = sg.one_hot(labels, num_classes, on_value, off_value)
         count_more(outputs.graph, 3)
-    return collected(outputs, outputs_collections)
+    return collect_named_outputs(outputs_collections, opened, outputs)
 
 
 @add_arg_scope
@@ -405,24 +367,6 @@ def unit_norm(inputs: Any, dim: int, epsilon: float = 1e-7, scope: Any = None) -
     """`inputs` divided by their Euclidean length along an axis."""
     with sg.variable_scope(scope, "UnitNorm", [inputs]):
         return inputs / sg.sqrt(epsilon + sg.reduce_sum(sg.square(inputs), dim, keepdims=True))
-
-
-def embed_sequence(
-    ids: Any,
-    vocab_size: int,
-    embed_dim: int,
-    unique: bool = False,
-    initializer: Any = None,
-    regularizer: Any = None,
-    trainable: bool = True,
-    scope: Any = None,
-    reuse: Any = None,
-) -> Any:
-    """The rows of a variable `embeddings` of shape [vocab_size, embed_dim] that `ids` name."""
-    with opened_layer(scope, "EmbedSequence", ids, reuse, None):
-        shape = [vocab_size, embed_dim]
-        table = sg.get_variable("embeddings", shape, sg.float32, initializer, regularizer, trainable)
-        return sg.nn.embedding_lookup(table, ids)
 
 
 def repeat(inputs: Any, repetitions: int, layer: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -1,7 +1,5 @@
 """`tf.contrib.losses`, which `tf.contrib.slim.losses` is too: the losses of `tf.losses`, but what was
 predicted comes first and the labels second, and all are added to the collection of losses.
-
-`mean_pairwise_squared_error` is not here: contrib's counts pairs in another way.
 """
 
 from __future__ import annotations
@@ -10,6 +8,7 @@ from typing import Any
 
 import staticgraph as sg
 from staticgraph.building.signatures import adapted
+from staticgraph.compiler.graph.errors import misuse
 
 __all__ = [
     "absolute_difference",
@@ -21,6 +20,7 @@ __all__ = [
     "get_total_loss",
     "hinge_loss",
     "log_loss",
+    "mean_pairwise_squared_error",
     "mean_squared_error",
     "sigmoid_cross_entropy",
     "softmax_cross_entropy",
@@ -53,3 +53,41 @@ def hinge_loss(logits: Any, labels: Any = None, scope: str | None = None) -> Ten
         logits = sg.convert_to_tensor(logits)
         signs = 2 * sg.cast(labels, sg.float32) - 1
         return sg.nn.relu(1 - signs * logits)
+
+
+def mean_pairwise_squared_error(
+    predictions: Any, labels: Any = None, weights: Any = 1.0, scope: str | None = None
+) -> Tensor:
+    """The squared differences of the errors of all pairs of elements of an example, summed over examples.
+
+    It is twice the variance of the errors of an example. `sg.losses.mean_pairwise_squared_error` divides by
+    the number of pairs without those of an element with itself.
+
+    Args:
+        predictions: Numbers of shape [batch, ...].
+        labels: Numbers of the same shape.
+        weights: A scalar, or a weight for each example, [batch]; one of zero leaves it out.
+        scope: The name of the scope.
+
+    Returns:
+        A scalar, which also joins the collection of losses.
+
+    Raises:
+        ValueError: The shapes of both differ, or a rank is not known.
+    """
+    with sg.name_scope(scope, "mean_pairwise_squared_error", [predictions, labels, weights]):
+        predictions, labels = sg.convert_to_tensor(predictions), sg.convert_to_tensor(labels)
+        predictions.shape.assert_is_compatible_with(labels.shape)
+        errors = sg.cast(predictions, sg.float32) - sg.cast(labels, sg.float32)
+        weights = sg.cast(sg.convert_to_tensor(weights), sg.float32)
+        if errors.shape.ndims is None or weights.shape.ndims is None:
+            raise misuse(ValueError, "mean_pairwise_squared_error: ranks must be known", "use set_shape")
+        axes = list(range(1, errors.shape.ndims))
+        of_example = sg.reshape(weights, [-1] + [1] * len(axes))
+        is_present = sg.cast(sg.not_equal(of_example, 0.0), sg.float32) * sg.ones_like(errors)
+        count = sg.reduce_sum(is_present, axes)
+        squares = sg.div_no_nan(sg.reduce_sum(sg.square(errors), axes), count)
+        pairs = 2.0 * (squares - sg.div_no_nan(sg.square(sg.reduce_sum(errors, axes)), sg.square(count)))
+        loss = sg.reduce_sum(pairs * sg.reshape(weights, [-1]))
+        add_loss(loss)
+        return loss

@@ -46,6 +46,36 @@ def smart_cond(
     return chosen()
 
 
+def smart_case(
+    pred_fn_pairs: Any,
+    default: Callable[[], Any] | None = None,
+    exclusive: bool = False,
+    name: str = "smart_case",
+) -> Any:
+    """`tf.case` without the functions whose conditions are known to be false.
+
+    Args:
+        pred_fn_pairs: Pairs of a condition and a function, a list or a dictionary.
+        default: The function if no condition holds.
+        exclusive: Raise an error in a run if more than one condition holds.
+        name: The name of the scope.
+
+    Returns:
+        What the function of the first condition that holds returns, without operations if that is known now.
+    """
+    pairs = list(pred_fn_pairs.items() if isinstance(pred_fn_pairs, dict) else pred_fn_pairs)
+    left: list[tuple[Any, Any]] = []
+    for pred, function in pairs:
+        known = smart_constant_value(pred)
+        if known and not left:
+            return function()
+        if known is not False:
+            left.append((sg.convert_to_tensor(pred), function))
+    if not left and default is not None:
+        return default()
+    return sg.case(left, default=default, exclusive=exclusive, name=name)
+
+
 def with_dependencies(dependencies: Any, output_tensor: Any, name: str | None = None) -> Any:
     """The tensor, which is computed after `dependencies`."""
     values = [*dependencies, output_tensor]

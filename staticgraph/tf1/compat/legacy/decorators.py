@@ -16,6 +16,18 @@ def deprecated(date: str | None, instructions: str, warn_once: bool = True) -> C
     return lambda function: function
 
 
+def deprecated_args(date: str | None, instructions: str, *names: Any, **options: Any) -> Callable[[Any], Any]:
+    """A decorator that leaves a function as it is, some arguments of which are deprecated."""
+    return lambda function: function
+
+
+def deprecated_arg_values(
+    date: str | None, instructions: str, warn_once: bool = True, **values: Any
+) -> Callable[[Any], Any]:
+    """A decorator that leaves a function as it is, some values of which are deprecated."""
+    return lambda function: function
+
+
 def make_decorator(target: Any, decorator_func: Any, *details: Any, **more: Any) -> Any:
     """The function that stands for `target`."""
     decorator_func.__wrapped__ = target

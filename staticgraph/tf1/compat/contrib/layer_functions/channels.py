@@ -8,7 +8,8 @@ import staticgraph as sg
 from staticgraph.building.sizes import size_of
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.compat.contrib.arg_scope import add_arg_scope
-from staticgraph.tf1.compat.contrib.layers import channel_order, collected, opened_layer
+from staticgraph.tf1.compat.contrib.layer_functions.utils import collect_named_outputs
+from staticgraph.tf1.compat.contrib.layers import channel_order, opened_layer
 
 __all__ = [
     "dense_to_sparse",
@@ -108,9 +109,9 @@ def dense_to_sparse(
     tensor: Any, eos_token: Any = 0, outputs_collections: Any = None, scope: Any = None
 ) -> Any:
     """The elements of a tensor that are not `eos_token`, as a SparseTensor of its shape."""
-    with sg.variable_scope(scope, "dense_to_sparse", [tensor]):
+    with sg.variable_scope(scope, "dense_to_sparse", [tensor]) as opened:
         tensor = sg.convert_to_tensor(tensor)
         places = sg.where(sg.not_equal(tensor, sg.constant(eos_token, tensor.dtype)))
         values = sg.gather_nd(tensor, places)
         made = sg.SparseTensor(places, values, sg.shape(tensor, out_type=sg.int64))
-    return collected(made, outputs_collections)
+    return collect_named_outputs(outputs_collections, opened.name, made)

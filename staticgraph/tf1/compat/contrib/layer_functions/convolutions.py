@@ -7,10 +7,11 @@ from functools import partial
 from typing import Any
 
 import staticgraph as sg
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.compat.contrib.arg_scope import add_arg_scope
 from staticgraph.tf1.compat.contrib.layers import channel_order, weighted
 
-__all__ = ["conv1d", "conv2d", "conv2d_transpose", "conv3d", "conv3d_transpose"]
+__all__ = ["conv1d", "conv2d", "conv2d_transpose", "conv3d", "conv3d_transpose", "convolution"]
 
 
 def _convolution(name: str, doc: str, kind: Callable[..., Any]) -> Callable[..., Any]:
@@ -109,3 +110,40 @@ conv3d_transpose = _transpose(
     sg.layers.Conv3DTranspose,
     "NDHWC",
 )
+
+_BY_RANK = {3: conv1d, 4: conv2d, 5: conv3d}
+
+
+@add_arg_scope
+def convolution(
+    inputs: Any,
+    num_outputs: int,
+    kernel_size: Any,
+    stride: Any = 1,
+    padding: str = "SAME",
+    data_format: str | None = None,
+    rate: Any = 1,
+    activation_fn: Any = sg.nn.relu,
+    **options: Any,
+) -> Any:
+    """`conv1d`, `conv2d` or `conv3d`, by the rank of the inputs, without the defaults of their scopes.
+
+    Args:
+        inputs: A tensor of rank 3, 4 or 5.
+        num_outputs, kernel_size, stride, padding, data_format, rate, activation_fn, options: As for `conv2d`.
+
+    Returns:
+        A tensor of the same rank with `num_outputs` channels.
+
+    Raises:
+        ValueError: The rank is another or not known.
+    """
+    inputs = sg.convert_to_tensor(inputs)
+    if inputs.shape.ndims not in _BY_RANK:
+        raise misuse(
+            ValueError, f"convolution: inputs are of rank 3, 4 or 5, these have shape {inputs.shape}"
+        )
+    kind = getattr(_BY_RANK[inputs.shape.ndims], "__wrapped__")  # noqa: B009
+    return kind(
+        inputs, num_outputs, kernel_size, stride, padding, data_format, rate, activation_fn, **options
+    )

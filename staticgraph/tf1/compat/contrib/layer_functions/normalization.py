@@ -11,7 +11,8 @@ from staticgraph.building.sizes import size_of
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.state.initializers import Ones, Zeros
 from staticgraph.tf1.compat.contrib.arg_scope import add_arg_scope
-from staticgraph.tf1.compat.contrib.layers import collected, opened_layer
+from staticgraph.tf1.compat.contrib.layer_functions.utils import collect_named_outputs
+from staticgraph.tf1.compat.contrib.layers import opened_layer
 
 __all__ = ["group_norm", "instance_norm"]
 
@@ -56,13 +57,13 @@ def instance_norm(
     axis = 1 if data_format == "NCHW" else rank - 1
     along = [d for d in range(1, rank) if d != axis]
     broadcast = None if axis == rank - 1 else [-1 if d == axis else 1 for d in range(rank)]
-    with opened_layer(scope, "InstanceNorm", inputs, reuse, variables_collections):
+    with opened_layer(scope, "InstanceNorm", inputs, reuse, variables_collections) as opened:
         made = partial(_parameter, inputs, axis, param_initializers or {}, trainable, broadcast)
         beta, gamma = made("beta", Zeros, center), made("gamma", Ones, scale)
         mean, variance = sg.nn.moments(inputs, along, keep_dims=True)
         outputs = sg.nn.batch_normalization(inputs, mean, variance, beta, gamma, epsilon, "instancenorm")
         outputs = outputs if activation_fn is None else activation_fn(outputs)
-    return collected(outputs, outputs_collections)
+    return collect_named_outputs(outputs_collections, opened.name, outputs)
 
 
 @add_arg_scope
@@ -120,7 +121,7 @@ def group_norm(
     grouped = sg.reshape(inputs, [*sizes[:axis], *split, *sizes[axis + 1 :]])
     over = [axis + 1, *(each + 1 if each > axis else each for each in reduced)]
     broadcast = [*[1] * axis, *split, *[1] * (rank - axis - 1)]
-    with opened_layer(scope, "GroupNorm", inputs, reuse, variables_collections):
+    with opened_layer(scope, "GroupNorm", inputs, reuse, variables_collections) as opened:
         made = partial(_parameter, inputs, axis, param_initializers or {}, trainable, broadcast)
         beta, gamma = made("beta", Zeros, center), made("gamma", Ones, scale)
         mean, variance = sg.nn.moments(grouped, over, keep_dims=True)
@@ -128,7 +129,7 @@ def group_norm(
         outputs = sg.reshape(outputs, sizes)
         outputs.set_shape(inputs.shape)
         outputs = outputs if activation_fn is None else activation_fn(outputs)
-    return collected(outputs, outputs_collections)
+    return collect_named_outputs(outputs_collections, opened.name, outputs)
 
 
 def _rank(what: str, inputs: sg.Tensor) -> int:

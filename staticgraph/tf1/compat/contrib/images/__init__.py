@@ -1,0 +1,1 @@
+"""`tf.contrib.image` and `tf.contrib.resampler`: images moved, turned and bent."""
