@@ -25,7 +25,9 @@ _EXTENSIONS = {
 
 # Methods of tensors that are not single ops.
 _METHODS = {
-    "methods": "argmax argmin argsort astype clip copy cumprod cumsum dot round sort std take trace var",
+    "methods": (
+        "argmax argmin argsort astype boolean_mask clip copy cumprod cumsum dot round sort std take trace var"
+    ),
 }
 
 # Ops of the host that a file may have.

@@ -149,7 +149,8 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
     """The sum of products of `a` and `b` over pairs of axes.
 
     `axes` is a number n, for the last n axes of `a` and the first n of `b`, or two lists of axes. The other
-    axes of `a` come first in the result, then those of `b`.
+    axes of `a` come first in the result, then those of `b`. The ranks need not be known when the graph is
+    built.
 
     >>> import staticgraph as sg
     >>> a, b = sg.placeholder(sg.float32, [2, 3, 4]), sg.placeholder(sg.float32, [4, 3, 5])
@@ -159,8 +160,13 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
     with name_scope(name, "Tensordot", [a, b]) as scope:
         a = convert_to_tensor(a, name="a")
         b = convert_to_tensor(b, dtype=a.dtype, name="b")
+        axes = axes if isinstance(axes, int | np.integer) else _pairs(axes)
+        if a.type.rank is None or b.type.rank is None:
+            from staticgraph.linear_algebra.tensor_products import of_unknown_rank  # few programs need it
+
+            return of_unknown_rank(a, b, axes, scope)
         with checked("tensordot"):
-            equation = _pairing(a.shape.ndims, b.shape.ndims, axes)
+            equation = _pairing(a.type.rank, b.type.rank, axes)
         with counted_as(a.graph, _operations(a, b)):
             product = ops.einsum([a, b], equation=equation, name=scope)
         count_backward(product, BackwardCount(4, by_input=4, gates=3))  # of matrices, and back to tensors
@@ -173,22 +179,22 @@ def _operations(a: Tensor, b: Tensor) -> int:
     return 3 + sum(4 if each else 16 for each in known) + (0 if all(known) else 1 + sum(known))
 
 
-def _pairing(rank_a: int | None, rank_b: int | None, axes: Any) -> str:
+def _pairs(axes: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the axes of both operands as vectors of one length."""
+    with checked("tensordot"):
+        require(len(axes) == 2, f"axes is {axes}, and must be a number or two lists of axes")
+        of_a, of_b = (np.atleast_1d(np.asarray(each, np.int64)) for each in axes)
+        require(len(of_a) == len(of_b), f"axes names {len(of_a)} axes of a and {len(of_b)} of b")
+    return of_a, of_b
+
+
+def _pairing(rank_a: int, rank_b: int, axes: Any) -> str:
     """The equation that sums over pairs of axes."""
-    if rank_a is None or rank_b is None:
-        require(
-            False,
-            "the rank of both operands must be known",
-            hint="give the placeholder a shape, or use set_shape",
-        )
-        return ""
     if isinstance(axes, int | np.integer):
         require(0 <= axes <= min(rank_a, rank_b), f"axes is {axes}, the ranks are {rank_a} and {rank_b}")
-        axes = range(rank_a - axes, rank_a), range(axes)
-    of_a, of_b = (np.atleast_1d(np.asarray(list(x) if isinstance(x, range) else x, np.int64)) for x in axes)
-    require(len(of_a) == len(of_b), f"axes names {len(of_a)} axes of a and {len(of_b)} of b")
+        axes = np.arange(rank_a - axes, rank_a), np.arange(axes)
     letters_a, letters_b = list(_LETTERS[:rank_a]), list(_LETTERS[rank_a : rank_a + rank_b])
-    for i, j in zip(of_a.tolist(), of_b.tolist(), strict=True):
+    for i, j in zip(axes[0].tolist(), axes[1].tolist(), strict=True):
         require(
             -rank_a <= i < rank_a and -rank_b <= j < rank_b,
             f"axes {i} and {j}: the ranks are {rank_a} and {rank_b}",

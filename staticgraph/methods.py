@@ -29,6 +29,12 @@ def astype(x: Tensor, dtype: Any) -> Tensor:
     return casts.cast(x, dtype)
 
 
+@method("boolean_mask")
+def boolean_mask(x: Tensor, mask: Any, axis: int | None = None) -> Tensor:
+    """The slices of `x` for which `mask` is true; `x[mask]` calls it."""
+    return indexing.boolean_mask(x, mask, axis=axis)
+
+
 @method("copy")
 def copy(x: Tensor) -> Tensor:
     """A tensor with the value of `x`."""

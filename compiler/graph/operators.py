@@ -7,7 +7,10 @@ The functions behind them are registered by the ops
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from numbers import Number
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from staticgraph.compiler.graph.errors import NoArrayError, misuse, shown
 from staticgraph.compiler.graph.opdef import METHODS, OPS, PRIMITIVE_OPS
@@ -17,10 +20,23 @@ _IN_GRAPH = "use the function of this library in the graph; or take what Session
 
 def _binary(name: str, reverse: bool = False) -> Callable[[Any, Any], Any]:
     def operator(self: Any, other: Any) -> Any:
-        return METHODS[name](other, self) if reverse else METHODS[name](self, other)
+        if reverse:
+            return METHODS[name](other, self)
+        try:
+            return METHODS[name](self, other)
+        except TypeError:
+            if _knows_better(other, f"__r{name}__"):
+                return NotImplemented
+            raise
 
     operator.__name__ = f"__{'r' if reverse else ''}{name}__"
     return operator
+
+
+def _knows_better(other: Any, reflected: str) -> bool:
+    """Return True if `other`, which is no operand here, has an operator of its own, as a SparseTensor has."""
+    is_operand = isinstance(other, Operators | np.ndarray | np.generic | Number | str | bytes)
+    return not is_operand and hasattr(type(other), reflected)
 
 
 def _unary(name: str) -> Callable[[Any], Any]:

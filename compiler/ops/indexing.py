@@ -147,6 +147,13 @@ def _index(part: Any, default: int) -> Any:
     return part.__index__()
 
 
+def _is_mask(key: Any) -> bool:
+    """Return True if a key is one bool tensor or array, which selects slices."""
+    if isinstance(key, np.ndarray):
+        return key.dtype == np.bool_
+    return isinstance(key, Tensor) and key.dtype.is_bool and key.type.rank != 0
+
+
 def _after(index: Any) -> int:
     return _plain(index) + 1
 
@@ -164,11 +171,14 @@ def _moves(index: Any) -> bool:
 def getitem(x: Any, key: Any) -> Any:
     """`x[key]`, with Python's meaning of each part of `key`; parts may be integer tensors of rank 0.
 
+    A bool tensor or array as the whole key selects the slices at which it is true, as `boolean_mask` does.
     An index that depends on what is fed or on variables picks an element along its axis while the graph runs;
     if it is out of range, the run is an InvalidArgumentError. An end of a slice must be known when the graph
     is compiled.
     """
     x = x.to_tensor() if hasattr(x, "to_tensor") else x
+    if _is_mask(key):
+        return METHODS["boolean_mask"](x, key)
     spec = _specification(key)
     if isinstance(x, Tensor):
         return _recorded(x, spec)

@@ -76,14 +76,15 @@ def reshaped(tensor: Shape | None, shape: Shape | None) -> Shape | None:
     if isinstance(rest, Size):  # an open size is not 0 here, though it may be 0 in a run
         times = content(rest)
         size, rest = size // (rest // times), times
-    fits = size % rest == 0 if rest else size == 0
+    if not rest and size == 0:  # sizes of zero on either side do not count, as in TensorFlow
+        size, rest = (math.prod(n for n in sizes if n not in (None, 0, -1)) for sizes in (tensor, shape))
+        return tuple(size // rest if d in free else n for d, n in enumerate(shape))
     require(
-        fits,
+        rest and size % rest == 0,
         f"for {list(shape)} the {size} elements of {shape_text(tensor)} must be evenly divisible by {rest}",
         hint="the product of the other sizes must divide the number of elements",
     )
-    left = size // rest if rest else 0
-    return tuple(left if d in free else n for d, n in enumerate(shape))
+    return tuple(size // rest if d in free else n for d, n in enumerate(shape))
 
 
 def _numpy_reshape(tensor: np.ndarray, shape: Any) -> np.ndarray:
@@ -117,6 +118,7 @@ def _reshape_static(types: list[TensorType], values: list[Any], shape: Any) -> A
         Sample(real(2, 3, 4), shape=(-1, 8)),
         Sample(real(), shape=(1, 1)),
         Sample(real(0, 3), shape=(3, 0)),
+        Sample(real(0, 6), shape=(0, -1, 3)),
         Sample(real(1, 1), shape=()),
     ],
 )

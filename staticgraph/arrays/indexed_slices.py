@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType
@@ -10,14 +13,22 @@ from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.operators import Operators
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 
-__all__ = ["IndexedSlices"]
+__all__ = ["IndexedSlices", "IndexedSlicesValue"]
+
+
+class IndexedSlicesValue(NamedTuple):
+    """The value of `IndexedSlices` in a run: arrays, and None for a `dense_shape` that is not known."""
+
+    values: Any
+    indices: Any
+    dense_shape: Any = None
 
 
 class IndexedSlices(Operators):
     """A tensor of shape `dense_shape` that is zero but for `dense[indices[i]] += values[i]`.
 
     `values` has shape [n, ...], `indices` is a vector of n integers in which rows may occur more than once.
-    Where a dense tensor is needed it is made into one.
+    Where a dense tensor is needed it is made into one. Fetched in a run, it gives an `IndexedSlicesValue`.
 
     >>> import staticgraph as sg
     >>> w = sg.Variable(sg.zeros([1000, 8]), name="w")
@@ -59,6 +70,18 @@ class IndexedSlices(Operators):
                 ValueError, f"{self.name}: without a dense_shape these slices cannot be made into a tensor"
             )
         return ops.scatter_nd(ops.expand_dims(self.indices, axis=-1), self.values, shape=self.dense_shape)
+
+    def fetch_parts(self) -> tuple[list[Tensor], Any]:
+        """For `run`: what is fetched, and what is made of the values."""
+        parts = [self._values, self._indices, *([] if self._dense_shape is None else [self._dense_shape])]
+        return parts, lambda values: IndexedSlicesValue(*values)
+
+    def feed_parts(self, value: Any) -> Iterator[tuple[Tensor, Any]]:
+        """For `run`: the tensors that are fed when this is, each with its part of the value."""
+        values, indices, shape = value if value is not None else (None, None, None)
+        yield from ((self._values, values), (self._indices, indices))
+        if self._dense_shape is not None:
+            yield self._dense_shape, shape
 
     def __neg__(self) -> IndexedSlices:
         return self.with_values(-self.values)

@@ -10,6 +10,8 @@ from collections import namedtuple
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from staticgraph.arrays.array_ops import concat, expand_dims, reshape, shape, squeeze
 from staticgraph.arrays.creation import ones_like, zeros_like
 from staticgraph.arrays.creation import range as range_
@@ -24,6 +26,8 @@ from staticgraph.compiler.graph.recording.op_count import (
     count_more,
     counted_as,
 )
+from staticgraph.compiler.graph.shapes import TensorShape
+from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 
 __all__ = [
@@ -136,15 +140,22 @@ def gather(
     validate_indices: bool | None = None,
     name: str | None = None,
     axis: Any = None,
-    batch_dims: int = 0,
+    batch_dims: int | None = 0,
 ) -> Tensor:
     """Slices of `params` along `axis` (by default the first after the batch axes), picked by `indices`.
+
+    With `batch_dims=None`, all axes of `indices` but the last one are of the batch.
 
     >>> import staticgraph as sg
     >>> table = sg.placeholder(sg.float32, [100, 8])
     >>> sg.gather(table, [[3, 1], [4, 1]]).shape.as_list()
     [2, 2, 8]
     """
+    if batch_dims is None:
+        indices = convert_to_tensor(indices, name="indices")
+        with checked("gather"):
+            require(indices.type.rank, "with batch_dims=None, the rank of the indices must be known")
+        batch_dims = indices.shape.ndims - 1
     return ops.gather(
         params, indices, axis=batch_dims if axis is None else axis, batch_dims=batch_dims, name=name
     )
@@ -414,6 +425,13 @@ def dynamic_partition(
             return [ops.gather(data, each, axis=0) for each in places]
 
 
+def _stitched_size(indices: Sequence[Any]) -> int | None:
+    """Return the size of the first axis of what `dynamic_stitch` gives; None if not all indices are known."""
+    if any(each is None for each in indices):
+        return None
+    return 1 + max((int(place) for each in indices for place in np.ravel(each)), default=-1)
+
+
 def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None = None) -> Tensor:
     """Slices of the tensors in `data` at the places that
     `indices`, tensor by tensor, give them in the result.
@@ -429,4 +447,7 @@ def dynamic_stitch(indices: Sequence[Any], data: Sequence[Any], name: str | None
                 for place, item in zip(places, items, strict=True)
             ]
             flat = concat([reshape(place, [-1]) for place in places], 0)
-            return ops.gather(concat(rows, 0), ops.stitch_sources(flat), axis=0, name=scope)
+            made = ops.gather(concat(rows, 0), ops.stitch_sources(flat), axis=0, name=scope)
+            first = _stitched_size([static_value(place) for place in places])
+            made.set_shape(TensorShape([first]).concatenate(made.shape[1:]))
+            return made

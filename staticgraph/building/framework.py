@@ -181,10 +181,9 @@ def init_scope() -> Iterator[None]:
         yield
 
 
-@contextmanager
-def colocate_with(op: Any, ignore_existing: bool = False) -> Iterator[None]:
+def colocate_with(op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
     """Context that places new operations with `op`. A session runs on one device, so it changes nothing."""
-    yield
+    return get_default_graph().colocate_with(op, ignore_existing)
 
 
 @contextmanager

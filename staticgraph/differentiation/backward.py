@@ -149,6 +149,9 @@ class Backward:
 
 def gathers_rows(op: Operation, position: int) -> bool:
     """Return True if `op` gathers rows of its input at `position`."""
+    if op.definition.name == "gather_nd" and position == 0:
+        shape = op.tensors[1].type.shape
+        return shape is not None and len(shape) == 2 and shape[1] == 1  # as TensorFlow has it
     if op.definition.name != "gather" or position != 0 or op.attrs.get("batch_dims", 0) != 0:
         return False
     axis = op.attrs.get("axis") if "axis" not in op.operands else static_value(op.operands["axis"])

@@ -21,7 +21,7 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.layers.adapters import function_of
 from staticgraph.state.initializers import Ones, Zeros
 from staticgraph.state.layer import Layer, known_size, variable_options
-from staticgraph.state.scopes import unpartitioned
+from staticgraph.state.scopes import get_variable_scope
 from staticgraph.state.variables import VariableAggregation
 from staticgraph.train.moving_averages import assign_moving_average
 
@@ -91,11 +91,16 @@ class BatchNormalization(Layer):
         self.gamma = self.add_weight("gamma", size, **self.gamma_options) if self.scale else None
         self.beta = self.add_weight("beta", size, **self.beta_options) if self.center else None
         followed = partial(self.add_weight, trainable=False, aggregation=VariableAggregation.MEAN)
-        with unpartitioned():  # they are assigned as a whole
+        scope = get_variable_scope()
+        partitioner = scope.partitioner
+        scope.set_partitioner(None)  # what follows is assigned as a whole
+        try:
             self.moving_mean = followed("moving_mean", size, initializer=self.moving_mean_initializer)
             self.moving_variance = followed(
                 "moving_variance", size, initializer=self.moving_variance_initializer
             )
+        finally:
+            scope.set_partitioner(partitioner)
 
     def call(self, inputs: Tensor, training: Any = False) -> Tensor:
         training = training if isinstance(training, Tensor) else bool(training)

@@ -16,7 +16,7 @@ from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.mathematics.clip import root_of_squares
 from staticgraph.mathematics.math_ops import add_n
 from staticgraph.mathematics.reductions import reduce_sum
-from staticgraph.state.partitioned import PartitionedVariable
+from staticgraph.state.variables import parts_of
 
 __all__ = ["embedding_lookup"]
 
@@ -40,7 +40,7 @@ def embedding_lookup(
     >>> sg.nn.embedding_lookup(table, sg.placeholder(sg.int32, [None, 7])).shape.as_list()
     [None, 7, 64]
     """
-    tables = list(params) if isinstance(params, list | tuple | PartitionedVariable) else [params]
+    tables = list(params) if isinstance(params, list | tuple) else parts_of(params)
     if not tables:
         raise misuse(ValueError, "embedding_lookup: params is an empty list")
     if partition_strategy not in ("mod", "div"):

@@ -17,7 +17,7 @@ from staticgraph.linalg import matmul
 from staticgraph.nn.embedding import embedding_lookup
 from staticgraph.nn.loss import sigmoid_cross_entropy_with_logits, softmax_cross_entropy_with_logits_v2
 from staticgraph.nn.sampling import log_uniform_candidate_sampler
-from staticgraph.state.partitioned import PartitionedVariable
+from staticgraph.state.variables import parts_of
 
 __all__ = ["nce_loss", "sampled_softmax_loss"]
 
@@ -115,7 +115,7 @@ def _sampled_logits(
     seed: int | None,
 ) -> tuple[Tensor, Tensor]:
     """Logits less the log of expected counts, and their targets: [batch, num_true + num_sampled] each."""
-    tables = list(weights) if isinstance(weights, list | tuple | PartitionedVariable) else [weights]
+    tables = list(weights) if isinstance(weights, list | tuple) else parts_of(weights)
     with name_scope(name, "compute_sampled_logits", [*tables, biases, inputs, labels]):
         inputs, labels = convert_to_tensor(inputs), convert_to_tensor(labels)
         labels = labels if labels.dtype is int64 else ops.cast(labels, dtype=int64)

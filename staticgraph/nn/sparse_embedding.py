@@ -16,7 +16,7 @@ from staticgraph.mathematics.reductions import reduce_prod
 from staticgraph.nn.embedding import embedding_lookup
 from staticgraph.sparse.structure import fill_empty_rows, known_rank, reshape, retain
 from staticgraph.sparse.tensor import SparseTensor, as_sparse
-from staticgraph.state.partitioned import PartitionedVariable
+from staticgraph.state.variables import parts_of
 
 __all__ = ["embedding_lookup_sparse", "safe_embedding_lookup_sparse"]
 
@@ -89,8 +89,8 @@ def safe_embedding_lookup_sparse(
         ids, empty = fill_empty_rows(ids, default_id or 0)
         if weights is not None:
             weights, _ = fill_empty_rows(weights, 1.0)
-        is_single = not isinstance(embedding_weights, list | tuple | PartitionedVariable)
-        tables = embedding_weights if is_single else list(embedding_weights)
+        given = embedding_weights
+        tables = list(given) if isinstance(given, list | tuple) else parts_of(given)
         made = embedding_lookup_sparse(
             tables, ids, weights, partition_strategy, combiner=combiner, max_norm=max_norm
         )
@@ -98,7 +98,7 @@ def safe_embedding_lookup_sparse(
             made = ops.select(ops.expand_dims(empty, axis=1), ops.zeros_like(made), made)
         sizes = ops.concat([lead, ops.shape_of(made, out_type=int64)[1:]], axis=0)
         made = ops.reshape(made, shape=sizes)
-        first = convert_to_tensor(tables if is_single else tables[0])
+        first = convert_to_tensor(tables[0])
         made.set_shape([*(None for _ in range(rank - 1)), *(first.type.shape or (None, None))[1:]])
         return made
 

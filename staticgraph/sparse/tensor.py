@@ -144,6 +144,9 @@ class SparseTensor:
         """Each value times the element of `other`, which is dense and broadcasts, at its place."""
         return self.with_values(self._values * self._picked(other))
 
+    def __rmul__(self, other: Any) -> SparseTensor:
+        return self * other
+
     def __truediv__(self, other: Any) -> SparseTensor:
         return self.with_values(self._values / self._picked(other))
 

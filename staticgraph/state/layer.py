@@ -14,10 +14,9 @@ from staticgraph.compiler.graph.dtypes import as_dtype
 from staticgraph.compiler.graph.errors import ShapeError, misuse
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.state.partitioned import PartitionedVariable
 from staticgraph.state.scopes import VariableScope, get_variable, variable_scope
 from staticgraph.state.store import AUTO_REUSE
-from staticgraph.state.variables import Variable, VariableAggregation, VariableSynchronization
+from staticgraph.state.variables import Variable, VariableAggregation, VariableSynchronization, parts_of
 
 __all__ = ["Layer"]
 
@@ -202,8 +201,7 @@ class Layer:
             **options,
         )
         self._losses += regularization[known:]
-        parts = [*variable] if isinstance(variable, PartitionedVariable) else [variable]
-        self._weights += [part for part in parts if part not in self._weights]
+        self._weights += [part for part in parts_of(variable) if part not in self._weights]
         return variable
 
     add_variable = add_weight

@@ -13,9 +13,8 @@ from staticgraph.compiler.graph.dtypes import DType, as_dtype
 from staticgraph.compiler.graph.errors import DuplicateNameError, ShapeError, misuse, shown
 from staticgraph.compiler.graph.shapes import TensorShape, as_shape
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.state.slices import SaveSliceInfo, even_slices
 from staticgraph.state.store import AUTO_REUSE, find_or_make
-from staticgraph.state.variables import Variable
+from staticgraph.state.variables import SaveSliceInfo, Variable
 
 __all__ = ["PartitionedVariable"]
 
@@ -151,26 +150,10 @@ class PartitionedVariable:
 
 
 class PartitionInfo(NamedTuple):
-    """Place of a part, which its initializer is told."""
+    """The place of a part in its variable, as an initializer is told it."""
 
     full_shape: list[int]
     var_offset: list[int]
-
-
-def find_or_make_any(
-    known: dict[str, Variable],
-    partitioned: dict[str, PartitionedVariable],
-    name: str,
-    shape: Any = None,
-    dtype: Any = None,
-    partitioner: Any = None,
-    **options: Any,
-) -> Any:
-    """Return the variable of that full name, or make it: in parts, if there is a partitioner and an axis."""
-    is_scalar = isinstance(shape, list | tuple) and not shape
-    if name not in partitioned and (partitioner is None or is_scalar):
-        return find_or_make(known, name, shape, dtype, **options)
-    return find_or_make_parts(known, partitioned, name, shape, dtype, partitioner=partitioner, **options)
 
 
 def find_or_make_parts(
@@ -223,7 +206,7 @@ def find_or_make_parts(
     axis = next((axis for axis, count in enumerate(partitions) if count > 1), 0)
     full = [size for size in wanted.as_list() if size is not None]
     parts = []
-    for at, (offset, sizes) in enumerate(even_slices(full, axis, partitions[axis])):
+    for at, (offset, sizes) in enumerate(_slices(full, axis, partitions[axis])):
         part_name, sliced = f"{name}/part_{at}", value
         if isinstance(value, Tensor):
             with name_scope(f"{part_name}/PartitionedInitializer/"):
@@ -242,6 +225,17 @@ def find_or_make_parts(
         parts.append(part)
     partitioned[name] = PartitionedVariable(name, wanted, dtype, parts, partitions)
     return partitioned[name]
+
+
+def _slices(sizes: Sequence[int], axis: int, count: int) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield offset and sizes of each of `count` slices along `axis`; the first ones may be longer by one."""
+    shortest, longer = divmod(sizes[axis], count)
+    offset = [0] * len(sizes)
+    for at in range(count):
+        part = list(sizes)
+        part[axis] = shortest + (at < longer)
+        yield list(offset), part
+        offset[axis] += part[axis]
 
 
 def _partitions(name: str, partitioner: Any, shape: TensorShape, dtype: DType) -> list[int]:

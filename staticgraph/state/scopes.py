@@ -6,16 +6,15 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 from staticgraph.building.framework import GraphKeys, get_default_graph, graph_of, name_scope
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, float32
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.state.partitioned import PartitionedVariable, find_or_make_any
-from staticgraph.state.store import AUTO_REUSE
+from staticgraph.state.store import AUTO_REUSE, find_or_make
 from staticgraph.state.variables import Variable, VariableAggregation, VariableSynchronization
 
 __all__ = [
@@ -36,7 +35,7 @@ class _Store:
 
     def __init__(self) -> None:
         self.variables: dict[str, Variable] = {}
-        self.partitioned: dict[str, PartitionedVariable] = {}
+        self.partitioned: dict[str, Any] = {}
         self.scope = VariableScope(False)
         self.opened: dict[str, int] = {}  # how often a scope of that name was opened, to number default names
         self.inside: dict[str, set[str]] = {}  # the names of those directly inside a scope
@@ -213,9 +212,23 @@ class VariableScope:
             **options,
         }
         store = _store()
-        make = functools.partial(find_or_make_any, store.variables, store.partitioned)
+        make = functools.partial(_find_or_make, store)
         with name_scope(None):  # names of variables do not depend on name scopes
             return make(**arguments) if getter is None else _call_getter(getter, make, arguments)
+
+
+def _find_or_make(
+    store: _Store, name: str, shape: Any = None, dtype: Any = None, partitioner: Any = None, **options: Any
+) -> Any:
+    """Return the variable of that full name, or make it: in parts, if there is a partitioner and an axis."""
+    is_scalar = isinstance(shape, list | tuple) and not shape
+    if name not in store.partitioned and (partitioner is None or is_scalar):
+        return find_or_make(store.variables, name, shape, dtype, **options)
+    from staticgraph.state.partitioned import find_or_make_parts  # few programs have any
+
+    return find_or_make_parts(
+        store.variables, store.partitioned, name, shape, dtype, partitioner=partitioner, **options
+    )
 
 
 def _call_getter(custom: Callable[..., Any], getter: Callable[..., Any], arguments: dict[str, Any]) -> Any:
@@ -234,18 +247,6 @@ def get_variable_scope() -> VariableScope:
     'net'
     """
     return _store().scope
-
-
-@contextmanager
-def unpartitioned() -> Iterator[None]:
-    """Context in which the open variable scope has no partitioner."""
-    scope = get_variable_scope()
-    partitioner = scope.partitioner
-    scope.set_partitioner(None)
-    try:
-        yield
-    finally:
-        scope.set_partitioner(partitioner)
 
 
 def get_variable(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.shapes import TensorShape, TensorType, as_shape, merge
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
-from staticgraph.state import replicas, slices
+from staticgraph.state import replicas
 
 __all__ = ["Variable", "VariableAggregation", "VariableSynchronization"]
 
@@ -49,6 +49,49 @@ class VariableAggregation(Enum):
     ONLY_FIRST_REPLICA = 3
     ONLY_FIRST_TOWER = ONLY_FIRST_REPLICA
 
+
+class SaveSliceInfo:
+    """The place of a variable in a larger one, under whose name a `Saver` saves it.
+
+    Args:
+        full_name: The name of the larger variable.
+        full_shape: Its sizes.
+        var_offset: Where the part begins along each axis.
+        var_shape: The sizes of the part.
+        save_slice_info_def: A message that tells all of these instead.
+        import_scope: A name scope put before the name in the message.
+
+    >>> import staticgraph as sg
+    >>> sg.Variable.SaveSliceInfo("table", [10, 3], [4, 0], [6, 3]).spec
+    '10 3 4,6:0,3'
+    """
+
+    def __init__(
+        self,
+        full_name: str | None = None,
+        full_shape: Sequence[int] | None = None,
+        var_offset: Sequence[int] | None = None,
+        var_shape: Sequence[int] | None = None,
+        save_slice_info_def: Any = None,
+        import_scope: str | None = None,
+    ) -> None:
+        if (told := save_slice_info_def) is not None:
+            full_name = f"{import_scope}/{told.full_name}" if import_scope else told.full_name
+            full_shape, var_offset, var_shape = told.full_shape, told.var_offset, told.var_shape
+        self.full_name: str = full_name or ""
+        self.full_shape, self.var_offset, self.var_shape = (
+            [int(size) for size in given or ()] for given in (full_shape, var_offset, var_shape)
+        )
+
+    @property
+    def spec(self) -> str:
+        """The place as text: the full sizes, then a begin and a length for each axis."""
+        sizes = "".join(f"{size} " for size in self.full_shape)
+        pairs = zip(self.var_offset, self.var_shape, strict=True)
+        return sizes + ":".join(f"{offset},{length}" for offset, length in pairs)
+
+
+_SaveSliceInfo = SaveSliceInfo
 
 # To type checkers a variable is a tensor: it has the operators and methods, and goes where tensors go.
 if TYPE_CHECKING:
@@ -78,8 +121,8 @@ class Variable(_Base):
     (<sg.Variable 'w:0' shape=(2,) dtype=float32>, 'w/Assign', 'mul:0')
     """
 
-    SaveSliceInfo = slices.SaveSliceInfo
-    _save_slice_info: slices.SaveSliceInfo | None = None  # if it is a part of a larger variable
+    SaveSliceInfo = _SaveSliceInfo
+    _save_slice_info: _SaveSliceInfo | None = None  # if it is a part of a larger variable
 
     def __new__(cls, *_: Any, **__: Any) -> Any:
         """Return a new variable, or the one that another replica of the model has made in its place."""
@@ -141,7 +184,7 @@ class Variable(_Base):
         """Stand for a variable that the graph has already, whose parts a message names."""
         graph, prefix = get_default_graph(), f"{scope}/" if scope else ""
         if told.HasField("save_slice_info_def"):
-            info = slices.SaveSliceInfo(save_slice_info_def=told.save_slice_info_def, import_scope=scope)
+            info = _SaveSliceInfo(save_slice_info_def=told.save_slice_info_def, import_scope=scope)
             self._save_slice_info = info
         self.where = user_frame()
         self._constraint, self._trainable, self._validate_shape = None, bool(told.trainable), True
@@ -237,11 +280,11 @@ class Variable(_Base):
     initializer: Operation = read_only("initializer", "The operation that assigns the initial value.")
     initial_value: Tensor = read_only("initial_value")
 
-    def _set_save_slice_info(self, save_slice_info: slices.SaveSliceInfo | None) -> None:
+    def _set_save_slice_info(self, save_slice_info: _SaveSliceInfo | None) -> None:
         """Tell which part of a larger variable this one is."""
         self._save_slice_info = save_slice_info
 
-    def _get_save_slice_info(self) -> slices.SaveSliceInfo | None:
+    def _get_save_slice_info(self) -> _SaveSliceInfo | None:
         return self._save_slice_info
 
     # Its value
@@ -387,6 +430,12 @@ class Variable(_Base):
         """The rows at `indices`."""
         return ops.gather(self._read, indices, axis=0, name=name)
 
+    def __getitem__(self, key: Any) -> Tensor:
+        """A part of the value; `v[1:3].assign(value)` changes that part."""
+        from staticgraph.state.slice_assignment import part_of  # few programs need it
+
+        return part_of(self, key, super().__getitem__(key))
+
     def __iter__(self) -> Iterator[Any]:
         raise misuse(
             TypeError, f"{self.name} cannot be iterated: iterate unstack({self.op.name}), a list of tensors"
@@ -394,3 +443,19 @@ class Variable(_Base):
 
     def __repr__(self) -> str:
         return f"<sg.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
+
+
+def parts_of(variable: Any) -> list[Any]:
+    """Return the variables that a partitioned variable consists of; any other one as it is."""
+    return list(variable) if hasattr(variable, "_get_partitions") else [variable]
+
+
+def place_slot(slot: Any, primary: Any) -> None:
+    """Make a slot of an optimizer the part of a larger slot, if `primary`, its variable, is a part too."""
+    whole: SaveSliceInfo | None = getattr(primary, "_save_slice_info", None)
+    if whole is not None:
+        name = slot.op.name.removeprefix(f"{primary.op.name}/")
+        place = SaveSliceInfo(
+            f"{whole.full_name}/{name}", whole.full_shape, whole.var_offset, whole.var_shape
+        )
+        slot._set_save_slice_info(place)

@@ -19,9 +19,8 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.state import replicas
 from staticgraph.state.initializers import Zeros
 from staticgraph.state.scopes import VariableScope, get_variable, variable_scope
-from staticgraph.state.slices import place_slot
 from staticgraph.state.variable_lists import global_variables, moving_average_variables, trainable_variables
-from staticgraph.state.variables import Variable
+from staticgraph.state.variables import Variable, place_slot
 
 __all__ = ["ExponentialMovingAverage", "assign_moving_average"]
 

@@ -126,7 +126,11 @@ def _dtypes(op: OpDef, values: dict[str, Any]) -> dict[str, DType]:
                 ):
                     is_tensor = isinstance(v, Tensor) or hasattr(v, "to_tensor")
                     if v is not None and (is_tensor or isinstance(v, wanted)):
-                        found = v.dtype if is_tensor else _python_dtype(v)
+                        found = (
+                            (getattr(v, "dtype", None) or v.to_tensor().dtype)
+                            if is_tensor
+                            else _python_dtype(v)
+                        )
                         out[param.var] = found
                         break
     return out

@@ -1,6 +1,6 @@
 """`import tensorflow`, for as long as a script of TF1 runs, gives the modules of `staticgraph.compat.tf1`.
 `import keras` gives those of `tf.keras`, and `import horovod.tensorflow` and `horovod.keras` those of
-`staticgraph.tf1.horovod`.
+`staticgraph.tf1.horovod`. `google.protobuf.text_format` takes our messages too.
 
 The finder comes first on `sys.meta_path`, so that an installed TensorFlow is neither used nor changed.
 """
@@ -16,6 +16,7 @@ from types import ModuleType
 
 from staticgraph.tf1.compat.areas import TREE
 from staticgraph.tf1.compat.namespace import unsupported
+from staticgraph.tf1.drop_in import protobuf
 
 _TOP, _KERAS, _HOROVOD = "tensorflow", "keras", "horovod"
 # Modules of Horovod.
@@ -37,7 +38,7 @@ class DropInFinder(MetaPathFinder, Loader):
             return ModuleSpec(fullname, self, is_package=True)
         path_there = path_of(fullname)
         if path_there is None:
-            return None
+            return protobuf.find_spec(fullname, path)
         if TREE.namespace(path_there) is None:
             # With `name=`, `from tensorflow.a import b` would raise an error of its own instead.
             raise unsupported(ModuleNotFoundError, TREE, path_there)
@@ -85,7 +86,8 @@ def standing_in() -> Iterator[None]:
         del sys.modules[name]
     sys.meta_path.insert(0, finder)
     try:
-        yield
+        with protobuf.taught():
+            yield
     finally:
         sys.meta_path.remove(finder)
         for name in _tensorflow():

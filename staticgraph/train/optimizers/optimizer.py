@@ -25,9 +25,8 @@ from staticgraph.differentiation.gradients import gradients, no_gradients_error
 from staticgraph.state import replicas
 from staticgraph.state.initializers import Zeros
 from staticgraph.state.scopes import variable_scope
-from staticgraph.state.slices import place_slot
 from staticgraph.state.variable_lists import trainable_variables
-from staticgraph.state.variables import Variable
+from staticgraph.state.variables import Variable, place_slot
 from staticgraph.train.optimizers.exchange import exchanged
 
 __all__ = ["Optimizer"]

@@ -19,11 +19,9 @@ from staticgraph.formats.tf.tensor_bundle import tensors_of
 from staticgraph.runtime.files import container
 from staticgraph.runtime.files.arrays import safetensors
 from staticgraph.runtime.files.checkpoint import checkpoint_file
-from staticgraph.runtime.files.parts import Part
-from staticgraph.runtime.files.values import owned
-from staticgraph.state.partitioned import PartitionedVariable
+from staticgraph.runtime.files.values import Part, owned
 from staticgraph.state.variable_lists import global_variables, trainable_variables
-from staticgraph.state.variables import Variable
+from staticgraph.state.variables import Variable, parts_of
 
 __all__ = [
     "NewCheckpointReader",
@@ -163,8 +161,8 @@ def _chosen(wanted: Any) -> list[Variable]:
 
 def _pairs(key: str, target: Any) -> Iterator[tuple[Variable, str]]:
     """Variables and the names of the tensors that they begin as."""
-    if isinstance(target, Variable | PartitionedVariable | list | tuple):
-        yield from ((var, key) for var in ([target] if isinstance(target, Variable) else target))
+    if not isinstance(target, str):
+        yield from ((var, key) for var in (target if isinstance(target, list | tuple) else parts_of(target)))
         return
     by_name: dict[str, list[Variable]] = {}
     for var in global_variables():

@@ -5,23 +5,24 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from staticgraph.building.framework import GraphKeys, get_default_graph
-from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.recording.op_count import count_more
+from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.formats.tf.checkpoints.checkpoint_state import (
     checkpoint_exists,
     get_checkpoint_mtimes,
     remove_checkpoint,
     update_checkpoint_state,
 )
-from staticgraph.formats.tf.checkpoints.saved_variables import by_key
 from staticgraph.formats.tf.log import log
 from staticgraph.formats.tf.messages.meta_graph import MetaGraphDef, SaverDef
 from staticgraph.formats.tf.meta_graph.meta_graph import meta_graph, write_meta_graph_file
@@ -29,9 +30,9 @@ from staticgraph.formats.tf.tensor_bundle import tensors_of, write_bundle
 from staticgraph.runtime.disk.atomic import write_file
 from staticgraph.runtime.files import checkpoint
 from staticgraph.runtime.files.arrays.safetensors import Stored
-from staticgraph.runtime.files.parts import Saved
-from staticgraph.runtime.files.values import collect
+from staticgraph.runtime.files.values import Part, Parts, Saved, collect, operations_of
 from staticgraph.runtime.session import Session
+from staticgraph.state.variables import SaveSliceInfo
 
 __all__ = ["Saver"]
 
@@ -128,7 +129,7 @@ class Saver:
             )
         if not given and not self._allow_empty:
             raise misuse(ValueError, "No variables to save", "make them before the Saver, or pass var_list")
-        self._var_list, self._variables = given, by_key(given)
+        self._var_list, self._variables = given, _by_key(given)
         self._next_kept = time.time() + self._every
         count_more(get_default_graph(), 11 + len(self._variables))  # TensorFlow's operations save and restore
 
@@ -329,6 +330,76 @@ class Saver:
         if self._variables is None:
             raise misuse(RuntimeError, f"`build()` should be called before {call} if defer_build==True")
         return self._variables
+
+
+def _by_key(given: Any) -> dict[str, Saved]:
+    """Return variables by their names in checkpoints.
+
+    Args:
+        given: A list of variables, or a dict from names to variables. A partitioned variable is one entry,
+            and so is a list of its parts in a dict; parts in a list of variables make one entry together.
+
+    Raises:
+        TypeError: Something is no variable, or a name is no string.
+        ValueError: Two entries have one name, or a variable is in two entries.
+    """
+    pairs = list(given.items()) if isinstance(given, Mapping) else list(_named(given))
+    out: dict[str, Saved] = {}
+    seen: set[Operation] = set()
+    for key, value in pairs:
+        saved = _saved(value)
+        name = saved.name if key is None and isinstance(saved, Operation) else key
+        if not isinstance(name, str):
+            raise misuse(TypeError, f"names in a checkpoint are strings, not {name!r}")
+        if name in out:
+            raise misuse(ValueError, f"At least two variables have the same name: {name}")
+        for op, _ in operations_of({name: saved}):
+            if op in seen:
+                raise misuse(ValueError, f"The variable {op.name} would be saved under two names")
+            seen.add(op)
+        out[name] = saved
+    return out
+
+
+def _named(variables: Any) -> Iterator[tuple[str | None, Any]]:
+    """Yield the items of a list with their names; None if a name is that of the operation."""
+    parts: dict[str, list[Any]] = {}
+    for each in variables:
+        info = _slice_info(each)
+        if hasattr(each, "_get_partitions"):
+            yield each.name, each
+        elif info is not None:
+            parts.setdefault(info.full_name, []).append(each)
+        else:
+            yield None, each
+    yield from parts.items()
+
+
+def _saved(value: Any) -> Saved:
+    if isinstance(value, Parts):
+        return value
+    if isinstance(value, list | tuple) or hasattr(value, "_get_partitions"):
+        return _parts(list(value))
+    handle = getattr(value, "handle", value)
+    op = variable_of(handle) if isinstance(handle, Tensor) else None
+    if op is None:
+        hint = "var_list is a list of variables, or a dict of names and variables"
+        raise misuse(TypeError, f"a Saver saves variables, not {shown(value)}", hint)
+    return op
+
+
+def _parts(variables: Sequence[Any]) -> Parts:
+    told = [_slice_info(each) for each in variables]
+    infos = [info for info in told if info is not None]
+    if not infos or len(infos) < len(told) or any(info.full_shape != infos[0].full_shape for info in infos):
+        raise misuse(ValueError, f"{shown(variables)}: these are not the parts of one variable")
+    boxes = tuple(Part.of(info.full_shape, info.var_offset, info.var_shape) for info in infos)
+    return Parts(tuple(each.op for each in variables), boxes)
+
+
+def _slice_info(value: Any) -> SaveSliceInfo | None:
+    found: SaveSliceInfo | None = getattr(value, "_save_slice_info", None)
+    return found
 
 
 def _check_session(sess: Any) -> None:
