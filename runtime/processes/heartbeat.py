@@ -68,6 +68,13 @@ class Heartbeat:
         lives = [*self._lives.items()]
         return {r: life["step"] for r, life in lives if life["waits"] and life["run"] == self._runs[0]}
 
+    @property
+    def waiting(self) -> dict[int, tuple[str, str]]:
+        """The collective and the step in which each other process waits, if it has told so just now."""
+        recent = time.monotonic() - 3 * _EVERY
+        lives = [(r, life) for r, life in self._lives.items() if life["waits"] and life["heard"] > recent]
+        return {rank: (life["waits"], life["step"]) for rank, life in lives}
+
     def know(self, addresses: list[tuple[str, int, str]]) -> None:
         """Note the address of each process, in the order of ranks."""
         self._others = {rank: address for rank, address in enumerate(addresses) if rank != self._rank}

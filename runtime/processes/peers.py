@@ -159,6 +159,14 @@ class Peers:
         for rank, other in self.heartbeat.steps.items() if step else ():
             if other != step and other in self._agreed:
                 raise misuse(*_differ(rank, self._agreed[other], self.rank, self._agreed[step]))
+        others = self.heartbeat.waiting
+        if waited > _GRACE and len(others) == self.size - 1:  # nobody goes on
+            here = _place(what, step)
+            for rank, there in ((rank, _place(*other)) for rank, other in others.items()):
+                if there != here:
+                    text = f"process {rank} waits in {there}, and this one in {here}"
+                    hint = "all processes must make the same calls, in the same order"
+                    raise misuse(FailedPreconditionError, text, hint)
         if min(waited, idle if who else waited) <= max(self.timeout, _ASK + _REPLY):
             return
         text = f"the other processes did not come to {what} in {self.timeout:g} seconds"
@@ -206,6 +214,11 @@ class Peers:
 
 class PeerError(CancelledError):
     """An error of another process, which ends the run of this one."""
+
+
+def _place(what: str, step: str) -> str:
+    """Return where a process waits; of steps, those that differ have been told apart."""
+    return "a step" if step else f"{what} outside of steps"
 
 
 def _differ(rank: int, theirs: str, mine_rank: int, mine: str) -> tuple[type[Exception], str, str]:

@@ -197,6 +197,28 @@ def test_steps_that_all_know_in_another_order():
     assert said.count("WENT ON [0.5, 0.5]") == 2, said
 
 
+def test_a_call_outside_of_steps_that_one_process_makes():
+    """Such as to save, or for the mean of a metric."""
+    program = """
+    from staticgraph.distribute.host_numbers import means_of_all
+    from staticgraph.runtime.processes import peers
+    peers._GRACE = 1.0
+    attempt(one)
+    try:
+        attempt(one) if rank else means_of_all({"loss": 1.0})
+    except Exception as error:
+        say("CAUGHT", rank, type(error).__name__, error)
+    attempt(one)
+    say("WENT ON")
+    """
+    said = attempting(2, program)
+    told = caught(said)
+    assert re.search(
+        "waits in (a step|all_reduce outside of steps), and this one in (a step|all_red)", said
+    ), said
+    assert set(told) == {0, 1} and said.count("WENT ON") == 2, said
+
+
 def test_one_process_may_fetch_more_than_the_others():
     """The first one saves summaries now and then: another step, with the same collectives."""
     program = """
