@@ -10,7 +10,8 @@ import ctypes.util
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 from weakref import WeakSet
 
@@ -97,7 +98,7 @@ class MpiWorld:
         """Compare a step with those of the others, unless that was done, and connect it."""
         number = self.peers.agree(what, digest, version) % _APART
         while number >= len(self._apart):  # in all processes, since they count alike
-            self._apart.append(self._finished(*self._everyone.Idup()))
+            self._apart.append(self._finished(self._begun()))
         record.connect(_handle(self._mpi, self._apart[number]))
 
     def error_of(self, record: StepRecord) -> str:
@@ -118,8 +119,8 @@ class MpiWorld:
         if self._is_connected:
             return
         if self._mending is None:  # else it was begun in a run that has failed by now
-            self._mending = self._everyone.Idup()
-        self._comm, self._mending = self._finished(*self._mending), None
+            self._mending = self._begun()
+        self._comm, self._mending = self._finished(self._mending), None
         self._apart.clear()
         self.peers.forget()
         self._is_connected = True
@@ -169,11 +170,28 @@ class MpiWorld:
         for record in self._records:
             record.request_by(ctypes.addressof(self._requests))
 
-    def _finished(self, made: Any, request: Any) -> Any:
+    def _begun(self) -> Any:
+        """Begin to make a communicator, and return it with its request. All call this."""
+        with self._exhausted():
+            return self._everyone.Idup()
+
+    def _finished(self, begun: Any) -> Any:
         """Return a communicator once it is made."""
-        self._finish(request, "a new communicator")
+        made, request = begun
+        with self._exhausted():
+            self._finish(request, "a new communicator")
         made.Set_errhandler(self._mpi.ERRORS_RETURN)
         return made
+
+    @contextmanager
+    def _exhausted(self) -> Iterator[None]:
+        """Context in which errors of MPI tell that it has only so many communicators: some thousands."""
+        try:
+            yield
+        except self._mpi.Exception as error:
+            text = f"MPI makes no more communicators, after {self.mended} failed runs: {error}"
+            hint = "begin a new program, from the last checkpoint"
+            raise misuse(FailedPreconditionError, text, hint) from None
 
     def _finish(self, request: Any, what: str) -> None:
         """Wait for a request, and look after the others meanwhile."""

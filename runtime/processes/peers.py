@@ -25,6 +25,7 @@ from staticgraph.compiler.graph.errors import (
 from staticgraph.runtime.processes.heartbeat import Heartbeat
 
 _TAG = 1
+_FIRST = "its first run of this step"
 _FAILED, _ENDED, _STEP = "failed", "ended", "step"
 _GRACE = 5.0  # seconds in which an exchange is over to which a process that has gone on has given its part
 _PAUSE = 0.0005
@@ -92,7 +93,7 @@ class Peers:
         since = time.monotonic()
         for rank in range(self.size):
             while rank != self.rank and not self._steps.get(rank):
-                self.look("its first run of this step", time.monotonic() - since)
+                self.look(_FIRST, time.monotonic() - since)
                 time.sleep(_PAUSE)
         others = {rank: self._steps[rank].pop(0) for rank in range(self.size) if rank != self.rank}
         for rank, theirs in others.items():
@@ -130,7 +131,7 @@ class Peers:
             theirs = self._steps[ahead[0]][0]
             if step and theirs["digest"] != step:
                 raise misuse(*_differ(ahead[0], theirs["what"], self.rank, self._agreed[step]))
-            if what != "its first run of this step":
+            if what != _FIRST:
                 text = f"process {ahead[0]} is about to run another step, while this one waits in {what}"
                 raise misuse(
                     FailedPreconditionError, text, "all processes must run the same steps in the same order"
@@ -160,7 +161,7 @@ class Peers:
             if other != step and other in self._agreed:
                 raise misuse(*_differ(rank, self._agreed[other], self.rank, self._agreed[step]))
         others = self.heartbeat.waiting
-        if waited > _GRACE and len(others) == self.size - 1:  # nobody goes on
+        if waited > _GRACE and what != _FIRST and len(others) == self.size - 1:  # nobody goes on
             here = _place(what, step)
             for rank, there in ((rank, _place(*other)) for rank, other in others.items()):
                 if there != here:
