@@ -39,14 +39,20 @@ def operation_cost(op: str) -> float:
 
 def values(stmt: Stmt) -> list[Load | Scalar]:
     """The loads and operations of a statement, without index arithmetic."""
-    found: dict[Expr, None] = {}
-    stack = [stmt.value] if hasattr(stmt, "value") else []
-    while stack:
-        node = stack.pop()
-        if node not in found:
-            found[node] = None
-            stack += () if isinstance(node, Load) else node.children
-    return [e for e in found if isinstance(e, (Load, Scalar))]
+    root: Expr | None = getattr(stmt, "value", None)
+    if root is None:
+        return []
+    computed: list[Load | Scalar] | None = root.known.get("computed")
+    if computed is None:
+        found: dict[Expr, None] = {}
+        stack = [root]
+        while stack:
+            node = stack.pop()
+            if node not in found:
+                found[node] = None
+                stack += () if isinstance(node, Load) else node.children
+        computed = root.known["computed"] = [e for e in found if isinstance(e, (Load, Scalar))]
+    return computed
 
 
 def nanoseconds(
