@@ -61,11 +61,11 @@ class Case:
     def mutants(self) -> Iterator[Case]:
         """It with one barrier less."""
         for number, each in enumerate(self.work.calls):
-            text = each.function.text if isinstance(each, FunctionCall) else ""
+            text = each.function.body if isinstance(each, FunctionCall) else ""
             for barrier in _BARRIER.finditer(text):
-                name = f"{each.function.name}_line{text[: barrier.start()].count(chr(10)) + 1}"
+                name = f"{each.function.name}_line{text[: barrier.start()].count(chr(10)) + 2}"
                 rest = text[: barrier.start()] + text[barrier.end() :]
-                changed = replace(each.function, name=name, text=rest.replace(each.function.name, name))
+                changed = replace(each.function, name=name, body=rest)
                 calls = list(self.work.calls)
                 calls[number] = replace(each, function=changed)
                 yield Case(replace(self.work, calls=tuple(calls)), self.arrays, self.expected, name)

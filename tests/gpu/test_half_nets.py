@@ -135,7 +135,7 @@ def feeds(placeholders: list[sg.Tensor], rounded: DType, number: int) -> dict[sg
 
 
 def multiplications(made: GpuCompiled) -> Iterator[FunctionCall | Product | Convolution]:
-    """Code that multiplies, of all contractions."""
+    """Yield what multiplies, of all contractions."""
     for launch, work, _ in made.walk():
         if work is not None and CONTRACTIONS.intersection(node.op.name for node in launch.nodes):
             calls = work.calls
