@@ -42,6 +42,7 @@ class AccumulatedRotations:
         self.block = 16 if sweeps.n < _LARGE else 32  # sweeps of a group, and diagonals of a window
         self.size = 2 * self.block  # rows that a window meets
         self.windows = -(-(sweeps.n - 2 + self.block) // self.block)
+        self.groups = -(-sweeps.most // self.block)
 
     def buffers(self) -> Scratch:
         """The scratch memory."""
@@ -49,34 +50,43 @@ class AccumulatedRotations:
         place: dict[str, Any] = {"written": True, "local": local, "shared": not local}
         line = ALIGNMENT // float32.size
         return {
-            "products": Buffer(float32, (self.windows, self.size, self.size), **place),
-            "busy": Buffer(int64, (self.windows,), **place),
+            "products": Buffer(float32, (self.groups, self.windows, self.size, self.size), **place),
+            "busy": Buffer(int64, (self.groups, self.windows), **place),
             "product_of_rotations": Buffer(float64, (self.size, self.size), written=True, local=True),
             "turned_rows": Buffer(float32, (self.size, line), written=True, local=True),
         }
 
     def rotated(self, q: Strips, side: int) -> Body:
         """Rotate vectors, the rows of `q`, by what has been recorded."""
-        count = self.fresh.local("count", int64)
+        at_once, _ = self.sweeps.padded(-(-q.columns // q.width))
+        some = self.fresh.index("strips", q.count // at_once)
+        number = self.fresh.index("number", self.groups * self.windows)
+        groups = self.fresh.local("groups", int64)
 
-        def group(number: Index) -> Body:
-            window = self.fresh.index("window", self.windows)
-            strip = self.fresh.index("strip", q.count)
-            multiplied = self.fresh.each(self.windows, lambda w: self._multiplied(q, strip, w), "window")
-            return (
-                Loop(window, self._product(q, number * self.block, count, window, side), LoopKind.PARALLEL),
-                Loop(strip, (multiplied,), LoopKind.PARALLEL),
-            )
+        def multiplied(group: Index) -> Body:
+            def window(w: Index) -> Body:
+                each = self.fresh.each(
+                    at_once, lambda k: self._multiplied(q, some * at_once + k, group, w), "strip"
+                )
+                return (If(Load("busy", (group, w), int64) > 0, (each,)),)
 
-        groups, most = (count + (self.block - 1)) // self.block, -(-self.sweeps.most // self.block)
-        return Let(count, self.sweeps.recorded), self.fresh.between(0, groups, most, group, "group")
+            return (self.fresh.each(self.windows, window, "window"),)
 
-    def _first_row(self, q: Strips, window: Index) -> Expr:
+        group, window = number // self.windows, number % self.windows
+        product = If(group < groups, self._product(q, group, window, side))
+        all_groups = self.fresh.between(0, groups, self.groups, multiplied, "group")
+        count = (self.sweeps.recorded + (self.block - 1)) // self.block
+        return (
+            Loop(number, (Let(groups, count), product), LoopKind.PARALLEL),
+            Loop(some, (Let(groups, count), all_groups), LoopKind.PARALLEL),
+        )
+
+    def _first_row(self, q: Strips, window: Expr) -> Expr:
         """The first row that a window has: all that its rotations meet are in the matrix."""
         first = scalar.maximum(window * self.block - (self.block - 1), 0)
         return scalar.minimum(first, Const(q.height - self.size, int64))
 
-    def _product(self, q: Strips, first_sweep: Expr, count: Expr, window: Index, side: int) -> Body:
+    def _product(self, q: Strips, group: Expr, window: Expr, side: int) -> Body:
         """Multiply the rotations of a window. What is stored is less than zero: tiles take products off."""
         fresh, low = self.fresh, self.fresh.local("low", int64)
         busy = fresh.local("busy", int64)
@@ -99,7 +109,7 @@ class AccumulatedRotations:
             return (lanes(lambda lane: (put(i, lane, scalar.select(scalar.eq(i, lane), one, zero)),)),)
 
         def sweep(m: Index) -> Body:
-            number = first_sweep + m
+            number = group * self.block + m
             first, last, used = (self.sweeps.of_sweep(number, part) for part in range(3))
             start, stop = fresh.local("start", int64), fresh.local("stop", int64)
 
@@ -129,21 +139,21 @@ class AccumulatedRotations:
 
         def stored(i: Index) -> Body:
             def of_lane(lane: Expr) -> Body:
-                return (Store("products", (window, i, lane), scalar.cast(at(i, lane), float32)),)
+                return (Store("products", (group, window, i, lane), scalar.cast(at(i, lane), float32)),)
 
             return (lanes(of_lane),)
 
-        here = scalar.minimum(count - first_sweep, self.block)
+        here = scalar.minimum(self.sweeps.recorded - group * self.block, self.block)
         return (
             Let(low, self._first_row(q, window)),
             Let(busy, Const(0, int64)),
             fresh.each(self.size, unit),
             fresh.between(0, here, self.block, sweep, "sweep"),
-            Store("busy", (window,), busy),
+            Store("busy", (group, window), busy),
             If(busy > 0, (fresh.each(self.size, stored),)),
         )
 
-    def _multiplied(self, q: Strips, strip: Index, window: Index) -> Body:
+    def _multiplied(self, q: Strips, strip: Expr, group: Index, window: Index) -> Body:
         """Multiply the rows of a window by its matrix, a band: a sweep moves a row up by one at the most."""
         low = self.fresh.local("low", int64)
 
@@ -154,7 +164,7 @@ class AccumulatedRotations:
                 rows, body = q.tile(
                     [Const(0.0, float32)] * TILE,
                     scalar.minimum(first + (TILE + self.block), self.size),
-                    lambda r, k: Load("products", (window, first + r, k), float32),
+                    lambda r, k: Load("products", (group, window, first + r, k), float32),
                     lambda k: q.at(strip, low + k, lane),
                     self.size,
                     scalar.maximum(first - self.block, 0),
@@ -169,9 +179,4 @@ class AccumulatedRotations:
             )
 
         turned = self.fresh.each(self.size // TILE, tile, "tile"), self.fresh.each(self.size, back)
-        return (
-            If(
-                Load("busy", (window,), int64) > 0,
-                (Let(low, self._first_row(q, window)), *turned),
-            ),
-        )
+        return (Let(low, self._first_row(q, window)), *turned)

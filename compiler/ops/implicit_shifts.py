@@ -40,10 +40,10 @@ class Sweeps:
     def __init__(self, fresh: Fresh, n: int, dtype: DType, sides: int, bidiagonal: bool, local: bool) -> None:
         self.fresh, self.n, self.dtype, self.wide = fresh, n, dtype, wide_dtype(dtype)
         self.real, self.sides, self.bidiagonal, self.local = dtype.real_dtype, sides, bidiagonal, local
-        self.most = 4 * n  # sweeps that are recorded
         self.room = n * (n + 1)  # rotations that are
         # Many rotations of float32 are multiplied before vectors are (`ops/accumulated_rotations.py`).
         self.accumulated = dtype is float32 and n >= _MANY
+        self.most = n if self.accumulated else 4 * n  # sweeps that are recorded
         self.turned = self.wide if self.accumulated else self.real  # the dtype of rotations
         self.eps = 2.0**-30 if self.real is float32 else 2.0**-52
 

@@ -128,9 +128,9 @@ MEANINGS.update({
     "leaky_relu": lambda x, alpha: weighted(
         x, np.where(x.value > 0, x.value, alpha * x.value), np.where(x.value > 0, 1, alpha)),
     "softsign": lambda x: x / (1.0 + _abs(x)), "maximum": _larger(1), "minimum": _larger(-1),
-    "sign": _steps(lambda x: np.nan_to_num(np.sign(x))), "floor": _steps(np.floor),
-    "ceil": _steps(np.ceil), "rint": _steps(np.rint), "round": _steps(np.rint),
-    "floor_div": lambda a, b: leaf(np.floor_divide(a.value, b.value)),
+    "sign": _steps(lambda x: np.nan_to_num(np.sign(x))),  # 0 for NaN, as in TensorFlow 1.15
+    "floor": _steps(np.floor), "ceil": _steps(np.ceil), "rint": _steps(np.rint),
+    "round": _steps(np.rint), "floor_div": lambda a, b: leaf(np.floor_divide(a.value, b.value)),
     "floormod": _floormod, "truncatediv": _of_values(_truncated(lambda a, b: a / b)),
     "truncatemod": _of_values(np.fmod), "add_n": lambda *xs: sum(xs[1:], xs[0]),
     "fma": lambda x, y, z: x * y + z,
