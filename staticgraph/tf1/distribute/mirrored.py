@@ -179,7 +179,7 @@ class _InProcess(MirroredStrategy):
     ) -> Any:
         """`fn(var, *args, **kwargs)` for the variable, of which all replicas have the same."""
         given, named = (selected(each, 0) for each in (list(args), dict(kwargs or {})))
-        return fn(var, *given, **named)
+        return super().update(var, fn, given, named, group)
 
     def make_dataset_iterator(self, dataset: Any) -> Any:
         """An iterator that gives each replica its part of a batch."""
