@@ -22,6 +22,7 @@ from staticgraph.compiler.graph.shapes import TensorShape, TensorType, as_shape,
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.state import replicas
+from staticgraph.state.variable_slices import sliced
 
 __all__ = ["Variable", "VariableAggregation", "VariableSynchronization"]
 
@@ -292,6 +293,10 @@ class Variable(_Base):
     def to_tensor(self) -> Tensor:
         """Return the tensor that operations take in place of this variable."""
         return self._read
+
+    def __getitem__(self, key: Any) -> Tensor:
+        """Return a slice, a tensor with a method `assign` that changes these elements of the variable."""
+        return sliced(self, key)
 
     def value(self) -> Tensor:
         """Return the value that the variable has here, as a tensor: the same as `read_value()` gives."""
