@@ -22,7 +22,6 @@ from staticgraph.compiler.graph.shapes import TensorShape, TensorType, as_shape,
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.state import replicas
-from staticgraph.state.variable_slices import sliced
 
 __all__ = ["Variable", "VariableAggregation", "VariableSynchronization"]
 
@@ -296,6 +295,8 @@ class Variable(_Base):
 
     def __getitem__(self, key: Any) -> Tensor:
         """Return a slice, a tensor with a method `assign` that changes these elements of the variable."""
+        from staticgraph.state.variable_slices import sliced  # few programs slice a variable
+
         return sliced(self, key)
 
     def value(self) -> Tensor:
