@@ -161,7 +161,7 @@ AREAS = {
     "contrib.rnn.python.ops.rnn_cell": Area(areas=("contrib.rnn",)),
     "contrib.seq2seq": Area((
         sequence_losses, decoding, decoding_helpers, attention_mechanisms, attention_wrapper,
-        beam_paths, beam_search,
+        beam_paths, beam_search, ".rnn.monotonic_attention",
     )),
     "contrib.legacy_seq2seq": Area((legacy_seq2seq, legacy_decoders, legacy_attention)),
     "contrib.slim.model_analyzer": Area((model_analyzer,)),
