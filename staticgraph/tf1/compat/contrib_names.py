@@ -140,6 +140,8 @@ AREAS = {
         (".contrib.images.projective", ".contrib.images.warping", ".contrib.images.components")
     ),
     "contrib.integrate": Area((".contrib.integrate",)),
+    "contrib.mixed_precision": Area((".contrib.loss_scaling",)),
+    "contrib.staging": Area((".contrib.staging",)),
     "contrib.resampler": Area((".contrib.images.sampling",)),
     "contrib.sparsemax": Area((".contrib.sparsemax",)),
     "contrib.rnn": Area((
