@@ -135,7 +135,7 @@ AREAS = {
     "contrib.losses.metric_learning": Area((".contrib.metric_learning",)),
     "contrib.metrics": Area((contrib_metrics, ".contrib.metric_curves", ".contrib.metric_moments")),
     "contrib.slim.metrics": Area(areas=("contrib.metrics",)),
-    "contrib.predictor": Area((predictor,)),
+    "contrib.predictor": Area((predictor, ".contrib.estimator_predictor")),
     "contrib.image": Area(
         (".contrib.images.projective", ".contrib.images.warping", ".contrib.images.components")
     ),
