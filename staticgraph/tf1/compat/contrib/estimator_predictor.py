@@ -44,5 +44,5 @@ def from_estimator(
         if key not in outputs:
             raise misuse(KeyError, f"from_estimator: output_key is {key!r}, not one of {sorted(outputs)}")
         creator = sg.train.ChiefSessionCreator(config=config, checkpoint_dir=estimator.model_dir)
-        session = sg.train.MonitoredSession(creator)
+        session: Any = sg.train.MonitoredSession(creator)
     return Predictor(session, receiver.receiver_tensors, outputs[key].outputs)
