@@ -36,6 +36,7 @@ SLOW: dict[str, str] = {
     "compat/test_contrib_learn.py": (
         "test_linear_models_learn_as_tensorflow test_a_network test_a_network_of_numbers"
     ),
+    "compat/test_cudnn_layers.py": "test_layers_compute_their_formulas",
     "compat/test_standin.py": "test_flags_data_and_the_exit_status",
     "fuzz/test_random_graphs.py": (
         "test_compiled_equals_interpreted test_optimised_equals_plain test_simplification_comes_to_rest "

@@ -85,3 +85,11 @@ def test_contrib_widens_normal_numbers_without_tails():
         [-0.48320886492729187, 0.7784286737442017, -0.8322892785072327],
     ]
     np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+def test_a_function_that_clips_norms():
+    variable = tf.Variable([0.0, 0.0])
+    [(clipped, same)] = tf.contrib.training.clip_gradient_norms_fn(1.0)([(tf.constant([3.0, 4.0]), variable)])
+    with tf.Session() as sess:
+        np.testing.assert_allclose(sess.run(clipped), [0.6, 0.8], rtol=1e-6)
+    assert same is variable

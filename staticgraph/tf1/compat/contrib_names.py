@@ -135,11 +135,13 @@ AREAS = {
     "contrib.losses.metric_learning": Area((".contrib.metric_learning",)),
     "contrib.metrics": Area((contrib_metrics, ".contrib.metric_curves", ".contrib.metric_moments")),
     "contrib.slim.metrics": Area(areas=("contrib.metrics",)),
-    "contrib.predictor": Area((predictor,)),
+    "contrib.predictor": Area((predictor, ".contrib.estimator_predictor")),
     "contrib.image": Area(
         (".contrib.images.projective", ".contrib.images.warping", ".contrib.images.components")
     ),
     "contrib.integrate": Area((".contrib.integrate",)),
+    "contrib.mixed_precision": Area((".contrib.loss_scaling",)),
+    "contrib.staging": Area((".contrib.staging",)),
     "contrib.resampler": Area((".contrib.images.sampling",)),
     "contrib.sparsemax": Area((".contrib.sparsemax",)),
     "contrib.rnn": Area((
@@ -161,7 +163,7 @@ AREAS = {
     "contrib.rnn.python.ops.rnn_cell": Area(areas=("contrib.rnn",)),
     "contrib.seq2seq": Area((
         sequence_losses, decoding, decoding_helpers, attention_mechanisms, attention_wrapper,
-        beam_paths, beam_search,
+        beam_paths, beam_search, ".rnn.monotonic_attention",
     )),
     "contrib.legacy_seq2seq": Area((legacy_seq2seq, legacy_decoders, legacy_attention)),
     "contrib.slim.model_analyzer": Area((model_analyzer,)),

@@ -11,9 +11,13 @@ from staticgraph.tf1.distributions.discrete import *
 from staticgraph.tf1.distributions.divergence import RegisterKL as RegisterKL
 from staticgraph.tf1.distributions.divergence import kl_divergence as kl_divergence
 from staticgraph.tf1.distributions.gamma import *
+from staticgraph.tf1.distributions.half_normal import *
+from staticgraph.tf1.distributions.independent import *
 from staticgraph.tf1.distributions.location_scale import *
 from staticgraph.tf1.distributions.mixture import *
 from staticgraph.tf1.distributions.multivariate import *
+from staticgraph.tf1.distributions.point_mass import *
+from staticgraph.tf1.distributions.relaxed import *
 from staticgraph.tf1.distributions.transformed import *
 from staticgraph.tf1.distributions.uniform import *
 

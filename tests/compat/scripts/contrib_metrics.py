@@ -43,6 +43,8 @@ found = {
     "tn_at": metrics.streaming_true_negatives_at_thresholds(scores, truth, thresholds),
     "fn_at": metrics.streaming_false_negatives_at_thresholds(scores, truth, thresholds),
     "fpr": metrics.streaming_false_positive_rate(hard, truth, weights),
+    "fnr": metrics.streaming_false_negative_rate(hard, truth),
+    "fnr_at": metrics.streaming_false_negative_rate_at_thresholds(scores, truth, thresholds, weights),
     "fpr_at": metrics.streaming_false_positive_rate_at_thresholds(scores, truth, thresholds),
     "precision_at_k": metrics.streaming_sparse_precision_at_k(table, column, 2),
     "recall_at_k": metrics.streaming_sparse_recall_at_k(table, column, 2, class_id=1),

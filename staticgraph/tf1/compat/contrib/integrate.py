@@ -91,7 +91,7 @@ def odeint(
     >>> y = odeint(lambda y, t: -y, 1.0, [0.0, 1.0])
     >>> with sg.Session() as sess:
     ...     sess.run(y).round(4).tolist()
-    [1.0, 0.3678...]
+    [1.0, 0.367...]
     """
     if method not in (None, "dopri5"):
         raise misuse(ValueError, f"odeint: invalid method {method!r}", "the only one is 'dopri5'")

@@ -15,6 +15,8 @@ __all__ = [
     "precision_at_recall",
     "recall_at_precision",
     "streaming_curve_points",
+    "streaming_false_negative_rate",
+    "streaming_false_negative_rate_at_thresholds",
     "streaming_false_positive_rate",
     "streaming_false_positive_rate_at_thresholds",
 ]
@@ -187,11 +189,33 @@ def streaming_false_positive_rate(
         The value, and the operation that takes a batch into it.
     """
     with sg.variable_scope(name, "false_positive_rate", (predictions, labels, weights)):
-        labels, predictions = sg.cast(labels, sg.bool), sg.cast(predictions, sg.bool)
-        false, false_update = sg.metrics.false_positives(labels, predictions, weights)
-        true, true_update = sg.metrics.true_negatives(labels, predictions, weights)
-        value = sg.div_no_nan(false, false + true, name="value")
-        return value, sg.div_no_nan(false_update, false_update + true_update, name="update_op")
+        return _share(sg.metrics.false_positives, sg.metrics.true_negatives, labels, predictions, weights)
+
+
+@metric
+def streaming_false_negative_rate(
+    predictions: Any, labels: Any, weights: Any = None, name: Name = None
+) -> Metric:
+    """The share of true labels that were predicted as false; 0 without any.
+
+    Args:
+        predictions, labels, weights, metrics_collections, updates_collections, name: As for
+            `streaming_false_positive_rate`.
+
+    Returns:
+        The value, and the operation that takes a batch into it.
+    """
+    with sg.variable_scope(name, "false_negative_rate", (predictions, labels, weights)):
+        return _share(sg.metrics.false_negatives, sg.metrics.true_positives, labels, predictions, weights)
+
+
+def _share(wrong: Any, right: Any, labels: Any, predictions: Any, weights: Any) -> Metric:
+    """The metric of a count of errors, over that and another count."""
+    labels, predictions = sg.cast(labels, sg.bool), sg.cast(predictions, sg.bool)
+    errors, errors_update = wrong(labels, predictions, weights)
+    others, others_update = right(labels, predictions, weights)
+    value = sg.div_no_nan(errors, errors + others, name="value")
+    return value, sg.div_no_nan(errors_update, errors_update + others_update, name="update_op")
 
 
 @metric
@@ -207,10 +231,31 @@ def streaming_false_positive_rate_at_thresholds(
     Returns:
         The values [thresholds], and the operation that takes a batch into them.
     """
-
-    def compute(false: Any, true: Any, name: str) -> Any:
-        return sg.div(false, _BEYOND + false + true, name=f"fpr_{name}")
-
     with sg.variable_scope(name, "false_positive_rate_at_thresholds", (predictions, labels, weights)):
         cells = ("false_positives", "true_negatives")
-        return streamed(compute, counts_at(labels, predictions, weights, thresholds, cells))
+        return _share_at("fpr", counts_at(labels, predictions, weights, thresholds, cells))
+
+
+@metric
+def streaming_false_negative_rate_at_thresholds(
+    predictions: Any, labels: Any, thresholds: Any, weights: Any = None, name: Name = None
+) -> Metric:
+    """`streaming_false_negative_rate` of probabilities, for each threshold.
+
+    Args:
+        predictions, labels, thresholds, weights, metrics_collections, updates_collections, name: As for
+            `streaming_false_positive_rate_at_thresholds`.
+
+    Returns:
+        The values [thresholds], and the operation that takes a batch into them.
+    """
+    with sg.variable_scope(name, "false_negative_rate_at_thresholds", (predictions, labels, weights)):
+        cells = ("false_negatives", "true_positives")
+        return _share_at("fnr", counts_at(labels, predictions, weights, thresholds, cells))
+
+
+def _share_at(label: str, totals: Any) -> Metric:
+    def compute(errors: Any, others: Any, name: str) -> Any:
+        return sg.div(errors, _BEYOND + errors + others, name=f"{label}_{name}")
+
+    return streamed(compute, totals)

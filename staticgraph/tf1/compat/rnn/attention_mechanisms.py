@@ -23,6 +23,8 @@ def hardmax(logits: Any, name: str | None = None) -> sg.Tensor:
 class AttentionMechanism:
     """Weights for the steps of a memory [batch, time, ...]: `alignments, state = mechanism(query, state)`."""
 
+    _SCOPE = "attention"  # of the variables of the scores
+
     def __init__(
         self,
         num_units: int,
@@ -82,37 +84,47 @@ class AttentionMechanism:
         if self._lengths is not None:
             mask = sg.sequence_mask(self._lengths, sg.shape(scores)[1])
             scores = sg.where(mask, scores, self._mask_value * sg.ones_like(scores))
-        alignments = self._probability_fn(scores)
+        alignments = self._probabilities(scores, state)
         return alignments, alignments
 
+    def _probabilities(self, scores: sg.Tensor, state: Any) -> sg.Tensor:
+        return self._probability_fn(scores)
+
     def _scores(self, query: sg.Tensor) -> sg.Tensor:
+        with sg.variable_scope(None, self._SCOPE):
+            return self._fit(query)
+
+    def _fit(self, query: sg.Tensor) -> sg.Tensor:
         raise misuse(NotImplementedError, f"{type(self).__name__} has no scores")
 
 
 class LuongAttention(AttentionMechanism):
     """Scores are products of queries and keys, times a variable if `scale`."""
 
+    _SCOPE = "luong_attention"
+
     @like(AttentionMechanism, after={"scale": "memory_sequence_length"}, scale=False, name="LuongAttention")
     def __init__(self, scale: bool, **given: Any) -> None:
         self._scale = scale
         super().__init__(**given)
 
-    def _scores(self, query: sg.Tensor) -> sg.Tensor:
-        with sg.variable_scope(None, "luong_attention"):
-            if query.shape[-1].value != self.keys.shape[-1].value:
-                text = f"queries have {query.shape[-1]} units, and keys {self.keys.shape[-1]}"
-                raise misuse(ValueError, text, f"num_units={query.shape[-1]}")
-            scores = sg.squeeze(sg.matmul(sg.expand_dims(query, 1), self.keys, transpose_b=True), [1])
-            if not self._scale:
-                return scores
-            ones = sg.ones_initializer()
-            return sg.get_variable("attention_g", [], query.dtype, ones) * scores
+    def _fit(self, query: sg.Tensor) -> sg.Tensor:
+        if query.shape[-1].value != self.keys.shape[-1].value:
+            text = f"queries have {query.shape[-1]} units, and keys {self.keys.shape[-1]}"
+            raise misuse(ValueError, text, f"num_units={query.shape[-1]}")
+        scores = sg.squeeze(sg.matmul(sg.expand_dims(query, 1), self.keys, transpose_b=True), [1])
+        if not self._scale:
+            return scores
+        ones = sg.ones_initializer()
+        return sg.get_variable("attention_g", [], query.dtype, ones) * scores
 
 
 class BahdanauAttention(AttentionMechanism):
     """Scores are sums of `v * tanh(query @ kernel + key)`; with `normalize`, `v` is of unit length times a
     variable, and there is a bias.
     """
+
+    _SCOPE = "bahdanau_attention"
 
     @like(
         AttentionMechanism,
@@ -125,14 +137,13 @@ class BahdanauAttention(AttentionMechanism):
         super().__init__(**given)
         self.query_layer = self._layer("query_layer")
 
-    def _scores(self, query: sg.Tensor) -> sg.Tensor:
-        with sg.variable_scope(None, "bahdanau_attention"):
-            wanted = sg.expand_dims(self.query_layer(query), 1)
-            v = sg.get_variable("attention_v", [self.num_units], query.dtype)
-            if not self._normalize:
-                return sg.reduce_sum(v * sg.tanh(self.keys + wanted), 2)
-            start = sg.constant_initializer(math.sqrt(1.0 / self.num_units))
-            g = sg.get_variable("attention_g", [], query.dtype, start)
-            b = sg.get_variable("attention_b", [self.num_units], query.dtype, sg.zeros_initializer())
-            unit = g * v * sg.rsqrt(sg.reduce_sum(sg.square(v)))
-            return sg.reduce_sum(unit * sg.tanh(self.keys + wanted + b), 2)
+    def _fit(self, query: sg.Tensor) -> sg.Tensor:
+        wanted = sg.expand_dims(self.query_layer(query), 1)
+        v = sg.get_variable("attention_v", [self.num_units], query.dtype)
+        if not self._normalize:
+            return sg.reduce_sum(v * sg.tanh(self.keys + wanted), 2)
+        start = sg.constant_initializer(math.sqrt(1.0 / self.num_units))
+        g = sg.get_variable("attention_g", [], query.dtype, start)
+        b = sg.get_variable("attention_b", [self.num_units], query.dtype, sg.zeros_initializer())
+        unit = g * v * sg.rsqrt(sg.reduce_sum(sg.square(v)))
+        return sg.reduce_sum(unit * sg.tanh(self.keys + wanted + b), 2)

@@ -8,7 +8,13 @@ from typing import Any
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
 
-__all__ = ["add_gradients_summaries", "clip_gradient_norms", "create_train_op", "multiply_gradients"]
+__all__ = [
+    "add_gradients_summaries",
+    "clip_gradient_norms",
+    "clip_gradient_norms_fn",
+    "create_train_op",
+    "multiply_gradients",
+]
 
 GLOBAL_STEP_OF_GRAPH = 0  # TensorFlow's default: None means that no step is counted
 Pairs = list[tuple[Any, Any]]
@@ -109,6 +115,11 @@ def clip_gradient_norms(gradients_to_variables: Pairs, max_norm: float) -> Pairs
         (None if gradient is None else sg.clip_by_norm(gradient, max_norm), variable)
         for gradient, variable in gradients_to_variables
     ]
+
+
+def clip_gradient_norms_fn(max_norm: float) -> Callable[[Pairs], Pairs]:
+    """`clip_gradient_norms` with this norm, as `transform_grads_fn` of `create_train_op`."""
+    return lambda pairs: clip_gradient_norms(pairs, max_norm)
 
 
 def add_gradients_summaries(grads_and_vars: Pairs) -> list[sg.Tensor]:
