@@ -13,6 +13,7 @@ from staticgraph.tf1.distributions.divergence import kl_divergence as kl_diverge
 from staticgraph.tf1.distributions.gamma import *
 from staticgraph.tf1.distributions.location_scale import *
 from staticgraph.tf1.distributions.mixture import *
+from staticgraph.tf1.distributions.mixture_same_family import *
 from staticgraph.tf1.distributions.multivariate import *
 from staticgraph.tf1.distributions.transformed import *
 from staticgraph.tf1.distributions.uniform import *
