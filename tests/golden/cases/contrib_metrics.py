@@ -54,8 +54,6 @@ YES_OR_NO = (
 AT_THRESHOLDS = (
     "precision_at_thresholds",
     "recall_at_thresholds",
-    "true_positives_at_thresholds",
-    "false_negatives_at_thresholds",
 )
 
 CASES = [
