@@ -342,11 +342,6 @@ class Graph:
         return nullcontext()
 
     @contextmanager
-    def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
-        """Context that places new operations with `op`. A session has one device, so it changes nothing."""
-        yield
-
-    @contextmanager
     def device(self, device_name_or_function: str | Callable[..., str | None] | None) -> Iterator[None]:
         """Context that asks for a device, such as `/gpu:0`, for
         new operations; None forgets that of outer contexts.

@@ -48,8 +48,6 @@ YES_OR_NO = (
     "true_negatives",
     "false_positives",
     "false_negatives",
-    "false_positive_rate",
-    "false_negative_rate",
 )
 AT_THRESHOLDS = (
     "precision_at_thresholds",
