@@ -73,11 +73,16 @@ def assign(
 ) -> Tensor:
     """Give the variable the value `value`, of the variable's shape unless `validate_shape` is False.
 
+    `ref` may be a part of a variable, such as `v[1:3]`.
+
     >>> import staticgraph as sg
     >>> w = sg.Variable([1.0, 2.0])
     >>> sg.assign(w, [3.0, 4.0])
     <sg.Tensor 'Assign:0' shape=(2,) dtype=float32>
     """
+    if isinstance(ref, Tensor) and hasattr(ref, "assign"):
+        part: Tensor = ref.assign(value, name=name)
+        return part
     return _changed(ref, ops.assign, value, validate_shape=validate_shape is not False, name=name)
 
 

@@ -15,6 +15,7 @@ from staticgraph.tf1.distributions.half_normal import *
 from staticgraph.tf1.distributions.independent import *
 from staticgraph.tf1.distributions.location_scale import *
 from staticgraph.tf1.distributions.mixture import *
+from staticgraph.tf1.distributions.mixture_same_family import *
 from staticgraph.tf1.distributions.multivariate import *
 from staticgraph.tf1.distributions.point_mass import *
 from staticgraph.tf1.distributions.relaxed import *

@@ -38,11 +38,19 @@ def viterbi(tf):
     return [[int(tag) for tag in tags], round(float(score), 6)]
 
 
+def multitag(tf, inputs, transitions, lengths):
+    allowed = inputs > -0.5
+    return tf.contrib.crf.crf_multitag_sequence_score(inputs, allowed, lengths, transitions)
+
+
 CASES = [
     value("crf_unary_score", crf("crf_unary_score", 1, 2, 0), real(3, 5, 4), TAGS, LENGTHS, dtypes=FLOAT32),
     value("crf_binary_score", crf("crf_binary_score", 1, 2, 0), real(4, 4), TAGS, LENGTHS, dtypes=FLOAT32),
     value("crf_sequence_score", crf("crf_sequence_score", 0, 2, 3, 1), real(3, 5, 4), real(4, 4), TAGS,
           LENGTHS, dtypes=FLOAT32),
+    value("crf_multitag_sequence_score", multitag, real(3, 5, 4), real(4, 4), LENGTHS, dtypes=FLOAT32,
+          tolerance=3),
+    value("crf_multitag_sequence_score of one", multitag, real(3, 1, 4), real(4, 4), LENGTHS, dtypes=FLOAT32),
     value("crf_log_norm", crf("crf_log_norm", 0, 2, 1), real(3, 5, 4), real(4, 4), LENGTHS, dtypes=FLOAT32,
           tolerance=3),
     value("crf_log_norm of one step", crf("crf_log_norm", 0, 2, 1), real(3, 1, 4), real(4, 4),

@@ -2,7 +2,7 @@
 
 from tests.golden.cases.distributions import distribution, divergence, module
 from tests.golden.draws import positive, real
-from tests.golden.runner import value
+from tests.golden.runner import answer, error, value
 
 
 def mixture(tf, logits, loc, scale):
@@ -31,7 +31,37 @@ def bijection(name, *arguments, ndims=0, **options):
     return build
 
 
+def same_family(tf, logits, loc, scale, x):
+    """Normal components, and a choice for each of two batches: the density and the moments."""
+    ds = tf.contrib.distributions
+    mixed = ds.MixtureSameFamily(ds.Categorical(logits=logits), ds.Normal(loc, scale))
+    return [mixed.log_prob(x), mixed.cdf(x), mixed.mean(), mixed.variance(), mixed.stddev()]
+
+
+def vectors_of_one_family(tf, logits, loc, x):
+    """Components that are vectors, with one choice for all."""
+    ds = tf.contrib.distributions
+    parts = ds.MultivariateNormalDiag(loc, tf.ones_like(loc) / 2)
+    mixed = ds.MixtureSameFamily(ds.Categorical(logits=logits), parts)
+    shapes = tf.concat([mixed.batch_shape_tensor(), mixed.event_shape_tensor()], 0)
+    return [mixed.prob(x), mixed.mean(), mixed.variance(), mixed.covariance(), tf.cast(shapes, x.dtype)]
+
+
+def drawn_of_one_family(tf):
+    tf.set_random_seed(3)
+    ds = tf.contrib.distributions
+    mixed = ds.MixtureSameFamily(ds.Categorical(probs=[0.3, 0.7]), ds.Normal([[-1.0, 1.0], [4.0, 5.0]], 0.25))
+    return [mixed.sample(5).shape.as_list(), mixed.batch_shape.as_list(), mixed.event_shape.as_list()]
+
+
+MIXED = real(2, 3), real(2, 3), real(2, 3, low=0.5), real(2)
+
 CASES = [
+    value("MixtureSameFamily", same_family, *MIXED, tolerance=3),
+    value("MixtureSameFamily of vectors", vectors_of_one_family, real(3), real(3, 2), real(2), tolerance=3),
+    answer("MixtureSameFamily drawn", drawn_of_one_family),
+    error("MixtureSameFamily of other sizes", lambda tf: tf.contrib.distributions.MixtureSameFamily(
+        tf.distributions.Categorical(probs=[0.3, 0.7]), tf.distributions.Normal([1.0, 2.0, 3.0], 1.0))),
     value(
         "Multinomial",
         lambda tf, logits: [

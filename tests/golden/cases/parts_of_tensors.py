@@ -18,6 +18,11 @@ def assigned(key, given):
     return runs("v[...] = %s" % (np.shape(given),), build, times=1)
 
 
+def assigned_by_function(tf):
+    v = tf.Variable(np.arange(12, dtype=np.float32).reshape(3, 4))
+    return tf.assign(v[1:, 0], [7.0, 8.0])
+
+
 def ascending(*shape):
     return np.arange(np.prod(shape), dtype=np.float32).reshape(shape) - 100
 
@@ -73,6 +78,7 @@ def batched(tf, x):
 
 
 CASES = [
+    runs("tf.assign(v[1:, 0])", assigned_by_function, times=1),
     assigned(lambda tf: 1, ascending(4)),
     assigned(lambda tf: (1, 2), np.float32(7)),
     assigned(lambda tf: slice(1, 3), ascending(2, 4)),

@@ -65,6 +65,34 @@ def crf_log_norm(inputs: Any, sequence_lengths: Any, transition_params: Any) -> 
     return sg.where(sg.less_equal(sequence_lengths, 0), sg.zeros_like(norm), norm)
 
 
+def crf_multitag_sequence_score(
+    inputs: Any, tag_bitmap: Any, sequence_lengths: Any, transition_params: Any
+) -> sg.Tensor:
+    """The logarithm of the sum of `exp(score)` over all tags that a bitmap allows.
+
+    Args:
+        inputs: Scores [batch, time, tags].
+        tag_bitmap: The tags that may be right at each time, bool [batch, time, tags].
+        sequence_lengths: The length of each sequence, [batch].
+        transition_params: The scores of each tag with the next, [tags, tags].
+
+    Returns:
+        A score for each sequence, [batch].
+
+    >>> import staticgraph as sg
+    >>> from staticgraph.tf1.compat.rnn.crf import crf_multitag_sequence_score
+    >>> allowed = sg.ones([1, 2, 3], sg.bool)
+    >>> every = crf_multitag_sequence_score(sg.zeros([1, 2, 3]), allowed, [2], sg.zeros([3, 3]))
+    >>> round(float(sg.exp(every)[0].eval(session=sg.Session())), 3)
+    9.0
+    """
+    inputs = sg.convert_to_tensor(inputs)
+    allowed = sg.where(tag_bitmap, inputs, sg.fill(sg.shape(inputs), sg.constant(-np.inf, inputs.dtype)))
+    if inputs.shape[1].value == 1:
+        return sg.reduce_logsumexp(allowed, [1, 2])
+    return crf_log_norm(allowed, sequence_lengths, transition_params)
+
+
 def crf_log_likelihood(
     inputs: Any, tag_indices: Any, sequence_lengths: Any, transition_params: Any = None
 ) -> tuple[sg.Tensor, Any]:
