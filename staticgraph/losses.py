@@ -294,10 +294,10 @@ def huber_loss(labels: Any, predictions: Any, delta: float = 1.0) -> Tensor:
     """Weighted mean of half the squared error where the
     error is below `delta`, and a straight line beyond.
     """
-    error = ops.subtract(predictions, labels)
-    count_more(error.graph, 2)
-    near = ops.minimum(ops.maximum(error, -delta), delta)
-    return ops.multiply(near, error - 0.5 * near)
+    error = ops.abs(ops.subtract(predictions, labels))
+    near = ops.minimum(error, delta)
+    beyond = ops.subtract(error, near)
+    return ops.add(0.5 * ops.multiply(near, near), delta * beyond)
 
 
 @_loss("log_loss")

@@ -12,6 +12,8 @@ from staticgraph.building.inputs import constant, convert_to_tensor
 from staticgraph.building.renamed import needed, renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, bool_, float64, int32, int64, string
+from staticgraph.compiler.graph.operators import Symbolic
+from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.tensor import Tensor
 
 __all__ = [
@@ -46,7 +48,10 @@ def _reduce(
     axis = renamed("axis", axis, "reduction_indices", reduction_indices)
     keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     truth = op.name in ("reduce_any", "reduce_all")
+    variable = not isinstance(x, Tensor) and isinstance(x, Symbolic)
     x = convert_to_tensor(x, name="input_tensor", preferred_dtype=bool_ if truth else None)
+    if axis is None and (x.shape.ndims is None or variable):
+        count_more(x.graph, 3 if variable else 4)  # TensorFlow works out the axes: a range up to the rank
     return op(x, axis=_axes(x, axis), keepdims=keepdims, name=name)
 
 

@@ -124,8 +124,14 @@ def sparse_softmax_cross_entropy_with_logits(
         if logits.dtype.is_integer and labels.dtype.is_floating:
             text = f"labels are {labels.type}, and logits {logits.type}"
             raise misuse(DtypeError, text, "they seem to be swapped: labels are numbers of classes")
-        count_more(logits.graph, 1 if logits.shape.ndims == 2 else 12)
-        return ops.sparse_softmax_cross_entropy(logits, labels, name=name)[0]
+        if logits.shape.ndims == 2:
+            count_more(logits.graph, 1)
+            return ops.sparse_softmax_cross_entropy(logits, labels, name=name)[0]
+        known = logits.shape.is_fully_defined() and labels.shape.is_fully_defined()
+        count_more(logits.graph, 17 if known else 33)  # TensorFlow makes a matrix, and looks at shapes
+        losses = ops.sparse_softmax_cross_entropy(logits, labels, name=name)[0]
+        count_backward(losses, BackwardCount(4, added=True))
+        return losses
 
 
 def _same_shape(function: str, **tensors: Tensor) -> None:

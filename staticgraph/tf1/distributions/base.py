@@ -161,9 +161,9 @@ class Distribution:
     def _batch_shape_tensor(self) -> Any:
         dropped = self._PARAMETER_NDIMS
         shapes = [sg.shape(parent) for parent in self._graph_parents]
-        return reduce(
-            sg.broadcast_dynamic_shape, [shape[:-dropped] if dropped else shape for shape in shapes]
-        )
+        if dropped:
+            shapes = [shape[:-dropped] for shape in shapes]
+        return reduce(sg.broadcast_dynamic_shape, shapes)
 
     def _event_shape(self) -> Any:
         return []

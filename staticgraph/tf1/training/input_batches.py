@@ -10,11 +10,12 @@ from typing import Any
 from staticgraph.arrays.array_ops import broadcast_to, expand_dims, shape
 from staticgraph.arrays.casts import cast
 from staticgraph.arrays.indexing import boolean_mask
-from staticgraph.building.framework import name_scope
+from staticgraph.building.framework import get_default_graph, name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.signatures import arguments
 from staticgraph.compiler.graph.dtypes import DType, bool_, float32
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.shapes import Shape, as_shape
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.mathematics.math_ops import maximum
@@ -107,6 +108,7 @@ def _batches(label: str, given: dict[str, Any]) -> Any:
     shuffle = (given["min_after_dequeue"], given["seed"]) if "seed" in given else None
     with name_scope(given["name"], label) as scope:
         inputs = BatchInputs(lists, given.get("keep_input", True), given["enqueue_many"])
+        count_more(get_default_graph(), 1)  # `keep_input`
         pad, capacity = given.get("dynamic_pad", False), given["capacity"]
         shapes = inputs.shapes(given["shapes"])
         queue = _queue(capacity, inputs.dtypes, shapes, given["shared_name"], pad, shuffle)

@@ -48,11 +48,11 @@ def sequence_loss(
         cross_entropy = softmax_loss_function or sg.nn.sparse_softmax_cross_entropy_with_logits
         rows = sg.reshape(logits, sg.stack([-1, sg.shape(logits)[2]]))
         losses = cross_entropy(labels=sg.reshape(targets, [-1]), logits=rows) * sg.reshape(weights, [-1])
-        losses = sg.reshape(losses, sg.shape(logits)[:2])
         if average_across_timesteps and average_across_batch:
             return sg.div_no_nan(sg.reduce_sum(losses), sg.reduce_sum(weights))
         if sum_over_timesteps and sum_over_batch:
             return sg.div_no_nan(sg.reduce_sum(losses), _count(weights, None, losses))
+        losses = sg.reshape(losses, sg.shape(logits)[:2])
         if average_across_timesteps or average_across_batch:
             axis = 0 if average_across_batch else 1
             return sg.div_no_nan(sg.reduce_sum(losses, axis=axis), sg.reduce_sum(weights, axis=axis))
