@@ -130,7 +130,7 @@ MODULES = {
         "print(len(ours()))",
     ),
     "save of a Saver": (
-        55,
+        56,
         f"{TRAINED}; sg.train.Saver().save(s, './model'); print(beyond(b))",
     ),
     "save": (
