@@ -14,7 +14,7 @@ from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.mathematics.reductions import reduce_prod
 from staticgraph.nn.embedding import embedding_lookup
-from staticgraph.sparse.structure import fill_empty_rows, known_rank, reshape, retain
+from staticgraph.sparse.structure import fill_empty_rows, reshape, retain
 from staticgraph.sparse.tensor import SparseTensor, as_sparse
 from staticgraph.state.variables import parts_of
 
@@ -80,9 +80,8 @@ def safe_embedding_lookup_sparse(
     ids = as_sparse(sparse_ids)
     weights = None if sparse_weights is None else as_sparse(sparse_weights)
     with name_scope(name, "embedding_lookup", [ids]):
-        rank = known_rank(ids, "safe_embedding_lookup_sparse")
-        lead = ids.dense_shape[: rank - 1]
-        flat = ops.concat([ops.reshape(reduce_prod(lead), shape=(1,)), ids.dense_shape[rank - 1 :]], axis=0)
+        rank, lead = ids.rank, ids.dense_shape[:-1]
+        flat = ops.concat([ops.reshape(reduce_prod(lead), shape=(1,)), ids.dense_shape[-1:]], axis=0)
         ids = reshape(ids, flat)
         weights = None if weights is None else SparseTensor(ids.indices, weights.values, ids.dense_shape)
         ids, weights = _usable(ids, weights, combiner)
@@ -99,7 +98,8 @@ def safe_embedding_lookup_sparse(
         sizes = ops.concat([lead, ops.shape_of(made, out_type=int64)[1:]], axis=0)
         made = ops.reshape(made, shape=sizes)
         first = convert_to_tensor(tables[0])
-        made.set_shape([*(None for _ in range(rank - 1)), *(first.type.shape or (None, None))[1:]])
+        if rank is not None:
+            made.set_shape([*(None for _ in range(rank - 1)), *(first.type.shape or (None, None))[1:]])
         return made
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.arrays.array_ops import one_of, stack
-from staticgraph.arrays.indexing import unique
+from staticgraph.arrays.array_ops import one_of
+from staticgraph.arrays.indexing import unique, where
 from staticgraph.building.framework import checked, name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.renamed import renamed
@@ -15,7 +15,7 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.mathematics.reductions import reduce_prod
-from staticgraph.sparse.structure import axis_sizes, known_rank, places, positions, reorder, retain
+from staticgraph.sparse.structure import is_axis, places, positions, reorder, retain
 from staticgraph.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse
 
 __all__ = [
@@ -65,54 +65,50 @@ def _conjugated(x: Tensor) -> Tensor:
     return ops.conj(x) if x.dtype.is_complex else x
 
 
-def _groups(x: SparseTensor, axis: Any, call: str) -> tuple[list[int], list[int], Tensor]:
-    """The axes that are reduced, those that are kept, and the number of each element's group."""
-    rank = known_rank(x, call)
-    given = range(rank) if axis is None else np.reshape(axis, -1).tolist()
+def _kept(x: SparseTensor, axis: Any, call: str) -> tuple[Any, Any]:
+    """The axes that are kept, and a vector with True for those that are reduced."""
+    given = None if axis is None else np.reshape(axis, -1).tolist()
+    if x.rank is None:
+        reduced = is_axis(x, *given) if given is not None else ops.greater_equal(x.dense_shape, 0)
+        return ops.reshape(where(ops.logical_not(reduced)), shape=(-1,)), reduced
     with checked(call):
-        require(all(-rank <= d < rank for d in given), f"axis is {axis}, and the tensor has shape {x.shape}")
-    reduced = sorted({d % rank for d in given})
-    kept = [d for d in range(rank) if d not in reduced]
-    sizes = axis_sizes(x, call)
-    columns = ops.gather(x.indices, np.array(kept, np.int32), axis=1) if kept else x.indices
-    return reduced, kept, positions(columns, [sizes[d] for d in kept])
+        fits = all(-x.rank <= d < x.rank for d in given or ())
+        require(fits, f"axis is {axis}, and the tensor has shape {x.shape}")
+    reduced = np.isin(np.arange(x.rank), np.arange(x.rank)[[] if given == [] else given])
+    return np.flatnonzero(~reduced), reduced
+
+
+def _groups(x: SparseTensor, kept: Any) -> tuple[Tensor, Tensor]:
+    """The number of each element's group, of those that agree in the axes that are kept; their sizes."""
+    sizes = ops.gather(x.dense_shape, kept, axis=0)
+    return positions(ops.gather(x.indices, kept, axis=1), sizes), sizes
 
 
 def _reduced(op: Any, sp_input: Any, axis: Any, keepdims: bool, call: str) -> Tensor:
     """Elements combined over axes, as a dense tensor, which is 0 if there are none."""
     x = as_sparse(sp_input)
     with name_scope(None, call, [x]):
-        reduced, kept, groups = _groups(x, axis, call)
-        sizes = ops.gather(x.dense_shape, np.array(kept, np.int32), axis=0)
+        kept, reduced = _kept(x, axis, call)
+        groups, sizes = _groups(x, kept)
         count = reduce_prod(sizes)
         made = op(x.values, groups, num_segments=count)
         if op is not ops.unsorted_segment_sum:
             used = ops.unsorted_segment_sum(ops.ones_like(groups), groups, num_segments=count)
             made = ops.select(ops.greater(used, 0), made, ops.zeros_like(made))
-        one = np.int64(1)
-        shape = (
-            stack([one if d in reduced else x.dense_shape[d] for d in range(len(reduced) + len(kept))])
-            if keepdims
-            else sizes
-        )
-        return ops.reshape(made, shape=shape)
+        return ops.reshape(made, shape=ops.select(reduced, np.int64(1), x.dense_shape) if keepdims else sizes)
 
 
 def _reduced_sparse(op: Any, sp_input: Any, axis: Any, keepdims: bool, call: str) -> SparseTensor:
     """Elements combined over axes, one for each group that has any; a run compiles anew for other places."""
     x = as_sparse(sp_input)
     with name_scope(None, call, [x]):
-        reduced, kept, groups = _groups(x, axis, call)
+        kept, reduced = _kept(x, axis, call)
+        groups, sizes = _groups(x, kept)
         found, numbers = unique(groups)
         values = op(x.values, numbers, num_segments=ops.size_of(found))
-        sizes = [x.dense_shape[d] for d in kept]
         if keepdims:
-            rank = len(reduced) + len(kept)
-            one: Any = np.int64(1)
-            sizes = [one if d in reduced else x.dense_shape[d] for d in range(rank)]
-        if not sizes:
-            return SparseTensor(ops.reshape(found, shape=(-1, 1))[:, :0], values, np.zeros(0, np.int64))
-        return reorder(SparseTensor(places(found, sizes), values, stack(sizes)))
+            sizes = ops.select(reduced, np.int64(1), x.dense_shape)
+        return reorder(SparseTensor(places(found, sizes), values, sizes))
 
 
 def _arguments(axis: Any, keepdims: Any, reduction_axes: Any, keep_dims: Any) -> tuple[Any, bool]:
@@ -172,8 +168,8 @@ def softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
     """The softmax over the elements that are stored of each row along the last axis."""
     x = as_sparse(sp_input)
     with name_scope(name, "SparseSoftmax", [x]):
-        _, kept, rows = _groups(x, -1, "sparse_softmax")
-        count = reduce_prod(ops.gather(x.dense_shape, np.array(kept, np.int32), axis=0))
+        rows = positions(x.indices[:, :-1], x.dense_shape[:-1])
+        count = reduce_prod(x.dense_shape[:-1])
         largest = ops.unsorted_segment_max(x.values, rows, num_segments=count)
         powers = ops.exp(x.values - ops.stop_gradient(ops.gather(largest, rows, axis=0)))
         totals = ops.unsorted_segment_sum(powers, rows, num_segments=count)
@@ -187,7 +183,7 @@ def _combined(sp_a: Any, sp_b: Any, op: Any, name: str, threshold: Any = None) -
     """
     a, b = as_sparse(sp_a), as_sparse(sp_b)
     with name_scope(None, name, [a, b]):
-        sizes = axis_sizes(a, name)
+        sizes = a.dense_shape
         own = positions(a.indices, sizes)
         found, numbers = unique(ops.concat([own, positions(b.indices, sizes)], axis=0))
         split, count = ops.size_of(own), ops.size_of(found)

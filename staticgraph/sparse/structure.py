@@ -5,7 +5,6 @@ What a function does to places is mostly done on one number for each: its positi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,13 +14,13 @@ from staticgraph.arrays.array_ops import one_of, stack
 from staticgraph.arrays.casts import cast
 from staticgraph.arrays.indexed_slices import IndexedSlices
 from staticgraph.arrays.indexing import boolean_mask, where
-from staticgraph.building.framework import checked, name_scope
+from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.dtypes import bool_, float32, int64
-from staticgraph.compiler.graph.errors import misuse, require
+from staticgraph.compiler.graph.dtypes import bool_, float32, int32, int64
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.mathematics.reductions import reduce_all, reduce_any, reduce_max, reduce_prod
+from staticgraph.mathematics.reductions import reduce_all, reduce_any, reduce_max, reduce_prod, reduce_sum
 from staticgraph.sparse.tensor import SparseTensor, as_sparse
 
 # fmt: off
@@ -33,35 +32,28 @@ __all__ = [
 # fmt: on
 
 
-def known_rank(x: SparseTensor, call: str) -> int:
-    """The number of axes. ValueError if it is not known."""
-    rank = x.rank
-    with checked(call):
-        require(rank is not None, "the rank of the sparse tensor must be known", hint="give it a dense_shape")
-    assert rank is not None
-    return rank
+def positions(indices: Tensor, sizes: Tensor) -> Tensor:
+    """Row-major numbers of places [n, rank], in a tensor whose axes have the sizes [rank]."""
+    return reduce_sum(indices * _strides(sizes), axis=1)
 
 
-def positions(indices: Tensor, sizes: Sequence[Any]) -> Tensor:
-    """Row-major numbers of places [n, rank], in a tensor whose axes have these sizes."""
-    total = ops.zeros_like(indices[:, 0]) if not sizes else indices[:, 0]
-    for axis in range(1, len(sizes)):
-        total = total * sizes[axis] + indices[:, axis]
-    return total
-
-
-def places(numbers: Tensor, sizes: Sequence[Any]) -> Tensor:
+def places(numbers: Tensor, sizes: Tensor) -> Tensor:
     """The inverse of `positions`: [n, rank]."""
-    columns = []
-    for size in reversed(list(sizes)[1:]):
-        columns.append(ops.floormod(numbers, size))
-        numbers = ops.floor_div(numbers, size)
-    return stack([numbers, *reversed(columns)], axis=1)
+    quotients = ops.floor_div(ops.expand_dims(numbers, axis=1), _strides(sizes))
+    return ops.floormod(quotients, joined([np.full(1, int64.max), sizes[1:]], axis=0))
 
 
-def axis_sizes(x: SparseTensor, call: str) -> list[Tensor]:
-    """The size of each axis, as scalars of int64."""
-    return [x.dense_shape[axis] for axis in range(known_rank(x, call))]
+def _strides(sizes: Tensor) -> Tensor:
+    """The distance between neighbours along each axis, in row-major order."""
+    return ops.cumprod(sizes, exclusive=True, reverse=True)
+
+
+def is_axis(x: SparseTensor, *axes: int) -> Tensor:
+    """A vector with True for each of these axes, which may be negative."""
+    rank = ops.size_of(x.dense_shape)
+    numbers = ops.range(np.int32(0), rank, np.int32(1), dtype=int32)
+    wanted = ops.floormod(np.array(axes, np.int32), rank)
+    return reduce_any(ops.equal(ops.expand_dims(numbers, axis=1), wanted), axis=1)
 
 
 def to_dense(
@@ -154,7 +146,7 @@ def reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
     """The same tensor with its places in row-major order."""
     x = as_sparse(sp_input)
     with name_scope(name, "SparseReorder", [x]):
-        order = ops.row_major_order(positions(x.indices, axis_sizes(x, "sparse_reorder")))
+        order = ops.row_major_order(positions(x.indices, x.dense_shape))
         indices, values = (ops.gather(part, order, axis=0) for part in (x.indices, x.values))
         return SparseTensor(indices, values, x.dense_shape)
 
@@ -163,13 +155,11 @@ def transpose(sp_input: Any, perm: Any = None, name: str | None = None) -> Spars
     """Axis i of the result is axis perm[i] of the input; without `perm` the axes are reversed."""
     x = as_sparse(sp_input)
     with name_scope(name, "SparseTranspose", [x]):
-        axes = range(known_rank(x, "sparse_transpose"))
-        order = np.array(axes[::-1] if perm is None else perm, np.int32)
-        return reorder(
-            SparseTensor(
-                ops.gather(x.indices, order, axis=1), x.values, ops.gather(x.dense_shape, order, axis=0)
-            )
-        )
+        if perm is None:
+            return reorder(SparseTensor(x.indices[:, ::-1], x.values, x.dense_shape[::-1]))
+        order = np.array(perm, np.int32)
+        indices, sizes = ops.gather(x.indices, order, axis=1), ops.gather(x.dense_shape, order, axis=0)
+        return reorder(SparseTensor(indices, x.values, sizes))
 
 
 def reshape(sp_input: Any, shape: Any, name: str | None = None) -> SparseTensor:
@@ -182,28 +172,25 @@ def reshape(sp_input: Any, shape: Any, name: str | None = None) -> SparseTensor:
     x = as_sparse(sp_input)
     with name_scope(name, "SparseReshape", [x, shape]):
         wanted = cast(convert_to_tensor(shape), int64)
-        old = axis_sizes(x, "sparse_reshape")
-        with checked("sparse_reshape"):
-            require(bool(wanted.type.shape) and wanted.type.shape != (None,), "the new rank must be known")
-        rank = (wanted.type.shape or (0,))[0] or 0
         total = reduce_prod(x.dense_shape)
         known = -reduce_prod(wanted)  # where one size is -1
         sizes = ops.select(ops.less(wanted, 0), ops.floor_div(total, ops.maximum(known, 1)), wanted)
-        new = [sizes[axis] for axis in range(rank)]
-        return SparseTensor(places(positions(x.indices, old), new), x.values, sizes)
+        return SparseTensor(places(positions(x.indices, x.dense_shape), sizes), x.values, sizes)
 
 
 def expand_dims(sp_input: Any, axis: int | None = None, name: str | None = None) -> SparseTensor:
     """The same tensor with a new axis of size one at `axis` (the last)."""
     x = as_sparse(sp_input)
     with name_scope(name, "expand_dims", [x]):
-        rank = known_rank(x, "sparse.expand_dims")
-        at = -1 if axis is None else axis
-        at = at + rank + 1 if at < 0 else at
         zero = ops.zeros_like(x.indices[:, :1])
-        indices = joined([x.indices[:, :at], zero, x.indices[:, at:]], axis=1)
         one = np.ones(1, np.int64)
-        return SparseTensor(indices, x.values, joined([x.dense_shape[:at], one, x.dense_shape[at:]], axis=0))
+        if axis is None or axis == -1:
+            indices, sizes = [x.indices, zero], [x.dense_shape, one]
+        else:
+            at = axis if axis >= 0 else axis + 1
+            indices = [x.indices[:, :at], zero, x.indices[:, at:]]
+            sizes = [x.dense_shape[:at], one, x.dense_shape[at:]]
+        return SparseTensor(joined(indices, axis=1), x.values, joined(sizes, axis=0))
 
 
 def concat(
@@ -223,17 +210,15 @@ def concat(
     if len(tensors) == 1:
         return tensors[0]
     with name_scope(name, "SparseConcat", tensors):
-        rank = known_rank(tensors[0], "sparse_concat")
-        axis %= rank
+        along = cast(is_axis(tensors[0], axis), int64)
         offset: Any = np.zeros((), np.int64)
         indices = []
         for x in tensors:
-            columns = [x.indices[:, d] + offset if d == axis else x.indices[:, d] for d in range(rank)]
-            indices.append(stack(columns, axis=1))
+            indices.append(x.indices + offset * along)
             offset = x.dense_shape[axis] + offset
         largest = reduce_max(stack([x.dense_shape for x in tensors]), axis=0)
         others = largest if expand_nonconcat_dim or expand_nonconcat_dims else tensors[0].dense_shape
-        shape = stack([offset if d == axis else others[d] for d in range(rank)])
+        shape = others + (offset - others[axis]) * along
         return reorder(SparseTensor(joined(indices, axis=0), joined([x.values for x in tensors], 0), shape))
 
 
@@ -265,16 +250,14 @@ def split(
         raise misuse(ValueError, "sparse_split needs sp_input=, num_split= and axis=, by their names")
     x = as_sparse(sp_input)
     with name_scope(name, "SparseSplit", [x]):
-        rank = known_rank(x, "sparse_split")
-        sizes = axis_sizes(x, "sparse_split")
-        total = sizes[at % rank]
+        along = is_axis(x, at)
+        total = x.dense_shape[at]
         each, more = ops.floor_div(total, num_split), ops.floormod(total, num_split)
         parts: list[SparseTensor] = []
         start: Any = np.zeros((), np.int64)
         for i in range(num_split):
             size = each + cast(ops.greater(more, i), int64)
-            begin = stack([start if d == at % rank else ops.zeros_like(total) for d in range(rank)])
-            parts.append(slice(x, begin, stack([size if d == at % rank else n for d, n in enumerate(sizes)])))
+            parts.append(slice(x, cast(along, int64) * start, ops.select(along, size, x.dense_shape)))
             start = size + start
         return parts
 

@@ -18,6 +18,12 @@ def cube(tf, values):
     return matrix(tf, values, CUBE, (2, 3, 4))
 
 
+def unranked(tf, values):
+    """A matrix whose number of axes is only known in a run."""
+    places = tf.placeholder_with_default(tf.constant(PLACES, tf.int64), [None, None])
+    return tf.SparseTensor(places, values, tf.placeholder_with_default(tf.constant([4, 5], tf.int64), [None]))
+
+
 def parts(x):
     return [x.indices, x.values, x.dense_shape]
 
@@ -180,6 +186,24 @@ CASES = [
      for combiner in ("sum", "mean") for default in (None, 4) for weighted in (False, True)],
     value("safe_embedding_lookup_sparse of three axes", safe_lookup("mean", None, False, CUBE, (2, 3, 4)),
           real(6, 3), real(5), **FLAT),
+    [value("%s, of unknown rank" % name, to_dense(call, unranked), VALUES, grad=False, **FLAT)
+     for name, call in (
+         ("sum", lambda tf, x: tf.sparse_reduce_sum(x)),
+         ("sum over the last axis", lambda tf, x: tf.sparse_reduce_sum(x, -1)),
+         ("sum over rows, kept", lambda tf, x: tf.sparse_reduce_sum(x, 0, keepdims=True)),
+         ("maximum over columns", lambda tf, x: tf.sparse_reduce_max(x, 1)),
+         ("sparse sum", lambda tf, x: parts(tf.sparse_reduce_sum_sparse(x, 1))),
+         ("reorder", lambda tf, x: parts(tf.sparse_reorder(x))),
+         ("transpose", lambda tf, x: parts(tf.sparse_transpose(x))),
+         ("reshape", lambda tf, x: parts(tf.sparse_reshape(x, [-1, 2]))),
+         ("concat", lambda tf, x: parts(tf.sparse_concat(-1, [x, x]))),
+         ("split", lambda tf, x: parts(tf.sparse_split(sp_input=x, num_split=2, axis=1)[1])),
+         ("softmax", lambda tf, x: parts(tf.sparse_softmax(x))),
+         ("add", lambda tf, x: parts(tf.sparse_add(x, x))),
+         ("maximum", lambda tf, x: parts(tf.sparse_maximum(x, x))),
+         ("merge", lambda tf, x: parts(tf.sparse_merge(tf.SparseTensor(
+             x.indices, tf.constant([5, 2, 8, 1, 0], tf.int64), x.dense_shape), x, 9))),
+     )],
     shape("shapes", shapes),
     answer("names", names),
     [error(name, lambda tf, call=call: call(tf)) for name, call in (
