@@ -68,13 +68,16 @@ def _conjugated(x: Tensor) -> Tensor:
 def _kept(x: SparseTensor, axis: Any, call: str) -> tuple[Any, Any]:
     """The axes that are kept, and a vector with True for those that are reduced."""
     given = None if axis is None else np.reshape(axis, -1).tolist()
+    with checked(call):
+        require(all(isinstance(d, int) for d in given or ()), f"axis is {axis}, and must be integers")
     if x.rank is None:
-        reduced = is_axis(x, *given) if given is not None else ops.greater_equal(x.dense_shape, 0)
-        return ops.reshape(where(ops.logical_not(reduced)), shape=(-1,)), reduced
+        found = ops.greater_equal(x.dense_shape, 0) if given is None else is_axis(x, *given)
+        return ops.reshape(where(ops.logical_not(found)), shape=(-1,)), found
     with checked(call):
         fits = all(-x.rank <= d < x.rank for d in given or ())
         require(fits, f"axis is {axis}, and the tensor has shape {x.shape}")
-    reduced = np.isin(np.arange(x.rank), np.arange(x.rank)[[] if given == [] else given])
+    reduced = np.zeros(x.rank, bool)
+    reduced[... if given is None else given] = True
     return np.flatnonzero(~reduced), reduced
 
 
