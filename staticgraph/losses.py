@@ -294,7 +294,10 @@ def huber_loss(labels: Any, predictions: Any, delta: float = 1.0) -> Tensor:
     """Weighted mean of half the squared error where the
     error is below `delta`, and a straight line beyond.
     """
-    error = ops.abs(ops.subtract(predictions, labels))
+    error = ops.subtract(predictions, labels)
+    with counted_as(error.graph, 1):  # `abs`, but that its derivative at 0 is no 0: the second one is right
+        error = error * (1.0 - 2.0 * ops.cast(ops.less(error, 0), dtype=error.dtype))
+    count_backward(error, BackwardCount(2))
     near = ops.minimum(error, delta)
     beyond = ops.subtract(error, near)
     return ops.add(0.5 * ops.multiply(near, near), delta * beyond)

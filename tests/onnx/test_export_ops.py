@@ -61,7 +61,7 @@ NEEDS_SIZES = {
     "extract_image_patches", "extract_volume_patches", "fused_batch_norm", "gather_nd", "interior_pad",
     "interleave", "is_permutation", "matrix_diag", "matrix_diag_part", "matrix_set_diag", "max_pool",
     "max_pool3d", "max_pool_with_argmax", "mirror_pad",
-    "mirror_pad_grad", "nth_element", "resize_area", "resize_bicubic",
+    "mirror_pad_grad", "nth_element", "reshape", "resize_area", "resize_bicubic",
     "roll", "row_major_order", "rows_ascend", "sparse_softmax_cross_entropy", "squeeze", "tensor_array_grow",
 }
 # fmt: on

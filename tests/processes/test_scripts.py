@@ -79,7 +79,7 @@ def test_workers_train_a_model_of_keras(workers: int, tmp_path: Path):
     said = launch("-n", str(workers), "--tf-config", script, str(tmp_path))
     assert results(said, workers) == ["right True"] * workers
     assert said.count("Epoch 1/3") == 1 and said.count("EPOCH") == 3
-    assert [file.name for file in tmp_path.iterdir()] == ["of_0.h5"]
+    assert [file.name for file in tmp_path.iterdir()] == ["of_0.model"]
 
 
 @pytest.mark.parametrize("workers", [2, pytest.param(4, marks=pytest.mark.slow)])

@@ -119,7 +119,7 @@ def test_every_schedule_gives_the_learning_rate(tmp_path, type):
             session.run(network.counter.assign(step))
             found.append(session.run(network.rate))
     if expected is None:
-        assert np.isfinite(found).all() and found[0] > found[2]
+        assert np.isfinite(found).all() and ("noisy" in type or found[0] > found[2])
     else:
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-8)
 

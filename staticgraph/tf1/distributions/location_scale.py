@@ -103,7 +103,7 @@ class Normal(LocationScale):
 
     >>> normal = sg.distributions.Normal(0.0, [1.0, 2.0])
     >>> normal.log_prob(0.5), normal
-    (<sg.Tensor 'Normal/log_prob/sub_1:0' shape=(2,) dtype=float32>,
+    (<sg.Tensor 'Normal/log_prob/sub:0' shape=(2,) dtype=float32>,
      <Normal 'Normal/' batch_shape=(2,) event_shape=() dtype=float32>)
     """
 

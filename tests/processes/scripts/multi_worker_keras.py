@@ -47,7 +47,7 @@ class Report(tf.keras.callbacks.Callback):
         os.write(1, b"EPOCH\n")
 
 
-callbacks = [Report(), tf.keras.callbacks.ModelCheckpoint("%s/of_%d.h5" % (sys.argv[1], task["index"]))]
+callbacks = [Report(), tf.keras.callbacks.ModelCheckpoint("%s/of_%d.model" % (sys.argv[1], task["index"]))]
 train_datasets = datasets().batch(GLOBAL_BATCH_SIZE)
 with strategy.scope():
     multi_worker_model = build_and_compile_cnn_model()

@@ -9,7 +9,7 @@ from staticgraph.compiler.graph.dtypes import DType, int64
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.graph.shapes import TensorType, normalize_axis
 from staticgraph.formats.onnx.write.rules import Use, writes
-from staticgraph.formats.onnx.write.value import Held, inverse, permuted
+from staticgraph.formats.onnx.write.value import Held, NoForm, inverse, permuted
 
 
 def _in_file(use: Use, tensor: Held) -> Held | None:
@@ -34,7 +34,10 @@ def _reshape(use: Use, tensor: Held, shape: Any) -> Any:
         entries = use.writer.entries(shape) if known is not None or not isinstance(shape, Held) else [shape]
         if entries == [shape]:
             return use("Reshape", tensor, use.writer.vector(shape))
-    allowzero = 1 if 0 in [n for n in entries if not isinstance(n, Held)] else None
+    given = [n for n in entries if not isinstance(n, Held)]
+    if 0 in given and -1 in given:  # which ONNX refuses
+        raise NoForm("beside a size of 0, what is left must be known")
+    allowzero = 1 if 0 in given else None
     return use("Reshape", tensor, use.writer.vector(entries), allowzero=allowzero)
 
 

@@ -102,7 +102,7 @@ def scaled_softplus(x: Any, alpha: Any, clip: Any = None, name: str | None = Non
     >>> import staticgraph as sg
     >>> with sg.Session() as sess:
     ...     sess.run(scaled_softplus([-9.0, 0.0, 9.0], alpha=0.1, clip=6.0)).round(3).tolist()
-    [0.0, 0.069..., 6.0]
+    [0.0, 0.0689..., 6.0]
     """
     with sg.name_scope(name, "scaled_softplus", [x, alpha]):
         x = sg.convert_to_tensor(x, name="x")

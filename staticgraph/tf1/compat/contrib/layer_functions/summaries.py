@@ -49,7 +49,7 @@ def summarize_activation(op: Any) -> Any:
     def summarize_part(is_there: Any, name: str) -> None:
         sg.summary.scalar(f"{op.op.name}/{name}", sg.reduce_mean(sg.cast(is_there, sg.float32)))
 
-    kind, given = op.op.type, op.op.inputs
+    kind, given = op.op.type, op.op.tensors
     if kind in _HALF_LINES:
         summarize_part(sg.less(given[0], sg.cast(0.0, given[0].dtype)), "zeros")
     if kind == "Relu6":
