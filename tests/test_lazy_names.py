@@ -134,10 +134,10 @@ MODULES = {
         f"{TRAINED}; sg.train.Saver().save(s, './model'); print(beyond(b))",
     ),
     "save": (
-        27,
+        28,
         f"{TRAINED}; sg.save('model.sg', dict(y=v * 2.0), session=s); print(beyond(b))",
     ),
-    "a model of Keras": (369, "import staticgraph as sg; sg.keras.Sequential; print(len(ours()))"),
+    "a model of Keras": (370, "import staticgraph as sg; sg.keras.Sequential; print(len(ours()))"),
     "the program of README.md": (
         390,
         f"import re; text = open({str(ROOT / 'README.md')!r}).read();"
