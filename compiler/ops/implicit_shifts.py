@@ -21,7 +21,7 @@ from staticgraph.compiler.ops.strips import Body, Fresh, Scratch, Strips, whole
 
 _PER_NUMBER = 30  # sweeps; two are usual
 _NOTHING = 2.0**-1000  # sums of squares below that are none
-_MANY = 256  # rows; with fewer, vectors are rounded seldom, and small matrices cost more than they do
+_MANY = 288  # rows; with fewer, vectors are rounded seldom, and small matrices cost more than they do
 _AT_ONCE = 4  # strips of vectors that are rotated at the same time
 
 
