@@ -101,11 +101,7 @@ ABOVE_CORE = {
 NAMESPACES = {"staticgraph", "staticgraph.distribute", "staticgraph.train"}
 NO_CODE = "nothing turns data into code"
 # Files that import by name, and only names in tables of ours.
-BY_NAME = {
-    "compiler/support/lazy_names.py",
-    "staticgraph/public_paths.py",
-    "staticgraph/tf1/compat/namespace.py",
-}
+BY_NAME = {"compiler/support/lazy_names.py", "staticgraph/public_paths.py"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,7 +113,7 @@ AREAS = {
     ),
     "contrib.layers.python.layers": Area(areas=("contrib.layers",)),
     "contrib.layers.python.layers.layers": Area(areas=("contrib.layers",)),
-    "contrib.layers.python.layers.utils": Area((".contrib.layer_functions.utils",)),
+    "contrib.layers.python.layers.utils": Area((".contrib.layer_utils",)),
     "contrib.framework": Area(
         (
             arg_scope, checkpoint_assignment, model_variables, ".contrib.assignments",
@@ -130,7 +130,7 @@ AREAS = {
     "contrib.slim.initializers": Area(areas=("contrib.layers", "initializers")),
     "contrib.slim.regularizers": Area((regularizers,)),
     "contrib.lookup": Area((contrib_lookup,)),
-    "contrib.slim.utils": Area((".contrib.layer_functions.utils",)),
+    "contrib.slim.utils": Area((".contrib.layer_utils",)),
     "contrib.losses": Area((contrib_losses,)),
     "contrib.losses.metric_learning": Area((".contrib.metric_learning",)),
     "contrib.metrics": Area((contrib_metrics, ".contrib.metric_curves", ".contrib.metric_moments")),

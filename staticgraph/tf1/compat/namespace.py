@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from functools import cache
-from importlib import import_module
 from itertools import chain
 from types import ModuleType
 from typing import Any
@@ -18,6 +17,7 @@ from typing import Any
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.lazy_names import load
 from staticgraph.compiler.support.nearest import nearest
 
 MISSING = object()
@@ -173,7 +173,8 @@ def _module(source: ModuleType | str) -> ModuleType | None:
     if isinstance(source, ModuleType):
         return source
     if source.startswith("."):
-        return import_module(source, __package__)
+        module: ModuleType = load(f"{__package__}{source}")
+        return module
     found: Any = sg
     for name in filter(None, source.split(".")):
         found = getattr(found, name, None)

@@ -53,6 +53,11 @@ Thresholds = Sequence[float]
 _BEYOND = 1e-7  # the outermost thresholds lie so far outside of [0, 1]
 
 
+def around(inner: Thresholds) -> Thresholds:
+    """Return thresholds with one more on either side, below and above all predictions."""
+    return [-_BEYOND, *inner, 1.0 + _BEYOND]
+
+
 def counts_at(
     labels: Any, predictions: Any, weights: Any, thresholds: Thresholds, cells: Sequence[str] = tuple(CELLS)
 ) -> list[Total]:
@@ -130,8 +135,7 @@ def sensitivity_at_specificity(
         return div(tp[at], tp[at] + fn[at] + _BEYOND, name=name)
 
     with variable_scope(name, "sensitivity_at_specificity", (predictions, labels, weights)):
-        thresholds = [-_BEYOND, *evenly(num_thresholds), 1.0 + _BEYOND]
-        return streamed(compute, counts_at(labels, predictions, weights, thresholds))
+        return streamed(compute, counts_at(labels, predictions, weights, around(evenly(num_thresholds))))
 
 
 @metric
@@ -201,4 +205,4 @@ def auc(
 
     inner = evenly(num_thresholds) if thresholds is None else sorted(thresholds)
     with variable_scope(name, "auc", (labels, predictions, weights)):
-        return streamed(compute, counts_at(labels, predictions, weights, [-_BEYOND, *inner, 1.0 + _BEYOND]))
+        return streamed(compute, counts_at(labels, predictions, weights, around(inner)))

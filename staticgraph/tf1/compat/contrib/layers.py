@@ -22,7 +22,7 @@ from staticgraph.state.initializers import (
     Zeros,
 )
 from staticgraph.tf1.compat.contrib.arg_scope import add_arg_scope
-from staticgraph.tf1.compat.contrib.layer_functions.utils import collect_named_outputs
+from staticgraph.tf1.compat.contrib.layer_utils import collect_named_outputs
 from staticgraph.tf1.compat.contrib.model_variables import add_model_variable, collections_of
 
 __all__ = [

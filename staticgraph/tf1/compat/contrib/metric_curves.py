@@ -8,7 +8,7 @@ import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.metrics.confusion import evenly
 from staticgraph.tf1.metrics.streaming import Metric, Name, metric, streamed
-from staticgraph.tf1.metrics.thresholds import counts_at
+from staticgraph.tf1.metrics.thresholds import around, counts_at
 
 __all__ = [
     "f1_score",
@@ -21,12 +21,8 @@ __all__ = [
     "streaming_false_positive_rate_at_thresholds",
 ]
 
-_BEYOND = 1e-7  # the outermost thresholds lie so far outside of [0, 1]
+_LEAST = 1e-7  # is added to what is divided by
 _CELLS = ("true_positives", "false_positives", "false_negatives")
-
-
-def _thresholds(count: int) -> list[float]:
-    return [-_BEYOND, *evenly(count), 1.0 + _BEYOND]
 
 
 @metric
@@ -48,12 +44,13 @@ def f1_score(
     """
 
     def compute(hits: Any, false: Any, missed: Any, name: str) -> Any:
-        precision = sg.div(hits, _BEYOND + hits + false, name=f"precision_{name}")
-        recall = sg.div(hits, _BEYOND + hits + missed, name=f"recall_{name}")
-        return sg.reduce_max(2.0 * precision * recall / (precision + recall + _BEYOND))
+        precision = sg.div(hits, _LEAST + hits + false, name=f"precision_{name}")
+        recall = sg.div(hits, _LEAST + hits + missed, name=f"recall_{name}")
+        return sg.reduce_max(2.0 * precision * recall / (precision + recall + _LEAST))
 
     with sg.variable_scope(name, "f1", (labels, predictions, weights)):
-        return streamed(compute, counts_at(labels, predictions, weights, _thresholds(num_thresholds), _CELLS))
+        thresholds = around(evenly(num_thresholds))
+        return streamed(compute, counts_at(labels, predictions, weights, thresholds, _CELLS))
 
 
 @metric
@@ -81,12 +78,13 @@ def precision_at_recall(
     _require_share("precision_at_recall", "target_recall", target_recall)
 
     def compute(hits: Any, false: Any, missed: Any, name: str) -> Any:
-        recall = hits / (hits + missed + _BEYOND)
+        recall = hits / (hits + missed + _LEAST)
         at = sg.reduce_sum(sg.cast(sg.greater_equal(recall, target_recall), sg.int64)) - 1
-        return sg.div(hits[at] + _BEYOND, hits[at] + false[at] + _BEYOND, name=name)
+        return sg.div(hits[at] + _LEAST, hits[at] + false[at] + _LEAST, name=name)
 
     with sg.variable_scope(name, "precision_at_recall", (predictions, labels, weights)):
-        return streamed(compute, counts_at(labels, predictions, weights, _thresholds(num_thresholds), _CELLS))
+        thresholds = around(evenly(num_thresholds))
+        return streamed(compute, counts_at(labels, predictions, weights, thresholds, _CELLS))
 
 
 @metric
@@ -116,17 +114,18 @@ def recall_at_precision(
     _require_share("recall_at_precision", "precision", precision)
 
     def compute(hits: Any, false: Any, missed: Any, name: str) -> Any:
-        excess = hits / (hits + false + _BEYOND) - precision
+        excess = hits / (hits + false + _LEAST) - precision
         if not strict_mode:
             at = sg.argmin(sg.abs(excess), 0)
-            return sg.div(hits[at], hits[at] + missed[at] + _BEYOND, name=name)
+            return sg.div(hits[at], hits[at] + missed[at] + _LEAST, name=name)
         reached = sg.greater_equal(excess, 0.0)
         at = sg.argmax(sg.cast(reached, sg.int32), 0)
-        recall = sg.div(hits[at], hits[at] + missed[at] + _BEYOND)
+        recall = sg.div(hits[at], hits[at] + missed[at] + _LEAST)
         return sg.where(reached[at], recall, sg.zeros_like(recall), name=name)
 
     with sg.variable_scope(name, "recall_at_precision", (predictions, labels, weights)):
-        return streamed(compute, counts_at(labels, predictions, weights, _thresholds(num_thresholds), _CELLS))
+        thresholds = around(evenly(num_thresholds))
+        return streamed(compute, counts_at(labels, predictions, weights, thresholds, _CELLS))
 
 
 def _require_share(function: str, argument: str, value: float) -> None:
@@ -161,7 +160,7 @@ def streaming_curve_points(
         raise misuse(ValueError, f"streaming_curve_points: curve is ROC or PR, not {curve!r}")
     least = 1e-6
     with sg.variable_scope(name, "curve_points", (labels, predictions, weights)):
-        totals = counts_at(labels, predictions, weights, _thresholds(num_thresholds))
+        totals = counts_at(labels, predictions, weights, around(evenly(num_thresholds)))
         hits, missed, true, false = (total.value for total in totals)
         recall = sg.div(hits + least, hits + missed + least)
         if curve == "ROC":
@@ -256,6 +255,6 @@ def streaming_false_negative_rate_at_thresholds(
 
 def _share_at(label: str, totals: Any) -> Metric:
     def compute(errors: Any, others: Any, name: str) -> Any:
-        return sg.div(errors, _BEYOND + errors + others, name=f"{label}_{name}")
+        return sg.div(errors, _LEAST + errors + others, name=f"{label}_{name}")
 
     return streamed(compute, totals)

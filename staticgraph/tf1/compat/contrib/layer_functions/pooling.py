@@ -8,7 +8,7 @@ from typing import Any
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.compat.contrib.arg_scope import add_arg_scope
-from staticgraph.tf1.compat.contrib.layer_functions.utils import collect_named_outputs, n_positive_integers
+from staticgraph.tf1.compat.contrib.layer_utils import collect_named_outputs, n_positive_integers
 from staticgraph.tf1.compat.contrib.layers import channel_order
 
 __all__ = ["avg_pool2d", "avg_pool3d", "max_pool2d", "max_pool3d", "pool"]

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import staticgraph as sg
 from staticgraph.building.sizes import size_of
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.state.initializers import GlorotUniform, Zeros
 from staticgraph.tf1.compat.contrib.arg_scope import add_arg_scope
-from staticgraph.tf1.compat.contrib.layer_functions.utils import (
-    collect_named_outputs,
-    last_dimension,
-    two_element_tuple,
-)
-from staticgraph.tf1.compat.contrib.layers import opened_layer
+from staticgraph.tf1.compat.contrib.layer_utils import collect_named_outputs
+from staticgraph.tf1.compat.contrib.layers import weighted
 
 __all__ = ["conv2d_in_plane", "convolution2d_in_plane", "images_to_sequence", "sequence_to_images"]
 
@@ -26,17 +22,7 @@ def convolution2d_in_plane(
     stride: Any = 1,
     padding: str = "SAME",
     activation_fn: Any = sg.nn.relu,
-    normalizer_fn: Any = None,
-    normalizer_params: Any = None,
-    weights_initializer: Any = GlorotUniform,
-    weights_regularizer: Any = None,
-    biases_initializer: Any = Zeros,
-    biases_regularizer: Any = None,
-    reuse: Any = None,
-    variables_collections: Any = None,
-    outputs_collections: Any = None,
-    trainable: bool = True,
-    scope: Any = None,
+    **options: Any,
 ) -> Any:
     """Convolve each channel of images with the same kernel, then add biases and apply an activation.
 
@@ -46,31 +32,29 @@ def convolution2d_in_plane(
         stride: The steps of the kernel, one or two integers.
         padding: "SAME" or "VALID".
         activation_fn: The activation, or None.
-        normalizer_fn, normalizer_params, weights_initializer, weights_regularizer, biases_initializer,
-            biases_regularizer, reuse, variables_collections, outputs_collections, trainable, scope: As for
-            `fully_connected`.
+        options: Those of `fully_connected`.
 
     Returns:
         Images with as many channels.
     """
-    inputs = sg.convert_to_tensor(inputs)
-    down, right = two_element_tuple(stride)
-    channels = last_dimension(inputs.shape, min_rank=4)
-    with opened_layer(scope, "ConvInPlane", inputs, reuse, variables_collections) as opened:
-        shape, kind = [*two_element_tuple(kernel_size), 1, 1], inputs.dtype
-        kernel = sg.get_variable("weights", shape, kind, weights_initializer, weights_regularizer, trainable)
-        kernels = sg.tile(kernel, [1, 1, channels, 1])
-        outputs = sg.nn.depthwise_conv2d(inputs, kernels, [1, down, right, 1], padding)
-        if normalizer_fn is not None:
-            outputs = normalizer_fn(outputs, **(normalizer_params or {}))
-        elif biases_initializer is not None:
-            biases = sg.get_variable(
-                "biases", [channels], kind, biases_initializer, biases_regularizer, trainable
-            )
-            outputs = sg.nn.bias_add(outputs, biases)
-        if activation_fn is not None:
-            outputs = activation_fn(outputs)
-    return collect_named_outputs(outputs_collections, opened.name, outputs)
+    layer = partial(_InPlane, 1, kernel_size, stride, padding)
+    return weighted(layer, "ConvInPlane", inputs, activation_fn, **options)
+
+
+class _InPlane(sg.layers.Conv2D):
+    """The convolution of each channel with the one kernel of the layer."""
+
+    leaves_unused = False
+
+    def _build_kernels(self, channels: int) -> None:
+        self.kernel = self._weight("kernel", [*self.kernel_size, 1, 1])
+
+    def _outputs(self, channels: int) -> int:
+        return channels
+
+    def convolve(self, inputs: sg.Tensor) -> sg.Tensor:
+        kernels = sg.tile(self.kernel, [1, 1, inputs.shape[-1].value, 1])
+        return sg.nn.depthwise_conv2d(inputs, kernels, [1, *self.strides, 1], self.padding.upper())
 
 
 conv2d_in_plane = convolution2d_in_plane
