@@ -6,7 +6,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.layers.convolution import Transposed
-from staticgraph.tf1.compat.contrib import optimizers as contrib
+from staticgraph.tf1.compat.contrib.optimizers import rules as contrib
 from staticgraph.train.optimizers import rules
 
 BASES = {name: made for name in sg.layers.__all__ if inspect.isclass(made := getattr(sg.layers, name))}

@@ -1,32 +1,23 @@
 """`tf.contrib`, as far as programs use it: which of our names, and of the modules in `legacy`, it shows."""
 
 from staticgraph.formats.tf.saved_model import predictor
-from staticgraph.tf1.compat.contrib import (
-    arg_scope,
-    checkpoint_assignment,
-    experiment,
-    external_optimizer,
-    hyperparameters,
-    learn_runner,
-    model_analyzer,
-    model_variables,
-    optimize_loss,
-    optimizer_wrappers,
-    regularizers,
-    tpu_estimator,
-    vocabulary,
-)
 from staticgraph.tf1.compat.contrib import columns as contrib_columns
 from staticgraph.tf1.compat.contrib import distribute as contrib_distribute
+from staticgraph.tf1.compat.contrib import hyperparameters, regularizers, tpu_estimator, vocabulary
 from staticgraph.tf1.compat.contrib import inputs as contrib_inputs
 from staticgraph.tf1.compat.contrib import layers as contrib_layers
-from staticgraph.tf1.compat.contrib import learn as contrib_learn
-from staticgraph.tf1.compat.contrib import learn_models as contrib_learn_models
 from staticgraph.tf1.compat.contrib import lookup as contrib_lookup
 from staticgraph.tf1.compat.contrib import losses as contrib_losses
-from staticgraph.tf1.compat.contrib import metrics as contrib_metrics
-from staticgraph.tf1.compat.contrib import optimizers as contrib_optimizers
+from staticgraph.tf1.compat.contrib.framework import (
+    arg_scope,
+    checkpoint_assignment,
+    model_analyzer,
+    model_variables,
+)
 from staticgraph.tf1.compat.contrib.layer_functions import channels, convolutions, normalization, separable
+from staticgraph.tf1.compat.contrib.learn import estimators, experiment, models, runner
+from staticgraph.tf1.compat.contrib.metrics import streaming
+from staticgraph.tf1.compat.contrib.optimizers import external, optimize_loss, rules, wrappers
 from staticgraph.tf1.compat.contrib.training import loops, slim_learning, train_op
 from staticgraph.tf1.compat.legacy import accelerators, csv_data, mnist, projector
 from staticgraph.tf1.compat.namespace import Area
@@ -116,8 +107,8 @@ AREAS = {
     "contrib.layers.python.layers.utils": Area((".contrib.layer_utils",)),
     "contrib.framework": Area(
         (
-            arg_scope, checkpoint_assignment, model_variables, ".contrib.assignments",
-            ".contrib.shape_checks",
+            arg_scope, checkpoint_assignment, model_variables, ".contrib.framework.assignments",
+            ".contrib.framework.shape_checks",
         ), _STEP | _CHECKPOINT | _FRAMEWORK
     ),
     "contrib.framework.python.ops": Area(areas=("contrib.framework",)),
@@ -133,14 +124,14 @@ AREAS = {
     "contrib.slim.utils": Area((".contrib.layer_utils",)),
     "contrib.losses": Area((contrib_losses,)),
     "contrib.losses.metric_learning": Area((".contrib.metric_learning",)),
-    "contrib.metrics": Area((contrib_metrics, ".contrib.metric_curves", ".contrib.metric_moments")),
+    "contrib.metrics": Area((streaming, ".contrib.metrics.curves", ".contrib.metrics.moments")),
     "contrib.slim.metrics": Area(areas=("contrib.metrics",)),
     "contrib.predictor": Area((predictor, ".contrib.estimator_predictor")),
     "contrib.image": Area(
         (".contrib.images.projective", ".contrib.images.warping", ".contrib.images.components")
     ),
     "contrib.integrate": Area((".contrib.integrate",)),
-    "contrib.mixed_precision": Area((".contrib.loss_scaling",)),
+    "contrib.mixed_precision": Area((".contrib.optimizers.loss_scaling",)),
     "contrib.staging": Area((".contrib.staging",)),
     "contrib.resampler": Area((".contrib.images.sampling",)),
     "contrib.sparsemax": Area((".contrib.sparsemax",)),
@@ -155,7 +146,7 @@ AREAS = {
     "contrib.data": Area(areas=("data.experimental", "data"), names={"Dataset": "data.Dataset"}),
     "contrib.distributions": Area(areas=("distributions",)),
     "contrib.distributions.bijectors": Area(("distributions.bijectors",)),
-    "contrib.opt": Area((contrib_optimizers, external_optimizer, optimizer_wrappers)),
+    "contrib.opt": Area((rules, external, wrappers)),
     "contrib.crf": Area((crf,)),
     "contrib.cudnn_rnn": Area((cudnn_cells, ".rnn.cudnn_layers")),
     "contrib.rnn.python.ops.core_rnn_cell": Area(areas=("contrib.rnn",)),
@@ -176,18 +167,18 @@ AREAS = {
         ".contrib.training.sampling", ".contrib.training.resampling", ".contrib.training.placement",
     )),
     "contrib.learn": Area(
-        (contrib_learn, contrib_learn_models, experiment),
+        (estimators, models, experiment),
         {"NanLossDuringTrainingError": "train.NanLossDuringTrainingError"},
     ),
     "contrib.keras": Area(areas=("keras",)),
     **{f"contrib.keras.{name}": Area(areas=(f"keras.{name}",)) for name in _KERAS.split()},
     "contrib.learn.io": Area((contrib_inputs, "estimator.inputs")),
-    "contrib.learn.learn_runner": Area((learn_runner,)),
-    "contrib.learn.python.learn.learn_runner": Area((learn_runner,)),
-    "contrib.learn.python.learn.estimators.estimator": Area((contrib_learn,)),
-    "contrib.learn.python.learn.estimators.model_fn": Area((contrib_learn,)),
-    "contrib.learn.python.learn.estimators.run_config": Area((contrib_learn,)),
-    "contrib.learn.python.learn.metric_spec": Area((contrib_learn,)),
+    "contrib.learn.learn_runner": Area((runner,)),
+    "contrib.learn.python.learn.learn_runner": Area((runner,)),
+    "contrib.learn.python.learn.estimators.estimator": Area((estimators,)),
+    "contrib.learn.python.learn.estimators.model_fn": Area((estimators,)),
+    "contrib.learn.python.learn.estimators.run_config": Area((estimators,)),
+    "contrib.learn.python.learn.metric_spec": Area((estimators,)),
     "contrib.learn.python.learn.utils.input_fn_utils": Area((experiment,)),
     "contrib.learn.preprocessing": Area((vocabulary,)),
     "contrib.learn.datasets.base": Area((csv_data,)),

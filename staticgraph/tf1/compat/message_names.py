@@ -36,7 +36,7 @@ _TENSORS = {"MakeNdarray": "make_ndarray", "constant_value": "get_static_value"}
 
 AREAS = {f"core.{theirs}": Area((f"messages.{ours}",)) for theirs, ours in _MODULES.items()} | {
     "contrib.util": Area(
-        ("messages.tensors", ".contrib.graph_operations"), {"constant_value": "get_static_value"}
+        ("messages.tensors", ".contrib.framework.graph_operations"), {"constant_value": "get_static_value"}
     ),
     "python.framework.tensor_util": Area(("messages.tensors",), _TENSORS),
     "python.summary.summary_iterator": Area(names={"summary_iterator": "train.summary_iterator"}),

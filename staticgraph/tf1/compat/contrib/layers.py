@@ -21,9 +21,9 @@ from staticgraph.state.initializers import (
     VarianceScaling,
     Zeros,
 )
-from staticgraph.tf1.compat.contrib.arg_scope import add_arg_scope
+from staticgraph.tf1.compat.contrib.framework.arg_scope import add_arg_scope
+from staticgraph.tf1.compat.contrib.framework.model_variables import add_model_variable, collections_of
 from staticgraph.tf1.compat.contrib.layer_utils import collect_named_outputs
-from staticgraph.tf1.compat.contrib.model_variables import add_model_variable, collections_of
 
 __all__ = [
     "batch_norm",

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import UnimplementedError, misuse
-from staticgraph.tf1.compat.contrib.optimizer_wrappers import WrappedOptimizer
+from staticgraph.tf1.compat.contrib.optimizers.wrappers import WrappedOptimizer
 
 
 class InputPipelineConfig:

@@ -8,7 +8,7 @@ from typing import Any
 import staticgraph as sg
 from staticgraph.building.sizes import size_of
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.tf1.compat.contrib.arg_scope import add_arg_scope
+from staticgraph.tf1.compat.contrib.framework.arg_scope import add_arg_scope
 from staticgraph.tf1.compat.contrib.layer_utils import collect_named_outputs
 from staticgraph.tf1.compat.contrib.layers import weighted
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.tf1.compat.contrib.arg_scope import add_arg_scope
+from staticgraph.tf1.compat.contrib.framework.arg_scope import add_arg_scope
 
 __all__ = [
     "add_model_variable",

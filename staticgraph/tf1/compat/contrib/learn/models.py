@@ -9,8 +9,8 @@ import staticgraph as sg
 from staticgraph.building.signatures import made_of
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.tf1.compat.contrib import layers as contrib_layers
-from staticgraph.tf1.compat.contrib.learn import BaseEstimator, ModeKeys, ModelFnOps
-from staticgraph.tf1.compat.contrib.optimize_loss import optimize_loss
+from staticgraph.tf1.compat.contrib.learn.estimators import BaseEstimator, ModeKeys, ModelFnOps
+from staticgraph.tf1.compat.contrib.optimizers.optimize_loss import optimize_loss
 from staticgraph.tf1.estimator.heads import Head, RegressionHead, classifier_head
 
 _DNN_LEARNING_RATE = 0.05

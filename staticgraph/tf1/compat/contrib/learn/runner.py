@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.tf1.compat.contrib.experiment import SCHEDULES, Experiment
+from staticgraph.tf1.compat.contrib.learn.experiment import SCHEDULES, Experiment
 
 __all__ = ["run"]
 

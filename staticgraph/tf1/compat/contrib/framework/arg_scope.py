@@ -53,7 +53,7 @@ def current_arg_scope() -> Scope:
 def arg_scope(list_ops_or_scope: Sequence[Callable[..., Any]] | Scope, **kwargs: Any) -> Iterator[Scope]:
     """Context that gives arguments to functions marked with `add_arg_scope`; or one that was saved with `as`.
 
-    >>> from staticgraph.tf1.compat.contrib.arg_scope import add_arg_scope, arg_scope
+    >>> from staticgraph.tf1.compat.contrib.framework.arg_scope import add_arg_scope, arg_scope
     >>> @add_arg_scope
     ... def scaled(x, factor=1):
     ...     return x * factor

@@ -158,7 +158,7 @@ class ScipyOptimizerInterface(ExternalOptimizerInterface):
     `method` is a name that SciPy knows, "L-BFGS-B" by default; use "SLSQP" where there are equalities or
     inequalities. `options`, `tol` and others go to SciPy as they are.
 
-    >>> from staticgraph.tf1.compat.contrib.external_optimizer import ScipyOptimizerInterface
+    >>> from staticgraph.tf1.compat.contrib.optimizers.external import ScipyOptimizerInterface
     >>> vector = sg.Variable([7.0, 7.0], name="vector")
     >>> loss, bounds = sg.reduce_sum(vector * vector), {vector: ([1, 2], np.inf)}
     >>> optimizer = ScipyOptimizerInterface(loss, var_to_bounds=bounds, options={"maxiter": 100})

@@ -9,7 +9,7 @@ from typing import Any
 def tensor_description(var: Any) -> str:
     """The dtype and the shape of a tensor or variable.
 
-    >>> from staticgraph.tf1.compat.contrib.model_analyzer import tensor_description
+    >>> from staticgraph.tf1.compat.contrib.framework.model_analyzer import tensor_description
     >>> tensor_description(sg.placeholder(sg.float32, [None, 3]))
     '(float32 ?x3)'
     """

@@ -1,0 +1,1 @@
+"""`tf.contrib.framework`: scopes of arguments, variables of models, checks of shapes, and of graphs."""

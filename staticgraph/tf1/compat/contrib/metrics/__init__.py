@@ -1,0 +1,1 @@
+"""`tf.contrib.metrics`: streaming metrics, points of curves, and moments over many batches."""
