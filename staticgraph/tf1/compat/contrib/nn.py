@@ -7,6 +7,7 @@ from typing import Any
 import staticgraph as sg
 from staticgraph.building.signatures import adapted
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.tf1.keras.layers.noise import saturated
 
 __all__ = [
     "alpha_dropout",
@@ -19,9 +20,6 @@ __all__ = [
     "sampled_sparse_softmax_loss",
     "scaled_softplus",
 ]
-
-# The limit of SELU for an input that goes to minus infinity: -scale * alpha of Klambauer et al. (2017).
-_SELU_FLOOR = -1.7580993408473766
 
 conv1d_transpose = sg.nn.conv1d_transpose
 
@@ -81,10 +79,7 @@ def alpha_dropout(
         drawn = sg.random_uniform(
             sg.shape(x) if noise_shape is None else noise_shape, seed=seed, dtype=x.dtype
         )
-        kept = sg.cast(sg.greater_equal(drawn, 1 - keep), x.dtype)
-        masked = x * kept + _SELU_FLOOR * (1 - kept)
-        scale = (keep + _SELU_FLOOR**2 * keep * (1 - keep)) ** -0.5
-        return scale * masked - scale * _SELU_FLOOR * (1 - keep)
+        return saturated(x, drawn, 1.0 - keep)
 
 
 def scaled_softplus(x: Any, alpha: Any, clip: Any = None, name: str | None = None) -> sg.Tensor:

@@ -70,6 +70,20 @@ class AlphaDropout(_Noise):
     def disturbed(self, inputs: Any) -> Any:
         shape = array_ops.shape(inputs) if self.noise_shape is None else self.noise_shape
         drawn = random_uniform(shape, dtype=inputs.dtype, seed=self.seed)
-        kept = cast(K.greater_equal(drawn, self.rate), inputs.dtype)
-        scale = ((1.0 - self.rate) * (1.0 + self.rate * _SATURATION**2)) ** -0.5
-        return scale * (inputs * kept + _SATURATION * (1.0 - kept)) - scale * _SATURATION * self.rate
+        return saturated(inputs, drawn, self.rate)
+
+
+def saturated(x: Any, drawn: Any, rate: Any) -> Any:
+    """Drop elements to the limit of `selu`, and rescale so that mean 0 and variance 1 stay what they are.
+
+    Args:
+        x: A tensor of floats.
+        drawn: Uniform random numbers, which broadcast to the shape of `x`; less than `rate` drops.
+        rate: The share that is dropped, a number or a scalar tensor.
+
+    Returns:
+        A tensor like `x`.
+    """
+    kept = cast(K.greater_equal(drawn, rate), x.dtype)
+    scale = ((1.0 - rate) * (1.0 + rate * _SATURATION**2)) ** -0.5
+    return scale * (x * kept + _SATURATION * (1.0 - kept)) - scale * _SATURATION * rate
