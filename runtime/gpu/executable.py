@@ -91,6 +91,7 @@ class GpuExecutable:
         self._beside: dict[int, int] = {}
         self._slots: list[Slot] = []
         self._graphs: list[list[Action]] = []
+        self._recorders: list[GraphRecorder | None] = []  # of the graphs, which use memory of theirs
         self._captured = [-1] * SLOTS  # the device's `moved` when that was
         self._runs = 0
         self._timing: Untimed = UNTIMED
@@ -272,6 +273,7 @@ class GpuExecutable:
         parts = self._timing.around(parts, captured=self._runs > 0)
         if self._runs:
             self._graphs[turn], self._captured[turn] = parts, self._device.moved
+            self._recorders[turn] = recorder
         for part in parts:
             part()
 
@@ -355,17 +357,17 @@ class GpuExecutable:
         made = [type for r, type in enumerate(program.results) if r not in self._homes]
         self._slots = [Slot(self._packet(self._given, ahead=True), self._packet(made)) for _ in range(SLOTS)]
         self._graphs = [[] for _ in range(SLOTS)]
+        self._recorders = [None] * SLOTS
         for slot in self._slots:
-            slot.given.ahead = (
-                self._timing is UNTIMED
-            )  # what is sent ahead is in no graph, where times are taken
+            # What is sent ahead is in no graph, where times are taken.
+            slot.given.ahead = self._timing is UNTIMED
 
     def drop(self) -> None:
         """Give back what was captured, and the memory for it. The next run begins anew."""
         self._captured, self._runs = [-1] * SLOTS, 0
         self._device.release(self._owned)
         self._owned.clear()
-        self._graphs, self._slots, self._beside = [], [], {}
+        self._graphs, self._recorders, self._slots, self._beside = [], [], [], {}
 
     def _packet(self, types: Sequence[TensorType], ahead: bool = False) -> Packet:
         packet = Packet(self._device, types, ahead)

@@ -13,7 +13,7 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler.codegen.cuda.function import FunctionCall, Parameter, call
 from staticgraph.compiler.codegen.cuda.merged import merged
-from staticgraph.compiler.codegen.cuda.predicated import ADVANCE, DONE, ENDED, ROWS, copy, predicated
+from staticgraph.compiler.codegen.cuda.predicated import ADVANCE, DONE, ENDED, ROWS, choose, copy, predicated
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.runtime.gpu.cuda import nvrtc
 from staticgraph.runtime.gpu.graphs import control_flow
@@ -84,6 +84,17 @@ def test_the_state_of_a_loop_advances_until_its_end(host: str, schedule: int):
     assert (DONE, ENDED) == (0, 1)
 
 
+@pytest.mark.parametrize(("index", "ended", "taken"), [(1, 0, 1), (-1, 0, 2), (7, 0, 2), (0, 1, None)])
+def test_one_branch_is_taken_unless_the_loop_has_ended(host: str, index: int, ended: int, taken: int | None):
+    states, loop = np.full((3, 8), -1, np.int64), np.array([5, ended, 100, 200], np.int64)
+    numbers, made = np.array([index], np.int32), choose(3, 4, 8)
+    addresses = [array.ctypes.data for array in (states, loop, numbers)]
+    Unit([made.function]).run(made.function.name, addresses, 0, made.blocks, sizes=made.sizes)
+    assert [state[ENDED] for state in states] == [int(branch != taken) for branch in range(3)]
+    np.testing.assert_array_equal(states[:, [0, 2, 3]], [[5, 100, 200]] * 3)
+    np.testing.assert_array_equal(states[:, 4:], -1)
+
+
 @pytest.mark.skipif(not nvrtc.available(), reason="NVRTC is not here: pip install nvidia-cuda-nvrtc")
 @pytest.mark.parametrize("architecture", ["sm_75", "sm_90"])
 def test_predicated_functions_compile(architecture: str):
@@ -94,9 +105,10 @@ def test_predicated_functions_compile(architecture: str):
         predicated(lanes, (False,) * 6),  # which calls the same parts
         predicated(copy(64, 64).function),
         ADVANCE.function,
+        choose(3, 4, 8).function,
     ]
     usage = nvrtc.inspect(functions, architecture).usage
-    assert all(usage[f.name].spilled == 0 and usage[f.name].registers < 40 for f in functions)
+    assert all(usage[f.name].spilled == 0 and usage[f.name].registers < 48 for f in functions)
 
 
 # Loops
@@ -192,7 +204,31 @@ def gradient():
     return [y, step, sg.gradients(y, w)], lambda n: {limit: float(n)}
 
 
-MODELS: list[Model] = [grows, rows, nested, random, variables, gradient]
+def branches():
+    """Branches, some of them in others, that write rows and variables, or do nothing at all."""
+    limit, v = scalar(), sg.Variable(np.ones((5,), np.float32))
+    x = sg.constant(draws(6, 90, 5)[0])
+
+    def assigned(i):
+        with sg.control_dependencies([sg.assign_add(v, sg.gather(x, i))]):
+            return sg.nn.softmax(v.read_value())
+
+    def body(i, total, out):
+        inner = lambda: sg.cond(i % 2 < 1, lambda: sg.cumsum(total), lambda: assigned(i))  # noqa: E731
+        row = sg.cond(i % 3 < 1, lambda: sg.gather(x, i) + total, inner)
+        third = sg.case(
+            [(i % 5 < 1, lambda: sg.reverse(row, [0])), (i % 5 < 2, lambda: sg.tanh(row))], lambda: row
+        )
+        return i + 1, third * 0.5, out.write(i, row)
+
+    out = sg.TensorArray(sg.float32, 90).unstack(sg.zeros([90, 5]))
+    found = sg.while_loop(
+        lambda i, *rest: sg.cast(i, sg.float32) < limit, body, [sg.constant(0), sg.zeros([5]), out]
+    )
+    return [*found[:2], found[2].stack(), v.read_value()], lambda n: {limit: float(n)}
+
+
+MODELS: list[Model] = [grows, rows, nested, random, variables, gradient, branches]
 
 
 def ran(model: Model, counts: list[int], driver: Simulator, overlap: bool) -> list[Any]:
@@ -287,15 +323,18 @@ def call_of_numpy():
     )
 
 
-def branch():
+def loop_in_a_branch():
+    """A loop inside, of which the host would have to know if it goes on."""
     return sg.while_loop(
         lambda a: sg.reduce_sum(a) < 50.0,
-        lambda a: sg.cond(a[0] > 4.0, lambda: a * 2.0, lambda: a + 1.0),
+        lambda a: sg.cond(
+            a[0] > 4.0, lambda: sg.while_loop(lambda b: b[1] < 30.0, lambda b: b * 2.0, [a]), lambda: a + 1.0
+        ),
         [sg.zeros([3])],
     )
 
 
-@pytest.mark.parametrize("build", [large_product, call_of_numpy, branch], ids=lambda build: build.__name__)
+@pytest.mark.parametrize("build", [large_product, call_of_numpy], ids=lambda build: build.__name__)
 def test_what_cannot_be_predicated_is_done_one_by_one(
     host: str, build: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
 ):
@@ -305,6 +344,12 @@ def test_what_cannot_be_predicated_is_done_one_by_one(
     made, _ = counted(build, driver)
     with sg.Graph().as_default(), sg.Session(device="cpu") as session:
         np.testing.assert_allclose(made, session.run(build()), rtol=1e-6)
+
+
+def test_a_loop_in_a_branch_of_a_loop(host: str):
+    made, _ = counted(loop_in_a_branch, Simulator(3))
+    with sg.Graph().as_default(), sg.Session(device="cpu") as session:
+        np.testing.assert_array_equal(made, session.run(loop_in_a_branch()))
 
 
 def test_another_size_compiles_nothing(host: str):
@@ -348,3 +393,63 @@ def test_an_interrupt_between_two_looks_changes_nothing(host: str, monkeypatch: 
         with pytest.raises(sg.errors.DeadlineExceededError):
             endless = sg.while_loop(lambda a: a[0] >= 0.0, lambda a: a + 1.0, [v.read_value()])
             session.run(endless, options=sg.RunOptions(timeout_in_ms=300))
+
+
+# Branches outside of such loops
+
+
+def skips():
+    """An update that is left out unless all gradients are finite, as with a scale of the loss."""
+    x = sg.placeholder(sg.float32, [3])
+    w = sg.Variable(np.linspace(0.5, 1.0, 3, dtype=np.float32))
+    steps = sg.Variable(0)
+    (g,) = sg.gradients(sg.reduce_sum(sg.log(w) * x * x), [w])
+    optimizer = sg.train.AdamOptimizer(0.1)
+
+    def update():
+        with sg.control_dependencies([optimizer.apply_gradients([(g, w)]), sg.assign_add(steps, 1)]):
+            return sg.nn.softmax(w.read_value())
+
+    made = sg.cond(sg.reduce_all(sg.is_finite(g)), update, lambda: sg.cumsum(w.read_value()))
+    values = [
+        np.array(v, np.float32) for v in ([1, 2, 3], [1, np.inf, 3], [4, 5, 6], [np.nan, 1, 1], [1, 1, 1])
+    ]
+    return [made, steps.read_value()], lambda n: {x: values[n]}
+
+
+def selects():
+    """A branch by number, the last for numbers that there are not, inside of a loop of known length."""
+    index = sg.placeholder(sg.int32, [])
+    x = sg.constant(draws(7, 4, 6)[0])
+    kinds = [lambda: sg.nn.softmax(x), lambda: sg.cumsum(x, 1), lambda: sg.reverse(x, [0])]
+    once = sg.switch_case(index, kinds)
+    more = sg.scan(
+        lambda total, row: sg.cond(
+            sg.reduce_sum(row) > 0.0, lambda: sg.cumsum(total + row), lambda: sg.reverse(row, [0])
+        ),
+        once,
+        sg.zeros([6]),
+    )
+    return [once, more], lambda n: {index: n - 1}
+
+
+@pytest.mark.parametrize("model", [skips, selects], ids=lambda model: model.__name__)
+def test_a_branch_does_not_wait_for_the_host(host: str, model: Model):
+    counts = [0, 1, 2, 3, 4, 1, 0, 2]
+    expected = ran(model, counts, Simulator(3), overlap=False)
+    for schedule in (0, 6):
+        driver = Simulator(schedule, deferred=schedule != 6)
+        for one, other in zip(ran(model, counts, driver, overlap=True), expected, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("model", [skips, selects], ids=lambda model: model.__name__)
+def test_a_step_with_branches_is_one_graph(host: str, model: Model):
+    with sg.Graph().as_default(), on(driver := Simulator(3)), sg.Session(overlap=True) as session:
+        fetches, feeds = model()
+        session.run(sg.global_variables_initializer())
+        for n in (0, 1, 2):
+            session.run(fetches, feeds(n))
+        waits, replays = driver.counts.waits, driver.counts.replays
+        session.run(fetches, feeds(3))
+        assert (driver.counts.waits - waits, driver.counts.replays - replays) == (1, 1)

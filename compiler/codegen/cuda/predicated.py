@@ -1,4 +1,5 @@
-"""Predicated functions: those of a loop's iterations that may be asked for after the loop has ended.
+"""Predicated functions: those of a loop's iterations that may be asked for after the loop has ended, and of
+branches that may not be taken.
 
     __global__ void predicated(y, loop, x_row, x_from) {
       if (loop[ENDED]) return;
@@ -8,6 +9,9 @@
 
 Before each iteration, the function `ADVANCE` finds out if there is one, and where its rows are. So a GPU may
 be asked for several iterations before anyone knows how many there are: those that there are not do nothing.
+
+A branch has a state like that of the loop around it, which the function `choose` makes: it has ended if the
+branch is not taken.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from staticgraph.compiler.codegen.cuda.function import CudaFunction, FunctionCall, Parameter, call
-from staticgraph.compiler.graph.dtypes import int64, uint8
+from staticgraph.compiler.graph.dtypes import int32, int64, uint8
 from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS, WARP
 
 # State of a loop, in numbers of 8 bytes: iterations, the present one too; 1 after the end; addresses of rows.
@@ -66,6 +70,30 @@ if (i < unsigned(count)) reinterpret_cast<{word}*>(target)[i] = reinterpret_cast
     function = CudaFunction(f"copy_{width}", parameters, ("count",), body, None, (THREADS, 1, 1))
     count = size // width
     return FunctionCall(function, ("source", "target"), (False, True), (count,), (-(-count // THREADS), 1, 1))
+
+
+@lru_cache(256)
+def choose(branches: int, words: int, apart: int) -> FunctionCall:
+    """The call of a function that makes the states of so many branches, each of so many `words`, numbers of 8
+    bytes. The states are `apart` numbers from each other.
+
+    Its arguments are the states, that of the loop around the branches, and the number of the branch to be
+    taken. A number that no branch has means the last one.
+    """
+    body = f"""\
+const int number = *index;
+const int taken = number >= 0 && number < count ? number : count - 1;
+const int branch = blockIdx.x;
+for (int i = threadIdx.x; i < words; i += {WARP})
+  states[branch * apart + i] = i == {ENDED} && branch != taken ? 1 : loop[i];"""
+    parameters = [
+        Parameter("states", int64, written=True),
+        Parameter("loop", int64),
+        Parameter("index", int32),
+    ]
+    made = call("choose", parameters, body, (1, 1, 1), (WARP, 1, 1))
+    function = replace(made.function, sizes=("count", "words", "apart"), grid=None)
+    return replace(made, function=function, sizes=(branches, words, apart), blocks=(branches, 1, 1))
 
 
 # What a loop is, in numbers of 8 bytes: the address of the condition before the first iteration, that of the

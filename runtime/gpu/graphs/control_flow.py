@@ -20,11 +20,13 @@ from staticgraph.compiler.lower.program import (
     Branch,
     HostCall,
     Inner,
+    Instruction,
     LoopInstruction,
     Program,
     Require,
     RowAt,
 )
+from staticgraph.runtime.gpu.graphs import predicated_branch
 from staticgraph.runtime.gpu.graphs.predicated_loop import PredicatedLoop, within_deadline
 from staticgraph.runtime.gpu.graphs.recording import Recording
 from staticgraph.runtime.gpu.graphs.tables import at, inner_table
@@ -57,10 +59,13 @@ def decides(program: Program) -> bool:
 
     The host runs host calls, chooses branches, looks at checks, and controls loops that are not `is_known`.
     """
-    return any(
-        isinstance(i, HostCall | Branch | Require) or (isinstance(i, LoopInstruction) and not is_known(i))
-        for i in every_instruction(program)
-    )
+    return any(isinstance(i, Branch) or _is_of_host(i) for i in every_instruction(program))
+
+
+def _is_of_host(instruction: Instruction) -> bool:
+    """Return True if the host takes part in an instruction in any case."""
+    unknown = isinstance(instruction, LoopInstruction) and not is_known(instruction)
+    return unknown or isinstance(instruction, HostCall | Require)
 
 
 def loop(recorder: Recording, loop: LoopInstruction, table: Sequence[int]) -> None:
@@ -76,7 +81,11 @@ def loop(recorder: Recording, loop: LoopInstruction, table: Sequence[int]) -> No
 
 
 def branch(recorder: Recording, branch: Branch, table: Sequence[int]) -> None:
-    """Ask for the branch that is taken, in a program with this table."""
+    """Ask for the branch that is taken, in a program with this table; or for all, if the GPU chooses."""
+    predicate = recorder.predicate_of(branch, table)
+    if predicate is not None:
+        predicated_branch.ask(recorder, predicate, branch, table)
+        return
     inputs = [at(table, ref) for ref in branch.inputs]
     outputs = [at(table, ref) for ref in branch.outputs]
     bodies = [_Repeated(recorder, inner) for inner in branch.branches]
@@ -202,7 +211,8 @@ class _Turns:
 
     def _rest(self, number: int) -> bool:
         """Do all rounds from this one on, if several can be asked for at a time."""
-        if decides(self._loop.body.program) or not self._recorder.merges:
+        body = self._loop.body.program
+        if not self._recorder.merges or any(map(_is_of_host, every_instruction(body))):
             return False
         if self._predicated is None:
             try:

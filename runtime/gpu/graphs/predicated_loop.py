@@ -17,11 +17,11 @@ import numpy as np
 
 from staticgraph.compiler.codegen.cuda.predicated import ADVANCE, DONE, ENDED, ROWS
 from staticgraph.compiler.graph.errors import DeadlineExceededError, misuse
-from staticgraph.compiler.kernel.stmt import padded
 from staticgraph.compiler.lower.program import Carried, LoopInstruction, Ref, RowAt
 from staticgraph.runtime.gpu.cuda.driver import Direction
 from staticgraph.runtime.gpu.graphs.order import Span
-from staticgraph.runtime.gpu.graphs.predicate import Predicate
+from staticgraph.runtime.gpu.graphs.predicate import WORD, Predicate, Predicated
+from staticgraph.runtime.gpu.graphs.predicated_branch import states_of
 from staticgraph.runtime.gpu.graphs.recording import Recording
 from staticgraph.runtime.gpu.graphs.tables import Table, at, inner_table
 from staticgraph.runtime.resources import remaining
@@ -49,15 +49,16 @@ class PredicatedLoop:
         self._again = at(table, loop.body.pred)
         self._rows = (*loop.reads, *loop.writes)
         about = np.array(self._about(), np.int64)
-        size = padded(8 * (ROWS + len(self._rows)))
+        branches, size = states_of(loop.body.program, len(self._rows))
         state = self._driver.allocate(size + about.nbytes)
         finalize(self, recorder.device.release, [state]).atexit = False  # then it goes with the process
         self._driver.copy(state + size, about.ctypes.data, about.nbytes, Direction.TO_DEVICE)
         self._about_span = state + size, state + size + about.nbytes
         arena = at(table, loop.body.arena)
         rows = [self._memory(row) for row in self._rows]
-        self._predicate = Predicate(state, rows, (arena, arena + loop.body.program.arena))
-        self._start, self._state = (self._driver.pinned(8 * ROWS).view(np.int64) for _ in range(2))
+        states = {key: state + place for key, place in branches.items()}
+        self._predicate = Predicate(state, rows, (arena, arena + loop.body.program.arena), states)
+        self._start, self._state = (self._driver.pinned(WORD * ROWS).view(np.int64) for _ in range(2))
         self._graphs: dict[int, Callable[[], None] | None] = {}  # by the number of iterations
         self._tried = set[bool]()  # whether that was late
         self._pieces = 0  # of work in an iteration
@@ -117,9 +118,9 @@ class PredicatedLoop:
             self._recorder.fetch(self._state, self._predicate.state)
 
         predicate = self._predicate
-        predicate.pieces = predicate.multiplications = 0
+        predicate.work = work = Predicated()
         made = self._recorder.predicated(ask, predicate, late)
-        self._pieces, products = (n // (2 * count) for n in (predicate.pieces, predicate.multiplications))
+        self._pieces, products = (n // (2 * count) for n in (work.pieces, work.multiplications))
         return None if self._pieces > _MOST_PIECES or products > _MOST_MULTIPLICATIONS else made
 
     def _iteration(self, number: int) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 
 import numpy as np
@@ -42,6 +42,7 @@ from staticgraph.runtime.gpu.graphs.merging import Piece, plan
 from staticgraph.runtime.gpu.graphs.order import Span
 from staticgraph.runtime.gpu.graphs.overlap import CHAIN, Chain, Overlap, Ring
 from staticgraph.runtime.gpu.graphs.predicate import NotPredicable, Predicate
+from staticgraph.runtime.gpu.graphs.predicated_branch import StepBranches
 from staticgraph.runtime.gpu.graphs.tables import Table, at
 from staticgraph.runtime.gpu.timing import COPIES, UNTIMED, Untimed
 from staticgraph.runtime.memory.aligned import empty, from_storage, to_storage
@@ -78,7 +79,8 @@ class GraphRecorder:
         self._seen = Counter[int]()  # how often a program was looked at for them
         self._waits: Chain = CHAIN
         self._products = 0  # that were asked for, which take workspaces by turns
-        self._predicate: Predicate | None = None  # of what is asked for
+        self.predicate: Predicate | None = None
+        self._branches = StepBranches(device, compiled.program)
         self._parts: list[Action] | None = None  # what was captured so far; None: all is done at once
         self._peek = self.driver.pinned(8)  # for single numbers that the host looks at
 
@@ -88,24 +90,40 @@ class GraphRecorder:
         `program` is what it asks for, with this table.
         """
         if self.merges and self._compiles:
-            self._load(self._functions(lambda: self.program(program, table)))
+            self._load(self.functions(lambda: self.program(program, table)))
         return self._captured(ask)
 
     def predicated(self, ask: Action, predicate: Predicate, late: bool) -> Action | None:
         """As in `Recording`."""
         compiles = self._compiles or (late and not self.device.images)
-        self._predicate = predicate
         try:
-            functions = self._functions(ask)
-            if not compiles and not all(map(self.device.is_loaded, functions)):
-                return None
-            self._load(functions)
-            (action,) = self._captured(ask)
-            return action
+            with self.under(predicate):
+                functions = self.functions(ask)
+                if not compiles and not all(map(self.device.is_loaded, functions)):
+                    return None
+                self._load(functions)
+                (action,) = self._captured(ask)
+                return action
         except NotPredicable:
             return None
+
+    @contextmanager
+    def under(self, predicate: Predicate) -> Iterator[None]:
+        """As in `Recording`."""
+        outer, self.predicate = self.predicate, predicate
+        try:
+            yield
         finally:
-            self._predicate = None
+            self.predicate = outer
+
+    def predicate_of(self, instruction: Branch, table: Table) -> Predicate | None:
+        """As in `Recording`."""
+        return self.predicate or self._branches.predicate(self, instruction, table)
+
+    @property
+    def plans(self) -> bool:
+        """As in `Recording`."""
+        return self._planned is not None and self.predicate is None
 
     def _captured(self, ask: Action) -> list[Action]:
         outer, self._parts = self._parts, []
@@ -130,7 +148,11 @@ class GraphRecorder:
         return self.timing.end(self.driver.end_capture().replay)
 
     def decide(self, action: Action, instruction: Instruction) -> None:
-        """Have the host do something at this point, for an instruction; it may ask for more."""
+        """Have the host do something at this point, for an instruction; it may ask for more. NotPredicable
+        where the GPU decides if it is to be done.
+        """
+        if self.predicate is not None:
+            raise NotPredicable
         if self._planned is not None:
             return
         action = self.timing.hosted(action, instruction)
@@ -144,7 +166,7 @@ class GraphRecorder:
         """Ask for all of a program."""
         if self._planned is not None:
             self._seen[id(program)] += 1
-            if self._seen[id(program)] > _LOOKS and self._predicate is None:
+            if self._seen[id(program)] > _LOOKS and self.predicate is None:
                 return
         pieces: list[Piece] = []  # which may be done in another order, and some of them together
         for instruction in program.instructions:
@@ -196,14 +218,14 @@ class GraphRecorder:
             for piece in group.pieces:
                 self._do(piece)
 
-    def _functions(self, ask: Action) -> dict[CudaFunction, None]:
-        """Return the functions that `ask` asks for."""
-        scratch = self._scratch.place
+    def functions(self, ask: Action) -> dict[CudaFunction, None]:
+        """As in `Recording`."""
+        scratch, outer = self._scratch.place, self._planned
         self._planned = found = dict[CudaFunction, None]()
         try:
             ask()
         finally:
-            self._planned = None
+            self._planned = outer
             self._scratch.place = scratch
         return found
 
@@ -229,7 +251,7 @@ class GraphRecorder:
     ) -> tuple[CudaFunction, Sequence[int], Sequence[int]]:
         """The form of a function that is asked for, and its arguments."""
         found = function, addresses, sizes
-        return found if self._predicate is None else self._predicate.call(*found)
+        return found if self.predicate is None else self.predicate.call(*found)
 
     def _launch(
         self,
@@ -270,8 +292,8 @@ class GraphRecorder:
         """A copy on the GPU, if there is something to be copied."""
         if not size or target == source:
             return []
-        if self._predicate is not None:
-            return [self._predicate.copy(target, source, size)]
+        if self.predicate is not None:
+            return [self.predicate.copy(target, source, size)]
         reads, writes = [(source, source + size)], [(target, target + size)]
 
         def ask() -> None:
@@ -282,8 +304,8 @@ class GraphRecorder:
 
     def clear(self, address: int, size: int) -> None:
         """Ask for bytes of the GPU to be zero."""
-        if self._predicate is not None:
-            self._predicate.harmless([(address, address + size)])
+        if self.predicate is not None:
+            self.predicate.harmless([(address, address + size)])
         if self._planned is None:
             with self.touching([], [(address, address + size)]):
                 self.driver.clear(address, size)
@@ -296,9 +318,9 @@ class GraphRecorder:
 
     def _pieces(self, launch: Launch, table: Table) -> Iterator[Piece]:
         """The calls of a launch."""
-        if self._predicate is None:
+        if self.predicate is None:
             return self._calls(launch, table)
-        return map(self._predicate.piece, self._calls(launch, table))
+        return map(self.predicate.piece, self._calls(launch, table))
 
     def _calls(self, launch: Launch, table: Table) -> Iterator[Piece]:
         work = self._compiled.work(launch)
@@ -317,12 +339,12 @@ class GraphRecorder:
                     writes = [span for span, w in zip(given, written, strict=True) if w]
                     yield Piece(reads, writes, None, call, given)
                 case Product():
-                    if self._predicate is not None:
-                        self._predicate.multiplies(call)
+                    if self.predicate is not None:
+                        self.predicate.multiplies(call)
                     a, b, out, *pointers = given
                     yield Piece([a, b, *pointers], [out], partial(self._multiply, call, given))
                 case Convolution():
-                    if self._predicate is not None:
+                    if self.predicate is not None:
                         raise NotPredicable
                     operands, results = _operands(call, given)
                     yield Piece(operands, results, partial(self._convolve, call, given))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 import numpy as np
 
-from staticgraph.compiler.codegen.cuda.function import FunctionCall
-from staticgraph.compiler.lower.program import Instruction, Program
+from staticgraph.compiler.codegen.cuda.function import CudaFunction, FunctionCall
+from staticgraph.compiler.lower.program import Branch, Instruction, Program
 from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.graphs.order import Span
 from staticgraph.runtime.gpu.graphs.predicate import Predicate
@@ -22,6 +23,23 @@ class Recording(Protocol):
     @property
     def device(self) -> Device:
         """The GPU that it asks."""
+
+    @property
+    def plans(self) -> bool:
+        """True while functions are looked for, to be compiled before what is asked for is captured."""
+
+    @property
+    def predicate(self) -> Predicate | None:
+        """The loop or branch that what is asked for belongs to, if that is left to the GPU."""
+
+    def predicate_of(self, instruction: Branch, table: Sequence[int]) -> Predicate | None:
+        """Return the predicate by which to ask for all branches; None if the host chooses one."""
+
+    def under(self, predicate: Predicate) -> AbstractContextManager[None]:
+        """Context in which what is asked for belongs to a loop or branch."""
+
+    def functions(self, ask: Callable[[], None]) -> Collection[CudaFunction]:
+        """Return the functions that `ask` asks for. Nothing is done."""
 
     def program(self, program: Program, table: Sequence[int]) -> None:
         """Ask for all of a program."""
@@ -49,7 +67,7 @@ class Recording(Protocol):
         """Ask for bytes of the GPU to be brought to pinned memory."""
 
     def decide(self, action: Callable[[], None], instruction: Instruction) -> None:
-        """Have the host do something at this point, for an instruction."""
+        """Have the host do something at this point, for an instruction. NotPredicable under a predicate."""
 
     def copy(self, target: int, source: int, size: int) -> None:
         """Ask for a copy on the GPU."""
