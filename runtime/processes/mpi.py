@@ -10,20 +10,27 @@ import ctypes.util
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from weakref import WeakSet
 
 import numpy as np
 
-from staticgraph.compiler.codegen.native.collective_layout import COMBINERS, ELEMENTS, Collectives
+from staticgraph.compiler.codegen.native.collective_layout import COMBINERS, Begun, Collectives
 from staticgraph.compiler.graph.dependencies import ancestors
 from staticgraph.compiler.graph.errors import FailedPreconditionError, FetchError, misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.world import MEMBERSHIP, Alone
 from staticgraph.runtime.fetches import Fetches
+from staticgraph.runtime.processes.channels import (
+    DUPLICATE,
+    Channels,
+    Collective,
+    element_of,
+    handle_of,
+)
 from staticgraph.runtime.processes.peers import Peers
 from staticgraph.runtime.processes.step_record import StepRecord
 
@@ -35,12 +42,6 @@ _FUNCTIONS = {
     Collectives.BROADCAST: "MPI_Ibcast",
     Collectives.TEST: "MPI_Test",
 }
-_TYPES = (
-    "BYTE",
-    "FLOAT",
-    "DOUBLE",
-    *(f"{sign}INT{bits}_T" for sign in ("", "U") for bits in (8, 16, 32, 64)),
-)
 _STATUS_BYTES = 256  # more than any implementation has
 _MOST_PROCESSORS = 8192  # as many as Linux counts
 _POLLS = 64  # of MPI before another process may have the processor
@@ -72,16 +73,14 @@ class MpiWorld:
         self.processors = share_of(processors(), _users(here))
         here.Free()
         self.peers = Peers(self._everyone, mpi, timeout)
-        self._comm = self._everyone.Dup()  # of collectives outside of steps
-        self._comm.Set_errhandler(mpi.ERRORS_RETURN)
+        self._channels = Channels(mpi, self._everyone)
         self._is_connected = True  # False after a failure
-        self._requests = (ctypes.c_int64 * 64)()
         self.mended = 0
-        self._apart: list[Any] = []  # communicators of steps
-        self._left: list[Any] = []
-        self._mending: Any = None  # a communicator that is being made, and its request
-        self._words = self._described()
+        self._mending: Any = None  # what is left to do after a failure
+        self._awaited: Any = None  # and the request that must be complete before
         self._records: WeakSet[StepRecord] = WeakSet()
+        self._request_by(64)
+        self._words = self._described()
 
     # For steps
 
@@ -90,24 +89,25 @@ class MpiWorld:
         if requests > len(self._requests):
             self._request_by(2 * requests)
         made = StepRecord(self._words)
-        made.request_by(ctypes.addressof(self._requests))
+        made.request_by(ctypes.addressof(self._requests), ctypes.addressof(self._notes))
         self._records.add(made)
         return made
 
     def agree(self, record: StepRecord, what: str, digest: str, version: str) -> None:
         """Compare a step with those of the others, unless that was done, and connect it."""
-        number = self.peers.agree(what, digest, version) % _APART
-        while number >= len(self._apart):  # in all processes, since they count alike
-            self._apart.append(self._finished(self._begun()))
-        record.connect(_handle(self._mpi, self._apart[number]))
+        number, channels = self.peers.agree(what, digest, version) % _APART, self._channels
+        while number >= len(channels.steps):  # in all processes, since they count alike
+            self._perform(Collective(DUPLICATE), None, None)
+        channel = channels.steps[number]
+        record.connect(handle_of(self._mpi, channel.comm), ctypes.addressof(channel.begun))
 
     def error_of(self, record: StepRecord) -> str:
         """The text of the error of MPI that a step has found, or an empty text."""
         return self._mpi.Get_error_string(record.error) if record.error else ""
 
     def leave(self, *memory: Any) -> None:
-        """Go on after a failed exchange, with another communicator. MPI may still write to `memory`."""
-        self._left.append((memory, self._requests))
+        """Go on after a failed exchange. MPI may still write to `memory` until processes are connected."""
+        self._channels.note(self._requests, self._notes, memory)
         self._request_by(len(self._requests))
         for record in self._records:
             record.disconnect()
@@ -115,18 +115,32 @@ class MpiWorld:
         self.peers.completed[0] += 1  # this process waits no more
 
     def mend(self) -> None:
-        """After a failure, make a new communicator, together with all others."""
+        """After a failure, complete what was begun, together with all others.
+
+        If that fails too, or is interrupted, the next run goes on with it.
+        """
         if self._is_connected:
             return
-        if self._mending is None:  # else it was begun in a run that has failed by now
-            self._mending = self._begun()
-        self._comm, self._mending = self._finished(self._mending), None
-        self._apart.clear()
+        if self._mending is None:
+            self._mending = self._channels.restored(self.peers.runs[0])
+        with self._exhausted():
+            while True:
+                if self._awaited is not None:
+                    self._wait(self._awaited, "the first run after a failure")
+                    self._awaited = None
+                try:
+                    self._awaited = next(self._mending)
+                except StopIteration as end:
+                    self._settle(end.value)
+                    return
+
+    def _settle(self, runs: int) -> None:
+        """Go on, with all others: all that was begun is complete, and this is the run of this number."""
+        self._mending = None
         self.peers.forget()
+        self.peers.settle(runs)
         self._is_connected = True
         self.mended += 1
-        runs = np.array([self.peers.runs[0]])
-        self.peers.settle(int(self.exchange("all_reduce", runs, "max")[0]))
 
     def end(self) -> None:
         """Tell the others that this process has ended. If one hangs, the launcher is told to end all."""
@@ -143,10 +157,9 @@ class MpiWorld:
         """Perform a collective with all other processes and return its result. See `World`."""
         self.mend()
         value = np.ascontiguousarray(value)
-        comm, byte = self._comm, self._mpi.BYTE
         if kind == "broadcast":
             made = value.copy()
-            self._finish(comm.Ibcast([_raw(made), byte], root), kind)
+            self._perform(Collective(kind, made.nbytes, 0, root), None, _raw(made))
             return made
         shape = {
             "all_gather": lambda: (value.shape[0] * self.size, *value.shape[1:]),
@@ -154,34 +167,31 @@ class MpiWorld:
         }.get(kind, lambda: value.shape)()
         made = np.empty(shape, value.dtype)
         if kind in ("all_reduce", "reduce_scatter"):
-            op = getattr(self._mpi, combine.upper())
-            begin: Callable[..., Any] = (
-                comm.Iallreduce if kind == "all_reduce" else comm.Ireduce_scatter_block
-            )
-            self._finish(begin(value, made, op), kind)
+            what = Collective(kind, made.size, element_of(value), COMBINERS.index(combine))
         else:
-            begin = comm.Iallgather if kind == "all_gather" else comm.Ialltoall
-            self._finish(begin([_raw(value), byte], [_raw(made), byte]), kind)
+            what = Collective(kind, value.nbytes // (self.size if kind == "all_to_all" else 1))
+        self._perform(what, _raw(value), _raw(made))
         return made
+
+    def _perform(self, what: Collective, source: Any, target: Any) -> None:
+        """Begin a collective outside of steps, and wait until it is complete."""
+        channel = self._channels.outside
+        with self._exhausted():
+            number = channel.begin(what, source, target)
+            told = "a new communicator" if what.kind == DUPLICATE else what.kind
+            try:
+                self._wait(channel.open[number].request, told)
+            except BaseException:
+                self.leave()
+                raise
+            self._channels.close(channel, number)
 
     def _request_by(self, count: int) -> None:
         """Have other memory for the requests of steps."""
         self._requests = (ctypes.c_int64 * count)()
+        self._notes = (ctypes.c_int64 * (count * len(Begun)))()
         for record in self._records:
-            record.request_by(ctypes.addressof(self._requests))
-
-    def _begun(self) -> Any:
-        """Begin to make a communicator, and return it with its request. All call this."""
-        with self._exhausted():
-            return self._everyone.Idup()
-
-    def _finished(self, begun: Any) -> Any:
-        """Return a communicator once it is made."""
-        made, request = begun
-        with self._exhausted():
-            self._finish(request, "a new communicator")
-        made.Set_errhandler(self._mpi.ERRORS_RETURN)
-        return made
+            record.request_by(ctypes.addressof(self._requests), ctypes.addressof(self._notes))
 
     @contextmanager
     def _exhausted(self) -> Iterator[None]:
@@ -193,7 +203,7 @@ class MpiWorld:
             hint = "begin a new program, from the last checkpoint"
             raise misuse(FailedPreconditionError, text, hint) from None
 
-    def _finish(self, request: Any, what: str) -> None:
+    def _wait(self, request: Any, what: str) -> None:
         """Wait for a request, and look after the others meanwhile."""
         since = looked = time.monotonic()
         polls = 0
@@ -205,10 +215,8 @@ class MpiWorld:
                     if (now := time.monotonic()) - looked > _LOOK:
                         looked = now
                         self.peers.look(what, now - since)
-        except BaseException:
-            self.leave(request)
-            raise
-        self.peers.completed[0] += 1
+        finally:
+            self.peers.completed[0] += 1  # this process waits no more
 
     def _described(self) -> list[int]:
         """The record of what any step needs."""
@@ -217,11 +225,10 @@ class MpiWorld:
         for field, name in _FUNCTIONS.items():
             record[field] = _address(getattr(library, name))
         record[Collectives.PAUSE] = _address(_system_pause())
-        self._types = (ctypes.c_int64 * len(ELEMENTS))(
-            *(_handle(self._mpi, getattr(self._mpi, name)) for name in _TYPES)
-        )
-        self._combiners = (ctypes.c_int64 * len(COMBINERS))(
-            *(_handle(self._mpi, getattr(self._mpi, name.upper())) for name in COMBINERS)
+        handles = self._channels.handles
+        self._types, self._combiners = (
+            (ctypes.c_int64 * len(each))(*(handle_of(self._mpi, one) for one in each))
+            for each in (handles.types, handles.combiners)
         )
         self._status = ctypes.create_string_buffer(_STATUS_BYTES)
         record[Collectives.TYPES] = ctypes.addressof(self._types)
@@ -261,13 +268,6 @@ def share_of(mine: Sequence[int], users: np.ndarray) -> int:
 def _raw(array: np.ndarray) -> np.ndarray:
     """The bytes of a contiguous array, in the same memory."""
     return array.reshape(-1).view(np.uint8)
-
-
-def _handle(mpi: Any, thing: Any) -> int:
-    """The handle of a communicator, type or operation, as its C type has it, in 64 bits."""
-    address, size = mpi._addressof(thing), mpi._sizeof(thing)
-    kind = {4: ctypes.c_int32, 8: ctypes.c_int64}[size]
-    return kind.from_address(address).value
 
 
 def _address(function: Any) -> int:

@@ -36,13 +36,13 @@ class StepRecord:
         """Code that a function of MPI returned when it failed, else 0."""
         return self._words[Collectives.ERROR]
 
-    def request_by(self, address: int) -> None:
-        """Have the requests of the step at an address."""
-        self._words[Collectives.REQUESTS] = address
+    def request_by(self, requests: int, notes: int) -> None:
+        """Have the requests of the step, and what is noted of them, at two addresses."""
+        self._words[Collectives.REQUESTS], self._words[Collectives.NOTES] = requests, notes
 
-    def connect(self, handle: int) -> None:
-        """Exchange by a communicator from now on, without Python."""
-        self._words[Collectives.COMM] = handle
+    def connect(self, handle: int, begun: int) -> None:
+        """Exchange by a communicator from now on, without Python, and count what is begun at an address."""
+        self._words[Collectives.COMM], self._words[Collectives.BEGUN] = handle, begun
         self.connected[0] = 1
 
     def disconnect(self) -> None:

@@ -15,7 +15,7 @@ from staticgraph.compiler.codegen.native.c_types import (
     function_pointer,
     pointer,
 )
-from staticgraph.compiler.codegen.native.collective_layout import Collectives
+from staticgraph.compiler.codegen.native.collective_layout import KINDS, Collectives
 from staticgraph.compiler.codegen.native.values import Value
 from staticgraph.compiler.codegen.native.watch import WatchState, handle_signals
 
@@ -23,6 +23,16 @@ _WATCH = pointer(WatchState)
 _TESTS = 64  # before another process may have the processor
 _PAUSES = 1024  # and before Python looks after the others: some milliseconds
 _HOST = function_pointer(INT32, INT32, ADDRESS)
+
+
+def _begun(
+    w: Writer, mpi: Value, at: Value, kind: str, count: Value, element: Value | int, how: Value | int
+) -> None:
+    """Note what is begun now, for the others if this run fails."""
+    total, note = mpi.begun, mpi.notes[at]
+    total[0] += 1
+    note.comm, note.number, note.kind = mpi.comm, total[0], KINDS.index(kind)
+    note.count, note.element, note.how = count, element, how
 
 
 def _done(w: Writer, mpi: Value, status: Value) -> None:
@@ -48,6 +58,7 @@ def _combining(name: str) -> NativeFunction:
         combine: Value,
     ) -> None:
         mpi = watch.collectives.to(pointer(Collectives))
+        _begun(w, mpi, at, name, count, type, combine)
         element, op, size = mpi.types[type], mpi.combiners[combine], count.to(INT32)
         call = getattr(mpi, name)
         _done(w, mpi, call(source, target, size, element, op, mpi.comm, mpi.requests + at))
@@ -64,6 +75,7 @@ def _exchanging(name: str) -> NativeFunction:
 
     def begin(w: Writer, watch: Value, at: Value, source: Value, target: Value, count: Value) -> None:
         mpi = watch.collectives.to(pointer(Collectives))
+        _begun(w, mpi, at, name, count, 0, 0)
         byte, size, call = mpi.types[0], count.to(INT32), getattr(mpi, name)
         _done(w, mpi, call(source, size, byte, target, size, byte, mpi.comm, mpi.requests + at))
 
@@ -75,6 +87,7 @@ def _exchanging(name: str) -> NativeFunction:
 def begin_broadcast(w: Writer, watch: Value, at: Value, target: Value, count: Value, root: Value) -> None:
     """Begin to send `count` bytes of the process `root`, which are in `target` there, to all."""
     mpi = watch.collectives.to(pointer(Collectives))
+    _begun(w, mpi, at, "broadcast", count, 0, root)
     byte, size = mpi.types[0], count.to(INT32)
     _done(w, mpi, mpi.broadcast(target, size, byte, root.to(INT32), mpi.comm, mpi.requests + at))
 

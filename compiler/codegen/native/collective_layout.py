@@ -18,11 +18,23 @@ from staticgraph.compiler.codegen.native.c_types import (
 _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 ELEMENTS = ("byte", "float32", "float64", *_INTEGERS)
 COMBINERS = ("sum", "prod", "min", "max")
+KINDS = ("all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast")
 
 # A handle of MPI is an int or an address. Passed in 64 bits, it has the same register or place of the stack.
 _HANDLE = INT64
 _REDUCTION = function_pointer(INT32, ADDRESS, ADDRESS, INT32, _HANDLE, _HANDLE, _HANDLE, ADDRESS)
 _EXCHANGE = function_pointer(INT32, ADDRESS, INT32, _HANDLE, ADDRESS, INT32, _HANDLE, _HANDLE, ADDRESS)
+
+
+class Begun(Record):
+    """Note of a collective that was begun: what another process needs to take part in it."""
+
+    COMM = INT64
+    NUMBER = INT64  # among all that this process has begun by this communicator, from 1 on
+    KIND = INT64  # in KINDS
+    COUNT = INT64
+    ELEMENT = INT64  # in ELEMENTS
+    HOW = INT64  # the number of the combiner, or the root
 
 
 class Collectives(Record):
@@ -38,7 +50,9 @@ class Collectives(Record):
     COMM = INT64
     TYPES = pointer(INT64)
     COMBINERS = pointer(INT64)
+    BEGUN = pointer(INT64)  # counts the collectives that were begun by the communicator
     REQUESTS = pointer(INT64)  # one for each collective of a step
+    NOTES = pointer(Begun)  # likewise
     STATUS = ADDRESS  # memory that MPI may write to
     ERROR = INT64  # what a function of MPI returned if it failed
     COMPLETED = pointer(INT64)  # counts the collectives that are complete
