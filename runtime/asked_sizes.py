@@ -20,7 +20,7 @@ def asked(cause: Exception | None, labels: Sequence[str], shapes: OpenShapes) ->
     Args:
         cause: What was raised, or None.
         labels: The names of the feeds.
-        shapes: Their shapes, with all sizes open.
+        shapes: Their shapes and contents, with all sizes open.
     """
     if not isinstance(cause, Undecided):
         return "its sizes are needed" if cause is None else headline(cause), []
@@ -28,6 +28,12 @@ def asked(cause: Exception | None, labels: Sequence[str], shapes: OpenShapes) ->
         name: f"size {axis} of {label}"
         for label, shape in zip(labels, shapes.shapes, strict=True)
         for axis, n in enumerate(shape)
+        for name in symbols(n)
+    }
+    called |= {
+        name: f"{labels[number]}[{place}]"
+        for number, row in zip(shapes.sized, shapes.contents, strict=True)
+        for place, n in enumerate(row)
         for name in symbols(n)
     }
     names = sorted(frozenset[str]().union(*map(symbols, cause.sizes)))

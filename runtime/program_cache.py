@@ -19,7 +19,7 @@ from staticgraph.compiler.graph.errors import ResourceExhaustedError
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.result_types import addressable
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.sizes import AnySize, is_open
+from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.compiler.support.gc_pause import collector_paused
@@ -311,11 +311,7 @@ class ProgramCache:
             return None
 
         def make(shapes: OpenShapes) -> _Compiled | None:
-            told = dict(static)
-            for number, row in zip(shapes.sized, shapes.contents, strict=True):
-                feed = self.feeds[number]
-                if is_open(row):
-                    told[feed] = np.array(row, object).reshape(static[feed].shape)
+            told = {**static, **shapes.contents_of(self.feeds)}
             step = self.step(shapes.shapes, told, types)
             if isinstance(step, NeedsFeeds | NeedsTypes):
                 return step

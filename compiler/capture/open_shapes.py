@@ -14,12 +14,26 @@ value, its elements are symbols, like the sizes of an axis.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
+import numpy as np
+
 from staticgraph.compiler.capture.guards import Guard, as_one, known_after, known_from
+from staticgraph.compiler.capture.request import SHORT
 from staticgraph.compiler.graph.dtypes import string
-from staticgraph.compiler.graph.sizes import MOST, AnySize, Size, evaluate, linear, replaced, symbol, symbols
+from staticgraph.compiler.graph.sizes import (
+    MOST,
+    AnySize,
+    Size,
+    evaluate,
+    is_open,
+    linear,
+    replaced,
+    symbol,
+    symbols,
+)
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.graph.undecided import Undecided
 from staticgraph.compiler.support.dataclass import dataclass, replace
@@ -92,6 +106,31 @@ class OpenShapes:
         assert values is not None, (self, rows)
         names = frozenset[str]().union(*(symbols(n) for row in self.contents for n in row))
         return self._with({name: values[name] for name in names}) if names else None
+
+    def contents_of(self, feeds: Sequence[Tensor]) -> dict[Tensor, np.ndarray]:
+        """Return the values of those feeds that are sizes: arrays of objects where sizes are open."""
+        found = {}
+        for number, row in zip(self.sized, self.contents, strict=True):
+            kind = object if is_open(row) else feeds[number].dtype.numpy
+            found[feeds[number]] = np.array(row, kind).reshape(self.shapes[number])
+        return found
+
+    def taking(self, feeds: Sequence[Tensor], needed: Iterable[Tensor]) -> OpenShapes | None:
+        """Return these shapes with a symbol for each element of more feeds, whose values are sizes.
+
+        None if no feed is new, or if a value cannot be sizes: such are `SHORT` integers at most, in an array
+        of known shape.
+        """
+        numbers = sorted({*self.sized, *map(feeds.index, needed)})
+        counts = [0 if is_open(self.shapes[n]) else math.prod(self.shapes[n]) for n in numbers]
+        fit = (
+            feeds[n].dtype.is_integer and 0 < count <= SHORT for n, count in zip(numbers, counts, strict=True)
+        )
+        if len(numbers) == len(self.sized) or not all(fit):
+            return None
+        names = map("n{}".format, itertools.count(self.count))
+        contents = tuple(tuple(symbol(next(names)) for _ in range(count)) for count in counts)
+        return replace(self, sized=tuple(numbers), contents=contents)
 
     def _with(self, known: Mapping[str, AnySize]) -> OpenShapes:
         """Return these shapes with something in place of symbols."""

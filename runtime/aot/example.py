@@ -43,14 +43,14 @@ int main(int argc, char **argv) {{
         fprintf(stderr, "usage: %s {usage}\\n", argv[0]);
         return 1;
     }}
-{sizes}    status = {sizes_symbol}({asked}&bytes);
+{sizes}{reading}    status = {sizes_symbol}({asked}&bytes);
     if (status) {{
         fprintf(stderr, "{sizes_symbol}: error %d\\n", status);
         return 1;
     }}
     workspace = malloc(bytes);
 {memory}    if (!workspace{missing}) return 1;
-{reading}    status = {name}_init(&state{weights});
+    status = {name}_init(&state{weights});
     if (!status) status = {symbol}(&state, {arguments}, workspace, bytes);
     if (status) {{
         fprintf(stderr, "{symbol}: error %d\\n", status);
@@ -135,12 +135,18 @@ def _open_example(interface: Interface, function: CFunction, sizes_symbol: str, 
     told = {variable: shapes[variable] for variable, array in outputs if array.is_open}
     files = [f"{array.name}.bin" for _, array in inputs]
     first = 1 + len(axes) + separate
-    reads = [
-        f"read_file(argv[{first + n}], {variable}, {count} * sizeof *{variable})"
+    memory = {
+        variable: f"    {variable} = malloc({count} * sizeof *{variable} + 1);\n"
+        for (variable, _), count in zip(arrays, counts, strict=True)
+    }
+    reading = [
+        memory[variable]
+        + f"    if (!{variable} || !read_file(argv[{first + n}], {variable}, {count} * sizeof *{variable})) {{\n"
+        + f'        fprintf(stderr, "cannot read %s\\n", argv[{first + n}]);\n        return 1;\n    }}\n'
         for n, ((variable, _), count) in enumerate(zip(inputs, counts, strict=False))
     ]
     if separate:
-        reads.insert(0, f"read_file(argv[{first - 1}], weights, sizeof weights)")
+        reading.insert(0, f"    if (!read_file(argv[{first - 1}], weights, sizeof weights)) return 1;\n")
     variables = [f"int64_t {axis};" for axis in axes]
     variables += [
         f"int64_t {shape}[{len(array.type.static_shape)}];"
@@ -159,18 +165,17 @@ def _open_example(interface: Interface, function: CFunction, sizes_symbol: str, 
         name=name, symbol=function.symbol, sizes_symbol=sizes_symbol,
         source=" and inputs from files that hold them as they are in memory" if inputs else "",
         weights_array=f"static uint64_t weights[{name.upper()}_WEIGHTS / 8];\n" if separate else "",
-        read_file=_READ_FILE if reads else "",
+        read_file=_READ_FILE if reading else "",
         variables="".join(f"    {line}\n" for line in variables),
         count=first + len(files),
         usage=" ".join([*axes, *([f"{name}.weights"] if separate else []), *files]),
         sizes="".join(f"    {axis} = strtoll(argv[{n}], 0, 10);\n" for n, axis in enumerate(axes, 1)),
-        asked="".join(f"{each}, " for each in (*axes, *told.values())),
-        memory="".join(
-            f"    {variable} = malloc({count} * sizeof *{variable} + 1);\n"
-            for (variable, _), count in zip(arrays, counts, strict=True)
+        asked="".join(
+            f"{each}, " for each in (*axes, *(inputs[n][0] for n in function.sized), *told.values())
         ),
-        missing="".join(f" || !{variable}" for variable, _ in arrays),
-        reading="".join(f"    if (!{read}) return 1;\n" for read in reads),
+        memory="".join(memory[variable] for variable, _ in outputs),
+        missing="".join(f" || !{variable}" for variable, _ in outputs),
+        reading="".join(reading),
         weights=", weights, sizeof weights" if separate else "",
         arguments=", ".join([*axes, *(variable for variable, _ in arrays)]),
         printing=printing,

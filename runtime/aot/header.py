@@ -61,8 +61,9 @@ typedef char {name}_has_its_size[sizeof({name}) == {bytes} ? 1 : -1]; /* the cod
 """
 
 _SIZED = """\
-   Sizes of arrays are parameters: `x_0` is the first size of `x`. Such a function works in a workspace of the
-   caller's, at any address: of as many bytes as NAME_sizes tells, or more. The content does not matter.
+   Sizes of arrays are parameters: `x_0` is the first size of `x`. They may be elements of inputs, too: `n[0]`.
+   Such a function works in a workspace of the caller's, at any address: of as many bytes as NAME_sizes tells,
+   or more. The content does not matter.
 """
 
 _VARIABLES = """
@@ -172,21 +173,23 @@ def _init(interface: Interface, separate: bool) -> str:
 
 
 def _prototype(name: str, function: CFunction) -> str:
-    takes, gives = (
+    inputs, outputs = (
         ", ".join(f"{a.name} {a.type}" for a in arrays) or "nothing"
         for arrays in (function.inputs, function.outputs)
     )
     sizes = [f"int64_t {axis}" for axis in function.axes]
-    parameters = [f"{name} *self", *sizes, *(f"const {a.c_type} *{a.name}" for a in function.inputs)]
+    takes = [f"const {a.c_type} *{a.name}" for a in function.inputs]
+    parameters = [f"{name} *self", *sizes, *takes]
     parameters += [f"{a.c_type} *{a.name}" for a in function.outputs]
-    comment = f"/* {_comment(function.label)}: {takes} -> {gives} */"
+    comment = f"/* {_comment(function.label)}: {inputs} -> {outputs} */"
     if not isinstance(function.entry, OpenEntry):
         return f"{comment}\nint {function.symbol}({', '.join(parameters)});\n"
     told = [f"int64_t {a.name}[{len(a.type.static_shape)}]" for a in function.outputs if a.is_open]
     parameters += ["void *workspace", "size_t bytes"]
     return _OPEN.format(
         symbol=function.symbol, parameters=", ".join(parameters), comment=comment,
-        sizes_symbol=function.entry.sizes_name, sizes=", ".join([*sizes, *told, "size_t *bytes"]),
+        sizes_symbol=function.entry.sizes_name,
+        sizes=", ".join([*sizes, *(takes[n] for n in function.sized), *told, "size_t *bytes"]),
         conditions=_conditions(function),
         told="the shapes of results and the bytes of workspace" if told else "the bytes of workspace",
     )  # fmt: skip

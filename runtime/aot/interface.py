@@ -90,7 +90,8 @@ class CFunction:
 
     `sizes`: the macros for the numbers of elements of all arrays, None for those of open size. `axes` are the
     names of sizes, which are parameters then, and of which array types tell; `conditions` say what must hold
-    of them, one text for each program, "" for none.
+    of them, one text for each program, "" for none. `sized`: the numbers of the inputs whose elements are
+    sizes, too.
     """
 
     label: str
@@ -100,6 +101,7 @@ class CFunction:
     entry: Entry | OpenEntry
     axes: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
+    sized: tuple[int, ...] = ()
 
     @property
     def symbol(self) -> str:

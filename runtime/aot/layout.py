@@ -20,7 +20,7 @@ from staticgraph.compiler.codegen.llvm.c_interface import (
     SharedPool,
     StateCopy,
 )
-from staticgraph.compiler.codegen.llvm.open_interface import OpenEntry, OpenProgram
+from staticgraph.compiler.codegen.llvm.open_interface import OpenEntry, OpenProgram, SizeInArray
 from staticgraph.compiler.compile import Compiled
 from staticgraph.compiler.graph.errors import UnimplementedError, layout
 from staticgraph.compiler.graph.shapes import TensorType
@@ -159,11 +159,18 @@ def _function(
     program = function.programs[0].made.program
     names = CNames("self", "workspace", "bytes")
     labels = [names.new(n) for n in function.inputs]
+    shapes = function.shapes
     axes = [
         (names.new(f"{label}_{axis}"), number, axis)
-        for number, (label, shape) in enumerate(zip(labels, function.shapes.shapes, strict=True))
+        for number, (label, shape) in enumerate(zip(labels, shapes.shapes, strict=True))
         for axis, n in enumerate(shape)
         if isinstance(n, Size)
+    ]
+    named = tuple(name for name, _, _ in axes)
+    axes += [
+        (f"{labels[number]}[{place}]", row, place)
+        for row, number in enumerate(shapes.sized, len(shapes.shapes))
+        for place in range(len(shapes.rows[row]))
     ]
     called = _called(function.programs[0].shapes, axes)
     outputs = [(names.new(n), program.results[fetch]) for n, fetch in function.outputs.items()]
@@ -179,20 +186,26 @@ def _function(
         _program(f"{symbol}_{number}", function, each, places, axes, [a.is_open for a in results])
         for number, each in enumerate(function.programs)
     ]
-    opened = OpenEntry(symbol, sizes_symbol, tuple(programs))
+    read = [
+        SizeInArray(number, place, program.arguments[number].dtype)
+        for number, row in zip(shapes.sized, shapes.contents, strict=True)
+        for place in range(len(row))
+    ]
+    opened = OpenEntry(symbol, sizes_symbol, tuple(programs), tuple(read))
     conditions = tuple(_conditions(each.shapes, axes) for each in function.programs)
-    named = tuple(name for name, _, _ in axes)
-    return CFunction(function.name, inputs, results, sizes, opened, named, conditions), 0
+    return CFunction(function.name, inputs, results, sizes, opened, named, conditions, shapes.sized), 0
 
 
-_Axes = Sequence[tuple[str, int, int]]  # names of sizes, each with the number of an input and of its axis
+_Axes = Sequence[
+    tuple[str, int, int]
+]  # names of sizes, each with a row of `OpenShapes.rows` and its place there
 
 
 def _called(shapes: OpenShapes, axes: _Axes) -> dict[str, AnySize]:
     """For each symbol, the size in terms of the names of sizes."""
     found: dict[str, AnySize] = {}
     for name, number, axis in axes:
-        if (form := linear(shapes.shapes[number][axis])) is not None:
+        if (form := linear(shapes.rows[number][axis])) is not None:
             found.setdefault(form[0], (symbol_of(name) - form[2]) // form[1])
     return found
 
@@ -205,7 +218,7 @@ def _conditions(shapes: OpenShapes, axes: _Axes) -> str:
     """Return the conditions on the sizes of one program, as text."""
     called, texts = _called(shapes, axes), []
     for name, number, axis in axes:
-        size = shapes.shapes[number][axis]
+        size = shapes.rows[number][axis]
         if not isinstance(size, Size):
             texts.append(f"{name} == {size}")
         elif not same(known := replaced(size, called), symbol_of(name)):
@@ -235,7 +248,7 @@ def _program(
     blocks = dict.fromkeys(n for n in (*compiled.step.open_blocks, *memory) if isinstance(n, Size))
     return OpenProgram(
         entry,
-        tuple(each.shapes.shapes[number][axis] for _, number, axis in axes),
+        tuple(each.shapes.rows[number][axis] for _, number, axis in axes),
         tuple((guard.size, guard.relation) for guard in each.shapes.guards),
         tuple(blocks),
         compiled.sizes,

@@ -8,7 +8,7 @@ that depend on values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
 
 from staticgraph.compiler.capture.all_sizes import OpenMade, SizesAreAsked, for_all_sizes
@@ -82,7 +82,8 @@ class Shapes:
 class CompiledFunction:
     """One function of the file: its inputs in order, and for each output the fetch that it is.
 
-    `shapes` are those of the inputs, with a symbol for each open size. `programs` differ in the sizes that
+    `shapes` are those of the inputs, and the contents of those whose values are sizes, with a symbol for each
+    open size. `programs` differ in the sizes that
     they take.
     """
 
@@ -130,18 +131,32 @@ def _compiled(
     )
     targets = [] if function.step is None else [function.step]
     fetches = Fetches(graph, [*function.outputs.values(), *targets])
-    needed = stages(fetches.tensors, fetches.targets, frozenset(taken))
-    if hosts := (*needed.leading, *needed.trailing):
+    around = stages(fetches.tensors, fetches.targets, frozenset(taken))
+    if hosts := (*around.leading, *around.trailing):
         raise _refuse(name, [(op.definition.name, op.name, op.where) for op in hosts], "is done in Python")
 
-    def make(open_shapes: OpenShapes) -> Compiled:
-        pairs = zip(taken, open_shapes.shapes, strict=True)
-        feeds = {tensor: TensorType(tensor.dtype, shape) for tensor, shape in pairs}
-        request = CaptureRequest(graph, fetches.tensors, fetches.targets, feeds, variables, checks=True)
+    feeds, needed = tuple(taken), list[Tensor]()  # those whose values are sizes
+
+    def make(open_shapes: OpenShapes) -> Compiled | None:
+        if needed:
+            return None
+        types = {t: TensorType(t.dtype, s) for t, s in zip(feeds, open_shapes.shapes, strict=True)}
+        request = CaptureRequest(
+            graph,
+            fetches.tensors,
+            fetches.targets,
+            types,
+            variables,
+            open_shapes.contents_of(feeds),
+            checks=True,
+        )
         match capture(request):
             case Step() as step:
                 made = compile(step, target, may_interpret=False)
-            case NeedsFeeds(tensors) | NeedsStage(tensors):
+            case NeedsFeeds(tensors):
+                needed.extend(tensors)
+                return None
+            case NeedsStage(tensors):
                 raise _decided_late(name, tensors)
             case NeedsHost(op):
                 raise _refuse(name, [(op.definition.name, op.name, op.where)], "is done in Python")
@@ -153,10 +168,28 @@ def _compiled(
 
     labels = tuple(taken.values())
     outputs = {label: fetches.tensors.index(t) for label, t in function.outputs.items()}
-    programs = for_all_sizes(start, make, _MOST_PROGRAMS) if start.count else [OpenMade(start, make(start))]
+    while True:
+        programs = _programs(start, make)
+        if not needed:
+            break
+        sized = start.taking(feeds, needed)
+        if sized is None:
+            raise _decided_late(name, needed)
+        start = sized
+        needed.clear()
     if isinstance(programs, SizesAreAsked):
         raise _asked(name, labels, start, programs.cause)
     return CompiledFunction(name, labels, outputs, start, tuple(_of_one_interface(programs)))
+
+
+def _programs(
+    start: OpenShapes, make: Callable[[OpenShapes], Compiled | None]
+) -> list[OpenMade[Compiled]] | SizesAreAsked:
+    """Return the programs for all values of the open sizes; none if `make` makes none."""
+    if start.count:
+        return for_all_sizes(start, make, _MOST_PROGRAMS)
+    made = make(start)
+    return [] if made is None else [OpenMade(start, made)]
 
 
 def _of_one_interface(programs: Sequence[OpenMade[Compiled]]) -> list[OpenMade[Compiled]]:
@@ -182,10 +215,15 @@ def _asked(function: str, labels: Sequence[str], shapes: OpenShapes, cause: Exce
     if isinstance(cause, UnimplementedError):
         return cause
     why, lines = asked(cause, labels, shapes)
-    label, size = next((n, s) for n, s in zip(labels, shapes.shapes, strict=True) if is_open(s))
-    given = ",".join("8" if isinstance(n, Size) else str(n) for n in size)
     text = f"{function} cannot be compiled for all sizes: {why}"
-    hint = f"say for which sizes: --shape {label}={given}, or --batch 8 if only the first size is open"
+    hint = "let those that are values of inputs be constants, and save the graph again"
+    for label, size in zip(labels, shapes.shapes, strict=True):
+        if is_open(size):
+            given = ",".join("8" if isinstance(n, Size) else str(n) for n in size)
+            hint = (
+                f"say for which sizes: --shape {label}={given}, or --batch 8 if only the first size is open"
+            )
+            break
     return UnimplementedError(layout(text, None, lines, hint))
 
 

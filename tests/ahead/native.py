@@ -85,11 +85,11 @@ class Native:
         """The status that a function returns, and its outputs in their order."""
         function = self.function(label)
         given = [_array(v, a.type) for v, a in zip(inputs, function.inputs, strict=True)]
-        if not function.axes:
+        if not isinstance(function.entry, OpenEntry):
             results = [_array(None, a.type) for a in function.outputs]
             return self.library[function.symbol](self.state, *map(_pointer, (*given, *results))), results
         sizes = [n for a, v in zip(function.inputs, given, strict=True) for n in open_sizes(a.type, v.shape)]
-        status, shapes, space = self.sizes(label, *sizes)
+        status, shapes, space = self.sizes(label, *sizes, *(given[n] for n in function.sized))
         if status:
             return status, []
         results = [
@@ -106,14 +106,18 @@ class Native:
         """The function of this name in the file."""
         return next(f for f in self.made.interface.functions if f.label == label)
 
-    def sizes(self, label: str, *sizes: int) -> tuple[int, list[tuple[int, ...]], int]:
-        """Report of a function about sizes: its status, the shapes of outputs, the bytes of the workspace."""
+    def sizes(self, label: str, *given: int | np.ndarray) -> tuple[int, list[tuple[int, ...]], int]:
+        """Report of a function about sizes: its status, the shapes of outputs, the bytes of the workspace.
+
+        `given` are sizes, then inputs whose elements are sizes.
+        """
         function = self.function(label)
         assert isinstance(function.entry, OpenEntry)
         shapes = [(ctypes.c_int64 * len(a.type.static_shape))() for a in function.outputs if a.is_open]
         space = ctypes.c_size_t()
         tell = self.library[function.entry.sizes_name]
-        status = tell(*map(ctypes.c_int64, sizes), *shapes, ctypes.byref(space))
+        sizes = [_pointer(n) if isinstance(n, np.ndarray) else ctypes.c_int64(n) for n in given]
+        status = tell(*sizes, *shapes, ctypes.byref(space))
         told = iter(shapes)
         found = [tuple(next(told)) if a.is_open else a.type.static_shape for a in function.outputs]
         return status, found, space.value

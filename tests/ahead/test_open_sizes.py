@@ -249,7 +249,7 @@ def test_the_example_takes_sizes(tmp_path: Path):
     (tmp_path / "x.bin").write_bytes(x.tobytes())
     run = subprocess.run(["./line", "2", "x.bin"], cwd=tmp_path, capture_output=True, text=True)
     assert re.findall(r"y (\S+)", run.stdout) == ["14", "32"]
-    for arguments, message in ((["x.bin"], "usage: .*x_0 x.bin"), (["-2", "x.bin"], "error 6")):
+    for arguments, message in ((["x.bin"], "usage: .*x_0 x.bin"), (["-2", "x.bin"], "cannot read x.bin")):
         run = subprocess.run(["./line", *arguments], cwd=tmp_path, capture_output=True, text=True)
         assert run.returncode == 1
         assert re.search(message, run.stderr)

@@ -1,11 +1,12 @@
 """Functions that a C program calls with sizes: what `c_interface` writes, for programs with open sizes.
 
     i32 (ptr self, i64 s0, ..., ptr p0, ..., ptr space, i64 bytes)
-    i32 (i64 s0, ..., ptr shape0, ..., ptr bytes)
+    i32 (i64 s0, ..., ptr sized0, ..., ptr shape0, ..., ptr bytes)
 
-The first one runs a step in memory that the caller gives. The second one tells how much memory that is, and
-the shapes of results. Both look for the first program that takes the sizes, and compute all that follows from
-them in 64 bits: what does not fit is refused.
+Sizes are parameters, or elements of inputs, which the second function is given, too. The first one runs a
+step in memory that the caller gives. The second one tells how much memory that is, and the shapes of results.
+Both look for the first program that takes the sizes, and compute all that follows from them in 64 bits: what
+does not fit is refused.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from staticgraph.compiler.codegen.llvm.c_interface import (
     return_if,
 )
 from staticgraph.compiler.codegen.llvm.text import Code, Emitter
+from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.sizes import MOST, AnySize, AtLeastOne, AtMost, Atom, Quotient, Size, linear
 from staticgraph.compiler.kernel.stmt import ALIGNMENT
 from staticgraph.compiler.support.dataclass import dataclass
@@ -66,12 +68,25 @@ class OpenProgram:
 
 
 @dataclass(frozen=True, slots=True)
+class SizeInArray:
+    """A size that is an element of an input: the number of the input, the place there, and the type."""
+
+    array: int
+    place: int
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
 class OpenEntry:
-    """A function of the interface that takes sizes. `sizes_name` is the one that tells what follows."""
+    """A function of the interface that takes sizes. `sizes_name` is the one that tells what follows.
+
+    `read`: the sizes that are elements of inputs, which come after the others.
+    """
 
     name: str
     sizes_name: str
     programs: tuple[OpenProgram, ...]
+    read: tuple[SizeInArray, ...] = ()
 
     @property
     def checked(self) -> bool:
@@ -79,8 +94,18 @@ class OpenEntry:
 
     @property
     def sizes(self) -> list[str]:
-        """The parameters that are sizes."""
+        """All sizes, as operands."""
         return [f"i64 %s{n}" for n in range(len(self.programs[0].axes))]
+
+    @property
+    def given(self) -> list[str]:
+        """The sizes that are parameters."""
+        return self.sizes[: len(self.sizes) - len(self.read)]
+
+    @property
+    def sized(self) -> list[int]:
+        """The numbers of the inputs with sizes."""
+        return sorted({size.array for size in self.read})
 
 
 def open_functions(function: OpenEntry, state: CState) -> tuple[list[Code], list[Code]]:
@@ -88,14 +113,16 @@ def open_functions(function: OpenEntry, state: CState) -> tuple[list[Code], list
     first_program = function.programs[0]
     arrays = [f"ptr %p{n}" for n in range(first_program.entry.parameters)]
     shapes = [f"ptr %d{n}" for n in range(len(first_program.shapes))]
-    running = ["ptr %self", *function.sizes, *arrays, f"ptr {_SPACE}", "i64 %bytes"]
-    telling = [*function.sizes, *shapes, "ptr %bytes"]
+    running = [*arrays, f"ptr {_SPACE}", "i64 %bytes"]
+    telling = [*shapes, "ptr %bytes"]
+    sized = [f"ptr %p{n}" for n in function.sized]
     inner: list[Code] = []
 
     def choose(
         name: str, parameters: Sequence[str], write: Callable[[Emitter, OpenProgram], None]
     ) -> Emitter:
         writer = Emitter()
+        _read(writer, function)
         for n in range(len(function.sizes)):
             return_if(writer, writer.value(f"icmp slt i64 %s{n}, 0"), NEGATIVE_SIZE)
         for n in range(len(function.sizes)):
@@ -117,13 +144,28 @@ def open_functions(function: OpenEntry, state: CState) -> tuple[list[Code], list
         writer.start(writer.label())
         return writer
 
-    run = choose(function.name, running, lambda writer, program: _run(writer, program, state))
-    tell = choose(function.sizes_name, telling, _tell)
+    run = choose(
+        function.name,
+        ["ptr %self", *function.sizes, *running],
+        lambda writer, program: _run(writer, program, state),
+    )
+    tell = choose(function.sizes_name, [*function.sizes, *telling], _tell)
     exported = [
-        definition(run, function.name, ", ".join(running)),
-        definition(tell, function.sizes_name, ", ".join(telling)),
+        definition(run, function.name, ", ".join(["ptr %self", *function.given, *running])),
+        definition(tell, function.sizes_name, ", ".join([*function.given, *sized, *telling])),
     ]
     return exported, inner
+
+
+def _read(writer: Emitter, function: OpenEntry) -> None:
+    """Read the sizes that are elements of inputs, which may be at any address."""
+    refuse_null(writer, [f"%p{n}" for n in function.sized])
+    for number, size in enumerate(function.read, len(function.given)):
+        kind, bytes = f"i{8 * size.dtype.size}", size.dtype.size
+        place = address(writer, Place(f"%p{size.array}", size.place * bytes))
+        found = writer.value(f"load {kind}, ptr {place}, align 1")
+        wide = "add i64 0," if bytes == 8 else f"{'zext' if size.dtype.is_unsigned else 'sext'} {kind}"
+        writer.line(f"%s{number} = {wide} {found}{'' if bytes == 8 else ' to i64'}")
 
 
 def _run(writer: Emitter, program: OpenProgram, state: CState) -> None:

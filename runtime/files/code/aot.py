@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from staticgraph.compiler.capture.all_sizes import OpenMade, SizesAreAsked, for_all_sizes
 from staticgraph.compiler.capture.needs import Needs, NeedsFeeds
 from staticgraph.compiler.capture.open_shapes import OpenShapes, open_shapes
-from staticgraph.compiler.capture.request import SHORT
 from staticgraph.compiler.capture.segments import needs_segments
 from staticgraph.compiler.capture.specialization import Specializer
 from staticgraph.compiler.capture.step import Step
@@ -66,11 +61,7 @@ class _Task:
         fetches = Fetches(self.bound.graph, self.bound.fetches)
         if needs_segments(fetches.tensors, fetches.targets, self.feeds):
             return None
-        static = {}
-        for feed, row in zip((self.feeds[n] for n in shapes.sized), shapes.contents, strict=True):
-            values = np.array(row, object if is_open(row) else feed.dtype.numpy)
-            static[feed] = values.reshape(feed.type.static_shape)
-        return kernels.captured(self.bound, self.feeds, shapes.shapes, static)
+        return kernels.captured(self.bound, self.feeds, shapes.shapes, shapes.contents_of(self.feeds))
 
     def step(self, shapes: OpenShapes) -> Step | None:
         """The step for these shapes, None if a part of it can only be known or done when it is run."""
@@ -81,17 +72,8 @@ class _Task:
         """The task with a symbol for each element of these feeds, whose values are sizes; None if they cannot
         be.
         """
-        numbers = sorted({*self.shapes.sized, *map(self.feeds.index, needed)})
-        types = [self.feeds[n].type for n in numbers]
-        short = [t.dtype.is_integer and t.shape is not None and None not in t.shape for t in types]
-        if len(numbers) == len(self.shapes.sized) or not all(short):
-            return None
-        counts = [math.prod(t.static_shape) for t in types]
-        if not all(0 < n <= SHORT for n in counts):
-            return None
-        names = map("n{}".format, itertools.count(self.shapes.count))
-        contents = tuple(tuple(symbol(next(names)) for _ in range(n)) for n in counts)
-        return replace(self, shapes=replace(self.shapes, sized=tuple(numbers), contents=contents))
+        shapes = self.shapes.taking(self.feeds, needed)
+        return None if shapes is None else replace(self, shapes=shapes)
 
 
 def compile_for(
