@@ -140,8 +140,8 @@ def _open_example(interface: Interface, function: CFunction, sizes_symbol: str, 
         for (variable, _), count in zip(arrays, counts, strict=True)
     }
     reading = [
-        memory[variable]
-        + f"    if (!{variable} || !read_file(argv[{first + n}], {variable}, {count} * sizeof *{variable})) {{\n"
+        memory[variable] + f"    if (!{variable} || !read_file(argv[{first + n}], {variable}, "
+        f"{count} * sizeof *{variable})) {{\n"
         + f'        fprintf(stderr, "cannot read %s\\n", argv[{first + n}]);\n        return 1;\n    }}\n'
         for n, ((variable, _), count) in enumerate(zip(inputs, counts, strict=False))
     ]

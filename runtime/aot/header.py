@@ -61,7 +61,7 @@ typedef char {name}_has_its_size[sizeof({name}) == {bytes} ? 1 : -1]; /* the cod
 """
 
 _SIZED = """\
-   Sizes of arrays are parameters: `x_0` is the first size of `x`. They may be elements of inputs, too: `n[0]`.
+   Sizes of arrays are parameters: `x_0` is the first size of `x`. They may be elements of inputs: `n[0]`.
    Such a function works in a workspace of the caller's, at any address: of as many bytes as NAME_sizes tells,
    or more. The content does not matter.
 """
