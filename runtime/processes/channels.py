@@ -120,7 +120,7 @@ class Channel:
         self.begin(what, np.zeros(given, np.uint8), np.zeros(taken, np.uint8))
 
     def told(self) -> list[Any]:
-        """What the others are told after a failure."""
+        """The numbers that the others are told after a failure."""
         self.known = dict(sorted(self.known.items())[-_KNOWN:])
         return [self.begun[0], [*self.known.items()]]
 

@@ -18,7 +18,7 @@ EACH = {1: SUM, 2: ROWS, 3: VALUE}
 
 
 def told(begun: int, known: dict[int, Collective]) -> list:
-    """What a process tells."""
+    """The words of a process."""
     return json.loads(json.dumps([begun, [*known.items()]]))
 
 

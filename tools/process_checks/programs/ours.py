@@ -1,7 +1,9 @@
-"""Steps of this project in several processes. Usage: ours.py STEPS together|packed|apart
+"""Steps of this project in several processes. Usage: ours.py STEPS together|apart
 
-The gradients are those of all processes, or of this one; `packed` puts these into buckets that nobody sends.
+The gradients are those of all processes, or of this one.
 """
+
+from __future__ import annotations
 
 import sys
 from typing import Any
@@ -9,48 +11,30 @@ from typing import Any
 import net
 
 import staticgraph as sg
-from staticgraph.compiler import ops
-from staticgraph.distribute.buckets import BUCKET, in_buckets
 
 
-def packed(loss: Any, inner: Any) -> Any:
-    """Return a step with all that an exchange needs in each process by itself."""
-    gradients, variables = zip(*inner.compute_gradients(loss), strict=True)
-    own = in_buckets(gradients, BUCKET, lambda bucket: ops.barrier(bucket) * (1.0 / sg.distribute.size()))
-    return inner.apply_gradients(zip(own, variables, strict=True))
-
-
-def main(steps: int, mode: str) -> None:
-    """Train, and tell how long steps took, and their exchanges."""
-    dist = sg.distribute
+def loss() -> tuple[Any, dict[Any, Any]]:
+    """The loss of the net, and what is fed."""
     x, y = sg.placeholder("float32", [net.BATCH, net.SIZES[0]]), sg.placeholder("int32", [net.BATCH])
     h, layers = x, net.weights()
     for number, (weight, bias) in enumerate(layers):
         h = sg.matmul(h, sg.Variable(weight)) + sg.Variable(bias)
         h = sg.nn.relu(h) if number + 1 < len(layers) else h
-    loss = sg.reduce_mean(sg.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=h))
+    rows, kinds = net.batch(sg.distribute.rank())
+    losses = sg.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=h)
+    return sg.reduce_mean(losses), {x: rows, y: kinds}
+
+
+def main(steps: int, mode: str) -> None:
+    """Train, and tell how long steps took."""
+    dist = sg.distribute
+    value, feed = loss()
     inner = sg.train.AdamOptimizer(net.RATE)
-    if mode == "packed":
-        train = packed(loss, inner)
-    else:
-        train = (dist.Optimizer(inner) if mode == "together" else inner).minimize(loss)
+    train = (dist.Optimizer(inner) if mode == "together" else inner).minimize(value)
     meeting = dist.all_reduce(sg.constant(1.0))
     with sg.Session() as sess:
         sess.run(sg.global_variables_initializer())
-        rows, kinds = net.batch(dist.rank())
-        feed = {x: rows, y: kinds}
-
-        def step() -> float:
-            return sess.run([loss, train], feed)[0]
-
-        def parts() -> dict[str, float]:
-            with sess.profile() as profile:
-                for _ in range(steps):
-                    step()
-            spent = [k.nanoseconds for k in profile.longest.kernels if k.is_exchange]
-            return {"exchange": 1e-9 * sum(spent) / steps}
-
-        net.told(step, steps, lambda: sess.run(meeting), parts)
+        net.told(lambda: sess.run([value, train], feed)[0], steps, lambda: sess.run(meeting))
 
 
 if __name__ == "__main__":
