@@ -19,9 +19,9 @@ from types import MappingProxyType
 
 from staticgraph.compiler.capture.guards import Guard, as_one, known_after, known_from
 from staticgraph.compiler.graph.dtypes import string
+from staticgraph.compiler.graph.open_sizes.undecided import Undecided
 from staticgraph.compiler.graph.sizes import MOST, AnySize, Size, evaluate, linear, replaced, symbol, symbols
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.compiler.graph.undecided import Undecided
 from staticgraph.compiler.support.dataclass import dataclass, replace
 
 
