@@ -18,8 +18,8 @@ from staticgraph.compiler.emit_step import TimeTable, Written, walk, write
 from staticgraph.compiler.fusion.fuse import fuse
 from staticgraph.compiler.fusion.group import Fusion, Group, is_control, is_host
 from staticgraph.compiler.graph.function import Function
+from staticgraph.compiler.graph.open_sizes.undecided import Undecided, answering
 from staticgraph.compiler.graph.sizes import AnySize
-from staticgraph.compiler.graph.undecided import Undecided, answering
 from staticgraph.compiler.kernel.digest import digest
 from staticgraph.compiler.kernel.stmt import Kernel, structure
 from staticgraph.compiler.lower.interpret_initializers import by_meaning, runs_once

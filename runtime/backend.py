@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from staticgraph.runtime.fetches import Fetches
     from staticgraph.runtime.memory.buffer_pool import BufferPool
     from staticgraph.runtime.profiling.times import Meter
-    from staticgraph.runtime.variables import VariableStore
+    from staticgraph.runtime.state.variables import VariableStore
 
 
 # Makes the executable of a step with open sizes, of the values of these, the values of feeds that the step

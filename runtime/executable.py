@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 import numpy as np
 
 from staticgraph.runtime.memory.aligned import empty
-from staticgraph.runtime.variables import PendingWrites
+from staticgraph.runtime.state.variables import PendingWrites
 
 if TYPE_CHECKING:
     from staticgraph.compiler.capture.step import Step
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from staticgraph.compiler.lower.memory_use import MemoryUse
     from staticgraph.compiler.lower.program import Program
     from staticgraph.runtime.memory.buffer_pool import BufferPool
-    from staticgraph.runtime.variables import VariableStore
+    from staticgraph.runtime.state.variables import VariableStore
 
 Origins = tuple[int, int, int]  # how many functions were compiled, found in memory, found on disk
 

@@ -15,9 +15,9 @@ from staticgraph.compiler.capture.open_shapes import OpenShapes, open_shapes
 from staticgraph.compiler.capture.request import NO_CALLS, SHORT, Calls
 from staticgraph.compiler.capture.specialization import Specializer
 from staticgraph.compiler.capture.step import Step, uninitialized
+from staticgraph.compiler.graph.checks.result_types import addressable
 from staticgraph.compiler.graph.errors import ResourceExhaustedError
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.result_types import addressable
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -38,8 +38,8 @@ from staticgraph.runtime.reports.recompile_reason import (
     reason,
     symbols_text,
 )
+from staticgraph.runtime.state.variables import PendingWrites, VariableStore
 from staticgraph.runtime.step_compiler import Bind, Bound, StepCompiler
-from staticgraph.runtime.variables import PendingWrites, VariableStore
 
 PROGRAM_LIMIT = 128  # batches of ever new sizes must not fill the memory
 OPEN_LIMIT = 16  # programs with open sizes

@@ -20,7 +20,7 @@ from staticgraph.runtime.fetches import Fetches, fetch_key, flat, not_found
 from staticgraph.runtime.memory.recursion import with_room
 from staticgraph.runtime.placement import open_backend
 from staticgraph.runtime.profiling.growth import Growth
-from staticgraph.runtime.resources import time_limit
+from staticgraph.runtime.state.resources import time_limit
 from staticgraph.runtime.switches.table import settings
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from staticgraph.runtime.profiling.profile import Profile
     from staticgraph.runtime.profiling.step_plan import StepPlan
     from staticgraph.runtime.reports.compile_log import CompileLog
+    from staticgraph.runtime.state.variables import VariableStore
     from staticgraph.runtime.step_compiler import Bound, StepCompiler
-    from staticgraph.runtime.variables import VariableStore
 
 _NOTHING: dict[Any, Any] = {}
 

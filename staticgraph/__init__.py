@@ -50,23 +50,24 @@ from staticgraph.building.inputs import *
 from staticgraph.runtime.session import InteractiveSession, Session
 from staticgraph.runtime.session import default_session as get_default_session
 
-from staticgraph import extensions as _extensions
-from staticgraph import public_paths as _public_paths
+from staticgraph.namespaces import extensions as _extensions
+from staticgraph.namespaces import public_paths as _public_paths
 from staticgraph.building import tracebacks as _tracebacks
 from staticgraph.compiler.support.lazy_names import functions_of as _functions_of
 from staticgraph.compiler.support.lazy_names import lazy_names as _lazy_names
 from staticgraph.compiler.support.lazy_names import show_public_names as _show_public_names
 from staticgraph.compiler.support.lazy_names import tell_missing_names as _tell_missing_names
-from staticgraph.public_names import NAMES as _NAMES
-from staticgraph.public_paths import HOMES as _HOMES
+from staticgraph.namespaces.public_names import NAMES as _NAMES
+from staticgraph.namespaces.public_paths import HOMES as _HOMES
 
 _extensions.install()
 _public_paths.install()
 _collector.go_on(_collecting)
 _tracebacks.install()
-_tell_missing_names(_functions_of("staticgraph.building.missing_names", "MissingNameError").MissingNameError)
+_names = _functions_of("staticgraph.namespaces.missing_names", "MissingNameError")
+_tell_missing_names(_names.MissingNameError)
 if "IPython" in sys.modules:
-    from staticgraph import notebook as _notebook
+    from staticgraph.applications import notebook as _notebook
 
     _notebook.install()
 

@@ -1,21 +1,13 @@
 """Public names. Made by tools/type_stubs.py."""
 
 from staticgraph import (
-    bitwise as bitwise,
     compiler as compiler,
     debugging as debugging,
     distribute as distribute,
-    image as image,
     layers as layers,
-    linalg as linalg,
-    losses as losses,
-    math as math,
     nn as nn,
-    random as random,
     runtime as runtime,
-    signal as signal,
     sparse as sparse,
-    strings as strings,
     train as train,
 )
 from staticgraph.arrays.array_ops import (
@@ -162,6 +154,9 @@ from staticgraph.building.inputs import (
     stop_gradient as stop_gradient,
     tuple as tuple,
 )
+from staticgraph.building.options import (
+    options as options,
+)
 from staticgraph.building.script_ops import (
     numpy_function as numpy_function,
     py_func as py_func,
@@ -249,6 +244,15 @@ from staticgraph.debugging.shapes import (
     assert_scalar as assert_scalar,
     assert_shapes as assert_shapes,
 )
+from staticgraph.debugging.tensor_queries import (
+    convert_to_tensor_or_indexed_slices as convert_to_tensor_or_indexed_slices,
+    dimension_at_index as dimension_at_index,
+    dimension_value as dimension_value,
+    get_static_value as get_static_value,
+    grad_pass_through as grad_pass_through,
+    is_numeric_tensor as is_numeric_tensor,
+    is_tensor as is_tensor,
+)
 from staticgraph.debugging.types import (
     assert_integer as assert_integer,
     assert_proper_iterable as assert_proper_iterable,
@@ -269,6 +273,11 @@ from staticgraph.differentiation.gradients import (
     gradients as gradients,
     hessians as hessians,
     why_no_gradient as why_no_gradient,
+)
+from staticgraph.domains import (
+    image as image,
+    signal as signal,
+    strings as strings,
 )
 from staticgraph.draw import (
     visualize as visualize,
@@ -293,7 +302,10 @@ from staticgraph.formats.tf.messages import (
     RunMetadata as RunMetadata,
     RunOptions as RunOptions,
 )
-from staticgraph.linalg import (
+from staticgraph.linear_algebra import (
+    linalg as linalg,
+)
+from staticgraph.linear_algebra.linalg import (
     cholesky as cholesky,
     cholesky_solve as cholesky_solve,
     cross as cross,
@@ -448,6 +460,11 @@ from staticgraph.mathematics.sparse_segments import (
     sparse_segment_sqrt_n as sparse_segment_sqrt_n,
     sparse_segment_sum as sparse_segment_sum,
 )
+from staticgraph.namespaces import (
+    bitwise as bitwise,
+    math as math,
+    random as random,
+)
 from staticgraph.nn.activation import (
     log_sigmoid as log_sigmoid,
     sigmoid as sigmoid,
@@ -469,20 +486,22 @@ from staticgraph.runtime.cpu.threads import (
     get_num_threads as get_num_threads,
     set_num_threads as set_num_threads,
 )
-from staticgraph.runtime.options import (
-    options as options,
-)
 from staticgraph.runtime.session import (
     InteractiveSession as InteractiveSession,
     Session as Session,
     default_session as _get_default_session,
 )
-from staticgraph.saving import (
+from staticgraph.saved.saving import (
     LoadedGraph as LoadedGraph,
     Signature as Signature,
     inspect as inspect,
     load as load,
     save as save,
+)
+from staticgraph.saved.weights import (
+    load_weights as load_weights,
+    read_weights as read_weights,
+    save_weights as save_weights,
 )
 from staticgraph.sparse.names import (
     SparseTensor as SparseTensor,
@@ -592,15 +611,6 @@ from staticgraph.state.variables import (
     VariableAggregation as VariableAggregation,
     VariableSynchronization as VariableSynchronization,
 )
-from staticgraph.tensor_queries import (
-    convert_to_tensor_or_indexed_slices as convert_to_tensor_or_indexed_slices,
-    dimension_at_index as dimension_at_index,
-    dimension_value as dimension_value,
-    get_static_value as get_static_value,
-    grad_pass_through as grad_pass_through,
-    is_numeric_tensor as is_numeric_tensor,
-    is_tensor as is_tensor,
-)
 from staticgraph.tf1 import (
     compat as compat,
     contrib as contrib,
@@ -643,10 +653,8 @@ from staticgraph.tf1.queue import (
 from staticgraph.tf1.summary.points import (
     watch as watch,
 )
-from staticgraph.weights import (
-    load_weights as load_weights,
-    read_weights as read_weights,
-    save_weights as save_weights,
+from staticgraph.train import (
+    losses as losses,
 )
 
 bool = _bool

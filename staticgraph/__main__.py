@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import staticgraph
-from staticgraph.cli import (
+from staticgraph.applications.cli import (
     bench,
     bisect,
     compile,
@@ -22,11 +22,11 @@ from staticgraph.cli import (
     train,
     watch,
 )
-from staticgraph.cli.outcome import STATUSES, outcome
-from staticgraph.cli.parsing import Parser, parsed
+from staticgraph.applications.cli.outcome import STATUSES, outcome
+from staticgraph.applications.cli.parsing import Parser, parsed
 
 if TYPE_CHECKING:
-    from staticgraph.cli.parsing import Commands
+    from staticgraph.applications.cli.parsing import Commands
 
 COMMANDS = (run, launch, train, watch, inspect, show, convert, bench, compile, replay, bisect, doctor)
 

@@ -24,7 +24,7 @@ from _pytest.runner import runtestprotocol
 from hypothesis.internal.conjecture import providers
 
 from staticgraph.compiler.graph.graph import reset_default_graph
-from staticgraph.runtime.cpu import disk_cache as remembered
+from staticgraph.runtime.cpu.disk import disk_cache as remembered
 from tests import bounds, fast, repetitions
 from tests.deadlines import Deadlines
 

@@ -19,7 +19,7 @@ from benchmarks import chart, contest, floors, narrow, numpy_row, peers, readme,
 from benchmarks.calm import ENOUGH, Watch
 from benchmarks.compare import TOLERANCE, difference, summary
 from benchmarks.workloads import WORKLOADS, Cost
-from staticgraph.cli.machine import cores
+from staticgraph.applications.cli.machine import cores
 from staticgraph.runtime.cpu import jit as cpu_jit
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -38,11 +38,8 @@ LAYERS = {
     "compiler.emit_step": "compiler.kernel compiler.lower compiler.codegen",
     "compiler.generate": "compiler.kernel compiler.lower compiler.codegen",
     "compiler.compiled_step": "compiler.lower compiler.codegen compiler.capture.step compiler.fusion",
-    "compiler.gpu_step": "compiler.compiled_step compiler.kernel compiler.lower compiler.codegen",
-    "compiler.gpu_step_open": "compiler",
     "compiler.compile": "compiler",
-    "compiler.compile_gpu": "compiler",
-    "compiler.compile_gpu_open": "compiler",
+    "compiler.gpu": "compiler",
     "runtime": "compiler",
     "staticgraph": "runtime compiler",
 }
@@ -53,9 +50,9 @@ FOR_ALL = (
     "compiler.stages",
     "compiler.machine",
     "compiler.graph.sizes",
-    "compiler.graph.size_data",
-    "compiler.graph.size_names",
-    "compiler.graph.undecided",
+    "compiler.graph.open_sizes.data",
+    "compiler.graph.open_sizes.names",
+    "compiler.graph.open_sizes.undecided",
 )
 
 # Third-party packages, and which packages may import them.
@@ -86,22 +83,31 @@ OPTIONAL = {
 REFUSED_MODULES = {"pickle", "marshal", "shelve"}
 REFUSED_CALLS = {"eval", "exec", "__import__", "import_module", "importlib.import_module"}
 # Folders whose folders are rooms of their own: nothing but the subject holds them together.
-SHELVES = {"staticgraph.formats", "staticgraph.formats.tf", "staticgraph.tf1"}
+SHELVES = {
+    "staticgraph.applications",
+    "staticgraph.domains",
+    "staticgraph.formats",
+    "staticgraph.formats.tf",
+    "staticgraph.tf1",
+}
 # Shelves of the public package, and the shelves that each may import. The rooms beside them are the core,
-# which imports none: it reaches a shelf by name alone, through `staticgraph/extensions.py`.
+# which imports none: it reaches a shelf by name alone, through `staticgraph/namespaces/extensions.py`.
 ABOVE_CORE = {
     "staticgraph.formats": "",
     "staticgraph.tf1": "staticgraph.formats",
-    "staticgraph.solver": "staticgraph.formats staticgraph.tf1",
-    "staticgraph.dashboard": "staticgraph.formats staticgraph.tf1",
-    "staticgraph.cli": "staticgraph.formats staticgraph.tf1 staticgraph.solver staticgraph.dashboard",
-    "staticgraph.__main__": "staticgraph.cli",
+    "staticgraph.applications.solver": "staticgraph.formats staticgraph.tf1",
+    "staticgraph.applications.dashboard": "staticgraph.formats staticgraph.tf1",
+    "staticgraph.applications.cli": (
+        "staticgraph.formats staticgraph.tf1 "
+        "staticgraph.applications.solver staticgraph.applications.dashboard"
+    ),
+    "staticgraph.__main__": "staticgraph.applications.cli",
 }
 # Namespaces that only list names of all rooms: for type checkers, and in tables by which they are imported.
 NAMESPACES = {"staticgraph", "staticgraph.distribute", "staticgraph.train"}
 NO_CODE = "nothing turns data into code"
 # Files that import by name, and only names in tables of ours.
-BY_NAME = {"compiler/support/lazy_names.py", "staticgraph/public_paths.py"}
+BY_NAME = {"compiler/support/lazy_names.py", "staticgraph/namespaces/public_paths.py"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,13 @@
-"""A file holds one idea, and one idea fits into 500 lines."""
+"""A file holds one idea, and one idea fits into 500 lines. A folder holds what is read at one glance."""
 
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("staticgraph", "runtime", "compiler", "tests", "examples", "tools")
 LIMIT = 500
+MOST_ENTRIES = 25
+PRODUCT = FOLDERS[:3]
+UNLIMITED = {"compiler/ops"}  # one file for each group of ops, found by its name
 
 
 def test_no_file_is_longer_than_the_limit():
@@ -16,3 +19,22 @@ def test_no_file_is_longer_than_the_limit():
     assert lengths
     too_long = {str(path): lines for path, lines in lengths.items() if lines > LIMIT}
     assert not too_long, f"split these by idea, {LIMIT} lines is the most: {too_long}"
+
+
+def entries(folder: Path) -> int:
+    """The files and folders in a folder, without what Python leaves behind."""
+    return sum(
+        path.is_file() or any(child.name != "__pycache__" for child in path.iterdir())
+        for path in folder.iterdir()
+        if path.name != "__pycache__"
+    )
+
+
+def test_no_folder_has_more_entries_than_the_limit():
+    folders = [path for name in PRODUCT for path in (ROOT / name, *(ROOT / name).rglob("*")) if path.is_dir()]
+    counts = {
+        str(folder.relative_to(ROOT)): entries(folder) for folder in folders if folder.name != "__pycache__"
+    }
+    assert counts["compiler/ops"] > MOST_ENTRIES  # what is counted are the entries
+    too_full = {name: n for name, n in counts.items() if n > MOST_ENTRIES and name not in UNLIMITED}
+    assert not too_full, f"make folders by subject, {MOST_ENTRIES} entries is the most: {too_full}"

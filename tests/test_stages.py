@@ -18,7 +18,7 @@ from staticgraph.compiler.capture.nan_guard import checked
 from staticgraph.compiler.capture.request import CaptureRequest
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.compile import compile, optimize
-from staticgraph.compiler.compile_gpu import compile_gpu
+from staticgraph.compiler.gpu.compile import compile_gpu
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.stages import NAMES, NUMBERS, STAGES, describe, observing, unchanged, unobserved
 from staticgraph.draw.sample import sample_step

@@ -51,7 +51,7 @@ from benchmarks.progress import Progress
 from benchmarks.sizes import group as sizes
 from benchmarks.sizes.stories import STORIES
 from benchmarks.workloads import WORKLOADS
-from staticgraph.cli.machine import cores, memory, processor
+from staticgraph.applications.cli.machine import cores, memory, processor
 from staticgraph.runtime.disk.atomic import write_file
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from staticgraph.__main__ import parser
-from staticgraph.cli.outcome import STATUSES
+from staticgraph.applications.cli.outcome import STATUSES
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "command_line.md"
 

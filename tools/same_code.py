@@ -35,10 +35,10 @@ from staticgraph.compiler import compile as compiler
 from staticgraph.compiler.capture.guards import Answers, with_answers_of_now
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.compile import Compiled
-from staticgraph.compiler.compile_gpu import compile_gpu
-from staticgraph.compiler.compile_gpu_open import compile_gpu_open
+from staticgraph.compiler.gpu.compile import compile_gpu
+from staticgraph.compiler.gpu.compile_open import compile_gpu_open
+from staticgraph.compiler.graph.open_sizes.undecided import Undecided, current_answer
 from staticgraph.compiler.graph.sizes import NOMINALS
-from staticgraph.compiler.graph.undecided import Undecided, current_answer
 from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
 from staticgraph.compiler.lower.program import Program
 from staticgraph.runtime.cpu import compile as compiling

@@ -14,8 +14,8 @@ from pathlib import Path
 import staticgraph as sg
 from staticgraph.compiler.graph.opdef import OPS, REQUIRED, OpDef, Param, Role
 from staticgraph.compiler.ops.index import OPS_OF
-from staticgraph.public_names import NAMES
-from staticgraph.public_paths import HOMES
+from staticgraph.namespaces.public_names import NAMES
+from staticgraph.namespaces.public_paths import HOMES
 from tests.ops.harness import Build, dtype_choices, uses
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -13,8 +13,8 @@ from typing import Generic, TypeVar
 from staticgraph.compiler.capture.open_shapes import OpenShapes
 from staticgraph.compiler.capture.specialization import Specializer
 from staticgraph.compiler.graph.errors import GraphError, OpError
+from staticgraph.compiler.graph.open_sizes.undecided import Undecided
 from staticgraph.compiler.graph.sizes import MOST, NOMINAL, evaluate, linear, symbols
-from staticgraph.compiler.graph.undecided import Undecided
 from staticgraph.compiler.support.dataclass import dataclass
 
 _Made = TypeVar("_Made")

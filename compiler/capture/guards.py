@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from staticgraph.compiler.graph.size_data import of_data, to_data
+from staticgraph.compiler.graph.open_sizes.data import of_data, to_data
+from staticgraph.compiler.graph.open_sizes.undecided import Undecided, answering, current_answer
 from staticgraph.compiler.graph.sizes import (
     MOST,
     AnySize,
@@ -31,7 +32,6 @@ from staticgraph.compiler.graph.sizes import (
     symbol,
     symbols,
 )
-from staticgraph.compiler.graph.undecided import Undecided, answering, current_answer
 from staticgraph.compiler.support.dataclass import dataclass
 
 Made = TypeVar("Made")

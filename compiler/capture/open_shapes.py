@@ -23,6 +23,7 @@ import numpy as np
 from staticgraph.compiler.capture.guards import Guard, as_one, known_after, known_from
 from staticgraph.compiler.capture.request import SHORT
 from staticgraph.compiler.graph.dtypes import string
+from staticgraph.compiler.graph.open_sizes.undecided import Undecided
 from staticgraph.compiler.graph.sizes import (
     MOST,
     AnySize,
@@ -35,7 +36,6 @@ from staticgraph.compiler.graph.sizes import (
     symbols,
 )
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.compiler.graph.undecided import Undecided
 from staticgraph.compiler.support.dataclass import dataclass, replace
 
 

@@ -12,8 +12,8 @@ from typing import TypeVar
 
 from staticgraph.compiler.capture.guards import Answers, Guard
 from staticgraph.compiler.capture.open_shapes import OpenShapes
+from staticgraph.compiler.graph.open_sizes.undecided import Undecided, answering
 from staticgraph.compiler.graph.sizes import proven
-from staticgraph.compiler.graph.undecided import Undecided, answering
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.compiler.support.signals import from_handler
 

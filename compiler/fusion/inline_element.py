@@ -20,12 +20,12 @@ from typing import Any
 from staticgraph.compiler.graph.dtypes import bfloat16, float16, float32
 from staticgraph.compiler.graph.function import Node, Value
 from staticgraph.compiler.graph.opdef import OpDef
+from staticgraph.compiler.graph.open_sizes.undecided import Answer, Undecided, answering, current_answer
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import estimate, is_open, same
-from staticgraph.compiler.graph.undecided import Answer, Undecided, answering, current_answer
-from staticgraph.compiler.kernel.affine import affine
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, Reduce, Scalar, rebuild, walk
-from staticgraph.compiler.kernel.index import simplify_index
+from staticgraph.compiler.kernel.indices.affine import affine
+from staticgraph.compiler.kernel.indices.index import simplify_index
 from staticgraph.compiler.kernel.scalar import cast
 from staticgraph.compiler.kernel.stmt import Loop, Stmt, Update, While, expressions, inner, statements
 from staticgraph.compiler.ops.kinds import Out, Piece, View, described

@@ -8,16 +8,16 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from staticgraph.compiler.graph.checks.result_types import is_known, result_types
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, bool_, float32, int32, int64
 from staticgraph.compiler.graph.errors import OpError, RuleError, refused, require
 from staticgraph.compiler.graph.function import Literal, Node, Value
 from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef, Role
+from staticgraph.compiler.graph.open_sizes.data import has_sizes
+from staticgraph.compiler.graph.open_sizes.undecided import Undecided, listening
 from staticgraph.compiler.graph.provenance import Provenance
-from staticgraph.compiler.graph.result_types import is_known, result_types
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.graph.size_data import has_sizes
 from staticgraph.compiler.graph.sizes import is_open
-from staticgraph.compiler.graph.undecided import Undecided, listening
 
 
 class _Typed(Protocol):

@@ -18,8 +18,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from staticgraph.compiler.graph.size_names import current_names
-from staticgraph.compiler.graph.undecided import Undecided, answered, answering, current_answer
+from staticgraph.compiler.graph.open_sizes.names import current_names
+from staticgraph.compiler.graph.open_sizes.undecided import Undecided, answered, answering, current_answer
 
 MOST = (1 << 31) - 1  # the greatest value of a symbol
 OPEN_TEXT = "open<"  # how the text of a size begins: generated code that holds it takes it for a number

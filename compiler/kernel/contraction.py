@@ -32,7 +32,6 @@ from itertools import permutations
 
 from staticgraph.compiler.graph.dtypes import FLOATING, DType, float32, float64
 from staticgraph.compiler.graph.sizes import AnySize, Size, Undecided, content, estimate, same
-from staticgraph.compiler.kernel.affine import Affine, linear
 from staticgraph.compiler.kernel.expr import (
     Expr,
     Extent,
@@ -45,6 +44,7 @@ from staticgraph.compiler.kernel.expr import (
     substitute,
     walk,
 )
+from staticgraph.compiler.kernel.indices.affine import Affine, linear
 from staticgraph.compiler.kernel.predicated_loads import Inside, unpadded
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.compiler.support.dataclass import dataclass, replace

@@ -9,8 +9,8 @@ from functools import cache
 from typing import Any
 
 from staticgraph.compiler.graph.sizes import NOMINAL, AnySize, Size, estimate
-from staticgraph.compiler.kernel.affine import linear
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Scalar
+from staticgraph.compiler.kernel.indices.affine import linear
 from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
 from staticgraph.compiler.kernel.primitives.instructions import CONVERSIONS
 from staticgraph.compiler.kernel.primitives.primitive import ADDITION

@@ -46,7 +46,7 @@ from staticgraph.compiler.kernel.expr import (
     walk,
 )
 from staticgraph.compiler.kernel.expr import rebuild as _rebuild
-from staticgraph.compiler.kernel.index import simplify_index
+from staticgraph.compiler.kernel.indices.index import simplify_index
 from staticgraph.compiler.kernel.scalar import read
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Let, Loop, Stmt, Store, Update, expressions
 from staticgraph.compiler.support.dataclass import dataclass, replace

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from staticgraph.compiler.graph.sizes import AnySize, Size, same
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.affine import Affine, affine, bounds
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Scalar
+from staticgraph.compiler.kernel.indices.affine import Affine, affine, bounds
 from staticgraph.compiler.kernel.stmt import Buffer
 from staticgraph.compiler.support.dataclass import dataclass
 

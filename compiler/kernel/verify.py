@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from staticgraph.compiler.graph.dtypes import DType, bool_, int64
 from staticgraph.compiler.graph.sizes import bounds, same
-from staticgraph.compiler.kernel.affine import affine
-from staticgraph.compiler.kernel.dependence import obstacle
 from staticgraph.compiler.kernel.expr import Expr, Load, Local, Reduce, Scalar, free_indices, walk
-from staticgraph.compiler.kernel.extremes import is_within
-from staticgraph.compiler.kernel.index import simplify_index
+from staticgraph.compiler.kernel.indices.affine import affine
+from staticgraph.compiler.kernel.indices.extremes import is_within
+from staticgraph.compiler.kernel.indices.index import simplify_index
+from staticgraph.compiler.kernel.loops.dependence import obstacle
 from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
 from staticgraph.compiler.kernel.primitives.instructions import CONVERSIONS
 from staticgraph.compiler.kernel.printer import expression_text, statement_text

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from staticgraph.compiler.graph.open_sizes.undecided import Undecided, answering, current_answer
 from staticgraph.compiler.graph.sizes import AnySize, Size, bounds
-from staticgraph.compiler.graph.undecided import Undecided, answering, current_answer
 
 _ASSUMED: ContextVar[tuple[Size, ...]] = ContextVar("assumed", default=())
 assumptions = _ASSUMED.get  # the sizes that are at least 1 here

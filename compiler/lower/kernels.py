@@ -26,8 +26,8 @@ from staticgraph.compiler.graph.function import Node, Value
 from staticgraph.compiler.graph.sizes import AnySize, is_open, same
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, ScalarParameter, substitute, walk
 from staticgraph.compiler.kernel.form import StagedForm, Unproven, Updates
-from staticgraph.compiler.kernel.in_bounds import OutOfBoundsError, in_bounds, is_proven
-from staticgraph.compiler.kernel.index import simplify_index
+from staticgraph.compiler.kernel.indices.in_bounds import OutOfBoundsError, in_bounds, is_proven
+from staticgraph.compiler.kernel.indices.index import simplify_index
 from staticgraph.compiler.kernel.lower_reductions import Nest, Placer
 from staticgraph.compiler.kernel.scalar import cast
 from staticgraph.compiler.kernel.stmt import Buffer, Form, Kernel, Loop, Stmt, Store, expressions, statements

@@ -23,9 +23,9 @@ from staticgraph.compiler.fusion.group import (
 from staticgraph.compiler.fusion.inline_element import template
 from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.graph.opdef import Kind
-from staticgraph.compiler.graph.size_data import has_sizes
+from staticgraph.compiler.graph.open_sizes.data import has_sizes
+from staticgraph.compiler.graph.open_sizes.undecided import Undecided
 from staticgraph.compiler.graph.sizes import AnySize, estimate, is_open
-from staticgraph.compiler.graph.undecided import Undecided
 from staticgraph.compiler.kernel.expr import Reduce
 from staticgraph.compiler.lower.buffer_assignment import fullest, plan_arena, plan_open
 from staticgraph.compiler.lower.constants import ConstantPool, Constants

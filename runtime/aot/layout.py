@@ -33,7 +33,7 @@ from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.aot.interface import Array, CFunction, Field, Interface
 from staticgraph.runtime.aot.names import CNames
 from staticgraph.runtime.aot.steps import CompiledFunction
-from staticgraph.runtime.variables import VariableStore
+from staticgraph.runtime.state.variables import VariableStore
 
 _WORD = 8  # bytes: the alignment of a state
 _MACROS = (

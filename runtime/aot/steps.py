@@ -32,9 +32,9 @@ from staticgraph.compiler.graph.shapes import Shape, TensorType, compatible
 from staticgraph.compiler.graph.sizes import Size, is_open, same, symbol
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.runtime.asked_sizes import asked
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.files.loaded import LoadedFunction, LoadedGraph
+from staticgraph.runtime.reports.asked_sizes import asked
 
 _MOST_PROGRAMS = 4  # of one function, for sizes with other guards
 

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from staticgraph.compiler.graph.undecided import Undecided
+from staticgraph.compiler.graph.open_sizes.undecided import Undecided
+from staticgraph.runtime.state.variables import VariableStore
 from staticgraph.runtime.switches.table import Settings
-from staticgraph.runtime.variables import VariableStore
 
 if TYPE_CHECKING:
     from staticgraph.compiler.capture.step import Step
     from staticgraph.compiler.compile import Compiled
     from staticgraph.compiler.graph.tensor import Operation
     from staticgraph.runtime.backend import Programs
+    from staticgraph.runtime.cpu.disk.loaded_program import LoadedProgram
     from staticgraph.runtime.cpu.executable import CpuExecutable
     from staticgraph.runtime.cpu.fast_path.inline_cache import InlineCache
-    from staticgraph.runtime.cpu.loaded_program import LoadedProgram
-    from staticgraph.runtime.cpu.meter import CpuMeter
+    from staticgraph.runtime.cpu.measurements.meter import CpuMeter
     from staticgraph.runtime.executable import Checks
     from staticgraph.runtime.fetches import Fetches
 
@@ -100,7 +100,7 @@ class CpuBackend:
     ) -> tuple[Compiled | LoadedProgram, Callable[[], Compiled] | None]:
         """Return the program of a step, and what compiles it if it was only loaded."""
         from staticgraph.compiler.capture.guards import asking, with_answers_of_now
-        from staticgraph.runtime.cpu import disk_cache
+        from staticgraph.runtime.cpu.disk import disk_cache
         from staticgraph.runtime.cpu.jit import MissingCode, load
 
         def whole() -> Compiled:
@@ -131,6 +131,6 @@ class CpuBackend:
         return InlineCache(programs, order, store)
 
     def meter(self) -> CpuMeter:
-        from staticgraph.runtime.cpu.meter import CpuMeter
+        from staticgraph.runtime.cpu.measurements.meter import CpuMeter
 
         return CpuMeter()

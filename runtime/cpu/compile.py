@@ -22,7 +22,7 @@ from staticgraph.compiler.rewrite.rule import Rule
 from staticgraph.compiler.stages import Observer
 from staticgraph.compiler.support.dataclass import replace
 from staticgraph.runtime.cpu import jit as cpu_jit
-from staticgraph.runtime.cpu.kernel_text import KEPT
+from staticgraph.runtime.cpu.disk.kernel_text import KEPT
 from staticgraph.runtime.reports.progress import Progress
 from staticgraph.runtime.switches.table import Settings
 

@@ -29,17 +29,17 @@ from staticgraph.runtime.memory.aligned import (
     storage_dtype,
     to_storage,
 )
-from staticgraph.runtime.resources import remaining
-from staticgraph.runtime.variables import PendingWrites
+from staticgraph.runtime.state.resources import remaining
+from staticgraph.runtime.state.variables import PendingWrites
 
 if TYPE_CHECKING:
     from staticgraph.compiler.compile import Compiled
-    from staticgraph.runtime.cpu.loaded_program import LoadedProgram
+    from staticgraph.runtime.cpu.disk.loaded_program import LoadedProgram
     from staticgraph.runtime.cpu.pool import Pool
     from staticgraph.runtime.cpu.watch import Watch
     from staticgraph.runtime.memory.buffer_pool import BufferPool
     from staticgraph.runtime.processes.collective_calls import CollectiveCalls
-    from staticgraph.runtime.variables import VariableStore
+    from staticgraph.runtime.state.variables import VariableStore
 
 NO_VALUES: Mapping[str, int] = MappingProxyType({})
 _STEP = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)

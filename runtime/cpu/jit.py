@@ -21,16 +21,16 @@ from staticgraph.compiler.codegen.llvm.text import Code, module, with_calls
 from staticgraph.compiler.codegen.target import CpuTarget, vector_bytes
 from staticgraph.compiler.support import forks
 from staticgraph.compiler.support.gc_pause import collector_paused
-from staticgraph.runtime.cpu import half
-from staticgraph.runtime.cpu.compile_threads import CompileThreads
+from staticgraph.runtime.cpu.llvm import half
+from staticgraph.runtime.cpu.llvm.compile_threads import CompileThreads
 from staticgraph.runtime.disk import object_cache
 from staticgraph.runtime.switches import table as switches
 
 if TYPE_CHECKING:
     from llvmlite.binding import LLJIT, ResourceTracker
 
-    from staticgraph.runtime.cpu.llvm_batch import BatchWriter
-    from staticgraph.runtime.cpu.llvm_objects import ObjectWriter
+    from staticgraph.runtime.cpu.llvm.batch import BatchWriter
+    from staticgraph.runtime.cpu.llvm.objects import ObjectWriter
 
 _FORMAT = "2"  # part of every key: raise it when objects of equal text would differ
 _LOCK = forks.patient(threading.RLock())  # of all that LLVM does in threads other than those of CompileAhead
@@ -148,7 +148,7 @@ def objects(codes: Sequence[Code], target: CpuTarget) -> dict[str, bytes]:
     with _LOCK:
         if target == host():
             return {code.name: _object(code, verify=False) for code in codes}
-        from staticgraph.runtime.cpu.llvm_objects import initialize_all  # imports llvmlite
+        from staticgraph.runtime.cpu.llvm.objects import initialize_all  # imports llvmlite
 
         initialize_all()
         writers = [_new_writer(target.triple, target.cpu, target.features, plain) for plain in (False, True)]
@@ -273,7 +273,7 @@ def _writer(plain: bool = False) -> ObjectWriter:
 
 
 def _new_writer(triple: str, cpu: str, features: str, plain: bool = False) -> ObjectWriter:
-    from staticgraph.runtime.cpu.llvm_objects import ObjectWriter  # imports llvmlite
+    from staticgraph.runtime.cpu.llvm.objects import ObjectWriter  # imports llvmlite
 
     return ObjectWriter(triple, cpu, features, plain=plain)
 
@@ -286,7 +286,7 @@ def _linker() -> LLJIT:
 
 @functools.cache
 def _batches() -> BatchWriter:
-    from staticgraph.runtime.cpu.llvm_batch import BatchWriter  # imports llvmlite
+    from staticgraph.runtime.cpu.llvm.batch import BatchWriter  # imports llvmlite
 
     return BatchWriter(_writer(plain=True), _linker(), f"write_all{next(_NUMBER)}")
 

@@ -20,7 +20,7 @@ from staticgraph.runtime.cpu.workspace import Workspace
 if TYPE_CHECKING:
     from staticgraph.compiler.compile import Compiled
     from staticgraph.compiler.lower.program import Program
-    from staticgraph.runtime.cpu.loaded_program import LoadedProgram
+    from staticgraph.runtime.cpu.disk.loaded_program import LoadedProgram
 
 Values = Mapping[str, int]
 
@@ -102,7 +102,7 @@ def evaluator(sizes: Sequence[AnySize]) -> Callable[[Values], list[int]]:
         return lambda values: [evaluate(size, values) for size in sizes]
     if not monomials:
         return lambda values: []
-    from staticgraph.compiler.graph.size_functions import function_of  # closed steps do without
+    from staticgraph.compiler.graph.open_sizes.functions import function_of  # closed steps do without
 
     functions = [function_of(Size({m: 1}) if m else 1) for m in monomials]
 

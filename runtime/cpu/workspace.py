@@ -17,7 +17,7 @@ from staticgraph.runtime.memory.aligned import address_of, aligned_bytes, give_b
 if TYPE_CHECKING:
     from staticgraph.compiler.compile import Compiled
     from staticgraph.compiler.lower.program import Program
-    from staticgraph.runtime.cpu.loaded_program import LoadedProgram
+    from staticgraph.runtime.cpu.disk.loaded_program import LoadedProgram
     from staticgraph.runtime.cpu.pool import Pool
 
 AHEAD = 1 << 28  # bytes up to which an arena that is too small is replaced by one of twice its size

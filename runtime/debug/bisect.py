@@ -33,9 +33,9 @@ from staticgraph.runtime.interpreter.interpreter import Interpreter
 from staticgraph.runtime.placement import open_backend
 from staticgraph.runtime.profiling.kernels import kernels_of
 from staticgraph.runtime.program_cache import ProgramCache
+from staticgraph.runtime.state.variables import VariableStore
 from staticgraph.runtime.step_compiler import StepCompiler
 from staticgraph.runtime.switches.table import OPTIONAL_PASSES, settings
-from staticgraph.runtime.variables import VariableStore
 
 _CALLS = 3  # of one step that are looked at: rounds of a loop that Python does are calls
 

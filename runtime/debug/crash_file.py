@@ -41,7 +41,7 @@ from staticgraph.runtime.files.strict_json import Kinds, check, fields, items, p
 from staticgraph.runtime.files.values import owned
 from staticgraph.runtime.memory.aligned import from_storage, to_storage
 from staticgraph.runtime.session import Session
-from staticgraph.runtime.variables import VariableStore
+from staticgraph.runtime.state.variables import VariableStore
 
 KIND, FEEDS = "failure", "feeds.safetensors"
 _BODY: Kinds = {

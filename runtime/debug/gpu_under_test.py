@@ -9,10 +9,10 @@ from functools import partial
 import numpy as np
 
 from staticgraph.compiler.capture.step import Step
-from staticgraph.compiler.compile_gpu import coded, compile_gpu, fused
 from staticgraph.compiler.compiled_step import CompiledStep
 from staticgraph.compiler.fusion.group import Fusion
-from staticgraph.compiler.gpu_step import GpuCompiled
+from staticgraph.compiler.gpu.compile import coded, compile_gpu, fused
+from staticgraph.compiler.gpu.step import GpuCompiled
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Precision
 from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget

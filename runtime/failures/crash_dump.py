@@ -34,8 +34,8 @@ from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.extensions import EXTENSIONS
 from staticgraph.runtime.fetches import Fetches
+from staticgraph.runtime.state.variables import VariableStore
 from staticgraph.runtime.switches.table import Settings
-from staticgraph.runtime.variables import VariableStore
 
 MOST = 100  # files in one folder: a program that goes on after each failure must not fill the disk
 _ORDINARY = (

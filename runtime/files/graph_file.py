@@ -38,7 +38,7 @@ from staticgraph.runtime.files.strict_json import Kinds, check, fields
 from staticgraph.runtime.files.values import collect, owned, shared
 from staticgraph.runtime.memory.aligned import from_storage, to_storage
 from staticgraph.runtime.session import Session
-from staticgraph.runtime.variables import VariableStore
+from staticgraph.runtime.state.variables import VariableStore
 
 GRAPH, WEIGHTS, KERNELS = "graph.json", "weights.safetensors", "kernels/"
 BODY: Kinds = {"signatures": (dict,), "counters": (dict,)}
@@ -69,7 +69,7 @@ def write(
     shapes: InputShapes | Sequence[InputShapes] = (),
 ) -> None:
     """Save what `signatures` name, with the values of variables in `session`, and with machine code for the
-    targets `kernels`, for inputs of these `shapes`; see `staticgraph.saving.save`.
+    targets `kernels`, for inputs of these `shapes`; see `staticgraph.saved.saving.save`.
     """
     operations = operations_of(signatures.values())
     code = _compiled(signatures, kernels, shapes) if kernels else {}

@@ -160,7 +160,7 @@ class LoadedGraph:
         shapes: InputShapes | Sequence[InputShapes] = (),
     ) -> None:
         """Save the graph again, with the present values of its variables, and with machine code for the
-        processors `kernels` only; see `staticgraph.saving.save`.
+        processors `kernels` only; see `staticgraph.saved.saving.save`.
         """
         saved = self._saved
         graph_file.write(path, saved.signatures, self.session, saved.resume, kernels, shapes)
@@ -232,7 +232,7 @@ class Variables(MutableMapping[str, np.ndarray]):
 
 
 def load(path: str | os.PathLike[str], mapped: bool = False, trusted: bool = False) -> LoadedGraph:
-    """The graph in the file at `path`; see `staticgraph.saving.load`."""
+    """The graph in the file at `path`; see `staticgraph.saved.saving.load`."""
     with collector_paused():
         return LoadedGraph(path, graph_file.read(path, mapped, _adopt if trusted else None))
 

@@ -14,7 +14,7 @@ from staticgraph.compiler.kernel.stmt import ALIGNMENT
 from staticgraph.runtime.files.arrays.safetensors import Stored
 from staticgraph.runtime.files.parts import Parts, Saved, operations_of, type_of
 from staticgraph.runtime.memory.aligned import empty
-from staticgraph.runtime.variables import VariableStore
+from staticgraph.runtime.state.variables import VariableStore
 
 
 def collect(variables: Mapping[str, Saved], store: VariableStore) -> dict[str, Stored]:

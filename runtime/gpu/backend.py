@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from staticgraph.compiler.capture.guards import asking, with_answers_of_now
-from staticgraph.compiler.gpu_step_open import Sealed
-from staticgraph.compiler.graph.undecided import Undecided
+from staticgraph.compiler.gpu.step_open import Sealed
+from staticgraph.compiler.graph.open_sizes.undecided import Undecided
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Precision
 from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
 from staticgraph.runtime.gpu.cuda.failure import told
@@ -24,13 +24,13 @@ from staticgraph.runtime.gpu.feed_checks import FeedChecks
 from staticgraph.runtime.gpu.graphs.replays import Replays
 from staticgraph.runtime.gpu.open_programs import OpenProgram
 from staticgraph.runtime.gpu.store import DeviceStore
+from staticgraph.runtime.state.variables import VariableStore
 from staticgraph.runtime.switches.table import Settings
-from staticgraph.runtime.variables import VariableStore
 
 if TYPE_CHECKING:
     from staticgraph.compiler.capture.step import Step
-    from staticgraph.compiler.gpu_step import GpuCompiled
-    from staticgraph.compiler.gpu_step_open import OpenGpuCompiled
+    from staticgraph.compiler.gpu.step import GpuCompiled
+    from staticgraph.compiler.gpu.step_open import OpenGpuCompiled
     from staticgraph.compiler.graph.tensor import Operation
     from staticgraph.runtime.backend import Programs
     from staticgraph.runtime.executable import Checks
@@ -139,7 +139,9 @@ class GpuBackend:
                 made = whole()
             except Undecided as undecided:
                 if key is not None:
-                    from staticgraph.runtime.cpu.disk_cache import remember_undecided  # when it was compiled
+                    from staticgraph.runtime.cpu.disk.disk_cache import (
+                        remember_undecided,  # when it was compiled
+                    )
 
                     remember_undecided(key, undecided, guards())
                 raise

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from staticgraph.compiler.capture.step import Step
-from staticgraph.compiler.compile_gpu import compile_gpu
-from staticgraph.compiler.compile_gpu_open import compile_gpu_open
-from staticgraph.compiler.gpu_step import GpuCompiled
-from staticgraph.compiler.gpu_step_open import OpenGpuCompiled
+from staticgraph.compiler.gpu.compile import compile_gpu
+from staticgraph.compiler.gpu.compile_open import compile_gpu_open
+from staticgraph.compiler.gpu.step import GpuCompiled
+from staticgraph.compiler.gpu.step_open import OpenGpuCompiled
 from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
 from staticgraph.compiler.stages import observing
 from staticgraph.runtime.cpu.compile import Watching

@@ -17,7 +17,7 @@ from weakref import finalize
 
 import numpy as np
 
-from staticgraph.compiler.gpu_step import GpuCompiled
+from staticgraph.compiler.gpu.step import GpuCompiled
 from staticgraph.compiler.graph.errors import OpError, ResourceExhaustedError
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation
@@ -37,7 +37,7 @@ from staticgraph.runtime.gpu.staging import CardConstants, Packet, Slot
 from staticgraph.runtime.gpu.store import DeviceStore
 from staticgraph.runtime.gpu.timing import FEEDS, FETCHES, UNTIMED, Untimed
 from staticgraph.runtime.memory.buffer_pool import LARGE, BufferPool
-from staticgraph.runtime.variables import PendingWrites, VariableStore
+from staticgraph.runtime.state.variables import PendingWrites, VariableStore
 
 if TYPE_CHECKING:
     from staticgraph.compiler.capture.step import Step

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from weakref import ReferenceType, ref
 
-from staticgraph.compiler.gpu_step import GpuCompiled
+from staticgraph.compiler.gpu.step import GpuCompiled
 from staticgraph.compiler.lower.constants import Constants
 from staticgraph.runtime.executable import Checks
 from staticgraph.runtime.gpu.cuda.failure import told

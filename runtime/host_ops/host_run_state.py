@@ -18,9 +18,9 @@ from staticgraph.compiler.graph.shapes import compatible, shape_text
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.runtime.host_ops.regions import Regions
-from staticgraph.runtime.resources import calling
+from staticgraph.runtime.state.resources import calling
+from staticgraph.runtime.state.variables import PendingWrites, VariableStore
 from staticgraph.runtime.step_compiler import HostObserver
-from staticgraph.runtime.variables import PendingWrites, VariableStore
 
 
 class HostRunState:

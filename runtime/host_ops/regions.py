@@ -18,7 +18,7 @@ from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.compiler.ops.control_flow import taken
 from staticgraph.compiler.ops.structural import variable_of
 from staticgraph.runtime.fetches import Fetches
-from staticgraph.runtime.resources import remaining
+from staticgraph.runtime.state.resources import remaining
 
 Value = Callable[[Tensor], np.ndarray]
 Run = Callable[[Sequence[np.ndarray]], Any]

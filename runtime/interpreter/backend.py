@@ -24,7 +24,7 @@ from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.interpreter.interpreter import Interpreter
 from staticgraph.runtime.memory.aligned import empty, from_storage, to_storage
 from staticgraph.runtime.memory.buffer_pool import BufferPool
-from staticgraph.runtime.variables import PendingWrites, VariableStore
+from staticgraph.runtime.state.variables import PendingWrites, VariableStore
 
 # Performs a step that computes these fetches, for values of its params. Returns its results.
 Execute = Callable[[Step, Fetches, list[np.ndarray]], list[np.ndarray]]

@@ -18,7 +18,7 @@ from staticgraph.compiler.lower.program import HostCall
 from staticgraph.runtime.disk.sources import compiler_version
 from staticgraph.runtime.memory.aligned import empty
 from staticgraph.runtime.processes.mpi import MpiWorld
-from staticgraph.runtime.variables import VariableStore
+from staticgraph.runtime.state.variables import VariableStore
 
 _SHARED: WeakKeyDictionary[VariableStore, set[Operation]] = WeakKeyDictionary()
 

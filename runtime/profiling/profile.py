@@ -14,7 +14,7 @@ from staticgraph.runtime.profiling.times import Meter, Timed
 
 if TYPE_CHECKING:
     from staticgraph.runtime.profiling.ranks import AllTimes
-    from staticgraph.runtime.variables import VariableStore
+    from staticgraph.runtime.state.variables import VariableStore
 
 
 class Profile:

@@ -21,6 +21,6 @@ lazy_names(
         "staticgraph.mathematics.math_ops": (
             "is_finite is_inf is_nan is_non_decreasing is_strictly_increasing"
         ),
-        "staticgraph.tensor_queries": "is_numeric_tensor",
+        "staticgraph.debugging.tensor_queries": "is_numeric_tensor",
     },
 )

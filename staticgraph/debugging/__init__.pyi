@@ -27,6 +27,9 @@ from staticgraph.debugging.shapes import (
     assert_scalar as assert_scalar,
     assert_shapes as assert_shapes,
 )
+from staticgraph.debugging.tensor_queries import (
+    is_numeric_tensor as is_numeric_tensor,
+)
 from staticgraph.debugging.types import (
     assert_integer as assert_integer,
     assert_proper_iterable as assert_proper_iterable,
@@ -39,7 +42,4 @@ from staticgraph.mathematics.math_ops import (
     is_nan as is_nan,
     is_non_decreasing as is_non_decreasing,
     is_strictly_increasing as is_strictly_increasing,
-)
-from staticgraph.tensor_queries import (
-    is_numeric_tensor as is_numeric_tensor,
 )

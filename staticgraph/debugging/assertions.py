@@ -15,7 +15,7 @@ from staticgraph.compiler.graph.errors import DtypeError, InvalidArgumentError, 
 from staticgraph.compiler.graph.recording.op_count import count_more, counted_as
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.summaries import first_elements
-from staticgraph.tensor_queries import get_static_value
+from staticgraph.debugging.tensor_queries import get_static_value
 
 __all__ = ["Assert"]
 

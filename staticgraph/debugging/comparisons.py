@@ -17,8 +17,8 @@ from staticgraph.building.inputs import convert_to_tensor, no_op
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.debugging.assertions import Assert, check
+from staticgraph.debugging.tensor_queries import get_static_value
 from staticgraph.mathematics.reductions import reduce_all
-from staticgraph.tensor_queries import get_static_value
 
 __all__ = [
     "assert_equal",

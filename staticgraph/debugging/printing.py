@@ -18,8 +18,8 @@ from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.effects import Countdown
 from staticgraph.compiler.ops.summaries import both_ends
 from staticgraph.debugging.assertions import SUMMARIZE, listed, showing
+from staticgraph.debugging.tensor_queries import get_static_value, is_tensor
 from staticgraph.sparse.tensor import SparseTensor
-from staticgraph.tensor_queries import get_static_value, is_tensor
 
 __all__ = ["Print", "print"]
 

@@ -16,9 +16,9 @@ from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.debugging.assertions import Assert
+from staticgraph.debugging.tensor_queries import get_static_value
 from staticgraph.debugging.types import assert_type
 from staticgraph.mathematics.reductions import reduce_any
-from staticgraph.tensor_queries import get_static_value
 
 __all__ = ["assert_rank", "assert_rank_at_least", "assert_rank_in", "assert_scalar", "assert_shapes"]
 

@@ -45,7 +45,7 @@ def drawn_stage(graph: Graph, found: Fetches, stage: str, feeds: Mapping[Any, An
     elif getattr(session, "device", None) is None:
         optimize(step.function, (seen,))
     else:
-        from staticgraph.compiler.compile_gpu import compile_gpu  # few programs draw what a GPU runs
+        from staticgraph.compiler.gpu.compile import compile_gpu  # few programs draw what a GPU runs
 
         compile_gpu(step, (seen,))
     if not drawings:

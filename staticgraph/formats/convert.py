@@ -15,7 +15,7 @@ from staticgraph.formats.tf.saved_model.builder import SavedModelBuilder
 from staticgraph.formats.tf.saved_model.signature_def_utils import build_signature_def
 from staticgraph.formats.tf.saved_model.utils import build_tensor_info
 from staticgraph.runtime.files.signature import Signature
-from staticgraph.saving import save
+from staticgraph.saved.saving import save
 
 ENDINGS = (".sg", ".onnx", ".pb", ".pbtxt", "")
 

@@ -26,7 +26,7 @@ from staticgraph.formats.tf.messages.meta_graph import MetaGraphDef
 from staticgraph.formats.tf.saved_model.loader import load as load_saved_model
 from staticgraph.formats.tf.saved_model.loader import maybe_saved_model_directory, read_saved_model
 from staticgraph.runtime.session import Session
-from staticgraph.saving import load
+from staticgraph.saved.saving import load
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import staticgraph as sg
-from staticgraph.building import missing_names
+from staticgraph.namespaces import missing_names
 
 
 def named(dotted: str) -> object:

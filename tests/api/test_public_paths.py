@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import staticgraph as sg
-from staticgraph.public_paths import HOMES
+from staticgraph.namespaces.public_paths import HOMES
 
 
 @pytest.mark.parametrize("name", HOMES)

@@ -17,8 +17,9 @@ import numpy as np
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, padded
 from staticgraph.compiler.lower import lower
 from staticgraph.compiler.lower.buffer_assignment import Key, Lifetime
-from staticgraph.runtime.cpu import meter, pool, workspace
+from staticgraph.runtime.cpu import pool, workspace
 from staticgraph.runtime.cpu.fast_path import call_record as binding
+from staticgraph.runtime.cpu.measurements import meter
 from staticgraph.runtime.memory import aligned as memory
 
 PAGE = mmap.PAGESIZE

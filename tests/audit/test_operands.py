@@ -17,7 +17,7 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler.compile import optimize
 from staticgraph.compiler.graph.opdef import OpDef
-from staticgraph.compiler.kernel.in_bounds import _Prover
+from staticgraph.compiler.kernel.indices.in_bounds import _Prover
 from staticgraph.compiler.lower.lower import lower
 from tests.audit.trial import judged, meaning
 from tests.audit.variants import attributes, samples, sizes, with_attribute, with_shape

@@ -11,10 +11,10 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.autodiff.cotangents import Unbounded
 from staticgraph.compiler.autodiff.reverse import vjp
 from staticgraph.compiler.graph.builder import Builder
+from staticgraph.compiler.graph.checks.verify import verify
 from staticgraph.compiler.graph.dtypes import float64
 from staticgraph.compiler.graph.function import Function, Node, Value
 from staticgraph.compiler.graph.interpret import interpret
-from staticgraph.compiler.graph.verify import verify
 from staticgraph.compiler.passes.loops import merge_loops, tidy
 from staticgraph.compiler.passes.simplify import simplify
 from tests.graph.inner import branched, looped

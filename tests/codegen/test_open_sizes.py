@@ -24,7 +24,7 @@ from staticgraph.compiler.graph.dtypes import (
 )
 from staticgraph.compiler.graph.sizes import AnySize, Undecided, evaluate, symbol
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load
-from staticgraph.compiler.kernel.in_bounds import in_bounds
+from staticgraph.compiler.kernel.indices.in_bounds import in_bounds
 from staticgraph.compiler.kernel.interpret import interpret
 from staticgraph.compiler.kernel.lower_reductions import Nest, place
 from staticgraph.compiler.kernel.schedule_cpu import parallelize

@@ -11,7 +11,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.__main__ import main
-from staticgraph.cli.feeding import random
+from staticgraph.applications.cli.feeding import random
 from staticgraph.compiler.graph.dtypes import DTYPES
 from staticgraph.compiler.graph.shapes import TensorType
 

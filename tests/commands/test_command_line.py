@@ -13,8 +13,8 @@ from command_line_page import PAGE, page
 
 import staticgraph as sg
 from staticgraph.__main__ import COMMANDS, main, parser
-from staticgraph.cli.outcome import FAILED, INTERRUPTED, USAGE, UsageError, outcome
-from staticgraph.cli.terminal import Progress, out, width
+from staticgraph.applications.cli.outcome import FAILED, INTERRUPTED, USAGE, UsageError, outcome
+from staticgraph.applications.cli.terminal import Progress, out, width
 from staticgraph.compiler.graph.errors import InvalidArgumentError, NotFoundError
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -121,7 +121,7 @@ def test_help_needs_no_compiler():
         "staticgraph.onnx",
         "staticgraph.formats.contents",
     }
-    assert "staticgraph.cli.bench" in loaded and not loaded & needless
+    assert "staticgraph.applications.cli.bench" in loaded and not loaded & needless
 
 
 class TestOutcome:

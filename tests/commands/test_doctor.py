@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from staticgraph.__main__ import main
-from staticgraph.cli import checks, machine
-from staticgraph.cli.checks import EXTRAS, REQUIRED, SECTIONS, Finding, State, findings
+from staticgraph.applications.cli import checks, machine
+from staticgraph.applications.cli.checks import EXTRAS, REQUIRED, SECTIONS, Finding, State, findings
 from staticgraph.runtime.cpu.fast_path import dispatch
 from staticgraph.runtime.gpu.cuda import cudnn, present
 from staticgraph.runtime.gpu.cuda.driver import Card

@@ -10,7 +10,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.__main__ import main
-from staticgraph.cli.outcome import DONE, FAILED, UNLIKE, USAGE
+from staticgraph.applications.cli.outcome import DONE, FAILED, UNLIKE, USAGE
 from staticgraph.compiler import compile as compiling
 from staticgraph.compiler.codegen.llvm import scalar as llvm_scalar
 from staticgraph.compiler.graph.dtypes import float32

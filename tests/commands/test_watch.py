@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from staticgraph.__main__ import main
-from staticgraph.cli.outcome import FAILED, USAGE
+from staticgraph.applications.cli.outcome import FAILED, USAGE
 from tests.watch.event_files import NAME, scalar_event, write
 
 UPGRADE = """\

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 import staticgraph as sg
-from staticgraph.runtime.resources import Resources, exclusive, resources, time_limit, wait, waiting
+from staticgraph.runtime.state.resources import Resources, exclusive, resources, time_limit, wait, waiting
 
 
 class Owner:

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from staticgraph.compiler.compile import optimize
+from staticgraph.compiler.graph.checks.verify import verify
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.interpret import interpret
-from staticgraph.compiler.graph.verify import verify
 from staticgraph.compiler.passes.pipeline import PIPELINE
 from staticgraph.compiler.passes.simplify import simplify
 from staticgraph.runtime.cpu.executable import evaluate

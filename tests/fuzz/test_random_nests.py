@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from staticgraph.compiler.autodiff.cotangents import Unbounded
 from staticgraph.compiler.autodiff.reverse import vjp
+from staticgraph.compiler.graph.checks.verify import verify
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.interpret import interpret
-from staticgraph.compiler.graph.verify import verify
 from staticgraph.compiler.passes.loops import merge_loops
 from staticgraph.compiler.passes.pipeline import PIPELINE
 from staticgraph.runtime.cpu.executable import evaluate

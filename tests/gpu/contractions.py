@@ -11,8 +11,8 @@ import numpy as np
 
 from staticgraph.compiler.codegen.cuda.function import KernelWork
 from staticgraph.compiler.compile import optimize
-from staticgraph.compiler.compile_gpu import LEFT_OUT
 from staticgraph.compiler.fusion.fuse import fuse
+from staticgraph.compiler.gpu.compile import LEFT_OUT
 from staticgraph.compiler.graph.dtypes import DType, bfloat16, float16, float64
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.kernel.contraction import Contraction, analyse

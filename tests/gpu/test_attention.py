@@ -11,8 +11,8 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.codegen.cuda.function import FunctionCall
-from staticgraph.compiler.compile_gpu import compile_gpu
-from staticgraph.compiler.gpu_step import GpuCompiled
+from staticgraph.compiler.gpu.compile import compile_gpu
+from staticgraph.compiler.gpu.step import GpuCompiled
 from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
 from staticgraph.compiler.lower.program import Launch
 from staticgraph.compiler.machine import H200, GpuMachine

@@ -15,8 +15,8 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.codegen.cuda.function import FunctionCall, KernelWork, Parameter, call
-from staticgraph.compiler.compile_gpu import compile_gpu
-from staticgraph.compiler.gpu_step import every_instruction
+from staticgraph.compiler.gpu.compile import compile_gpu
+from staticgraph.compiler.gpu.step import every_instruction
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.kernel.stmt import Buffer
 from staticgraph.compiler.lower.program import Launch

@@ -8,7 +8,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.__main__ import main
-from staticgraph.compiler import compile_gpu as compiling
+from staticgraph.compiler.gpu import compile as compiling
 from staticgraph.compiler.kernel.primitives.functions import FUNCTIONS
 from staticgraph.compiler.kernel.primitives.primitive import Texts
 from staticgraph.runtime.debug.bisect import Bisection, bisect, calls_of, how

@@ -12,11 +12,11 @@ from staticgraph.compiler.capture.capture import capture
 from staticgraph.compiler.capture.request import CaptureRequest
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.cuda.function import CudaFunction, FunctionCall
-from staticgraph.compiler.compile_gpu import compile_gpu
-from staticgraph.compiler.compile_gpu_open import compile_gpu_open
+from staticgraph.compiler.gpu.compile import compile_gpu
+from staticgraph.compiler.gpu.compile_open import compile_gpu_open
+from staticgraph.compiler.graph.open_sizes.undecided import answering
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import symbol
-from staticgraph.compiler.graph.undecided import answering
 from staticgraph.runtime.gpu.cuda import nvrtc
 from staticgraph.runtime.gpu.cuda.nvrtc import ARCHITECTURES
 from tests.gpu.test_open_sizes import MODELS

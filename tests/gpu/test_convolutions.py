@@ -10,7 +10,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.codegen.cuda.function import FunctionCall
-from staticgraph.compiler.compile_gpu import compile_gpu
+from staticgraph.compiler.gpu.compile import compile_gpu
 from staticgraph.compiler.graph.errors import UnimplementedError
 from staticgraph.compiler.kernel.schedule_gpu.products import convolved
 from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution, Made

@@ -17,7 +17,7 @@ from staticgraph.compiler.kernel.schedule_gpu.products import convolved
 from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
 from staticgraph.compiler.machine import H200
-from staticgraph.runtime.cpu import disk_cache as on_processor
+from staticgraph.runtime.cpu.disk import disk_cache as on_processor
 from staticgraph.runtime.disk import write_behind
 from staticgraph.runtime.gpu import compile as compiling
 from staticgraph.runtime.gpu.device import Device
@@ -265,7 +265,7 @@ with on(Simulator()), sg.Session() as session:
     for n in (2, 3, 2):
         found = session.run(y, {x: np.full((n, 16), 0.5, np.float32)})
 print(float(found.sum()))
-print(*(name in sys.modules for name in ("staticgraph.compiler.compile_gpu", "staticgraph.compiler.compile")))
+print(*(name in sys.modules for name in ("staticgraph.compiler.gpu.compile", "staticgraph.compiler.compile")))
 """
 
 

@@ -13,8 +13,8 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.codegen.cuda.function import FunctionCall
-from staticgraph.compiler.compile_gpu import compile_gpu
-from staticgraph.compiler.gpu_step import GpuCompiled
+from staticgraph.compiler.gpu.compile import compile_gpu
+from staticgraph.compiler.gpu.step import GpuCompiled
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Precision, Product

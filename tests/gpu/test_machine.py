@@ -10,7 +10,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.codegen.cuda.function import FunctionCall
-from staticgraph.compiler.compile_gpu import compile_gpu
+from staticgraph.compiler.gpu.compile import compile_gpu
 from staticgraph.compiler.kernel.schedule_gpu.limits import SHARED_BYTES
 from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
 from staticgraph.compiler.machine import H200, gpu_of

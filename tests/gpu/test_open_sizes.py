@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler import gpu_step_open
+from staticgraph.compiler.gpu import step_open as gpu_step_open
 from staticgraph.runtime.gpu import open_programs
 from staticgraph.runtime.gpu.simulator.driver import Simulator
 from tests.gpu.sessions import check_alike, on

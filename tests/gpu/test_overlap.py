@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.gpu_step import GpuCompiled
+from staticgraph.compiler.gpu.step import GpuCompiled
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Matrix, Product
 from staticgraph.compiler.kernel.stmt import padded

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from staticgraph.compiler.capture.step import Step
-from staticgraph.compiler.compile_gpu import compile_gpu
+from staticgraph.compiler.gpu.compile import compile_gpu
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.executable import GpuExecutable

@@ -10,7 +10,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.codegen.cuda.print import PRINTERS, printed
-from staticgraph.compiler.compile_gpu import compile_gpu
+from staticgraph.compiler.gpu.compile import compile_gpu
 from staticgraph.compiler.kernel.schedule_gpu.function import FunctionSchedule, GpuSchedule
 from staticgraph.compiler.kernel.schedule_gpu.products.results import ProductSchedule
 from staticgraph.compiler.stages import observing

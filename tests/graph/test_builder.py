@@ -8,14 +8,14 @@ import pytest
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph import builder
 from staticgraph.compiler.graph.builder import FOLD_LIMIT, Builder, number
+from staticgraph.compiler.graph.checks.verify import InvalidFunction, verify
 from staticgraph.compiler.graph.errors import ShapeError
 from staticgraph.compiler.graph.function import Function, Literal, Node, substitute, toposort, transform
 from staticgraph.compiler.graph.interpret import interpret
+from staticgraph.compiler.graph.open_sizes.undecided import answering
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.sizes import symbol
-from staticgraph.compiler.graph.undecided import answering
-from staticgraph.compiler.graph.verify import InvalidFunction, verify
 
 
 @pytest.fixture

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from staticgraph.compiler.graph.size_data import of_data, to_data
-from staticgraph.compiler.graph.size_functions import function_of
+from staticgraph.compiler.graph.open_sizes.data import of_data, to_data
+from staticgraph.compiler.graph.open_sizes.functions import function_of
+from staticgraph.compiler.graph.open_sizes.undecided import Undecided
 from staticgraph.compiler.graph.sizes import (
     MOST,
     Size,
@@ -21,7 +22,6 @@ from staticgraph.compiler.graph.sizes import (
     symbol,
     symbols,
 )
-from staticgraph.compiler.graph.undecided import Undecided
 
 B, T = symbol("B"), symbol("T")
 VALUES = [0, 1, 2, 3, 7, 64, MOST]

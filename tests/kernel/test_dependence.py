@@ -1,8 +1,8 @@
 import pytest
 
 from staticgraph.compiler.graph.dtypes import float32, int64
-from staticgraph.compiler.kernel.dependence import obstacle
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load
+from staticgraph.compiler.kernel.loops.dependence import obstacle
 from staticgraph.compiler.kernel.stmt import Buffer, Loop, Store
 
 i, j, r = Index("i", 8), Index("j", 5), Index("r", 5)

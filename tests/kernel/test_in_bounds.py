@@ -6,8 +6,8 @@ from staticgraph.compiler.graph.dtypes import float32, int32, int64, uint32
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Reduce
 from staticgraph.compiler.kernel.form import Scan, Selection, StagedForm
-from staticgraph.compiler.kernel.in_bounds import OutOfBoundsError, in_bounds
-from staticgraph.compiler.kernel.in_bounds import is_proven as form_is_proven
+from staticgraph.compiler.kernel.indices.in_bounds import OutOfBoundsError, in_bounds
+from staticgraph.compiler.kernel.indices.in_bounds import is_proven as form_is_proven
 from staticgraph.compiler.kernel.printer import statement_text
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, Stmt, Store, Update, While
 

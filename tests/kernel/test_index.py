@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from staticgraph.compiler.graph.dtypes import bool_, float32, int32, int64
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.affine import Affine, affine, bounds, linear
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Scalar, free_indices, substitute, walk
-from staticgraph.compiler.kernel.index import offset, simplify_index
+from staticgraph.compiler.kernel.indices.affine import Affine, affine, bounds, linear
+from staticgraph.compiler.kernel.indices.index import offset, simplify_index
 from staticgraph.compiler.kernel.interpret import interpret
 from staticgraph.compiler.kernel.printer import expression_text
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Store

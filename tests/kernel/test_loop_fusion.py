@@ -7,7 +7,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local
-from staticgraph.compiler.kernel.loop_fusion import fuse_loops
+from staticgraph.compiler.kernel.loops.fusion import fuse_loops
 from staticgraph.compiler.kernel.printer import kernel_text
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Let, Loop, Stmt, Store, Update
 from staticgraph.compiler.kernel.verify import verify

@@ -8,11 +8,11 @@ import pytest
 from staticgraph.compiler.graph.dtypes import bool_, float32, int64
 from staticgraph.compiler.graph.sizes import AnySize, symbol
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.affine import bounds, linear
 from staticgraph.compiler.kernel.digest import digest
 from staticgraph.compiler.kernel.expr import Const, Expr, Extent, Index, Load
-from staticgraph.compiler.kernel.extremes import extremes, is_within
-from staticgraph.compiler.kernel.index import simplify_index
+from staticgraph.compiler.kernel.indices.affine import bounds, linear
+from staticgraph.compiler.kernel.indices.extremes import extremes, is_within
+from staticgraph.compiler.kernel.indices.index import simplify_index
 from staticgraph.compiler.kernel.printer import expression_text, kernel_text
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Loop, Share, Store
 

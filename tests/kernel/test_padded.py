@@ -4,10 +4,10 @@ import pytest
 
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.affine import affine
 from staticgraph.compiler.kernel.contraction import analyse
 from staticgraph.compiler.kernel.expr import Const, Index, Load, Reduce
-from staticgraph.compiler.kernel.index import simplify_index
+from staticgraph.compiler.kernel.indices.affine import affine
+from staticgraph.compiler.kernel.indices.index import simplify_index
 from staticgraph.compiler.kernel.predicated_loads import padded_load, unpadded
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 

@@ -6,8 +6,8 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32
-from staticgraph.compiler.kernel.affine import affine
 from staticgraph.compiler.kernel.expr import Index, Load, Reduce, Scalar
+from staticgraph.compiler.kernel.indices.affine import affine
 from staticgraph.compiler.ops.kinds import View
 from tests.ops.meaning import gradients, meaning
 

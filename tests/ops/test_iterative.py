@@ -8,8 +8,8 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32
-from staticgraph.compiler.kernel.dependence import obstacle
 from staticgraph.compiler.kernel.expr import Const, Index, Load, Local
+from staticgraph.compiler.kernel.loops.dependence import obstacle
 from staticgraph.compiler.kernel.stmt import Buffer, Let, Loop, Store, Update, While
 
 RECORDED = np.load(Path(__file__).with_name("special.npz"))  # by tools/record_special.py

@@ -15,6 +15,7 @@ import pytest
 from staticgraph.compiler import ops
 from staticgraph.compiler.autodiff.reverse import lacking_inputs, reached_inputs, vjp
 from staticgraph.compiler.graph.builder import Builder, infer_dtype
+from staticgraph.compiler.graph.checks.verify import verify
 from staticgraph.compiler.graph.dtypes import ANY, DTYPES, DType, complex128, float64, string
 from staticgraph.compiler.graph.errors import DtypeError, ShapeError
 from staticgraph.compiler.graph.function import Value
@@ -23,7 +24,6 @@ from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.graph.opdef import OPS, PRIMITIVE_OPS, Effect, Kind, OpDef, Role, recording
 from staticgraph.compiler.graph.shapes import compatible
 from staticgraph.compiler.graph.tensor import Operation
-from staticgraph.compiler.graph.verify import verify
 from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
 from staticgraph.compiler.kernel.primitives.instructions import CONVERSIONS
 from staticgraph.compiler.passes.pipeline import PIPELINE

@@ -10,10 +10,10 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 import staticgraph as sg
-from staticgraph.dashboard.answers import Answers
-from staticgraph.dashboard.page import static_page
-from staticgraph.dashboard.runs import Runs
-from staticgraph.dashboard.server import Server
+from staticgraph.applications.dashboard.answers import Answers
+from staticgraph.applications.dashboard.page import static_page
+from staticgraph.applications.dashboard.runs import Runs
+from staticgraph.applications.dashboard.server import Server
 from staticgraph.tf1.summary.points import PointWriter
 from tests.page.browser import until
 from tests.watch.event_files import FIRST_STEP, NAME, write_many

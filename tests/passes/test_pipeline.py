@@ -9,11 +9,11 @@ import pytest
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.builder import Builder
+from staticgraph.compiler.graph.checks.verify import verify
 from staticgraph.compiler.graph.function import Function, Value
 from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.graph.opdef import OPS, Kind
 from staticgraph.compiler.graph.printer import function_text
-from staticgraph.compiler.graph.verify import verify
 from staticgraph.compiler.passes import winograd
 from staticgraph.compiler.passes.expand import MARKERS, expand
 from staticgraph.compiler.passes.pipeline import OPS_OF, PIPELINE, Pipeline

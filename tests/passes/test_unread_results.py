@@ -9,9 +9,9 @@ import pytest
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.builder import Builder
+from staticgraph.compiler.graph.checks.verify import verify
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.interpret import interpret
-from staticgraph.compiler.graph.verify import verify
 from staticgraph.compiler.passes.expand import _SAVES, expand
 from staticgraph.compiler.passes.unread_results import VECTORS
 

@@ -8,7 +8,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-from staticgraph.cli.launch import mpiexec
+from staticgraph.applications.cli.launch import mpiexec
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 # A line is one write: those of several processes come through one pipe.

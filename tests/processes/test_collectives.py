@@ -121,7 +121,7 @@ def test_known_steps_run_natively_and_are_loaded_from_disk(tmp_path: Path):
     """Neither does Python call a step, nor is it compiled by processes that start later."""
     program = """
         from staticgraph.compiler.graph.world import MEMBERSHIP
-        from staticgraph.runtime.cpu import disk_cache
+        from staticgraph.runtime.cpu.disk import disk_cache
         from staticgraph.runtime.cpu.executable import CpuExecutable
         dist = sg.distribute
         rows = np.random.RandomState(dist.rank()).randn(8, 6).astype(np.float32)

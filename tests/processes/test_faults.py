@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from staticgraph.cli.launch import mpiexec
-from staticgraph.cli.processes import Ranks, how_it_ended, killed
+from staticgraph.applications.cli.launch import mpiexec
+from staticgraph.applications.cli.processes import Ranks, how_it_ended, killed
 from tests.processes.launching import LIMIT, ROOT, launched
 
 SCRIPTS = Path(__file__).parent / "scripts"

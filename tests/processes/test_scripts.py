@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.cli.launch import mpiexec
+from staticgraph.applications.cli.launch import mpiexec
 from staticgraph.compiler.graph.errors import FailedPreconditionError, UnimplementedError
 from tests.processes.launching import LIMIT, ROOT, launched
 

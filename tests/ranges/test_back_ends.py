@@ -15,10 +15,10 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.codegen.llvm.c_interface import OUT_OF_RANGE
+from staticgraph.compiler.graph.checks.requirements import verify
 from staticgraph.compiler.graph.errors import InvalidArgumentError
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef
-from staticgraph.compiler.graph.requirements import verify
 from staticgraph.runtime.gpu.simulator import build as standin
 from staticgraph.runtime.gpu.simulator.driver import Simulator
 from staticgraph.runtime.interpreter.backend import InterpreterBackend

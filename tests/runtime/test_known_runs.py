@@ -14,7 +14,7 @@ from staticgraph.compiler.graph.errors import ClosedSessionError, FeedError, Inv
 from staticgraph.runtime import session
 from staticgraph.runtime.cpu.fast_path import dispatch
 from staticgraph.runtime.cpu.fast_path.known_runs import MOST, KnownRuns
-from staticgraph.runtime.variables import VariableStore
+from staticgraph.runtime.state.variables import VariableStore
 
 native_only = pytest.mark.skipif(
     dispatch.unsupported() is not None, reason="objects are laid out in another way here"

@@ -11,8 +11,8 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.capture.step_digest import MOST_DATA, NoDigest, step_digest
-from staticgraph.runtime.cpu import disk_cache as remembered
 from staticgraph.runtime.cpu import jit as cpu_jit
+from staticgraph.runtime.cpu.disk import disk_cache as remembered
 from staticgraph.runtime.disk import write_behind
 from tests.fuzz.programs import Program
 from tests.ops.harness import TESTED, Build, dtype_choices, uses

@@ -11,8 +11,8 @@ import staticgraph as sg
 from staticgraph.compiler.codegen.abi import KernelCode
 from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE
 from staticgraph.compiler.codegen.gemm.gemm import emit
-from staticgraph.runtime.cpu import autotune as search
 from staticgraph.runtime.cpu import jit as cpu_jit
+from staticgraph.runtime.cpu.measurements import autotune as search
 from tests.codegen.contraction_cases import matmul
 
 PRODUCT = matmul(64, 100, 300)

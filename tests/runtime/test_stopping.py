@@ -16,8 +16,8 @@ import staticgraph as sg
 from staticgraph.compiler.codegen.llvm import stop as llvm_stop
 from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.compiler.lower import lower
-from staticgraph.runtime.cpu import compile_threads
 from staticgraph.runtime.cpu.backend import CpuBackend
+from staticgraph.runtime.cpu.llvm import compile_threads
 
 SIZE = 700
 MANY = 100  # runs, tens of seconds in all: a signal may come late where other programs have the processors

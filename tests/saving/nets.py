@@ -11,7 +11,7 @@ import staticgraph as sg
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.runtime.files.loaded import LoadedGraph, load
 from staticgraph.runtime.session import Session
-from staticgraph.saving import save
+from staticgraph.saved.saving import save
 
 
 def line(path: Path, **options: Any) -> Path:

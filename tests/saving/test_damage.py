@@ -15,7 +15,7 @@ from staticgraph.compiler.graph.errors import InvalidFileError, NotFoundError
 from staticgraph.compiler.graph.graph import Graph, get_default_graph
 from staticgraph.runtime.files import archive, container
 from staticgraph.runtime.files.loaded import load
-from staticgraph.saving import save
+from staticgraph.saved.saving import save
 from tests.saving.nets import line
 
 

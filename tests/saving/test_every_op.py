@@ -24,7 +24,7 @@ from staticgraph.compiler.graph.opdef import OPS, Effect, OpDef
 from staticgraph.runtime.files.allowed import refusal
 from staticgraph.runtime.interpreter.backend import InterpreterBackend
 from staticgraph.runtime.session import Session
-from staticgraph.saving import save
+from staticgraph.saved.saving import save
 from tests.ops.harness import TESTED, dtype_choices, uses
 from tests.saving.nets import again
 from tests.saving.test_damage import forge

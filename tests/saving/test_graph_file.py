@@ -23,7 +23,7 @@ from staticgraph.compiler.graph.graph import Graph, get_default_graph
 from staticgraph.runtime.files.attributes import decode, encode
 from staticgraph.runtime.files.loaded import load
 from staticgraph.runtime.session import Session
-from staticgraph.saving import save
+from staticgraph.saved.saving import save
 from tests.saving.nets import again, line
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -276,7 +276,7 @@ def test_another_process_gives_the_same_bits(tmp_path, rng):
         wanted = session.run([y, slope], {x: batch})
     program = """
 import numpy as np, sys
-from staticgraph.saving import load
+from staticgraph.saved.saving import load
 made = load("net.sg")(x=np.load("x.npy"))
 np.savez("made.npz", **made)
 assert not [name for name in sys.modules if name in ("pickle", "marshal") and name not in before], sys.modules

@@ -15,7 +15,7 @@ from staticgraph.compiler.graph.errors import InvalidArgumentError, InvalidFileE
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.runtime.files import archive, container
 from staticgraph.runtime.files.loaded import load
-from staticgraph.saving import save
+from staticgraph.saved.saving import save
 from tests.saving.nets import again
 from tests.saving.test_damage import VALUES, forge, named, places, refused
 

@@ -11,14 +11,14 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.__main__ import main
-from staticgraph.cli.outcome import DONE
+from staticgraph.applications.cli.outcome import DONE
 from staticgraph.compiler.graph.errors import InvalidArgumentError, InvalidFileError, NotFoundError, OpError
 from staticgraph.runtime.debug.replay import Replay, numbers, replay
 from staticgraph.runtime.debug.replay_text import as_dict, ending, rows_text
 from staticgraph.runtime.disk import temporary
 from staticgraph.runtime.failures import crash_dump as failing
 from staticgraph.runtime.files import archive, container
-from staticgraph.saving import load_failure
+from staticgraph.saved.saving import load_failure
 
 HERE = os.path.basename(__file__)
 

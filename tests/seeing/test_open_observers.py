@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.runtime.cpu import disk_cache
+from staticgraph.runtime.cpu.disk import disk_cache
 
 KEY_OF = disk_cache.key_of  # the suite has a way of its own, which remembers nothing
 Net = Callable[[], tuple[Any, dict[Any, np.ndarray], dict[Any, np.ndarray]]]

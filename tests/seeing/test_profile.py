@@ -12,10 +12,10 @@ from staticgraph.compiler.codegen.llvm import clock as llvm_clock
 from staticgraph.compiler.codegen.llvm.clock import clock_code, clock_of
 from staticgraph.compiler.codegen.native.dispatch_layout import Binding as Word
 from staticgraph.runtime.cpu import jit as cpu_jit
-from staticgraph.runtime.cpu import ticks
 from staticgraph.runtime.cpu.fast_path import inline_cache as chain
-from staticgraph.runtime.cpu.llvm_objects import ObjectWriter, initialize_all
-from staticgraph.runtime.cpu.ticks import Moment, Scale
+from staticgraph.runtime.cpu.llvm.objects import ObjectWriter, initialize_all
+from staticgraph.runtime.cpu.measurements import ticks
+from staticgraph.runtime.cpu.measurements.ticks import Moment, Scale
 from staticgraph.runtime.profiling.limits import Limits
 from staticgraph.runtime.profiling.roofline import roofline
 from staticgraph.runtime.profiling.step_times import OTHER
@@ -353,7 +353,7 @@ def test_what_limits_a_kernel(sess):
 
 
 def test_measured_limits():
-    from staticgraph.runtime.cpu.limits import limits
+    from staticgraph.runtime.cpu.measurements.limits import limits
     from staticgraph.runtime.profiling.limits import LEVELS
 
     found = limits()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import staticgraph as sg
-from staticgraph.runtime.cpu import meter
+from staticgraph.runtime.cpu.measurements import meter
 
 
 def test_timed_code_has_the_schedule_and_the_scratch_memory_of_the_step(monkeypatch: Any) -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from staticgraph.__main__ import main
-from staticgraph.solver.data import Data, prepare
-from staticgraph.solver.description import Description
-from staticgraph.solver.network import Network, build
-from staticgraph.solver.objective import LOSSES
-from staticgraph.solver.reading import read
+from staticgraph.applications.solver.data import Data, prepare
+from staticgraph.applications.solver.description import Description
+from staticgraph.applications.solver.network import Network, build
+from staticgraph.applications.solver.objective import LOSSES
+from staticgraph.applications.solver.reading import read
 
 SPIRAL = """\
 [data]

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from staticgraph.solver.data import full_batches, prepare
-from staticgraph.solver.errors import DataError, DescriptionError
-from staticgraph.solver.objective import Answer
+from staticgraph.applications.solver.data import full_batches, prepare
+from staticgraph.applications.solver.errors import DataError, DescriptionError
+from staticgraph.applications.solver.objective import Answer
 from tests.solver.descriptions import SPIRAL, described, spiral, with_spiral
 
 HOUSES = "rooms;age;price\n2;10;1.5\n3;5;2.5\n4;1;4\n5;30;3\n"

@@ -16,7 +16,7 @@ KILLED = """\
 import os, signal, sys
 from staticgraph.__main__ import main
 from staticgraph.runtime.disk import atomic
-from staticgraph.solver import loop
+from staticgraph.applications.solver import loop
 
 moment, at = sys.argv[1], int(sys.argv[2])
 kill = lambda: os.kill(os.getpid(), signal.SIGKILL)

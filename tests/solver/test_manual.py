@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
-from staticgraph.solver.description import TABLES, keys_of
-from staticgraph.solver.kinds import LAYERS, OPTIMIZERS, SCHEDULES, parameters
-from staticgraph.solver.objective import LOSSES, METRICS
+from staticgraph.applications.solver.description import TABLES, keys_of
+from staticgraph.applications.solver.kinds import LAYERS, OPTIMIZERS, SCHEDULES, parameters
+from staticgraph.applications.solver.objective import LOSSES, METRICS
 
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "train.md"
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
+from staticgraph.applications.solver.errors import DescriptionError
+from staticgraph.applications.solver.kinds import LAYERS, MERGING, OPTIMIZERS, SCHEDULES
+from staticgraph.applications.solver.objective import LOSSES, METRICS, Answer, metrics_of
 from staticgraph.compiler.graph.errors import GraphError
-from staticgraph.solver.errors import DescriptionError
-from staticgraph.solver.kinds import LAYERS, MERGING, OPTIMIZERS, SCHEDULES
-from staticgraph.solver.objective import LOSSES, METRICS, Answer, metrics_of
 from tests.solver.descriptions import SPIRAL, built, described, spiral, with_spiral
 
 # What each layer is told besides its type, and the shape of an example that it takes; the others take 6 × 6 × 3.

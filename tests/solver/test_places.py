@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from staticgraph.solver.places import key_places
+from staticgraph.applications.solver.places import key_places
 
 TEXT = '''# a comment with [brackets] and "quotes"
 title = "one" # = 1

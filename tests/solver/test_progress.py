@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from staticgraph.solver.report import Progress
+from staticgraph.applications.solver.report import Progress
 
 
 class Terminal(io.StringIO):

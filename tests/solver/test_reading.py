@@ -5,11 +5,11 @@ import re
 
 import pytest
 
+from staticgraph.applications.solver.description import SnapshotTable, keys_of
+from staticgraph.applications.solver.errors import DescriptionError
+from staticgraph.applications.solver.kinds import LAYERS, OPTIMIZERS, SCHEDULES, parameters
+from staticgraph.applications.solver.reading import read
 from staticgraph.compiler.graph.errors import NotFoundError
-from staticgraph.solver.description import SnapshotTable, keys_of
-from staticgraph.solver.errors import DescriptionError
-from staticgraph.solver.kinds import LAYERS, OPTIMIZERS, SCHEDULES, parameters
-from staticgraph.solver.reading import read
 from tests.solver.descriptions import SPIRAL, described
 
 

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 import staticgraph as sg
-from staticgraph.solver import loop
+from staticgraph.applications.solver import loop
 from tests.solver.descriptions import SPIRAL, described, train, with_spiral
 
 

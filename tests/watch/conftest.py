@@ -7,8 +7,8 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
-from staticgraph.dashboard.runs import Runs
-from staticgraph.dashboard.server import Server
+from staticgraph.applications.dashboard.runs import Runs
+from staticgraph.applications.dashboard.server import Server
 
 
 class Client:

@@ -5,10 +5,10 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from staticgraph.dashboard.curves import Curves
-from staticgraph.dashboard.downsample import Smoothed, extremes
-from staticgraph.dashboard.levels import Levels
-from staticgraph.dashboard.series import Series
+from staticgraph.applications.dashboard.curves import Curves
+from staticgraph.applications.dashboard.downsample import Smoothed, extremes
+from staticgraph.applications.dashboard.levels import Levels
+from staticgraph.applications.dashboard.series import Series
 
 
 @pytest.mark.parametrize("seed", range(5))

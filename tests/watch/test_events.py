@@ -7,9 +7,9 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from staticgraph.dashboard import events
-from staticgraph.dashboard.events import Column, Kind, decode
-from staticgraph.dashboard.records import RecordFile
+from staticgraph.applications.dashboard import events
+from staticgraph.applications.dashboard.events import Column, Kind, decode
+from staticgraph.applications.dashboard.records import RecordFile
 from staticgraph.formats.tf.messages.event import Event, SessionLog
 from staticgraph.formats.tf.messages.summary import Summary
 from staticgraph.formats.tf.messages.tensors import make_tensor_proto

@@ -6,9 +6,9 @@ import random
 import numpy as np
 import pytest
 
+from staticgraph.applications.dashboard.answers import Answers
+from staticgraph.applications.dashboard.runs import Runs
 from staticgraph.compiler.graph.errors import OpError
-from staticgraph.dashboard.answers import Answers
-from staticgraph.dashboard.runs import Runs
 from staticgraph.formats.tf.messages.event import Event
 from staticgraph.formats.tf.messages.summary import Summary
 from staticgraph.tf1.summary import encode
@@ -80,7 +80,7 @@ def test_a_file_of_noise(tmp_path):
 
 
 def test_an_unexpected_error_does_not_end_the_others(tmp_path, monkeypatch):
-    from staticgraph.dashboard import runs as module
+    from staticgraph.applications.dashboard import runs as module
 
     for name in ("first", "other"):
         write(tmp_path / name / NAME, whole())

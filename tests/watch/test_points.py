@@ -7,8 +7,8 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import staticgraph as sg
+from staticgraph.applications.dashboard.runs import Runs
 from staticgraph.compiler.graph.errors import InvalidArgumentError
-from staticgraph.dashboard.runs import Runs
 from staticgraph.tf1.summary import points
 from staticgraph.tf1.summary.points import PointWriter, _Rates
 

@@ -6,8 +6,8 @@ import struct
 import numpy as np
 import pytest
 
-from staticgraph.dashboard import records
-from staticgraph.dashboard.records import RecordFile
+from staticgraph.applications.dashboard import records
+from staticgraph.applications.dashboard.records import RecordFile
 from staticgraph.formats.tf.tensor_bundle.crc32c import crc_of_rows, masked_crc32c
 from staticgraph.tf1.io.tf_record import framed
 

@@ -6,9 +6,9 @@ import time
 import numpy as np
 import pytest
 
-from staticgraph.dashboard import records
-from staticgraph.dashboard import runs as module
-from staticgraph.dashboard.runs import Runs
+from staticgraph.applications.dashboard import records
+from staticgraph.applications.dashboard import runs as module
+from staticgraph.applications.dashboard.runs import Runs
 from staticgraph.formats.tf.messages.event import Event, SessionLog
 from staticgraph.tf1.io.tf_record import framed
 from staticgraph.tf1.summary import FileWriter, encode

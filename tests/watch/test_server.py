@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
+from staticgraph.applications.dashboard import drawing
+from staticgraph.applications.dashboard.access import Access
+from staticgraph.applications.dashboard.answers import Answers
+from staticgraph.applications.dashboard.runs import Runs
+from staticgraph.applications.dashboard.server import Server, require_extra
 from staticgraph.compiler.graph.errors import FailedPreconditionError
-from staticgraph.dashboard import drawing
-from staticgraph.dashboard.access import Access
-from staticgraph.dashboard.answers import Answers
-from staticgraph.dashboard.runs import Runs
-from staticgraph.dashboard.server import Server, require_extra
 from staticgraph.formats.tf.messages.event import Event
 from staticgraph.formats.tf.messages.graph import GraphDef
 from staticgraph.formats.tf.messages.summary import HistogramProto, Summary

@@ -18,7 +18,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from benchmarks.workloads import Cost
-from staticgraph.cli.machine import cores
+from staticgraph.applications.cli.machine import cores
 
 ROUNDS = 20
 ACCUMULATORS = 12  # enough to hide the latency of two multiply-adds per cycle, and no more than AVX2 can hold

@@ -15,7 +15,7 @@ from gpu_stages.crew import Broken, crew, processes
 from gpu_stages.layers import Case
 from gpu_stages.sampled import sampled
 from gpu_stages.setting import Setting
-from staticgraph.compiler.gpu_step import GpuCompiled
+from staticgraph.compiler.gpu.step import GpuCompiled
 from staticgraph.compiler.kernel.stmt import padded
 from staticgraph.compiler.lower.memory_use import bytes_of
 from staticgraph.compiler.lower.program import ARENA, ARGUMENTS, CONSTANTS

@@ -13,8 +13,8 @@ import staticgraph as sg
 from staticgraph.compiler.capture.capture import capture
 from staticgraph.compiler.capture.request import CaptureRequest
 from staticgraph.compiler.capture.step import Step
-from staticgraph.compiler.compile_gpu import compile_gpu
-from staticgraph.compiler.gpu_step import GpuCompiled
+from staticgraph.compiler.gpu.compile import compile_gpu
+from staticgraph.compiler.gpu.step import GpuCompiled
 from staticgraph.compiler.graph.dtypes import DTYPES, DType
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Precision

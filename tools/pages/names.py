@@ -11,7 +11,7 @@ from typing import Any
 
 import staticgraph as sg
 from staticgraph.compiler.graph.opdef import OpDef
-from staticgraph.public_paths import HOMES
+from staticgraph.namespaces.public_paths import HOMES
 from surface.walk import find, public
 
 RECORDED = Path(__file__).resolve().parent.parent / "surface" / "tensorflow_1_15.json"

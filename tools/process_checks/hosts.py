@@ -15,7 +15,7 @@ from pathlib import Path
 
 from process_checks.launching import ROOT, SCRIPTS, launched
 from process_checks.switch import Switch
-from staticgraph.cli.launch import mpiexec
+from staticgraph.applications.cli.launch import mpiexec
 
 _PREFIX = "sghost"
 # The namespaces share a memory and a kernel: MPI must not find out.

@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from process_checks.launching import ROOT, SCRIPTS
-from staticgraph.cli.processes import Ranks
+from staticgraph.applications.cli.processes import Ranks
 
 _LIMIT = 120.0  # seconds: a training that takes longer hangs
 

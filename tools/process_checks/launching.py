@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from staticgraph.cli.launch import mpiexec
+from staticgraph.applications.cli.launch import mpiexec
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "tests" / "processes" / "scripts"

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from process_checks.launching import PROGRAMS, ROOT, found, rows_of
-from staticgraph.cli.launch import mpiexec
+from staticgraph.applications.cli.launch import mpiexec
 
 PARTS = ("exchange", "alone", "peers")
 SIZES = (1 << 12, 1 << 16, 1 << 20, 20 << 20)

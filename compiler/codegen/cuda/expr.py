@@ -15,7 +15,6 @@ from staticgraph.compiler.codegen.cuda.prelude import register_type
 from staticgraph.compiler.codegen.cuda.scalar import apply, constant, convert, has_text, loaded, stored
 from staticgraph.compiler.graph.dtypes import DType, int32, int64, uint64
 from staticgraph.compiler.graph.sizes import AnySize, Size, is_open
-from staticgraph.compiler.kernel.affine import Affine, bounds
 from staticgraph.compiler.kernel.expr import (
     Const,
     Expr,
@@ -27,7 +26,8 @@ from staticgraph.compiler.kernel.expr import (
     missing,
     substitute,
 )
-from staticgraph.compiler.kernel.index import offset
+from staticgraph.compiler.kernel.indices.affine import Affine, bounds
+from staticgraph.compiler.kernel.indices.index import offset
 from staticgraph.compiler.kernel.lower_functions import approximate
 from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
 from staticgraph.compiler.kernel.primitives.instructions import CONVERSIONS

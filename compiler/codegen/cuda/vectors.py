@@ -22,7 +22,7 @@ from staticgraph.compiler.codegen.cuda.scalar import stored
 from staticgraph.compiler.graph.dtypes import DType, int64
 from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, substitute
-from staticgraph.compiler.kernel.index import simplify_index
+from staticgraph.compiler.kernel.indices.index import simplify_index
 from staticgraph.compiler.kernel.schedule_gpu.strides import aligned, reached
 from staticgraph.compiler.kernel.stmt import Let, Loop, Stmt, Store, Update, updated
 

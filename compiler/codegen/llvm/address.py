@@ -14,10 +14,10 @@ from staticgraph.compiler.codegen.llvm.expr import NOTHING, ExprPrinter, LlvmVal
 from staticgraph.compiler.codegen.llvm.text import memory_type, register_type, vector
 from staticgraph.compiler.graph.dtypes import int32, int64
 from staticgraph.compiler.graph.sizes import AnySize, Size, content, same
-from staticgraph.compiler.kernel.affine import Affine, bounds
-from staticgraph.compiler.kernel.dependence import accesses
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local, Scalar, walk
-from staticgraph.compiler.kernel.index import offset
+from staticgraph.compiler.kernel.indices.affine import Affine, bounds
+from staticgraph.compiler.kernel.indices.index import offset
+from staticgraph.compiler.kernel.loops.dependence import accesses
 from staticgraph.compiler.kernel.stmt import Buffer, Stmt, Store
 from staticgraph.compiler.support.dataclass import dataclass
 

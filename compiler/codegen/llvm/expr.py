@@ -17,7 +17,6 @@ from staticgraph.compiler.codegen.llvm.site import Site, constant
 from staticgraph.compiler.codegen.llvm.text import Emitter, register_type, splat, suffix, vector
 from staticgraph.compiler.graph.dtypes import DType, int64
 from staticgraph.compiler.graph.sizes import AnySize, Size
-from staticgraph.compiler.kernel.affine import bounds
 from staticgraph.compiler.kernel.expr import (
     Const,
     Expr,
@@ -30,6 +29,7 @@ from staticgraph.compiler.kernel.expr import (
     ScalarParameter,
     missing,
 )
+from staticgraph.compiler.kernel.indices.affine import bounds
 from staticgraph.compiler.kernel.lower_functions import approximation_of
 from staticgraph.compiler.kernel.primitives.instructions import CONVERSIONS
 

@@ -17,8 +17,8 @@ from staticgraph.compiler.codegen.llvm.site import Site
 from staticgraph.compiler.codegen.llvm.text import Emitter, memory_type, register_type, suffix, vector
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.sizes import MANY, AnySize, Size, estimate
-from staticgraph.compiler.kernel.dependence import accesses
 from staticgraph.compiler.kernel.expr import Index, Load
+from staticgraph.compiler.kernel.loops.dependence import accesses
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, Kernel, Loop, Stmt, Store, statements
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from staticgraph.compiler.graph.builder import infer_dtype, plain
+from staticgraph.compiler.graph.checks.result_types import result_types
 from staticgraph.compiler.graph.dtypes import (
     DType,
     as_dtype,
@@ -29,7 +30,6 @@ from staticgraph.compiler.graph.errors import (
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.opdef import METHODS, OPS, OpDef, Param, Role
 from staticgraph.compiler.graph.recording.snapshot import snapshot
-from staticgraph.compiler.graph.result_types import result_types
 from staticgraph.compiler.graph.shapes import Dimension, TensorType, check_parts
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.strings import as_strings

@@ -28,9 +28,9 @@ from collections.abc import Iterator
 
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.dependence import accesses, reductions
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local, Scalar, identity, substitute, walk
-from staticgraph.compiler.kernel.index import simplify_index
+from staticgraph.compiler.kernel.indices.index import simplify_index
+from staticgraph.compiler.kernel.loops.dependence import accesses, reductions
 from staticgraph.compiler.kernel.primitives.functions import FUNCTIONS
 from staticgraph.compiler.kernel.stmt import (
     Buffer,

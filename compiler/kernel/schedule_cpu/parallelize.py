@@ -59,12 +59,12 @@ from staticgraph.compiler.graph.sizes import (
     several,
 )
 from staticgraph.compiler.kernel.cost import nanoseconds, picoseconds
-from staticgraph.compiler.kernel.dependence import accesses, begun_with_stores, conflict, reductions
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, identity, substitute
-from staticgraph.compiler.kernel.extremes import apart, span
-from staticgraph.compiler.kernel.index import offset, simplify_index
+from staticgraph.compiler.kernel.indices.extremes import apart, span
+from staticgraph.compiler.kernel.indices.index import offset, simplify_index
+from staticgraph.compiler.kernel.loops.dependence import accesses, begun_with_stores, conflict, reductions
+from staticgraph.compiler.kernel.loops.spill_across_phases import changed, connect
 from staticgraph.compiler.kernel.scalar import read
-from staticgraph.compiler.kernel.spill_across_phases import changed, connect
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
     If,

@@ -16,10 +16,10 @@ would store every vector across two cache lines, which takes twice the time. It 
 from __future__ import annotations
 
 from staticgraph.compiler.graph.sizes import Size, content, same
-from staticgraph.compiler.kernel.affine import linear
-from staticgraph.compiler.kernel.dependence import accesses
 from staticgraph.compiler.kernel.expr import Expr, Index, substitute
-from staticgraph.compiler.kernel.index import simplify_index
+from staticgraph.compiler.kernel.indices.affine import linear
+from staticgraph.compiler.kernel.indices.index import simplify_index
+from staticgraph.compiler.kernel.loops.dependence import accesses
 from staticgraph.compiler.kernel.stmt import Buffer, If, Let, Loop, LoopKind, Stmt, Store, While, rewrite
 from staticgraph.compiler.support.dataclass import replace
 

@@ -55,7 +55,7 @@ from staticgraph.compiler.kernel.expr import (
     substitute,
     walk,
 )
-from staticgraph.compiler.kernel.index import simplify_index
+from staticgraph.compiler.kernel.indices.index import simplify_index
 from staticgraph.compiler.kernel.lower_reductions import Nest, Placer
 from staticgraph.compiler.kernel.scalar import read
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, Buffer, If, Kernel, Loop, Share, Stmt, Store, rewrite

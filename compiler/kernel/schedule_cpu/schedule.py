@@ -39,8 +39,8 @@ The steps are
 from __future__ import annotations
 
 from staticgraph.compiler import stages
-from staticgraph.compiler.kernel.loop_fusion import fuse_loops
-from staticgraph.compiler.kernel.loop_nests import flatten, interchange, merge
+from staticgraph.compiler.kernel.loops.fusion import fuse_loops
+from staticgraph.compiler.kernel.loops.nests import flatten, interchange, merge
 from staticgraph.compiler.kernel.schedule_cpu.unroll_and_jam import jam
 from staticgraph.compiler.kernel.schedule_cpu.vectorize import vectorize
 from staticgraph.compiler.kernel.stmt import Kernel

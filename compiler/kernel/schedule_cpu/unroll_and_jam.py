@@ -20,10 +20,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from staticgraph.compiler.graph.sizes import Size
-from staticgraph.compiler.kernel.affine import linear
-from staticgraph.compiler.kernel.dependence import accesses, conflict
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, substitute
-from staticgraph.compiler.kernel.index import simplify_index
+from staticgraph.compiler.kernel.indices.affine import linear
+from staticgraph.compiler.kernel.indices.index import simplify_index
+from staticgraph.compiler.kernel.loops.dependence import accesses, conflict
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
     If,

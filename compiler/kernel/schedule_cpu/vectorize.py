@@ -7,9 +7,9 @@ from collections.abc import Container
 
 from staticgraph.compiler.graph.sizes import Size, estimate
 from staticgraph.compiler.kernel.cost import UNKNOWN_TRIPS, operation_cost, values
-from staticgraph.compiler.kernel.dependence import accesses, lane_locals, obstacle, reductions
 from staticgraph.compiler.kernel.expr import Expr, Index, Load
-from staticgraph.compiler.kernel.loop_nests import GATHER, PAIRS, SCATTER, is_one_of, step_of
+from staticgraph.compiler.kernel.loops.dependence import accesses, lane_locals, obstacle, reductions
+from staticgraph.compiler.kernel.loops.nests import GATHER, PAIRS, SCATTER, is_one_of, step_of
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
     If,

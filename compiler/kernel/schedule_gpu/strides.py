@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.sizes import AnySize, Size, at_most, content, estimate
-from staticgraph.compiler.kernel.affine import linear
 from staticgraph.compiler.kernel.expr import (
     Const,
     Expr,
@@ -19,7 +18,8 @@ from staticgraph.compiler.kernel.expr import (
     substitute,
     walk,
 )
-from staticgraph.compiler.kernel.index import offset, simplify_index
+from staticgraph.compiler.kernel.indices.affine import linear
+from staticgraph.compiler.kernel.indices.index import offset, simplify_index
 from staticgraph.compiler.kernel.schedule_gpu.limits import MOST_POSITIONS, VECTOR_BYTES
 from staticgraph.compiler.kernel.stmt import Buffer, Stmt, Store, expressions, statements
 

@@ -16,8 +16,8 @@ from dataclasses import replace
 
 from staticgraph.compiler.graph.sizes import MANY, AnySize, Size, at_least, estimate, same
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, Reduce, free_indices, substitute, walk
-from staticgraph.compiler.kernel.index import simplify_index
-from staticgraph.compiler.kernel.loop_nests import flatten
+from staticgraph.compiler.kernel.indices.index import simplify_index
+from staticgraph.compiler.kernel.loops.nests import flatten
 from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.scalar import read
 from staticgraph.compiler.kernel.schedule_gpu.function import FunctionSchedule, GpuSchedule, Grid, Scratch

@@ -22,7 +22,7 @@ from staticgraph.runtime.cpu.executable import CpuExecutable
 from staticgraph.runtime.cpu.fast_path.dispatch import Words, words
 from staticgraph.runtime.memory.aligned import aligned_bytes
 from staticgraph.runtime.memory.buffer_pool import LARGE
-from staticgraph.runtime.variables import VariableStore
+from staticgraph.runtime.state.variables import VariableStore
 
 SHORT = 20_000  # nanoseconds: as long may a run keep other threads of Python waiting
 EXPECTED = 64  # bytes of a feed whose value decides which program is right, for machine code to compare

@@ -15,8 +15,8 @@ from staticgraph.compiler.codegen.native.dispatch_layout import Binding as Word
 from staticgraph.runtime.backend import Programs
 from staticgraph.runtime.cpu.executable import CpuExecutable
 from staticgraph.runtime.executable import Executable
-from staticgraph.runtime.resources import remaining
-from staticgraph.runtime.variables import VariableStore
+from staticgraph.runtime.state.resources import remaining
+from staticgraph.runtime.state.variables import VariableStore
 
 if TYPE_CHECKING:
     from staticgraph.runtime.cpu.fast_path.call_record import CallRecord

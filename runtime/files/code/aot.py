@@ -18,8 +18,8 @@ from staticgraph.compiler.codegen.native.pool import pool_code
 from staticgraph.compiler.codegen.native.watch import guarded
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.compile import Compiled, compile
-from staticgraph.compiler.compile_gpu_open import compile_gpu_open
-from staticgraph.compiler.gpu_step_open import OpenGpuCompiled
+from staticgraph.compiler.gpu.compile_open import compile_gpu_open
+from staticgraph.compiler.gpu.step_open import OpenGpuCompiled
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import SaveError, layout, misuse
 from staticgraph.compiler.graph.graph import Graph
@@ -28,15 +28,15 @@ from staticgraph.compiler.graph.shapes import compatible
 from staticgraph.compiler.graph.sizes import AnySize, is_open, symbol
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.runtime.asked_sizes import asked
 from staticgraph.runtime.cpu import jit as cpu_jit
-from staticgraph.runtime.cpu.target import target_of
+from staticgraph.runtime.cpu.llvm.target import target_of
 from staticgraph.runtime.feeds import in_order
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.files.code import GPU_TARGETS
 from staticgraph.runtime.files.code import cpu as kernels
 from staticgraph.runtime.files.code import gpu as gpu_kernels
 from staticgraph.runtime.files.signature import BoundFunction, InputShapes
+from staticgraph.runtime.reports.asked_sizes import asked
 
 MOST_TARGETS = 8
 _MOST_PROGRAMS = 8  # of one step, for sizes with other guards

@@ -25,14 +25,21 @@ from staticgraph.compiler.codegen.target import CpuTarget, vector_bytes
 from staticgraph.compiler.graph.dtypes import uint8
 from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.size_data import to_data
+from staticgraph.compiler.graph.open_sizes.data import to_data
 from staticgraph.compiler.graph.sizes import AnySize, Size, is_open, same_shape
 from staticgraph.compiler.graph.tensor import Operation, Tensor
-from staticgraph.runtime.cpu import backend, half
+from staticgraph.runtime.cpu import backend
 from staticgraph.runtime.cpu import jit as cpu_jit
 from staticgraph.runtime.cpu.backend import CpuBackend
+from staticgraph.runtime.cpu.disk.loaded_program import (
+    NO_FUNCTION,
+    LoadedProgram,
+    LoadedStep,
+    layout_of,
+    prepared,
+)
 from staticgraph.runtime.cpu.executable import CpuExecutable
-from staticgraph.runtime.cpu.loaded_program import NO_FUNCTION, LoadedProgram, LoadedStep, layout_of, prepared
+from staticgraph.runtime.cpu.llvm import half
 from staticgraph.runtime.failures.checked_step import CheckedStep
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.files import graph_json
@@ -42,8 +49,8 @@ from staticgraph.runtime.files.signature import BoundFunction
 from staticgraph.runtime.files.strict_json import Kinds, dump, fields, items, parse
 from staticgraph.runtime.program_cache import ProgramCache
 from staticgraph.runtime.session import Session
+from staticgraph.runtime.state.variables import VariableStore
 from staticgraph.runtime.step_compiler import StepCompiler
-from staticgraph.runtime.variables import VariableStore
 
 _PROGRAMS = "programs.json"
 _DECIDING = (

@@ -18,8 +18,8 @@ from typing import Any
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.cuda.function import CudaFunction
 from staticgraph.compiler.codegen.cuda.prelude import PRELUDE
-from staticgraph.compiler.compile_gpu import compile_gpu
-from staticgraph.compiler.gpu_step_open import OpenGpuCompiled
+from staticgraph.compiler.gpu.compile import compile_gpu
+from staticgraph.compiler.gpu.step_open import OpenGpuCompiled
 from staticgraph.compiler.graph.errors import InvalidFileError
 from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
 from staticgraph.compiler.machine import gpu_of

@@ -1,6 +1,6 @@
 """GPU programs on disk, so that a step which was compiled before, perhaps by another process, is only loaded.
 
-Keys and guards are those of a processor's programs (`runtime/cpu/disk_cache.py`), with the GPU's numbers. An
+Keys and guards are those of a processor's programs (`cpu/disk/disk_cache.py`), with the GPU's numbers. An
 entry has the instructions, the text of their functions, and the calls of libraries. Images of functions lie
 beside it, under keys of their own. Programs that call the host are compiled each time.
 
@@ -19,14 +19,14 @@ from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.capture.step_digest import MOST_DATA
 from staticgraph.compiler.codegen.cuda.function import KernelWork
 from staticgraph.compiler.fusion.group import Fusion
-from staticgraph.compiler.gpu_step import GpuCompiled, every_instruction
-from staticgraph.compiler.gpu_step_open import OpenGpuCompiled
+from staticgraph.compiler.gpu.step import GpuCompiled, every_instruction
+from staticgraph.compiler.gpu.step_open import OpenGpuCompiled
 from staticgraph.compiler.kernel.schedule_gpu.target import GpuTarget
 from staticgraph.compiler.lower.constants import Constants
 from staticgraph.compiler.lower.program import Launch, Program
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.runtime.cpu import disk_cache
-from staticgraph.runtime.cpu.loaded_program import NO_FUNCTION, LoadedStep
+from staticgraph.runtime.cpu.disk import disk_cache
+from staticgraph.runtime.cpu.disk.loaded_program import NO_FUNCTION, LoadedStep
 from staticgraph.runtime.gpu.disk.records import Decoder, Encoder, is_storable
 from staticgraph.runtime.switches.table import Settings
 

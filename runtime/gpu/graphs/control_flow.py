@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from staticgraph.compiler.gpu_step import every_instruction
+from staticgraph.compiler.gpu.step import every_instruction
 from staticgraph.compiler.graph.errors import ResourceExhaustedError
 from staticgraph.compiler.lower.program import (
     Branch,

@@ -13,7 +13,7 @@ from weakref import finalize
 import numpy as np
 
 from staticgraph.compiler.codegen.cuda.predicated import choose
-from staticgraph.compiler.gpu_step import every_instruction
+from staticgraph.compiler.gpu.step import every_instruction
 from staticgraph.compiler.lower.program import Branch, Program
 from staticgraph.runtime.gpu.cuda.driver import Direction
 from staticgraph.runtime.gpu.device import Device

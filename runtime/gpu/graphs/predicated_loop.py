@@ -24,7 +24,7 @@ from staticgraph.runtime.gpu.graphs.predicate import WORD, Predicate, Predicated
 from staticgraph.runtime.gpu.graphs.predicated_branch import states_of
 from staticgraph.runtime.gpu.graphs.recording import Recording
 from staticgraph.runtime.gpu.graphs.tables import Table, at, inner_table
-from staticgraph.runtime.resources import remaining
+from staticgraph.runtime.state.resources import remaining
 
 _SHORT, _LONG = 2, 8  # iterations in a graph
 _LOOK = 32  # iterations after which the host looks, at most

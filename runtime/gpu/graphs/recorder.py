@@ -17,7 +17,7 @@ from functools import partial
 import numpy as np
 
 from staticgraph.compiler.codegen.cuda.function import CudaFunction, FunctionCall
-from staticgraph.compiler.gpu_step import GpuCompiled
+from staticgraph.compiler.gpu.step import GpuCompiled
 from staticgraph.compiler.graph.interpret import failure
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.kernel.schedule_gpu.function import Extents

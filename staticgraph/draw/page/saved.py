@@ -8,7 +8,7 @@ from staticgraph.compiler.graph.errors import InvalidArgumentError
 from staticgraph.compiler.support.extensions import EXTENSIONS
 from staticgraph.draw.page import show
 from staticgraph.draw.page.page import Page
-from staticgraph.saving import load
+from staticgraph.saved.saving import load
 
 
 def page_of_file(file: str, out: str) -> Page:

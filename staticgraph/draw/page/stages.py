@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from staticgraph.compiler.compile import CompiledStep, compile
-from staticgraph.compiler.compile_gpu import compile_gpu
+from staticgraph.compiler.gpu.compile import compile_gpu
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.stages import NAMES, observing, unchanged
 from staticgraph.compiler.support.dataclass import dataclass

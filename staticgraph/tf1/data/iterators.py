@@ -29,8 +29,8 @@ from staticgraph.compiler.graph.shapes import TensorShape, TensorType, shape_tex
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.kinds import host
 from staticgraph.compiler.support.forks import in_child, reclaim
-from staticgraph.runtime.resources import exclusive, left_behind, resources
 from staticgraph.runtime.session import Session
+from staticgraph.runtime.state.resources import exclusive, left_behind, resources
 from staticgraph.sparse.tensor import SparseTensor
 from staticgraph.tf1.data.operation_counts import (
     INITIALIZABLE_ITERATOR,

@@ -16,7 +16,7 @@ from staticgraph.compiler.graph.errors import InvalidArgumentError, OpError, lay
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.runtime.resources import Resources
+from staticgraph.runtime.state.resources import Resources
 from staticgraph.sparse.tensor import SparseTensor
 from staticgraph.tf1.data.structure import Element
 

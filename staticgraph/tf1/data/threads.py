@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.compiler.support.forks import brief
-from staticgraph.runtime.resources import left_behind, wait
+from staticgraph.runtime.state.resources import left_behind, wait
 from staticgraph.tf1.data.function import Function
 from staticgraph.tf1.data.pipeline import Node, Run
 from staticgraph.tf1.data.structure import Element

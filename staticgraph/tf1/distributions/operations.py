@@ -12,8 +12,8 @@ from staticgraph.building.inputs import *
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, float32, int32, int64
 from staticgraph.compiler.graph.shapes import TensorShape as TensorShape
 from staticgraph.compiler.graph.tensor import Tensor as Tensor
-from staticgraph.linalg import cholesky, matmul
-from staticgraph.linalg import triangular_solve as matrix_triangular_solve
+from staticgraph.linear_algebra.linalg import cholesky, matmul
+from staticgraph.linear_algebra.linalg import triangular_solve as matrix_triangular_solve
 from staticgraph.mathematics.math_ops import *
 from staticgraph.mathematics.reductions import *
 from staticgraph.nn.activation import sigmoid as sigmoid

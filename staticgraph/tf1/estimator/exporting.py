@@ -15,7 +15,7 @@ from typing import Any
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.formats.tf.log import log
 from staticgraph.runtime.session import Session
-from staticgraph.saving import save
+from staticgraph.saved.saving import save
 from staticgraph.tf1.estimator.spec import EstimatorSpec
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from staticgraph import losses
 from staticgraph.building.signatures import made_of
 from staticgraph.tf1.estimator.heads import Head, RegressionHead, classifier_head
+from staticgraph.train import losses
 
 _SUM = losses.Reduction.SUM
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn
 
-from staticgraph import nn, strings, train
+from staticgraph import nn, train
 from staticgraph.arrays import array_ops, creation
 from staticgraph.arrays.casts import cast
 from staticgraph.arrays.creation import ones_like, zeros_like
@@ -17,7 +17,7 @@ from staticgraph.building.inputs import constant, convert_to_tensor, group, iden
 from staticgraph.compiler.graph.dtypes import float32, string
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.debugging.assertions import Assert
-from staticgraph.losses import Reduction, compute_weighted_loss, mean_squared_error
+from staticgraph.domains import strings
 from staticgraph.mathematics.math_ops import add_n, greater_equal, less_equal, logical_and, maximum
 from staticgraph.mathematics.reductions import reduce_all, reduce_sum
 from staticgraph.nn.activation import sigmoid
@@ -33,6 +33,7 @@ from staticgraph.tf1.estimator.parsing import as_weight_column
 from staticgraph.tf1.estimator.spec import DEFAULT_SERVING, EstimatorSpec, ModeKeys
 from staticgraph.tf1.feature_column.columns import Features
 from staticgraph.tf1.feature_column.vocabulary import places
+from staticgraph.train.losses import Reduction, compute_weighted_loss, mean_squared_error
 
 __all__ = ["BinaryClassHead", "MultiClassHead", "RegressionHead"]
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph import strings
 from staticgraph.arrays import array_ops
 from staticgraph.arrays.casts import cast
 from staticgraph.arrays.creation import fill
@@ -18,6 +17,7 @@ from staticgraph.compiler.graph.dtypes import DType, as_dtype, float32, int64, s
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.debugging.assertions import Assert
+from staticgraph.domains import strings
 from staticgraph.mathematics.math_ops import greater_equal, less, logical_and
 from staticgraph.mathematics.reductions import reduce_all
 from staticgraph.sparse.tensor import SparseTensor

@@ -11,7 +11,7 @@ from staticgraph.building.framework import GraphKeys
 from staticgraph.building.inputs import constant
 from staticgraph.compiler.graph.dtypes import float32, int64
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.linalg import matmul
+from staticgraph.linear_algebra.linalg import matmul
 from staticgraph.mathematics.math_ops import add_n
 from staticgraph.sparse.tensor import SparseTensor
 from staticgraph.state.initializers import Zeros

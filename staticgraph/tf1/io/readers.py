@@ -18,7 +18,7 @@ from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.kinds import host
 from staticgraph.compiler.support.forks import in_child, reclaim
-from staticgraph.runtime.resources import exclusive, resources
+from staticgraph.runtime.state.resources import exclusive, resources
 from staticgraph.tf1.io.file_records import fixed_records, line_without_end, open_bytes
 from staticgraph.tf1.io.tf_record import TFRecordOptions, tf_record_iterator
 from staticgraph.tf1.queue.base import QueueBase

@@ -13,7 +13,7 @@ from staticgraph.compiler.graph.errors import FailedPreconditionError, InvalidAr
 from staticgraph.compiler.graph.shapes import Shape, TensorType
 from staticgraph.compiler.ops.kinds import host
 from staticgraph.compiler.support.forks import brief
-from staticgraph.runtime.resources import resources
+from staticgraph.runtime.state.resources import resources
 
 
 class Table(Protocol):

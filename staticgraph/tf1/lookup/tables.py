@@ -18,10 +18,10 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.shapes import Shape
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.domains.strings.hashes import to_hash_bucket_fast
+from staticgraph.domains.strings.text import as_string
 from staticgraph.mathematics.math_ops import equal
 from staticgraph.sparse.tensor import SparseTensor
-from staticgraph.strings.hashes import to_hash_bucket_fast
-from staticgraph.strings.text import as_string
 from staticgraph.tf1.lookup import operations
 from staticgraph.tf1.lookup.sources import _Initializer
 

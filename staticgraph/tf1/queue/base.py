@@ -25,7 +25,7 @@ from staticgraph.compiler.graph.shapes import (
 )
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.kinds import host
-from staticgraph.runtime.resources import resources
+from staticgraph.runtime.state.resources import resources
 from staticgraph.tf1.queue.contents import Contents
 from staticgraph.tf1.queue.elements import Element, Elements, InOrder, stacked
 

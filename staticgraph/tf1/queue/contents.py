@@ -15,7 +15,7 @@ from dataclasses import field
 from staticgraph.compiler.graph.errors import CancelledError, OpError, OutOfRangeError
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.compiler.support.forks import brief
-from staticgraph.runtime.resources import wait, waiting
+from staticgraph.runtime.state.resources import wait, waiting
 from staticgraph.tf1.queue.elements import Element, Elements
 
 

@@ -15,7 +15,7 @@ from staticgraph.compiler.codegen.cuda.expr import CudaWriter, counter
 from staticgraph.compiler.codegen.cuda.function import FunctionCall, call_of, parameters
 from staticgraph.compiler.graph.sizes import Size, same
 from staticgraph.compiler.kernel.expr import Index
-from staticgraph.compiler.kernel.index import simplify_index
+from staticgraph.compiler.kernel.indices.index import simplify_index
 from staticgraph.compiler.kernel.schedule_gpu.elements.pointwise import PointwisePart, PointwiseSchedule
 from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS
 from staticgraph.compiler.kernel.schedule_gpu.strides import counting

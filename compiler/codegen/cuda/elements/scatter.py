@@ -9,7 +9,7 @@ from staticgraph.compiler.codegen.cuda.function import FunctionCall, call_of, pa
 from staticgraph.compiler.codegen.cuda.prelude import register_type
 from staticgraph.compiler.codegen.cuda.scalar import constant, loaded, stored
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, walk
-from staticgraph.compiler.kernel.index import simplify_index
+from staticgraph.compiler.kernel.indices.index import simplify_index
 from staticgraph.compiler.kernel.schedule_gpu.elements.scatter import (
     COLUMNS,
     KEYS,

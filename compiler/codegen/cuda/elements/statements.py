@@ -8,7 +8,7 @@ from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Index, Local, number
-from staticgraph.compiler.kernel.index import simplify_index
+from staticgraph.compiler.kernel.indices.index import simplify_index
 from staticgraph.compiler.kernel.schedule_gpu.elements.loops import LoopSchedule
 from staticgraph.compiler.kernel.stmt import If, Let, Loop, Share, Span, Stmt, Store, Update, While, updated
 from staticgraph.compiler.kernel.stmt import statements as inside

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from staticgraph.compiler.graph.dtypes import int64
-from staticgraph.compiler.kernel.affine import linear
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, substitute
-from staticgraph.compiler.kernel.index import simplify_index
+from staticgraph.compiler.kernel.indices.affine import linear
+from staticgraph.compiler.kernel.indices.index import simplify_index
 from staticgraph.compiler.kernel.lower_reductions import Nest, Placer
 from staticgraph.compiler.kernel.schedule_gpu.attention.cost import is_sooner
 from staticgraph.compiler.kernel.schedule_gpu.attention.form import SCORES, WEIGHTS, AttentionForm, form

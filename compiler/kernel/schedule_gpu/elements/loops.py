@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import replace
 
 from staticgraph.compiler.graph.sizes import AnySize, Size, at_least, at_most, same
-from staticgraph.compiler.kernel.dependence import accesses
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, substitute, walk
-from staticgraph.compiler.kernel.loop_nests import flatten
+from staticgraph.compiler.kernel.loops.dependence import accesses
+from staticgraph.compiler.kernel.loops.nests import flatten
+from staticgraph.compiler.kernel.loops.spill_across_phases import connect
 from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.schedule_gpu.elements.pointwise import pointwise
 from staticgraph.compiler.kernel.schedule_gpu.elements.scatter import (
@@ -25,7 +26,6 @@ from staticgraph.compiler.kernel.schedule_gpu.elements.scatter import (
 from staticgraph.compiler.kernel.schedule_gpu.elements.spread import Body, spread, used_once
 from staticgraph.compiler.kernel.schedule_gpu.function import FunctionSchedule, GpuSchedule, Grid
 from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS, WARP
-from staticgraph.compiler.kernel.spill_across_phases import connect
 from staticgraph.compiler.kernel.stmt import Buffer, Kernel, Let, Loop, LoopKind, Store, expressions
 from staticgraph.compiler.machine import GpuMachine
 from staticgraph.compiler.support.dataclass import dataclass

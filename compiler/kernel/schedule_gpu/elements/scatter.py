@@ -19,9 +19,9 @@ from collections.abc import Mapping, Sequence
 
 from staticgraph.compiler.graph.dtypes import bool_, int32
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.kernel.affine import Affine
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, free_indices, substitute, walk
-from staticgraph.compiler.kernel.index import offset, simplify_index
+from staticgraph.compiler.kernel.indices.affine import Affine
+from staticgraph.compiler.kernel.indices.index import offset, simplify_index
 from staticgraph.compiler.kernel.schedule_gpu.elements.spread import Body, SpreadNest
 from staticgraph.compiler.kernel.schedule_gpu.function import Extents, FunctionSchedule
 from staticgraph.compiler.kernel.schedule_gpu.limits import THREADS, WARP

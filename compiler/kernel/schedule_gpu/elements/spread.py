@@ -18,10 +18,10 @@ from dataclasses import replace
 
 from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.sizes import AnySize, Size, estimate
-from staticgraph.compiler.kernel.affine import Affine, linear
-from staticgraph.compiler.kernel.dependence import accesses, begun_with_stores, conflict, reductions
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, free_indices, number, substitute, walk
-from staticgraph.compiler.kernel.index import simplify_index
+from staticgraph.compiler.kernel.indices.affine import Affine, linear
+from staticgraph.compiler.kernel.indices.index import simplify_index
+from staticgraph.compiler.kernel.loops.dependence import accesses, begun_with_stores, conflict, reductions
 from staticgraph.compiler.kernel.schedule_gpu.strides import counting
 from staticgraph.compiler.kernel.stmt import (
     If,

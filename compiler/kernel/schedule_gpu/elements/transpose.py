@@ -12,9 +12,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from staticgraph.compiler.kernel.affine import Affine
 from staticgraph.compiler.kernel.expr import Expr, Index, Load
-from staticgraph.compiler.kernel.index import offset
+from staticgraph.compiler.kernel.indices.affine import Affine
+from staticgraph.compiler.kernel.indices.index import offset
 from staticgraph.compiler.kernel.lower_reductions import Nest
 from staticgraph.compiler.kernel.schedule_gpu.function import Extents, FunctionSchedule
 from staticgraph.compiler.kernel.schedule_gpu.limits import BANK_BYTES, SHARED_BYTES, THREADS

@@ -21,11 +21,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from staticgraph.compiler.graph.sizes import same
-from staticgraph.compiler.kernel.dependence import conflict, reductions
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Local, substitute, walk
-from staticgraph.compiler.kernel.index import simplify_index
-from staticgraph.compiler.kernel.loop_fusion import fuse_loops
-from staticgraph.compiler.kernel.loop_nests import flatten, interchange
+from staticgraph.compiler.kernel.indices.index import simplify_index
+from staticgraph.compiler.kernel.loops.dependence import conflict, reductions
+from staticgraph.compiler.kernel.loops.fusion import fuse_loops
+from staticgraph.compiler.kernel.loops.nests import flatten, interchange
 from staticgraph.compiler.kernel.schedule_gpu.strides import Columns, counting, split, width
 from staticgraph.compiler.kernel.stmt import (
     Buffer,

@@ -9,7 +9,7 @@ from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Expr, Index, substitute
 from staticgraph.compiler.kernel.form import Scan
-from staticgraph.compiler.kernel.index import simplify_index
+from staticgraph.compiler.kernel.indices.index import simplify_index
 from staticgraph.compiler.kernel.schedule_gpu.function import Scratch
 from staticgraph.compiler.kernel.schedule_gpu.strides import split
 from staticgraph.compiler.kernel.stmt import Buffer

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from staticgraph.compiler.graph.dtypes import DType, uint32, uint64
 from staticgraph.compiler.kernel.expr import Expr, Index, substitute
 from staticgraph.compiler.kernel.form import Selection
-from staticgraph.compiler.kernel.index import simplify_index
+from staticgraph.compiler.kernel.indices.index import simplify_index
 from staticgraph.compiler.kernel.schedule_gpu.strides import split
 from staticgraph.compiler.kernel.stmt import Buffer
 from staticgraph.compiler.support.dataclass import dataclass

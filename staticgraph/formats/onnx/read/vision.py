@@ -10,11 +10,11 @@ from staticgraph.building.script_ops import py_func
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32, int64, uint8
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.domains.image.codecs import decode_picture
+from staticgraph.domains.image.suppression import non_max_suppression
 from staticgraph.formats.onnx.errors import OnnxError
 from staticgraph.formats.onnx.nodes import Node, operator
 from staticgraph.formats.onnx.values import cast, constant, reshape, unstacked
-from staticgraph.image.codecs import decode_picture
-from staticgraph.image.suppression import non_max_suppression
 
 
 @operator("NonMaxSuppression")

@@ -14,11 +14,11 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import float32, int32, int64
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.domains.image.color import adjust_hue, adjust_saturation, hsv_to_rgb, rgb_to_hsv
+from staticgraph.domains.image.intensity import adjust_contrast
+from staticgraph.domains.image.suppression import non_max_suppression, non_max_suppression_padded
 from staticgraph.formats.tf.examples.example_ops import parse_example_op, parse_single_example_op
 from staticgraph.formats.tf.graph_def.nodes import GraphDefError, Node, constant, reads, several
-from staticgraph.image.color import adjust_hue, adjust_saturation, hsv_to_rgb, rgb_to_hsv
-from staticgraph.image.intensity import adjust_contrast
-from staticgraph.image.suppression import non_max_suppression, non_max_suppression_padded
 from staticgraph.mathematics.segments import histogram_fixed_width
 from staticgraph.nn.ctc import ctc_loss
 from staticgraph.nn.normalization import batch_norm_with_global_normalization

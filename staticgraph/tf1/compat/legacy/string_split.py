@@ -9,8 +9,8 @@ from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.renamed import renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import string
+from staticgraph.domains.strings.parts import require_sparse
 from staticgraph.sparse.tensor import SparseTensor
-from staticgraph.strings.parts import require_sparse
 
 
 def string_split(

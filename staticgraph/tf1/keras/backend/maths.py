@@ -10,7 +10,7 @@ from staticgraph.building.signatures import adapted
 from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.linalg import l2_normalize as _l2_normalize
+from staticgraph.linear_algebra.linalg import l2_normalize as _l2_normalize
 from staticgraph.mathematics import math_ops, reductions
 from staticgraph.tf1.keras.settings import floatx
 

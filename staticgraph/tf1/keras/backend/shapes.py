@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from staticgraph import linalg
 from staticgraph.arrays import array_ops, casts, creation, indexing
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.linear_algebra import linalg
 from staticgraph.tf1.keras.engine.node import history
 from staticgraph.tf1.keras.settings import checked_format, floatx
 

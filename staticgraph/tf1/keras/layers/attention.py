@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from staticgraph import linalg, nn
+from staticgraph import nn
 from staticgraph.arrays.array_ops import expand_dims
 from staticgraph.arrays.casts import cast
+from staticgraph.linear_algebra import linalg
 from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.tf1.keras.engine.structure import listed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from staticgraph import linalg, nn
+from staticgraph import nn
 from staticgraph.arrays import array_ops, creation
 from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import identity
@@ -12,6 +12,7 @@ from staticgraph.building.signatures import like
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.layers.adapters import with_weights
 from staticgraph.layers.spatial import count_of
+from staticgraph.linear_algebra import linalg
 from staticgraph.state.layer import known_size
 from staticgraph.tf1.keras import activations, initializers
 from staticgraph.tf1.keras import backend as K

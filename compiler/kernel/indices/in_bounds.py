@@ -1,0 +1,434 @@
+"""Proof that a kernel reads and writes only elements of its buffers.
+
+Generated code checks no address, so every position is looked at before code is made of it:
+
+    x[i - 1] in x: float32[4]              refused: i - 1 runs from -1, whatever the data are
+    x[minimum(maximum(n[i], 0), 3)]        proven
+    if (n[i] >= 0) & (n[i] < 4): x[n[i]]   proven, by the condition
+    x[n[i] % m[i]]                         unknown: becomes x[minimum(maximum(n[i] % m[i], 0), 3)]
+
+A position of loop variables alone takes every value of its range: one that leaves the buffer is an error, of
+a type rule that let operands of wrong sizes pass. Any other position depends on data. Its range is found by
+interval analysis: conditions narrow ranges, and assignments in loops widen them until nothing changes. What
+cannot be proven is clamped, so no data can lead out of a buffer.
+
+Where sizes are open, a position must be in its buffer for all of them. It is proven by the loops alone whose
+indices it has: so it may be read outside of other loops, which may turn out to be empty.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterator, Mapping
+
+from staticgraph.compiler.graph.dtypes import int64
+from staticgraph.compiler.graph.sizes import AnySize, Size, Undecided, proven, same
+from staticgraph.compiler.graph.sizes import bounds as size_bounds
+from staticgraph.compiler.kernel import scalar
+from staticgraph.compiler.kernel.expr import (
+    Expr,
+    Extent,
+    Index,
+    Load,
+    Local,
+    Reduce,
+    Scalar,
+    rebuild,
+    substitute,
+    walk,
+)
+from staticgraph.compiler.kernel.form import Scan, Selection, StagedForm, Updates
+from staticgraph.compiler.kernel.indices.affine import UNKNOWN, Affine, Range, affine, bounds_given, linear
+from staticgraph.compiler.kernel.indices.extremes import extremes, form_extremes, is_open, is_within
+from staticgraph.compiler.kernel.indices.index import simplify_index
+from staticgraph.compiler.kernel.stmt import (
+    Buffer,
+    Form,
+    If,
+    Let,
+    Loop,
+    Span,
+    Stmt,
+    Store,
+    Update,
+    While,
+    statements,
+    updates_of_outer,
+)
+from staticgraph.compiler.support.dataclass import replace
+
+_EXACT = 1 << 62  # sums of positions below it do not overflow
+_PATIENCE = 3  # iterations of a loop that are followed before a range that grows is taken to have no end
+_COMPARED = {"ge": (0, 1, 0), "gt": (0, 1, 1), "le": (1, 0, 0), "lt": (1, 0, 1)}  # greater, less, by how much
+_OPPOSITE = {"ge": "lt", "gt": "le", "le": "gt", "lt": "ge"}
+
+
+class OutOfBoundsError(Exception):
+    """A kernel would leave a buffer whatever the data are."""
+
+
+def outside(position: Expr, extent: AnySize) -> Range | None:
+    """The range of a position of loop variables alone, if it does not lie in 0..extent - 1.
+
+    Raises:
+        Undecided: if that depends on open sizes.
+    """
+    place = simplify_index(position)
+    form = affine(place)
+    if form is None or is_within(place, extent):
+        return None
+    if is_open(place) or isinstance(extent, Size):
+        _ask(place, extent)
+        return None
+    return form.range
+
+
+def _text(place: Expr) -> str:
+    from staticgraph.compiler.kernel.printer import expression_text  # what only messages need
+
+    return expression_text(place)
+
+
+def _ask(place: Expr, extent: AnySize) -> None:
+    """Ask if a position is in 0..extent - 1 at hand. Raises Undecided if it is not, or if no one answers."""
+    low, high = form_extremes(linear(place))
+    try:
+        if low is not None and high is not None and low >= 0 and high < extent:
+            return
+    except Undecided:
+        pass
+    text = f"the position {_text(place)} in 0..{extent - 1!r}"
+    raise Undecided(text, sizes=_sizes(place, extent))
+
+
+def _sizes(place: Expr, extent: AnySize) -> tuple[Size, ...]:
+    """The open sizes that a position and its extent depend on."""
+    nodes = walk(place)
+    found = [e.extent if isinstance(e, Index) else e.size for e in nodes if isinstance(e, (Index, Extent))]
+    return tuple(n for n in (*found, extent) if isinstance(n, Size))
+
+
+def in_bounds(body: tuple[Stmt, ...], buffers: Mapping[str, Buffer]) -> tuple[Stmt, ...]:
+    """`body` with every position that is not proven to lie in its buffer clamped; mostly `body` itself.
+
+    Raises:
+        OutOfBoundsError: if a position that is sure to be reached lies outside.
+    """
+    return _Prover(buffers).block(body, _Known(), True)
+
+
+def is_proven(form: Form | tuple[Stmt, ...] | None, buffers: Mapping[str, Buffer]) -> bool:
+    """Return True if every position that a form reads and writes is proven to lie in its buffer.
+
+    So code that is made of the form needs no clamp, even where the loops of its kernel do: a place in those
+    may be a count that no proof sees, and the form has no such place.
+    """
+    loops: tuple[Index, ...] = ()
+    reads: tuple[Stmt, ...]
+    match form:
+        case Scan(target, at, _, item):
+            loops, reads = at, (Store(target, at, item),)
+        case Selection(row=row, column=column, item=item, key=key):
+            loops = *row, column
+            reads = Let(Local("item", item.dtype), item), Let(Local("key", key.dtype), key)
+        case StagedForm(stages, scratch):
+            return all(is_proven(stage, {**buffers, **scratch}) for stage in stages)
+        case Updates(staged, copies=copies):
+            return is_proven(staged, buffers) and (
+                copies is None or is_proven(copies.body, {**buffers, **copies.scratch})
+            )
+        case tuple():
+            reads = form
+        case _:
+            return False
+    for index in reversed(loops):
+        reads = (Loop(index, reads),)
+    return _Prover(buffers).block(reads, _Known(), False) is reads
+
+
+class _Known:
+    """Facts that hold at a place in a kernel."""
+
+    def __init__(self, other: _Known | None = None) -> None:
+        self.ranges: dict[Expr, Range] = dict(other.ranges) if other else {}
+        self.least: dict[frozenset[tuple[Expr, int]], int] = dict(other.least) if other else {}  # of sums
+        self.meaning: dict[Expr, Expr] = dict(other.meaning) if other else {}  # of truth values, positions
+
+    def range(self, expr: Expr) -> Range:
+        """The least and the greatest value of an integer expression."""
+        return bounds_given(expr, self.ranges, self._narrowed)
+
+    def _narrowed(self, expr: Expr, found: Range) -> Range:
+        if expr.dtype is not int64:
+            return found
+        match expr:
+            case Scalar("minimum" | "maximum" as op, (a, b)) if not (both := linear(a) + linear(b)).terms:
+                middle = both.constant // 2  # as in minimum(i, 6 - i), which is at most 3
+                return (
+                    (max(found[0], -(-both.constant // 2)), found[1])
+                    if op == "maximum"
+                    else (found[0], min(found[1], middle))
+                )
+        if not self.least:
+            return found
+        form = linear(expr)
+        above, below = frozenset(form.terms.items()), frozenset(form.times(-1).terms.items())
+        if (above not in self.least and below not in self.least) or (
+            expr not in form.terms and not self._is_exact(form)
+        ):
+            return found
+        low, high = self.least.get(above, -math.inf), -self.least.get(below, -math.inf)
+        return max(found[0], low + form.constant), min(found[1], high + form.constant)
+
+    def forget(self, changed: Callable[[Expr], bool]) -> None:
+        """Drop what depends on expressions that have `changed`."""
+
+        def is_gone(*roots: Expr) -> bool:
+            return any(map(changed, walk(*roots)))
+
+        self.ranges = {e: r for e, r in self.ranges.items() if not is_gone(e)}
+        self.least = {k: n for k, n in self.least.items() if not is_gone(*(term for term, _ in k))}
+        self.meaning = {m: e for m, e in self.meaning.items() if not is_gone(m, e)}
+
+    def given(self, condition: Expr, holds: bool = True) -> _Known:
+        """Return the facts that hold if `condition` does, or if it does not."""
+        known = _Known(self)
+        stack = [condition]
+        while stack:
+            match stack.pop():
+                case Local() as local if local in known.meaning:
+                    stack.append(known.meaning[local])
+                case Scalar("and" | "or" as op, (a, b)) if holds == (op == "and"):
+                    stack += a, b
+                case Scalar(op, args) if op in _COMPARED and args[0].dtype is int64:
+                    greater, less, by = _COMPARED[op if holds else _OPPOSITE[op]]
+                    known._at_least(args[greater], args[less], by)
+        return known
+
+    def _at_least(self, greater: Expr, less: Expr, by: int) -> None:
+        """Note that `greater - less >= by`."""
+        form = self._sum(greater) + self._sum(less).times(-1)
+        key = frozenset(form.terms.items())
+        least = max(by - form.constant, self.least.get(key, by - form.constant))
+        self.least[key] = least
+        for term, factor in form.terms.items():
+            if isinstance(factor, Size):
+                continue
+            others = Affine({t: f for t, f in form.terms.items() if t is not term})
+            most = sum(
+                max(end * f for end in self.range(t) for f in size_bounds(by))
+                for t, by in others.terms.items()
+            )
+            low, high = self.range(term)
+            if factor == 1:
+                self.ranges[term] = max(low, least - most), high
+            elif factor == -1:
+                self.ranges[term] = low, min(high, most - least)
+
+    def is_less(self, place: Expr, extent: Size) -> bool:
+        """Return True if a condition tells that a position is less than an open extent."""
+        form = self._sum(Extent(extent)) + self._sum(place).times(-1)
+        return self.least.get(frozenset(form.terms.items()), -math.inf) + form.constant >= 1
+
+    def _sum(self, expr: Expr) -> Affine:
+        """`expr` as a sum if that does not overflow, else as one term."""
+        form = linear(expr)
+        return form if self._is_exact(form) else Affine({expr: 1})
+
+    def _is_exact(self, form: Affine) -> bool:
+        """Return True if no part of a sum overflows."""
+        terms = (
+            max(map(abs, self.range(term))) * max(map(abs, size_bounds(factor)))
+            for term, factor in form.terms.items()
+        )
+        return abs(form.constant) + sum(terms) < _EXACT
+
+
+class _Prover:
+    def __init__(self, buffers: Mapping[str, Buffer]) -> None:
+        self.buffers = buffers
+
+    def block(self, body: tuple[Stmt, ...], known: _Known, runs: bool) -> tuple[Stmt, ...]:
+        """`body` in bounds. `known` becomes what holds after it. `runs`: nothing prevents it from running."""
+        made = tuple(self.statement(stmt, known, runs) for stmt in body)
+        return body if all(a is b for a, b in zip(made, body, strict=True)) else made
+
+    def statement(self, stmt: Stmt, known: _Known, runs: bool) -> Stmt:
+        match stmt:
+            case Loop(index, inside):
+                if same(index.extent, 0):
+                    return stmt
+                self.settle(inside, known)
+                made = self.block(inside, *self.reached(stmt, known, runs))
+                return stmt if made is inside else replace(stmt, body=made)
+            case While(condition, inside):
+                self.settle(inside, known, condition)
+                test = self.expression(condition, known, runs)
+                made = self.block(inside, known.given(condition), False)
+                return stmt if made is inside and test is condition else While(test, made)
+            case If(condition, inside):
+                test = self.expression(condition, known, runs)
+                before, after = _Known(known), known.given(condition)
+                made = self.block(inside, after, False)
+                self.join(inside, known, before, after)
+                return stmt if made is inside and test is condition else If(test, made)
+            case Let(local, value):
+                made_value = self.expression(value, known, runs)
+                self.set(local, value, known)
+                if local.dtype.is_bool or local.dtype is int64:
+                    known.meaning[local] = value
+                return stmt if made_value is value else Let(local, made_value)
+            case Update(local, value, combine):
+                made_value = self.expression(value, known, runs)
+                self.set(local, value, known)
+                return stmt if made_value is value else Update(local, made_value, combine)
+            case Store(name, at, value):
+                places = tuple(self.expression(place, known, runs) for place in at)
+                places = self.position(name, places, known, runs)
+                made_value = self.expression(value, known, runs)
+                known.forget(
+                    lambda e: isinstance(e, Load) and e.dtype is value.dtype
+                )  # maybe of the same memory
+                unchanged = all(a is b for a, b in zip(places, at, strict=True))
+                return stmt if unchanged and made_value is value else Store(name, places, made_value)
+
+    def reached(self, loop: Loop, known: _Known, runs: bool) -> tuple[_Known, bool]:
+        """Return what is known inside a loop, and if nothing prevents that from running."""
+        match loop.share:
+            case Span(start, stop):
+                inside = scalar.ge(loop.index, start) & scalar.lt(loop.index, stop)
+                return known.given(inside), False
+        return _Known(known), runs
+
+    def set(self, local: Local, value: Expr, known: _Known) -> None:
+        found = known.range(value) if local.dtype.is_integer else None
+        known.forget(lambda e: e is local)
+        if found is not None:
+            known.ranges[local] = found
+
+    def settle(self, inside: tuple[Stmt, ...], known: _Known, condition: Expr | None = None) -> None:
+        """Widen what is `known` before a loop until it holds before each of its iterations."""
+        changed = _changed(inside)
+        stored = {s.value.dtype for s in statements(inside) if isinstance(s, Store)}
+        first: dict[Expr, Range] = {local: known.range(local) for local in changed}
+        known.forget(lambda e: e in first or (isinstance(e, Load) and e.dtype in stored))
+        if not changed:
+            return
+        known.ranges |= first
+        quiet = _Prover({})  # positions are looked at when ranges are known
+
+        def after() -> dict[Expr, Range]:
+            state = _Known(known) if condition is None else known.given(condition)
+            quiet.block(inside, state, False)
+            return {c: _union(first[c], state.range(c)) for c in changed}
+
+        for turn in range(2 * _PATIENCE):
+            found = after()
+            join = _union if turn < _PATIENCE else _widened
+            wider: dict[Expr, Range] = {c: join(known.ranges[c], found[c]) for c in changed}
+            if all(wider[c] == known.ranges[c] for c in changed):
+                break
+            known.ranges |= wider
+        else:
+            known.ranges |= dict.fromkeys(changed, UNKNOWN)
+        known.ranges |= after()  # less wide, and true before each iteration all the same
+
+    def join(self, inside: tuple[Stmt, ...], known: _Known, before: _Known, after: _Known) -> None:
+        """Put into `known` what holds after a body that may have run."""
+        found: dict[Expr, Range] = {
+            local: _union(before.range(local), after.range(local)) for local in _changed(inside)
+        }
+        stored = {s.value.dtype for s in statements(inside) if isinstance(s, Store)}
+        known.forget(lambda e: e in found or (isinstance(e, Load) and e.dtype in stored))
+        known.ranges |= found
+
+    def expression(self, root: Expr, known: _Known, runs: bool) -> Expr:
+        """`root` with positions of loads in bounds. What an empty reduction would load is never loaded."""
+        done: dict[Expr, Expr] = {}
+        for node in _evaluated(root):
+            children = tuple([done.get(c, c) for c in node.children])
+            if isinstance(node, Load) and node.buffer in self.buffers:
+                children = self.position(node.buffer, children, known, runs)
+            if children != node.children:  # equal expressions are one object
+                done[node] = rebuild(node, children)
+        return done.get(root, root)
+
+    def position(self, name: str, at: tuple[Expr, ...], known: _Known, runs: bool) -> tuple[Expr, ...]:
+        if name not in self.buffers:
+            return at
+        buffer = self.buffers[name]
+        places = enumerate(zip(at, buffer.shape, strict=True))
+        return tuple([self.place(name, axis, p, n, known, runs) for axis, (p, n) in places])
+
+    def place(self, name: str, axis: int, place: Expr, extent: AnySize, known: _Known, runs: bool) -> Expr:
+        if is_within(place, extent) or _is_inside(simplify_index(place), extent, known):
+            return place
+        if runs and (found := outside(place, extent)) is not None:
+            raise OutOfBoundsError(
+                f"axis {axis} of {name} has the positions 0..{extent - 1}, "
+                f"but {_text(place)} runs from {found[0]} to {found[1]}"
+            )
+        if is_open(place) or isinstance(extent, Size):
+            simple = simplify_index(place)
+            if runs and all(isinstance(term, (Index, Extent)) for term in linear(simple).terms):
+                _ask(simple, extent)
+                return place
+        if (
+            isinstance(extent, Size) and extent > 0
+        ):  # an axis that may be empty has no element to read instead
+            return scalar.minimum(scalar.maximum(place, 0), Extent(extent - 1))
+        return scalar.minimum(scalar.maximum(place, 0), max(extent - 1, 0))
+
+
+def _is_inside(place: Expr, extent: AnySize, known: _Known) -> bool:
+    low, high = known.range(place)
+    least = size_bounds(extent)[0]
+    if isinstance(extent, Size):
+        meant = substitute(place, known.meaning)
+        most = extremes(meant)[1] if low >= 0 else None
+        if is_within(meant, extent) or (most is not None and proven(operator.lt, most, extent)):
+            return True
+        if low >= 0 and known.is_less(meant, extent):
+            return True
+    if (low >= 0 and high < least) or low > high or is_within(place, extent):
+        # What cannot be reached has no values.
+        return True
+    match place:
+        case Scalar("select", (condition, a, b)):
+            return _is_inside(a, extent, known.given(condition)) and _is_inside(
+                b, extent, known.given(condition, False)
+            )
+    return False
+
+
+def _evaluated(root: Expr) -> Iterator[Expr]:
+    """The expressions below `root` that are evaluated, arguments before users."""
+    nodes = walk(root)
+    if True in [same(a.extent, 0) for e in nodes if isinstance(e, Reduce) for a in e.axes]:
+        done: dict[Expr, None] = {}
+
+        def visit(node: Expr) -> None:
+            if node in done or (isinstance(node, Reduce) and any(same(a.extent, 0) for a in node.axes)):
+                return
+            for child in node.children:
+                visit(child)
+            done[node] = None
+
+        visit(root)
+        return iter(done)
+    return iter(nodes)
+
+
+def _changed(body: tuple[Stmt, ...]) -> list[Local]:
+    """The integers that `body` assigns to, and that exist before it."""
+    found = dict.fromkeys(s.local for s in updates_of_outer(body))
+    return [local for local in found if local.dtype.is_integer]
+
+
+def _union(a: Range, b: Range) -> Range:
+    return min(a[0], b[0]), max(a[1], b[1])
+
+
+def _widened(before: Range, now: Range) -> Range:
+    return (before[0] if now[0] >= before[0] else -math.inf, before[1] if now[1] <= before[1] else math.inf)

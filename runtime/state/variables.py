@@ -1,0 +1,264 @@
+"""The only state that outlives a run: values of variables, and states of random ops.
+
+A variable has two places. Its value lies in the front one; a step that cannot overwrite it writes the next
+value to the back one, and exchanges the two when it is done. So a step that fails changes nothing. Compiled
+code finds both places through the variable's `Cell`, two words that never move.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import field
+
+import numpy as np
+
+from staticgraph.compiler.codegen.native.dispatch_layout import Cell, State
+from staticgraph.compiler.graph.dtypes import as_dtype, string
+from staticgraph.compiler.graph.errors import (
+    AbortedError,
+    ClosedSessionError,
+    DeadlineExceededError,
+    OpError,
+    misuse,
+)
+from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.tensor import Operation
+from staticgraph.compiler.support.dataclass import dataclass
+from staticgraph.compiler.support.forks import in_child, reclaim
+from staticgraph.runtime.memory.aligned import address_of, empty, from_storage, to_storage
+from staticgraph.runtime.state.resources import Resources, remaining
+
+
+class _Places:
+    """The two places of a variable."""
+
+    __slots__ = ("cell", "_arrays")
+
+    def __init__(self, value: np.ndarray) -> None:
+        self.cell = (ctypes.c_int64 * len(Cell))(address_of(value), 0)
+        self._arrays = {address_of(value): value}
+
+    @property
+    def front(self) -> np.ndarray:
+        return self._arrays[self.cell[Cell.FRONT]]
+
+    @property
+    def back(self) -> np.ndarray | None:
+        return self._arrays.get(self.cell[Cell.BACK])
+
+    @back.setter
+    def back(self, array: np.ndarray | None) -> None:
+        front = self.front
+        self.cell[Cell.BACK] = 0 if array is None else address_of(array)
+        self._arrays = {address_of(a): a for a in (front, array) if a is not None}
+
+    def put(self, value: np.ndarray) -> None:
+        """Make `value` the front. If it is the back, the front before becomes the back."""
+        before, back = self.front, self.back
+        if value is not before:
+            self._arrays[address_of(value)] = value
+            self.cell[Cell.FRONT] = address_of(value)
+            back = before if value is back else back
+            self.back = back if back is not None and back.shape == value.shape else None
+
+
+def _closed() -> ClosedSessionError:
+    return misuse(ClosedSessionError, "the session is closed", "open a new Session")
+
+
+def _torn() -> AbortedError:
+    used = "this process was forked while another thread of its parent used the session"
+    text = f"{used}: the values of variables may be half changed"
+    hint = "open a new Session here, or fork while no other thread runs the session"
+    return misuse(AbortedError, text, hint)
+
+
+class VariableStore:
+    """Values by variable, as compiled code holds them.
+
+    `with store:` no other thread's run takes place. ClosedSessionError if the session is closed.
+    """
+
+    def __init__(self) -> None:
+        self.resources = Resources()
+        self._places: dict[Operation, _Places] = {}
+        self._random: dict[Operation, np.ndarray] = {}
+        self._lock = threading.RLock()  # for as long as a run takes
+        in_child(self._forked)
+        self._functions = self._lock.acquire, self._lock.release
+        self.state = (ctypes.c_int64 * len(State))(0, 0, *map(id, self._functions))
+        self._guard: Callable[[], OpError | None] | None = None  # says why there can be no run
+
+    def __enter__(self) -> VariableStore:
+        self._lock.acquire()
+        if self._guard is not None and (error := self._guard()) is not None:
+            self._lock.release()
+            raise error
+        self.state[State.HOLDERS] += 1
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.state[State.HOLDERS] -= 1
+        self._lock.release()
+
+    @contextmanager
+    def in_time(self) -> Iterator[None]:
+        """As `with store:`, for a run that has only so much time: it does not wait longer for others."""
+        left = remaining()
+        if not self._lock.acquire(timeout=-1 if left is None else left):
+            text = "the time that the run was given is over; runs of other threads were not"
+            raise misuse(DeadlineExceededError, text)
+        try:
+            self.__enter__()
+        finally:
+            self._lock.release()
+        try:
+            yield
+        finally:
+            self.__exit__()
+
+    @contextmanager
+    def released(self) -> Iterator[None]:
+        """Context in which other threads may run: for what waits for them. Inside `with store:` only."""
+        depth = self.state[State.HOLDERS]
+        self.state[State.HOLDERS] = 0
+        for _ in range(depth):
+            self._lock.release()
+        try:
+            yield
+        finally:
+            for _ in range(depth):
+                self._lock.acquire()
+            self.state[State.HOLDERS] = depth
+        if self._guard is not None and (error := self._guard()) is not None:
+            raise error
+
+    @property
+    def is_guarded(self) -> bool:
+        """Return True if something must be looked at before each run."""
+        return self._guard is not None
+
+    def guard(self, look: Callable[[], OpError | None]) -> None:
+        """Have `look` called before each run. If it returns an error, that is raised, and nothing runs."""
+        self._guard = look
+
+    @property
+    def version(self) -> int:
+        """A number that changes when a variable gets its first value, or one of another shape."""
+        return self.state[State.VERSION]
+
+    def __contains__(self, variable: Operation) -> bool:
+        return variable in self._places
+
+    def type_of(self, variable: Operation) -> TensorType | None:
+        """The type of the present value, or None."""
+        places = self._places.get(variable)
+        return None if places is None else TensorType(variable.outputs[0].dtype, places.front.shape)
+
+    def stored(self, variable: Operation) -> np.ndarray:
+        """The present value as compiled code holds it. KeyError if there is none."""
+        return self._places[variable].front
+
+    def cell(self, variable: Operation) -> ctypes.Array:
+        """The words with the addresses of the value and, after `next_buffer`, of memory for the next.
+
+        KeyError if there is no value.
+        """
+        return self._places[variable].cell
+
+    def read(self, variable: Operation) -> np.ndarray:
+        """A copy of the present value."""
+        return from_storage(self.stored(variable).copy(), variable.outputs[0].dtype)
+
+    def write(self, variable: Operation, value: object) -> None:
+        """Set the value, converted to the variable's dtype."""
+        dtype = as_dtype(variable.outputs[0].dtype)
+        array = dtype.round(value)
+        if dtype is string:
+            self.commit(variable, array.copy())
+            return
+        buffer = empty(TensorType(dtype, array.shape))
+        buffer[...] = to_storage(array, dtype)
+        self.commit(variable, buffer)
+
+    def next_buffer(self, variable: Operation, type: TensorType) -> np.ndarray:
+        """Memory for a new value while the present one is still being read."""
+        places = self._places.get(variable)
+        if places is None or places.front.shape != type.shape:
+            return empty(type)
+        if places.back is None:
+            places.back = empty(type)
+        return places.back
+
+    def commit(self, variable: Operation, buffer: np.ndarray) -> None:
+        """Make `buffer` the value."""
+        places = self._places.get(variable)
+        before = None if places is None else places.front.shape
+        if places is None:
+            self._places[variable] = _Places(buffer)
+        else:
+            places.put(buffer)
+        if before != buffer.shape:
+            self.state[State.VERSION] += 1
+
+    def random_state(self, op: Operation) -> np.ndarray:
+        """The state of a random op: how much of its stream is used up, and its seeds, as uint64.
+
+        Without any seed the stream starts anywhere.
+        """
+        if op not in self._random:
+            seeds = [op.attrs.get(name, 0) % 2**64 for name in ("seed", "seed2")]
+            used = 0 if any(seeds) else int.from_bytes(os.urandom(8)) >> 2
+            self._random[op] = np.array([used, *seeds], np.uint64)
+        return self._random[op]
+
+    def close(self) -> None:
+        """Free everything. Nothing can be run or read any more."""
+        self.resources.close()
+        with self._lock:
+            self._end(_closed)
+
+    def _end(self, error: Callable[[], OpError]) -> None:
+        self._guard = error
+        self.state[State.VERSION] += 1
+        self._places.clear()
+        self._random.clear()
+
+    def _forked(self) -> None:
+        """In a forked process: give up what a run of another thread has perhaps half changed."""
+        if reclaim(self._lock):
+            self.state[State.HOLDERS] = 0
+            if self._places or self._random:
+                self._end(_torn)
+
+
+@dataclass(slots=True)
+class PendingWrites:
+    """Pending writes of a run, committed only if the whole run succeeds: new values of variables, as compiled
+    code holds them, and how far random ops get.
+
+    `advances`: how far their counters move; `states`: new states, where only the step knows how far.
+    """
+
+    values: dict[Operation, np.ndarray] = field(default_factory=dict)
+    advances: dict[Operation, int] = field(default_factory=dict)
+    states: dict[Operation, np.ndarray] = field(default_factory=dict)
+
+    def add(self, more: PendingWrites) -> None:
+        """Take in what another stage changes. Where both change the same, it is to the same."""
+        self.values |= more.values
+        self.advances |= more.advances
+        self.states |= more.states
+
+    def commit(self, store: VariableStore) -> None:
+        """Make the writes."""
+        for op, buffer in self.values.items():
+            store.commit(op, buffer)
+        for op, advance in self.advances.items():
+            store.random_state(op)[0] += np.uint64(advance)
+        for op, state in self.states.items():
+            store.random_state(op)[...] = state
