@@ -1,7 +1,8 @@
 """Gaussian elimination with exchanges of rows, as statements of the kernel IR: L U of a matrix in strips.
 
-After the columns of a strip are done, from the diagonal downwards, all strips behind it take part: their rows
-are exchanged as those of the strip were, and what the strip has below the diagonal is taken off them.
+The right-looking blocked algorithm of LAPACK's getrf: after the columns of a strip, its panel, are
+factorised, all strips behind it take part. Their rows are exchanged as those of the strip were, the triangle
+on the diagonal is solved for their rows beside it, and the product of both is taken off what lies below.
 """
 
 from __future__ import annotations
@@ -34,52 +35,151 @@ def lu_factors(
         The statements, and their scratch memory: both factors in strips. If the matrix is singular, then some
         number on the diagonal of U is zero.
     """
-    fresh = Fresh()
-    a = Strips("a", n, n, dtype, fresh)
-    block, count = a.width, a.count
+    lu = _Elimination(n, dtype)
+    a, count = lu.a, lu.a.count
     place = {"written": True, "local": local, "shared": not local}
     scratch = {
         "a": a.buffer(local),
         "pivots": Buffer(int64, (a.height,), **place),
         "order": Buffer(int64, (a.height,), **place),
-        **{name: Buffer(dtype, (block,), written=True, local=True) for name in ("first", "pivoted")},
+        **{name: Buffer(dtype, (a.width,), written=True, local=True) for name in ("first", "pivoted")},
     }
+    steps = (lu.fresh.each(count - 1, lu.step, "step"),) if count > 1 else ()
+    return (
+        a.each_strip(lambda strip: lu.read(strip, matrix)),
+        *lu.panel(Const(0, int64), "first"),
+        *steps,
+        a.each_strip(lambda strip: lu.write(strip, put)),
+        *lu.permutation(put_order),
+    ), scratch
 
-    def pivot(row: Expr) -> Load:
-        return Load("pivots", (row,), int64)
 
-    def read_rows(strip: Index) -> Body:
-        return a.columns_of(strip, lambda i, lane, column: a.put(strip, i, lane, matrix(i, column)))
+class _Elimination:
+    """The parts of the algorithm, for a matrix of `n` rows in the strips `a`."""
 
-    def read(strip: Index) -> Body:
+    def __init__(self, n: int, dtype: DType) -> None:
+        self.n, self.dtype, self.fresh = n, dtype, Fresh()
+        self.a = Strips("a", n, n, dtype, self.fresh)
+        self.zero, self.one = Const(0.0, dtype), Const(1.0, dtype)
+
+    def read(self, strip: Index, matrix: Element) -> Body:
         """Fill a strip; beyond the matrix come rows and columns of a unit matrix."""
-        if not n % block:
-            return read_rows(strip)
-        zero = Const(0.0, dtype)
+        a, n = self.a, self.n
+        last, beyond = a.count - 1, a.height - n
 
-        def zeros(first: int | Expr, rows: int) -> Loop:
-            return fresh.between(
-                first,
-                Const(a.height, int64),
-                a.height,
-                lambda i: (a.lanes(lambda lane: (a.put(strip, i, lane, zero),)),),
-                "i",
+        def numbers() -> Body:
+            return a.columns_of(strip, lambda i, lane, column: a.put(strip, i, lane, matrix(i, column)))
+
+        if not n % a.width:
+            return numbers()
+        ones = self.fresh.each(beyond, lambda i: (a.put(last, i + n, i + n - last * a.width, self.one),))
+        below = (If(strip < last, (self._zeros(strip, n),)),) if last else ()
+        whole = If(scalar.eq(strip, last), (self._zeros(strip, 0),))
+        return (*below, whole, *numbers(), If(scalar.eq(strip, last), (ones,)))
+
+    def _zeros(self, strip: Index, first: int) -> Loop:
+        """Clear the rows of a strip from `first` on."""
+
+        def row(i: Index) -> Body:
+            return (self.a.lanes(lambda lane: (self.a.put(strip, i, lane, self.zero),)),)
+
+        return self._rows(first, row)
+
+    def _rows(self, first: Expr | int, body: Callable[[Index], Body]) -> Loop:
+        """A loop over the rows from `first` on, those beyond the matrix, too."""
+        return self.fresh.between(first, Const(self.a.height, int64), self.a.height, body, "i")
+
+    def panel(self, strip: Expr, pivoted: str) -> Body:
+        """Factorise the columns of a strip, from its diagonal block downwards (getf2).
+
+        `pivoted` is the scratch memory for the pivot's row: each statement of the kernel has its own.
+        """
+        return (self.fresh.each(self.a.width, lambda j: self._column(strip, pivoted, j), "j"),)
+
+    def _column(self, strip: Expr, pivoted: str, j: Index) -> Body:
+        """Choose the pivot of a column, and take multiples of its row off the rows below."""
+        a, local = self.a, self.fresh.local
+        first = strip * a.width + j
+        best, size = (local(name, self.dtype.real_dtype) for name in ("best", "size"))
+        at = local("at", int64)
+        pivot, scale = local("pivot", self.dtype), local("scale", self.dtype)
+
+        def search(i: Index) -> Body:
+            larger = size > best
+            return (
+                Let(size, size_of_pivot(a.at(strip, i, j))),
+                Update(at, scalar.select(larger, i, at)),
+                Update(best, scalar.select(larger, size, best)),
             )
 
-        last = count - 1
-        ones = fresh.each(
-            a.height - n, lambda i: (a.put(last, i + n, i + n - last * block, Const(1.0, dtype)),)
-        )
-        below = If(strip < last, (zeros(n, a.height),)) if count > 1 else None
-        whole = If(scalar.eq(strip, last), (zeros(0, a.height),))
-        return tuple(s for s in (below, whole) if s) + (
-            *read_rows(strip),
-            If(scalar.eq(strip, last), (ones,)),
+        return (
+            Let(best, size_of_pivot(a.at(strip, first, j))),
+            Let(at, first),
+            self._rows(first + 1, search),
+            Store("pivots", (first,), at),
+            If(at > first, (self._exchange(strip, first, at),)),
+            Let(pivot, a.at(strip, first, j)),
+            Let(scale, self.one / scalar.select(scalar.eq(pivot, self.zero), self.one, pivot)),
+            *self._rank_one_update(strip, pivoted, j, first, scale),
         )
 
-    def exchange(strip: Expr, row: Expr, other: Local) -> Loop:
+    def _rank_one_update(self, strip: Expr, pivoted: str, j: Index, first: Expr, scale: Local) -> Body:
+        """Take the product of the column's multipliers and the pivot's row off the panel below."""
+        a, dtype = self.a, self.dtype
+
+        def keep(lane: Index) -> Body:
+            value = scalar.select(lane > j, a.at(strip, first, lane), self.zero)
+            return (Store(pivoted, (lane,), value),)
+
+        def eliminate(i: Index) -> Body:
+            factor = self.fresh.local("factor", dtype)
+
+            def lanes(lane: Index) -> Body:
+                row = a.at(strip, i, lane) - factor * Load(pivoted, (lane,), dtype)
+                return (a.put(strip, i, lane, row),)
+
+            return Let(factor, a.at(strip, i, j) * scale), a.lanes(lanes), a.put(strip, i, j, factor)
+
+        return a.lanes(keep), self._rows(first + 1, eliminate)
+
+    def step(self, s: Index) -> Body:
+        """Bring all strips behind strip `s` up to date, and factorise the panel of the next one."""
+        a, tiles = self.a, self.a.height // TILE
+
+        def behind(strip: Index) -> Body:
+            return (
+                self._interchanges(strip, s),
+                self.fresh.each(a.width, lambda j: self._solve_row(strip, s, j), "j"),
+                self.fresh.between(
+                    (s + 1) * (a.width // TILE),
+                    Const(tiles, int64),
+                    tiles,
+                    lambda tile: self._update(strip, s, tile),
+                    "tile",
+                ),
+                If(scalar.eq(strip, s + 1), self.panel(strip, "pivoted")),
+            )
+
+        return (a.strips_after(s, behind),)
+
+    def _interchanges(self, strip: Expr, s: Expr) -> Loop:
+        """Exchange the rows of a strip as those of strip `s` were (laswp)."""
+
+        def row(j: Index) -> Body:
+            other = self.fresh.local("other", int64)
+            first = s * self.a.width + j
+            return (
+                Let(other, self._pivot(first)),
+                If(other > first, (self._exchange(strip, first, other),)),
+            )
+
+        return self.fresh.each(self.a.width, row, "j")
+
+    def _exchange(self, strip: Expr, row: Expr, other: Local) -> Loop:
+        a = self.a
+
         def lanes(lane: Index) -> Body:
-            held = fresh.local("held", dtype)
+            held = self.fresh.local("held", self.dtype)
             return (
                 Let(held, a.at(strip, row, lane)),
                 a.put(strip, row, lane, a.at(strip, other, lane)),
@@ -88,128 +188,67 @@ def lu_factors(
 
         return a.lanes(lanes)
 
-    def exchanged(strip: Expr, s: Expr) -> Loop:
-        """Exchange the rows of a strip as those of strip `s` were."""
+    def _pivot(self, row: Expr) -> Expr:
+        """The row that was exchanged for `row`. A store at it is inside the strip, whatever is in memory."""
+        return scalar.minimum(scalar.maximum(Load("pivots", (row,), int64), 0), self.a.height - 1)
 
-        def row(j: Index) -> Body:
-            other = fresh.local("other", int64)
-            first = s * block + j
-            return Let(other, inside(pivot(first))), If(other > first, (exchange(strip, first, other),))
+    def _solve_row(self, strip: Expr, s: Expr, j: Index) -> Body:
+        """A row of U beside the diagonal block: the unit triangle of strip `s` is solved for it (trsm)."""
+        a, first = self.a, s * self.a.width
 
-        return fresh.each(block, row, "j")
+        def lanes(lane: Index) -> Body:
+            total = self.fresh.local("total", self.dtype)
 
-    def inside(row: Expr) -> Expr:
-        return scalar.minimum(scalar.maximum(row, 0), a.height - 1)
+            def term(k: Index) -> Body:
+                return (Update(total, total - a.at(s, first + j, k) * a.at(strip, first + k, lane)),)
 
-    def panel(strip: Expr, pivoted: str) -> Body:
-        """Factorise the columns of a strip, from its diagonal block downwards.
-
-        `pivoted` is the scratch memory for the pivot's row: each statement of the kernel has its own.
-        """
-
-        def column(j: Index) -> Body:
-            first = strip * block + j
-            best, size = (fresh.local(name, dtype.real_dtype) for name in ("best", "size"))
-            at = fresh.local("at", int64)
-
-            def search(i: Index) -> Body:
-                larger = size > best
-                return (
-                    Let(size, size_of_pivot(a.at(strip, i, j))),
-                    Update(at, scalar.select(larger, i, at)),
-                    Update(best, scalar.select(larger, size, best)),
-                )
-
-            def keep(lane: Index) -> Body:
-                value = scalar.select(lane > j, a.at(strip, first, lane), Const(0.0, dtype))
-                return (Store(pivoted, (lane,), value),)
-
-            value, scale = fresh.local("pivot", dtype), fresh.local("scale", dtype)
-
-            def eliminate(i: Index) -> Body:
-                factor = fresh.local("factor", dtype)
-
-                def lanes(lane: Index) -> Body:
-                    row = a.at(strip, i, lane) - factor * Load(pivoted, (lane,), dtype)
-                    return (a.put(strip, i, lane, row),)
-
-                return Let(factor, a.at(strip, i, j) * scale), a.lanes(lanes), a.put(strip, i, j, factor)
-
-            end = Const(a.height, int64)
-            one = Const(1.0, dtype)
             return (
-                Let(best, size_of_pivot(a.at(strip, first, j))),
-                Let(at, first),
-                fresh.between(first + 1, end, a.height, search, "i"),
-                Store("pivots", (first,), at),
-                If(at > first, (exchange(strip, first, at),)),
-                Let(value, a.at(strip, first, j)),
-                Let(scale, one / scalar.select(scalar.eq(value, Const(0.0, dtype)), one, value)),
-                a.lanes(keep),
-                fresh.between(first + 1, end, a.height, eliminate, "i"),
+                Let(total, a.at(strip, first + j, lane)),
+                self.fresh.between(0, j, a.width, term, "k"),
+                a.put(strip, first + j, lane, total),
             )
 
-        return (fresh.each(block, column, "j"),)
+        return (a.lanes(lanes),)
 
-    def step(s: Index) -> Body:
-        first = s * block
+    def _update(self, strip: Expr, s: Expr, tile: Index) -> Body:
+        """Take the product of L in strip `s` and U beside it off a tile of rows below both (gemm)."""
+        a, first = self.a, s * self.a.width
 
-        def strip_of(strip: Index) -> Body:
-            def upper(j: Index) -> Body:
-                def lanes(lane: Index) -> Body:
-                    total = fresh.local("total", dtype)
-
-                    def term(k: Index) -> Body:
-                        return (Update(total, total - a.at(s, first + j, k) * a.at(strip, first + k, lane)),)
-
-                    start = Let(total, a.at(strip, first + j, lane))
-                    return start, fresh.between(0, j, block, term, "k"), a.put(strip, first + j, lane, total)
-
-                return (a.lanes(lanes),)
-
-            def below(tile: Index) -> Body:
-                def lanes(lane: Index) -> Body:
-                    rows, body = a.tile(
-                        [a.at(strip, tile * TILE + r, lane) for r in range(TILE)],
-                        Const(block, int64),
-                        lambda r, k: a.at(s, tile * TILE + r, k),
-                        lambda k: a.at(strip, first + k, lane),
-                        block,
-                    )
-                    return (*body, *(a.put(strip, tile * TILE + r, lane, row) for r, row in enumerate(rows)))
-
-                return (a.lanes(lanes),)
-
-            tiles = a.height // TILE
-            return (
-                exchanged(strip, s),
-                fresh.each(block, upper, "j"),
-                fresh.between((s + 1) * (block // TILE), Const(tiles, int64), tiles, below, "tile"),
-                If(scalar.eq(strip, s + 1), panel(strip, "pivoted")),
+        def lanes(lane: Index) -> Body:
+            rows, body = a.tile(
+                [a.at(strip, tile * TILE + r, lane) for r in range(TILE)],
+                Const(a.width, int64),
+                lambda r, k: a.at(s, tile * TILE + r, k),
+                lambda k: a.at(strip, first + k, lane),
+                a.width,
             )
+            return (*body, *(a.put(strip, tile * TILE + r, lane, row) for r, row in enumerate(rows)))
 
-        return (a.strips_after(s, strip_of),)
+        return (a.lanes(lanes),)
 
-    def write(strip: Index) -> Body:
-        later = fresh.between(strip + 1, Const(count, int64), count, lambda s: (exchanged(strip, s),), "step")
+    def write(self, strip: Index, put: Put) -> Body:
+        """Store what a strip has of both factors, after the exchanges of the steps that came later."""
+        a, count = self.a, self.a.count
+        later = self.fresh.between(
+            strip + 1, Const(count, int64), count, lambda s: (self._interchanges(strip, s),), "step"
+        )
         return (later, *a.columns_of(strip, lambda i, lane, column: put(i, column, a.at(strip, i, lane))))
 
-    def ordered() -> Body:
+    def permutation(self, put_order: PutOrder) -> Body:
+        """Store which row of the matrix each row of the factors is: all exchanges, in order."""
+        fresh = self.fresh
+
         def swap(i: Index) -> Body:
             held, other = fresh.local("held", int64), fresh.local("other", int64)
             return (
-                Let(other, inside(pivot(i))),
+                Let(other, self._pivot(i)),
                 Let(held, Load("order", (i,), int64)),
                 Store("order", (i,), Load("order", (other,), int64)),
                 Store("order", (other,), held),
             )
 
         return (
-            fresh.each(a.height, lambda i: (Store("order", (i,), i),)),
-            fresh.each(n, swap),
-            fresh.each(n, lambda i: (put_order(i, Load("order", (i,), int64)),)),
+            fresh.each(self.a.height, lambda i: (Store("order", (i,), i),)),
+            fresh.each(self.n, swap),
+            fresh.each(self.n, lambda i: (put_order(i, Load("order", (i,), int64)),)),
         )
-
-    steps = (fresh.each(count - 1, step, "step"),) if count > 1 else ()
-    zero = Const(0, int64)
-    return (a.each_strip(read), *panel(zero, "first"), *steps, a.each_strip(write), *ordered()), scratch

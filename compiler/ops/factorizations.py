@@ -55,23 +55,35 @@ def triangular_solution(
         The statements, and their scratch memory: L in tiles of rows, in the order in which it is read, and a
         strip of X for each thread.
     """
-    fresh = Fresh()
     lines = 2 if columns * dtype.size >= _WIDE * ALIGNMENT else 1
-    x = Strips("x", n, columns, dtype, fresh, count=1, lines=lines)
-    tiles = x.height // TILE
+    forward = _Substitution(n, columns, dtype, lines)
+    x, tiles = forward.x, -(-n // TILE)
     scratch = {
-        "packed": Buffer(dtype, (tiles, x.height, TILE), written=True, local=local, shared=not local),
+        "packed": Buffer(
+            dtype, (x.height // TILE, x.height, TILE), written=True, local=local, shared=not local
+        ),
         "inverse": Buffer(dtype, (x.height,), written=True, local=local, shared=not local),
         "x": x.buffer(local=True),
     }
-    one = Const(1.0, dtype)
+    tile = forward.fresh.index("tile", tiles)
+    strip = forward.fresh.index("strip", -(-columns // x.width))
+    return (
+        Loop(tile, forward.pack(tile, matrix, unit), LoopKind.PARALLEL),
+        Loop(strip, forward.solve(strip, rhs, put, lower_rhs), LoopKind.PARALLEL),
+    ), scratch
 
-    def packed(tile: Expr, k: Expr, r: int) -> Load:
-        return Load("packed", (tile, k, Const(r, int64)), dtype)
 
-    def pack(tile: Index) -> Body:
+class _Substitution:
+    """Forward substitution for a strip `x` of right sides, with the triangle packed in tiles of four rows."""
+
+    def __init__(self, n: int, columns: int, dtype: DType, lines: int) -> None:
+        self.n, self.dtype, self.fresh = n, dtype, Fresh()
+        self.x = Strips("x", n, columns, dtype, self.fresh, count=1, lines=lines)
+
+    def pack(self, tile: Index, matrix: Element, unit: bool) -> Body:
         """Copy four rows; beyond the matrix the last one again, of which nothing is read."""
-        rows = [scalar.minimum(tile * TILE + r, n - 1) for r in range(TILE)]
+        one = Const(1.0, self.dtype)
+        rows = [scalar.minimum(tile * TILE + r, self.n - 1) for r in range(TILE)]
 
         def at(k: Index) -> Body:
             return tuple(
@@ -80,47 +92,46 @@ def triangular_solution(
 
         scales = [one if unit else one / matrix(i, i) for i in rows]
         diagonal = (Store("inverse", (tile * TILE + r,), scale) for r, scale in enumerate(scales))
-        return (fresh.between(0, tile * TILE + TILE, n, at, "k"), *diagonal)
+        return (self.fresh.between(0, tile * TILE + TILE, self.n, at, "k"), *diagonal)
 
-    def rows_of(tile: Index, start: Expr | int) -> Body:
-        first = tile * TILE
+    def solve(self, strip: Index, rhs: Element, put: Put, lower_rhs: bool) -> Body:
+        """Read a strip of B, solve for one tile of rows after the other, and store it."""
+        x, tiles = self.x, -(-self.n // TILE)
+        start = strip * x.width if lower_rhs else whole(0)
+
+        def rows_of(tile: Index) -> Body:
+            return self._rows(tile, start)
+
+        return (
+            *x.columns_of(strip, lambda i, lane, column: x.put(0, i, lane, rhs(i, column))),
+            self.fresh.between(start // TILE, whole(tiles), tiles, rows_of, "tile")
+            if lower_rhs
+            else self.fresh.each(tiles, rows_of, "tile"),
+            *x.columns_of(strip, lambda i, lane, column: put(i, column, x.at(0, i, lane))),
+        )
+
+    def _rows(self, tile: Index, start: Expr) -> Body:
+        """Four rows of X: B less what the rows before make of it, then the triangle on the diagonal."""
+        x, first = self.x, tile * TILE
+
+        def packed(k: Expr, r: int) -> Load:
+            return Load("packed", (tile, k, Const(r, int64)), self.dtype)
 
         def lanes(lane: Index) -> Body:
             rows, body = x.tile(
                 [x.at(0, first + r, lane) for r in range(TILE)],
                 first,
-                lambda r, k: packed(tile, k, r),
+                lambda r, k: packed(k, r),
                 lambda k: x.at(0, k, lane),
                 x.height,
                 start,
             )
             found, rest = x.substituted(
-                rows, lambda r, q: packed(tile, first + q, r), lambda r: Load("inverse", (first + r,), dtype)
+                rows, lambda r, q: packed(first + q, r), lambda r: Load("inverse", (first + r,), self.dtype)
             )
             return (*body, *rest, *(x.put(0, first + r, lane, value) for r, value in enumerate(found)))
 
         return (x.lanes(lanes),)
-
-    def solve(strip: Index) -> Body:
-        tiles = -(-n // TILE)
-        start = strip * x.width if lower_rhs else whole(0)
-
-        def of_rows(tile: Index) -> Body:
-            return rows_of(tile, start)
-
-        return (
-            *x.columns_of(strip, lambda i, lane, column: x.put(0, i, lane, rhs(i, column))),
-            fresh.between(start // TILE, whole(tiles), tiles, of_rows, "tile")
-            if lower_rhs
-            else fresh.each(tiles, of_rows, "tile"),
-            *x.columns_of(strip, lambda i, lane, column: put(i, column, x.at(0, i, lane))),
-        )
-
-    tile, strip = fresh.index("tile", -(-n // TILE)), fresh.index("strip", -(-columns // x.width))
-    return (
-        Loop(tile, pack(tile), LoopKind.PARALLEL),
-        Loop(strip, solve(strip), LoopKind.PARALLEL),
-    ), scratch
 
 
 def cholesky_factor(n: int, matrix: Element, put: Put, local: bool, dtype: DType) -> tuple[Body, Scratch]:
@@ -137,42 +148,84 @@ def cholesky_factor(n: int, matrix: Element, put: Put, local: bool, dtype: DType
         The statements, and their scratch memory: the transpose of L in strips. If the matrix is not positive
         definite, then some number on the diagonal of L is not greater than zero.
     """
-    fresh = Fresh()
-    u = Strips("u", n, n, dtype, fresh)
-    block, count = u.width, u.count
+    cholesky = _Cholesky(n, dtype)
+    u, count = cholesky.u, cholesky.u.count
     scratch = {
         "u": u.buffer(local),
         "inverse": Buffer(dtype, (u.height,), written=True, local=local, shared=not local),
     }
+    first = (
+        u.each_strip(lambda strip: cholesky.read(strip, matrix)),
+        *cholesky.diagonal_block(Const(0, int64)),
+    )
+    steps = (cholesky.fresh.each(count - 1, cholesky.step, "step"),) if count > 1 else ()
+    return (*first, *steps, u.each_strip(lambda strip: cholesky.write(strip, put))), scratch
 
-    def read(strip: Index) -> Body:
-        rest = n % block
 
-        def whole(i: Index) -> Body:
-            return (u.lanes(lambda lane: (u.put(strip, i, lane, matrix(strip * block + lane, i)),)),)
+class _Cholesky:
+    """The left-looking blocked algorithm of LAPACK's potrf, for the factor U = L* in the strips `u`."""
 
-        def last(i: Index) -> Body:
+    def __init__(self, n: int, dtype: DType) -> None:
+        self.n, self.dtype, self.fresh = n, dtype, Fresh()
+        self.u = Strips("u", n, n, dtype, self.fresh)
+
+    def read(self, strip: Index, matrix: Element) -> Body:
+        """Fill a strip down to its diagonal block; beyond the matrix comes a unit matrix."""
+        u, n, count = self.u, self.n, self.u.count
+        rest = n % u.width
+
+        def row(i: Index) -> Body:
+            return (u.lanes(lambda lane: (u.put(strip, i, lane, matrix(strip * u.width + lane, i)),)),)
+
+        def row_of_last(i: Index) -> Body:
             def lane(lane: Index) -> Body:
-                column = (count - 1) * block + lane
+                column = (count - 1) * u.width + lane
                 inside = matrix(scalar.minimum(column, n - 1), scalar.minimum(i, n - 1))
-                beyond = scalar.select(scalar.eq(i, column), Const(1.0, dtype), Const(0.0, dtype))
+                beyond = scalar.select(scalar.eq(i, column), Const(1.0, self.dtype), Const(0.0, self.dtype))
                 return (u.put(count - 1, i, lane, scalar.select(lane < rest, inside, beyond)),)
 
             return (u.lanes(lane),)
 
-        rows = fresh.between(
-            0, (strip + 1) * block, count * block if not rest else (count - 1) * block, whole, "i"
-        )
+        most = count if not rest else count - 1
+        rows = self.fresh.between(0, (strip + 1) * u.width, most * u.width, row, "i")
         if not rest:
             return (rows,)
-        end = If(scalar.eq(strip, count - 1), (fresh.each(count * block, last),))
+        end = If(scalar.eq(strip, count - 1), (self.fresh.each(count * u.width, row_of_last),))
         return (end,) if count == 1 else (If(strip < count - 1, (rows,)), end)
 
-    def updated(
-        strip: Expr, from_strip: Expr, first: Expr, terms: Expr, lane: Index
+    def step(self, s: Index) -> Body:
+        """Compute block row `s` of U in all strips behind, and the next block on the diagonal."""
+        u = self.u
+
+        def behind(strip: Index) -> Body:
+            next_block = If(scalar.eq(strip, s + 1), self.diagonal_block(strip))
+            return (
+                self.fresh.each(u.width // TILE, lambda quarter: self._solve(strip, s, quarter), "quarter"),
+                next_block,
+            )
+
+        return (u.strips_after(s, behind),)
+
+    def _solve(self, strip: Expr, s: Expr, quarter: Index) -> Body:
+        """Four rows of U beside the diagonal block: the triangle of strip `s` is solved for them (trsm)."""
+        u, first = self.u, s * self.u.width + quarter * TILE
+
+        def lanes(lane: Index) -> Body:
+            rows, body = self._updated(strip, s, first, first, lane)
+            found, rest = u.substituted(
+                rows,
+                lambda r, q: scalar.conjugate(u.at(s, first + q, quarter * TILE + r)),
+                lambda r: Load("inverse", (first + r,), self.dtype),
+            )
+            return (*body, *rest, *(u.put(strip, first + r, lane, x) for r, x in enumerate(found)))
+
+        return (u.lanes(lanes),)
+
+    def _updated(
+        self, strip: Expr, from_strip: Expr, first: Expr, terms: Expr, lane: Index
     ) -> tuple[list[Local], Body]:
-        """Four rows of `strip`, from `first` on, without what the rows above make of them."""
-        in_block = first - from_strip * block
+        """Four rows of `strip`, from `first` on, without what the rows above make of them (gemm, herk)."""
+        u, in_block = self.u, first - from_strip * self.u.width
         return u.tile(
             [u.at(strip, first + r, lane) for r in range(TILE)],
             terms,
@@ -181,79 +234,64 @@ def cholesky_factor(n: int, matrix: Element, put: Put, local: bool, dtype: DType
             u.height,
         )
 
-    def diagonal(strip: Expr) -> Body:
-        """Factorise the block on the diagonal of `strip`."""
+    def diagonal_block(self, strip: Expr) -> Body:
+        """Factorise the block on the diagonal of `strip`, row after row (potf2)."""
+        u = self.u
 
-        def rows_of(quarter: Index) -> Body:
+        def update(quarter: Index) -> Body:
             def lanes(lane: Index) -> Body:
-                first = strip * block + quarter * TILE
-                rows, body = updated(strip, strip, first, strip * block, lane)
+                first = strip * u.width + quarter * TILE
+                rows, body = self._updated(strip, strip, first, strip * u.width, lane)
                 return (*body, *(u.put(strip, first + r, lane, row) for r, row in enumerate(rows)))
 
             return (u.lanes(lanes),)
 
-        def row_of(j: Index) -> Body:
-            row = strip * block + j
+        return (
+            self.fresh.each(u.width // TILE, update, "quarter"),
+            self.fresh.each(u.width, lambda j: self._row(strip, j), "j"),
+        )
 
-            def without(lane: Index) -> Body:
-                total = fresh.local("total", dtype)
+    def _row(self, strip: Expr, j: Index) -> Body:
+        """A row of the block on the diagonal: without the rows above, over the root of its first number."""
+        u, row = self.u, strip * self.u.width + j
 
-                def term(k: Index) -> Body:
-                    above = strip * block + k
-                    left = scalar.conjugate(u.at(strip, above, j))
-                    return (Update(total, total - left * u.at(strip, above, lane)),)
+        def without(lane: Index) -> Body:
+            total = self.fresh.local("total", self.dtype)
 
-                start = Let(total, u.at(strip, row, lane))
-                return start, fresh.between(0, j, block, term, "k"), u.put(strip, row, lane, total)
+            def term(k: Index) -> Body:
+                above = strip * u.width + k
+                left = scalar.conjugate(u.at(strip, above, j))
+                return (Update(total, total - left * u.at(strip, above, lane)),)
 
-            scale = fresh.local("scale", dtype)
-            return (
-                u.lanes(without),
-                Let(scale, Const(1.0, dtype) / root_of_real(u.at(strip, row, j))),
-                Store("inverse", (row,), scale),
-                u.lanes(lambda lane: (u.put(strip, row, lane, u.at(strip, row, lane) * scale),)),
-            )
+            start = Let(total, u.at(strip, row, lane))
+            return start, self.fresh.between(0, j, u.width, term, "k"), u.put(strip, row, lane, total)
 
-        return fresh.each(block // TILE, rows_of, "quarter"), fresh.each(block, row_of, "j")
+        scale = self.fresh.local("scale", self.dtype)
+        return (
+            u.lanes(without),
+            Let(scale, Const(1.0, self.dtype) / root_of_real(u.at(strip, row, j))),
+            Store("inverse", (row,), scale),
+            u.lanes(lambda lane: (u.put(strip, row, lane, u.at(strip, row, lane) * scale),)),
+        )
 
-    def step(s: Index) -> Body:
-        def strip_of(strip: Index) -> Body:
-            def rows_of(quarter: Index) -> Body:
-                def lanes(lane: Index) -> Body:
-                    first = s * block + quarter * TILE
-                    rows, body = updated(strip, s, first, first, lane)
-                    found, rest = u.substituted(
-                        rows,
-                        lambda r, q: scalar.conjugate(u.at(s, first + q, quarter * TILE + r)),
-                        lambda r: Load("inverse", (first + r,), dtype),
-                    )
-                    return (*body, *rest, *(u.put(strip, first + r, lane, x) for r, x in enumerate(found)))
+    def write(self, strip: Index, put: Put) -> Body:
+        """Store the rows of L that a strip has as columns, and the zeros behind them."""
+        u, n = self.u, self.n
 
-                return (u.lanes(lanes),)
-
-            next_block = If(scalar.eq(strip, s + 1), diagonal(strip))
-            return fresh.each(block // TILE, rows_of, "quarter"), next_block
-
-        return (u.strips_after(s, strip_of),)
-
-    def write(strip: Index) -> Body:
         def rows(width: int) -> Body:
             def row(j: Index) -> Body:
-                line = strip * block + j
-                lower = fresh.between(0, line + 1, n, lambda i: (put(line, i, u.at(strip, i, j)),), "i")
-                zero, end = Const(0.0, dtype), Const(n, int64)
-                return lower, fresh.between(line + 1, end, n, lambda i: (put(line, i, zero),), "i")
+                line = strip * u.width + j
+                zero, end = Const(0.0, self.dtype), Const(n, int64)
+                return (
+                    self.fresh.between(0, line + 1, n, lambda i: (put(line, i, u.at(strip, i, j)),), "i"),
+                    self.fresh.between(line + 1, end, n, lambda i: (put(line, i, zero),), "i"),
+                )
 
-            return (fresh.each(width, row),)
+            return (self.fresh.each(width, row),)
 
-        whole, rest = divmod(n, block)
+        whole, rest = divmod(n, u.width)
         if not rest:
-            return rows(block)
+            return rows(u.width)
         if not whole:
             return rows(rest)
-        return If(strip < whole, rows(block)), If(scalar.eq(strip, whole), rows(rest))
-
-    zero = Const(0, int64)
-    first = (u.each_strip(read), *diagonal(zero))
-    steps = (fresh.each(count - 1, step, "step"),) if count > 1 else ()
-    return (*first, *steps, u.each_strip(write)), scratch
+        return If(strip < whole, rows(u.width)), If(scalar.eq(strip, whole), rows(rest))

@@ -9,7 +9,6 @@ into blocks needs no other code.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from itertools import groupby
 from types import MappingProxyType
 
@@ -209,15 +208,17 @@ def _accumulate(w: GemmWriter, tile: Tile, sums: list[str], a: str = "%a", b: st
     at = (a, b, "%packed")[: len(tile.streams)]
     opened = [steps(level) for level, extent in enumerate(tile.extents) if extent is None]
     if len(opened) < 2:
-        held = _nest(w, tile, 0, at, rows, held) if tile.extents else _step(w, tile, at, 0, rows, held)
+        if tile.extents:
+            held = _SumLoop(w, tile, 0, at, none_empty=False).products(rows, held)
+        else:
+            held = _step(w, tile, at, 0, rows, held)
     else:  # one look for all loops: if any has no steps, there are no products
         kinds = [vector(memory_type(tile.dtype), slot.lanes) for slot in tile.slots]
         least: Number = opened[0]
         for extent in opened[1:]:
             least = w.minimum(least, extent)
-        held = unless_empty(
-            w, kinds, 0, least, held, lambda held: _nest(w, tile, 0, at, rows, held, none_empty=True)
-        )
+        nest = _SumLoop(w, tile, 0, at, none_empty=True)
+        held = unless_empty(w, kinds, 0, least, held, lambda held: nest.products(rows, held))
     found: dict[tuple[int, int], str] = {}
     for slot, value in zip(tile.slots, held, strict=True):
         found |= zip(((i, slot.j) for i in slot.rows), apart(w, slot, tile.dtype, value), strict=True)
@@ -231,117 +232,143 @@ def _gathered(w: GemmWriter, tile: Tile, slot: PanelSlot, sums: Sums) -> str:
     return together(w, slot, tile.dtype, lambda i: repeated(w, slot, tile.dtype, sums[i, slot.j]))
 
 
-def _nest(
-    w: GemmWriter,
-    tile: Tile,
-    level: int,
-    at: Sequence[str],
-    rows: range,
-    sums: list[str],
-    none_empty: bool = False,
-) -> list[str]:
-    """The loop over one index of the sum and those inside it; the products of some rows.
+class _SumLoop:
+    """The loop over one index of the sum, and those inside it, from the addresses `at` of the streams on.
 
     `none_empty`: it is known that all loops have steps.
     """
-    extent = tile.extents[level]
-    kinds = [vector(memory_type(tile.dtype), slot.lanes) for slot in tile.slots]
-    unroll = _unrolled(extent, len(kinds))
-    innermost = level + 1 == len(tile.extents)
-    asked_together: list[list[Later]] = []  # arrays of as many rows, for which one loop asks
-    for later in tile.later if len(tile.extents) == 1 else ():
-        alike = next((arrays for arrays in asked_together if arrays[0].rows == later.rows), None)
-        if alike is None:
-            asked_together.append([later])
-        else:
-            alike.append(later)
 
-    def several(k: Number, count: int, rows: range, held: list[str]) -> list[str]:
+    def __init__(self, w: GemmWriter, tile: Tile, level: int, at: Sequence[str], none_empty: bool) -> None:
+        self._w, self._tile, self._level, self._at, self._none_empty = w, tile, level, at, none_empty
+        self._extent = tile.extents[level]
+        self._kinds = [vector(memory_type(tile.dtype), slot.lanes) for slot in tile.slots]
+        self._innermost = level + 1 == len(tile.extents)
+        self._unroll = _unrolled(self._extent, len(self._kinds)) if self._innermost else 1
+
+    def products(self, rows: range, sums: list[str]) -> list[str]:
+        """`sums` plus the products of some rows."""
+        spans = dict(self._tile.inside)
+        if self._level in spans:
+            return self._of_spans(spans[self._level], rows, sums)
+        if self._extent is None:
+            return self._of_open_extent(steps(self._level), rows, sums)
+        return self._of_extent(self._extent, rows, sums)
+
+    def _of_spans(self, spans: Spans, rows: range, sums: list[str]) -> list[str]:
+        """Neighbouring values of the index with products in the same rows are one loop."""
+        for (first, last), values in groupby(enumerate(spans), lambda item: item[1]):
+            ks, some = [k for k, _ in values], range(max(first, rows.start), min(last, rows.stop))
+            if some:
+                sums = self._rounds(ks[0], ks[-1] + 1, 1, some, sums)
+        return sums
+
+    def _of_open_extent(self, stop: str, rows: range, sums: list[str]) -> list[str]:
+        w, unroll = self._w, self._unroll
+        if self._none_empty and unroll == 1:
+            return self._rounds(0, stop, 1, rows, sums)
+        whole = stop if unroll == 1 else w.value(f"and i64 {stop}, {-unroll}")
+        begin: Number = 0
+        for arrays in self._asked_together():
+            begin, sums = self._while_asking_open(arrays, begin, stop, rows, sums)
+        sums = self._rounds_if_any(begin, whole, unroll, rows, sums)
+        return sums if unroll == 1 else self._rounds_if_any(whole, stop, 1, rows, sums)
+
+    def _of_extent(self, extent: int, rows: range, sums: list[str]) -> list[str]:
+        """Whole rounds of a loop, and the steps that are left once more without one."""
+        start, unroll = 0, self._unroll
+        for arrays in self._asked_together():
+            count = arrays[0].rows
+            share = extent * len(arrays) // len(self._tile.later) // count // unroll * unroll
+            if share >= _ROW_STEPS * len(arrays):
+                sums = self._while_asking(arrays, start, share, rows, sums)
+                start += share * count
+        even = extent - (extent - start) % unroll
+        if even > start:
+            sums = self._rounds(start, even, unroll, rows, sums)
+        return self._steps(even, extent - even, rows, sums) if even < extent else sums
+
+    def _steps(self, k: Number, count: int, rows: range, sums: list[str]) -> list[str]:
+        """`count` steps from `k` on, without a loop."""
+        w = self._w
         here = [
-            w.address(pointer, w.mul(k, stream.k[level]), stream.dtype)
-            for pointer, stream in zip(at, tile.streams, strict=True)
+            w.address(pointer, w.mul(k, stream.k[self._level]), stream.dtype)
+            for pointer, stream in zip(self._at, self._tile.streams, strict=True)
         ]
-        if not innermost:
-            return _nest(w, tile, level + 1, here, rows, held, none_empty)
+        if not self._innermost:
+            return _SumLoop(w, self._tile, self._level + 1, here, self._none_empty).products(rows, sums)
         for u in range(count):
-            held = _step(w, tile, here, u, rows, held)
-        return held
+            sums = _step(w, self._tile, here, u, rows, sums)
+        return sums
 
-    def rounds(
-        start: Number, stop: Number, count: int, rows: range, held: list[str], shift: Number = 0
+    def _rounds(
+        self, start: Number, stop: Number, count: int, rows: range, sums: list[str], shift: Number = 0
     ) -> list[str]:
+        """A loop whose rounds are `count` steps each."""
+
         def body(k: Number, values: list[str]) -> list[str]:
-            return several(w.add(shift, k), count, rows, values)
+            return self._steps(self._w.add(shift, k), count, rows, values)
 
-        return w.repeat(start, stop, count, body, list(zip(kinds, held, strict=True)))
+        return self._repeat(start, stop, count, body, sums)
 
-    def after_asking(
-        arrays: Sequence[Later], start: int, share: int, row: Number, held: list[str]
+    def _rounds_if_any(
+        self, start: Number, stop: Number, count: int, rows: range, sums: list[str]
     ) -> list[str]:
-        for later in arrays:
-            later.ask(w, row)
-        return rounds(0, share, unroll, rows, held, w.add(start, w.mul(row, share)))
+        def some(held: list[str]) -> list[str]:
+            return self._rounds(start, stop, count, rows, held)
 
-    def asking(
-        arrays: Sequence[Later], start: Number, stop: str, held: list[str]
+        return unless_empty(self._w, self._kinds, start, stop, sums, some)
+
+    def _repeat(
+        self,
+        start: Number,
+        stop: Number,
+        count: int,
+        body: Callable[[Number, list[str]], list[str]],
+        sums: list[str],
+    ) -> list[str]:
+        return self._w.repeat(start, stop, count, body, list(zip(self._kinds, sums, strict=True)))
+
+    def _asked_together(self) -> list[list[Later]]:
+        """Arrays that are prefetched meanwhile: those of as many rows, for which one loop asks, together."""
+        found: dict[int, list[Later]] = {}
+        for later in self._tile.later if len(self._tile.extents) == 1 else ():
+            found.setdefault(later.rows, []).append(later)
+        return list(found.values())
+
+    def _while_asking(
+        self, arrays: Sequence[Later], start: int, share: int, rows: range, sums: list[str]
+    ) -> list[str]:
+        """Ask for all rows of the arrays, `share` steps after each."""
+        w = self._w
+
+        def part(row: Number, held: list[str]) -> list[str]:
+            for later in arrays:
+                later.ask(w, row)
+            return self._rounds(0, share, self._unroll, rows, held, w.add(start, w.mul(row, share)))
+
+        return self._repeat(0, arrays[0].rows, 1, part, sums)
+
+    def _while_asking_open(
+        self, arrays: Sequence[Later], start: Number, stop: str, rows: range, sums: list[str]
     ) -> tuple[Number, list[str]]:
         """Ask for the rows in the last block, a part of its steps after each; the first step after those."""
-        count = arrays[0].rows
-        share = w.mul(w.quotient(stop, len(tile.later) * count), len(arrays))
+        w, count, unroll = self._w, arrays[0].rows, self._unroll
+        share = w.mul(w.quotient(stop, len(self._tile.later) * count), len(arrays))
         share = w.value(f"and i64 {share}, {-unroll}")
-        asked = w.value(f"select i1 %last, i64 {count}, i64 0") if tile.partial else count
+        asked = w.value(f"select i1 %last, i64 {count}, i64 0") if self._tile.partial else count
 
         def part(row: Number, held: list[str]) -> list[str]:
             for later in arrays:
                 later.ask(w, row)
             first = w.add(start, w.mul(row, share))
             return unless_empty(
-                w, kinds, 0, share, held, lambda held: rounds(0, share, unroll, rows, held, first)
+                w, self._kinds, 0, share, held, lambda held: self._rounds(0, share, unroll, rows, held, first)
             )
 
         def all_rows(held: list[str]) -> list[str]:
-            return w.repeat(0, asked, 1, part, list(zip(kinds, held, strict=True)))
+            return self._repeat(0, asked, 1, part, held)
 
-        return w.add(start, w.mul(share, asked)), unless_empty(w, kinds, 0, asked, held, all_rows)
-
-    if level in dict(tile.inside):
-        for (first, last), values in groupby(enumerate(dict(tile.inside)[level]), lambda item: item[1]):
-            ks, some = [k for k, _ in values], range(max(first, rows.start), min(last, rows.stop))
-            if some:
-                sums = rounds(ks[0], ks[-1] + 1, 1, some, sums)
-        return sums
-    unroll = unroll if innermost else 1
-    if extent is None:
-        stop = steps(level)
-        if none_empty and unroll == 1:
-            return rounds(0, stop, 1, rows, sums)
-        whole = stop if unroll == 1 else w.value(f"and i64 {stop}, {-unroll}")
-        begin: Number = 0
-        for arrays in asked_together:
-            begin, sums = asking(arrays, begin, stop, sums)
-        sums = unless_empty(
-            w, kinds, begin, whole, sums, lambda held: rounds(begin, whole, unroll, rows, held)
-        )
-        if unroll == 1:
-            return sums
-        return unless_empty(w, kinds, whole, stop, sums, lambda held: rounds(whole, stop, 1, rows, held))
-    start = 0
-    for arrays in asked_together:
-        count = arrays[0].rows
-        share = extent * len(arrays) // len(tile.later) // count // unroll * unroll
-        if share >= _ROW_STEPS * len(arrays):
-            sums = w.repeat(
-                0,
-                count,
-                1,
-                partial(after_asking, arrays, start, share),
-                list(zip(kinds, sums, strict=True)),
-            )
-            start += share * count
-    even = extent - (extent - start) % unroll
-    if even > start:
-        sums = rounds(start, even, unroll, rows, sums)
-    return several(even, extent - even, rows, sums) if even < extent else sums
+        return w.add(start, w.mul(share, asked)), unless_empty(w, self._kinds, 0, asked, sums, all_rows)
 
 
 def _unrolled(extent: int | None, products: int) -> int:
