@@ -1,14 +1,15 @@
-"""Measure how much longer a first step takes for an operation in it.
+"""Measure how much longer a cold first step takes for an operation in it.
 
     python tools/compile_cost.py                    the works of the benchmark group numerics, and more
     python tools/compile_cost.py qr expm            some of them
     python tools/compile_cost.py --most 0.3         status 1 if one costs more CPU seconds
-    python tools/compile_cost.py --write            write the table of docs/compile_cost.md
+    python tools/compile_cost.py --write            write the table of docs/compile_cost.md, too
 
-Every process is fresh and has an empty cache on disk. It builds a step, runs it, and runs it again; the time of
-the second run, which compiles nothing, is taken off. The step without the operation adds up its inputs instead.
-Told is the least of some processes, in seconds of the clock and of all threads together: what else the machine
-does matters little to the second.
+Every process is fresh and has an empty cache on disk. It compiles a small net first, so that what every step
+needs is there. Then it builds a step, and runs it a few times; the time of its last run, which compiles
+nothing, is taken off each. The step without the operation doubles its inputs instead. Told is the least of
+some processes, in CPU seconds of all threads and in seconds of the clock: what else the machine does matters
+less to the first.
 """
 
 from __future__ import annotations
@@ -22,73 +23,85 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "compile_cost.md"
+PAGE = ROOT / "docs" / "cpu.md"
 BEGIN, END = "<!-- compile cost: written by tools/compile_cost.py -->\n", "<!-- end of the compile cost -->\n"
 CPU, WALL = "cpu", "wall"
-NOISE = 0.005  # seconds: less is no difference
+PLAIN = "triangular_solve"  # the work whose inputs the step without the operation doubles
+RUNS = 3  # small steps are interpreted in their first run, and compiled in the second
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
 
 def works() -> dict[str, Any]:
     """Works by name: those of the benchmark, and those that no peer is compared at."""
-    from benchmarks.numerics.algebra import _positive, _square, _system
+    from benchmarks.numerics import algebra
     from benchmarks.numerics.group import works as benchmarked
-    from benchmarks.numerics.work import Work
+    from benchmarks.numerics.work import Arrays, Work
 
-    def also(title: str, inputs: Any, function: Callable[..., Any]) -> Work:
-        return Work(title, inputs, lambda sg, *x: function(sg, *x))
-
-    def complex_square(rng: Any, small: bool) -> Any:
-        (real,), (imaginary,) = _square(64)(rng, small), _square(64)(rng, small)
+    def complex_square(rng: np.random.Generator, small: bool) -> Arrays:
+        (real,), (imaginary,) = (algebra.square(64)(rng, small) for _ in range(2))
         return ((real + 1j * imaginary).astype("c8"),)
 
+    def cubes(sg: Any, values: Sequence[Any]) -> Any:
+        return sg.add_n([sg.reduce_sum(value * value * value) for value in values])
+
+    square, system = algebra.square, algebra.system
+    more = (
+        ("expm", "exponential of a matrix, 64", square(64), lambda sg, x: sg.linalg.expm(x)),
+        ("sqrtm", "square root of a matrix, 64", algebra.positive(64), lambda sg, x: sg.linalg.sqrtm(x)),
+        ("svd_small", "singular values and vectors, 8", square(8), lambda sg, x: sg.linalg.svd(x)),
+        ("eigh_small", "eigenvalues and vectors, 8", square(8), lambda sg, x: sg.linalg.eigh(x)),
+        ("svd_complex", "singular values, complex, 64", complex_square, lambda sg, x: sg.linalg.svd(x)),
+        ("qr_complex", "QR, complex, 64", complex_square, lambda sg, x: sg.linalg.qr(x)),
+        ("inverse_complex", "inverse, complex, 64", complex_square, lambda sg, x: sg.matrix_inverse(x)),
+        (
+            "lstsq",
+            "least squares by QR, 256",
+            system(256, 4),
+            lambda sg, x, y: sg.linalg.lstsq(x, y, fast=False),
+        ),
+        (
+            "eigh_gradient",
+            "eigenvalues and vectors, 64, and a gradient",
+            algebra.positive(64),
+            lambda sg, x: sg.gradients(cubes(sg, sg.linalg.eigh(x)), x),
+        ),
+    )
     return {name: work for name, (_, work) in benchmarked().items()} | {
-        "expm": also("exponential of a matrix, 64", _square(64), lambda sg, x: sg.linalg.expm(x)),
-        "sqrtm": also("square root of a matrix, 64", _positive(64), lambda sg, x: sg.linalg.sqrtm(x)),
-        "logm": also("logarithm of a complex matrix, 64", complex_square, lambda sg, x: sg.linalg.logm(x)),
-        "svd_small": also("singular values and vectors, 8", _square(8), lambda sg, x: list(sg.linalg.svd(x))),
-        "eigh_small": also("eigenvalues and vectors, 8", _square(8), lambda sg, x: list(sg.linalg.eigh(x))),
-        "lstsq": also(
-            "least squares, 256", _system(256, 4), lambda sg, x, y: sg.linalg.lstsq(x, y, fast=False)
-        ),
-        "svd_complex": also(
-            "singular values and vectors, complex, 64",
-            complex_square,
-            lambda sg, x: list(sg.linalg.svd(x)),
-        ),
-        "solve_complex": also("inverse, complex, 64", complex_square, lambda sg, x: sg.matrix_inverse(x)),
-        "svd_gradient": also(
-            "singular values and vectors, 64, with the gradient",
-            _square(64),
-            lambda sg, x: sg.gradients([sg.reduce_sum(part * part * part) for part in sg.linalg.svd(x)], x),
-        ),
+        name: Work(title, inputs, function) for name, title, inputs, function in more
     }
 
 
 def measure(name: str, plain: bool) -> dict[str, float]:
-    """Seconds of building a step and of its first run in this process, less those of its second run."""
-    import numpy as np
-
+    """Seconds of building and compiling a step in this process."""
     import staticgraph as sg
 
     work = works()[name]
     arrays = work.arrays()
+    with sg.Graph().as_default(), sg.Session() as session:
+        x, long = sg.placeholder("float32", [64, 64]), sg.placeholder("float32", [1 << 20])
+        net = [sg.cumsum(sg.matmul(x, x)), sg.reduce_sum(sg.exp(long))]
+        for _ in range(RUNS):
+            session.run(net, {x: np.ones((64, 64)), long: np.ones(1 << 20)})
     clocks = {CPU: _cpu, WALL: time.perf_counter}
     begun = {clock: now() for clock, now in clocks.items()}
     feeds = [sg.placeholder(array.dtype, array.shape) for array in arrays]
     made = [x + x for x in feeds] if plain else work.staticgraph(sg, *feeds)
-    fed = dict(zip(feeds, map(np.asarray, arrays), strict=True))
+    fetches = list(made) if isinstance(made, tuple) else made
+    fed = dict(zip(feeds, arrays, strict=True))
     with sg.Session() as session:
-        session.run(made, fed)
-        first = {clock: now() for clock, now in clocks.items()}
-        session.run(made, fed)
-        second = {clock: now() for clock, now in clocks.items()}
-    return {clock: 2 * first[clock] - begun[clock] - second[clock] for clock in clocks}
+        for _ in range(RUNS):
+            session.run(fetches, fed)
+        compiled = {clock: now() for clock, now in clocks.items()}
+        session.run(fetches, fed)
+        last = {clock: now() for clock, now in clocks.items()}
+    return {c: compiled[c] - begun[c] - RUNS * (last[c] - compiled[c]) for c in clocks}
 
 
 def _cpu() -> float:
@@ -113,15 +126,31 @@ def _in_fresh_process(name: str, plain: bool) -> dict[str, float]:
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
+def table(rows: Sequence[tuple[str, dict[str, float]]]) -> str:
+    """The rows in Markdown, the most expensive first."""
+    lines = ["| step | CPU | clock |", "|---|---:|---:|"]
+    for title, more in sorted(rows, key=lambda row: -row[1][CPU]):
+        lines.append(f"| {title} | {1e3 * more[CPU]:.0f} ms | {1e3 * more[WALL]:.0f} ms |")
+    return "\n".join(lines) + "\n"
+
+
+def write(rows: Sequence[tuple[str, dict[str, float]]]) -> None:
+    """Put the table where the page has it."""
+    before, _, rest = PAGE.read_text().partition(BEGIN)
+    PAGE.write_text(f"{before}{BEGIN}\n{table(rows)}\n{END}{rest.partition(END)[2]}")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what the command line names."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("works", nargs="*", help="default: all")
-    parser.add_argument("--repeats", type=int, default=3, help="processes of each (default 3)")
+    parser.add_argument("--repeats", type=int, default=3, help="processes of each step (default 3)")
     parser.add_argument("--most", type=float, default=math.inf, help="CPU seconds that one may cost")
-    parser.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(ROOT)}")
+    parser.add_argument(
+        "--write", action="store_true", help=f"write the table of {PAGE.relative_to(ROOT)}, too"
+    )
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--plain", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
@@ -131,13 +160,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     known = works()
     if unknown := set(options.works) - known.keys():
         parser.error(f"no work {', '.join(sorted(unknown))}; there are {', '.join(known)}")
-    worst = 0.0
+    plain = least(PLAIN, True, options.repeats)
+    rows = []
     for name in options.works or known:
-        plain, full = (least(name, each, options.repeats) for each in (True, False))
-        more = {clock: full[clock] - plain[clock] for clock in full}
-        worst = max(worst, more[CPU])
-        print(f"{name:22} " + "  ".join(f"{c} {plain[c]:.3f} {full[c]:.3f} {more[c]:+.3f}" for c in more), flush=True)
-    return int(worst > options.most)
+        found = least(name, False, options.repeats)
+        more = {clock: found[clock] - plain[clock] for clock in found}
+        rows.append((known[name].title, more))
+        print(f"{name:24} {more[CPU]:7.3f} s of CPU {more[WALL]:7.3f} s", flush=True)
+    if options.write:
+        write(rows)
+    return int(max(more[CPU] for _, more in rows) > options.most)
 
 
 if __name__ == "__main__":

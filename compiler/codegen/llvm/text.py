@@ -236,11 +236,13 @@ class Emitter:
         step: int = 1,
         carried: Sequence[tuple[str, str]] = (),
         exact: bool = False,
+        opaque: bool = False,
     ) -> Iterator[LoopValues]:
         """A loop `for index in range(start, stop, step)` that runs at least once; the test comes last.
 
         `carried` are pairs of type and initial value. The index is an i64. `exact`: it meets `stop`, so that
-        LLVM sees how often a loop runs whose `stop` is no number.
+        LLVM sees how often a loop runs whose `stop` is no number. `opaque`: LLVM does not see that the index
+        grows evenly, and does not look for a better form of the addresses in the loop.
         """
         head, done = self.label(), self.label()
         index, following = self.reserve(), self.reserve()
@@ -259,9 +261,12 @@ class Emitter:
             # Only now is the block before the loop complete: hoisted code may have brought branches of its
             # own.
             before = self.scopes[-2].block
-            phis = [f"  {index} = phi i64 [ {start}, %{before} ], [ {following}, %{latch} ]"]
+            counter = self.reserve() if opaque else index
+            phis = [f"  {counter} = phi i64 [ {start}, %{before} ], [ {following}, %{latch} ]"]
             for name, (kind, initial), last in zip(values.carried, carried, values.next, strict=True):
                 phis.append(f"  {name} = phi {kind} [ {initial}, %{before} ], [ {last}, %{latch} ]")
+            if opaque:
+                phis.append(f"  {index} = freeze i64 {counter}")
             scope.lines[0:1] = [f"  br label %{head}", f"{head}:", *phis]
             self.start(done)
 

@@ -9,7 +9,8 @@ import numpy as np
 from benchmarks.numerics.work import Arrays, Work
 
 
-def _square(n: int, *batch: int) -> Any:
+def square(n: int, *batch: int) -> Any:
+    """Inputs: square matrices."""
     def inputs(rng: np.random.Generator, small: bool) -> Arrays:
         shape = (*(3 for _ in batch), min(n, 5), min(n, 5)) if small else (*batch, n, n)
         return (rng.standard_normal(shape).astype("f4"),)
@@ -17,17 +18,19 @@ def _square(n: int, *batch: int) -> Any:
     return inputs
 
 
-def _positive(n: int, *batch: int) -> Any:
+def positive(n: int, *batch: int) -> Any:
+    """Inputs: positive definite matrices."""
     def inputs(rng: np.random.Generator, small: bool) -> Arrays:
-        (x,) = _square(n, *batch)(rng, small)
+        (x,) = square(n, *batch)(rng, small)
         return ((x @ np.swapaxes(x, -1, -2) + x.shape[-1] * np.eye(x.shape[-1])).astype("f4"),)
 
     return inputs
 
 
-def _system(n: int, columns: int) -> Any:
+def system(n: int, columns: int) -> Any:
+    """Inputs: a positive definite matrix and right sides."""
     def inputs(rng: np.random.Generator, small: bool) -> Arrays:
-        (x,) = _positive(n)(rng, small)
+        (x,) = positive(n)(rng, small)
         return x, rng.standard_normal((x.shape[0], 2 if small else columns)).astype("f4")
 
     return inputs
@@ -156,126 +159,126 @@ def _kalman_jax(jax: Any, move: Any, look: Any, seen: Any) -> Any:
 
 WORK = {
     "cholesky": Work(
-        "Cholesky factor, 1000", _positive(1000), goal=0.8,
+        "Cholesky factor, 1000", positive(1000), goal=0.8,
         staticgraph=lambda sg, x: sg.cholesky(x),
         scipy=lambda scipy, x: scipy.linalg.cholesky(x, lower=True, check_finite=False),
         torch=lambda torch, x: torch.linalg.cholesky(x),
         jax=lambda jax, x: jax.numpy.linalg.cholesky(x),
     ),
     "triangular_solve": Work(
-        "triangular system, 1000, 1000 right sides", _system(1000, 1000), goal=0.8,
+        "triangular system, 1000, 1000 right sides", system(1000, 1000), goal=0.8,
         staticgraph=lambda sg, x, b: sg.matrix_triangular_solve(x, b),
         scipy=lambda scipy, x, b: scipy.linalg.solve_triangular(x, b, lower=True, check_finite=False),
         torch=lambda torch, x, b: torch.linalg.solve_triangular(x.tril(), b, upper=False),
         jax=lambda jax, x, b: jax.scipy.linalg.solve_triangular(x, b, lower=True),
     ),
     "triangular_solve_one": Work(
-        "triangular system, 1000, one right side", _system(1000, 1), goal=0.8,
+        "triangular system, 1000, one right side", system(1000, 1), goal=0.8,
         staticgraph=lambda sg, x, b: sg.matrix_triangular_solve(x, b),
         scipy=lambda scipy, x, b: scipy.linalg.solve_triangular(x, b, lower=True, check_finite=False),
         torch=lambda torch, x, b: torch.linalg.solve_triangular(x.tril(), b, upper=False),
         jax=lambda jax, x, b: jax.scipy.linalg.solve_triangular(x, b, lower=True),
     ),
     "solve": Work(
-        "system, 1000, 100 right sides", _system(1000, 100),
+        "system, 1000, 100 right sides", system(1000, 100),
         staticgraph=lambda sg, x, b: sg.matrix_solve(x, b),
         scipy=lambda scipy, x, b: np.linalg.solve(x, b),
         torch=lambda torch, x, b: torch.linalg.solve(x, b),
         jax=lambda jax, x, b: jax.numpy.linalg.solve(x, b),
     ),
     "inverse": Work(
-        "inverse, 1000", _positive(1000),
+        "inverse, 1000", positive(1000),
         staticgraph=lambda sg, x: sg.matrix_inverse(x),
         scipy=lambda scipy, x: scipy.linalg.inv(x, check_finite=False),
         torch=lambda torch, x: torch.linalg.inv(x),
         jax=lambda jax, x: jax.numpy.linalg.inv(x),
     ),
     "log_determinant": Work(
-        "logarithm of a determinant, 1000", _positive(1000),
+        "logarithm of a determinant, 1000", positive(1000),
         staticgraph=lambda sg, x: list(sg.linalg.slogdet(x)),
         scipy=lambda scipy, x: tuple(np.linalg.slogdet(x)),
         torch=lambda torch, x: tuple(torch.linalg.slogdet(x)),
         jax=lambda jax, x: tuple(jax.numpy.linalg.slogdet(x)),
     ),
     "lu": Work(
-        "triangular factors, 1000", _square(1000),
+        "triangular factors, 1000", square(1000),
         staticgraph=lambda sg, x: sg.linalg.lu(x)[0],
         scipy=lambda scipy, x: scipy.linalg.lu_factor(x, check_finite=False)[0],
         torch=lambda torch, x: torch.linalg.lu_factor(x)[0],
         jax=lambda jax, x: jax.scipy.linalg.lu_factor(x)[0],
     ),
     "qr": Work(
-        "QR, 1000", _square(1000), goal=1.1,
+        "QR, 1000", square(1000), goal=1.1,
         staticgraph=lambda sg, x: list(sg.linalg.qr(x)),
         scipy=lambda scipy, x: tuple(np.linalg.qr(x)),
         torch=lambda torch, x: tuple(torch.linalg.qr(x)),
         jax=lambda jax, x: tuple(jax.numpy.linalg.qr(x)),
     ),
     "qr_small": Work(
-        "QR, 4096 of 8 by 8", _square(8, 4096),
+        "QR, 4096 of 8 by 8", square(8, 4096),
         staticgraph=lambda sg, x: list(sg.linalg.qr(x)),
         scipy=lambda scipy, x: tuple(np.linalg.qr(x)),
         torch=lambda torch, x: tuple(torch.linalg.qr(x)),
         jax=lambda jax, x: tuple(jax.numpy.linalg.qr(x)),
     ),
     "inverse_small": Work(
-        "inverse, 4096 of 4 by 4", _positive(4, 4096),
+        "inverse, 4096 of 4 by 4", positive(4, 4096),
         staticgraph=lambda sg, x: sg.matrix_inverse(x),
         scipy=lambda scipy, x: np.linalg.inv(x),
         torch=lambda torch, x: torch.linalg.inv(x),
         jax=lambda jax, x: jax.numpy.linalg.inv(x),
     ),
     "cholesky_small": Work(
-        "Cholesky factor, 4096 of 4 by 4", _positive(4, 4096), goal=0.8,
+        "Cholesky factor, 4096 of 4 by 4", positive(4, 4096), goal=0.8,
         staticgraph=lambda sg, x: sg.cholesky(x),
         scipy=lambda scipy, x: np.linalg.cholesky(x),
         torch=lambda torch, x: torch.linalg.cholesky(x),
         jax=lambda jax, x: jax.numpy.linalg.cholesky(x),
     ),
     "determinant_small": Work(
-        "determinant, 4096 of 4 by 4", _positive(4, 4096),
+        "determinant, 4096 of 4 by 4", positive(4, 4096),
         staticgraph=lambda sg, x: sg.matrix_determinant(x),
         scipy=lambda scipy, x: np.linalg.det(x),
         torch=lambda torch, x: torch.linalg.det(x),
         jax=lambda jax, x: jax.numpy.linalg.det(x),
     ),
     "cholesky_24": Work(
-        "Cholesky factor, 256 of 24 by 24", _positive(24, 256), goal=0.8,
+        "Cholesky factor, 256 of 24 by 24", positive(24, 256), goal=0.8,
         staticgraph=lambda sg, x: sg.cholesky(x),
         scipy=lambda scipy, x: np.linalg.cholesky(x),
         torch=lambda torch, x: torch.linalg.cholesky(x),
         jax=lambda jax, x: jax.numpy.linalg.cholesky(x),
     ),
     "inverse_24": Work(
-        "inverse, 256 of 24 by 24", _positive(24, 256),
+        "inverse, 256 of 24 by 24", positive(24, 256),
         staticgraph=lambda sg, x: sg.matrix_inverse(x),
         scipy=lambda scipy, x: np.linalg.inv(x),
         torch=lambda torch, x: torch.linalg.inv(x),
         jax=lambda jax, x: jax.numpy.linalg.inv(x),
     ),
     "eigenvalues": Work(
-        "eigenvalues and vectors of a symmetric matrix, 256", _positive(256), goal=1.1,
+        "eigenvalues and vectors of a symmetric matrix, 256", positive(256), goal=1.1,
         staticgraph=lambda sg, x: _sizes(sg, *sg.linalg.eigh(x)),
         scipy=lambda scipy, x: _sizes(np, *np.linalg.eigh(x)),
         torch=lambda torch, x: _sizes(torch, *torch.linalg.eigh(x)),
         jax=lambda jax, x: _sizes(jax.numpy, *jax.numpy.linalg.eigh(x)),
     ),
     "eigenvalues_alone": Work(
-        "eigenvalues of a symmetric matrix, 256", _positive(256), goal=1.1,
+        "eigenvalues of a symmetric matrix, 256", positive(256), goal=1.1,
         staticgraph=lambda sg, x: sg.linalg.eigvalsh(x),
         scipy=lambda scipy, x: np.linalg.eigvalsh(x),
         torch=lambda torch, x: torch.linalg.eigvalsh(x),
         jax=lambda jax, x: jax.numpy.linalg.eigvalsh(x),
     ),
     "singular_values": Work(
-        "singular values and vectors, 256", _square(256), goal=1.1,
+        "singular values and vectors, 256", square(256), goal=1.1,
         staticgraph=lambda sg, x: _sizes(sg, *sg.linalg.svd(x)),
         scipy=lambda scipy, x: _singular(np, *np.linalg.svd(x)),
         torch=lambda torch, x: _singular(torch, *torch.linalg.svd(x)),
         jax=lambda jax, x: _singular(jax.numpy, *jax.numpy.linalg.svd(x)),
     ),
     "singular_values_alone": Work(
-        "singular values, 256", _square(256), goal=1.1,
+        "singular values, 256", square(256), goal=1.1,
         staticgraph=lambda sg, x: sg.svd(x, compute_uv=False),
         scipy=lambda scipy, x: np.linalg.svd(x, compute_uv=False),
         torch=lambda torch, x: torch.linalg.svdvals(x),
