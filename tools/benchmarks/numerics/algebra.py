@@ -11,6 +11,7 @@ from benchmarks.numerics.work import Arrays, Work
 
 def square(n: int, *batch: int) -> Any:
     """Inputs: square matrices."""
+
     def inputs(rng: np.random.Generator, small: bool) -> Arrays:
         shape = (*(3 for _ in batch), min(n, 5), min(n, 5)) if small else (*batch, n, n)
         return (rng.standard_normal(shape).astype("f4"),)
@@ -20,6 +21,7 @@ def square(n: int, *batch: int) -> Any:
 
 def positive(n: int, *batch: int) -> Any:
     """Inputs: positive definite matrices."""
+
     def inputs(rng: np.random.Generator, small: bool) -> Arrays:
         (x,) = square(n, *batch)(rng, small)
         return ((x @ np.swapaxes(x, -1, -2) + x.shape[-1] * np.eye(x.shape[-1])).astype("f4"),)
@@ -29,6 +31,7 @@ def positive(n: int, *batch: int) -> Any:
 
 def system(n: int, columns: int) -> Any:
     """Inputs: a positive definite matrix and right sides."""
+
     def inputs(rng: np.random.Generator, small: bool) -> Arrays:
         (x,) = positive(n)(rng, small)
         return x, rng.standard_normal((x.shape[0], 2 if small else columns)).astype("f4")
