@@ -68,7 +68,8 @@ def _zeta(x: float, q: float) -> float:
     while w < 12 + x and (not terms or w <= 1 or terms[-1] > _ENOUGH * terms[0]):
         terms.append(float(np.float64(w) ** -x))
         w += 1
-    total = math.fsum(terms) + w ** (1 - x) / (x - 1) + w**-x / 2
+    exact = math.fsum if all(map(math.isfinite, terms)) else sum  # which may be NaN: infinities of both signs
+    total = exact(terms) + w ** (1 - x) / (x - 1) + w**-x / 2
     factor = x * w ** (-x - 1) / 2
     for k, bernoulli in enumerate(_BERNOULLI, 1):
         total += bernoulli * factor
