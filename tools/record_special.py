@@ -1,23 +1,50 @@
-"""Records exact values of special functions, in `tests/ops/special.npz`: `python tools/record_special.py`.
+"""Record exact values of special functions: `python tools/record_special.py [limits]`.
 
-They come from mpmath (`pip install mpmath`), with 60 digits: P(a, x), Q(a, x) = 1 - P(a, x) and dP/da at
-random places, half of them near x = a, and exponentially scaled Bessel functions.
+`tests/ops/special.npz` comes from mpmath (`pip install mpmath`), with 60 digits: P(a, x),
+Q(a, x) = 1 - P(a, x) and dP/da at random places, half of them near x = a, and exponentially scaled Bessel
+functions.
+`tests/ops/special_limits.json`, which `limits` alone writes, comes from SciPy: arguments that are zero,
+negative, infinite or NaN, and what it says the functions are there.
 """
 
 from __future__ import annotations
 
+import itertools
+import json
+import sys
 from pathlib import Path
 from typing import Any
 
-import mpmath
 import numpy as np
 
 FILE = Path(__file__).resolve().parent.parent / "tests" / "ops" / "special.npz"
+LIMITS = FILE.with_name("special_limits.json")
 COUNT = 400
+ENDS = (np.nan, -np.inf, -1.5, -1.0, 0.0, 0.5, 1.0, 3.0, np.inf)
+
+
+def limits() -> None:
+    """Write what SciPy says at the ends of arguments."""
+    from scipy import special
+
+    functions = {
+        "igamma": (special.gammainc, (ENDS, ENDS)),
+        "igammac": (special.gammaincc, (ENDS, ENDS)),
+        "zeta": (special.zeta, (ENDS[1:-1], ENDS)),  # of powers beyond it says what is not so
+        "polygamma": (lambda n, x: special.polygamma(int(n), x), ((1.0, 2.0, 3.0), ENDS)),
+        "betainc": (special.betainc, (ENDS, ENDS, (np.nan, -0.5, 0.0, 0.25, 1.0, 1.5))),
+    }
+    found = {
+        name: [[*map(repr, at), repr(float(function(*at)))] for at in itertools.product(*arguments)]
+        for name, (function, arguments) in functions.items()
+    }
+    LIMITS.write_text(json.dumps(found).replace("], [", "],\n[") + "\n")
 
 
 def lower(a: Any, x: Any) -> Any:
     """P(a, x) by its power series, whose terms are all positive."""
+    import mpmath
+
     term = total = mpmath.mpf(1)
     n = 0
     while term > total * mpmath.mpf(10) ** -55:
@@ -28,7 +55,9 @@ def lower(a: Any, x: Any) -> Any:
 
 
 def main() -> None:
-    """Write the file."""
+    """Write the exact values."""
+    import mpmath
+
     mpmath.mp.dps = 60
     rng = np.random.default_rng(0)
     a = 10 ** rng.uniform(-6, 6, COUNT)
@@ -51,4 +80,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:] != ["limits"]:
+        main()
+    limits()

@@ -59,10 +59,15 @@ _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617
 
 def _zeta(x: float, q: float) -> float:
     """The terms up to q + n >= 12, then the formula of Euler and Maclaurin for the rest."""
-    if x <= 1 or not math.isfinite(x + q):
-        return math.inf if x == 1 else 0.0 if q == math.inf and x > 1 else math.nan
-    if q <= 0 and (q % 1 == 0 or x % 1 != 0):
-        return math.inf if q % 1 == 0 else math.nan
+    if x == 1:
+        return math.inf
+    if not x > 1 or math.isnan(q):
+        return math.nan
+    if x == math.inf or q == math.inf:
+        return 0.0 if q > 1 else 1.0 if q == 1 else math.inf
+    pole = q == -math.inf or (q <= 0 and q % 1 == 0)
+    if pole or (q <= 0 and x % 1 != 0):
+        return math.inf if pole else math.nan
     terms: list[float] = []
     w = q
     while w < 12 + x and (not terms or w <= 1 or terms[-1] > _ENOUGH * terms[0]):
@@ -78,7 +83,7 @@ def _zeta(x: float, q: float) -> float:
 
 
 def _polygamma(a: float, x: float) -> float:
-    if a < 0 or a % 1 != 0 or math.isnan(x) or math.isinf(a) or x == -math.inf:
+    if a < 0 or a % 1 != 0 or math.isnan(x) or math.isinf(a) or (a == 0 and x == -math.inf):
         return math.nan
     if x == math.inf:
         return 0.0 if a else math.inf
@@ -219,10 +224,12 @@ def _beta_fraction(a: float, b: float, x: float) -> float:
 
 
 def _betainc(a: float, b: float, x: float) -> float:
-    if not (a > 0 and b > 0 and 0 <= x <= 1):
+    if not (a >= 0 and b >= 0 and 0 <= x <= 1) or a == b in (0, math.inf):
         return math.nan
     if x in (0, 1):
         return x
+    if 0 in (a, b) or math.inf in (a, b):  # all of the share is at one end
+        return 1.0 if a == 0 or b == math.inf else 0.0
     scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
     if x < (a + 1) / (a + b + 2):
         return math.exp(scale) / a * _beta_fraction(a, b, x)

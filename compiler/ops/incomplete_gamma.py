@@ -59,11 +59,15 @@ def upper(a: float, x: float) -> float:
 def by_order(a: float, x: float, digamma: Callable[[float], float]) -> float:
     """Return dP/da, where `digamma` is the derivative of the logarithm of the gamma function."""
     known = _outside(a, x)
-    return known * 0 if known is not None else _by_order(a, x, digamma) * _density(a, x)
+    if known is not None:
+        return math.nan if a == 0 else known * 0
+    return _by_order(a, x, digamma) * _density(a, x)
 
 
 def quantile_by_order(a: float, x: float, digamma: Callable[[float], float]) -> float:
     """Return dx/da for a fixed P(a, x)."""
+    if a == 0 or a == math.inf:
+        return math.nan
     known = _outside(a, x)
     if known is not None:
         return math.inf if known == 1 else known
@@ -82,9 +86,13 @@ def _by_order(a: float, x: float, digamma: Callable[[float], float]) -> float:
 
 
 def _outside(a: float, x: float) -> float | None:
-    """Return P where no formula is needed, or None."""
-    if math.isnan(a + x) or x < 0 or a <= 0 or math.isinf(a):
+    """Return P where no formula is needed, or None. At the ends of `a` and `x` it is the limit."""
+    if not (a >= 0 and x >= 0):
         return math.nan
+    if a == 0:
+        return 1.0 if x > 0 else math.nan
+    if a == math.inf:
+        return 0.0 if x < math.inf else math.nan
     return 0.0 if x == 0 else 1.0 if math.isinf(x) else None
 
 

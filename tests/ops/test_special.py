@@ -1,5 +1,6 @@
 """Special functions beside exact values, and small results of 16-bit numbers whose sums are large."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from staticgraph.compiler import ops
 from tests.ops.meaning import meaning
 
 RECORDED = np.load(Path(__file__).with_name("special.npz"))  # by tools/record_special.py
+LIMITS = json.loads(Path(__file__).with_name("special_limits.json").read_text())  # by the same tool
 
 
 @pytest.mark.parametrize("column", [0, 1, 2], ids=["P", "Q", "dP/da"])
@@ -30,6 +32,45 @@ def test_incomplete_gamma_functions_of_huge_numbers():
     np.testing.assert_allclose(meaning(ops.igammac, huge, other), [0.5, 0.5, 1, 0], atol=2e-6)
     assert np.isfinite(meaning(ops.igamma_grad_a, huge, other)).all()
     assert meaning(ops.polygamma, np.array([0.0, 3.0]), np.array([1e300, 1e300])).tolist()[1] == 0
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", LIMITS)
+def test_limits_are_those_of_scipy(name, dtype):
+    """At zero, negative, infinite and NaN arguments, computed by a compiled step and by the meaning."""
+    *arguments, wanted = np.array(LIMITS[name], dtype).T
+    with sg.Graph().as_default(), sg.Session() as session:
+        fed = [sg.placeholder(dtype, [None]) for _ in arguments]
+        found = session.run(getattr(sg, name)(*fed), dict(zip(fed, arguments, strict=True)))
+    np.testing.assert_allclose(found, wanted, rtol=1e-6 if dtype == "float32" else 1e-13)
+    with np.errstate(all="ignore"):
+        meant = getattr(ops, name).reference(*arguments)
+    np.testing.assert_allclose(meant, wanted, rtol=1e-6)
+
+
+def test_derivative_by_order_at_its_ends():
+    """P(a, x) vanishes as `a` grows beyond x, and has no derivative from both sides at zero."""
+    order, x = np.array([np.inf, np.inf, np.inf, 0.0, 0.0, 2.0]), np.array([0.0, 3.0, np.inf, 3.0, 0.0, 0.0])
+    wanted = [0.0, 0.0, np.nan, np.nan, np.nan, 0.0]
+    np.testing.assert_array_equal(meaning(ops.igamma_grad_a, order, x), wanted)
+    with sg.Graph().as_default(), sg.Session() as session:
+        a, at = sg.placeholder("float64", [6]), sg.placeholder("float64", [6])
+        np.testing.assert_array_equal(
+            session.run(sg.gradients(sg.igamma(a, at), a)[0], {a: order, at: x}), wanted
+        )
+
+
+def test_zeta_of_an_infinite_power_is_its_first_term():
+    """The terms q ** -x vanish from 1 on."""
+    power, q = np.full(4, np.inf), np.array([0.5, 1.0, 3.0, np.nan])
+    for found in (ops.zeta.reference(power, q), meaning(ops.zeta, power, q)):
+        np.testing.assert_array_equal(found, [np.inf, 1.0, 0.0, np.nan])
+
+
+def test_a_sum_of_infinities_of_both_signs_is_nan():
+    """Powers below zero of a huge odd order, interpreted."""
+    with np.errstate(all="ignore"):
+        assert np.isnan(ops.zeta.reference(np.array(10001.0), np.array(-0.5)))
 
 
 @pytest.mark.parametrize("order", [0, 1])

@@ -26,9 +26,13 @@ def betainc(steps: Steps, a: Expr, b: Expr, x: Expr) -> Expr:
     part = steps.value(choose(below > 0.0, share, 1.0 - share))
     found = steps.value(power / own * _fraction(steps, own, other, part))
     result = choose(below > 0.0, found, 1.0 - found)
-    valid = (a > 0.0) & (b > 0.0)
-    end = choose(valid & (instructions.eq(x, 0.0) | instructions.eq(x, 1.0)), x, math.nan)
-    return choose(inside, result, end)
+    # With a parameter at an end, all of the share is at one end of x.
+    eq = instructions.eq
+    one_end = instructions.ne(a, b) | ((a > 0.0) & (a < math.inf))
+    valid = (a >= 0.0) & (b >= 0.0) & (x >= 0.0) & (x <= 1.0) & one_end
+    end = choose(eq(a, 0.0) | eq(b, math.inf), 1.0, 0.0)
+    end = choose(eq(x, 0.0) | eq(x, 1.0), x, end)
+    return choose(inside, result, choose(valid, end, math.nan))
 
 
 def _fraction(steps: Steps, a: Expr, b: Expr, x: Expr) -> Expr:

@@ -85,7 +85,7 @@ def lower(steps: Steps, a: Expr, x: Expr) -> Expr:
     total, _ = _series(steps, case, choose(above, 0.0, 1.0) > case.near, slope=False)
     fraction, _ = _fraction(steps, case, choose(above, 1.0, 0.0) > case.near, slope=False)
     ratio = choose(above, 1.0 - fraction * case.a * case.density, total * case.density)
-    return _with_ends(case, a, x, choose(near, _temme(steps, case, -1.0), ratio), at_zero=0.0)
+    return _with_ends(case, a, x, choose(near, _temme(steps, case, -1.0), ratio), 0.0, 1.0, (1.0, 0.0))
 
 
 def upper(steps: Steps, a: Expr, x: Expr) -> Expr:
@@ -99,21 +99,21 @@ def upper(steps: Steps, a: Expr, x: Expr) -> Expr:
     fraction, _ = _fraction(steps, case, choose(above, 1.0, 0.0) > case.near, slope=False)
     ratio = choose(above, fraction * case.a * case.density, 1.0 - total * case.density)
     ratio = choose(small, choose(above, ratio, _small(steps, case, small)), ratio)
-    return _with_ends(case, a, x, choose(near, _temme(steps, case, 1.0), ratio), at_zero=1.0)
+    return _with_ends(case, a, x, choose(near, _temme(steps, case, 1.0), ratio), 1.0, 0.0, (0.0, 1.0))
 
 
 def lower_by_order(steps: Steps, a: Expr, x: Expr) -> Expr:
     """dP/da."""
     case = _case(steps, a, x)
     found = _by_order(steps, case) * case.density
-    return _with_ends(case, a, x, found, at_zero=0.0, at_infinity=0.0)
+    return _with_ends(case, a, x, found, 0.0, 0.0, (math.nan, 0.0))
 
 
 def quantile_by_order(steps: Steps, a: Expr, x: Expr) -> Expr:
     """dx/da for a fixed P(a, x): -dP/da over dP/dx, which is the density of a times a / x."""
     case = _case(steps, a, x)
     found = -_by_order(steps, case) * (case.x / case.a)
-    return _with_ends(case, a, x, found, at_zero=0.0, at_infinity=math.inf)
+    return _with_ends(case, a, x, found, 0.0, math.inf, (math.nan, math.nan))
 
 
 def _by_order(steps: Steps, case: _Case) -> Expr:
@@ -129,14 +129,24 @@ def _by_order(steps: Steps, case: _Case) -> Expr:
 
 
 def _with_ends(
-    case: _Case, a: Expr, x: Expr, found: Expr, at_zero: float, at_infinity: float | None = None
+    case: _Case,
+    a: Expr,
+    x: Expr,
+    found: Expr,
+    at_zero: float,
+    at_infinity: float,
+    of_orders: tuple[float, float],
 ) -> Expr:
-    """`found` where both arguments are positive and finite, the limits at the ends, and else NaN."""
-    at_infinity = 1.0 - at_zero if at_infinity is None else at_infinity
-    limit = choose(
-        instructions.eq(x, 0.0), at_zero, choose(instructions.eq(x, math.inf), at_infinity, math.nan)
-    )
-    return choose(case.inside, found, choose((a > 0.0) & (a < math.inf), limit, math.nan))
+    """`found` where both arguments are positive and finite, the limits at the ends, and else NaN.
+
+    `at_zero` and `at_infinity` are limits in x, and `of_orders` those in a, at 0 and infinity.
+    """
+    eq = instructions.eq
+    limit = choose(eq(x, 0.0), at_zero, choose(eq(x, math.inf), at_infinity, math.nan))
+    outside = choose((a > 0.0) & (a < math.inf), limit, math.nan)
+    outside = choose(eq(a, 0.0) & (x > 0.0), of_orders[0], outside)
+    outside = choose(eq(a, math.inf) & (x >= 0.0) & (x < math.inf), of_orders[1], outside)
+    return choose(case.inside, found, outside)
 
 
 def _series(steps: Steps, case: _Case, wanted: Expr, slope: bool) -> tuple[Expr, Expr]:

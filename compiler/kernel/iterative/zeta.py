@@ -41,9 +41,10 @@ def zeta(steps: Steps, x: Expr, q: Expr) -> Expr:
         growth = (x_inside + (2.0 * k - 1.0)) * (x_inside + 2.0 * k) * square
         factor = factor * (growth * (1 / ((2 * k + 1) * (2 * k + 2))))
     poles = choose(whole & (q <= 0.0), math.inf, math.nan)
-    finite = (x > 1.0) & (x < math.inf) & (q > -math.inf)
     vanishes = instructions.eq(q, math.inf) & (x > 1.0)
-    outside = choose(vanishes, 0.0, choose(finite, poles, math.nan))
+    outside = choose(vanishes, 0.0, choose((x > 1.0) & (x < math.inf), poles, math.nan))
+    last = choose(q > 1.0, 0.0, choose(instructions.eq(q, 1.0), 1.0, choose(q < 1.0, math.inf, math.nan)))
+    outside = choose(instructions.eq(x, math.inf), last, outside)
     outside = choose(instructions.eq(x, 1.0), math.inf, outside)
     return choose(inside, total + rest, outside)
 
@@ -74,4 +75,4 @@ def polygamma(steps: Steps, order: Expr, x: Expr) -> Expr:
         steps.update(low, FUNCTIONS["digamma"](choose(left > 0.0, x, 1.0)))
     value = choose(order > 0.0, value, low)
     value = choose(instructions.eq(x, math.inf), choose(order > 0.0, 0.0, math.inf), value)
-    return choose(exists & (x > -math.inf), value, math.nan)
+    return choose(exists & ((order > 0.0) | (x > -math.inf)), value, math.nan)
