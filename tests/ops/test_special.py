@@ -63,7 +63,10 @@ def test_derivative_by_order_at_its_ends():
 def test_zeta_of_an_infinite_power_is_its_first_term():
     """The terms q ** -x vanish from 1 on."""
     power, q = np.full(4, np.inf), np.array([0.5, 1.0, 3.0, np.nan])
-    for found in (ops.zeta.reference(power, q), meaning(ops.zeta, power, q)):
+    with sg.Graph().as_default(), sg.Session() as session:
+        fed = [sg.placeholder("float64", [None]) for _ in range(2)]
+        compiled = session.run(sg.zeta(*fed), dict(zip(fed, (power, q), strict=True)))
+    for found in (compiled, meaning(ops.zeta, power, q)):
         np.testing.assert_array_equal(found, [np.inf, 1.0, 0.0, np.nan])
 
 

@@ -89,6 +89,8 @@ def frame(
             count = larger(0, (samples - length) // step + 1)
         starts, within = _counted(count) * step, _counted(length)
         places = reshape(starts, [-1, 1]) + within
+        if axis == 0:  # else the gradient would be of rows, as those of lookups are
+            signal = reshape(signal, sizes_of(signal))
         return ops.gather(signal, places, axis=axis)
 
 
