@@ -43,8 +43,8 @@ def zeta(steps: Steps, x: Expr, q: Expr) -> Expr:
     poles = choose(whole & (q <= 0.0), math.inf, math.nan)
     vanishes = instructions.eq(q, math.inf) & (x > 1.0)
     outside = choose(vanishes, 0.0, choose((x > 1.0) & (x < math.inf), poles, math.nan))
-    last = choose(q > 1.0, 0.0, choose(instructions.eq(q, 1.0), 1.0, choose(q < 1.0, math.inf, math.nan)))
-    outside = choose(instructions.eq(x, math.inf), last, outside)
+    one = choose(instructions.eq(q, 1.0), 1.0, choose(q < 1.0, math.inf, math.nan))
+    outside = choose(instructions.eq(x, math.inf), choose(q > 1.0, 0.0, one), outside)
     outside = choose(instructions.eq(x, 1.0), math.inf, outside)
     return choose(inside, total + rest, outside)
 
