@@ -45,7 +45,7 @@ class CollectiveCalls:
         self._world, self._record = world, world.record(len(calls))
         self._variables = _shared(step) if _trains(calls, step) else []
         listed = [f"{_described(call)} on a {device}" for call in calls]
-        told = dict.fromkeys((*step.writes, *self._variables))
+        told = dict.fromkeys((*_of_all(step.writes), *self._variables))
         listed += [f"variable {op.name} {op.outputs[0].type}" for op in told]
         self._what = "\n".join(listed)
         self._version = compiler_version() or ""
@@ -127,6 +127,12 @@ class CollectiveCalls:
 def _trains(calls: Sequence[HostCall], step: Step) -> bool:
     """Return True if a step changes variables, and does not only give some process's values to the others."""
     return bool(step.writes) and any(call.node.op.name != "broadcast" for call in calls)
+
+
+def _of_all(written: Sequence[Operation]) -> list[Operation]:
+    """Return the variables that are written, without those of a process alone, such as those of metrics."""
+    own = {v.op for v in written[0].graph.get_collection("local_variables")} if written else ()
+    return [op for op in written if op not in own]
 
 
 def _shared(step: Step) -> list[Operation]:

@@ -27,6 +27,12 @@ class Replica(Protocol):
         `how`: "sum", "mean" or "first" of what they give.
         """
 
+    def add(self, function: Callable[[Any], Any], value: Any) -> Any:
+        """Return what `function` makes of a value that is added to what this replica has by itself."""
+
+    def read(self, value: Any) -> Any:
+        """Return the sum of what replicas have by themselves, of which `value` is the part of this one."""
+
     def scaled(self, loss: Any) -> Any:
         """Return the loss of which an optimizer takes gradients: those of all replicas are added."""
 

@@ -344,7 +344,13 @@ class Variable(_Base):
         ways = {VariableAggregation.SUM: "sum", VariableAggregation.MEAN: "mean"}
         how = ways.get(self._aggregation, "first")
         given = convert_to_tensor(value, self.dtype)
-        return replica.once(lambda value: operation(self._handle, value, **attributes), given, how)
+
+        def function(value: Any) -> Any:
+            return operation(self._handle, value, **attributes)
+
+        if how == "sum" and self._synchronization is VariableSynchronization.ON_READ:
+            return replica.add(function, given)
+        return replica.once(function, given, how)
 
     def assign(
         self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True

@@ -325,6 +325,7 @@ def test_who_ended_first_among_those_that_were_seen_together():
         ([{10: 0}, {11: 9}, {12: 9}], "process 1 on "),
         ([{11: 9, 12: 11}], "process 2 on "),
         ([{11: 5 << 8, 12: 9}], "process 1 has ended with status 5"),
+        ([{11: None}, {10: 15, 12: 15}], "process 1 was the first to end"),  # Open MPI sends SIGTERM
         ([{11: 1 << 8}, {10: 9, 12: 9}], ""),  # an error of Python, which is shown
         ([], ""),
     ):
@@ -368,7 +369,7 @@ def test_the_launcher_names_the_process_that_was_killed_and_training_goes_on(tmp
         ),
         (b"=   PID 7 RUNNING AT host\n=   EXIT CODE: 200\n", ""),
         (
-            b"mpirun noticed that process rank 1 with PID 0 on node n exited on signal 15 (T).",
+            b"prterun noticed that process rank 1 with PID 0 on node n exited on\nsignal 15 (T).",
             "process 1 on n",
         ),
         (b"", ""),

@@ -87,8 +87,11 @@ def test_workers_train_and_evaluate_an_estimator(workers: int, tmp_path: Path):
     said = launch(
         "-n", str(workers), "--tf-config", str(SCRIPTS / "multi_worker_estimator.py"), str(tmp_path)
     )
-    others = ["chief False right evaluated elsewhere step 100"] * (workers - 1)
-    assert results(said, workers) == ["chief True right True step 100", *others]
+    others = [
+        f"chief False right evaluated elsewhere step 100 part {n} of {workers}" for n in range(1, workers)
+    ]
+    assert results(said, workers) == [f"chief True right True step 100 part 0 of {workers}", *others]
+    assert len([*(tmp_path / "export" / "model").iterdir()]) == 1
     assert sg.train.latest_checkpoint(tmp_path).endswith("model.ckpt-100")
 
 
@@ -125,6 +128,31 @@ def test_a_strategy_has_the_gradients_of_all():
     said = sorted(launched(2, program).splitlines())
     shown = repr([np.float32(1 - 2.5), np.float32(7.0)])
     assert said == [f"0 (0, 2) {shown} [0, 2]", f"1 (1, 2) {shown} [1, 3]"]
+
+
+def test_a_metric_is_updated_by_each_replica_and_read_of_all():
+    """So the first process alone may fetch the update, for a summary. Input that a function makes for this
+    process is not divided again.
+    """
+    program = """
+        dist = sg.distribute
+        strategy = dist.experimental.MultiWorkerMirroredStrategy()
+        rank = dist.rank()
+        made = lambda context: sg.data.Dataset.from_tensors([float(context.input_pipeline_id), 4.0])
+        with strategy.scope():
+            iterator = strategy.make_input_fn_iterator(made)
+            value, update = strategy.experimental_run_v2(lambda: sg.metrics.mean(iterator.get_next()))
+            w = sg.get_variable("w", [], initializer=sg.ones_initializer())
+            step = sg.train.GradientDescentOptimizer(1.0).minimize(w * (2.0 + rank))
+        with sg.Session() as sess:
+            sess.run([sg.global_variables_initializer(), sg.local_variables_initializer()])
+            sess.run(iterator.initialize())
+            found = sess.run([step, update] if rank == 0 else step)
+            say(rank, found[1] if rank == 0 else None, sess.run([w, value]))
+    """
+    said = sorted(launched(2, program).splitlines())
+    shown = repr([np.float32(1 - 2.5), np.float32(2.0)])  # of one process: the other one has counted nothing
+    assert said == [f"0 2.0 {shown}", f"1 None {shown}"]
 
 
 @pytest.mark.parametrize(

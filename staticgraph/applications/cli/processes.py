@@ -23,7 +23,8 @@ _SOON = 1.0  # seconds in which a launcher ends all others after one has failed
 _MOST = 1 << 16  # bytes of the end of the output, in which the launcher tells why it ends
 # MPICH tells the number of a process to the system, Open MPI its rank.
 _KILLED = re.compile(rb"PID (\d+) RUNNING AT (\S+)\s+=\s+EXIT CODE: (\d+)")
-_RANK_KILLED = re.compile(rb"process rank (\d+) with PID \d+ on node (\S+) exited on signal (\d+)")
+_RANK_KILLED = re.compile(rb"process rank (\d+) with PID \d+ on node (\S+) exited\s+on\s+signal (\d+)")
+_BY_LAUNCHER = (signal.SIGKILL, signal.SIGTERM)  # how MPICH and Open MPI end those that are left
 _RANK = re.compile(rb"\0(?:PMI_RANK|OMPI_COMM_WORLD_RANK)=(\d+)\0")
 
 
@@ -59,13 +60,13 @@ def killed(tail: bytes, ranks: dict[int, int]) -> str:
 def ended_first(ranks: Ranks) -> tuple[list[int], int | None]:
     """Return the processes of which one ended first without success, and its status, if these are known.
 
-    The launcher ends all others then, by SIGKILL, and what it tells may be one of them.
+    The launcher ends all others then, and what it tells may be one of them.
     """
     last = ranks.ends[-1][0] if ranks.ends else 0.0
     groups = [together for moment, together in ranks.ends if last - moment < _SOON]
     everyone = {pid: status for _, together in ranks.ends for pid, status in together.items()}
     for pid, status in everyone.items():
-        if status and status != signal.SIGKILL:
+        if status and status not in _BY_LAUNCHER:
             return [pid], status
     for together in groups:
         if failed := {pid: status for pid, status in together.items() if status != 0}:

@@ -200,7 +200,7 @@ class _InProcess(MirroredStrategy):
     ) -> Any:
         """A dataset of which each replica gets a batch."""
         count = self.num_replicas_in_sync
-        made = dataset_fn(InputContext(1, 0, count))
+        made = dataset_fn(self.input_context())
         return _Dataset(made, lambda get_next: regrouped([get_next() for _ in range(count)]))
 
 
@@ -231,8 +231,9 @@ class _OfProcesses(MultiWorkerMirroredStrategy, MirroredStrategy):  # type: igno
         batches = np.arange(whole).reshape(-1, size(), each)[:, rank()].ravel()
         return np.concatenate([batches, whole + rank() * last + np.arange(last)])
 
-    def _context(self) -> InputContext:
-        return InputContext(1, 0, size())  # all processes have the same input
+    def input_context(self) -> InputContext:
+        """Which part of the input this process makes, which is all of it, as in the others."""
+        return InputContext(1, 0, size())
 
     def make_input_fn_iterator(
         self, input_fn: Callable[[InputContext], Any], replication_mode: Any = None
@@ -245,7 +246,7 @@ class _OfProcesses(MultiWorkerMirroredStrategy, MirroredStrategy):  # type: igno
         self, dataset_fn: Callable[[InputContext], Any]
     ) -> Any:
         """A dataset of the batches that are for this process."""
-        return self.own_batches(dataset_fn(self._context()))
+        return self.own_batches(dataset_fn(self.input_context()))
 
     def own_batches(self, dataset: Any) -> Any:
         """A dataset of the batches that are for this process: each process gets one after the other."""

@@ -196,7 +196,7 @@ class Strategy:
         self, input_fn: Callable[[InputContext], Any], replication_mode: Any = None
     ) -> Any:
         """An iterator over the dataset that `input_fn(context)` makes."""
-        return self.make_dataset_iterator(input_fn(InputContext()))
+        return self.make_dataset_iterator(input_fn(self.input_context()))
 
     def experimental_distribute_dataset(self, dataset: Any) -> Any:
         """The part of each batch for this machine, which is all of it."""
@@ -206,7 +206,11 @@ class Strategy:
         self, dataset_fn: Callable[[InputContext], Any]
     ) -> Any:
         """The dataset that `dataset_fn(context)` makes."""
-        return dataset_fn(InputContext())
+        return dataset_fn(self.input_context())
+
+    def input_context(self) -> InputContext:
+        """Which part of the input a function makes that this process calls, such as that of an Estimator."""
+        return InputContext(1, 0, self.num_replicas_in_sync)
 
     def own_part(self, x: Any, y: Any, sample_weight: Any, batch_size: int | None) -> tuple[Any, ...]:
         """The part of this process of what `Model.fit` is given, which is all of it."""

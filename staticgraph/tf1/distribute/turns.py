@@ -251,6 +251,14 @@ class Turn:
 
         return self.merge(merged, value)
 
+    def add(self, function: Callable[[Any], Any], value: Any) -> Any:
+        """Return what `function` makes of the sum of the values of all replicas, which share the variable."""
+        return self.once(function, value, "sum")
+
+    def read(self, value: Any) -> Any:
+        """Return the value, which is that of all replicas."""
+        return value
+
     def apply(self, apply: Callable[[Pairs], Any], pairs: Pairs) -> Any:
         """Return the result of `apply` for the gradients of all replicas, in pairs with variables."""
         return self.merge(lambda all_pairs: apply(added_gradients(all_pairs)), pairs)

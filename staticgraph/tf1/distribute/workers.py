@@ -61,6 +61,15 @@ class _Worker(ReplicaContext):
         with replicas.within(None):
             return function(of_all_processes)
 
+    def add(self, function: Callable[[Any], Any], value: Any) -> Any:
+        """Return what `function` makes of a value: this process has a variable of its own."""
+        with replicas.within(None):
+            return function(value)
+
+    def read(self, value: Any) -> Any:
+        """Return the sum of the values of all processes."""
+        return all_reduce(value, "sum")
+
     def apply(self, apply: Callable[[Any], Any], pairs: Any) -> Any:
         """Return the result of `apply` for the gradients of all replicas, in pairs with variables."""
         with replicas.within(None), exchanging(partial(of_all, op="sum")):
@@ -180,20 +189,15 @@ class MultiWorkerMirroredStrategy(Strategy):
         """The means of the metrics of an epoch of `Model.fit` over all processes, which decide alike."""
         return means_of_all(logs)
 
-    def _context(self) -> InputContext:
+    def input_context(self) -> InputContext:
+        """Which part of the input this process makes: each makes another one."""
         return InputContext(size(), rank(), size())
 
     def make_input_fn_iterator(
         self, input_fn: Callable[[InputContext], Any], replication_mode: Any = None
     ) -> Any:
         """An iterator over the dataset that `input_fn(context)` makes for this process."""
-        return self.make_dataset_iterator(input_fn(self._context()))
-
-    def experimental_distribute_datasets_from_function(
-        self, dataset_fn: Callable[[InputContext], Any]
-    ) -> Any:
-        """The dataset that `dataset_fn(context)` makes for this process."""
-        return dataset_fn(self._context())
+        return super().make_dataset_iterator(input_fn(self.input_context()))
 
 
 class ParameterServerStrategy(MultiWorkerMirroredStrategy):

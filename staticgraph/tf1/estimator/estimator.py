@@ -149,14 +149,27 @@ class Estimator:
         `checkpoint_path`: by default the latest checkpoint; without one, variables are initialised. The
         results are also written to `eval_dir(name)`.
         """
+        strategy = self._config.eval_distribute
+        return self.evaluate_with(strategy, input_fn, steps, hooks, checkpoint_path, name)
+
+    def evaluate_with(
+        self,
+        strategy: Any,
+        input_fn: Callable[..., Any],
+        steps: int | None,
+        hooks: Any,
+        checkpoint_path: str | None,
+        name: str | None,
+    ) -> dict[str, Any]:
+        """Evaluate with replicas of a strategy, which all take part in it; None: this process by itself."""
         _check_count(steps, "steps")
         hooks = _as_hooks(hooks)
         if steps is not None:
             hooks.append(evaluation.StopAfterBatches(steps))
         checkpoint = self._checkpoint(checkpoint_path, "evaluate")
-        with Graph().as_default(), _scope(self._config.eval_distribute):
+        with Graph().as_default(), _scope(strategy):
             step = self._begin()
-            features, labels, input_hooks = self._input(input_fn, ModeKeys.EVAL)
+            features, labels, input_hooks = self._input(input_fn, ModeKeys.EVAL, strategy)
             spec = self._call_model_fn(features, labels, ModeKeys.EVAL, self.config)
             update, values = evaluation.metrics_of(spec)
             if not checkpoint:
@@ -185,7 +198,7 @@ class Estimator:
         checkpoint = self._checkpoint(checkpoint_path, "predict")
         with Graph().as_default() as graph:
             self._begin()
-            features, _, input_hooks = self._input(input_fn, ModeKeys.PREDICT)
+            features, _, input_hooks = self._input(input_fn, ModeKeys.PREDICT, None)
             spec = self._call_model_fn(features, None, ModeKeys.PREDICT, self.config)
             if not checkpoint:
                 warm_start(self._warm_start)
@@ -270,24 +283,24 @@ class Estimator:
             from staticgraph.tf1.estimator.replicated import model_of_replicas
 
             with framework.device("/cpu:0"):
-                made = self._call_input_fn(input_fn, mode)
+                made = self._call_input_fn(input_fn, mode, strategy)
             model = partial(self._call_model_fn, mode=mode, config=self.config)
             return model_of_replicas(strategy, made, model)
-        features, labels, hooks = self._input(input_fn, mode)
+        features, labels, hooks = self._input(input_fn, mode, strategy)
         spec = self._call_model_fn(features, labels, mode, self.config)
         if getattr(strategy, "num_processes", 1) > 1:
             spec = spec._replace(loss=strategy.reported(spec.loss))
         return spec, hooks
 
-    def _input(self, input_fn: Callable[..., Any], mode: str) -> tuple[Any, Any, list[Any]]:
+    def _input(self, input_fn: Callable[..., Any], mode: str, strategy: Any) -> tuple[Any, Any, list[Any]]:
         with framework.device("/cpu:0"):
-            made = self._call_input_fn(input_fn, mode)
+            made = self._call_input_fn(input_fn, mode, strategy)
             if mode == ModeKeys.TRAIN and isinstance(made, Dataset):
-                made = getattr(self._config.train_distribute, "own_batches", lambda dataset: dataset)(made)
+                made = getattr(strategy, "own_batches", lambda dataset: dataset)(made)
             return features_and_labels(made)
 
-    def _call_input_fn(self, input_fn: Callable[..., Any], mode: str) -> Any:
-        return call_input_fn(input_fn, mode, self.params, self.config)
+    def _call_input_fn(self, input_fn: Callable[..., Any], mode: str, strategy: Any) -> Any:
+        return call_input_fn(input_fn, mode, self.params, self.config, strategy)
 
     def _call_model_fn(self, features: Any, labels: Any, mode: str, config: Any) -> EstimatorSpec:
         made: EstimatorSpec = call_model_fn(self._model_fn, features, labels, mode, self.params, config)

@@ -12,7 +12,7 @@ from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.sparse.tensor import SparseTensor
-from staticgraph.tf1.estimator.export.outputs import ExportOutput
+from staticgraph.tf1.estimator.export.outputs import ExportOutput, PredictOutput
 
 __all__ = ["EstimatorSpec", "ModeKeys"]
 
@@ -47,8 +47,9 @@ class EstimatorSpec(_Fields):
     `mode`: one of `ModeKeys`. `predictions`: a tensor or a dict of them, needed to predict. `loss`: a
     number, needed to train and to evaluate. `train_op`: makes a training step, needed to train.
     `eval_metric_ops`: for each name a pair (value, update operation), as those of `sg.metrics`.
-    `export_outputs`: signatures by name. The hooks are called while training (those of the chief too),
-    evaluating and predicting. `scaffold`: how sessions begin.
+    `export_outputs`: signatures by name; by default, a model that predicts gives its predictions. The hooks
+    are called while training (those of the chief too), evaluating and predicting. `scaffold`: how sessions
+    begin.
 
     ValueError for what is missing, TypeError for what is of another type.
 
@@ -94,7 +95,7 @@ class EstimatorSpec(_Fields):
             None if loss is None else _scalar(loss),
             train_op,
             _metrics(eval_metric_ops),
-            _signatures(export_outputs),
+            _signatures(_exported(export_outputs, predictions, mode)),
             _hooks(training_chief_hooks),
             _hooks(training_hooks),
             scaffold or train.Scaffold(),
@@ -139,6 +140,12 @@ def _metrics(given: Mapping[str, Any] | None) -> dict[str, Any]:
             text = "Values of eval_metric_ops must be (metric_value, update_op) tuples"
             _mistaken(f"{text}, given: {metric!r} for key: {key}")
     return dict(given or {})
+
+
+def _exported(given: Any, predictions: Any, mode: str) -> Any:
+    """The signatures: those that are given, or for a model that predicts its predictions."""
+    is_default = given is None and mode == ModeKeys.PREDICT
+    return {DEFAULT_SERVING: PredictOutput(predictions)} if is_default else given
 
 
 def _signatures(given: Mapping[str, ExportOutput] | None) -> dict[str, ExportOutput] | None:

@@ -139,7 +139,9 @@ class _Evaluator(train.CheckpointSaverListener):
         if checkpoint is None or checkpoint == self._evaluated:
             return False
         spec, self._evaluated = self._spec, checkpoint
-        self.metrics = self._estimator.evaluate(spec.input_fn, spec.steps, spec.hooks, checkpoint, spec.name)
+        config, given = self._estimator.config, (spec.input_fn, spec.steps, spec.hooks, checkpoint, spec.name)
+        strategy = config.eval_distribute if config.num_worker_replicas == 1 else None  # the others wait
+        self.metrics = self._estimator.evaluate_with(strategy, *given)
         is_final = self._max_steps is not None and self.metrics["global_step"] >= self._max_steps
         folder = os.path.join(self._estimator.model_dir, "export")
         self.exported = [

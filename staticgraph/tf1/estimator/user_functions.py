@@ -83,10 +83,19 @@ def call_model_fn(
     return made
 
 
-def call_input_fn(input_fn: Callable[..., Any], mode: str, params: Any, config: Any) -> Any:
-    """Call an input function and return its result: tensors or a dataset."""
+def call_input_fn(
+    input_fn: Callable[..., Any], mode: str, params: Any, config: Any, strategy: Any = None
+) -> Any:
+    """Call an input function and return its result: tensors or a dataset.
+
+    With a strategy, `input_context` tells the function which part of the input it makes.
+    """
     given = {"mode": mode, "params": params, "config": config}
     names = parameters(input_fn)
+    if "input_context" in names and hasattr(strategy, "input_context"):
+        given["input_context"] = strategy.input_context()
+        text = "The `input_fn` accepts an `input_context` which will be given by DistributionStrategy"
+        log.info(text)
     return input_fn(**{name: value for name, value in given.items() if name in names})
 
 

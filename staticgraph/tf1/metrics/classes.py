@@ -18,6 +18,7 @@ from staticgraph.tf1.metrics.streaming import (
     matched,
     metric,
     metric_variable,
+    of_all_replicas,
     running_total,
 )
 
@@ -76,7 +77,7 @@ def mean_per_class_accuracy(
             weights = weights if weights.shape.ndims == 0 else _flat(weights)
             seen, correct = ops.multiply(seen, weights), ops.multiply(correct, weights)
         all_seen, all_correct = scatter_add(total, labels, seen), scatter_add(count, labels, correct)
-        shares = ratio(count.to_tensor(), total.to_tensor())
+        shares = ratio(of_all_replicas(count), of_all_replicas(total))
         value = ops.reduce_mean(shares, name="mean_accuracy")
         update_op = ratio(all_correct, all_seen, name="update_op")
         return value, update_op

@@ -15,7 +15,8 @@ from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, float32
 from staticgraph.compiler.graph.errors import ShapeError, misuse
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.state.variables import Variable, VariableAggregation
+from staticgraph.state import replicas
+from staticgraph.state.variables import Variable, VariableAggregation, VariableSynchronization
 
 Metric = tuple[Tensor, Tensor]
 Name = str | None  # None: that of the function
@@ -29,14 +30,21 @@ class Total(NamedTuple):
 
 
 def metric_variable(shape: Any, dtype: DType, name: str) -> Variable:
-    """Zeros that `local_variables_initializer` resets; neither trained nor saved."""
+    """Zeros of each replica that `local_variables_initializer` resets; neither trained nor saved."""
     return Variable(
         lambda: zeros(shape, dtype),
         trainable=False,
         collections=[GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES],
         name=name,
+        synchronization=VariableSynchronization.ON_READ,
         aggregation=VariableAggregation.SUM,
     )
+
+
+def of_all_replicas(variable: Variable) -> Tensor:
+    """The sum of what replicas have in a metric variable."""
+    replica = replicas.present()
+    return variable.to_tensor() if replica is None else replica.read(variable.to_tensor())
 
 
 def running_total(
@@ -44,7 +52,7 @@ def running_total(
 ) -> Total:
     """The sum of `amount` over the steps, in a variable `name`; `update` names the operation that adds."""
     variable = metric_variable(shape, dtype, name)
-    return Total(variable.to_tensor(), variable.assign_add(amount, name=update))
+    return Total(of_all_replicas(variable), variable.assign_add(amount, name=update))
 
 
 def streamed(compute: Callable[..., Tensor], totals: Sequence[Total]) -> Metric:

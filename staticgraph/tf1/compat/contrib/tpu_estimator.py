@@ -135,13 +135,13 @@ class TPUEstimator(sg.estimator.Estimator):
                 params[key] = value
         return params
 
-    def _call_input_fn(self, input_fn: Callable[..., Any], mode: str) -> Any:
+    def _call_input_fn(self, input_fn: Callable[..., Any], mode: str, strategy: Any) -> Any:
         names = parameters(input_fn)
         if "params" not in names:
             text = f"input_fn ({input_fn}) does not include params argument, required by TPUEstimator"
             hint = 'def input_fn(params): ... params["batch_size"]'
             raise misuse(ValueError, text, hint)
-        return call_input_fn(input_fn, mode, self._with_size(mode), self.config)
+        return call_input_fn(input_fn, mode, self._with_size(mode), self.config, strategy)
 
     def _call_model_fn(self, features: Any, labels: Any, mode: str, config: Any) -> EstimatorSpec:
         params = self._with_size(mode)
