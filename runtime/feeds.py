@@ -98,6 +98,8 @@ def convert(tensor: Tensor, value: Any, memory: Callable[[TensorType], np.ndarra
     except NotImplementedError:
         cure = "feed values, such as what run() returned; or stack the tensors in the graph"
         raise _refuse(tensor, value, "holds a tensor", cure) from None
+    except UnicodeDecodeError:  # NumPy makes text of bytes that are beside text
+        array = np.asarray(value, object)
     except ValueError:
         raise _refuse(tensor, value, "is not an array: its rows differ in length", RAGGED) from None
     if dtype is string:

@@ -304,7 +304,10 @@ def infer_dtype(value: Any) -> DType:
     """The dtype that a Python value gets: float32 and int32 for numbers, NumPy's own for arrays."""
     if isinstance(value, (np.ndarray, np.generic)):
         return as_dtype(value.dtype)
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except UnicodeDecodeError:  # NumPy makes text of bytes that are beside text
+        array = np.asarray(value, object)
     if array.dtype == np.float64:
         return float32
     if array.dtype == np.int64:

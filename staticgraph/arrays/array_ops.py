@@ -13,7 +13,7 @@ from staticgraph.building.inputs import constant, convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, int32, string
 from staticgraph.compiler.graph.errors import misuse, require
-from staticgraph.compiler.graph.shapes import TensorShape, as_shape, broadcast
+from staticgraph.compiler.graph.shapes import TensorShape, as_shape, broadcast, normalize_axis
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 
@@ -159,6 +159,30 @@ def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool
         return ops.conj(made, name=scope) if conjugate and a.dtype.is_complex else made
 
 
+def axis_last(x: Tensor, axis: int, call: str) -> Tensor:
+    """`x` with an axis moved to the end.
+
+    Args:
+        x: A tensor, also of unknown rank.
+        axis: Counted from the front, or from the end if it is negative.
+        call: The function that the user called, for messages.
+
+    Raises:
+        ShapeError: If `x` is known not to have the axis.
+    """
+    known = x.type.rank
+    if known is not None:
+        with checked(call):
+            axis = normalize_axis(axis, known)
+        last = axis == known - 1
+        return x if last else ops.transpose(x, perm=[*(d for d in range(known) if d != axis), axis])
+    if axis == -1:
+        return x
+    axes = ops.range(0, rank(x), 1, dtype=int32)
+    place = axis if axis >= 0 else rank(x) + axis
+    return ops.transpose(x, perm=concat([axes[:place], axes[place + 1 :], [place]], 0))
+
+
 def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
     """`input` repeated along new leading axes and along axes of size one, up to `shape`.
 
@@ -226,7 +250,9 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
         input, axis = reshape(input, [-1]), 0
     with name_scope(name, "Repeat", [input]):
         counts = np.asarray(static_value(repeats) if isinstance(repeats, Tensor) else repeats)
-        axis = axis + input.shape.ndims if axis < 0 else axis
+        with checked("repeat"):
+            require(input.type.rank is not None, "the rank of the input must be known")
+            axis = normalize_axis(axis, input.type.rank or 0)
         if counts.ndim and counts.size > 1:
             return ops.gather(input, np.repeat(np.arange(counts.size), counts).astype(np.int32), axis=axis)
         times = [1] * (input.shape.ndims + 1)

@@ -111,6 +111,8 @@ def _filled(array: np.ndarray, shape: TensorShape, verify: bool) -> np.ndarray:
     size = math.prod(sizes)
     given = shape_text(array.shape)
     require(not verify or list(array.shape) == sizes, f"the value has shape {given}, not {shape}")
+    bytes_of = math.prod(n for n in sizes if n) * array.itemsize  # also NumPy's limit of empty arrays
+    require(bytes_of < 1 << 63, f"shape {shape} has more bytes than there are addresses", "make it smaller")
     if size == 0:  # as in TF1, whatever the value is
         return np.zeros([n for n in sizes if n is not None], array.dtype)
     require(

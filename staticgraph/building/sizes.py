@@ -6,6 +6,7 @@ from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32
+from staticgraph.compiler.graph.errors import ShapeError, misuse
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
 
@@ -14,6 +15,10 @@ Size = Any  # an int, or an int32 tensor that stands for one
 
 def size_of(x: Tensor, axis: int) -> Size:
     """The size of one axis."""
+    rank = x.type.rank
+    if rank is not None and not -rank <= axis < rank:
+        text = f"{x.name} has shape {x.shape}, and no axis {axis}"
+        raise misuse(ShapeError, text, made=[(x.name, x.op.where)])
     known = x.type.shape[axis] if x.type.shape is not None else None
     return known if known is not None else ops.shape_of(x, out_type=int32)[axis]
 

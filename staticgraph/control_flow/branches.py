@@ -14,7 +14,14 @@ from staticgraph.building.regions import call, captures, finish, own
 from staticgraph.building.renamed import renamed
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bool_, int32
-from staticgraph.compiler.graph.errors import DtypeError, UnlikeDtypeError, headline, misuse, shown
+from staticgraph.compiler.graph.errors import (
+    DtypeError,
+    ShapeError,
+    UnlikeDtypeError,
+    headline,
+    misuse,
+    shown,
+)
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.recording.op_count import count_captures, count_more
 from staticgraph.compiler.graph.tensor import Region, Tensor
@@ -77,6 +84,7 @@ def cond(
         pred = convert_to_tensor(pred, name="pred")
         if pred.dtype is not bool_:
             raise misuse(DtypeError, f"cond(pred) must be a truth value, not {pred.type}", "compare: x > 0")
+        _check_one("cond(pred)", pred, "reduce_all and reduce_any make one of many; where takes all")
         return _branch(graph, pred, [true_fn, false_fn], strict)
 
 
@@ -111,6 +119,7 @@ def switch_case(
         index = convert_to_tensor(branch_index, name="branch_index")
         if index.dtype is not int32:
             raise misuse(DtypeError, f"branch_index must be int32, not {index.type}")
+        _check_one("switch_case(branch_index)", index, "map_fn calls a function for each row")
         functions = [by_number[n] for n in sorted(by_number)]
         if default is not None:
             functions.append(default)
@@ -120,6 +129,11 @@ def switch_case(
         for at, number in enumerate(sorted(by_number)):
             position = ops.select(ops.equal(index, number), at, position)
         return _branch(graph, position, functions, False)
+
+
+def _check_one(role: str, x: Tensor, hint: str) -> None:
+    if x.type.rank:
+        raise misuse(ShapeError, f"{role} must be a single value, not {x.type}", hint, [(x.name, x.op.where)])
 
 
 def _numbered(branch_fns: Any) -> dict[int, Callable[[], Any]]:

@@ -10,8 +10,9 @@ from staticgraph.building import nest
 from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.dtypes import as_dtype
-from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.errors import ShapeError, headline, misuse
 from staticgraph.compiler.graph.recording.op_count import counted_as
+from staticgraph.compiler.graph.shapes import compatible
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.control_flow.loops import row_loop
 from staticgraph.control_flow.tensor_array import TensorArray
@@ -47,7 +48,8 @@ def map_fn(
 
         def body(i: Tensor, *done: TensorArray) -> Any:
             made = fn(rows.at(i))
-            nest.assert_same_structure(wanted, made, check_types=False)
+            like = "elems" if dtype is None else "dtype"
+            _check_structure("map_fn", like, wanted, made, "dtype= has the dtypes of the results, so nested")
             return i + 1, *(a.write(i, v) for a, v in zip(done, nest.flatten(made), strict=True))
 
         start = convert_to_tensor(0)
@@ -93,8 +95,12 @@ def scan(
             before, done = carried[: len(state)], carried[len(state) :]
             at = last - i if reverse else i
             made = fn(nest.pack_sequence_as(packed, before), rows.at(at))
-            nest.assert_same_structure(packed, made, check_types=False)
+            _check_structure("scan", "the state", packed, made, "fn returns the next state")
             values = nest.flatten(made)
+            for old, new in zip(state, map(convert_to_tensor, values), strict=True):
+                if not compatible(old.type.shape, new.type.shape):
+                    text = f"scan: the state is {old.type}, and fn makes {new.type} of it"
+                    raise misuse(ShapeError, text, "a state keeps its shape: its values are stacked")
             return i + 1, *values, *(a.write(at, v) for a, v in zip(done, values, strict=True))
 
         start = convert_to_tensor(1 if taken else 0)
@@ -215,3 +221,11 @@ class _Rows:
         if made.type.shape is not None:
             made.set_shape((length, *made.type.shape[1:]))
         return made
+
+
+def _check_structure(call: str, like: str, wanted: Any, made: Any, hint: str) -> None:
+    try:
+        nest.assert_same_structure(wanted, made, check_types=False)
+    except (TypeError, ValueError) as error:
+        text = f"{call}: fn must return the structure of {like}: {headline(error)}"
+        raise misuse(type(error), text, hint) from None

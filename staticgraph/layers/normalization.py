@@ -6,9 +6,10 @@ from functools import partial
 from typing import Any
 
 from staticgraph import nn
+from staticgraph.building.framework import checked
 from staticgraph.building.inputs import constant
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.recording.op_count import (
     BackwardCount,
     count_backward,
@@ -16,7 +17,7 @@ from staticgraph.compiler.graph.recording.op_count import (
     op_count,
     set_op_count,
 )
-from staticgraph.compiler.graph.shapes import TensorShape
+from staticgraph.compiler.graph.shapes import TensorShape, normalize_axis
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.layers.adapters import function_of
 from staticgraph.state.initializers import Ones, Zeros
@@ -35,7 +36,8 @@ class BatchNormalization(Layer):
 
     In training, mean and variance are those of the batch, and `moving_mean` and `moving_variance` follow them
     with `moving = moving * momentum + batch * (1 - momentum)`; otherwise the moving ones are used. The two
-    updates are in the collection UPDATE_OPS, and `minimize` runs those that belong to its loss.
+    updates are in the collection UPDATE_OPS, and `minimize` runs those that belong to its loss. If `axis` is
+    a list of several axes, the weights have the rank of the input, and size 1 along all other axes.
     """
 
     def __init__(
@@ -83,11 +85,17 @@ class BatchNormalization(Layer):
         rank = input_shape.ndims
         if rank is None:
             raise misuse(ValueError, f"{self.name}: the number of axes of the input must be known")
-        axis = self.axis[0] if isinstance(self.axis, list | tuple) else self.axis
-        self._axis = axis % rank
+        given = self.axis if isinstance(self.axis, list | tuple) else [self.axis]
+        with checked(self.name):
+            self._axes = [normalize_axis(axis, rank) for axis in given]
+            twice = next((axis for axis in self._axes if self._axes.count(axis) > 1), None)
+            require(twice is None, f"axis {twice} is given twice")
         # The fused operation also divides the moving variance by n - 1, as TF1 does for images.
-        self._is_fused = self.fused is not False and rank == 4 and self._axis in (1, 3)
-        size = [known_size(input_shape, self._axis, self.name)]
+        self._is_fused = self.fused is not False and rank == 4 and self._axes in ([1], [3])
+        size = [known_size(input_shape, axis, self.name) for axis in self._axes]
+        if len(size) > 1:  # as in TF1, with the other axes
+            sizes = dict(zip(self._axes, size, strict=True))
+            size = [sizes.get(axis, 1) for axis in range(rank)]
         self.gamma = self.add_weight("gamma", size, **self.gamma_options) if self.scale else None
         self.beta = self.add_weight("beta", size, **self.beta_options) if self.center else None
         followed = partial(self.add_weight, trainable=False, aggregation=VariableAggregation.MEAN)
@@ -139,7 +147,7 @@ class BatchNormalization(Layer):
         size = self.moving_mean.shape.as_list()
         gamma = self.gamma if self.gamma is not None else constant(1.0, inputs.dtype, size)
         beta = self.beta if self.beta is not None else constant(0.0, inputs.dtype, size)
-        order = "NHWC" if self._axis == 3 else "NCHW"
+        order = "NHWC" if self._axes == [3] else "NCHW"
         return partial(nn.fused_batch_norm, inputs, gamma, beta, epsilon=self.epsilon, data_format=order)
 
     def _composed(self, inputs: Tensor, training: Any) -> Tensor:
@@ -159,15 +167,16 @@ class BatchNormalization(Layer):
         return self._normalized(inputs, mean, variance)
 
     def _moments(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
-        return nn.moments(inputs, [d for d in range(len(inputs.shape)) if d != self._axis])
+        others = [d for d in range(len(inputs.shape)) if d not in self._axes]
+        return nn.moments(inputs, others, keep_dims=len(self._axes) > 1)
 
     def _normalized(self, inputs: Tensor, mean: Any, variance: Any) -> Tensor:
         """The inputs less `mean`, over the root of `variance`, scaled and shifted by the weights."""
         rank = len(inputs.shape)
-        last = self._axis == rank - 1
-        sizes = [-1 if d == self._axis else 1 for d in range(rank)]  # broadcasts along the axis
+        broadcasts = self._axes == [rank - 1] or len(self._axes) > 1
+        sizes = [-1 if d in self._axes else 1 for d in range(rank)]
         mean, variance, beta, gamma = (
-            v if v is None or last else ops.reshape(v, shape=sizes)
+            v if v is None or broadcasts else ops.reshape(v, shape=sizes)
             for v in (mean, variance, self.beta, self.gamma)
         )
         return nn.batch_normalization(inputs, mean, variance, beta, gamma, self.epsilon)

@@ -224,6 +224,8 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
             TypeError, f"einsum has no argument {next(iter(kwargs))}; it has equation, the operands and name"
         )
     with name_scope(name, "einsum", list(inputs)):
+        if not inputs:
+            raise misuse(ValueError, f"einsum({equation!r}) has no operands", "einsum(equation, x, y)")
         first = convert_to_tensor(inputs[0], name="inputs_0")
         rest = [
             convert_to_tensor(x, dtype=first.dtype, name=f"inputs_{i + 1}") for i, x in enumerate(inputs[1:])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from staticgraph.arrays.array_ops import axis_last
 from staticgraph.arrays.casts import cast
 from staticgraph.building.framework import checked, name_scope
 from staticgraph.building.inputs import convert_to_tensor
@@ -76,10 +77,7 @@ def softmax_cross_entropy_with_logits_v2(
     with name_scope(name, "softmax_cross_entropy_with_logits", [logits, labels]) as scope:
         logits = convert_to_tensor(logits, name="logits")
         labels = cast(convert_to_tensor(labels, None, "labels", logits.dtype), logits.dtype)
-        rank = logits.shape.ndims
-        if axis != -1 and rank is not None and axis % rank != rank - 1:
-            order = (*(d for d in range(rank) if d != axis % rank), axis % rank)
-            logits, labels = (ops.transpose(x, perm=order) for x in (logits, labels))
+        logits, labels = (axis_last(x, axis, "softmax_cross_entropy_with_logits") for x in (logits, labels))
         with counted_as(logits.graph, 31):  # TensorFlow makes matrices of both, and a shape of the result
             losses = ops.softmax_cross_entropy(logits, labels, name=scope)[0]
         count_backward(losses, BackwardCount(11, by_input=2, gates=3))

@@ -57,6 +57,8 @@ def dynamic_rnn(
     check_cell(cell, "dynamic_rnn(cell)")
     with variable_scope(scope or "rnn"):
         flat = [convert_to_tensor(x) for x in nest.flatten(inputs)]
+        for x in flat:
+            _check_input(x)
         flat = flat if time_major else [swapped(x) for x in flat]
         batch_size = batch_size_of(flat, 1)
         lengths = lengths_of(sequence_length, batch_size)
@@ -122,8 +124,6 @@ class _Steps:
     def __init__(self, cell: Any, inputs: Any, state: Any, counts: _OperationCounts) -> None:
         self.cell, self._counts = cell, counts
         flat = nest.flatten(inputs)
-        for x in flat:
-            _check_input(x)
         times = {x.type.shape[0] for x in flat} - {None}
         if len(times) > 1:
             raise misuse(ValueError, f"the inputs have different numbers of time steps: {sorted(times)}")

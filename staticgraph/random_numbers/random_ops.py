@@ -199,7 +199,13 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
                 sizes is not None and value.shape.ndims is not None,
                 "size, and the rank of value, must be known",
             )
-            for n, wanted in zip(value.shape.as_list(), sizes, strict=True):
+            known = value.shape.as_list()
+            require(
+                np.shape(sizes) == (len(known),),
+                f"size is {sizes}, and value has shape {value.shape}",
+                "a size for each axis: -1 is none, take that of the value",
+            )
+            for n, wanted in zip(known, sizes, strict=True):
                 require(
                     n is None or n >= wanted,
                     f"value has shape {value.shape}, from which {sizes} cannot be cut",

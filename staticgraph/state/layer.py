@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from staticgraph.building.framework import GraphKeys, get_collection_ref, name_scope
+from staticgraph.building.framework import GraphKeys, checked, get_collection_ref, name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype
-from staticgraph.compiler.graph.errors import ShapeError, misuse
+from staticgraph.compiler.graph.errors import ShapeError, misuse, require
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.state.scopes import VariableScope, get_variable, variable_scope
@@ -299,6 +299,8 @@ def snake_case(name: str) -> str:
 
 def known_size(shape: TensorShape, axis: int, layer: str) -> int:
     """The size of `axis`; ShapeError if it is not known, since variables have static shapes."""
+    with checked(layer):
+        require(shape.shape is None or shape.shape, "the input is a single number, and has no axes")
     size = shape.shape[axis] if shape.shape is not None else None
     if size is None:
         text = f"{layer}: axis {axis} of the input {shape} must be known before the graph runs"

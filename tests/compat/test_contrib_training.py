@@ -1,5 +1,7 @@
 """Training steps and loops of `tf.contrib.training` and `tf.contrib.slim`: losses are TensorFlow 1.15.5's."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -47,6 +49,26 @@ def test_train_of_slim_stops_after_its_steps_and_goes_on_from_its_checkpoint(tmp
                 np.testing.assert_allclose(loss, SLIM_LOSSES[last], rtol=1e-5)
     reader = tf.train.NewCheckpointReader(tf.train.latest_checkpoint(str(tmp_path)))
     assert reader.get_tensor("global_step") == 5
+
+
+def test_train_of_slim_saves_last_what_it_trained_last(tmp_path):
+    """The thread that saves meanwhile has ended by then."""
+    trained = threading.Event()
+
+    class Slow(tf.train.Saver):
+        def save(self, session, path, global_step=None):
+            thread = threading.current_thread()
+            if thread is threading.main_thread():
+                made = super().save(session, path, global_step)
+                trained.set()
+                return made
+            while not trained.wait(0.01) and not thread._coord.should_stop():
+                pass
+            return super().save(session, path, 0)
+
+    train_op = slim.learning.create_train_op(model(), tf.train.GradientDescentOptimizer(0.1))
+    slim.learning.train(train_op, str(tmp_path), number_of_steps=20, save_summaries_secs=0, saver=Slow())
+    assert tf.train.latest_checkpoint(str(tmp_path)).endswith("-20")
 
 
 def test_train_of_contrib_stops_by_a_hook():

@@ -230,6 +230,8 @@ def as_array(value: Any) -> np.ndarray:
     except NotImplementedError:
         hint = "tensors are joined by stack, in the graph"
         raise RuleError(f"{shown(value)} holds tensors, and is no array", hint, DtypeError) from None
+    except UnicodeDecodeError:  # NumPy makes text of bytes that are beside text
+        array = np.asarray(value, object)
     except ValueError:
         hint = "rows must have one length: pad them, or use a SparseTensor"
         raise RuleError(f"the rows of {shown(value)} differ in length", hint) from None

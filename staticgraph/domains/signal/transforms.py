@@ -13,6 +13,7 @@ from staticgraph.building.sizes import Size, is_known, size_of
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import complex64, float32, int32
 from staticgraph.compiler.graph.errors import misuse, require
+from staticgraph.compiler.graph.shapes import normalize_axis
 from staticgraph.compiler.graph.tensor import Tensor
 
 # fmt: off
@@ -124,7 +125,9 @@ def _rolled(x: Any, axes: Any, name: str | None, call: str, sign: int) -> Tensor
         x = convert_to_tensor(x)
         with checked(call):
             require(x.type.rank is not None, "the rank of the tensor must be known")
-        axes = list(range(x.type.rank or 0)) if axes is None else np.reshape(axes, -1).tolist()
+            rank = x.type.rank or 0
+            axes = range(rank) if axes is None else np.reshape(axes, -1).tolist()
+            axes = [normalize_axis(axis, rank) for axis in axes]
         return roll(x, [size_of(x, axis) // 2 * sign for axis in axes], axes, name=scope)
 
 

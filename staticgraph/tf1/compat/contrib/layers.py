@@ -11,8 +11,10 @@ from functools import partial
 from typing import Any
 
 import staticgraph as sg
-from staticgraph.compiler.graph.errors import misuse
+from staticgraph.building.framework import checked
+from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.recording.op_count import count_more
+from staticgraph.compiler.graph.shapes import normalize_axis
 from staticgraph.layers import BatchNormalization
 from staticgraph.state.initializers import (
     GlorotUniform,
@@ -280,11 +282,15 @@ def layer_norm(
     inputs = sg.convert_to_tensor(inputs)
     with opened_layer(scope, "LayerNorm", inputs, reuse, variables_collections) as opened:
         rank = inputs.shape.ndims
+        with checked("layer_norm"):
+            require(rank is not None, "the rank of the inputs must be known")
+            begin_norm_axis = normalize_axis(begin_norm_axis, rank or 0, "begin_norm_axis")
+            begin_params_axis = normalize_axis(begin_params_axis, rank or 0, "begin_params_axis")
         sizes = inputs.shape.as_list()[begin_params_axis:]
         parameter = partial(sg.get_variable, shape=sizes, dtype=inputs.dtype, trainable=trainable)
         beta = parameter("beta", initializer=Zeros) if center else None
         gamma = parameter("gamma", initializer=Ones) if scale else None
-        mean, variance = sg.nn.moments(inputs, list(range(begin_norm_axis % rank, rank)), keep_dims=True)
+        mean, variance = sg.nn.moments(inputs, list(range(begin_norm_axis, rank)), keep_dims=True)
         outputs = sg.nn.batch_normalization(inputs, mean, variance, beta, gamma, 1e-12)
         if activation_fn is not None:
             outputs = activation_fn(outputs)

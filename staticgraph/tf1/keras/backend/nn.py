@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from staticgraph import nn
-from staticgraph.arrays.array_ops import reshape, transpose
+from staticgraph.arrays.array_ops import axis_last, reshape, transpose
 from staticgraph.arrays.array_ops import shape as shape_of
 from staticgraph.arrays.casts import cast
 from staticgraph.arrays.sorting import in_top_k as _in_top_k
@@ -134,10 +134,8 @@ def sparse_categorical_crossentropy(
     output = convert_to_tensor(output)
     logits = output if from_logits else _logits(output, "Softmax")
     logits = log(_clipped(output)) if logits is None else logits
+    logits = axis_last(logits, axis, "sparse_categorical_crossentropy")
     rank = logits.shape.ndims
-    if rank is not None and axis % rank != rank - 1:
-        axis %= rank
-        logits = transpose(logits, [*range(axis), *range(axis + 1, rank), axis])
     target = cast(target, int64)
     sizes = shape_of(logits)
     flat = rank is not None and target.shape.ndims is not None and target.shape.ndims != rank - 1

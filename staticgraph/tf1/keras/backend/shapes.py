@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from staticgraph.arrays import array_ops, casts, creation, indexing
+from staticgraph.building.framework import checked
 from staticgraph.building.inputs import convert_to_tensor
-from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.errors import misuse, require
+from staticgraph.compiler.graph.shapes import normalize_axis
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.linear_algebra import linalg
 from staticgraph.tf1.keras.engine.node import history
@@ -219,10 +221,15 @@ def batch_dot(x: Any, y: Any, axes: Any = None) -> Tensor:
     """
     x, y = convert_to_tensor(x), convert_to_tensor(y)
     ranks = (x.shape.ndims or 0, y.shape.ndims or 0)
+    with checked("batch_dot"):
+        require(
+            min(ranks) > 1, f"the tensors have shapes {x.shape} and {y.shape}, and must have 2 axes or more"
+        )
     if axes is None:
         axes = [ranks[0] - 1, ranks[1] - 1 if ranks[1] == 2 else ranks[1] - 2]
     first, second = [axes, axes] if isinstance(axes, int) else list(axes)
-    first, second = first % ranks[0], second % ranks[1]
+    with checked("batch_dot"):
+        first, second = normalize_axis(first, ranks[0]), normalize_axis(second, ranks[1])
     if min(first, second) == 0:
         raise misuse(ValueError, "batch_dot: axis 0 is the batch, and cannot be summed over")
     outer_x = [d for d in range(1, ranks[0]) if d != first]

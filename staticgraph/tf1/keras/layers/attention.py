@@ -7,6 +7,7 @@ from typing import Any
 from staticgraph import nn
 from staticgraph.arrays.array_ops import expand_dims
 from staticgraph.arrays.casts import cast
+from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.linear_algebra import linalg
 from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras.engine.layer import Layer
@@ -27,6 +28,12 @@ class _Attention(Layer):
         self.use_scale = use_scale
         self.supports_masking = True
         self.scale: Any = None
+
+    def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(inputs, list | tuple) or len(inputs) not in (2, 3):
+            text = f"layer {self.name} must be called on a list of tensors, not {shown(inputs)}"
+            raise misuse(ValueError, text, "it is [query, value] or [query, value, key]")
+        return super().__call__(inputs, *args, **kwargs)
 
     def scores(self, query: Any, key: Any) -> Any:
         """Return the score of each key for each row of the query: [batch, query steps, value steps]."""

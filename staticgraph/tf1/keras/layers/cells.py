@@ -6,7 +6,6 @@ from typing import Any
 
 from staticgraph import nn
 from staticgraph.arrays import array_ops, creation
-from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import identity
 from staticgraph.building.signatures import like
 from staticgraph.compiler.graph.errors import misuse
@@ -302,9 +301,8 @@ class StackedRNNCells(AbstractRNNCell):
 
 
 def build_cell(cell: Any, input_shape: Any) -> None:
-    """Make the weights of a cell, under its name."""
+    """Make the weights of a cell, under the name of its layer, as TensorFlow 1's checkpoints have them."""
     if not cell.built:
-        with name_scope(cell.name):
-            cell._dtype = cell._dtype or K.floatx()
-            cell.build(input_shape)
-            cell.built = True
+        cell._dtype = cell._dtype or K.floatx()
+        cell.build(input_shape)
+        cell.built = True

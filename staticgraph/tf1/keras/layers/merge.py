@@ -7,9 +7,11 @@ from typing import Any
 
 from staticgraph.arrays import array_ops
 from staticgraph.arrays.casts import cast
+from staticgraph.building.framework import checked
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.graph.errors import ShapeError, misuse
+from staticgraph.compiler.graph.shapes import normalize_axis
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras.engine.layer import Layer
@@ -134,7 +136,8 @@ class Concatenate(_Merge):
     def build(self, input_shape: Any) -> None:
         super().build(input_shape)
         shapes = [s.as_list() for s in input_shape if s.ndims is not None]
-        axis = self.axis % len(shapes[0]) if shapes else 0
+        with checked(self.name):
+            axis = normalize_axis(self.axis, len(shapes[0])) if shapes else 0
         others = [[n for d, n in enumerate(s) if d != axis] for s in shapes]
         fits = all(
             len(o) == len(others[0])
@@ -178,7 +181,8 @@ class Dot(_Merge):
     def call(self, inputs: Any) -> Any:
         x, y = inputs
         given = [self.axes, self.axes] if isinstance(self.axes, int) else list(self.axes)
-        axes = [axis % (t.shape.ndims or 1) for axis, t in zip(given, (x, y), strict=True)]
+        with checked(self.name):
+            axes = [normalize_axis(axis, t.shape.ndims or 0) for axis, t in zip(given, (x, y), strict=True)]
         if self.normalize:
             x, y = (K.l2_normalize(t, axis) for t, axis in zip((x, y), axes, strict=True))
         return K.batch_dot(x, y, axes)

@@ -6,7 +6,10 @@ from typing import Any
 
 from staticgraph import nn
 from staticgraph.arrays import array_ops
+from staticgraph.building.framework import checked
 from staticgraph.building.signatures import like
+from staticgraph.compiler.graph.errors import require
+from staticgraph.compiler.graph.shapes import normalize_axes
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.layers import normalization
 from staticgraph.layers.adapters import with_weights
@@ -60,9 +63,8 @@ class BatchNormalization(normalization.BatchNormalization, Layer):
 
     def build(self, input_shape: Any) -> None:
         super().build(input_shape)
-        self.input_spec = InputSpec(
-            ndim=input_shape.ndims, axes={self._axis: self.moving_mean.shape[0].value}
-        )
+        sizes = {axis: input_shape.as_list()[axis] for axis in self._axes}
+        self.input_spec = InputSpec(ndim=input_shape.ndims, axes=sizes)
 
     def call(self, inputs: Any, training: Any = None) -> Any:
         training = K.learning_phase() if training is None else training
@@ -109,9 +111,9 @@ class LayerNormalization(Layer):
         self.supports_masking = True
 
     def build(self, input_shape: Any) -> None:
-        rank = input_shape.ndims
-        given = self.axis if isinstance(self.axis, list) else [self.axis]
-        self._axes = sorted(axis % rank for axis in given)
+        with checked(self.name):
+            require(input_shape.ndims is not None, "the number of axes of the input must be known")
+            self._axes = list(normalize_axes(self.axis, input_shape.ndims))
         sizes = [known_size(input_shape, axis, self.name) for axis in self._axes]
         self.gamma = self.add_weight("gamma", sizes, **self.gamma_options) if self.scale else None
         self.beta = self.add_weight("beta", sizes, **self.beta_options) if self.center else None

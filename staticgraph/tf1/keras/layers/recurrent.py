@@ -87,8 +87,8 @@ class RNN(Layer):
                     ValueError, f"{self.name}: a stateful layer needs a fixed batch: give batch_input_shape"
                 )
             self.states = [
-                self.add_weight(f"state_{i}", [batch, *_sizes(size)], initializer="zeros", trainable=False)
-                for i, size in enumerate(listed(self.cell.state_size))
+                self.add_weight("Variable", [batch, *_sizes(size)], initializer="zeros", trainable=False)
+                for size in listed(self.cell.state_size)
             ]
         self.built = True
 

@@ -52,6 +52,10 @@ class TimeDistributed(Wrapper):
     def build(self, input_shape: Any) -> None:
         if input_shape.ndims is None or input_shape.ndims < 3:
             raise misuse(ValueError, f"{self.name}: the input must have the axes batch and time and more")
+        if not self.layer.built:  # under the name of this layer, as TensorFlow 1's checkpoints have it
+            self.layer._dtype = self.layer._dtype or self._dtype
+            self.layer.build(TensorShape([None, *input_shape.as_list()[2:]]))
+            self.layer.built = True
         self.built = True
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:

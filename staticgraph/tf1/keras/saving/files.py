@@ -27,6 +27,7 @@ from staticgraph.tf1.keras.serialization import deserialize_keras_object, serial
 
 _WEIGHTS, _MODEL, _OPTIMIZER = "weights.safetensors", "model.json", "optimizer.safetensors"
 _MODEL_KIND, _WEIGHTS_KIND = "keras model", "keras weights"
+_HDF5 = (".h5", ".hdf5", ".keras")  # ends of names of files that are not our own
 
 
 def to_json(model: Any, **options: Any) -> str:
@@ -66,9 +67,7 @@ def from_config(config: Any, custom_objects: Any = None) -> Any:
 
 
 def _is_hdf5(path: str, save_format: str | None) -> bool:
-    return save_format in ("h5", "hdf5", "keras") or (
-        save_format is None and path.endswith((".h5", ".hdf5", ".keras"))
-    )
+    return save_format in ("h5", "hdf5", "keras") or (save_format is None and path.endswith(_HDF5))
 
 
 def _refuse_overwriting(path: str, overwrite: bool) -> None:
@@ -118,7 +117,7 @@ def _read_arrays(members: Mapping[str, Any], name: str) -> dict[str, np.ndarray]
 
 
 def _stored(path: str) -> str:
-    return path if os.path.isfile(path) else checkpoint_file(path)
+    return path if os.path.isfile(path) or path.endswith(_HDF5) else checkpoint_file(path)
 
 
 def load_weights(model: Any, filepath: Any, by_name: bool = False) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import staticgraph as sg
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.state.layer import known_size
 
 __all__ = ["GDN", "gdn"]
 
@@ -52,10 +53,8 @@ class GDN(sg.layers.Layer):
         self._beta_min, self._gamma_init, self._offset = beta_min, gamma_init, reparam_offset
 
     def build(self, input_shape: Any) -> None:
-        sizes = list(sg.TensorShape(input_shape).as_list())
-        channels = sizes[-1 if self.data_format == "channels_last" else 1]
-        if channels is None:
-            raise misuse(ValueError, f"GDN: the number of channels must be known, the shape is {sizes}")
+        axis = -1 if self.data_format == "channels_last" else 1
+        channels = known_size(sg.TensorShape(input_shape), axis, self.name)
         pedestal = self._offset**2
 
         def root(value: Any) -> Any:

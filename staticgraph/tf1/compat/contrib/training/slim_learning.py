@@ -174,6 +174,7 @@ def train(
                 if stop:
                     break
             if logdir:
+                supervisor.stop(close_summary_writer=False)  # a thread that saves an older step comes first
                 supervisor.saver.save(session, supervisor.save_path, global_step=supervisor.global_step)
     return loss
 
