@@ -60,9 +60,9 @@ def triangular_solution(
     x = Strips("x", n, columns, dtype, fresh, count=1, lines=lines)
     tiles = x.height // TILE
     scratch = {
-        "packed": Buffer(dtype, (tiles, x.height, TILE), written=True, local=local, shared=not local),
-        "inverse": Buffer(dtype, (x.height,), written=True, local=local, shared=not local),
-        "x": x.buffer(local=True),
+        "packed": Buffer(dtype, (tiles, x.height, TILE), written=True, local=local, shared=True),
+        "inverse": Buffer(dtype, (x.height,), written=True, local=local, shared=True),
+        "x": x.own_buffer(),
     }
     one = Const(1.0, dtype)
 
@@ -142,7 +142,7 @@ def cholesky_factor(n: int, matrix: Element, put: Put, local: bool, dtype: DType
     block, count = u.width, u.count
     scratch = {
         "u": u.buffer(local),
-        "inverse": Buffer(dtype, (u.height,), written=True, local=local, shared=not local),
+        "inverse": Buffer(dtype, (u.height,), written=True, local=local, shared=True),
     }
 
     def read(strip: Index) -> Body:
