@@ -133,7 +133,8 @@ class Buffer:
 
     A `local` one is scratch memory of the kernel, no argument: every part of the kernel that runs on its own
     has one for itself, and what it holds is unknown at first. A `shared` one is scratch memory that all parts
-    of a kernel have in common.
+    of a kernel have in common. One that is both is that of a part, and of all loops in it: if a GPU divides
+    the part among threads, they have it in common.
     """
 
     dtype: DType
@@ -196,7 +197,7 @@ class Kernel:
     @property
     def shared(self) -> dict[str, Buffer]:
         """The buffers that live as long and that all parts of the kernel have in common."""
-        return {name: b for name, b in self.buffers.items() if b.shared}
+        return {name: b for name, b in self.buffers.items() if b.shared and not b.local}
 
     @property
     def chunks(self) -> AnySize:

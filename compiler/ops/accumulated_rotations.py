@@ -47,7 +47,7 @@ class AccumulatedRotations:
     def buffers(self) -> Scratch:
         """The scratch memory."""
         local = self.sweeps.local
-        place: dict[str, Any] = {"written": True, "local": local, "shared": not local}
+        place: dict[str, Any] = {"written": True, "local": local, "shared": True}
         line = ALIGNMENT // float32.size
         return {
             "products": Buffer(float32, (self.groups, self.windows, self.size, self.size), **place),

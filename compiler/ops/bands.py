@@ -45,7 +45,7 @@ def band_solution(
         solved = (Loop(strip, made.solved(line, strip * line, rhs, put), LoopKind.PARALLEL),)
     if rest:
         solved += made.solved(rest, Const(strips * line, int64), rhs, put)
-    place = {"written": True, "local": local, "shared": not local}
+    place = {"written": True, "local": local, "shared": True}
     scratch = {
         "band": Buffer(dtype, (n, 4), **place),
         "exchanged": Buffer(int64, (n,), **place),

@@ -85,7 +85,7 @@ class _Reduction:
 
     def buffers(self) -> Scratch:
         """The scratch memory."""
-        place: dict[str, Any] = {"written": True, "local": self.local, "shared": not self.local}
+        place: dict[str, Any] = {"written": True, "local": self.local, "shared": True}
         return {
             "b": self.b.buffer(self.local),
             "down": Buffer(self.dtype, (2 * self.block, self.a.height), **place),

@@ -35,7 +35,7 @@ class BlockReflectors:
     def buffers(self, *users: str) -> Scratch:
         """The scratch memory, apart from that of `a`, if these users reflect: each statement is one."""
         shape = (self.blocks, self.block, self.block)
-        small = Buffer(self.dtype, shape, written=True, local=self.local, shared=not self.local)
+        small = Buffer(self.dtype, shape, written=True, local=self.local, shared=True)
         square = Buffer(self.dtype, (self.block, self.block), written=True, local=True)
         kinds = [(kind, user) for kind in ("dots", "turned") for user in users]
         return {self._named("top"): small, self._named("t"): small} | {

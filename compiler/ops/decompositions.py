@@ -39,7 +39,7 @@ from staticgraph.compiler.ops.lapack import (
     telling,
 )
 from staticgraph.compiler.ops.samples import Sample, real
-from staticgraph.compiler.ops.strips import Body, Scratch
+from staticgraph.compiler.ops.strips import Body, Scratch, is_long
 
 Place = tuple[Expr, ...]  # of a matrix in a batch
 
@@ -183,7 +183,7 @@ def _square_type(input: TensorType, compute_uv: bool) -> tuple[TensorType, ...]:
 
 
 @routine(
-    type=_square_type, dtypes=FIELDS, differentiable=False, closed=2, long=lambda *_: True,
+    type=_square_type, dtypes=FIELDS, differentiable=False, closed=2, long=is_long,
     numpy=telling(_NO_VALUES, lambda x, compute_uv: _svd(x, compute_uv, False)),
     samples=[
         Sample(real(3, 3), compute_uv=True), Sample(real(2, 2, 2), compute_uv=False),
@@ -299,7 +299,7 @@ def _eig_grad(g: Any, y: Any, x: Any, compute_v: bool) -> tuple[Any]:
     closed=2,
     dtypes=FIELDS,
     grad=_eig_grad,
-    long=lambda input: True,
+    long=is_long,
     numpy=telling(_NO_EIGENVALUES, _eig),
     requires=lambda input, **_: [
         ops.decomposable(ops.matrix_band_part(input, num_lower=-1, num_upper=0), of="self_adjoint_eig")

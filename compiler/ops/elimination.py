@@ -37,7 +37,7 @@ def lu_factors(
     """
     lu = _Elimination(n, dtype)
     a, count = lu.a, lu.a.count
-    place = {"written": True, "local": local, "shared": not local}
+    place = {"written": True, "local": local, "shared": True}
     scratch = {
         "a": a.buffer(local),
         "pivots": Buffer(int64, (a.height,), **place),

@@ -60,10 +60,10 @@ def triangular_solution(
     x, tiles = forward.x, -(-n // TILE)
     scratch = {
         "packed": Buffer(
-            dtype, (x.height // TILE, x.height, TILE), written=True, local=local, shared=not local
+            dtype, (x.height // TILE, x.height, TILE), written=True, local=local, shared=True
         ),
-        "inverse": Buffer(dtype, (x.height,), written=True, local=local, shared=not local),
-        "x": x.buffer(local=True),
+        "inverse": Buffer(dtype, (x.height,), written=True, local=local, shared=True),
+        "x": x.own_buffer(),
     }
     tile = forward.fresh.index("tile", tiles)
     strip = forward.fresh.index("strip", -(-columns // x.width))
@@ -152,7 +152,7 @@ def cholesky_factor(n: int, matrix: Element, put: Put, local: bool, dtype: DType
     u, count = cholesky.u, cholesky.u.count
     scratch = {
         "u": u.buffer(local),
-        "inverse": Buffer(dtype, (u.height,), written=True, local=local, shared=not local),
+        "inverse": Buffer(dtype, (u.height,), written=True, local=local, shared=True),
     }
     first = (
         u.each_strip(lambda strip: cholesky.read(strip, matrix)),

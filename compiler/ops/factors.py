@@ -41,7 +41,7 @@ from staticgraph.compiler.ops.lapack import (
 from staticgraph.compiler.ops.loops import counters, nested
 from staticgraph.compiler.ops.movement import check_index
 from staticgraph.compiler.ops.samples import Sample, real
-from staticgraph.compiler.ops.strips import Body, Scratch
+from staticgraph.compiler.ops.strips import Body, Scratch, is_long
 
 Batch = tuple[Index, ...]
 
@@ -65,10 +65,6 @@ def of_each(
     body, scratch = large(batch, alone)
     made = _first(batch, body) if alone else nested(batch, body, LoopKind.PARALLEL)
     return Described(made, scratch=scratch)
-
-
-def _is_large(matrix: TensorType, *_: Any) -> bool:
-    return matrix.shape is None or not proven(operator.le, matrix.shape[-1], unrolled.SMALL)
 
 
 def _first(batch: Batch, body: Body) -> Body:
@@ -95,7 +91,7 @@ def _cholesky_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
 @routine(
     tf="Cholesky",
     type=square_type,
-    long=_is_large,
+    long=is_long,
     dtypes=FIELDS,
     samples=SQUARE,
     grad=_cholesky_grad,
@@ -142,7 +138,7 @@ def _triangular_solution(
     numpy=_triangular_solution,
     dtypes=FIELDS,
     differentiable=False,
-    long=_is_large,
+    long=is_long,
     samples=[
         *(Sample(*s.draws, lower=True, adjoint=False, unit=False) for s in SYSTEMS),
         Sample(real(3, 3, low=1.0, high=2.0), real(3, 2), lower=False, adjoint=False, unit=True),
@@ -205,7 +201,7 @@ def triangular_solution(
 
 
 @routine(
-    type=square_type, long=_is_large, dtypes=FIELDS, differentiable=False,
+    type=square_type, long=is_long, dtypes=FIELDS, differentiable=False,
     numpy=lambda x: solved(_triangle(x, True, True), np.eye(x.shape[-1], dtype=x.dtype) + 0 * x, False),
     samples=[Sample(real(3, 3)), Sample(real(2, 1, 1)), Sample(real(0, 2, 2)),
              Sample(real(2, 20, 20, low=-0.1, high=0.1))],
@@ -289,7 +285,7 @@ def _lu(input: np.ndarray, output_idx_type: DType = int32) -> tuple[np.ndarray, 
 @routine(
     tf="Lu",
     type=_lu_types,
-    long=_is_large,
+    long=is_long,
     numpy=_lu,
     dtypes=FIELDS,
     samples=[

@@ -49,7 +49,7 @@ class Sweeps:
 
     def buffers(self) -> Scratch:
         """The scratch memory."""
-        place: dict[str, Any] = {"written": True, "local": self.local, "shared": not self.local}
+        place: dict[str, Any] = {"written": True, "local": self.local, "shared": True}
         made = {
             "diagonal": Buffer(self.wide, (self.n,), **place),
             "beside": Buffer(self.wide, (self.n + 1,), **place),

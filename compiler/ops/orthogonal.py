@@ -27,7 +27,7 @@ from staticgraph.compiler.ops.lapack import (
 from staticgraph.compiler.ops.loops import counters, nested
 from staticgraph.compiler.ops.reflections import orthogonal_factors
 from staticgraph.compiler.ops.samples import Sample, real
-from staticgraph.compiler.ops.strips import Body, Scratch
+from staticgraph.compiler.ops.strips import Body, Scratch, is_long
 
 
 def _qr_type(input: TensorType, full_matrices: bool) -> tuple[TensorType, TensorType]:
@@ -78,7 +78,7 @@ def _qr_grad(g: Any, y: Any, x: Any, full_matrices: bool) -> tuple[Any]:
     type=_qr_type,
     dtypes=FIELDS,
     grad=_qr_grad,
-    long=lambda input: True,
+    long=is_long,
     numpy=widened(lambda x, full_matrices: np.linalg.qr(x, "complete" if full_matrices else "reduced")),
     samples=[
         Sample(real(3, 2)),

@@ -31,7 +31,7 @@ class Panel:
 
     def buffers(self) -> Scratch:
         """The scratch memory."""
-        place: dict[str, Any] = {"written": True, "local": self.local, "shared": not self.local}
+        place: dict[str, Any] = {"written": True, "local": self.local, "shared": True}
         terms, height = 2 * self.block, self.a.height
         return {
             "left": Buffer(self.dtype, (height, terms), **place),

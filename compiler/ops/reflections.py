@@ -59,7 +59,7 @@ class _Reflections:
     def made(self, matrix: Element, put_q: Put, put_r: Put) -> tuple[Body, Scratch]:
         users = ("first", "step", "last")  # each statement of the kernel has memory of its own
         column = Buffer(self.dtype, (self.a.height,), written=True, local=True)
-        scratch = {"a": self.a.buffer(self.local), "q": self.q.buffer(local=True)}
+        scratch = {"a": self.a.buffer(self.local), "q": self.q.own_buffer()}
         read: Body = (self.a.each_strip(lambda strip: self._read(strip, matrix)),)
         if self.measured is not None:
             scratch |= self.measured.buffers()

@@ -52,7 +52,7 @@ class Measured:
 
     def buffers(self) -> Scratch:
         """The scratch memory, that of the matrix included."""
-        place: dict[str, Any] = {"written": True, "local": self.local, "shared": not self.local}
+        place: dict[str, Any] = {"written": True, "local": self.local, "shared": True}
         of_lanes = Buffer(self.dtype, (2, self.a.count, self.a.width), **place)
         return {
             self.a.name: self.a.buffer(self.local),

@@ -76,7 +76,7 @@ class Spectrum:
     def buffers(self) -> Scratch:
         """The scratch memory."""
         local = self.sweeps.local
-        place: dict[str, Any] = {"written": True, "local": local, "shared": not local}
+        place: dict[str, Any] = {"written": True, "local": local, "shared": True}
         return {
             "values": Buffer(self.dtype, (self.n,), **place),
             "ranks": Buffer(int64, (self.n,), **place),

@@ -14,9 +14,11 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from staticgraph.compiler.graph.dtypes import DType, int64
-from staticgraph.compiler.graph.sizes import AnySize
+from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.sizes import AnySize, proven
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.complex_numbers.formulas import modulus
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Local
@@ -39,7 +41,14 @@ Put = Callable[[Expr, Expr, Expr], Store]  # the store of a number at a row and 
 Scratch = dict[str, Buffer]
 
 TILE = 4  # rows
+_MOST_ROWS = 1024  # for a block: as an estimate, a processor takes as long, the way there and back included
 _TOGETHER = 32  # terms that are summed before a row is touched: a row that is large rounds more than they do
+
+
+def is_long(matrix: TensorType, *_: TensorType) -> bool:
+    """Return True if one block of a GPU has too much to do with a matrix, or if that is not known."""
+    sizes = (None,) if matrix.shape is None else matrix.shape[-2:]
+    return any(n is None or not proven(operator.le, n, _MOST_ROWS) for n in sizes)
 
 
 class Fresh:
@@ -98,9 +107,12 @@ class Strips:
         self.height = -(-rows // line) * line
 
     def buffer(self, local: bool) -> Buffer:
-        """The scratch memory."""
-        shape = (self.count, self.height, self.width)
-        return Buffer(self.dtype, shape, written=True, local=local, shared=not local)
+        """The scratch memory, which all threads that work on a matrix have in common."""
+        return replace(self.own_buffer(), local=local, shared=True)
+
+    def own_buffer(self) -> Buffer:
+        """The scratch memory of each thread."""
+        return Buffer(self.dtype, (self.count, self.height, self.width), written=True, local=True)
 
     def at(self, strip: Expr | int, row: Expr | int, lane: Expr | int) -> Load:
         """A number."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from staticgraph.compiler.codegen.cuda.attention.online import online
 from staticgraph.compiler.codegen.cuda.attention.whole import whole
+from staticgraph.compiler.codegen.cuda.elements.cooperative import cooperative
 from staticgraph.compiler.codegen.cuda.elements.pointwise import pointwise
 from staticgraph.compiler.codegen.cuda.elements.scatter import notes, scatter
 from staticgraph.compiler.codegen.cuda.elements.statements import statements
@@ -24,6 +25,7 @@ from staticgraph.compiler.graph.open_sizes.names import naming
 from staticgraph.compiler.graph.open_sizes.undecided import Undecided
 from staticgraph.compiler.graph.sizes import is_open
 from staticgraph.compiler.kernel.schedule_gpu.attention.attention import OnlineAttention, WholeAttention
+from staticgraph.compiler.kernel.schedule_gpu.elements.cooperative import CooperativeSchedule
 from staticgraph.compiler.kernel.schedule_gpu.elements.loops import LoopSchedule
 from staticgraph.compiler.kernel.schedule_gpu.elements.pointwise import PointwiseSchedule
 from staticgraph.compiler.kernel.schedule_gpu.elements.scatter import NoteSchedule, ScatterSchedule
@@ -42,6 +44,7 @@ from staticgraph.compiler.kernel.schedule_gpu.scans.sort import SortSchedule
 from staticgraph.compiler.kernel.schedule_gpu.sums import SumSchedule
 
 PRINTERS: Mapping[type, Callable[[Any], FunctionCall]] = {
+    CooperativeSchedule: cooperative,
     DirectSchedule: direct,
     LoopSchedule: statements,
     NoteSchedule: notes,

@@ -17,6 +17,7 @@ from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce, free_ind
 from staticgraph.compiler.kernel.form import Unproven
 from staticgraph.compiler.kernel.lower_reductions import Nest, place
 from staticgraph.compiler.kernel.schedule_gpu.attention.attention import attention
+from staticgraph.compiler.kernel.schedule_gpu.elements.cooperative import cooperative
 from staticgraph.compiler.kernel.schedule_gpu.elements.loops import statements
 from staticgraph.compiler.kernel.schedule_gpu.elements.pointwise import pointwise
 from staticgraph.compiler.kernel.schedule_gpu.function import GpuSchedule, joined
@@ -41,7 +42,7 @@ def schedule_kernel(kernel: Kernel, target: GpuTarget = _DEFAULT) -> GpuSchedule
     """The schedule of a kernel whose loops are given, and perhaps what they compute."""
     if isinstance(kernel.form, Unproven):
         raise Undecided(f"how {kernel.name} is done best")
-    return by_form(kernel, target.machine) or statements(kernel, target.machine)
+    return by_form(kernel, target.machine) or cooperative(kernel) or statements(kernel, target.machine)
 
 
 def schedule(

@@ -16,7 +16,7 @@ from staticgraph.compiler.kernel.stmt import statements as inside
 
 def statements(made: LoopSchedule) -> FunctionCall:
     """The function of a schedule."""
-    writer = _StatementWriter(made.buffers)
+    writer = StatementWriter(made.buffers)
     if made.item is None:
         writer.body(made.body)
     else:
@@ -24,7 +24,7 @@ def statements(made: LoopSchedule) -> FunctionCall:
     return call_of(made, parameters(made.buffers, made.written, made.uses), writer.text)
 
 
-def _items(writer: _StatementWriter, made: LoopSchedule, item: Index) -> None:
+def _items(writer: StatementWriter, made: LoopSchedule, item: Index) -> None:
     """Write a loop whose iterations are spread over threads."""
     block, threads = made.threads, made.grid[0] * made.threads
     kind = counter(threads + item.extent)
@@ -45,32 +45,37 @@ def _items(writer: _StatementWriter, made: LoopSchedule, item: Index) -> None:
         writer.body(made.body)
 
 
-class _StatementWriter(CudaWriter):
+class StatementWriter(CudaWriter):
     """Writes statements for one thread."""
 
     def body(self, body: tuple[Stmt, ...]) -> None:
+        """Write statements one after the other."""
         for n, stmt in enumerate(body):
-            match stmt:
-                case Let(local, value):
-                    self.define(local, value, constant=local not in updated(body[n:]))
-                case Update(local, value):
-                    self.assign(local, value)
-                case Store(buffer, at, value):
-                    self.store(buffer, at, value)
-                case Loop():
-                    self.loop(stmt)
-                case While(condition, inner):
-                    self.forget(_changed(inner))
-                    with self.block("while (true)"):
-                        self.line(f"if (!({self.value(condition)})) break;")
-                        self.body(inner)
-                case If(condition, inner):
-                    with self.block(f"if ({self.value(condition)})"):
-                        self.body(inner)
+            self.statement(stmt, body[n:])
+
+    def statement(self, stmt: Stmt, rest: tuple[Stmt, ...]) -> None:
+        """Write the first one of the `rest` of a body."""
+        match stmt:
+            case Let(local, value):
+                self.define(local, value, constant=local not in updated(rest))
+            case Update(local, value):
+                self.assign(local, value)
+            case Store(buffer, at, value):
+                self.store(buffer, at, value)
+            case Loop():
+                self.loop(stmt)
+            case While(condition, inner):
+                self.forget(changed(inner))
+                with self.block("while (true)"):
+                    self.line(f"if (!({self.value(condition)})) break;")
+                    self.body(inner)
+            case If(condition, inner):
+                with self.block(f"if ({self.value(condition)})"):
+                    self.body(inner)
 
     def loop(self, loop: Loop) -> None:
         index, kind = loop.index, index_type(loop.index)
-        self.forget(_changed(loop.body))
+        self.forget(changed(loop.body))
         first, end = ("0", f"{index.extent}") if loop.share is None else self.share(loop.share, index.extent)
         name = self.name(index.name)
         with self.block(f"for ({kind} {name} = {first}; {name} < {end}; ++{name})"):
@@ -88,5 +93,6 @@ class _StatementWriter(CudaWriter):
         return self.value(simplify_index(first)), self.value(simplify_index(end))
 
 
-def _changed(body: tuple[Stmt, ...]) -> set[Local | str]:
+def changed(body: tuple[Stmt, ...]) -> set[Local | str]:
+    """Return the locals and buffers that get new values."""
     return {*updated(body), *(s.buffer for s in inside(body) if isinstance(s, Store))}
