@@ -1,4 +1,7 @@
-"""Functions of which all threads of a block take each step together: see `schedule_gpu/elements/cooperative.py`."""
+"""Functions whose steps are taken by all threads of a block together.
+
+`kernel/schedule_gpu/elements/cooperative.py` says which threads do what.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schedule of a kernel whose independent loops are inside of loops that go step by step: a block for each matrix.
+"""Schedule of kernels with independent loops inside of loops that go step by step: a block for each matrix.
 
     for batch parallel:                 a block, or several after each other
       for step:                           all of its threads
@@ -8,7 +8,7 @@
 
 So factorizations of matrices are done: each step needs what the one before it left, and has strips that need
 nothing of each other. What is outside of independent loops is computed by all threads of a block in the same
-way; one of them stores. Threads meet wherever one reads what another one wrote, or writes what it still reads.
+way, and one of them stores. Threads meet where one reads what another wrote, or writes what another may read.
 """
 
 from __future__ import annotations
@@ -170,6 +170,6 @@ def _width(body: Body) -> int:
 
 
 def part_threads(loop: Loop) -> int:
-    """Return how many threads do an iteration of an independent loop: a warp if there is work for its lanes."""
+    """Return how many threads do an iteration of an independent loop: a warp if its lanes have work."""
     inside = (s.kind for s in statements(loop.body) if isinstance(s, Loop))
     return WARP if loop.kind is LoopKind.PARALLEL and LoopKind.SIMD in inside else 1

@@ -11,7 +11,8 @@ formulas that read it. What all columns have in common, such as the greatest ele
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import field, replace
 
 from staticgraph.compiler.kernel.expr import (
@@ -40,13 +41,16 @@ class Inlined:
     nests: list[Nest] = field(default_factory=list)
     sums: list[Nest] = field(default_factory=list)
     _formulas: dict[str, Store] = field(default_factory=dict)
+    _once: Set[str] = frozenset()  # buffers that one statement stores to
 
     @staticmethod
     def of(
         nests: Sequence[Nest], buffers: Mapping[str, Buffer], rows: Sequence[Index], sums: Sequence[Nest]
     ) -> Inlined:
         made = Inlined(tuple(rows), dict(buffers))
-        changed = {s.buffer for n in nests for s in n.stores if not buffers[s.buffer].local}
+        stored = Counter(s.buffer for n in nests for s in n.stores)
+        changed = {name for name in stored if not buffers[name].local}
+        made._once = {name for name, count in stored.items() if count == 1}
         for nest in nests:
             made._add(nest, changed)
         for nest in sums:
@@ -58,7 +62,8 @@ class Inlined:
         stores = []
         for store in nest.stores:
             store = replace(store, value=self._read(store.value))
-            if self.buffers[store.buffer].local and self.buffers[store.buffer].size > 1:
+            buffer = self.buffers[store.buffer]
+            if buffer.local and buffer.size > 1 and store.buffer in self._once:
                 formula = replace(store, value=self._numbered(store.value))
                 if _plain(formula, changed):
                     self._formulas[store.buffer] = formula
