@@ -102,7 +102,7 @@ def terms(workers: int, size: float) -> tuple[float, float]:
 
 
 def served(times: Sequence[Sequence[float]], processors: int) -> Parts:
-    """How long processors take to serve processes that share them, and the slowest of them longer.
+    """The seconds in which processors serve processes that share them, and the slowest of them longer.
 
     Args:
         times: For each process, the seconds that it computes in each of some steps.
@@ -144,7 +144,7 @@ def machine_of(rows: Sequence[dict[str, Any]], processors: int) -> tuple[Machine
 
 
 def measured(rounds: int, steps: int) -> dict[int, list[dict[str, Any]]]:
-    """What each number of processes finds, in rounds of all numbers: for each process, of all rounds."""
+    """The findings of each number of processes, in rounds of all numbers: for each process, of all rounds."""
     known: dict[int, list[dict[str, Any]]] = {}
     for _ in range(rounds):
         for workers in MEASURED:

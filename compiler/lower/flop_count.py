@@ -27,7 +27,7 @@ def _flops(op: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class WorkCount:
-    """Operations, and the bytes of all arrays that are read or written, each once."""
+    """Operations, and the bytes that are read or written, each once."""
 
     flops: int
     bytes: int
@@ -54,7 +54,12 @@ def effort(work: Loops | Kernel) -> WorkCount:
     rows = len(work.rows)
     flops = sum(_in_nest(nest, nest.domain[:rows], local) for nest in work.nests)
     flops += sum(_in_nest(nest, _summed(nest)[:rows], local) for nest in work.sums)
-    return WorkCount(flops, _bytes(buffer for _, buffer in work.buffers))
+    used, total = _used((*work.nests, *work.sums)), 0
+    for name, buffer in work.buffers:
+        whole = _bytes([buffer])
+        part = used[name] * buffer.dtype.size if name in used else whole
+        total += min(whole, part) if isinstance(whole, int) else whole
+    return WorkCount(flops, total)
 
 
 def _summed(nest: Nest) -> tuple[Index, ...]:
@@ -106,6 +111,20 @@ def _arithmetic(roots: Iterable[Expr]) -> list[Expr]:
             found[expr] = None
             stack += () if isinstance(expr, Load) else expr.children
     return [e for e in found if e.dtype in FLOATING]
+
+
+def _used(nests: Iterable[Nest]) -> dict[str, int]:
+    """At most so many elements of each buffer are read and written: those of a part, if it is only that."""
+    found: dict[str, int] = {}
+    loads: set[Load] = set()
+    for nest in nests:
+        for store in nest.stores:
+            found[store.buffer] = found.get(store.buffer, 0) + _times(nest.domain)
+            loads.update(expr for expr in walk(store.value) if isinstance(expr, Load))
+    for load in loads:
+        indices = {expr for expr in walk(*load.at) if isinstance(expr, Index)}
+        found[load.buffer] = found.get(load.buffer, 0) + _times(indices)
+    return found
 
 
 def _bytes(buffers: Iterable[Buffer]) -> int:

@@ -18,7 +18,7 @@ from typing import Any
 from staticgraph.arrays.array_ops import shape
 from staticgraph.arrays.indexed_slices import IndexedSlices
 from staticgraph.building.framework import GraphKeys, control_dependencies, name_scope
-from staticgraph.building.inputs import constant
+from staticgraph.building.inputs import constant, identity
 from staticgraph.compiler import ops
 from staticgraph.compiler.capture.regions import with_inner
 from staticgraph.compiler.graph.dependencies import ancestors
@@ -88,7 +88,8 @@ class Sharded:
             totals = in_buckets([self._sum_here(each) for _, each, _ in dense], self._bucket_bytes, self._sum)
             for (at, _, scale), total in zip(dense, totals, strict=True):
                 found[at] = ops.barrier(total * scale)
-        self.mean_loss, *statistics = found[len(pairs) :]
+            mean_loss, *statistics = found[len(pairs) :]
+            self.mean_loss = identity(mean_loss, name="loss")
         self._assign(statistics)
         return [(gradient, variable) for gradient, (_, variable) in zip(found, pairs, strict=False)]
 

@@ -6,7 +6,7 @@ from collections.abc import Container
 
 from staticgraph.compiler.fusion.group import Group, is_host
 from staticgraph.compiler.graph.function import Node, Value
-from staticgraph.compiler.graph.opdef import Kind, OpDef
+from staticgraph.compiler.graph.opdef import Effect, Kind, OpDef
 from staticgraph.draw.model import Region, Work
 from staticgraph.draw.wording import place_lines
 
@@ -26,7 +26,7 @@ _TOLD = 4  # operations in the title of a kernel
 def work_of(group: Group) -> Work:
     """Return the kind of kernel that computes a group."""
     if is_host(group.root):
-        return Work.HOST
+        return Work.EXCHANGE if group.root.op.effect is Effect.EXCHANGE else Work.HOST
     kinds = {node.op.kind for node in group.nodes}
     if Kind.CONTRACTION in kinds:
         return Work.PRODUCT

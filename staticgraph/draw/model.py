@@ -47,6 +47,7 @@ class Work(Enum):
     REDUCTION = "kernel: reduction"
     PRODUCT = "kernel: product"
     HOST = "call of NumPy"
+    EXCHANGE = "exchange with other processes"
     ROUNDS = "rounds of a loop"
     BRANCH = "branch"
 

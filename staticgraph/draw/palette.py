@@ -48,6 +48,7 @@ WORKS = {
     Work.REDUCTION: Look("box", "#dff1e8", "#62a98a", "filled,rounded,dashed", 1.4),
     Work.PRODUCT: Look("box", "#fcebda", "#cc8f4b", "filled,rounded", 1.8),
     Work.HOST: Look("box", "#f0e6f5", "#9a78b5", "filled,rounded,dotted", 1.6),
+    Work.EXCHANGE: Look("box", "#f7e8ee", "#b06a86", "filled,rounded,dotted", 1.6),
     Work.ROUNDS: Look("box", "#f2f9f9", "#2f7f86", "filled,rounded", 1.6),
     Work.BRANCH: Look("box", "#fbf7fd", "#8a6aa5", "filled,rounded,dashed", 1.4),
 }

@@ -198,3 +198,12 @@ def test_a_plan_tells_the_times_of_the_sizes_at_hand(rows):
             plan = session.plan(y, shapes={x: [rows, 64]})
             times.append(plan.nanoseconds)
     assert times[0] == pytest.approx(times[1], rel=0.5)
+
+
+def test_a_kernel_that_reads_a_part_of_a_tensor_moves_the_bytes_of_that_part():
+    """As the optimizer's kernels do, of the gradients that processes exchange together."""
+    whole = sg.placeholder("float32", [1 << 20])
+    parts = [sg.exp(whole[8:24]) * 2.0, sg.reduce_sum(sg.reshape(whole[1024:2048], [32, 32]), 1)]
+    with sg.Session() as sess:
+        moved = {sess.plan(part).bytes for part in parts}
+    assert moved == {2 * 4 * 16, 4 * (1024 + 32)}

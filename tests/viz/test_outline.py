@@ -65,6 +65,22 @@ def test_an_exchange_of_several_processes_is_one_box(monkeypatch: pytest.MonkeyP
     assert {("gradients", "exchange"), ("exchange", "Adam")} <= {(a, b) for a, b, _ in arrows(drawing)}
 
 
+def test_a_kernel_that_exchanges_is_told_as_such(monkeypatch: pytest.MonkeyPatch):
+    world = Alone()
+    world.size = 2
+    monkeypatch.setattr(MEMBERSHIP, "world", world)
+    total = sg.distribute.all_reduce(sg.placeholder(sg.float32, [4], name="x") * 2)
+    told = sg.visualize(total, stage="fused").dot
+    assert "exchange with other processes" in told and "call of NumPy" not in told
+
+
+def test_the_loss_of_all_shards_has_a_name():
+    loss = sg.reduce_mean(sg.layers.dense(sg.placeholder(sg.float32, [8, 4]), 3), name="cost")
+    opt = sg.distribute.Optimizer(sg.train.AdamOptimizer(0.002), shards=4)
+    opt.minimize(loss)
+    assert opt.loss.op.name == "shards/loss"
+
+
 def test_gradients_in_a_loop_are_one_box_there():
     w = sg.get_variable("w", [3])
 

@@ -1,4 +1,4 @@
-"""Handlers of requests for the page: classes of Tornado, so that only a server that starts imports them."""
+"""Handlers of requests for the page. `application` makes classes of Tornado of them, which is an extra."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ import gzip
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, Protocol
-
-from tornado.web import Application, HTTPError, RequestHandler
-from tornado.websocket import WebSocketClosedError, WebSocketHandler
+from typing import TYPE_CHECKING, Any, Protocol
 
 from staticgraph.applications.dashboard.access import Access
 from staticgraph.applications.dashboard.answers import Answers
@@ -61,7 +58,16 @@ class Server(Protocol):
         """Do work that takes time, while other requests are answered; much time, if it draws a graph."""
 
 
-class Guarded(RequestHandler):
+class _Handler:
+    """The methods of Tornado's class, which comes after it."""
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Return any of them."""
+
+
+class Guarded(_Handler):
     """A request that is answered only if it comes from a page of this server."""
 
     def initialize(self, server: Server) -> None:
@@ -75,10 +81,17 @@ class Guarded(RequestHandler):
 
     def prepare(self) -> None:
         if not self.server.access.knows_host(self.request.headers.get("Host", "")):
-            raise HTTPError(403, reason="Unknown host")
+            raise self.refusal(403, "Unknown host")
         given = self.get_query_argument("token", "") or self.get_cookie(self._cookie, "") or ""
         if not self.server.access.knows_token(given):
-            raise HTTPError(403, reason="Open the address with the token that was printed")
+            raise self.refusal(403, "Open the address with the token that was printed")
+
+    def refusal(self, status: int, reason: str | None = None) -> Exception:
+        """Return the error that answers a request."""
+        from tornado.web import HTTPError
+
+        error: Exception = HTTPError(status, reason=reason)
+        return error
 
     @property
     def _cookie(self) -> str:
@@ -116,7 +129,7 @@ class Asset(Guarded):
 
     def get(self, name: str) -> None:
         if name not in _files():
-            raise HTTPError(404)
+            raise self.refusal(404)
         kind, data = _files()[name]
         self.set_header("Content-Type", kind)
         self.set_header("Cache-Control", "no-cache")
@@ -128,12 +141,12 @@ class Answer(Guarded):
 
     async def get(self, name: str) -> None:
         if name not in _ANSWERS:
-            raise HTTPError(404)
+            raise self.refusal(404)
         question, answer = self.question(), _ANSWERS[name]
         try:
             found = await self.server.in_pool(lambda: self.packed(answer(self.server.answers, question)))
         except (ValueError, OverflowError):
-            raise HTTPError(400) from None
+            raise self.refusal(400) from None
         self.set_header("Content-Type", "application/json; charset=utf-8")
         self.finish(found)
 
@@ -156,7 +169,7 @@ class Media(Guarded):
             draws = question.get("kind") == ["graph"]
             kind, data = await self.server.in_pool(lambda: self.server.answers.media(question), draws)
         except NotFoundError:
-            raise HTTPError(404) from None
+            raise self.refusal(404) from None
         except (OpError, OSError, ValueError, OverflowError) as error:
             self.set_status(422)
             kind, data = "text/plain; charset=utf-8", str(error).partition("\n\n")[0].encode()
@@ -166,7 +179,7 @@ class Media(Guarded):
         self.finish(data)
 
 
-class Changes(Guarded, WebSocketHandler):
+class Changes(Guarded):
     """A connection that tells an open page of changes."""
 
     def check_origin(self, origin: str) -> bool:
@@ -184,22 +197,23 @@ class Changes(Guarded, WebSocketHandler):
 
     def tell(self, message: str) -> None:
         """Send a message, unless the page has gone."""
+        from tornado.websocket import WebSocketClosedError
+
         with suppress(WebSocketClosedError):
             sent = self.write_message(message)
             sent.add_done_callback(lambda done: done.cancelled() or done.exception())  # it may go meanwhile
 
 
-def application(server: Server) -> Application:
-    """Return what answers the requests to a server."""
-    given = {"server": server}
+def application(server: Server) -> Any:
+    """Return Tornado's application that answers the requests to a server."""
+    from tornado.web import Application, RequestHandler
+    from tornado.websocket import WebSocketHandler
+
+    places = {r"/": Page, r"/web/([\w.-]+)": Asset, r"/api/(\w+)": Answer, r"/media": Media}
+    made = [(place, type(own.__name__, (own, RequestHandler), {})) for place, own in places.items()]
+    made.append((r"/changes", type("Changes", (Changes, WebSocketHandler), {})))
     return Application(
-        [
-            (r"/", Page, given),
-            (r"/web/([\w.-]+)", Asset, given),
-            (r"/api/(\w+)", Answer, given),
-            (r"/media", Media, given),
-            (r"/changes", Changes, given),
-        ],
+        [(place, handler, {"server": server}) for place, handler in made],
         compress_response=True,
         log_function=lambda _: None,
         websocket_max_message_size=1024,
