@@ -1,5 +1,6 @@
 """The benchmark of numerical functions measures the same function in every row."""
 
+import compile_cost
 import numpy as np
 import pytest
 
@@ -48,3 +49,14 @@ def test_the_table_tells_what_misses_the_goal():
     }
     row = group.markdown(results).splitlines()[-1]
     assert row == "| Cholesky factor, 1000 | 2 ms | 1 ms (differs) |  | failed | **2** | 0.8 |"
+
+
+def test_compile_costs_are_those_of_a_step_with_the_operation():
+    """A step that inverts compiles for longer than one that doubles, in a process that compiled before."""
+    plain, full = (compile_cost.least("inverse_small", plain, 1)[compile_cost.CPU] for plain in (True, False))
+    assert full > plain
+
+
+def test_the_table_of_compile_costs_begins_with_the_largest():
+    rows = [("small", {"cpu": 0.01, "wall": 9.0}), ("large", {"cpu": 0.2, "wall": 1.0})]
+    assert compile_cost.table(rows).splitlines()[2:] == ["| large | 200 ms |", "| small | 10 ms |"]
