@@ -208,9 +208,7 @@ def _sizes_of_weights(node: Node, w: Tensor, r: Tensor) -> tuple[int, int]:
     both = 2 if node.get("direction", "forward") == "bidirectional" else 1
     wanted = [both, _GATES[node.type] * hidden]
     if [directions, rows] != wanted or given[:2] != wanted:
-        text = (
-            f"W has shape {given} and R {[directions, rows, hidden]}, for {both} direction{'s' * (both > 1)}"
-        )
+        text = f"W has shape {given} and R {[directions, rows, hidden]}, for {counted(both, 'direction')}"
         raise OnnxError(f"{text}: R must be {[*wanted, hidden]}, and W of the same rows")
     if node.get("hidden_size", hidden) != hidden:
         text = f"its hidden_size is {node.get('hidden_size')}, and R has shape {[directions, rows, hidden]}"
