@@ -44,11 +44,43 @@ def test_an_unknown_operator_is_named_with_its_node():
         ([node("BitShift", "x x", "y")], "it has no attribute 'direction'"),
         ([node("If", "x", "y", then_branch=1, else_branch=2)], r"\(If\)"),
         ([node("Relu", "x", "other")], "nothing before it is called 'y'"),
+        ([node("Relu", "x", "y"), node("Neg", "x", "y")], "its output 'y' is the name of another value"),
+        ([node("Relu", "x", "x"), node("Neg", "x", "y")], "its output 'x' is the name of another value"),
+        ([node("Transpose", "x", "y", perm=[0, 1, 2])], "perm"),
     ],
     ids=lambda value: value if isinstance(value, str) else value[0].op_type,
 )
 def test_nodes_that_contradict_themselves(nodes, text):
     refused(model(nodes, F, Y), text)
+
+
+def test_two_tensors_of_one_name():
+    twice = [tensor("w", np.zeros(2, np.float32)), tensor("w", np.ones(2, np.float32))]
+    refused(model([node("Add", "x w", "y")], F, Y, twice), "2 tensors are called 'w'")
+
+
+@pytest.mark.parametrize(
+    ("w", "r", "options", "text"),
+    [
+        ([1, 4, 4], [1, 4, 4], {}, r"R must be \[1, 16, 4\], and W of the same rows"),
+        ([1, 12, 4], [1, 16, 4], {}, r"W has shape \[1, 12, 4\] and R \[1, 16, 4\], for 1"),
+        (
+            [1, 16, 4],
+            [1, 16, 4],
+            {"direction": "bidirectional"},
+            r"for 2 directions:\nR must be \[2, ",
+        ),
+        ([2, 16, 4], [2, 16, 4], {"direction": "reverse"}, r"for 1 direction:\nR must be \[1, 16, 4\]"),
+        ([1, 16, 4], [1, 16, 4], {"hidden_size": 5}, r"its hidden_size is 5, and R has shape \[1, 16, 4\]"),
+    ],
+)
+def test_weights_that_fit_no_lstm(w, r, options, text):
+    weights = [tensor(name, np.zeros(shape, np.float32)) for name, shape in (("w", w), ("r", r))]
+    given = [info("x", "float32", [3, 2, 4])]
+    refused(
+        model([node("LSTM", "x w r", "y", **options)], given, [info("y", "float32", [3, 1, 2, 4])], weights),
+        text,
+    )
 
 
 def test_tensors_that_do_not_fit():

@@ -5,6 +5,7 @@ functions that nodes have inside.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -114,6 +115,10 @@ class Scope:
 
     def constants(self, graph: GraphProto) -> None:
         """The tensors that a graph has values for, except those that are there already."""
+        names = Counter(proto.name for proto in graph.initializer)
+        for name, count in names.items():
+            if count > 1:
+                raise OnnxError(f"{count} tensors are called {name!r}")
         for proto in graph.initializer:
             if proto.name not in self.values:
                 literal = literal_of(proto, self.reading.external)
@@ -160,6 +165,8 @@ class Scope:
         for index, name in enumerate(proto.output):
             if not name:
                 continue
+            if name in self.values:
+                raise OnnxError(f"its output {name!r} is the name of another value")
             if index >= len(outputs) or outputs[index] is None:
                 raise UnsupportedOnnxError(f"its output {index}, {name!r}, is not supported")
             self.values[name] = outputs[index]

@@ -92,7 +92,8 @@ def expanded(x: Tensor, rank: int) -> Tensor:
 
 def permuted(x: Tensor, order: Sequence[int]) -> Tensor:
     """`x` with its axes in another order."""
-    return x if list(order) == list(range(len(order))) else ops.transpose(x, perm=tuple(order))
+    same = x.type.rank == len(order) and list(order) == list(range(len(order)))
+    return x if same else ops.transpose(x, perm=tuple(order))
 
 
 def together(*tensors: Tensor) -> list[Tensor]:

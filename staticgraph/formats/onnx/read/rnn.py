@@ -8,10 +8,12 @@ from typing import Any
 
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import int32
+from staticgraph.compiler.graph.errors import counted
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.control_flow.loops import while_loop
 from staticgraph.control_flow.tensor_array import TensorArray
+from staticgraph.formats.onnx.errors import OnnxError
 from staticgraph.formats.onnx.nodes import Node, operator
 from staticgraph.formats.onnx.read.math import FORMULAS
 from staticgraph.formats.onnx.values import cast, constant, permuted, reshape, select, sizes, vector
@@ -28,6 +30,9 @@ _PLAIN: dict[str, _Function] = {
     "softsign": lambda x: ops.softsign(x),
     "tanh": lambda x: ops.tanh(x),
 }
+
+
+_GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}  # blocks of rows of the weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +177,7 @@ def _recurrent(
     if batch_first:
         x = permuted(x, [1, 0, 2])
         initial = [None if s is None else permuted(s, [1, 0, 2]) for s in initial]
-    directions, _, hidden = node.sizes(r)
+    directions, hidden = _sizes_of_weights(node, w, r)
     reverse = node.get("direction", "forward") == "reverse"
     ys, ends = [], []
     for d in range(directions):
@@ -195,6 +200,20 @@ def _recurrent(
     if batch_first:
         return permuted(made, [2, 0, 1, 3]), *(permuted(f, [1, 0, 2]) for f in finals)
     return made, *finals
+
+
+def _sizes_of_weights(node: Node, w: Tensor, r: Tensor) -> tuple[int, int]:
+    """Return the numbers of directions and of hidden units; OnnxError if attributes and weights disagree."""
+    (directions, rows, hidden), given = node.sizes(r), list(node.sizes(w))
+    both = 2 if node.get("direction", "forward") == "bidirectional" else 1
+    wanted = [both, _GATES[node.type] * hidden]
+    if [directions, rows] != wanted or given[:2] != wanted:
+        text = f"W has shape {given} and R {[directions, rows, hidden]}, for {counted(both, 'direction')}"
+        raise OnnxError(f"{text}: R must be {[*wanted, hidden]}, and W of the same rows")
+    if node.get("hidden_size", hidden) != hidden:
+        text = f"its hidden_size is {node.get('hidden_size')}, and R has shape {[directions, rows, hidden]}"
+        raise OnnxError(text)
+    return directions, hidden
 
 
 def _row(x: Tensor, index: int) -> Tensor:
