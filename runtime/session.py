@@ -17,6 +17,7 @@ from staticgraph.compiler.support.cached_property import cached_property
 from staticgraph.compiler.support.gc_pause import collector_paused
 from staticgraph.runtime.feeds import RAGGED, feed_tensors, in_order
 from staticgraph.runtime.fetches import Fetches, fetch_key, flat, not_found
+from staticgraph.runtime.host_ops.partial_runs import PartialRuns
 from staticgraph.runtime.memory.recursion import with_room
 from staticgraph.runtime.placement import open_backend
 from staticgraph.runtime.profiling.growth import Growth
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 _NOTHING: dict[Any, Any] = {}
 
 
-class Session:
+class Session(PartialRuns):
     """Runs the operations of a graph and holds the values of its variables.
 
     `memory_limit`: bytes that a run may need, its feeds, variables and results included. Values are computed
@@ -412,8 +413,6 @@ class Session:
             text = "the session's graph has no operations"
             hint = "a session takes the graph that is the default one when it is made: see Graph.as_default"
             raise misuse(EmptyGraphError, text, hint)
-
-    # Life time
 
     def close(self) -> None:
         """Free the programs and the values of variables. The session cannot run any more."""

@@ -160,6 +160,7 @@ from staticgraph.building.options import (
 from staticgraph.building.script_ops import (
     numpy_function as numpy_function,
     py_func as py_func,
+    py_function as py_function,
 )
 from staticgraph.compiler.graph import (
     errors as errors,
@@ -185,6 +186,9 @@ from staticgraph.compiler.graph.dtypes import (
     uint32 as uint32,
     uint64 as uint64,
     uint8 as uint8,
+)
+from staticgraph.compiler.graph.recording.conversions import (
+    register_tensor_conversion_function as register_tensor_conversion_function,
 )
 from staticgraph.compiler.graph.shapes import (
     Dimension as Dimension,
@@ -276,8 +280,12 @@ from staticgraph.differentiation.gradients import (
 )
 from staticgraph.domains import (
     image as image,
+    ragged as ragged,
     signal as signal,
     strings as strings,
+)
+from staticgraph.domains.ragged.tensor import (
+    RaggedTensor as RaggedTensor,
 )
 from staticgraph.draw import (
     visualize as visualize,
@@ -502,6 +510,9 @@ from staticgraph.saved.weights import (
     load_weights as load_weights,
     read_weights as read_weights,
     save_weights as save_weights,
+)
+from staticgraph.sparse import (
+    sets as sets,
 )
 from staticgraph.sparse.names import (
     SparseTensor as SparseTensor,

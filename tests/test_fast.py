@@ -49,7 +49,6 @@ REACHED = {
     "staticgraph.tf1.compat.contrib.framework": (
         "compat/test_contrib_layers.py::test_layers_are_numbered_and_reused_by_scope"
     ),
-    "staticgraph.tf1.compat.contrib.learn": "compat/test_contrib_learn.py::test_a_model_of_a_function",
     "staticgraph.tf1.compat.contrib.metrics": "compat/test_scripts.py::test_prints_what_tensorflow_prints",
     "staticgraph.tf1.compat.contrib.layer_functions": (
         "compat/test_contrib_training.py::test_create_train_op_of_slim"

@@ -281,8 +281,27 @@ def recorders() -> list[Recorder]:
     return _stack.recorders
 
 
+COMPOSITES: list[type] = []  # types of composite tensors that record operations on themselves
+
+
+def _composite_recorder(values: Any) -> Recorder | None:
+    kinds = tuple(COMPOSITES)
+    for value in values:
+        for item in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(item, kinds):
+                return item.recorder  # type: ignore[attr-defined]
+    return None
+
+
 def recorder_of(values: Any) -> Recorder:
-    """The recorder of the first tensor among `values` (lists are searched), or else the current one."""
+    """The recorder of the first tensor among `values` (lists are searched), or else the current one.
+
+    That of a composite tensor comes before those of others.
+    """
+    if COMPOSITES:
+        values = tuple(values)
+        if (composite := _composite_recorder(values)) is not None:
+            return composite
     for value in values:
         found = getattr(value, "recorder", None)
         if found is not None:

@@ -122,17 +122,38 @@ def abs_(x: Any) -> Any:
     return scalar.abs(x)
 
 
-@elementwise(
-    tf="Sign", numpy=lambda x: (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype), dtypes=REAL,
-    samples=reals(), grad=lambda g, y, x: (g * 0,),
-)
+def _sign_meaning(x: np.ndarray) -> np.ndarray:
+    if x.dtype.kind != "c":
+        return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
+    modulus = np.abs(x)
+    return (x / np.where(modulus == 0, 1, modulus)).astype(x.dtype)
+
+
+def _sign_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
+    if not g.dtype.is_complex:
+        return (g * 0,)
+    turn = ops.div_no_nan(ops.imag(ops.conj(y) * g), complex_abs(x))  # only the direction of x counts
+    return (y * ops.complex(0.0, turn),)
+
+
+@elementwise(tf="Sign", numpy=_sign_meaning, dtypes=REAL | COMPLEX, samples=reals(), grad=_sign_grad)
 def sign(x: Any) -> Any:
     """-1, 0 or 1 as x is negative, zero or positive; 0 where x is NaN.
+
+    For complex numbers x / |x|, and 0 at 0.
 
     >>> sg.Session().run(sg.sign([-2.5, 0.0, 3.0]))
     array([-1.,  0.,  1.], dtype=float32)
     """
-    return scalar.cast(x > 0, x.dtype) - scalar.cast(x < 0, x.dtype)
+    if not x.dtype.is_complex:
+        return scalar.cast(x > 0, x.dtype) - scalar.cast(x < 0, x.dtype)
+    a, b = scalar.real(x), scalar.imag(x)
+    larger = scalar.maximum(scalar.abs(a), scalar.abs(b))
+    unit = scalar.select(scalar.eq(larger, 0), 1, larger)  # no square of it is too large or too small
+    a, b = a / unit, b / unit
+    modulus = scalar.sqrt(a * a + b * b)
+    modulus = scalar.select(scalar.eq(modulus, 0), 1, modulus)
+    return scalar.complex(a / modulus, b / modulus)
 
 
 @elementwise(

@@ -94,6 +94,7 @@ OPS_OF = {
         "segment_prod segment_max segment_min segment_mean bincount"
     ),
     "selection": "where unique unique_with_counts setdiff1d partition_places stitch_sources",
+    "set_operations": "set_operation set_size",
     "slicing": "slice strided_slice split split_v unstack",
     "ordered_values": "top_values",
     "sorting": "top_k nth_element in_top_k argmax argmin",

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from staticgraph.arrays.casts import cast
+from staticgraph.building.composites import for_composites
 from staticgraph.building.framework import checked, name_scope
 from staticgraph.building.inputs import constant, convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import as_dtype, int32, string
 from staticgraph.compiler.graph.errors import misuse, require
+from staticgraph.compiler.graph.recording.conversions import stands_for_tensor
 from staticgraph.compiler.graph.shapes import TensorShape, as_shape, broadcast, normalize_axis
 from staticgraph.compiler.graph.static_value import static_value
 from staticgraph.compiler.graph.tensor import Tensor
@@ -80,6 +82,7 @@ def shape_n(input: Sequence[Any], out_type: Any = int32, name: str | None = None
         return [shape(x, out_type=out_type) for x in input]
 
 
+@for_composites
 def size(input: Any, name: str | None = None, out_type: Any = int32) -> Tensor:
     """The number of elements of `input`: a constant where it is known already.
 
@@ -96,6 +99,7 @@ def size(input: Any, name: str | None = None, out_type: Any = int32) -> Tensor:
         return ops.size_of(input, out_type=as_dtype(out_type), name=scope)
 
 
+@for_composites
 def rank(input: Any, name: str | None = None) -> Tensor:
     """The number of axes of `input`: a constant where it is known already.
 
@@ -204,6 +208,7 @@ def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
     return ops.ensure_shape(x, shape=as_shape(shape), name=name)
 
 
+@for_composites
 def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
     """`input` with a new axis of size one at `axis`, counted in the result; -1 is the last.
 
@@ -301,6 +306,7 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
     return ops.roll(input, shift=shift, axis=axis, name=name)
 
 
+@for_composites
 def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
     """Tensors joined along an existing axis, in which alone their shapes may differ.
 
@@ -319,6 +325,7 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
     return ops.concat(values, axis=axis, name=name)
 
 
+@for_composites
 def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     """Tensors of one shape joined along a new axis; a
     constant where all `values` are plain numbers or arrays.
@@ -345,7 +352,7 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
 def _has_tensor(values: Any) -> bool:
     if isinstance(values, list | tuple):
         return any(_has_tensor(v) for v in values)
-    return isinstance(values, Tensor) or hasattr(values, "to_tensor")
+    return isinstance(values, Tensor) or stands_for_tensor(values)
 
 
 def parallel_stack(values: Any, name: str = "parallel_stack") -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from staticgraph.building.composites import for_composites
 from staticgraph.building.framework import checked, name_scope
 from staticgraph.building.inputs import constant, convert_to_tensor
 from staticgraph.compiler import ops
@@ -48,6 +49,7 @@ def of_dtype(x: Tensor, dtype: DType) -> Tensor:
     return x if x.dtype is dtype else ops.cast(x, dtype=dtype)
 
 
+@for_composites
 def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
     """`x` as numbers of another type; itself where it has that type already.
 

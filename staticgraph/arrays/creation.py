@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.arrays.array_ops import concat, reshape, shape, size, stack
+from staticgraph.building.composites import for_composites
 from staticgraph.building.framework import checked, get_default_graph, name_scope
 from staticgraph.building.inputs import constant, convert_to_tensor
 from staticgraph.compiler import ops
@@ -100,6 +101,7 @@ def _static_sizes(shape: Any) -> list[int] | None:
     return [int(n) for n in dims] if dims.is_fully_defined() else None
 
 
+@for_composites
 def zeros_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Tensor:
     """Zeros in the shape of `tensor`, and of its dtype unless `dtype` says otherwise.
 
@@ -117,6 +119,7 @@ def zeros_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize
         return zeros(shape(tensor), wanted, name=scope)
 
 
+@for_composites
 def ones_like(tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True) -> Tensor:
     """Ones in the shape of `tensor`, and of its dtype unless `dtype` says otherwise.
 

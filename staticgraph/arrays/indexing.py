@@ -15,6 +15,7 @@ import numpy as np
 from staticgraph.arrays.array_ops import concat, expand_dims, reshape, shape, squeeze
 from staticgraph.arrays.creation import ones_like, zeros_like
 from staticgraph.arrays.creation import range as range_
+from staticgraph.building.composites import for_composites
 from staticgraph.building.framework import checked, name_scope
 from staticgraph.building.inputs import constant, convert_to_tensor
 from staticgraph.compiler import ops
@@ -134,6 +135,7 @@ def strided_slice(
     )
 
 
+@for_composites
 def gather(
     params: Any,
     indices: Any,
@@ -161,6 +163,7 @@ def gather(
     )
 
 
+@for_composites
 def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
     """Elements of `params` along the last axis of `indices`, row by row of the axes before it."""
     indices = convert_to_tensor(indices)
@@ -247,6 +250,7 @@ def invert_permutation(x: Any, name: str | None = None) -> Tensor:
     return ops.invert_permutation(x, name=name)
 
 
+@for_composites
 def one_hot(
     indices: Any,
     depth: Any,
@@ -306,6 +310,7 @@ def sequence_mask(lengths: Any, maxlen: Any = None, dtype: Any = bool_, name: st
         return mask if as_dtype(dtype) is bool_ else ops.cast(mask, dtype=as_dtype(dtype))
 
 
+@for_composites
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
     """Elements of `x` where `condition` is true and of `y`
     elsewhere; with `condition` alone, where it is true.
@@ -331,6 +336,7 @@ def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = No
     return where(condition, name=name) if x is None and y is None else ops.select(condition, x, y, name=name)
 
 
+@for_composites
 def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: int | None = None) -> Tensor:
     """The slices of `tensor` for which `mask` is true, from `axis` (0) on.
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.building.composites import for_composites
 from staticgraph.building.framework import checked, control_dependencies, graph_of, name_scope
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.builder import infer_dtype
@@ -20,6 +21,7 @@ from staticgraph.compiler.graph.errors import DtypeError, MissingValueError, Rul
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.opdef import METHODS
 from staticgraph.compiler.graph.recording.calls import as_array, check_representable
+from staticgraph.compiler.graph.recording.conversions import as_one_tensor, stands_for_tensor
 from staticgraph.compiler.graph.shapes import TensorShape, as_shape, shape_text
 from staticgraph.compiler.graph.strings import as_strings
 from staticgraph.compiler.graph.tensor import Operation, Tensor
@@ -88,7 +90,7 @@ def constant(
     <sg.Tensor 'Const:0' shape=(2, 3) dtype=int32>
     """
     with checked("constant"):
-        if isinstance(value, Tensor) or hasattr(value, "to_tensor"):
+        if isinstance(value, Tensor) or stands_for_tensor(value):
             hint = "use the tensor itself, or identity() for a new name"
             raise RuleError(f"{shown(value)} is a tensor, not a value", hint, DtypeError)
         none = "a function without `return`, and a gradient that does not exist, give None"
@@ -141,8 +143,7 @@ def convert_to_tensor(
     wanted = as_dtype(dtype) if dtype is not None else None
     if isinstance(value, Tensor) and (wanted is None or value.dtype is wanted):
         return value
-    if hasattr(value, "to_tensor"):
-        value = value.to_tensor()
+    value = as_one_tensor(value, wanted, name)
     if isinstance(value, list | _tuple) and any(_holds_tensor(v) for v in value):
         kind = _first_dtype(value)
         parts = [convert_to_tensor(v, kind) for v in value]
@@ -174,7 +175,7 @@ def convert_to_tensor(
 def _holds_tensor(value: Any) -> bool:
     if isinstance(value, list | _tuple):
         return any(_holds_tensor(v) for v in value)
-    return isinstance(value, Tensor) or hasattr(value, "to_tensor")
+    return isinstance(value, Tensor) or stands_for_tensor(value)
 
 
 def _first_dtype(value: Any) -> DType | None:
@@ -183,13 +184,14 @@ def _first_dtype(value: Any) -> DType | None:
             if (found := _first_dtype(item)) is not None:
                 return found
         elif _holds_tensor(item):
-            return item.dtype
+            return getattr(item, "dtype", None) or as_one_tensor(item).dtype
     return None
 
 
 # Operations that change no value
 
 
+@for_composites
 def identity(input: Any, name: str | None = None) -> Tensor:
     """A tensor equal to `input`, with a name of its own,
     made under the present scopes and control dependencies.

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.dtypes import as_dtype
+from staticgraph.compiler.graph.dtypes import DType, as_dtype, string
 from staticgraph.compiler.graph.errors import DtypeError, misuse
 
-__all__ = ["numpy_function", "py_func"]
+__all__ = ["numpy_function", "py_func", "py_function"]
 
 
 def py_func(
@@ -61,3 +63,57 @@ def numpy_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name
     1.175
     """
     return py_func(func, inp, Tout, name=name)
+
+
+class _HostValue(np.ndarray):
+    """An array that says its value as TensorFlow's eager tensors do."""
+
+    def numpy(self) -> Any:
+        """The array itself, a NumPy number for a scalar, bytes for a string."""
+        return self.view(np.ndarray)[()]
+
+
+def py_function(func: Callable[..., Any], inp: Sequence[Any], Tout: Any, name: str | None = None) -> Any:
+    """`py_func` for functions that were written for eager tensors: what `func` gets has a method `numpy()`.
+
+    Args:
+        func: A function of arrays. It returns a value, or a list or tuple of values, for which `Tout` has
+            dtypes; numbers and arrays are cast to them, None is allowed for an empty `Tout`.
+        inp: The tensors whose values `func` gets.
+        Tout: A dtype, or a list of dtypes.
+        name: The name of the operation.
+
+    Returns:
+        One tensor for one dtype, a list of tensors for a list, the operation for an empty list. Shapes are
+        unknown: `set_shape` tells them.
+
+    Raises:
+        ValueError: If `func` cannot be called.
+
+    `func` computes with NumPy: operations of the graph are not carried out inside it, and no derivative flows
+    through it. Errors while running are those of `py_func`.
+
+    >>> import staticgraph as sg
+    >>> def total(x):
+    ...     return x.numpy().sum()
+    >>> with sg.Session() as sess:
+    ...     float(sess.run(sg.py_function(total, [[1.0, 2.5]], sg.float32)))
+    3.5
+    """
+    if not callable(func):
+        raise misuse(ValueError, f"func is {func!r}, it must be callable")
+    several = isinstance(Tout, list | tuple)
+    dtypes = [as_dtype(dtype) for dtype in (Tout if several else [Tout])]
+
+    def called(*arrays: Any) -> Any:
+        made = func(*(np.asarray(array).view(_HostValue) for array in arrays))
+        values = () if not dtypes else tuple(made) if several and isinstance(made, list | tuple) else (made,)
+        if len(values) != len(dtypes) or dtypes == [string]:
+            return made
+        return tuple(_cast(value, dtype) for value, dtype in zip(values, dtypes, strict=True))
+
+    return py_func(called, inp, Tout, name=name or "EagerPyFunc")
+
+
+def _cast(value: Any, dtype: DType) -> Any:
+    return value if dtype is string else np.asarray(value).astype(dtype.numpy)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from staticgraph.building.composites import for_composites
 from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import constant, convert_to_tensor
 from staticgraph.compiler import ops
@@ -274,6 +275,7 @@ def round(x: Any, name: str | None = None) -> Tensor:
     return snapshot(x) if x.dtype.is_integer else ops.round(x, name=name)
 
 
+@for_composites
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Tensor:
     """`t` with elements below `clip_value_min` and above `clip_value_max` replaced by these.
 

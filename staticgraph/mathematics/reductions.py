@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from staticgraph.arrays.casts import of_dtype, widened
+from staticgraph.building.composites import for_composites
 from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import constant, convert_to_tensor
 from staticgraph.building.renamed import needed, renamed
@@ -55,6 +56,7 @@ def _reduce(
     return op(x, axis=_axes(x, axis), keepdims=keepdims, name=name)
 
 
+@for_composites
 def reduce_sum(
     input_tensor: Any,
     axis: Any = None,
@@ -75,6 +77,7 @@ def reduce_sum(
     return _reduce(ops.reduce_sum, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
+@for_composites
 def reduce_mean(
     input_tensor: Any,
     axis: Any = None,
@@ -91,6 +94,7 @@ def reduce_mean(
     return _reduce(ops.reduce_mean, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
+@for_composites
 def reduce_prod(
     input_tensor: Any,
     axis: Any = None,
@@ -107,6 +111,7 @@ def reduce_prod(
     return _reduce(ops.reduce_prod, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
+@for_composites
 def reduce_max(
     input_tensor: Any,
     axis: Any = None,
@@ -123,6 +128,7 @@ def reduce_max(
     return _reduce(ops.reduce_max, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
+@for_composites
 def reduce_min(
     input_tensor: Any,
     axis: Any = None,
@@ -139,6 +145,7 @@ def reduce_min(
     return _reduce(ops.reduce_min, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
+@for_composites
 def reduce_any(
     input_tensor: Any,
     axis: Any = None,
@@ -166,6 +173,7 @@ def reduce_any(
     return _reduce(ops.reduce_any, input_tensor, axis, keepdims, name, reduction_indices, keep_dims)
 
 
+@for_composites
 def reduce_all(
     input_tensor: Any,
     axis: Any = None,

@@ -31,7 +31,8 @@ NAMES = {
     ),
     "staticgraph.building.conversion": "convert_to_tensor",
     "staticgraph.building.options": "options",
-    "staticgraph.building.script_ops": "numpy_function py_func",
+    "staticgraph.building.script_ops": "numpy_function py_func py_function",
+    "staticgraph.compiler.graph.recording.conversions": "register_tensor_conversion_function",
     "staticgraph.control_flow.branches": "case cond switch_case",
     "staticgraph.control_flow.functional": "foldl foldr map_fn scan",
     "staticgraph.control_flow.loops": "while_loop",
@@ -91,6 +92,7 @@ NAMES = {
     ),
     "staticgraph.mathematics.sparse_segments": "sparse_segment_mean sparse_segment_sqrt_n sparse_segment_sum",
     "staticgraph.nn.activation": "log_sigmoid sigmoid",
+    "staticgraph.domains.ragged.tensor": "RaggedTensor",
     "staticgraph.random_numbers.random_ops": (
         "categorical multinomial random_crop random_normal random_shuffle random_uniform truncated_normal"
     ),

@@ -83,6 +83,8 @@ def data_decide() -> Iterator[sg.Tensor]:
     yield sg.dynamic_stitch([[0, 2], [1, 3]], parts)
     a = sg.SparseTensor([[0, 0]], [5], [1, 2])
     yield sg.edit_distance(a, sg.SparseTensor([[0, 0]], [6], [1, 2]))
+    yield sg.sets.set_union(a, [[5, 7]]).values
+    yield sg.sets.set_size(a)
 
 
 def sequences() -> Iterator[sg.Tensor]:

@@ -22,7 +22,9 @@ SECTIONS = {
     "Images": "resize cropping space morphology",
     "Random numbers": "random stateless",
     "Variables and control flow": "state control_flow arrays structural effects host",
-    "Strings and sequences": "strings string_parts string_hashes decoding distances ctc sparse",
+    "Strings and sequences": (
+        "strings string_parts string_hashes decoding distances ctc sparse set_operations"
+    ),
 }  # the files of compiler/ops by subject
 FIELDS = ("body", "expand", "statements", "pieces", "element", "reference", "grad", "static", "type")
 

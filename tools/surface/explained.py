@@ -10,6 +10,7 @@ EXPLAINED = {  # by name, or by a pattern of names
     "*ReaderBase": "readers are made by their own classes",
     "OpError": "the message comes first, as in Python; TensorFlow's order is understood as well",
     "Operation": "operations are made by functions, never by their class",
+    "RaggedTensor": "ragged tensors are made by the methods from_..., never by their class",
     "Tensor": "tensors are made by functions, never by their class",
     "contrib.distribute.*": "MPI chooses how processes communicate: such choices are accepted as None",
     "contrib.layers.embed_sequence": "the sizes have to be given: TensorFlow refuses its own defaults too",

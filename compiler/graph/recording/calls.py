@@ -29,6 +29,7 @@ from staticgraph.compiler.graph.errors import (
 )
 from staticgraph.compiler.graph.function import Literal
 from staticgraph.compiler.graph.opdef import METHODS, OPS, OpDef, Param, Role
+from staticgraph.compiler.graph.recording.conversions import as_one_tensor, converted, stands_for_tensor
 from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.shapes import Dimension, TensorType, check_parts
 from staticgraph.compiler.graph.static_value import static_value
@@ -87,6 +88,7 @@ class RecordedCall:
 
 def bind_call(graph: _GraphLike, op: OpDef, values: dict[str, Any], name: str) -> RecordedCall:
     """Turn Python values into constants called after the operation, and check dtypes."""
+    values = converted(values)
     dtypes = _dtypes(op, values)
     inputs: list[Tensor] = []
     operands: dict[str, Tensor] = {}
@@ -124,10 +126,10 @@ def _dtypes(op: OpDef, values: dict[str, Any]) -> dict[str, DType]:
                 for v in (
                     value if param.role is Role.TENSORS and isinstance(value, list | tuple) else (value,)
                 ):
-                    is_tensor = isinstance(v, Tensor) or hasattr(v, "to_tensor")
+                    is_tensor = isinstance(v, Tensor) or stands_for_tensor(v)
                     if v is not None and (is_tensor or isinstance(v, wanted)):
                         found = (
-                            (getattr(v, "dtype", None) or v.to_tensor().dtype)
+                            (getattr(v, "dtype", None) or as_one_tensor(v).dtype)
                             if is_tensor
                             else _python_dtype(v)
                         )
@@ -177,7 +179,7 @@ def _conversion(name: str, dtype: DType, allowed: Collection[DType]) -> str:
 
 
 def _operand(graph: _GraphLike, value: Any, label: str) -> Tensor:
-    if isinstance(value, Tensor) or hasattr(value, "to_tensor"):
+    if isinstance(value, Tensor) or stands_for_tensor(value):
         made: Tensor = snapshot(as_tensor(graph, value, None, label))  # a compile asks for its one value
         return made
     if hasattr(value, "as_list"):
@@ -199,8 +201,8 @@ def as_tensor(graph: _GraphLike, value: Any, dtype: DType | None = None, name: s
     """`value` as a tensor of `graph`: a constant called `name`
     for numbers and arrays, packed where it holds tensors.
     """
-    if not isinstance(value, Tensor) and hasattr(value, "to_tensor"):
-        value = value.to_tensor()
+    if not isinstance(value, Tensor):
+        value = as_one_tensor(value, dtype)
     if isinstance(value, Tensor):
         if value.op.graph is not graph:
             hint = "make all of them inside one `with graph.as_default():`"
@@ -250,14 +252,14 @@ def _dtype_inside(value: Any) -> DType | None:
     """The dtype of the first tensor in nested lists: numbers beside it are of that type too."""
     if isinstance(value, list | tuple):
         return next((dtype for item in value if (dtype := _dtype_inside(item))), None)
-    value = value.to_tensor() if hasattr(value, "to_tensor") else value
+    value = as_one_tensor(value)
     return value.dtype if isinstance(value, Tensor) else None
 
 
 def _holds_tensor(value: Any) -> bool:
     if isinstance(value, list | tuple):
         return any(_holds_tensor(v) for v in value)
-    return isinstance(value, Tensor) or hasattr(value, "to_tensor")
+    return isinstance(value, Tensor) or stands_for_tensor(value)
 
 
 def check_representable(value: Any, array: np.ndarray, dtype: DType) -> None:

@@ -34,7 +34,7 @@ _SAME = """
     keras.losses keras.metrics keras.models keras.optimizers keras.optimizers.schedules
     keras.preprocessing keras.preprocessing.image keras.preprocessing.sequence keras.preprocessing.text
     keras.regularizers keras.utils layers layers.experimental
-    linalg lookup lookup.experimental losses math metrics nest nn.rnn_cell python_io queue saved_model
+    linalg lookup lookup.experimental losses math metrics nest nn.rnn_cell python_io queue ragged saved_model
     saved_model.builder
     saved_model.constants saved_model.loader saved_model.main_op saved_model.signature_constants
     saved_model.signature_def_utils saved_model.tag_constants saved_model.utils sets signal sparse

@@ -85,6 +85,9 @@ _SAME = "argsort assert_scalar convert_to_tensor_or_sparse_tensor sort"
 _FRAMEWORK = {name: name for name in _SAME.split()}
 _FRAMEWORK |= {
     "assert_same_float_dtype": "debugging.assert_same_float_dtype",
+    "BoundedTensorSpec": "python.framework.tensor_spec.BoundedTensorSpec",
+    "TensorSpec": "TensorSpec",
+    "py_func": "py_func",
     "smart_case": "python.framework.smart_cond.smart_case",
     "smart_cond": "python.framework.smart_cond.smart_cond",
     "smart_constant_value": "python.framework.smart_cond.smart_constant_value",
@@ -124,9 +127,15 @@ AREAS = {
     "contrib.slim.utils": Area((".contrib.layer_utils",)),
     "contrib.losses": Area((contrib_losses,)),
     "contrib.losses.metric_learning": Area((".contrib.metric_learning",)),
-    "contrib.metrics": Area((streaming, ".contrib.metrics.curves", ".contrib.metrics.moments")),
+    "contrib.metrics": Area(
+        (streaming, ".contrib.metrics.curves", ".contrib.metrics.moments"),
+        {name: f"sets.{name}" for name in ("set_difference", "set_intersection", "set_size", "set_union")},
+    ),
     "contrib.slim.metrics": Area(areas=("contrib.metrics",)),
     "contrib.predictor": Area((predictor, ".contrib.estimator_predictor")),
+    "contrib.factorization": Area((".contrib.learn.clustering", ".contrib.learn.clustering_estimator")),
+    "contrib.factorization.python.ops.clustering_ops": Area((".contrib.learn.clustering",)),
+    "contrib.factorization.python.ops.kmeans": Area((".contrib.learn.clustering_estimator",)),
     "contrib.image": Area(
         (".contrib.images.projective", ".contrib.images.warping", ".contrib.images.components")
     ),

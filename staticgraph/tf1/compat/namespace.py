@@ -19,6 +19,7 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.compiler.support.lazy_names import load
 from staticgraph.compiler.support.nearest import nearest
+from staticgraph.tf1.compat.not_here import reason
 
 MISSING = object()
 
@@ -150,6 +151,8 @@ class Namespace(ModuleType):
 
 def unsupported(kind: type[Exception], tree: Tree, dotted: str) -> Exception:
     """The error about a name that is not supported: the user's line, and the nearest supported names."""
+    if (why := reason(dotted)) is not None:
+        return misuse(kind, f"{_tf(dotted)} is left out on purpose", why)
     found = tree.nearest(dotted)
     hint = f"nearest: {', '.join(map(_tf, found))}" if found else None
     return misuse(kind, f"{_tf(dotted)} is not supported yet", hint)

@@ -25,6 +25,7 @@ ROOT = {
     "sub": "subtract",
     "unpack": "unstack",
     # other spellings of 1.15
+    "CriticalSection": "python.ops.critical_section_ops.CriticalSection",
     "OpError": "errors.OpError",
     "TFRecordReader": "io.TFRecordReader",
     "initialize_all_tables": "tables_initializer",
@@ -52,12 +53,14 @@ _IO = """
     decode_csv decode_raw encode_base64 parse_example parse_single_example parse_single_sequence_example
     parse_tensor serialize_tensor
 """
+_SPECS = "IndexedSlicesSpec RaggedTensorSpec SparseTensorSpec TensorSpec TypeSpec"
 _QUANTIZED = [f"fake_quant_with_min_max_{kind}" for kind in ("args", "vars", "vars_per_channel")]
 _STRINGS = "as_string reduce_join regex_replace substr"
 _STRING = "join strip to_hash_bucket to_hash_bucket_fast to_hash_bucket_strong to_number"
 ROOT |= (
     {f"{name}{end}": f"quantization.{name}{end}" for name in _QUANTIZED for end in ("", "_gradient")}
     | {name: f"io.{name}" for name in _IO.split()}
+    | {name: f"python.framework.tensor_spec.{name}" for name in _SPECS.split()}
     | {name: f"strings.{name}" for name in _STRINGS.split()}
     | {f"string_{name}": f"strings.{name}" for name in _STRING.split()}
 )

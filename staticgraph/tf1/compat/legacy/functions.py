@@ -7,6 +7,7 @@ from functools import wraps
 from typing import Any
 
 import staticgraph as sg
+from staticgraph.compiler.graph.errors import misuse
 
 
 def function(
@@ -22,6 +23,9 @@ def function(
     Positional arguments become tensors where `input_signature` is given. A program is compiled as a whole in
     any case, and Python's own `if` and `while` are not rewritten, so that the other arguments change nothing.
 
+    Raises:
+        ValueError: If an argument does not fit its `TensorSpec` in `input_signature`.
+
     >>> import staticgraph.compat.tf1 as tf
     >>> @tf.function
     ... def double(x):
@@ -36,8 +40,17 @@ def function(
 
     @wraps(inner)
     def called(*args: Any, **kwargs: Any) -> Any:
-        given = args if input_signature is None else tuple(map(sg.convert_to_tensor, args))
-        return inner(*given, **kwargs)
+        if input_signature is None:
+            return inner(*args, **kwargs)
+        return inner(*map(_argument, args, input_signature), **kwargs)
 
     called.python_function = inner  # type: ignore[attr-defined]
     return called
+
+
+def _argument(value: Any, spec: Any) -> sg.Tensor:
+    tensor = sg.convert_to_tensor(value, dtype_hint=getattr(spec, "dtype", None))
+    fits = getattr(spec, "is_compatible_with", None)
+    if hasattr(spec, "shape") and fits is not None and not fits(tensor):
+        raise misuse(ValueError, f"{tensor} does not fit the signature {spec!r}")
+    return tensor
