@@ -45,9 +45,13 @@ def of_sparse_labels(function, indices, values, dense_shape, **options):
 
     def build(tf, scores, *weights):
         labels = tf.SparseTensorValue(indices, np.array(values, np.int64), dense_shape)
-        return getattr(tf.metrics, function)(labels, scores, weights=weights[0] if weights else None, **options)
+        given = weights[0] if weights else None
+        return getattr(tf.metrics, function)(labels, scores, weights=given, **options)
 
     return build
+
+
+UNEVEN = [[0, 0], [0, 1], [0, 2], [2, 0], [3, 0], [3, 1]], [4, 0, 2, 1, 3, 7], [4, 3]
 
 
 def of_unknown_rank(tf, x):
@@ -147,11 +151,11 @@ CASES = [
     streams("sparse_precision_at_k", metric("sparse_precision_at_k", k=2), LABELS, SCORES),
     streams("sparse_average_precision_at_k", metric("sparse_average_precision_at_k", k=2), LABELS, SCORES),
     [streams("%s, sparse labels, k = %d%s" % (name, k, "" if weights == () else ", weights"),
-             of_sparse_labels(name, [[0, 0], [0, 1], [0, 2], [2, 0], [3, 0], [3, 1]], [4, 0, 2, 1, 3, 7], [4, 3], k=k),
-             SCORES, *weights)
+             of_sparse_labels(name, *UNEVEN, k=k), SCORES, *weights)
      for name in ("precision_at_k", "recall_at_k", "average_precision_at_k") for k in (1, 3)
      for weights in ((), (ROWS,))],
-    [streams("%s, one sparse label each" % name, of_sparse_labels(name, [[0], [1], [3]], [4, 0, 2], [4], k=2), SCORES)
+    [streams("%s, one sparse label each" % name,
+             of_sparse_labels(name, [[0], [1], [3]], [4, 0, 2], [4], k=2), SCORES)
      for name in ("precision_at_k", "recall_at_k")],
     [streams("mean, weights of unknown rank: %s" % (shape,),
              lambda tf, x, w: tf.metrics.mean(x, of_unknown_rank(tf, w)), real(3, 1), real(*shape, low=0.1))
