@@ -40,7 +40,7 @@ class TestVariable:
     def test_is_built_outside_of_control_dependencies(self):
         with sg.control_dependencies([sg.no_op()]):
             w = sg.Variable(1.0)
-        assert w.initializer.control_inputs == ()
+        assert w.initializer.control_inputs == []
 
     def test_converts_in_operators(self):
         w = sg.Variable([1.0, 2.0], name="w")
