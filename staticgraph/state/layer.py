@@ -180,8 +180,12 @@ class Layer:
         **options: Any,
     ) -> Variable:
         """A variable of the layer: for use in `build`. `regularizer(variable)` is added to the losses."""
+        on_read = synchronization is VariableSynchronization.ON_READ
+        if trainable and on_read:
+            text = "a weight with synchronization ON_READ is not trained: trainable=True must not be given"
+            raise misuse(ValueError, text)
         if trainable is None:
-            trainable = synchronization is not VariableSynchronization.ON_READ
+            trainable = not on_read
         trained = self.trainable and trainable
         wanted = as_dtype(dtype) if dtype is not None else self.dtype
         regularization = get_collection_ref(GraphKeys.REGULARIZATION_LOSSES)

@@ -26,8 +26,9 @@ class TestVariable:
         assert not sg.Variable(1.0, synchronization=on_read).trainable
         assert not sg.get_variable("w", [1], synchronization=on_read).trainable
         assert sg.Variable(1.0, aggregation=sg.VariableAggregation.SUM).trainable
+        assert sg.Variable(1.0, trainable=True, synchronization=on_read).trainable
         with pytest.raises(ValueError, match="ON_READ is not trained"):
-            sg.Variable(1.0, trainable=True, synchronization=on_read)
+            sg.keras.layers.Layer().add_weight("w", [], trainable=True, synchronization=on_read)
 
     def test_collections(self):
         w = sg.Variable(1.0)

@@ -1,9 +1,11 @@
-"""SparseTensor and IndexedSlices in loops and branches; what of loops cannot be fetched or fed."""
+"""SparseTensor and IndexedSlices in loops, branches and strings; what of loops cannot be fetched or fed."""
+
+import binascii
 
 import numpy as np
 
 from tests.golden.draws import real
-from tests.golden.runner import answer, error, value
+from tests.golden.runner import answer, error, shape, value
 
 INDICES = np.array([[0], [3]], np.int64)
 
@@ -142,7 +144,91 @@ def control_inputs(tf):
     return [a.op.control_inputs == [], c.op.control_inputs == [a.op, b.op]]
 
 
+def strings(tf, values):
+    x = tf.SparseTensor([[0, 1], [2, 0], [2, 1]], values, [3, 4])
+    return [tf.io.serialize_sparse(x), tf.io.serialize_many_sparse(x)]
+
+
+def read_back(values, dtype=None, rank=None, many=True):
+    """The rows of a sparse tensor out of strings, or two sparse tensors."""
+
+    def build(tf):
+        one, rows = strings(tf, values)
+        kind = tf.constant(values).dtype if dtype is None else dtype
+        read = tf.io.deserialize_many_sparse(rows if many else tf.stack([one, one]), kind, rank)
+        with tf.Session() as sess:
+            found = [part.tolist() for part in sess.run(read)]
+        return [found, [str(part.shape) for part in (read.indices, read.values, read.dense_shape)]]
+
+    return build
+
+
+def batch_of_sparse(tf, **options):
+    return tf.train.batch([tf.SparseTensor([[0, 0]], [1.0], [1, 2])], 2, **options)
+
+
+def hexed(values):
+    def build(tf):
+        with tf.Session() as sess:
+            found = sess.run(strings(tf, values))
+        return [binascii.hexlify(text).decode() for array in found for text in array.ravel()]
+
+    return build
+
+
+SERIALIZED = [
+    [answer("sparse %s as strings" % (values,), hexed(values))
+     for values in ([1.5, -2.0, 0.0], ["a", "", "bc"])],
+    [answer("sparse %s out of strings, rank %s" % (values, rank), read_back(values, rank=rank))
+     for values in ([1.5, -2.0, 0.0], [1, 2, 3], [True, False, True]) for rank in (None, 2)],
+    answer("two sparse tensors out of strings", read_back([1.5, -2.0, 0.0], many=False)),
+    error("sparse floats read as integers", read_back([1.5, -2.0, 0.0], dtype="int32")),
+    error("sparse tensors read with another rank", read_back([1.5, -2.0, 0.0], rank=3)),
+    error("rows of a sparse vector",
+          lambda tf: tf.Session().run(tf.io.serialize_many_sparse(tf.SparseTensor([[1]], [1.0], [3])))),
+    shape("a batch of sparse tensors", lambda tf: batch_of_sparse(tf).indices),
+    shape("a batch of rows of sparse tensors", lambda tf: batch_of_sparse(tf, enqueue_many=True).dense_shape),
+]
+
+VARIABLES = [
+    answer("a variable as a message", lambda tf: [
+        str(tf.Variable([1.0], name="v").to_proto()),
+        tf.Variable.from_proto(tf.global_variables()[0].to_proto()).name,
+        tf.global_variables()[0].to_proto("other")]),
+    answer("variables that counting changes", lambda tf: counted(tf)),
+    answer("trained although it is combined on read", lambda tf: tf.Variable(
+        1.0, trainable=True, synchronization=tf.VariableSynchronization.ON_READ).trainable),
+    answer("no variables to be initialised", lambda tf: tf.assert_variables_initialized() is None),
+    error("variables that are not initialised", lambda tf: checked(tf, False)),
+    answer("variables that are initialised", lambda tf: checked(tf, True)),
+]
+
+
+def counted(tf):
+    v = tf.Variable(1, use_resource=False)
+    count = v.count_up_to(3)
+    with tf.Session() as sess:
+        sess.run(v.initializer)
+        found = [int(sess.run(count)), int(sess.run(count)), int(sess.run(v))]
+        try:
+            sess.run(count)
+        except tf.errors.OutOfRangeError:
+            found.append("ended")
+    return found
+
+
+def checked(tf, initialized):
+    tf.Variable(1.0), tf.Variable([[1, 2]])
+    ranks = tf.assert_variables_initialized()
+    with tf.Session() as sess:
+        if initialized:
+            sess.run(tf.global_variables_initializer())
+        return sess.run(ranks).tolist()
+
+
 CASES = [
+    SERIALIZED,
+    VARIABLES,
     [value("cond of sparse tensors: %s" % taken, branch(taken, sparse), real(2)) for taken in (True, False)],
     [value("cond of slices, shape %s: %s" % (shape, taken),
            branch(taken, lambda tf, x, s=shape: slices(tf, x, s)), real(2))
