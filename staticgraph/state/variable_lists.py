@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.arrays.array_ops import stack
 from staticgraph.building.framework import GraphKeys, get_collection
 from staticgraph.building.inputs import group
 from staticgraph.compiler import ops
@@ -164,7 +163,7 @@ def assert_variables_initialized(var_list: Sequence[Any] | None = None) -> Tenso
         An int32 vector, or None if there are no variables.
     """
     listed = _given_or_all(var_list)
-    return stack([_rank(ops.read_variable(v.handle)) for v in listed]) if listed else None
+    return ops.stack([_rank(ops.read_variable(v.handle)) for v in listed]) if listed else None
 
 
 def _given_or_all(var_list: Sequence[Any] | None) -> list[Any]:

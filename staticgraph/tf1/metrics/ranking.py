@@ -19,7 +19,6 @@ from staticgraph.compiler.graph.dtypes import float64, int64
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.mathematics.math_ops import div
-from staticgraph.sparse.structure import to_dense
 from staticgraph.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse
 from staticgraph.tf1.metrics.streaming import (
     Metric,
@@ -187,6 +186,8 @@ def _scoped_total(amount: Tensor, name: str) -> Total:
 def _with_label_axis(labels: Any, best: Tensor) -> Tensor:
     """The labels as int64 of the rank of the predictions: [..., 1] where each example has one label."""
     if isinstance(labels, SparseTensor | SparseTensorValue):
+        from staticgraph.sparse.structure import to_dense  # few programs need it
+
         labels = to_dense(cast(as_sparse(labels), int64), _NO_LABEL, validate_indices=False)
     labels = as_type(labels, int64)
     ranks = labels.shape.ndims, best.shape.ndims

@@ -81,7 +81,7 @@ def derivative(make, body):
 
 
 def evaluated(build):
-    """What a run gives; TensorFlow has no derivative."""
+    """Values of a run; TensorFlow has no derivative."""
 
     def run(tf):
         with tf.Session() as sess:
@@ -97,7 +97,7 @@ def dtypes_of_mixed_indices(tf):
 
 
 def inside(tf):
-    """What is in a loop and a branch: two tensors and an operation; and what the two give."""
+    """Two tensors and an operation in a loop and a branch, and the results of the two."""
     found = []
 
     def body(i):
