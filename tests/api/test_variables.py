@@ -29,6 +29,7 @@ class TestVariable:
         assert sg.Variable(1.0, trainable=True, synchronization=on_read).trainable
         with pytest.raises(ValueError, match="ON_READ is not trained"):
             sg.keras.layers.Layer().add_weight("w", [], trainable=True, synchronization=on_read)
+        assert not sg.keras.layers.Layer().add_weight("w", [], synchronization=on_read).trainable
 
     def test_collections(self):
         w = sg.Variable(1.0)
