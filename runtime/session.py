@@ -360,12 +360,12 @@ class Session(PartialRuns):
 
     def _new_run(self, fetches: Any, feeds: tuple[Tensor, ...]) -> CachedRun:
         self._check_not_empty()
-        # Building a graph does not need the compiler, which takes as long to import as all the rest.
-        with collector_paused(may_collect=False):
+        with collector_paused(may_collect=False):  # the compiler takes as long to import as all the rest
             from staticgraph.runtime.cached_run import CachedRun
             from staticgraph.runtime.program_cache import ProgramCache
 
         found = Fetches(self.graph, fetches)
+        self.graph.check_run((*found.tensors, *found.targets), feeds)
         programs = ProgramCache(self.graph, found, feeds, self._compiler, self.variables)
         return with_room(lambda: CachedRun(programs))
 

@@ -40,7 +40,7 @@ def prune(
             overridden.update(through)
             stack += [(t.op, op) for t in through]
         stack += [(t.op, op) for t in op.all_inputs if t not in fed and t.op not in reason]
-        stack += [(c, op) for c in op.control_inputs if c not in reason]
+        stack += [(c, op) for c in op.controls if c not in reason]
     return sorted(reason, key=attrgetter("id")), overridden
 
 

@@ -198,7 +198,7 @@ def reaches(
             seen.add(op)
             used.update(op.all_inputs)
             used.update(t for inner in with_inner([op]) for t in inner.outputs if is_rounds(t))
-            stack += [*(t.op for t in op.all_inputs), *op.control_inputs]
+            stack += [*(t.op for t in op.all_inputs), *op.controls]
     return [t for t in tensors if t in used]
 
 
@@ -219,7 +219,7 @@ def above(roots: Iterable[Operation], fed: Set[Tensor]) -> set[Operation]:
         op = stack.pop()
         if op not in seen:
             seen.add(op)
-            stack += [*_producers(op, fed), *op.control_inputs]
+            stack += [*_producers(op, fed), *op.controls]
     return seen
 
 

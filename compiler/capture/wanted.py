@@ -67,7 +67,7 @@ def only_entered(
     used = set(wanted)
     for op in operations:
         used.update(t.op for t in op.all_inputs)
-        used.update(op.control_inputs)
+        used.update(op.controls)
     return set(roots) - used
 
 

@@ -19,7 +19,7 @@ def ancestors(roots: Iterable[Operation], cut: Collection[Tensor] = ()) -> set[O
         if op not in seen:
             seen.add(op)
             stack += [t.op for t in op.all_inputs if t not in cut]
-            stack += op.control_inputs
+            stack += op.controls
     return seen
 
 

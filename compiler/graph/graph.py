@@ -20,6 +20,7 @@ from staticgraph.compiler.graph.errors import (
     require,
     shown,
 )
+from staticgraph.compiler.graph.feedable import Feedable
 from staticgraph.compiler.graph.opdef import Effect, OpDef, recording
 from staticgraph.compiler.graph.provenance import user_frame
 from staticgraph.compiler.graph.recording.calls import RecordedCall, bind_call
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
 
-class Graph:
+class Graph(Feedable):
     """Operations in the order in which they were made.
 
     >>> import staticgraph as sg
@@ -51,7 +52,7 @@ class Graph:
         self.seed: int | None = None
         self.finalized = False
         self.variables: dict[str, Any] = {}  # Variable objects by the name of their operation
-        self.attached: dict[type, Any] = {}  # what others keep with the graph, for as long as it is there
+        self.attached: dict[Any, Any] = {}  # what others keep with the graph, for as long as it is there
         self._operations: list[Operation] = []
         self.recorded: Sequence[Operation] = self._operations  # to be read: the same list at any time
         self._by_name: dict[str, Operation] = {}
@@ -247,8 +248,8 @@ class Graph:
                 text = f"{obj} is not an element of this graph"
                 raise misuse(OtherGraphError, text, hint, made=[("it", owner.where)])
             return obj
-        wanted = " or ".join(w for w, ok in (("Tensor", allow_tensor), ("Operation", allow_operation)) if ok)
-        raise misuse(TypeError, f"{shown(obj)} of type {type(obj).__name__} is not a {wanted}")
+        kinds = " or ".join(w for w, ok in (("Tensor", allow_tensor), ("Operation", allow_operation)) if ok)
+        raise misuse(TypeError, f"{shown(obj)} of type {type(obj).__name__} is not a {kinds}")
 
     def _nearest(self, name: str) -> str:
         from staticgraph.compiler.support.nearest import nearest_name
@@ -257,10 +258,8 @@ class Graph:
         return f"did you mean {close!r}?" if close else ""
 
     def to_networkx(self) -> nx.MultiDiGraph:
-        """A networkx graph: one node per operation name with
-        `op` as data, one edge per input with `tensor` as data.
-
-        Control dependencies are edges with `tensor=None`.
+        """A networkx graph: one node per operation name with `op` as data, one edge per input with `tensor`
+        as data, and one per control dependency with `tensor=None`.
         """
         import networkx as nx  # takes longer to import than all the rest, and few programs need it
 
@@ -269,7 +268,7 @@ class Graph:
             out.add_node(op.name, op=op)
             for tensor in op.all_inputs:
                 out.add_edge(tensor.op.name, op.name, tensor=tensor)
-            for control in op.control_inputs:
+            for control in op.controls:
                 out.add_edge(control.name, op.name, tensor=None)
         return out
 

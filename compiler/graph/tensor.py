@@ -32,7 +32,7 @@ class Operation:
         "tensors",
         "operands",
         "attrs",
-        "control_inputs",
+        "controls",
         "outputs",
         "device",
         "where",
@@ -52,7 +52,7 @@ class Operation:
         operands: dict[str, Tensor],
         attrs: dict[str, Any],
         types: tuple[TensorType, ...],
-        control_inputs: tuple[Operation, ...],
+        controls: tuple[Operation, ...],
         device: str,
         where: Provenance | None,
         id: int,
@@ -65,7 +65,7 @@ class Operation:
         self.tensors = tensors  # those of its parameters that are tensors, in the op's order
         self.operands = operands  # operands given as tensors, by parameter
         self.attrs = attrs  # attributes, and operands left at None
-        self.control_inputs = control_inputs
+        self.controls = controls  # what it waits for
         self.device = device
         self.where = where
         self.id = id  # position in the graph's order of construction
@@ -86,6 +86,11 @@ class Operation:
         What a program left out, such as `perm`, is a constant if it is known.
         """
         return EXTENSIONS["inputs"](self)
+
+    @property
+    def control_inputs(self) -> list[Operation]:
+        """The operations that this one waits for, a new list."""
+        return list(self.controls)
 
     @property
     def node_def(self) -> Any:
@@ -306,7 +311,7 @@ class Region:
                     stack.append(tensor.op)
                 else:
                     tensors[tensor] = None
-            for control in op.control_inputs:
+            for control in op.controls:
                 if control.region is self:
                     stack.append(control)
                 else:

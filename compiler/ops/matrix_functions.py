@@ -208,6 +208,7 @@ def _tridiagonal_grad(g: Any, y: Any, diagonals: Any, rhs: Any, partial_pivoting
     samples=[Sample(real(3, 1, low=1.0), real(1, 2)), Sample(real(2, 3, 1, low=1.0), real(2, 1, 1)),
              Sample(real(0, 3, 2), real(0, 2, 1)),
              Sample(real(3, 3, low=1.0, high=1.1), real(3, 2)),
+             Sample(real(3, 3, low=1.0, high=1.1), real(3, 2), partial_pivoting=False),
              Sample(real(2, 3, 4, low=1.0, high=1.1), real(2, 4, 3))],
 )  # fmt: skip
 def tridiagonal_solve(

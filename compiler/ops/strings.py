@@ -190,7 +190,7 @@ def as_string(
         if isinstance(value, complex):
             return f"({printed(value.real)},{printed(value.imag)})"
         blank = size.startswith("0") and not math.isfinite(value)  # C fills up numbers only
-        return (form.replace("0", " ", 1) if blank else form) % value
+        return (form.replace("0", "", 1) if blank else form) % value
 
     return strings((printed(v).encode() for v in input.ravel().tolist()), input)
 

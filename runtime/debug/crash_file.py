@@ -207,7 +207,7 @@ def _saved(roots: Iterable[Operation]) -> tuple[list[Operation], set[Operation]]
         if _stays_outside(op):
             stand_ins.add(op)
         else:
-            stack += [*(t.op for t in op.all_inputs), *op.control_inputs]
+            stack += [*(t.op for t in op.all_inputs), *op.controls]
     inside = whole(seen - stand_ins)
     return sorted({*inside, *stand_ins}, key=lambda op: op.id), stand_ins
 

@@ -118,7 +118,7 @@ def _encode(op: Operation, large: dict[str, Literal], regions: RegionWriter) -> 
         "inputs": [t.name for t in op.tensors],
         "operands": {name: t.name for name, t in op.operands.items()},
         "attrs": {name: _attribute(op, name, value, large, regions) for name, value in op.attrs.items()},
-        "after": [control.name for control in op.control_inputs],
+        "after": [control.name for control in op.controls],
         "device": op.device,
         "where": _told(op.where),
         "outputs": [encode_type(t.type) for t in op.outputs],

@@ -99,7 +99,7 @@ class RegionReader:
             if region.parent is not op.region:
                 raise InvalidFileError(f"{op.name!r} and its region are not in the same region")
             tensors, controls = region.captures()
-            if not set(tensors) <= set(op.tensors) or not set(controls) <= set(op.control_inputs):
+            if not set(tensors) <= set(op.tensors) or not set(controls) <= set(op.controls):
                 raise InvalidFileError(f"{op.name!r} does not have what its region captures")
             region.owner = op
 

@@ -82,6 +82,20 @@ def shape_n(input: Sequence[Any], out_type: Any = int32, name: str | None = None
         return [shape(x, out_type=out_type) for x in input]
 
 
+def fitted_rank(x: Tensor, rank: Any) -> Tensor:
+    """Drop the last axis of size one, or append one, if a run finds that `x` misses `rank` by one.
+
+    Args:
+        x: A tensor of unknown rank.
+        rank: An int or an int32 scalar.
+
+    Returns:
+        The elements of `x`. A scalar stays one if `rank` is not 1, and broadcasts all the same.
+    """
+    sizes = ops.concat((ops.shape_of(x), np.ones(1, np.int32)), axis=0)
+    return ops.reshape(x, shape=sizes[:rank])
+
+
 @for_composites
 def size(input: Any, name: str | None = None, out_type: Any = int32) -> Tensor:
     """The number of elements of `input`: a constant where it is known already.

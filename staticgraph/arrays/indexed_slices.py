@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from staticgraph.building.read_only import read_only
@@ -71,10 +71,27 @@ class IndexedSlices(Operators):
             )
         return ops.scatter_nd(ops.expand_dims(self.indices, axis=-1), self.values, shape=self.dense_shape)
 
+    def components(self) -> list[Tensor]:
+        """The tensors that these slices consist of."""
+        return [self._values, self._indices, *([] if self._dense_shape is None else [self._dense_shape])]
+
+    def with_components(self, tensors: Sequence[Tensor]) -> IndexedSlices:
+        """Slices of other tensors, in the order of `components`."""
+        return IndexedSlices(*tensors)
+
+    def invariants_of_components(self, shape: Any) -> list[Any]:
+        """The shapes of the components in each iteration of a loop, for a `shape` of the values.
+
+        False stands for the shape with which a component enters the loop.
+        """
+        if shape is False:
+            return [False] * len(self.components())
+        rows = (None,) if shape is None else shape[:1]
+        return [shape, rows, (None if shape is None else len(shape),)][: len(self.components())]
+
     def fetch_parts(self) -> tuple[list[Tensor], Any]:
         """For `run`: what is fetched, and what is made of the values."""
-        parts = [self._values, self._indices, *([] if self._dense_shape is None else [self._dense_shape])]
-        return parts, lambda values: IndexedSlicesValue(*values)
+        return self.components(), lambda values: IndexedSlicesValue(*values)
 
     def feed_parts(self, value: Any) -> Iterator[tuple[Tensor, Any]]:
         """For `run`: the tensors that are fed when this is, each with its part of the value."""

@@ -7,13 +7,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from staticgraph.arrays.indexed_slices import IndexedSlices
 from staticgraph.building import nest
 from staticgraph.building.framework import control_dependencies, graph_of, name_scope
 from staticgraph.building.inputs import convert_to_tensor, identity
 from staticgraph.building.regions import call, captures, finish, own
 from staticgraph.building.renamed import renamed
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.dtypes import bool_, int32
+from staticgraph.compiler.graph.dtypes import bool_, int32, int64
 from staticgraph.compiler.graph.errors import (
     DtypeError,
     ShapeError,
@@ -240,7 +241,9 @@ def _branch(graph: Graph, pred: Tensor, functions: Sequence[Callable[[], Any]], 
             carriers.append(Carrier(made))
             finish(region, carriers[-1].tensors())
             count_captures(graph, region.results)
-    _check_same(carriers, regions)
+    _check_same(carriers)
+    _widen_indices(graph, carriers, regions)
+    _check_dtypes(regions)
     tensors, controls = captures(regions)
     with graph.control_dependencies(controls):
         outputs = ops.branch_region(pred, tensors, branches=tuple(regions))
@@ -256,7 +259,7 @@ def _branch(graph: Graph, pred: Tensor, functions: Sequence[Callable[[], Any]], 
     return made[0] if single else made
 
 
-def _check_same(carriers: Sequence[Carrier], regions: Sequence[Region]) -> None:
+def _check_same(carriers: Sequence[Carrier]) -> None:
     first = carriers[0]
     for number, other in enumerate(carriers[1:], 2):
         try:
@@ -264,7 +267,27 @@ def _check_same(carriers: Sequence[Carrier], regions: Sequence[Region]) -> None:
         except (ValueError, TypeError) as error:
             text = f"the branches must return the same structure: {headline(error)}"
             raise misuse(type(error), text, "as many values, nested in the same way") from None
-        for a, b in zip(regions[0].results, regions[number - 1].results, strict=True):
+        for a, b, kind, unlike in zip(first.leaves, other.leaves, first.kinds(), other.kinds(), strict=True):
+            if kind != unlike:
+                text = (
+                    f"cannot reconcile branches: the first returns {a!r} where branch {number} returns {b!r}"
+                )
+                raise misuse(ValueError, text, "return a tensor of the same kind in each branch")
+
+
+def _widen_indices(graph: Graph, carriers: Sequence[Carrier], regions: Sequence[Region]) -> None:
+    """Make the indices of IndexedSlices int64 if they are int32 in one branch and int64 in another."""
+    for leaf_of in zip(*(carrier.leaves for carrier in carriers), strict=True):
+        if isinstance(leaf_of[0], IndexedSlices) and len({leaf.indices.dtype for leaf in leaf_of}) > 1:
+            for leaf, region in zip(leaf_of, regions, strict=True):
+                with graph.inside(region):
+                    wide = ops.cast(leaf.indices, dtype=int64)
+                finish(region, [wide if result is leaf.indices else result for result in region.results])
+
+
+def _check_dtypes(regions: Sequence[Region]) -> None:
+    for number, region in enumerate(regions[1:], 2):
+        for a, b in zip(regions[0].results, region.results, strict=True):
             if a.dtype is not b.dtype:
                 text = f"the first branch returns {a.type} where branch {number} returns {b.type}"
                 made = [("the first", a.op.where), ("the other", b.op.where)]

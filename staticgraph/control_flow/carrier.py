@@ -2,34 +2,73 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from staticgraph.arrays.indexed_slices import IndexedSlices
 from staticgraph.building import nest
 from staticgraph.building.inputs import convert_to_tensor
+from staticgraph.compiler.graph.shapes import Shape
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.control_flow.tensor_array import TensorArray
 
 
 class Carrier:
     """Turns a structure of values into a flat list of tensors and back: a TensorArray is carried as its flow,
-    IndexedSlices as a tensor.
+    a SparseTensor and IndexedSlices as the tensors that they consist of.
     """
 
     def __init__(self, structure: Any) -> None:
         self.structure = structure
         self.leaves = nest.flatten(structure)
+        self._parts = [leaf.components() if is_composite(leaf) else [leaf] for leaf in self.leaves]
+
+    def kinds(self) -> list[Any]:
+        """For each leaf, what decides if another can take its place: its class and number of tensors."""
+        return [(type(leaf), len(parts)) if is_composite(leaf) else 1 for leaf, parts in self._each()]
 
     def tensors(self) -> list[Tensor]:
         """The tensors that stand for the leaves."""
-        return [as_carried(leaf) for leaf in self.leaves]
+        return [as_carried(part) for parts in self._parts for part in parts]
 
     def restore(self, tensors: Sequence[Tensor]) -> Any:
         """The structure with other tensors in it."""
-        pairs = zip(self.leaves, tensors, strict=True)
-        made = [leaf.with_flow(t) if isinstance(leaf, TensorArray) else t for leaf, t in pairs]
+        rest = iter(tensors)
+        made = [_restored(leaf, list(itertools.islice(rest, len(parts)))) for leaf, parts in self._each()]
         return nest.pack_sequence_as(self.structure, made)
+
+    def arrays(self) -> list[bool]:
+        """For each tensor, if it is the flow of a TensorArray."""
+        return [isinstance(part, TensorArray) for parts in self._parts for part in parts]
+
+    def invariants(self, shapes: Sequence[Any] | None) -> list[Any]:
+        """The shapes of the tensors that hold in each iteration of a loop.
+
+        Args:
+            shapes: For each leaf what its user said; None if nothing was said.
+
+        Returns:
+            For each tensor its shape, or False for the one with which it enters the loop.
+        """
+        found: list[Any] = []
+        for number, (leaf, parts) in enumerate(self._each()):
+            said: Shape | bool = False if shapes is None else shapes[number]
+            found += leaf.invariants_of_components(said) if is_composite(leaf) else [said] * len(parts)
+        return found
+
+    def _each(self) -> list[tuple[Any, list[Any]]]:
+        return list(zip(self.leaves, self._parts, strict=True))
+
+
+def is_composite(leaf: Any) -> bool:
+    """Return True for a SparseTensor and for IndexedSlices."""
+    return hasattr(leaf, "invariants_of_components")
+
+
+def _restored(leaf: Any, tensors: list[Tensor]) -> Any:
+    if isinstance(leaf, TensorArray):
+        return leaf.with_flow(tensors[0])
+    return leaf.with_components(tensors) if is_composite(leaf) else tensors[0]
 
 
 def as_carried(leaf: Any) -> Tensor:
@@ -39,6 +78,4 @@ def as_carried(leaf: Any) -> Tensor:
     if isinstance(leaf, Operation):
         with leaf.graph.control_dependencies([leaf]):
             return convert_to_tensor(0, name="control_dependency")
-    if isinstance(leaf, IndexedSlices):
-        return leaf.to_tensor()
     return convert_to_tensor(leaf)

@@ -156,22 +156,19 @@ class _Loop:
 
     def _types(self, invariants: Any) -> list[TensorType]:
         """Return the types of the carried values, as far as they hold in every iteration."""
-        leaves, init = self.carrier.leaves, self.init
-        types = [t.type for t in init]
-        if invariants is not None:
-            shapes = _flat_shapes(self.loop_vars, invariants)
-            for n, (tensor, shape) in enumerate(zip(init, shapes, strict=True)):
-                if not compatible(shape, tensor.type.shape):
-                    text = (
-                        f"the shape invariant {shape_text(shape)} does not fit {tensor.name}, which enters "
-                        f"the loop with shape {shape_text(tensor.type.shape)}"
-                    )
-                    raise misuse(ShapeError, text, made=[(tensor.name, tensor.op.where)])
-                types[n] = TensorType(tensor.dtype, shape)
-        return [
-            TensorType(t.dtype, None) if isinstance(leaf, TensorArray) else t
-            for leaf, t in zip(leaves, types, strict=True)
-        ]
+        types = []
+        said = None if invariants is None else _flat_shapes(self.loop_vars, invariants)
+        shapes = zip(self.init, self.carrier.invariants(said), self.carrier.arrays(), strict=True)
+        for tensor, shape, is_array in shapes:
+            if shape is not False and not compatible(shape, tensor.type.shape):
+                text = (
+                    f"the shape invariant {shape_text(shape)} is not compatible with {tensor.name}, which "
+                    f"enters the loop with shape {shape_text(tensor.type.shape)}"
+                )
+                raise misuse(ShapeError, text, made=[(tensor.name, tensor.op.where)])
+            held = None if is_array else tensor.type.shape if shape is False else shape
+            types.append(TensorType(tensor.dtype, held))
+        return types
 
     def build(self) -> Any:
         graph = self.graph
@@ -230,12 +227,15 @@ class _Loop:
             raise misuse(type(error), text, "return one value for each loop variable, in order") from None
         self.after = Carrier(made)
         results = self.after.tensors()
-        given = zip(self.carrier.leaves, self.after.leaves, self.types, results, strict=True)
-        for leaf, left, before, after in given:
-            if isinstance(leaf, TensorArray) is not isinstance(left, TensorArray):
+        for leaf, left, before, after in zip(
+            self.carrier.leaves, self.after.leaves, self.carrier.kinds(), self.after.kinds(), strict=True
+        ):
+            if before != after or isinstance(leaf, TensorArray) is not isinstance(left, TensorArray):
                 text = f"a loop carries {leaf!r} and its body returns {left!r}"
-                raise misuse(UnlikeDtypeError, text, made=[("it", after.op.where)])
-            if isinstance(leaf, TensorArray):
+                made = [] if not hasattr(left, "op") else [("it", left.op.where)]
+                raise misuse(UnlikeDtypeError, text, made=made)
+        for is_array, before, after in zip(self.carrier.arrays(), self.types, results, strict=True):
+            if is_array:
                 continue
             if before.dtype is not after.dtype:
                 text = f"a loop carries {before} and its body returns {after.type}"

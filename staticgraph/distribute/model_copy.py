@@ -58,7 +58,7 @@ def data_of(roots: Iterable[Operation]) -> list[Tensor]:
             if fed and tensor.type.rank != 0 and variable_of(tensor) is None:
                 found[tensor] = None
             stack.append(tensor.op)
-        stack += op.control_inputs
+        stack += op.controls
     return sorted(found, key=lambda t: (t.op.id, t.value_index))
 
 
@@ -87,12 +87,12 @@ class ModelCopy:
         for op in operations:
             if op in self._made or op.definition.effect is Effect.WRITE:
                 continue
-            waits = op.definition.name == "constant" and op.control_inputs  # maybe for what is not copied
+            waits = op.definition.name == "constant" and op.controls  # maybe for what is not copied
             if is_source(op) and not waits and (op.region is None or is_host(op)):
                 continue
             if all(t in self._values for t in op.outputs) and op.outputs:
                 continue
-            controls = [self._made[c] for c in op.control_inputs if c in self._made]
+            controls = [self._made[c] for c in op.controls if c in self._made]
             graph = op.graph
             overridden = {} if op.gradient is None else {op.type: op.gradient}
             with graph.control_dependencies(controls), graph.gradient_override_map(overridden):

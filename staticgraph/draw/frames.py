@@ -68,7 +68,7 @@ def start_of(param: Operation) -> Tensor:
 def passes_on(op: Operation) -> bool:
     """Return True if an operation only passes on the result of a loop or branch in the same region."""
     plain = op.definition.name == "identity" and holds_regions(op.tensors[0].op)
-    return plain and op.region is op.tensors[0].op.region and not op.control_inputs
+    return plain and op.region is op.tensors[0].op.region and not op.controls
 
 
 def given(operations: Iterable[Operation]) -> set[Operation]:

@@ -41,14 +41,11 @@ def recorded(graph: Graph, roots: Sequence[Operation] | None, fetched: Collectio
 def _model_of(graph: Graph) -> list[Operation]:
     """All operations but those that only initialize variables together: each variable's box tells its own."""
     operations = graph.get_operations()
-    used = {source for op in operations for source in (*(t.op for t in op.all_inputs), *op.control_inputs)}
+    used = {source for op in operations for source in (*(t.op for t in op.all_inputs), *op.controls)}
     together = {
         op
         for op in operations
-        if op.type == "NoOp"
-        and op not in used
-        and op.control_inputs
-        and all(map(_is_initializer, op.control_inputs))
+        if op.type == "NoOp" and op not in used and op.controls and all(map(_is_initializer, op.controls))
     }
     return [op for op in operations if op not in together]
 
@@ -59,7 +56,7 @@ class _Recorded:
         self.fetched = fetched
         self.users: dict[Operation, list[Operation]] = {op: [] for op in operations}
         for op in operations:
-            for source in dict.fromkeys([*(t.op for t in op.all_inputs), *op.control_inputs]):
+            for source in dict.fromkeys([*(t.op for t in op.all_inputs), *op.controls]):
                 self.users[source].append(op)
         self.given = frames.given(operations)
         self.regions: dict[Path, Region] = {}
@@ -236,7 +233,7 @@ class _Recorded:
             if tensor.op not in self.inlined and not frames.holds_regions(op):
                 plain = op not in self.backward or op.definition.name == "seed"
                 out.append(self._link(tensor, target, _flow(op, position) if plain else Flow.REFERENCE))
-        for control in op.control_inputs:
+        for control in op.controls:
             source = self.home.get(control, control)
             if control not in self.inlined and (source, target) not in self.ordered:
                 self.ordered.add((source, target))

@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.arrays.array_ops import squeeze
+from staticgraph.arrays.array_ops import squeeze, transpose
 from staticgraph.arrays.casts import of_dtype, widened
-from staticgraph.building.framework import checked, name_scope
+from staticgraph.arrays.creation import range as arange
+from staticgraph.arrays.indexing import invert_permutation, setdiff1d
+from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.building.renamed import renamed
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.errors import misuse, require
+from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.ops.arithmetic import absolute
 from staticgraph.mathematics.reductions import reduce_max, reduce_sum
@@ -39,13 +41,15 @@ def norm(
     """
     keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     is_matrix = isinstance(axis, list | tuple) and len(axis) == 2
+    axes = axis if is_matrix else () if axis is None else (axis,)
+    if any(not isinstance(a, int | np.integer) for a in axes) or len(set(axes)) < len(axes):
+        text = f"norm: 'axis' must be None, an integer, or a tuple of 2 unique integers, not {axis!r}"
+        raise misuse(ValueError, text)
     known = ["euclidean", "fro", 1, 2, np.inf] if is_matrix else ["euclidean", 1, 2, np.inf]
     positive = not is_matrix and isinstance(ord, int | float | np.number) and ord > 0
     if ord not in known and not positive:
-        raise misuse(
-            ValueError,
-            f"norm: ord is {ord!r}, and must be one of {known}" + ("" if is_matrix else " or positive"),
-        )
+        kind = f"matrix norm in {known}" if is_matrix else f"vector norm: one of {known}, or positive"
+        raise misuse(ValueError, f"norm: 'ord' must be a supported {kind}, got {ord!r}")
     with name_scope(name, "norm", [tensor]):
         x = convert_to_tensor(tensor)
         return of_dtype(_norm(widened(x), ord, axis, keepdims, is_matrix), x.dtype)
@@ -57,19 +61,7 @@ def _norm(x: Tensor, ord: Any, axis: Any, keepdims: bool, is_matrix: bool) -> Te
         return _kept(ops.sqrt(reduce_sum(x * conjugate, axis, keepdims=True)), axis, keepdims)
     size = absolute(x)
     if is_matrix and ord == 2:
-        with checked("norm"):
-            require(
-                x.shape.ndims is not None,
-                "the rank of the tensor must be known for the 2-norm of matrices",
-            )
-        rank = x.shape.ndims or 0
-        axes = [a % rank for a in axis]
-        others = [d for d in range(rank) if d not in axes]
-        values = ops.svd(ops.transpose(x, perm=(*others, *axes)), compute_uv=False)[0]
-        largest = reduce_max(values, -1)
-        return (
-            ops.expand_dims(ops.expand_dims(largest, axis=min(axes)), axis=max(axes)) if keepdims else largest
-        )
+        return _kept(_spectral(x, axis), axis, keepdims)
     if is_matrix:
         rows, columns = axis
         summed, over = (rows, columns) if ord == 1 else (columns, rows)
@@ -82,6 +74,22 @@ def _norm(x: Tensor, ord: Any, axis: Any, keepdims: bool, is_matrix: bool) -> Te
     else:
         found = reduce_sum(size ** float(ord), axis, keepdims=True) ** (1.0 / float(ord))
     return _kept(found, axis, keepdims)
+
+
+def _spectral(x: Tensor, axis: Sequence[int]) -> Tensor:
+    """Return the largest singular value of each matrix, with axes of size one in place of the two."""
+    if x.shape.ndims is not None:
+        axes = [a % x.shape.ndims for a in axis]
+        perm: Any = np.array([d for d in range(x.shape.ndims) if d not in axes] + axes)
+        inverse: Any = np.argsort(perm)
+    else:
+        rank = ops.rank_of(x)
+        moved = ops.floormod(np.array(axis, np.int32), rank)
+        perm = ops.concat((setdiff1d(arange(rank), moved)[0], moved), axis=0)
+        inverse = invert_permutation(perm)
+    values = ops.svd(transpose(x, perm), compute_uv=False)[0]
+    largest = ops.expand_dims(reduce_max(values, -1, keepdims=True), axis=-1)
+    return transpose(largest, inverse)
 
 
 def _kept(found: Tensor, axis: Any, keepdims: bool) -> Tensor:

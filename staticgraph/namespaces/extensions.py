@@ -17,7 +17,9 @@ _EXTENSIONS = {
     "formats.functions": "functions_of",
     "formats.tf.graph_def.export": "as_graph_def",
     "formats.tf.graph_def.operation_view": "attribute inputs node_def",
+    "formats.tf.meta_graph.collections": "variable_def",
     "runtime.debug.crash_file": "write_crash_dump",
+    "state.counting": "count_up_to",
     "tf1.compat.areas": "public_names",
     "tf1.keras.saving.opened": "keras_function",
     "tf1.summary.opened": "graph_of_events",
@@ -39,9 +41,11 @@ _OPS = {
     "formats.tf.examples.example_ops": (
         "parse_example_op parse_sequence_example_op parse_single_example_op parse_single_sequence_example_op"
     ),
+    "tf1.io.sparse_tensors": "deserialize_many_sparse_op serialize_many_sparse_op serialize_sparse_op",
     "tf1.io.tensors": "parse_tensor_op serialize_tensor_op",
     "sparse.crossing": "cross_op",
     "state.counting": "count_below",
+    "state.variable_lists": "rank_of_read",
     "tf1.feature_column.vocabulary": "place_in_vocabulary",
     "tf1.summary.ops": (
         "audio_summary histogram_summary image_summary merge_summary scalar_summary tensor_summary_v2"

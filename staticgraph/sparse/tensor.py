@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from staticgraph.building.framework import checked, get_default_graph, name_scope
@@ -10,7 +10,7 @@ from staticgraph.building.inputs import convert_to_tensor, placeholder, placehol
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, int64
-from staticgraph.compiler.graph.errors import DtypeError, misuse, require, shown
+from staticgraph.compiler.graph.errors import DtypeError, ShapeError, misuse, require, shown
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.opdef import OpDef
 from staticgraph.compiler.graph.recording.snapshot import snapshot
@@ -115,13 +115,41 @@ class SparseTensor:
         """The value, computed in `session` or in the default session."""
         return self.graph.session_for(session).run(self, feed_dict)
 
+    def components(self) -> list[Tensor]:
+        """The tensors that this one consists of."""
+        return [self._indices, self._values, self._dense_shape]
+
+    def with_components(self, tensors: Sequence[Tensor]) -> SparseTensor:
+        """A SparseTensor of other tensors, in the order of `components`."""
+        return SparseTensor(*tensors)
+
+    def invariants_of_components(self, shape: Any) -> list[Any]:
+        """The shapes of the components in each iteration of a loop.
+
+        Args:
+            shape: The shape of `dense_shape`, from `shape_invariants`; False for the rank of this tensor.
+
+        Raises:
+            ShapeError: `shape` has more than one axis, or another rank than this tensor.
+        """
+        if shape is False:
+            shape = (self.rank,)
+        known = shape is not None and len(shape) == 1
+        rank = shape[0] if known else None
+        if (shape is not None and not known) or (None not in (rank, self.rank) and rank != self.rank):
+            text = (
+                f"the shape invariant {list(shape)} is not compatible with [{self.rank}], that of dense_shape"
+            )
+            raise misuse(ShapeError, text, "for a SparseTensor, give the shape of its dense_shape: [rank]")
+        return [(None, rank), (None,), (rank,)]
+
     def fetch_parts(self) -> tuple[list[Tensor], Any]:
         """For `run`: what is fetched, and what is made of the values."""
-        return [self._indices, self._values, self._dense_shape], SparseTensorValue._make
+        return self.components(), SparseTensorValue._make
 
     def feed_parts(self, value: Any) -> Iterator[tuple[Tensor, Any]]:
         """For `run`: the tensors that are fed, each with its part of `value`."""
-        parts = (self._indices, self._values, self._dense_shape)
+        parts = self.components()
         if hasattr(value, "dense_shape"):
             value = (value.indices, value.values, value.dense_shape)
         if value is None:  # only which tensors are fed is asked for

@@ -10,6 +10,7 @@ from staticgraph.compiler.graph.dtypes import int32, int64
 from staticgraph.compiler.graph.errors import OutOfRangeError
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.ops.kinds import host, same_type
+from staticgraph.compiler.support.extensions import extension
 from staticgraph.state.state_ops import assign_add
 
 __all__ = ["count_up_to"]
@@ -23,6 +24,7 @@ def _below(count: Any, *, limit: int) -> Any:
     return count
 
 
+@extension("count_up_to")
 def count_up_to(ref: Any, limit: int, name: str | None = None) -> Tensor:
     """The value of the variable `ref`, which this then makes larger by one.
 

@@ -180,9 +180,7 @@ class Layer:
         **options: Any,
     ) -> Variable:
         """A variable of the layer: for use in `build`. `regularizer(variable)` is added to the losses."""
-        if trainable is None:
-            trainable = synchronization is not VariableSynchronization.ON_READ
-        trained = self.trainable and trainable
+        trained = self.trainable and is_trained(trainable, synchronization)
         wanted = as_dtype(dtype) if dtype is not None else self.dtype
         regularization = get_collection_ref(GraphKeys.REGULARIZATION_LOSSES)
         known = len(regularization)
@@ -269,6 +267,19 @@ class Layer:
                 loss = self.activity_regularizer(tensor)
                 if isinstance(loss, Tensor):
                     self.add_loss(loss / ops.cast(ops.shape_of(tensor)[0], dtype=loss.dtype))
+
+
+def is_trained(trainable: bool | None, synchronization: Any) -> bool:
+    """Return True if a weight is trained: by default all but those that replicas combine `ON_READ`.
+
+    Raises:
+        ValueError: `trainable` is True for such a weight.
+    """
+    on_read = synchronization is VariableSynchronization.ON_READ
+    if trainable and on_read:
+        text = "a weight with synchronization ON_READ is not trained: trainable=True must not be given"
+        raise misuse(ValueError, text)
+    return not on_read if trainable is None else bool(trainable)
 
 
 def unique(items: Iterable[Any]) -> list[Any]:

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from staticgraph.building.framework import GraphKeys, get_collection, name_scope
+import numpy as np
+
+from staticgraph.building.framework import GraphKeys, get_collection
 from staticgraph.building.inputs import group
 from staticgraph.compiler import ops
+from staticgraph.compiler.graph.dtypes import int32
+from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.ops.kinds import host
 
 __all__ = [
     "all_variables",
@@ -142,11 +147,23 @@ def report_uninitialized_variables(
     return ops.report_uninitialized([v.handle for v in _given_or_all(var_list)], name=name)
 
 
-def assert_variables_initialized(var_list: Sequence[Any] | None = None) -> Operation:
-    """An operation that fails with `UninitializedError` where a variable, any by default, has no value."""
+@host(tf="Rank", type=lambda x: TensorType(int32, ()), name="rank_of_read")
+def _rank(x: Any) -> Any:
+    """The rank of a value, which is read for it even if the rank is known."""
+    return np.int32(x.ndim)
+
+
+def assert_variables_initialized(var_list: Sequence[Any] | None = None) -> Tensor | None:
+    """The ranks of variables: a run of them is an `UninitializedError` if one of them has no value.
+
+    Args:
+        var_list: The variables; all of the graph by default.
+
+    Returns:
+        An int32 vector, or None if there are no variables.
+    """
     listed = _given_or_all(var_list)
-    with name_scope("assert_variables_initialized"):
-        return group(*(ops.read_variable(v.handle) for v in listed))
+    return ops.stack([_rank(ops.read_variable(v.handle)) for v in listed]) if listed else None
 
 
 def _given_or_all(var_list: Sequence[Any] | None) -> list[Any]:

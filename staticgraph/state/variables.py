@@ -21,6 +21,7 @@ from staticgraph.compiler.graph.recording.snapshot import snapshot
 from staticgraph.compiler.graph.shapes import TensorShape, TensorType, as_shape, merge
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.ops.structural import variable_of
+from staticgraph.compiler.support.extensions import EXTENSIONS
 from staticgraph.state import replicas
 
 __all__ = ["Variable", "VariableAggregation", "VariableSynchronization"]
@@ -160,11 +161,9 @@ class Variable(_Base):
             raise misuse(ValueError, f"constraint={constraint!r} is not a function")
         self.where: Provenance | None = user_frame()
         self._constraint = constraint
-        on_read = synchronization is VariableSynchronization.ON_READ
-        if trainable and on_read:
-            text = "a variable with synchronization ON_READ is not trained: trainable=True must not be given"
-            raise misuse(ValueError, text)
-        self._trainable = trainable is not False and not on_read
+        if trainable is None:
+            trainable = synchronization is not VariableSynchronization.ON_READ
+        self._trainable = bool(trainable)
         self._validate_shape = validate_shape
         wanted = as_dtype(dtype) if dtype is not None else None
         graph = graph_of([] if callable(initial_value) else [initial_value])
@@ -432,9 +431,27 @@ class Variable(_Base):
         """Subtract from the elements or slices at index vectors."""
         return ops.scatter_nd_sub(self._handle, indices, updates, name=name)
 
+    def count_up_to(self, limit: int) -> Tensor:
+        """The value, which this then makes larger by one: see `staticgraph.count_up_to`."""
+        counted: Tensor = EXTENSIONS["count_up_to"](self, limit)
+        return counted
+
+    def gather_nd(self, indices: Any, name: str | None = None) -> Tensor:
+        """The elements or slices at index vectors."""
+        return ops.gather_nd(self._read, indices, name=name)
+
     def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
         """The rows at `indices`."""
         return ops.gather(self._read, indices, axis=0, name=name)
+
+    def to_proto(self, export_scope: str | None = None) -> Any:
+        """The message that `variable_def` takes, without the scope in its names; None outside of it."""
+        return EXTENSIONS["variable_def"](self, export_scope)
+
+    @staticmethod
+    def from_proto(variable_def: Any, import_scope: str | None = None) -> Variable:
+        """The variable of the graph in use that a message of `to_proto` stands for."""
+        return Variable(variable_def=variable_def, import_scope=import_scope)
 
     def __getitem__(self, key: Any) -> Tensor:
         """A part of the value; `v[1:3].assign(value)` changes that part."""

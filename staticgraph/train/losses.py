@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from staticgraph import nn
+from staticgraph.arrays.array_ops import fitted_rank
 from staticgraph.arrays.casts import of_dtype, widened
 from staticgraph.building.framework import GraphKeys, add_to_collection, get_collection, name_scope
 from staticgraph.building.inputs import convert_to_tensor, stop_gradient
@@ -125,7 +126,7 @@ def _check_weights(weights: Tensor, losses: Tensor) -> None:
     if not same_rank or any(
         m not in (1, None) and n not in (m, None) for m, n in zip(given, wanted, strict=True)
     ):
-        text = f"weights of shape {weights.shape} do not fit losses of shape {losses.shape}"
+        text = f"weights can not be broadcast to values: {weights.shape} to {losses.shape}"
         made = [("weights", weights.op.where), ("losses", losses.op.where)]
         raise misuse(ShapeError, text, "use a number, or the same rank and sizes, or sizes of 1", made=made)
 
@@ -405,6 +406,8 @@ def sparse_softmax_cross_entropy(
         ranks = z.shape.ndims, y.shape.ndims
         if None not in ranks and ranks[1] == ranks[0] and y.shape.as_list()[-1] == 1:
             y = ops.squeeze(y, axis=(-1,))
+        elif None in ranks:
+            y = fitted_rank(y, ops.rank_of(z) - 1)
         weights = convert_to_tensor(weights)
         if weights.shape.ndims is not None and weights.shape.ndims == (y.shape.ndims or 0) + 1:
             if weights.shape.as_list()[-1] == 1:

@@ -53,7 +53,7 @@ def test_init_scope_forgets_control_inputs():
         with sg.init_scope():
             free = sg.constant(1.0)
         bound = sg.constant(1.0)
-    assert free.op.control_inputs == ()
+    assert free.op.control_inputs == []
     assert len(bound.op.control_inputs) == 1
 
 

@@ -46,15 +46,15 @@ def test_labels_of_unknown_rank_take_the_shape_of_the_predictions(shape):
         assert sess.run(update_op, {labels: given, predictions: [0, 1, 0]}) == np.float32(2 / 3)
 
 
-@pytest.mark.parametrize("shape", [(3, 1), (1, 3)])
-def test_weights_of_unknown_rank_do_not_multiply_the_elements(shape):
+def test_weights_of_unknown_rank_do_not_multiply_the_elements():
     x, weights = sg.placeholder(sg.float32), sg.placeholder(sg.float32)
     _, update_op = sg.metrics.mean(x, weights)
     with sg.Session() as sess:
         sess.run(sg.local_variables_initializer())
         assert sess.run(update_op, {x: [1.0, 2.0, 3.0], weights: 2.0}) == 2.0
+        assert sess.run(update_op, {x: [1.0, 2.0, 3.0], weights: np.ones((3, 1))}) == 2.0
         with pytest.raises(sg.errors.ShapeError):
-            sess.run(update_op, {x: [1.0, 2.0, 3.0], weights: np.ones(shape)})
+            sess.run(update_op, {x: [1.0, 2.0, 3.0], weights: np.ones((1, 3))})
 
 
 def test_classes_of_unknown_rank_are_refused():
@@ -87,7 +87,7 @@ def test_weights_that_do_not_fit_name_both_shapes_and_the_line():
     with pytest.raises(sg.errors.ShapeError) as raised:
         sg.metrics.mean(sg.zeros([3, 2]), weights=sg.ones([2, 2]))
     text = str(raised.value)
-    assert "weights of shape (2, 2) do not fit values of shape (3, 2)" in text
+    assert "weights can not be broadcast to values: (2, 2) to (3, 2)" in text
     assert "test_metrics.py" in text
 
 

@@ -26,8 +26,10 @@ class TestVariable:
         assert not sg.Variable(1.0, synchronization=on_read).trainable
         assert not sg.get_variable("w", [1], synchronization=on_read).trainable
         assert sg.Variable(1.0, aggregation=sg.VariableAggregation.SUM).trainable
+        assert sg.Variable(1.0, trainable=True, synchronization=on_read).trainable
         with pytest.raises(ValueError, match="ON_READ is not trained"):
-            sg.Variable(1.0, trainable=True, synchronization=on_read)
+            sg.keras.layers.Layer().add_weight("w", [], trainable=True, synchronization=on_read)
+        assert not sg.keras.layers.Layer().add_weight("w", [], synchronization=on_read).trainable
 
     def test_collections(self):
         w = sg.Variable(1.0)
@@ -40,7 +42,7 @@ class TestVariable:
     def test_is_built_outside_of_control_dependencies(self):
         with sg.control_dependencies([sg.no_op()]):
             w = sg.Variable(1.0)
-        assert w.initializer.control_inputs == ()
+        assert w.initializer.control_inputs == []
 
     def test_converts_in_operators(self):
         w = sg.Variable([1.0, 2.0], name="w")

@@ -425,3 +425,23 @@ def test_lanes_cannot_assign_to_an_outer_local():
     kernel = Kernel("last", {"x": Buffer(float32, (32,)), "y": Buffer(float32, (), True)}, body)
     with pytest.raises(ValueError, match="lanes cannot share last"):
         emit(kernel, CpuTarget("", "", "", "", 64))
+
+
+@pytest.mark.parametrize("n", [2, 3, 40])
+def test_what_is_computed_of_a_copy_of_a_changing_local_changes_in_each_iteration(n: int):
+    """Short loops are unrolled: the second iteration must not take over what the first one computed."""
+    i, total, copy, inverse = Index("i", n), *(Local(name, float32) for name in ("total", "copy", "inverse"))
+    body = (
+        Let(total, Load("x", (Const(0, int64),), float32)),
+        Loop(
+            i,
+            (
+                Let(copy, total),
+                Let(inverse, 1.0 / copy),
+                Store("y", (i,), inverse),
+                Update(total, Load("x", (i,), float32) + inverse),
+            ),
+        ),
+    )
+    kernel = Kernel("copies", {"x": Buffer(float32, (n,)), "y": Buffer(float32, (n,), True)}, body)
+    check(kernel, {"x": numbers(float32, n) + 3, "y": np.zeros(n, "f")}, rtol=1e-6)

@@ -4,7 +4,7 @@ import staticgraph as sg
 from tests.errors.message import message
 
 EXPECTED = """\
-weights of shape (4,) do not fit losses of shape (2, 3)
+weights can not be broadcast to values: (4,) to (2, 3)
 
   test_losses_of_other_weights.py, in <lambda>
     |     told = message(ValueError, lambda: sg.losses.mean_squared_error(x, x, weights=w))

@@ -143,7 +143,7 @@ def test_control_dependencies_nest_and_clear(graph):
             none = sg.no_op()
         one = sg.no_op()
     assert [o.name for o in both.control_inputs] == ["a", "b"]
-    assert none.control_inputs == ()
+    assert none.control_inputs == []
     assert [o.name for o in one.control_inputs] == ["a"]
 
 

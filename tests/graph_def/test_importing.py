@@ -78,7 +78,7 @@ class TestInputMap:
         given = nodes(const("c", 1.0), unary("y", "Exp", "c", "^before"), ("before", "NoOp", [], {}))
         mine = sg.no_op(name="mine")
         [y] = sg.import_graph_def(given, {"^before": mine}, ["y"])
-        assert y.control_inputs == (mine,)
+        assert y.control_inputs == [mine]
 
     def test_names_that_are_not_there(self, graph):
         with pytest.raises(ValueError, match=r"not found in graph_def: \[z:0\]"):

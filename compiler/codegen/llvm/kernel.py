@@ -159,8 +159,11 @@ class _KernelEmitter:
         value = self._printer.value(expr)
         if local in self._changing:
             self._assign(local, self._printer.spread(value, local.dtype))
-        else:
-            self._printer.bind(local, value._replace(reads=frozenset()))  # whatever it was computed from
+        else:  # it stays what it is, whatever becomes of what it was computed from
+            known = self._printer.find(local)
+            if known is not None and known.text != value.text:  # the next iteration of an unrolled loop
+                self._printer.forget([local])
+            self._printer.bind(local, value._replace(reads=frozenset((local,))))
 
     def _assign(self, local: Local, text: str) -> None:
         """A changing local is a vector inside a SIMD loop: its lanes may part later."""

@@ -210,9 +210,12 @@ def as_tensor(graph: _GraphLike, value: Any, dtype: DType | None = None, name: s
         return value
     if isinstance(value, list | tuple) and _holds_tensor(value):
         dtype = dtype or _dtype_inside(value)
-        return METHODS["stack"](
-            [as_tensor(graph, v, dtype, f"{name}/{i}") for i, v in enumerate(value)], name=f"{name}/"
-        )
+        parts = [as_tensor(graph, v, dtype, f"{name}/{i}") for i, v in enumerate(value)]
+        if dtype is not None:  # as in TensorFlow, what is packed takes the dtype that is wanted
+            parts = [
+                p if p.dtype is dtype else graph.record(OPS["cast"], {"x": p, "dtype": dtype}) for p in parts
+            ]
+        return METHODS["stack"](parts, name=f"{name}/")
     array = as_array(value)
     target = dtype or infer_dtype(value)
     check_representable(value, array, target)

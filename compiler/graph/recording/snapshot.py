@@ -39,7 +39,7 @@ def snapshot(value: Any) -> Any:
         if op.definition.name != "read_value":
             break
         # A read of the user's is never shared: to feed it, or a derivative by it, is about that read alone.
-        if op in snapshots and op.tensors[0] is handle and (op.region, op.control_inputs) == here:
+        if op in snapshots and op.tensors[0] is handle and (op.region, op.controls) == here:
             return op.outputs[0]
     with uncounted(graph):
         made = graph.record(OPS["read_value"], {"input": handle}, f"{handle.op.name}/value/")

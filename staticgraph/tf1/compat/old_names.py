@@ -51,7 +51,7 @@ IO = {name: f"image.{name}" for name in _PICTURES.split()}
 _IO = """
     FixedLenFeature FixedLenSequenceFeature SparseFeature VarLenFeature decode_base64 decode_compressed
     decode_csv decode_raw encode_base64 parse_example parse_single_example parse_single_sequence_example
-    parse_tensor serialize_tensor
+    parse_tensor serialize_tensor deserialize_many_sparse serialize_many_sparse serialize_sparse
 """
 _SPECS = "IndexedSlicesSpec RaggedTensorSpec SparseTensorSpec TensorSpec TypeSpec"
 _QUANTIZED = [f"fake_quant_with_min_max_{kind}" for kind in ("args", "vars", "vars_per_channel")]

@@ -16,6 +16,9 @@ lazy_names(
         "staticgraph.tf1.io.readers": (
             "FixedLengthRecordReader IdentityReader ReaderBase TextLineReader TFRecordReader WholeFileReader"
         ),
+        "staticgraph.tf1.io.sparse_tensors": (
+            "deserialize_many_sparse serialize_many_sparse serialize_sparse"
+        ),
         "staticgraph.tf1.io.tensors": "parse_tensor serialize_tensor",
         "staticgraph.tf1.io.tf_record": (
             "tf_record_iterator TFRecordCompressionType TFRecordOptions TFRecordWriter"

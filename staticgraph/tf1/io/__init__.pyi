@@ -32,6 +32,11 @@ from staticgraph.tf1.io.readers import (
     TextLineReader as TextLineReader,
     WholeFileReader as WholeFileReader,
 )
+from staticgraph.tf1.io.sparse_tensors import (
+    deserialize_many_sparse as deserialize_many_sparse,
+    serialize_many_sparse as serialize_many_sparse,
+    serialize_sparse as serialize_sparse,
+)
 from staticgraph.tf1.io.tensors import (
     parse_tensor as parse_tensor,
     serialize_tensor as serialize_tensor,

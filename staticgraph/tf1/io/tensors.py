@@ -36,16 +36,21 @@ def _parsed_type(x: TensorType, out_type: DType) -> TensorType:
 @host(tf="ParseTensor", type=_parsed_type, dtypes=frozenset({string}))
 def parse_tensor_op(serialized: Any, *, out_type: DType) -> Any:
     """The tensor of `out_type` in a message."""
+    return parsed(serialized[()], out_type)
+
+
+def parsed(text: bytes, dtype: DType) -> np.ndarray:
+    """The array of `dtype` in a message. InvalidArgumentError if there is none."""
     try:
-        message = TensorProto.FromString(serialized[()])
+        message = TensorProto.FromString(text)
         found, places = dtype_of(message.dtype), math.prod(dim.size for dim in message.tensor_shape.dim)
         if places > _MOST:  # one value may stand for many
             raise InvalidArgumentError(f"the tensor has {places} elements, more than {_MOST}")
         array = make_ndarray(message)
     except (TypeError, ValueError) as error:
         raise InvalidArgumentError(f"the string is not a tensor: {error}") from None
-    if found is not out_type:
-        raise InvalidArgumentError(f"the tensor is {found.name}, and out_type is {out_type.name}")
+    if found is not dtype:
+        raise InvalidArgumentError(f"the tensor is {found.name}, and out_type is {dtype.name}")
     return np.asarray(array)
 
 

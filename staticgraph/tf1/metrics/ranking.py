@@ -2,6 +2,7 @@
 
 `labels` are the classes that are right for an example, int64 of shape [..., labels], or of shape [...] for
 one class each. They are a set: a class that occurs twice counts once. A label that is no class is never met.
+They may be a SparseTensor of that shape, so that examples differ in how many labels they have.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from staticgraph.arrays.casts import cast
 from staticgraph.arrays.sorting import top_k
 from staticgraph.building.framework import name_scope
 from staticgraph.building.inputs import convert_to_tensor
@@ -17,6 +19,7 @@ from staticgraph.compiler.graph.dtypes import float64, int64
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.mathematics.math_ops import div
+from staticgraph.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse
 from staticgraph.tf1.metrics.streaming import (
     Metric,
     Name,
@@ -39,6 +42,7 @@ __all__ = [
 ]
 
 ClassId = int | None
+_NO_LABEL = -(2**63)  # where sparse labels hold nothing
 
 
 @metric
@@ -130,6 +134,7 @@ def _share(
             rest, of = _first_of_its_kind(best) & ~_is_in(best, labels), best
         else:
             rest, of = _first_of_its_kind(labels) & ~_is_in(labels, best), labels
+            rest = rest & ops.not_equal(labels, _NO_LABEL)
         hits = _counted(found, best, "true_positive", k, class_id, weights)
         missed = _counted(rest, of, others, k, class_id, weights)
         value = div(hits.value, ops.add(hits.value, missed.value), name=scope)
@@ -180,6 +185,10 @@ def _scoped_total(amount: Tensor, name: str) -> Total:
 
 def _with_label_axis(labels: Any, best: Tensor) -> Tensor:
     """The labels as int64 of the rank of the predictions: [..., 1] where each example has one label."""
+    if isinstance(labels, SparseTensor | SparseTensorValue):
+        from staticgraph.sparse.structure import to_dense  # few programs need it
+
+        labels = to_dense(cast(as_sparse(labels), int64), _NO_LABEL, validate_indices=False)
     labels = as_type(labels, int64)
     ranks = labels.shape.ndims, best.shape.ndims
     if None in ranks:

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from staticgraph.arrays.array_ops import fitted_rank
 from staticgraph.arrays.creation import zeros
 from staticgraph.building.framework import GraphKeys, add_to_collections
 from staticgraph.building.inputs import convert_to_tensor
@@ -141,6 +142,8 @@ def spread(weights: Any, values: Tensor, dtype: DType = float32) -> Tensor:
     one may be missing or too many. ShapeError otherwise.
     """
     weights = as_type(weights, dtype)
+    if weights.type.shape is None:
+        weights = fitted_rank(weights, ops.rank_of(values))
     given, wanted = weights.type.shape, values.type.shape
     if given and wanted is not None:
         if len(given) - len(wanted) == 1:
@@ -157,6 +160,6 @@ def _check_broadcast(weights: Tensor, values: Tensor) -> None:
         m in (1, None) or n in (m, None) for m, n in zip(given, wanted, strict=True)
     ):
         return
-    text = f"weights of shape {weights.shape} do not fit values of shape {values.shape}"
+    text = f"weights can not be broadcast to values: {weights.shape} to {values.shape}"
     made = [("weights", weights.op.where), ("values", values.op.where)]
     raise misuse(ShapeError, text, "use a number, or the same rank and sizes, or sizes of 1", made=made)

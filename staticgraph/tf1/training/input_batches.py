@@ -19,7 +19,9 @@ from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.shapes import Shape, as_shape
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.mathematics.math_ops import maximum
+from staticgraph.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse
 from staticgraph.tf1 import summary
+from staticgraph.tf1.io.sparse_tensors import deserialize_many_sparse, serialize_many_sparse, serialize_sparse
 from staticgraph.tf1.queue import FIFOQueue, PaddingFIFOQueue, QueueBase, RandomShuffleQueue
 from staticgraph.tf1.training.queue_runner import QueueRunner, add_queue_runner
 
@@ -42,8 +44,13 @@ class BatchInputs:
 
     def __init__(self, given: Sequence[Any], keep_input: Any, enqueue_many: bool) -> None:
         self.original = given[0] if given else None
-        self.lists = [self._tensors(each) for each in given]
+        keys = [sorted(each) for each in given if isinstance(each, Mapping)]
+        if any(each != keys[0] for each in keys):
+            raise misuse(ValueError, f"the dicts of tensors_list must have the same keys: {keys}")
+        listed = [self._listed(each) for each in given]
         self.many = enqueue_many
+        self._sparse = [_sparse_type(column, enqueue_many) for column in zip(*listed, strict=False)]
+        self.lists = [[_stored(item, enqueue_many) for item in each] for each in listed]
         if not self.lists or not self.lists[0]:
             raise misuse(ValueError, "Expected at least one tensor in batch().")
         self.dtypes = [t.dtype for t in self.lists[0]]
@@ -53,15 +60,14 @@ class BatchInputs:
         self._keep = None if keep_input is True else convert_to_tensor(keep_input, dtype=bool_)
         rank = None if self._keep is None else self._keep.type.rank
         if self._keep is not None and (rank is None or rank > int(enqueue_many)):
-            text = f"keep_input has shape {self._keep.shape}, it must be a scalar"
-            raise misuse(ValueError, text + (" or a vector" if enqueue_many else ""))
+            kind = "must be 0 or 1 dimensions" if enqueue_many else "cannot be a vector"
+            raise misuse(ValueError, f"`keep_input` {kind}: its shape is {self._keep.shape}")
 
     @staticmethod
-    def _tensors(given: Any) -> list[Tensor]:
+    def _listed(given: Any) -> list[Any]:
         if isinstance(given, Mapping):
-            return [convert_to_tensor(given[key]) for key in sorted(given)]
-        listed = given if isinstance(given, list | tuple) else [given]
-        return [convert_to_tensor(t) for t in listed]
+            return [given[key] for key in sorted(given)]
+        return list(given) if isinstance(given, list | tuple) else [given]
 
     def shapes(self, given: Any) -> list[Shape | None]:
         """The shapes of one element's components."""
@@ -85,9 +91,31 @@ class BatchInputs:
     def restored(self, dequeued: Any) -> Any:
         """Batches nested as the tensors were given."""
         listed = list(dequeued) if isinstance(dequeued, list | tuple) else [dequeued]
+        for at, sparse in enumerate(self._sparse):
+            if sparse is not None:
+                listed[at] = deserialize_many_sparse(listed[at], *sparse)
         if isinstance(self.original, Mapping):
             return dict(zip(sorted(self.original), listed, strict=True))
         return listed if len(listed) > 1 else listed[0]
+
+
+def _stored(item: Any, many: bool) -> Tensor:
+    """The tensor that stands for a component in the queue: strings for a SparseTensor."""
+    if not isinstance(item, SparseTensor | SparseTensorValue):
+        return convert_to_tensor(item)
+    return serialize_many_sparse(item) if many else serialize_sparse(item)
+
+
+def _sparse_type(column: Sequence[Any], many: bool) -> tuple[DType, int | None] | None:
+    """The dtype and, if it is known, the rank of batches of a sparse component; None for a dense one."""
+    sparse = [as_sparse(x) for x in column if isinstance(x, SparseTensor | SparseTensorValue)]
+    if not sparse:
+        return None
+    if len(sparse) < len(column):
+        raise misuse(TypeError, "a component is a SparseTensor in all of tensors_list, or in none")
+    ranks = {x.rank for x in sparse}
+    rank = ranks.pop() if len(ranks) == 1 else None
+    return sparse[0].dtype, None if rank is None else rank + 1 - int(many)
 
 
 def _common(shapes: list[Shape | None]) -> Shape | None:
@@ -129,6 +157,7 @@ def _queue(
 ) -> QueueBase:
     if not dynamic_pad and any(each is None or None in each for each in shapes):
         text = "All shapes must be fully defined: " + ", ".join(map(str, shapes))
+        text = f"Cannot infer Tensor's rank: {shapes}" if None in shapes else text
         hint = "use set_shape on the tensors, or dynamic_pad=True, or shapes="
         raise misuse(ValueError, text, hint)
     if shuffle is not None:

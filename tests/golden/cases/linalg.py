@@ -103,6 +103,11 @@ CASES = [
     value("svd, values only", linalg("svd", compute_uv=False), real(2, 4, 2), tolerance=8.0),
     [value("qr %s" % (shape,), lambda tf, x: list(tf.linalg.qr(x)), real(*shape), tolerance=8.0)
      for shape in ((3, 3), (2, 4, 3))],
+    [value("spectral norm of unknown rank, axis %s, keepdims %s" % (axis, keepdims),
+           lambda tf, x, a=axis, kept=keepdims: tf.norm(tf.placeholder_with_default(x, None), 2, a, kept),
+           real(2, 3, 4), tolerance=8.0) for axis in ((-2, -1), (-1, 0)) for keepdims in (False, True)],
+    [error("norm over axis %s" % (axis,), lambda tf, axis=axis: tf.norm([[0.0, 1.0], [2.0, 3.0]], axis=axis))
+     for axis in ([], [0], [1, 2, 3], [[1], [2]], 3.14, [1, 1])],
     value("spectral norm", lambda tf, x: tf.norm(x, ord=2, axis=[-2, -1]), real(2, 3, 4), tolerance=8.0),
     value("det and slogdet", determinants, real(2, 3, 3), tolerance=8.0),
     # TensorFlow's gradient of a complex determinant lacks a conjugate.

@@ -1,5 +1,7 @@
 """Metrics over three steps: the value and the update of each, and the names of what they are made of."""
 
+import numpy as np
+
 from tests.golden.draws import bools, given, ints, real
 from tests.golden.runner import answer, error, streams
 
@@ -36,6 +38,24 @@ def ranked(function, label, *draws, **options):
         streams("%s, %s" % (function, label), metric(function, **options), *draws),
         streams("%s, %s, weights" % (function, label), weighted(function, **options), *draws, ROWS),
     ]
+
+
+def of_sparse_labels(function, indices, values, dense_shape, **options):
+    """Labels of which examples have different numbers."""
+
+    def build(tf, scores, *weights):
+        labels = tf.SparseTensorValue(indices, np.array(values, np.int64), dense_shape)
+        given = weights[0] if weights else None
+        return getattr(tf.metrics, function)(labels, scores, weights=given, **options)
+
+    return build
+
+
+UNEVEN = [[0, 0], [0, 1], [0, 2], [2, 0], [3, 0], [3, 1]], [4, 0, 2, 1, 3, 7], [4, 3]
+
+
+def of_unknown_rank(tf, x):
+    return tf.placeholder_with_default(x, None)
 
 
 def collected(tf):
@@ -130,6 +150,16 @@ CASES = [
      for name in ("precision_at_top_k", "recall_at_top_k")],
     streams("sparse_precision_at_k", metric("sparse_precision_at_k", k=2), LABELS, SCORES),
     streams("sparse_average_precision_at_k", metric("sparse_average_precision_at_k", k=2), LABELS, SCORES),
+    [streams("%s, sparse labels, k = %d%s" % (name, k, "" if weights == () else ", weights"),
+             of_sparse_labels(name, *UNEVEN, k=k), SCORES, *weights)
+     for name in ("precision_at_k", "recall_at_k", "average_precision_at_k") for k in (1, 3)
+     for weights in ((), (ROWS,))],
+    [streams("%s, one sparse label each" % name,
+             of_sparse_labels(name, [[0], [1], [3]], [4, 0, 2], [4], k=2), SCORES)
+     for name in ("precision_at_k", "recall_at_k")],
+    [streams("mean, weights of unknown rank: %s" % (shape,),
+             lambda tf, x, w: tf.metrics.mean(x, of_unknown_rank(tf, w)), real(3, 1), real(*shape, low=0.1))
+     for shape in ((), (3,), (1, 1), (3, 1), (3, 1, 1))],
     answer("collections", collected),
     answer("scopes", scoped),
     error("weights that do not fit", lambda tf: tf.metrics.mean(tf.zeros([3, 2]), tf.zeros([2, 2]))[0]),

@@ -281,6 +281,18 @@ def without_folder(item):
     return item.replace(FOLDER + os.sep, "") if isinstance(item, str) else item
 
 
+def diagonal(tf, n):
+    """A sparse tensor of n + 1 rows."""
+    places = tf.range(tf.cast(n, tf.int64) + 1)
+    values = tf.fill(tf.shape(places), tf.cast(n, tf.float32))
+    shape = tf.stack([tf.cast(n, tf.int64) + 1] * 2)
+    return tf.SparseTensor(tf.stack([places, places], axis=1), values, shape)
+
+
+def sparse_parts(x):
+    return [x.indices, x.values, x.dense_shape]
+
+
 READERS = [
     reading("TextLineReader", lambda tf: tf.TextLineReader(), ["words", "nothing", "more"], 7),
     reading("TextLineReader without headers",
@@ -323,6 +335,15 @@ PIPELINES = [
     pipeline("batches of rows", lambda tf: tf.train.batch(
         [tf.train.range_input_producer(3, num_epochs=2, shuffle=False).dequeue_many(3)], 2,
         enqueue_many=True), 4),
+    pipeline("batches of sparse tensors", lambda tf: sparse_parts(tf.train.batch(
+        [diagonal(tf, tf.train.range_input_producer(5, num_epochs=1, shuffle=False).dequeue())], 2,
+        allow_smaller_final_batch=True)), 4),
+    pipeline("batches of rows of sparse tensors", lambda tf: sparse_parts(tf.train.batch(
+        {"a": diagonal(tf, tf.train.range_input_producer(4, num_epochs=1, shuffle=False).dequeue())}, 2,
+        enqueue_many=True)["a"]), 3),
+    pipeline("sparse tensors kept by a condition", lambda tf: (lambda n: sparse_parts(tf.train.maybe_batch(
+        [diagonal(tf, n)], n > 1, 2)))(
+            tf.train.range_input_producer(6, num_epochs=1, shuffle=False).dequeue()), 3),
     pipeline("padded batches", lambda tf: (lambda n: tf.train.batch([tf.fill([n], n)], 3, dynamic_pad=True))(
         tf.train.range_input_producer(6, num_epochs=1, shuffle=False).dequeue()), 3),
     pipeline("kept by a condition", lambda tf: (lambda n: tf.train.maybe_batch([n], n > 2, 2))(

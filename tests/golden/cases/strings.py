@@ -9,6 +9,9 @@ TEXT = "h\u00e9 \u03c0\u4e2d\U0001f600"
 GRID = [["a", "b"], ["c", "d"]]
 
 
+NOT_FINITE = [1.5, float("inf"), float("nan"), -float("inf")]
+
+
 def plain(value):
     """A fetched value as JSON: bytes letter by letter."""
     if isinstance(value, bytes):
@@ -248,6 +251,8 @@ def formats():
 
 CASES = [
     list(as_strings()),
+    gives("as_string, zeros before what is not finite",
+          lambda tf: tf.strings.as_string(NOT_FINITE, width=3, fill="0")),
     error("as_string of strings", lambda tf: tf.strings.as_string("a")),
     error("as_string of integers with precision", lambda tf: tf.strings.as_string([1], precision=2)),
     error("as_string with another fill", lambda tf: tf.strings.as_string([1], width=3, fill="x")),

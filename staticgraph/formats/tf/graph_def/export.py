@@ -212,9 +212,9 @@ class Writer:
         """Yield the control inputs of the node `name`, which is the node of `op` or one that serves it."""
         flow, region = self._control_flow, op.region
         if not flow.can_be_written:
-            yield from (f"^{control.name}" for control in op.control_inputs if name == op.name)
+            yield from (f"^{control.name}" for control in op.controls if name == op.name)
             return
-        inside = [each for each in op.control_inputs if each.region is region]
+        inside = [each for each in op.controls if each.region is region]
         if name == op.name and not regions_of(op):
             yield from (f"^{flow.control(each)}" for each in inside)
         if region is not None and not has_inputs and (name != op.name or not inside):

@@ -66,7 +66,7 @@ def node_def(op: Operation) -> NodeDef:
     """Return the message of an operation; of one that TensorFlow has not, its name, type and inputs."""
     node = NodeDef(name=op.name, op=op.type, device=op.device)
     node.input.extend(t.name if t.value_index else t.op.name for t in inputs(op))
-    node.input.extend(f"^{control.name}" for control in op.control_inputs)
+    node.input.extend(f"^{control.name}" for control in op.controls)
     together = pairs(op.definition)
     if together is not None:
         for key, value in full_attrs(op.type, bound_attrs(together, op)).items():

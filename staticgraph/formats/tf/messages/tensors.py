@@ -13,7 +13,7 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.strings import as_strings
 from staticgraph.formats.tf.messages.tensor import TensorProto, TensorShapeProto
 from staticgraph.formats.tf.messages.types import data_type, dtype_of
-from staticgraph.formats.tf.messages.wire import DecodeError
+from staticgraph.formats.tf.messages.wire import DecodeError, encode_varints, read_varint
 
 __all__ = ["make_ndarray", "make_tensor_proto"]
 
@@ -101,16 +101,40 @@ def make_tensor_proto(
     return made
 
 
-def content_proto(array: np.ndarray, kind: DType) -> TensorProto:
-    """A message of an array whose elements, unless they are strings, stand as they lie in memory.
+def content_proto(array: np.ndarray, kind: DType, joined: bool = False) -> TensorProto:
+    """A message of an array whose elements stand as they lie in memory.
+
+    Args:
+        array: The array.
+        kind: Its element type.
+        joined: If True, strings are one piece, behind their lengths; otherwise they are listed.
 
     >>> len(content_proto(np.array([1.5], np.float32), dtypes.float32).tensor_content)
     4
     """
-    if kind is dtypes.string:
+    if kind is dtypes.string and not joined:
         return make_tensor_proto(array, kind)
     made = TensorProto(dtype=data_type(kind), tensor_shape=shape_proto(array.shape))
-    made.tensor_content = kind.to_bytes(array)
+    if kind is dtypes.string:
+        listed = array.ravel().tolist()
+        made.tensor_content = encode_varints([*map(len, listed)]) + b"".join(listed)
+    else:
+        made.tensor_content = kind.to_bytes(array)
+    return made
+
+
+def _split(content: bytes, places: int) -> np.ndarray:
+    """The strings of a piece with their lengths in front. DecodeError if it is too short or too long."""
+    lengths, at = [], 0
+    for _ in range(places):
+        length, at = read_varint(content, at, len(content))
+        lengths.append(length)
+    if at + sum(lengths) != len(content):
+        raise misuse(DecodeError, f"{len(content)} bytes are no {places} strings with their lengths")
+    made = np.empty(places, object)
+    for place, length in enumerate(lengths):
+        made[place] = content[at : at + length]
+        at += length
     return made
 
 
@@ -125,8 +149,10 @@ def make_ndarray(tensor: TensorProto) -> np.ndarray:
     places = math.prod(sizes)
     if min(sizes, default=0) < 0 or places * kind.size >= _MOST:
         raise misuse(DecodeError, f"a tensor of shape {list(sizes)} cannot be made")
+    if tensor.tensor_content and kind is dtypes.string:
+        return _split(tensor.tensor_content, places).reshape(sizes)
     if tensor.tensor_content:
-        if len(tensor.tensor_content) != places * kind.size or kind is dtypes.string:
+        if len(tensor.tensor_content) != places * kind.size:
             message = f"{len(tensor.tensor_content)} bytes are no {kind.name} of shape {list(sizes)}"
             raise misuse(DecodeError, message)
         return kind.from_bytes(tensor.tensor_content, sizes).copy()

@@ -9,6 +9,7 @@ from staticgraph.building.framework import GraphKeys
 from staticgraph.compiler.graph.errors import InvalidFileError, headline, misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Operation, Tensor
+from staticgraph.compiler.support.extensions import extension
 from staticgraph.formats.tf.log import log
 from staticgraph.formats.tf.messages.meta_graph import CollectionDef
 from staticgraph.formats.tf.messages.variable import SaveSliceInfoDef, VariableDef
@@ -47,7 +48,7 @@ def fill_collections(into: Any, graph: Graph, keys: Sequence[str] | None = None)
 
 def _message(key: str, items: list[Any]) -> CollectionDef:
     if key in _VARIABLES and all(isinstance(item, Variable) for item in items):
-        return CollectionDef(bytes_list={"value": [_definition(v).SerializeToString() for v in items]})
+        return CollectionDef(bytes_list={"value": [_serialized(v) for v in items]})
     match items[0]:
         case str() | bytes():
             texts = [item.encode() if isinstance(item, str) else item for item in items]
@@ -59,20 +60,39 @@ def _message(key: str, items: list[Any]) -> CollectionDef:
     return CollectionDef(node_list={"value": [_name(item) for item in items]})
 
 
+def _serialized(variable: Variable) -> bytes:
+    told = variable_def(variable)
+    assert told is not None  # there is no scope
+    return told.SerializeToString()
+
+
 def _name(item: Any) -> str:
     if not isinstance(item, Tensor | Operation | Variable):
         raise misuse(TypeError, f"a {type(item).__name__} has no name in a graph")
     return item.name
 
 
-def _definition(variable: Variable) -> VariableDef:
+@extension("variable_def")
+def variable_def(variable: Variable, export_scope: str | None = None) -> VariableDef | None:
+    """The message that stands for a variable.
+
+    Args:
+        variable: The variable.
+        export_scope: A name scope that is taken off the names.
+
+    Returns:
+        The message, or None for a variable outside of the scope.
+    """
+    scope = f"{export_scope}/" if export_scope else ""
+    if not variable.name.startswith(scope):
+        return None
     info = variable._save_slice_info
     return VariableDef(
         save_slice_info_def=info and SaveSliceInfoDef(**vars(info)),
-        variable_name=variable.name,
-        initializer_name=variable.initializer.name,
-        snapshot_name=variable.to_tensor().name,
-        initial_value_name=variable.initial_value.name,
+        variable_name=variable.name.removeprefix(scope),
+        initializer_name=variable.initializer.name.removeprefix(scope),
+        snapshot_name=variable.to_tensor().name.removeprefix(scope),
+        initial_value_name=variable.initial_value.name.removeprefix(scope),
         trainable=variable.trainable,
     )
 

@@ -77,7 +77,9 @@ def smart_case(
 
 
 def with_dependencies(dependencies: Any, output_tensor: Any, name: str | None = None) -> Any:
-    """The tensor, which is computed after `dependencies`."""
+    """The tensor, SparseTensor or IndexedSlices, which is computed after `dependencies`."""
     values = [*dependencies, output_tensor]
     with sg.name_scope(name, "control_dependency", values) as scope, sg.control_dependencies(dependencies):
+        if hasattr(output_tensor, "with_components"):
+            return output_tensor.with_components([sg.identity(part) for part in output_tensor.components()])
         return sg.identity(output_tensor, name=scope)

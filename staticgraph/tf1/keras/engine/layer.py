@@ -15,7 +15,7 @@ from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.cached_property import cached_property
 from staticgraph.state import layer as base
-from staticgraph.state.layer import unique
+from staticgraph.state.layer import is_trained, unique
 from staticgraph.state.variables import Variable, VariableAggregation
 from staticgraph.tf1.keras import initializers, regularizers, state
 from staticgraph.tf1.keras.engine.arguments import written
@@ -142,7 +142,7 @@ class Layer(Connections, base.Layer):
         sizes = [] if shape is None else TensorShape(shape).as_list()
         variable = Variable(
             lambda: make(sizes, dtype=wanted),
-            trainable is not False,
+            is_trained(trainable, synchronization),
             name=name or "weight",
             dtype=wanted,
             constraint=constraint,

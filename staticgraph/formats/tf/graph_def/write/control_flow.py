@@ -53,7 +53,7 @@ class ControlFlow:
         )
         self._ends: dict[Tensor, Operation] = {}
         for op in operations:
-            if op.definition.name == "identity" and regions_of(op.tensors[0].op) and not op.control_inputs:
+            if op.definition.name == "identity" and regions_of(op.tensors[0].op) and not op.controls:
                 self._ends.setdefault(op.tensors[0], op)
 
     # Names
@@ -199,7 +199,7 @@ class ControlFlow:
     def _loop(self, op: Operation) -> None:
         frame, add = self._frame(op), self._nodes.node
         cond, body = regions_of(op)
-        controls = [f"^{self.control(each)}" for each in op.control_inputs]
+        controls = [f"^{self.control(each)}" for each in op.controls]
         tested = add("LoopCond", frame.test, [self.port(cond.results[0], cond)], {}, op)
         for at, (merged, result) in enumerate(zip(cond.params, body.results, strict=True)):
             types = {"T": self._dtype(merged)}
@@ -213,7 +213,7 @@ class ControlFlow:
     def _branch(self, op: Operation) -> None:
         frame, add = self._frame(op), self._nodes.node
         pred = self.port(op.tensors[0], op.region)
-        controls = [f"^{self.control(each)}" for each in op.control_inputs]
+        controls = [f"^{self.control(each)}" for each in op.controls]
         add("Identity", frame.pred_id, [pred, *controls], {"T": bool_}, op)
         switch = add("Switch", frame.new("Switch"), [frame.pred_id, frame.pred_id], {"T": bool_}, op)
         for at, pivot in enumerate(frame.pivots):
