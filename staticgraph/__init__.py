@@ -67,9 +67,7 @@ _tracebacks.install()
 _names = _functions_of("staticgraph.namespaces.missing_names", "MissingNameError")
 _tell_missing_names(_names.MissingNameError)
 if "IPython" in sys.modules:
-    from staticgraph.applications import notebook as _notebook
-
-    _notebook.install()
+    _functions_of("staticgraph.applications.notebook", "install").install()
 
 # `public_names` tells where all other names are; type checkers read `__init__.pyi`.
 __version__ = "0.1.0"
