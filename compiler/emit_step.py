@@ -7,19 +7,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
-from itertools import chain, groupby, takewhile
+from itertools import groupby
 
-from staticgraph.compiler import stages
 from staticgraph.compiler.codegen import abi
 from staticgraph.compiler.codegen.llvm.clock import PORTABLE, Clock
 from staticgraph.compiler.codegen.llvm.step import step
 from staticgraph.compiler.codegen.llvm.step_function import OpenNumbers
 from staticgraph.compiler.codegen.llvm.stop import LOOK, STOPPABLE
 from staticgraph.compiler.codegen.llvm.text import Code, with_calls
-from staticgraph.compiler.graph.sizes import AnySize, Size, estimate, evaluate, is_open
-from staticgraph.compiler.kernel.stmt import padded
-from staticgraph.compiler.lower import parallel_schedule as phases
-from staticgraph.compiler.lower.instruction_memory import Places, arguments, memory_of, open_spans, span_of
+from staticgraph.compiler.emit_region import TimeTable, Work, copies, maybe_ref, ref_of, region_of, time_entry
+from staticgraph.compiler.graph.sizes import AnySize, Size, evaluate
+from staticgraph.compiler.lower.instruction_memory import Places, memory_of, open_spans
 from staticgraph.compiler.lower.program import (
     ARGUMENTS,
     CONSTANTS,
@@ -42,12 +40,6 @@ from staticgraph.compiler.lower.program import (
 )
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass, replace
-
-_COPY_BYTES = 256 * 1024  # of a copy that one thread does in one go
-_MOST_COPIES = 64  # that a large one becomes
-
-
-_Work = tuple[Launch, abi.KernelCode] | tuple[Copy, None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,22 +106,6 @@ class Written:
         return mine or any(each.watched for each in self.inner)
 
 
-@dataclass(frozen=True, slots=True)
-class TimeTable:
-    """The entries of a table of times: the instruction of each, None for the step as a whole.
-
-    A collective has two: one for its begin, and one for the wait until it is complete.
-    """
-
-    clock: Clock
-    entries: list[Instruction | Complete | None] = field(default_factory=lambda: [None])
-
-    def take(self, instruction: Instruction | Complete, count: int = 1) -> int:
-        """The first of as many new entries."""
-        self.entries.extend([instruction] * count)
-        return len(self.entries) - count
-
-
 def write(
     program: Program,
     emit: Callable[[Launch], abi.KernelCode],
@@ -149,91 +125,134 @@ def write(
     variables. `may_stop`: none are overwritten yet.
     """
     numbers = OpenNumbers(program.numbers_slot) if numbers is None else numbers.inside(program.numbers_slot)
-    kernels: list[abi.KernelCode] = []
-    segments: list[abi.Segment] = []
-    inner: list[Written] = []
-    before: list[abi.Segment] = []
-    begun: dict[int, abi.CollectiveSegment] = {}
+    own = sum(isinstance(i, HostCall) for i in program.instructions)
+    made = _Assembly(program, emit, times, looks, numbers, first_host, first_host + own, not may_stop)
     places = open_spans(program)
-    most, unwatched, committed = 0, 0.0, not may_stop
-    variables = frozenset(ARGUMENTS + argument for argument in program.in_place if outermost)
     if not all(isinstance(i, Launch | Copy) for i in program.instructions):
         fixed = ()  # scratch memory is not kept while something else runs
-    own = sum(isinstance(i, HostCall) for i in program.instructions)
-    host, inner_host = first_host, first_host + own
-    instructions: Iterable[Instruction | Begin | Complete] = program.instructions
-    if any(isinstance(i, HostCall) and i.is_collective for i in instructions):
-        from staticgraph.compiler.lower.collectives import with_completions  # few programs have some
-
-        instructions = with_completions(program.instructions, memory_of(program))
-    for alone, group in groupby(instructions, lambda i: not isinstance(i, Launch | Copy)):
-        work: list[_Work] = []
-        for instruction in group:
-            match instruction:
-                case Launch():
-                    kernels.append(emit(instruction))
-                    work.append((instruction, kernels[-1]))
-                case Copy():
-                    work += [(copy, None) for copy in _copies(instruction)]
-                case HostCall():
-                    segments.append(abi.HostCallSegment(program.host_slot, host, _entry(times, instruction)))
-                    host += 1
-                case Begin(call, number):
-                    begun[number] = _collective(program, instruction, host, _entry(times, call))
-                    segments.append(begun[number])
-                    host += 1
-                case Complete(begin):
-                    collective = begun.pop(begin.number)
-                    segments.append(abi.CompletionSegment(collective, _entry(times, instruction)))
-                case Require(flag):
-                    segments.append(abi.RequireSegment(_ref(flag)))
-                case LoopInstruction() | Branch():
-                    made = []
-                    for each in inner_programs(instruction):
-                        code = write(
-                            each.program,
-                            emit,
-                            inner_host,
-                            times,
-                            fixed=_fixed(instruction),
-                            looks=looks,
-                            outermost=False,
-                            may_stop=not committed,
-                            numbers=numbers,
-                        )
-                        made.append(code)
-                        inner_host += made[-1].hosted
-                    inner += made
-                    control = _control(program, instruction, made)
-                    segments.append(replace(control, times=_entry(times, instruction)))
-        if not alone:
-            once, region, shared = _region(work, times, fixed, variables, places)
-            unwatched += region.cost
-            watched = unwatched >= STOPPABLE and region.committing > 0 and not committed
-            segments.append(replace(region, watched=watched))
-            unwatched = 0.0 if watched else unwatched
-            committed |= region.committing < len(region.phases)
-            before += [once] if once.phases else []
-            most = max(most, shared)
+    for alone, group in groupby(_instructions(program), lambda i: not isinstance(i, Launch | Copy)):
+        if alone:
+            for instruction in group:
+                made.add_alone(instruction)
+        else:
+            work = [each for i in group if isinstance(i, Launch | Copy) for each in made.work(i)]
+            made.add_region(work, fixed, places, outermost)
     pool, private, watch = map(abi.BufferRef, (program.pool_slot, PRIVATE, program.watch_slot))
     clock = None if times is None else times.clock
-    entry = step(segments, pool, private, watch, clock, whole, looks, numbers, outermost)
-    prepare = step(before, pool, private, watch, clock, numbers=numbers) if before else None
-    costs = {each.entry.name: each.cost for each in inner}
-    cost = sum(k.cost for k in kernels) + sum(_cost(s, costs) for s in segments)
+    entry = step(made.segments, pool, private, watch, clock, whole, looks, numbers, outermost)
+    prepare = step(made.before, pool, private, watch, clock, numbers=numbers) if made.before else None
     return Written(
-        _with_effort(entry, cost),
-        tuple(kernels),
-        tuple(segments),
-        tuple(inner),
-        max([most, *(each.shared for each in inner)]),
-        max([0, *(k.private_bytes for k in kernels), *(each.private for each in inner)]),
-        cost,
-        inner_host - first_host,
+        _with_effort(entry, made.cost),
+        tuple(made.kernels),
+        tuple(made.segments),
+        tuple(made.inner),
+        max([made.shared, *(each.shared for each in made.inner)]),
+        max([0, *(k.private_bytes for k in made.kernels), *(each.private for each in made.inner)]),
+        made.cost,
+        made.inner_host - first_host,
         prepare,
         tuple(numbers.sizes),
         frozenset(numbers.computed),
     )
+
+
+@dataclass(slots=True)
+class _Assembly:
+    """The segments of a program so far, with the code that they call.
+
+    `host` and `inner_host` are the next numbers of host calls, of the program and of its inner ones.
+    `unwatched` is the cost since the last look at the watch. `committed`: variables may be overwritten
+    already.
+    """
+
+    program: Program
+    emit: Callable[[Launch], abi.KernelCode]
+    times: TimeTable | None
+    looks: Clock
+    numbers: OpenNumbers
+    host: int
+    inner_host: int
+    committed: bool
+    kernels: list[abi.KernelCode] = field(default_factory=list)
+    segments: list[abi.Segment] = field(default_factory=list)
+    inner: list[Written] = field(default_factory=list)
+    before: list[abi.Segment] = field(default_factory=list)
+    begun: dict[int, abi.CollectiveSegment] = field(default_factory=dict)
+    shared: int = 0
+    unwatched: float = 0.0
+
+    def work(self, instruction: Launch | Copy) -> list[Work]:
+        """The work of an instruction that joins those beside it in a region."""
+        if isinstance(instruction, Copy):
+            return [(copy, None) for copy in copies(instruction)]
+        self.kernels.append(self.emit(instruction))
+        return [(instruction, self.kernels[-1])]
+
+    def add_region(
+        self, work: Sequence[Work], fixed: Collection[int], places: Places, outermost: bool
+    ) -> None:
+        """Add work that threads share. What it overwrites are variables if the program is the `outermost`."""
+        variables = frozenset(ARGUMENTS + argument for argument in self.program.in_place if outermost)
+        once, region, shared = region_of(work, self.times, fixed, variables, places)
+        self.unwatched += region.cost
+        watched = self.unwatched >= STOPPABLE and region.committing > 0 and not self.committed
+        self.segments.append(replace(region, watched=watched))
+        self.unwatched = 0.0 if watched else self.unwatched
+        self.committed |= region.committing < len(region.phases)
+        self.before += [once] if once.phases else []
+        self.shared = max(self.shared, shared)
+
+    def add_alone(self, instruction: Instruction | Begin | Complete) -> None:
+        """Add an instruction that runs by itself, between regions."""
+        match instruction:
+            case HostCall():
+                entry = time_entry(self.times, instruction)
+                self.segments.append(abi.HostCallSegment(self.program.host_slot, self.host, entry))
+                self.host += 1
+            case Begin(call, number):
+                entry = time_entry(self.times, call)
+                self.begun[number] = _collective(self.program, instruction, self.host, entry)
+                self.segments.append(self.begun[number])
+                self.host += 1
+            case Complete(begin):
+                collective = self.begun.pop(begin.number)
+                self.segments.append(abi.CompletionSegment(collective, time_entry(self.times, instruction)))
+            case Require(flag):
+                self.segments.append(abi.RequireSegment(ref_of(flag)))
+            case LoopInstruction() | Branch():
+                made = [self._written(instruction, each.program) for each in inner_programs(instruction)]
+                self.inner += made
+                control = _control(self.program, instruction, made)
+                self.segments.append(replace(control, times=time_entry(self.times, instruction)))
+
+    def _written(self, instruction: LoopInstruction | Branch, program: Program) -> Written:
+        made = write(
+            program,
+            self.emit,
+            self.inner_host,
+            self.times,
+            fixed=_fixed(instruction),
+            looks=self.looks,
+            outermost=False,
+            may_stop=not self.committed,
+            numbers=self.numbers,
+        )
+        self.inner_host += made.hosted
+        return made
+
+    @property
+    def cost(self) -> float:
+        """The estimated time of all of it."""
+        costs = {each.entry.name: each.cost for each in self.inner}
+        return sum(k.cost for k in self.kernels) + sum(_cost(s, costs) for s in self.segments)
+
+
+def _instructions(program: Program) -> Iterable[Instruction | Begin | Complete]:
+    if not any(isinstance(i, HostCall) and i.is_collective for i in program.instructions):
+        return program.instructions
+    from staticgraph.compiler.lower.collectives import with_completions  # few programs have some
+
+    return with_completions(program.instructions, memory_of(program))
 
 
 def walk(
@@ -248,10 +267,6 @@ def walk(
         if isinstance(instruction, LoopInstruction | Branch):
             for each in inner_programs(instruction):
                 yield from walk(each.program, next(inner), instruction)
-
-
-def _entry(times: TimeTable | None, instruction: Instruction | Complete, count: int = 1) -> int | None:
-    return None if times is None else times.take(instruction, count)
 
 
 _LONG = 30.0  # ns per character of the function of a step: what it calls takes a thousand times as long
@@ -291,7 +306,7 @@ def _control(
         places = (*instruction.inputs, *instruction.outputs)
         inners = zip(instruction.branches, made, strict=True)
         return abi.BranchSegment(
-            _ref(instruction.index), tuple(_inner(program, i, w, places) for i, w in inners)
+            ref_of(instruction.index), tuple(_inner(program, i, w, places) for i, w in inners)
         )
     body, (written,) = instruction.body, made
     moving: list[Ref | None] = [None] * len(instruction.carried)
@@ -304,9 +319,9 @@ def _control(
             ARGUMENTS + n,
             body.program.first_result + 1 + n,
             c.size,
-            _maybe(c.init),
-            _ref(c.final),
-            _maybe(c.other),
+            maybe_ref(c.init),
+            ref_of(c.final),
+            maybe_ref(c.other),
         )
         for n, c in enumerate(instruction.carried)
     )
@@ -315,17 +330,17 @@ def _control(
     rows = [_row(first_read + n, row) for n, row in enumerate(instruction.reads)]
     rows += [_row(first_write + n, row) for n, row in enumerate(instruction.writes)]
     copies = tuple(
-        abi.CopyCall(_ref(w.final), _ref(w.init), w.size) for w in instruction.whole if w.init is not None
+        abi.CopyCall(ref_of(w.final), ref_of(w.init), w.size) for w in instruction.whole if w.init is not None
     )
     patience = 1 << math.ceil(math.log2(max(1.0, LOOK / (written.cost + CPU.round_ns))))
     return abi.LoopSegment(
         inner,
-        _ref(instruction.pred),
-        _ref(body.pred),
+        ref_of(instruction.pred),
+        ref_of(body.pred),
         carried,
         tuple(rows),
         copies,
-        _ref(instruction.spare),
+        ref_of(instruction.spare),
         instruction.row,
         None if instruction.node.attrs["brief"] else patience,
     )
@@ -333,7 +348,7 @@ def _control(
 
 def _row(slot: int, row: RowAt) -> abi.RowPointer:
     return abi.RowPointer(
-        slot, _ref(row.base), row.counter, row.counter_bytes, row.offset, row.rows, row.size
+        slot, ref_of(row.base), row.counter, row.counter_bytes, row.offset, row.rows, row.size
     )
 
 
@@ -351,8 +366,8 @@ def _inner(program: Program, inner: Inner, written: Written, places: Sequence[Re
     lent += [program.numbers_slot] if inner.program.opens else []
     blocks = (inner.arena, Ref(SHARED), Ref(PRIVATE), inner.constants)
     slots: list[Ref | None] = [*blocks, *places, *map(Ref, lent)]
-    table = tuple(map(_maybe, slots))
-    return abi.InnerStep(written.entry, _ref(inner.table), table, written.before)
+    table = tuple(map(maybe_ref, slots))
+    return abi.InnerStep(written.entry, ref_of(inner.table), table, written.before)
 
 
 def _collective(program: Program, begin: Begin, index: int, times: int | None) -> abi.CollectiveSegment:
@@ -365,8 +380,8 @@ def _collective(program: Program, begin: Begin, index: int, times: int | None) -
     return abi.CollectiveSegment(
         name,
         begin.number,
-        _ref(source),
-        _ref(target),
+        ref_of(source),
+        ref_of(target),
         count if combines else count * taken.dtype.size,
         taken.dtype.name if combines else "byte",
         call.attrs.get("combine", ""),
@@ -375,107 +390,3 @@ def _collective(program: Program, begin: Begin, index: int, times: int | None) -
         -1 - index,
         times,
     )
-
-
-def _region(
-    work: Sequence[_Work],
-    times: TimeTable | None,
-    fixed: Collection[int],
-    variables: Collection[int],
-    places: Places,
-) -> tuple[abi.RegionSegment, abi.RegionSegment, int]:
-    """Instructions without host calls as two regions, what is done once and what is done in every run, and
-    the shared scratch memory that they need. The slots `fixed` hold the same in every run; those of
-    `variables` are of such that are overwritten. `places` has the memory at open offsets.
-    """
-    tasks = [_task(each, places) for each in work]
-    schedule = phases.schedule(tasks, fixed)
-    stages.report("parallel_schedule", tasks, schedule)
-
-    def unit(number: int, phase: int) -> abi.Work:
-        match work[number]:
-            case Launch(args=args) as launch, abi.KernelCode() as kernel:
-                shared = abi.BufferRef(SHARED, schedule.offsets.get(number, 0))
-                entry = _entry(times, launch, kernel.phases[phase].most)
-                commits = any(ref.slot in variables for ref in launch.writes)
-                buffers = tuple(map(_ref, args))
-                return abi.KernelCall(kernel.phases[phase], buffers, shared, entry, commits, kernel.sizes)
-            case Copy(target, source, size) as copy, _:
-                commits = target.slot in variables
-                return abi.CopyCall(_ref(target), _ref(source), size, _entry(times, copy), commits)
-        raise AssertionError(work[number])
-
-    def part(p: phases.ScheduledPart) -> abi.Part:
-        return abi.Part(tuple(unit(*u) for u in p.units), p.chunks)
-
-    estimates = [_picoseconds(each) for each in work]
-    time = sum(estimates)
-    before, made = (
-        abi.RegionSegment(
-            tuple(tuple(map(part, parts)) for parts in some),
-            schedule.cost,
-            time=time // 1000 if is_open((time,)) else None,
-            phase_times=tuple(sum(map(estimates.__getitem__, _tasks_of(parts))) for parts in some),
-        )
-        for some in (schedule.before, schedule.phases)
-    )
-    return before, made, schedule.shared
-
-
-def _picoseconds(work: _Work) -> AnySize:
-    """Estimate the time of an instruction in a run."""
-    if isinstance(work[1], abi.KernelCode):
-        return work[1].time
-    return work[0].size * round(1000 * CPU.copied_byte_ns) if isinstance(work[0], Copy) else 0
-
-
-def _tasks_of(parts: Iterable[phases.ScheduledPart]) -> set[int]:
-    """Return the numbers of the instructions of a phase."""
-    return {number for part in parts for number, _ in part.units}
-
-
-def _task(work: _Work, places: Places) -> phases.Task:
-    """An instruction as the schedule sees it."""
-    match work:
-        case Launch(work=loops, args=args), abi.KernelCode() as kernel:
-            buffers = arguments(loops)
-            spans = [
-                span_of(ref, b.size * b.dtype.size, places) for ref, b in zip(args, buffers, strict=True)
-            ]
-            ahead = takewhile(lambda reads: reads is not None, (phase.reads for phase in kernel.phases))
-            return phases.Task(
-                tuple(phase.most for phase in kernel.phases),
-                kernel.cost,
-                tuple(chain(*(span for span, b in zip(spans, buffers, strict=True) if not b.written))),
-                tuple(chain(*(span for span, b in zip(spans, buffers, strict=True) if b.written))),
-                kernel.shared_bytes,
-                tuple(tuple(chain(*(spans[n] for n in reads or ()))) for reads in ahead),
-                is_open(phase.chunks for phase in kernel.phases),
-            )
-        case Copy(target, source, size), _:
-            read, written = (span_of(ref, size, places) for ref in (source, target))
-            return phases.Task((1,), estimate(size) * CPU.copied_byte_ns, read, written)
-    raise AssertionError(work)
-
-
-def _copies(copy: Copy) -> list[Copy]:
-    """A large copy as several."""
-    if isinstance(copy.size, Size):
-        return [copy]
-    piece = max(_COPY_BYTES, padded(-(-copy.size // _MOST_COPIES)))
-    return [
-        Copy(_after(copy.target, start), _after(copy.source, start), min(piece, copy.size - start))
-        for start in range(0, max(copy.size, 1), piece)
-    ]
-
-
-def _after(ref: Ref, offset: int) -> Ref:
-    return Ref(ref.slot, ref.offset + offset)
-
-
-def _ref(ref: Ref) -> abi.BufferRef:
-    return abi.BufferRef(ref.slot, ref.offset)
-
-
-def _maybe(ref: Ref | None) -> abi.BufferRef | None:
-    return None if ref is None else _ref(ref)

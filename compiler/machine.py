@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from staticgraph.compiler.support.dataclass import dataclass, replace
 
+ALIGNMENT = 64  # bytes that addresses of buffers are multiples of: a cache line, and the widest vector
+
 
 @dataclass(frozen=True, slots=True)
 class CpuMachine:

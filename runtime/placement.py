@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from staticgraph.runtime.backend import Backend
 from staticgraph.runtime.cpu.backend import CpuBackend
-from staticgraph.runtime.gpu.cuda.libcuda import libcuda
 from staticgraph.runtime.switches.table import Settings
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ def open_backend(settings: Settings, config: Any) -> Backend:
     Raises FailedPreconditionError if a GPU is asked for and there is none.
     """
     kind, _, number = settings.device.partition(":")
-    if kind == "cpu" or (kind == "auto" and (without_gpus(config) or libcuda() is None)):
+    if kind == "cpu" or (kind == "auto" and (without_gpus(config) or not _has_driver())):
         return CpuBackend(settings)
     # What few machines have must not delay the others.
     if kind == "standin":
@@ -32,6 +31,12 @@ def open_backend(settings: Settings, config: Any) -> Backend:
         return CpuBackend(settings)
     card = card_number(number, config, len(cards()))
     return _on(find(card), card, settings)
+
+
+def _has_driver() -> bool:
+    from staticgraph.runtime.gpu.cuda.libcuda import libcuda  # what opens no session asks for no driver
+
+    return libcuda() is not None
 
 
 def _on(driver: Driver, number: int, settings: Settings) -> Backend:

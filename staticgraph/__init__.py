@@ -67,14 +67,12 @@ _tracebacks.install()
 _names = _functions_of("staticgraph.namespaces.missing_names", "MissingNameError")
 _tell_missing_names(_names.MissingNameError)
 if "IPython" in sys.modules:
-    from staticgraph.applications import notebook as _notebook
-
-    _notebook.install()
+    _functions_of("staticgraph.applications.notebook", "install").install()
 
 # `public_names` tells where all other names are; type checkers read `__init__.pyi`.
 __version__ = "0.1.0"
 
-_dir = _lazy_names(__name__, _NAMES, {name: f"{__name__}.{name}" for name in _HOMES})
+_dir = _lazy_names(__name__, _NAMES, {name: f"{__name__}.{home}" for name, home in _HOMES.items()})
 _eager = [name for name, value in globals().items() if not isinstance(value, _ModuleType)]
 __all__ = sorted(name for name in {"compiler", "errors", "runtime", *_eager, *_dir()} if name[0] != "_")
 _show_public_names(__name__)

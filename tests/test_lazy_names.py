@@ -51,6 +51,12 @@ def test_the_table_of_public_names_has_no_name_twice():
     assert len(names) == len({*names})
 
 
+def test_an_import_from_a_module_asks_for_no_hint():
+    """Python asks each module for `__path__`, and the error that it gets is thrown away."""
+    program = "import sys; from staticgraph.state.initializers import Zeros; print(*sys.modules)"
+    assert "staticgraph.namespaces.missing_names" not in fresh(program).split()
+
+
 def test_names_can_be_imported():
     assert fresh("from staticgraph import *; import sys; sys.stdout.write(tanh.__name__)") == "tanh"
     assert fresh("from staticgraph import gradients as f; print(f.__name__)") == "gradients\n"

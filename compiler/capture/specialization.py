@@ -15,7 +15,6 @@ from staticgraph.compiler.capture.open_shapes import OpenShapes
 from staticgraph.compiler.graph.open_sizes.undecided import Undecided, answering
 from staticgraph.compiler.graph.sizes import proven
 from staticgraph.compiler.support.dataclass import dataclass
-from staticgraph.compiler.support.signals import from_handler
 
 _Made = TypeVar("_Made")
 _MOST_QUESTIONS = 256  # that are remembered
@@ -112,6 +111,8 @@ class Specializer:
         except (MemoryError, RecursionError):  # of this moment: there may be more room later
             raise
         except Exception as error:  # the step for the sizes at hand tells it, if it has it too
+            from staticgraph.compiler.support.signals import from_handler  # only where something failed
+
             if from_handler(error):
                 raise
             self.closing[f"{type(error).__name__}: {error}"] = error.with_traceback(None)

@@ -18,7 +18,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from staticgraph.compiler.graph.open_sizes.names import current_names
 from staticgraph.compiler.graph.open_sizes.undecided import Undecided, answered, answering, current_answer
 
 MOST = (1 << 31) - 1  # the greatest value of a symbol
@@ -216,6 +215,8 @@ class Size:
         raise Undecided(f"the value of {self!r}", sizes=(self,))
 
     def __format__(self, form: str) -> str:
+        from staticgraph.compiler.graph.open_sizes.names import current_names  # only for text
+
         names = current_names()
         return f"{OPEN_TEXT}{self!r}>" if names is None else names.of(self)
 

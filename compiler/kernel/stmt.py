@@ -13,6 +13,7 @@ from enum import Enum
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.kernel.expr import Expr, Index, Local, Scalar
+from staticgraph.compiler.machine import ALIGNMENT
 from staticgraph.compiler.support.dataclass import dataclass, replace
 
 
@@ -117,9 +118,6 @@ class If:
 
 
 Stmt = Loop | Let | Update | Store | While | If
-
-
-ALIGNMENT = 64  # bytes that addresses of buffers are multiples of: a cache line, and the widest vector
 
 
 def padded(size: int) -> int:

@@ -7,7 +7,7 @@ by the filter are each linear in two tensors, and the derivatives of each are th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -300,17 +300,8 @@ def _samples(rank: int, depthwise: bool) -> list[tuple[Ints, Ints, dict[str, Any
     ]
 
 
-def _family(
-    rank: int, depthwise: bool, names: Sequence[str], tf: Sequence[str]
-) -> tuple[OpDef, OpDef, OpDef]:
-    """The three ops of convolutions of tensors with `rank` axes."""
-    data_format = {4: "NHWC", 5: "NDHWC"}[rank]
-    ones = (1,) * rank
-    reference = _Reference(depthwise)
-    defaults = {"explicit_paddings": (), "data_format": data_format, "dilations": ones}
-    size = {"by_input": "input_sizes", "by_filter": "filter_sizes"}
-
-    def forward_type(input: TensorType, filter: TensorType, **attrs: Any) -> TensorType:
+def _forward_type(rank: int, depthwise: bool) -> Callable[..., TensorType]:
+    def type(input: TensorType, filter: TensorType, **attrs: Any) -> TensorType:
         layer = Layer(**attrs)
         layer.check(rank)
         for name, t in (("input", input), ("filter", filter)):
@@ -320,43 +311,60 @@ def _family(
             input.dtype, _output_shape(input.shape or unknown, filter.shape or unknown, layer, depthwise)
         )
 
-    def sized(name: str) -> Any:
-        def type(first: TensorType, out_backprop: TensorType, **attrs: Any) -> TensorType:
-            sizes = operand_shape(attrs.pop(name), name) or (None,) * rank
-            layer = Layer(**attrs)
-            layer.check(rank)
-            require(len(sizes) == rank, f"{name} {sizes} has {len(sizes)} entries, {rank} are needed")
-            what = "filter" if name == "input_sizes" else "input"
-            for each, t in ((what, first), ("out_backprop", out_backprop)):
-                require(t.rank in (None, rank), f"{each} has rank {t.rank}, {rank} is needed")
-            other = first.shape or (None,) * rank
-            x, w = (sizes, other) if name == "input_sizes" else (other, sizes)
-            given = _output_shape(x, w, layer, depthwise)
-            merge(given, out_backprop.shape, "the result of the convolution and out_backprop,")
-            return TensorType(out_backprop.dtype, sizes)
+    return type
 
-        return type
 
-    def samples(which: str) -> list[Sample]:
-        out = []
-        for x, w, attrs in _samples(rank, depthwise):
-            y: Any = _output_shape(x, w, Layer(**(defaults | attrs)), depthwise)
-            match which:
-                case "forward":
-                    out.append(Sample(real(*x), real(*w), **attrs))
-                case "by_input":
-                    out.append(Sample(real(*w), real(*y), input_sizes=x, **attrs))
-                case "by_filter":
-                    out.append(Sample(real(*x), real(*y), filter_sizes=w, **attrs))
-        return out
+def _backward_type(rank: int, depthwise: bool, name: str) -> Callable[..., TensorType]:
+    """The type rule of the gradient by the input or by the filter, whose shape is the operand `name`."""
+
+    def type(first: TensorType, out_backprop: TensorType, **attrs: Any) -> TensorType:
+        sizes = operand_shape(attrs.pop(name), name) or (None,) * rank
+        layer = Layer(**attrs)
+        layer.check(rank)
+        require(len(sizes) == rank, f"{name} {sizes} has {len(sizes)} entries, {rank} are needed")
+        what = "filter" if name == "input_sizes" else "input"
+        for each, t in ((what, first), ("out_backprop", out_backprop)):
+            require(t.rank in (None, rank), f"{each} has rank {t.rank}, {rank} is needed")
+        other = first.shape or (None,) * rank
+        x, w = (sizes, other) if name == "input_sizes" else (other, sizes)
+        given = _output_shape(x, w, layer, depthwise)
+        merge(given, out_backprop.shape, "the result of the convolution and out_backprop,")
+        return TensorType(out_backprop.dtype, sizes)
+
+    return type
+
+
+def _samples_of(rank: int, depthwise: bool, defaults: Mapping[str, Any], which: str) -> list[Sample]:
+    """Samples of the convolution, or of its gradient by the operand with the sizes `which`."""
+    out = []
+    for x, w, attrs in _samples(rank, depthwise):
+        y: Any = _output_shape(x, w, Layer(**{**defaults, **attrs}), depthwise)
+        match which:
+            case "forward":
+                out.append(Sample(real(*x), real(*w), **attrs))
+            case "input_sizes":
+                out.append(Sample(real(*w), real(*y), input_sizes=x, **attrs))
+            case "filter_sizes":
+                out.append(Sample(real(*x), real(*y), filter_sizes=w, **attrs))
+    return out
+
+
+def _family(
+    rank: int, depthwise: bool, names: Sequence[str], tf: Sequence[str]
+) -> tuple[OpDef, OpDef, OpDef]:
+    """The three ops of convolutions of tensors with `rank` axes."""
+    data_format = {4: "NHWC", 5: "NDHWC"}[rank]
+    ones = (1,) * rank
+    reference = _Reference(depthwise)
+    defaults = {"explicit_paddings": (), "data_format": data_format, "dilations": ones}
 
     @composite(
         name=names[0],
         tf=tf[0],
-        type=forward_type,
+        type=_forward_type(rank, depthwise),
         numpy=reference.forward,
         dtypes=FLOATING,
-        samples=samples("forward"),
+        samples=_samples_of(rank, depthwise, defaults, "forward"),
         grad=lambda g, y, x, w, **attrs: (
             by_input(w, g, input_sizes=sizes(x), **attrs),
             by_filter(x, g, filter_sizes=sizes(w), **attrs),
@@ -373,8 +381,9 @@ def _family(
         )
 
     @composite(
-        name=names[1], tf=tf[1], type=sized(size["by_input"]), numpy=reference.by_input, dtypes=FLOATING,
-        operands=("input_sizes",), partial=("input_sizes",), samples=samples("by_input"),
+        name=names[1], tf=tf[1], type=_backward_type(rank, depthwise, "input_sizes"),
+        numpy=reference.by_input, dtypes=FLOATING, operands=("input_sizes",), partial=("input_sizes",),
+        samples=_samples_of(rank, depthwise, defaults, "input_sizes"),
         grad=lambda g, y, w, dy, input_sizes, **attrs: (
             by_filter(g, dy, filter_sizes=sizes(w), **attrs), forward(g, w, **attrs)
         ),
@@ -396,8 +405,9 @@ def _family(
         return convolve_back_to_input(filter, out_backprop, input_sizes, layer, depthwise)
 
     @composite(
-        name=names[2], tf=tf[2], type=sized(size["by_filter"]), numpy=reference.by_filter, dtypes=FLOATING,
-        operands=("filter_sizes",), partial=("filter_sizes",), samples=samples("by_filter"),
+        name=names[2], tf=tf[2], type=_backward_type(rank, depthwise, "filter_sizes"),
+        numpy=reference.by_filter, dtypes=FLOATING, operands=("filter_sizes",), partial=("filter_sizes",),
+        samples=_samples_of(rank, depthwise, defaults, "filter_sizes"),
         grad=lambda g, y, x, dy, filter_sizes, **attrs: (
             by_input(g, dy, input_sizes=sizes(x), **attrs), forward(x, g, **attrs)
         ),

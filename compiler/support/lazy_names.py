@@ -27,6 +27,11 @@ def _no_such_name(package: str, name: str) -> AttributeError:
 _missing: Callable[[str, str], AttributeError] = _no_such_name
 
 
+def _error(package: str, name: str) -> AttributeError:
+    # Python itself asks for some names, such as `__path__` at each `from package import name`.
+    return (_no_such_name if name.startswith("__") else _missing)(package, name)
+
+
 def tell_missing_names(error: Callable[[str, str], AttributeError]) -> None:
     """Let an upper layer make the error for a name that a package does not have."""
     global _missing
@@ -111,7 +116,7 @@ def lazy_names(
 
     def __getattr__(name: str) -> Any:
         if name not in homes:
-            raise _missing(package, name)
+            raise _error(package, name)
         module, inner = homes[name]
         value = getattr(load(module), inner) if inner else load(module)
         setattr(sys.modules[package], name, value)  # found without this function from now on
@@ -138,7 +143,7 @@ def show_public_names(module: str, names: Iterable[str] = ()) -> Callable[[], li
         return sorted(public | {name for name in here if name[:2] == name[-2:] == "__"})
 
     def __getattr__(name: str) -> Any:
-        raise _missing(module, name)
+        raise _error(module, name)
 
     here["__dir__"] = __dir__
     here.setdefault("__getattr__", __getattr__)

@@ -13,7 +13,7 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import DType, bfloat16
 from staticgraph.compiler.graph.errors import ResourceExhaustedError, misuse
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.kernel.stmt import ALIGNMENT
+from staticgraph.compiler.machine import ALIGNMENT
 
 
 def aligned_bytes(size: int) -> np.ndarray:

@@ -15,7 +15,7 @@ import numpy as np
 
 from staticgraph.compiler.codegen.native.dispatch_layout import Block
 from staticgraph.compiler.graph.shapes import TensorType
-from staticgraph.compiler.kernel.stmt import ALIGNMENT
+from staticgraph.compiler.machine import ALIGNMENT
 from staticgraph.runtime.memory.aligned import empty, storage_dtype
 
 LARGE = 64 * 1024  # bytes: below, a new array costs less than the look for an old one

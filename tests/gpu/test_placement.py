@@ -65,7 +65,7 @@ def test_a_config_without_gpus_is_the_processor(monkeypatch):
     def find(*_):
         raise AssertionError("a card was looked for")
 
-    monkeypatch.setattr(placement, "libcuda", find)
+    monkeypatch.setattr(placement, "_has_driver", find)
     with sg.Session(config=ConfigProto(device_count={"GPU": 0})) as session:
         assert session.run(sg.constant(1.0)) == 1
 

@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from staticgraph.compiler.codegen.abi import KernelCode
-from staticgraph.compiler.codegen.record import from_bytes, to_bytes
 from staticgraph.runtime.disk import object_cache
 from staticgraph.runtime.disk.sources import compiler_version
 
@@ -31,12 +30,18 @@ class Generated:
         """The code that was generated from this, by this generator."""
         key = _key(digest)
         data = object_cache.read(key) if key is not None else None
-        return from_bytes(data) if data is not None else None
+        if data is None:
+            return None
+        from staticgraph.compiler.codegen.record import from_bytes  # only with a cache on disk
+
+        return from_bytes(data)
 
     def write(self, digest: str, code: KernelCode) -> None:
         """Keep what was generated, if possible."""
         key = _key(digest)
         if key is not None:
+            from staticgraph.compiler.codegen.record import to_bytes  # only with a cache on disk
+
             object_cache.write_later(key, partial(to_bytes, code))
 
     def best(self, product: Contraction, target: CpuTarget) -> Choice:

@@ -26,7 +26,6 @@ from collections.abc import Callable, Iterable, Sequence
 
 from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.compiler.support import forks
-from staticgraph.compiler.support.signals import from_handler
 
 BATCH = 4  # functions that a thread takes at once, at most: the fewer, the more evenly the last are shared
 THREADS = max(1, min(4, os.cpu_count() or 1) - 1)  # the caller is busy with the next text meanwhile
@@ -112,6 +111,8 @@ class CompileThreads:
         try:
             self._work([job.code for job in jobs])
         except Exception as error:
+            from staticgraph.compiler.support.signals import from_handler  # only where something failed
+
             if from_handler(error):
                 raise
         finally:

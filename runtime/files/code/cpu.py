@@ -54,6 +54,7 @@ from staticgraph.runtime.step_compiler import StepCompiler
 
 _PROGRAMS = "programs.json"
 _DECIDING = (
+    "emit_region.py",
     "emit_step.py",
     "lower/program.py",
     "codegen/abi.py",
