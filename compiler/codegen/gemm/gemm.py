@@ -449,7 +449,7 @@ class _Generator:
             packed = p.panel_b if len(operands) == 3 else None
             tile = Tile(
                 self._c.dtype, rows, panel.pieces, p.tile_a, b, p.extents, partial, extra, p.lanes, inside,
-                later, packed, asked=bool(p.turns),
+                later, packed, bool(p.turns), self._c.open_rows and rows != p.tiling.rows[0].size,
             )  # fmt: skip
             finish = self._epilogue.finish(tile)
             symbol, needs, sizes = micro_kernel(tile, finish, self._whole, self._w.sizes)

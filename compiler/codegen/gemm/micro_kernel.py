@@ -29,8 +29,8 @@ from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.support.dataclass import dataclass
 
 # In one round of the innermost loop, about: so many hide what the loop itself costs, more are more code
-# for LLVM and no gain.
-_PRODUCTS = 32
+# for LLVM and no gain. A loop of a few steps does more in a round, since it does not pay for itself.
+_PRODUCTS, _PRODUCTS_OF_FEW, _FEW = 24, 32, 8
 # Processors guess which cache lines come next only inside of a page. Lines of b are asked for so many steps
 # ahead where steps are so many bytes apart.
 _AHEAD, _FAR = 8, 1024
@@ -67,7 +67,7 @@ class Tile:
     sums. `extra` are further pointers, those of the epilogue first. `later` is prefetched meanwhile,
     arrays of as many rows side by side. `lanes` is the number of lanes of a register. If `packed` is given,
     the elements of b that the tile reads are copied there for the tiles after this one. If `asked`, these
-    elements may have been prefetched already.
+    elements may have been prefetched already. If it is the `last` tile, there is one at most, of few rows.
     """
 
     dtype: DType
@@ -83,6 +83,7 @@ class Tile:
     later: tuple[Later, ...] = ()
     packed: Stream | None = None
     asked: bool = False
+    last: bool = False
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -243,7 +244,8 @@ class _SumLoop:
         self._extent = tile.extents[level]
         self._kinds = [vector(memory_type(tile.dtype), slot.lanes) for slot in tile.slots]
         self._innermost = level + 1 == len(tile.extents)
-        self._unroll = _unrolled(self._extent, len(self._kinds)) if self._innermost else 1
+        once = tile.last or not self._innermost  # one tile is not worth the text
+        self._unroll = 1 if once else _unrolled(self._extent, len(self._kinds))
 
     def products(self, rows: range, sums: list[str]) -> list[str]:
         """`sums` plus the products of some rows."""
@@ -376,13 +378,15 @@ def _unrolled(extent: int | None, products: int) -> int:
 
     They divide the extent, where enough of them do: the steps that are left would be written once more.
 
-    >>> _unrolled(9, 24), _unrolled(9, 10), _unrolled(128, 10), _unrolled(7, 10), _unrolled(None, 10)
+    >>> _unrolled(9, 24), _unrolled(9, 8), _unrolled(128, 8), _unrolled(7, 10), _unrolled(None, 10)
     (1, 3, 2, 3, 2)
     """
-    most = max(1, min(4, _PRODUCTS // products))
+    few = extent is not None and extent <= _FEW
+    enough = _PRODUCTS_OF_FEW if few else _PRODUCTS
+    most = max(1, min(4, enough // products))
     if extent is None:
         return 1 << (most.bit_length() - 1)
-    even = (n for n in range(most, 0, -1) if extent % n == 0 and 2 * n * products >= _PRODUCTS)
+    even = (n for n in range(most, 0, -1) if extent % n == 0 and 2 * n * products >= enough)
     return next(even, most)
 
 
