@@ -171,7 +171,7 @@ def _unigram_type(
     weights = _weights(unigrams, distortion, num_reserved_ids, num_shards, shard)
     text = f"there are {len(weights)} classes, reserved ones included, and range_max is {range_max}"
     require(len(weights) == range_max, text)
-    check_number(num_sampled, unique, np.count_nonzero(weights))
+    check_number(num_sampled, unique, int(np.count_nonzero(weights)))
     return _type(*types, num_sampled=num_sampled, unique=unique, range_max=range_max, **attrs)
 
 

@@ -236,7 +236,6 @@ class Iterator:
     def make_initializer(self, dataset: Any, name: str | None = None) -> Operation:
         """The operation that sets this iterator to the beginning of `dataset`. TypeError for others."""
         node = dataset.node
-        count_more(get_default_graph(), OPTIMIZED - 1)
         map_leaves(_check_fits, self.structure, node.structure)
         return self._initialize(node, name)
 
