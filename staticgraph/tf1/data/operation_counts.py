@@ -17,7 +17,7 @@ PARALLEL_READS = 5  # files that are read beside each other
 OPTIMIZED = 3  # an initializable iterator begins with an optimization and a model of its dataset
 NAMES_COUNTED = 6  # for a buffer that holds all of them
 
-SHUFFLED_AND_REPEATED = 10  # beyond a repetition: the size of the buffer, and the seeds
+SHUFFLED_AND_REPEATED = 8  # beyond a repetition: the seeds, the second of which is compared with 0
 _SHUFFLED = 3  # the operation and two seeds, after the size of the buffer
 _SHUFFLED_BY_SEED = 10  # the second seed is compared with 0
 
