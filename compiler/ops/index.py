@@ -11,6 +11,9 @@ OPS_OF = {
     "assembly": "concat stack pad pad_v2 interior_pad interleave mirror_pad",
     "bitwise": "bitwise_and bitwise_or bitwise_xor invert left_shift right_shift",
     "broadcasting": "broadcast_to broadcast_args broadcast_gradient_args",
+    "candidate_samplers": (
+        "log_uniform_candidate_sampler uniform_candidate_sampler fixed_unigram_candidate_sampler"
+    ),
     "casting": "cast bitcast",
     "collectives": "all_reduce all_gather reduce_scatter broadcast all_to_all worker_rank",
     "comparison": "equal not_equal less less_equal greater greater_equal is_nan is_inf is_finite",
@@ -31,6 +34,7 @@ OPS_OF = {
     "distances": "edit_distance",
     "distinct": "distinct_numbers absent_numbers",
     "division": "realdiv div_no_nan floor_div floormod truncatediv truncatemod",
+    "drawn_classes": "log_uniform_classes uniform_classes classes_by_table",
     "effects": "assert_true print_values print_line check_numerics effect",
     "exponential": "reciprocal sqrt rsqrt exp expm1 log log1p pow xlogy xdivy",
     "fourier_rows": "fft_columns rfft_rows irfft_rows",

@@ -49,7 +49,7 @@ def advance(op: OpDef, types: Sequence[TensorType], out_shape: Sequence[int]) ->
     Args:
         op: The op.
         types: The types of its inputs.
-        out_shape: The shape of its result.
+        out_shape: The shape of its first result.
     """
     match op.name:
         case "random_shuffle":
@@ -58,6 +58,8 @@ def advance(op: OpDef, types: Sequence[TensorType], out_shape: Sequence[int]) ->
         case "multinomial":
             rows, samples = out_shape
             return rows * (-(-samples // 4) * 4) * 2 * RESERVED
+        case name if name.endswith("candidate_sampler"):
+            return 2 * math.prod(out_shape) * RESERVED
     return math.prod(out_shape) * RESERVED
 
 

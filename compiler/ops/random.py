@@ -49,7 +49,7 @@ def _shaped_type(*state: TensorType, shape: Any, dtype: DType, **_: Any) -> Tens
     return TensorType(dtype, operand_shape(shape, "shape"))
 
 
-def _block_of(number: Expr, state: View, per_block: int) -> tuple[list[Expr], Expr]:
+def block_of(number: Expr, state: View, per_block: int) -> tuple[list[Expr], Expr]:
     """The words for the element with this number, and the element's place among those of its block."""
     block = number // per_block
     words = philox.words(state[0] + scalar.cast(block, uint64), state[1], state[2])
@@ -91,7 +91,7 @@ def random_unit(
     at: tuple[Expr, ...], state: View, *, shape: Any, seed: int = 0, seed2: int = 0, dtype: DType = float32
 ) -> Expr:
     """Numbers of uniform distribution in [0, 1)."""
-    words, lane = _block_of(raveled(at, shape), state, philox.per_block(dtype))
+    words, lane = block_of(raveled(at, shape), state, philox.per_block(dtype))
     return philox.pick(philox.uniform(words, dtype), lane)
 
 
@@ -103,7 +103,7 @@ def random_standard_normal(
     at: tuple[Expr, ...], state: View, *, shape: Any, seed: int = 0, seed2: int = 0, dtype: DType = float32
 ) -> Expr:
     """Numbers of normal distribution with mean 0 and standard deviation 1."""
-    words, lane = _block_of(raveled(at, shape), state, philox.per_block(dtype))
+    words, lane = block_of(raveled(at, shape), state, philox.per_block(dtype))
     return philox.pick(philox.normal(words, dtype), lane)
 
 
@@ -198,7 +198,7 @@ def random_uniform_int(
 ) -> Expr:
     """Integers of uniform distribution from `minval` up to but not including `maxval`."""
     wide = minval.dtype is int64
-    words, lane = _block_of(raveled(at, shape), state, 2 if wide else 4)
+    words, lane = block_of(raveled(at, shape), state, 2 if wide else 4)
     unsigned = uint64 if wide else uint32
     if wide:
         words = [
@@ -270,7 +270,7 @@ def multinomial(
         )
 
     highest = scalar.maximum(best, scalar.cast(logits[row, over["peak"]], float64))
-    words, lane = _block_of(row * num_samples + sample, state, 2)
+    words, lane = block_of(row * num_samples + sample, state, 2)
     number = philox.pick(philox.uniform(words, float64), lane)
     passed = scalar.cast(scalar.le(running, wanted), int64)
     body = (
@@ -341,7 +341,7 @@ def random_permutation(
     (out,) = outs
     fill, i = Index("fill", size), Index("i", max(0, size - 1))
     mine, other, place = Local("mine", int64), Local("other", int64), Local("place", int64)
-    words, lane = _block_of(i, state, 4)
+    words, lane = block_of(i, state, 4)
     left = scalar.cast(size - i, uint32)
     target = i + scalar.cast(philox.pick(words, lane) % left, int64)
     body = (

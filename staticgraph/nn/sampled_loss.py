@@ -22,6 +22,11 @@ from staticgraph.state.variables import parts_of
 __all__ = ["nce_loss", "sampled_softmax_loss"]
 
 _LOWEST = float(np.finfo(np.float32).min)
+# So many operations more TensorFlow makes: it takes rows by slices, adds up a row by a matrix product, and
+# lists the accidental hits before it spreads them.
+_ROWS_TAKEN = 27
+_ROWS_SUMMED = 10
+_HITS_FOUND = 10
 
 
 def nce_loss(
@@ -64,6 +69,7 @@ def nce_loss(
         None,
     )
     losses = sigmoid_cross_entropy_with_logits(labels=targets, logits=logits, name="sampled_losses")
+    count_more(losses.graph, _ROWS_SUMMED)
     return ops.reduce_sum(losses, axis=(1,))
 
 
@@ -124,7 +130,7 @@ def _sampled_logits(
             sampled_values = log_uniform_candidate_sampler(
                 labels, num_true, num_sampled, True, num_classes, seed
             )
-        count_more(true_ids.graph, 2)  # TensorFlow adds up rows by a product of matrices
+        count_more(true_ids.graph, _ROWS_TAKEN)
         sampled, true_expected, sampled_expected = (stop_gradient(value) for value in sampled_values)
         sampled = ops.cast(sampled, dtype=int64)
 
@@ -137,6 +143,7 @@ def _sampled_logits(
         true_logits = true_logits + reshape(offsets[:true_count], [-1, num_true])
         logits = matmul(inputs, rows[true_count:], transpose_b=True) + offsets[true_count:]
         if remove_accidental_hits:
+            count_more(true_ids.graph, _HITS_FOUND)
             pairs = ops.equal(ops.expand_dims(labels, axis=2), reshape(sampled, [1, 1, -1]))
             hits = _like(ops.reduce_any(pairs, axis=(1,)), logits)
             logits = logits + hits * _LOWEST

@@ -8,19 +8,19 @@ sampled one is expected among the candidates.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from staticgraph.arrays.indexing import where
-from staticgraph.arrays.sorting import searchsorted, top_k
 from staticgraph.building.framework import checked, name_scope
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.dtypes import float32, float64, int32, int64
+from staticgraph.compiler.graph.dtypes import float32, int32, int64
 from staticgraph.compiler.graph.errors import misuse, require
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.random_numbers.random_ops import random_uniform
+from staticgraph.random_numbers.integers import seeds_of
 
 __all__ = [
     "all_candidate_sampler",
@@ -79,16 +79,8 @@ def log_uniform_candidate_sampler(
     >>> drawn.sampled_candidates.shape.as_list(), drawn.true_expected_count.shape.as_list()
     ([5], [None, 1])
     """
-    classes = np.arange(range_max, dtype=np.float64)
-    probabilities = np.log((classes + 2.0) / (classes + 1.0)) / np.log(range_max + 1.0)
-
-    def draw(number: int) -> Tensor:
-        uniform = random_uniform([number], dtype=float64, seed=seed)
-        drawn = ops.cast(ops.exp(uniform * float(np.log(range_max + 1.0))), dtype=int64) - 1
-        return ops.floormod(drawn, range_max)  # rounding may reach range_max itself
-
-    with name_scope(name, "LogUniformCandidateSampler", [true_classes]):
-        return _sampled(true_classes, num_true, num_sampled, unique, probabilities, draw, seed)
+    draw = partial(ops.log_uniform_candidate_sampler, range_max=range_max)
+    return _sampled(draw, true_classes, num_true, num_sampled, unique, seed, name)
 
 
 def uniform_candidate_sampler(
@@ -101,13 +93,8 @@ def uniform_candidate_sampler(
     name: str | None = None,
 ) -> Candidates:
     """Classes below `range_max`, all with the same probability: see `log_uniform_candidate_sampler`."""
-    probabilities = np.full(range_max, 1.0 / range_max)
-
-    def draw(number: int) -> Tensor:
-        return random_uniform([number], maxval=range_max, dtype=int64, seed=seed)
-
-    with name_scope(name, "UniformCandidateSampler", [true_classes]):
-        return _sampled(true_classes, num_true, num_sampled, unique, probabilities, draw, seed)
+    draw = partial(ops.uniform_candidate_sampler, range_max=range_max)
+    return _sampled(draw, true_classes, num_true, num_sampled, unique, seed, name)
 
 
 def fixed_unigram_candidate_sampler(
@@ -129,29 +116,22 @@ def fixed_unigram_candidate_sampler(
 
     The weights of the classes from `num_reserved_ids` on are `unigrams`, or the last column of the lines of
     `vocab_file`, whose columns are separated by commas; reserved classes are never drawn. Of several shards
-    number `shard` draws only the classes whose remainder by `num_shards` it is. ValueError unless one of the
-    two is given and the number of classes is `range_max`. See `log_uniform_candidate_sampler`.
+    number `shard` has the classes whose remainder by `num_shards` it is, counted anew. ValueError unless one
+    of the two is given and the number of classes is `range_max`. See `log_uniform_candidate_sampler`.
     """
     if bool(vocab_file) == bool(len(unigrams)):
         raise misuse(ValueError, "fixed_unigram_candidate_sampler: give either vocab_file or unigrams")
-    given = _weights_of(vocab_file) if vocab_file else list(unigrams)
-    weights = np.concatenate([np.zeros(num_reserved_ids), np.asarray(given, np.float64) ** distortion])
-    with checked("fixed_unigram_candidate_sampler"):
-        require(
-            len(weights) == range_max,
-            f"there are {len(weights)} classes, reserved ones included, and range_max is {range_max}",
-        )
-        require(0 <= shard < num_shards, f"shard {shard} is not one of {num_shards}")
-    weights[np.arange(range_max) % num_shards != shard] = 0.0
-    probabilities = weights / weights.sum()
-    up_to = convert_to_tensor(np.cumsum(probabilities)[:-1])
-
-    def draw(number: int) -> Tensor:
-        uniform = random_uniform([number], dtype=float64, seed=seed)
-        return searchsorted(up_to, uniform, side="right", out_type=int64)
-
-    with name_scope(name, "FixedUnigramCandidateSampler", [true_classes]):
-        return _sampled(true_classes, num_true, num_sampled, unique, probabilities, draw, seed)
+    given = _weights_of(vocab_file) if vocab_file else map(float, unigrams)
+    draw = partial(
+        ops.fixed_unigram_candidate_sampler,
+        unigrams=tuple(given),
+        range_max=range_max,
+        distortion=float(distortion),
+        num_reserved_ids=num_reserved_ids,
+        num_shards=num_shards,
+        shard=shard,
+    )
+    return _sampled(draw, true_classes, num_true, num_sampled, unique, seed, name)
 
 
 def all_candidate_sampler(
@@ -207,38 +187,24 @@ def _true_classes(true_classes: Any, num_true: int) -> Tensor:
 
 
 def _sampled(
+    draw: Callable[..., Any],
     true_classes: Any,
     num_true: int,
     num_sampled: int,
     unique: bool,
-    probabilities: np.ndarray,
-    draw: Callable[[int], Tensor],
     seed: int | None,
+    name: str | None,
 ) -> Candidates:
+    first, second = seeds_of(seed)
     true = _true_classes(true_classes, num_true)
-    table = convert_to_tensor(probabilities.astype(np.float32))
-    if not unique:
-        # Twice as many numbers as are needed: so far does TensorFlow's own sampler move its stream in a run.
-        drawn = draw(2 * num_sampled)[:num_sampled]
-        expected = [ops.gather(table, ids, axis=0) * float(num_sampled) for ids in (true, drawn)]
-        return Candidates(drawn, *expected)
-    possible = np.count_nonzero(probabilities)
-    with checked("candidate sampler"):
-        require(num_sampled <= possible, f"{num_sampled} different classes cannot be drawn from {possible}")
-    drawn, time = _distinct(probabilities, num_sampled, seed)
-    expected = [-ops.expm1(-(ops.gather(table, ids, axis=0) * time)) for ids in (true, drawn)]
-    return Candidates(drawn, *expected)
-
-
-def _distinct(probabilities: np.ndarray, number: int, seed: int | None) -> tuple[Tensor, Tensor]:
-    """Different classes as by drawing until there are `number` of them, and about how many draws that takes.
-
-    If draws come at random times, one in each unit of time on average, then each class comes first after an
-    exponential time of its own. The classes that come first are the sample, and need no loop to be found.
-    """
-    possible = np.flatnonzero(probabilities)
-    uniform = random_uniform([len(possible)], dtype=float64, seed=seed)
-    opposite_arrivals = ops.log(1.0 - uniform) * convert_to_tensor(1.0 / probabilities[possible])
-    first = top_k(opposite_arrivals, number)
-    drawn = ops.gather(convert_to_tensor(possible), first.indices, axis=0)
-    return drawn, ops.cast(-first.values[-1], dtype=float32)
+    return Candidates(
+        *draw(
+            true,
+            num_true=num_true,
+            num_sampled=num_sampled,
+            unique=unique,
+            seed=first,
+            seed2=second,
+            name=name,
+        )
+    )

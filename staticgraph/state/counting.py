@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from staticgraph.building.framework import control_dependencies, name_scope
+from staticgraph.building.framework import control_dependencies, get_default_graph, name_scope
 from staticgraph.building.inputs import identity
 from staticgraph.compiler.graph.dtypes import int32, int64
 from staticgraph.compiler.graph.errors import OutOfRangeError
+from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.ops.kinds import host, same_type
 from staticgraph.compiler.support.extensions import extension
@@ -38,7 +39,7 @@ def count_up_to(ref: Any, limit: int, name: str | None = None) -> Tensor:
     ...     [int(sess.run(following)) for _ in range(3)]
     [0, 1, 2]
     """
-    with name_scope(name, "CountUpTo", [ref]) as scope:
+    with name_scope(name, "CountUpTo", [ref]) as scope, counted_as(get_default_graph(), 1):
         before = _below(ref, limit=int(limit))
         with control_dependencies([assign_add(ref, before * 0 + 1)]):
             return identity(before, name=scope)

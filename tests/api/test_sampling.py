@@ -1,4 +1,4 @@
-"""Candidate samplers without repetition, by what they draw in many runs; and training with their losses."""
+"""Candidate samplers by what they draw in many runs, and training with their losses."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,8 @@ def test_distinct_classes_come_as_by_drawing_again(name):
     shares = np.bincount(drawn.ravel(), minlength=CLASSES) / RUNS
     np.testing.assert_allclose(shares, successive(probabilities, 4), atol=0.04)
     np.testing.assert_allclose(np.bincount(drawn[:, 0], minlength=CLASSES) / RUNS, probabilities, atol=0.03)
-    np.testing.assert_array_equal(expected, np.take_along_axis(true_expected[:, 0], drawn, axis=1))
+    of_drawn = np.take_along_axis(true_expected[:, 0], drawn, axis=1)
+    np.testing.assert_allclose(expected, of_drawn, rtol=3e-7)
     assert true_expected.mean(axis=0).sum() == pytest.approx(4, rel=0.15)
 
 
@@ -59,8 +60,8 @@ def test_all_classes_of_a_range_are_found():
 def test_reserved_classes_and_those_of_other_shards_are_not_drawn(unique):
     sampler = sg.nn.fixed_unigram_candidate_sampler
     options = {"unigrams": [5.0, 1.0, 2.0, 1.0, 2.0, 3.0], "num_reserved_ids": 2, "num_shards": 2, "shard": 1}
-    (drawn, _, _) = draws(sampler([[3]], 1, 2, unique, 8, seed=3, **options))
-    assert set(drawn.ravel().tolist()) == {3, 5, 7}
+    (drawn, _, _) = draws(sampler([[3]], 1, 2, unique, 4, seed=3, **options))
+    assert set(drawn.ravel().tolist()) == {1, 2, 3}  # of 0 to 3 in the shard, the first is reserved
 
 
 def test_weights_from_a_file(tmp_path):

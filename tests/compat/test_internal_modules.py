@@ -23,7 +23,8 @@ MODULES = """
     ops.sparse_ops ops.special_math_ops ops.spectral_ops ops.state_ops ops.string_ops ops.template
     ops.tensor_array_grad ops.tensor_array_ops ops.variable_scope ops.variables platform.app platform.flags
     platform.gfile platform.googletest platform.test platform.tf_logging summary.summary
-    summary.writer.writer training.adadelta training.adagrad training.adam training.basic_session_run_hooks
+    summary.writer.writer tools.freeze_graph
+    training.adadelta training.adagrad training.adam training.basic_session_run_hooks
     training.coordinator training.device_setter training.ftrl training.gradient_descent training.input
     training.learning_rate_decay training.momentum training.monitored_session training.moving_averages
     training.optimizer training.queue_runner_impl training.rmsprop training.saver training.server_lib
@@ -40,6 +41,32 @@ def empty_graph():
 @pytest.mark.parametrize("module", MODULES.split())
 def test_module(module):
     assert TREE.lookup(f"python.{module}") is not MISSING
+
+
+@pytest.mark.parametrize("module", ["initializers", "layers", "optimizers", "regularizers"])
+def test_modules_of_contrib_layers(module):
+    assert TREE.lookup(f"contrib.layers.python.layers.{module}") is not MISSING
+
+
+def test_freeze_graph(tmp_path):
+    freeze = tf.python.tools.freeze_graph.freeze_graph
+    made, prefix, out = (str(tmp_path / name) for name in ("graph.pbtxt", "model", "frozen.pb"))
+    variable = tf.Variable([1.0, 2.0], name="v")
+    tf.add(tf.placeholder(tf.float32, [], name="x"), variable, name="y")
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        tf.train.Saver().save(sess, prefix)
+        tf.train.write_graph(sess.graph_def, str(tmp_path), "graph.pbtxt")
+    given = freeze(made, "", False, prefix, "y", "save/restore_all", "save/Const:0", out, True, "")
+    read = tf.GraphDef()
+    read.ParseFromString((tmp_path / "frozen.pb").read_bytes())
+    assert [node.name for node in read.node] == [node.name for node in given.node]
+    with tf.Graph().as_default():
+        (y,) = tf.import_graph_def(read, return_elements=["y:0"], name="")
+        with tf.Session() as sess:
+            assert sess.run(y, {"x:0": 1.0}).tolist() == [2.0, 3.0]
+    with pytest.raises(ValueError, match="output_node_names is empty"):
+        freeze(made, "", False, prefix, "", "", "", out, True, "")
 
 
 class TestShapes:

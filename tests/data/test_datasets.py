@@ -415,3 +415,33 @@ def test_sizes_may_be_tensors():
     with sg.Session() as sess:
         sess.run(iterator.initializer, {size: 3})
         assert sess.run(element).tolist() == [3, 4, 5]
+
+
+def test_an_initializer_of_a_structure_does_not_join_shuffling_with_its_repetition():
+    """The orders are from TensorFlow 1.15.5, which optimizes the pipeline of an iterator of its own only."""
+    own = [0, 7, 10, 6, 9, 2, 4, 11, 1, 3, 8, 5]
+    reinitialized = [2, 11, 4, 10, 3, 1, 0, 6, 8, 9, 5, 7]
+    for wanted in (own, reinitialized):
+        with sg.Graph().as_default():
+            sg.set_random_seed(6)
+            dataset = Dataset.range(12).shuffle(16).repeat().batch(12)
+            if wanted is own:
+                iterator = dataset.make_initializable_iterator()
+                begin = iterator.initializer
+            else:
+                iterator = sg.data.Iterator.from_structure(dataset.output_types, dataset.output_shapes)
+                begin = iterator.make_initializer(dataset)
+            following = iterator.get_next()
+            with sg.Session() as sess:
+                for _ in range(2):
+                    sess.run(begin)
+                    assert sess.run(following).tolist() == wanted
+
+
+def test_shuffle_and_repeat_has_the_order_of_tensorflow():
+    with sg.Graph().as_default():
+        sg.set_random_seed(6)
+        both = sg.data.experimental.shuffle_and_repeat(16)
+        following = Dataset.range(12).apply(both).batch(12).make_one_shot_iterator().get_next()
+        with sg.Session() as sess:
+            assert sess.run(following).tolist() == [5, 1, 4, 8, 9, 6, 2, 3, 0, 7, 11, 10]

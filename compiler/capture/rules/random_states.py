@@ -22,7 +22,8 @@ def capture_random(walk: Walk, op: Operation) -> Made:
     made = applied(walk, op, inputs)
     if isinstance(made, Stop):
         return made
-    advance = philox.advance(op.definition, [v.type for v in inputs], made.shape)
+    first = made[0] if isinstance(made, tuple) else made
+    advance = philox.advance(op.definition, [v.type for v in inputs], first.shape)
     if op in walk.state.draws:
         walk.state.draws[op] = inputs[0] + walk.build.constant([advance, 0, 0], uint64)
     else:

@@ -68,7 +68,8 @@ class _Count:
             self.seen, self.last = 0, None
         new: dict[Region | None, int] = {}
         for op in graph.recorded[self.seen :]:
-            if self.resources and op.definition.effect is Effect.PURE:
+            # A lookup reads rows of the resource itself.
+            if self.resources and op.definition.effect is Effect.PURE and op.type != "GatherV2":
                 new[None] = new.get(None, 0) + sum(tensor.op in self.resources for tensor in op.tensors)
             if op.region is not None:
                 for tensor in op.tensors:
@@ -139,13 +140,15 @@ def count_later(graph: Any, number: Callable[[], int]) -> None:
 def counted_as(graph: Any, number: int) -> Iterator[None]:
     """Context whose operations count as `number`, whatever they are.
 
-    What they capture from outside of the regions that are open counts in addition.
+    What they capture from outside of the regions that are open counts in addition, and so do resources that
+    they read, unless nothing is counted.
     """
     start, around = _without_later(graph), graph.region.around if graph.region is not None else []
     yield
     count = _of(graph)
     captured = count.scan(graph)
-    more = sum(captured.get(region, 0) for region in around)
+    reads = captured.get(None, 0) if number else 0
+    more = reads + sum(captured.get(region, 0) for region in around)
     count.correct(graph, start + number + more - graph.version - count.correction(graph))
 
 

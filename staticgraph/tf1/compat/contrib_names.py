@@ -106,7 +106,13 @@ AREAS = {
         ), _LAYERS
     ),
     "contrib.layers.python.layers": Area(areas=("contrib.layers",)),
-    "contrib.layers.python.layers.layers": Area(areas=("contrib.layers",)),
+    **{
+        f"contrib.layers.python.layers.{name}": Area(areas=("contrib.layers",))
+        for name in (
+            "embedding_ops", "initializers", "layers", "normalization", "optimizers", "regularizers",
+            "summaries",
+        )
+    },
     "contrib.layers.python.layers.utils": Area((".contrib.layer_utils",)),
     "contrib.framework": Area(
         (

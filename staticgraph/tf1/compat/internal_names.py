@@ -125,6 +125,7 @@ AREAS = {
     "python.lib.io.file_io": Area((file_contents,), areas=("io.file_io",)),
     "python.platform.tf_logging": Area((logging,)),
     "python.pywrap_tensorflow": Area(names={"NewCheckpointReader": "train.NewCheckpointReader"}),
+    "python.tools.freeze_graph": Area((".freeze_graph",)),
     "python.training.moving_averages": Area((moving_averages,), areas=("train",)),
     "python.util.compat": Area((strings,)),
     "python.util.deprecation": Area((decorators,)),

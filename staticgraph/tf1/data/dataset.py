@@ -154,7 +154,7 @@ class Dataset:
         if (
             isinstance(node, selecting.Shuffled) and node.again
         ):  # as TensorFlow, which makes one step of the two
-            return Dataset(dataclasses.replace(node, again=False, count=times), self._options)
+            return Dataset(dataclasses.replace(node, again=False, count=times, joined=True), self._options)
         return self._like(selecting.Repeat, count=times)
 
     def shuffle(

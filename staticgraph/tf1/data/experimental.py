@@ -13,6 +13,8 @@ from staticgraph.arrays.indexing import one_hot
 from staticgraph.building.inputs import constant
 from staticgraph.compiler.graph.dtypes import as_dtype, int64
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.graph import get_default_graph
+from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.mathematics.reductions import reduce_sum
 from staticgraph.random_numbers.integers import seeds_of
@@ -23,6 +25,7 @@ from staticgraph.tf1.data.file_datasets import CsvDataset
 from staticgraph.tf1.data.function import scalar_type
 from staticgraph.tf1.data.iterators import only_element
 from staticgraph.tf1.data.mixing import choose_from_datasets, sample_from_datasets
+from staticgraph.tf1.data.operation_counts import SHUFFLED_AND_REPEATED, count_parameters
 from staticgraph.tf1.data.options import DistributeOptions, OptimizationOptions, ThreadingOptions
 from staticgraph.tf1.data.structure import Nested, map_leaves, relaxed
 from staticgraph.tf1.data.threads import AUTOTUNE
@@ -96,12 +99,16 @@ def shuffle_and_repeat(buffer_size: Any, count: Any = None, seed: Any = None) ->
     """`shuffle`, then `repeat`; while the last elements of one repetition are drawn, the next is read."""
 
     def transform(dataset: Dataset) -> Dataset:
+        size = number(buffer_size)
+        count_parameters(size, count)
+        seeds = seeds_of(seed)
+        count_more(get_default_graph(), SHUFFLED_AND_REPEATED)
         return Dataset(
             selecting.Shuffled(
                 structure=dataset.node.structure,
                 source=dataset.node,
-                size=number(buffer_size),
-                seeds=seeds_of(seed),
+                size=size,
+                seeds=seeds,
                 again=False,
                 count=number(-1 if count is None else count),
             )

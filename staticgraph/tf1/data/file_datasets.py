@@ -8,10 +8,13 @@ from typing import Any
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.dtypes import DType, as_dtype, string
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.graph import get_default_graph
+from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.shapes import TensorType
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.tf1.data.dataset import Dataset, number
 from staticgraph.tf1.data.files import FixedLength, Lines, Records, Rows
+from staticgraph.tf1.data.operation_counts import PARALLEL_READS
 from staticgraph.tf1.io.tf_record import TFRecordOptions
 
 __all__ = ["FixedLengthRecordDataset", "TFRecordDataset", "TextLineDataset"]
@@ -56,6 +59,8 @@ class _OfWholeFiles(_FileDataset):
         num_parallel_reads: Any = None,
     ) -> None:
         super().__init__(self._KIND, filenames, compression_type)
+        if num_parallel_reads is not None:
+            count_more(get_default_graph(), PARALLEL_READS)
 
 
 class TextLineDataset(_OfWholeFiles):

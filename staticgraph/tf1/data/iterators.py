@@ -39,6 +39,7 @@ from staticgraph.tf1.data.operation_counts import (
     OPTIMIZED,
 )
 from staticgraph.tf1.data.pipeline import Node, Run, tensors_of
+from staticgraph.tf1.data.selecting import unjoined
 from staticgraph.tf1.data.structure import (
     Component,
     Element,
@@ -236,9 +237,8 @@ class Iterator:
     def make_initializer(self, dataset: Any, name: str | None = None) -> Operation:
         """The operation that sets this iterator to the beginning of `dataset`. TypeError for others."""
         node = dataset.node
-        count_more(get_default_graph(), OPTIMIZED - 1)
         map_leaves(_check_fits, self.structure, node.structure)
-        return self._initialize(node, name)
+        return self._initialize(unjoined(node), name)  # TensorFlow does not optimize such a pipeline
 
     def _initialize(self, node: Node, name: str | None = None) -> Operation:
         made: Operation = make_iterator(tensors_of(node), iterator=self, node=node, name=name)

@@ -13,16 +13,18 @@ from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.tensor import Tensor
 
 ONE_SHOT_ITERATOR = INITIALIZABLE_ITERATOR = ITERATOR_OF_STRUCTURE = 2  # with the string that names it
+PARALLEL_READS = 5  # files that are read beside each other
 OPTIMIZED = 3  # an initializable iterator begins with an optimization and a model of its dataset
 NAMES_COUNTED = 6  # for a buffer that holds all of them
 
+SHUFFLED_AND_REPEATED = 8  # beyond a repetition: the seeds, the second of which is compared with 0
 _SHUFFLED = 3  # the operation and two seeds, after the size of the buffer
 _SHUFFLED_BY_SEED = 10  # the second seed is compared with 0
 
 _OPERATIONS = {  # of a step all of whose parameters are Python's
     "Batched": 3, "Cached": 2, "CachedInFile": 2, "Concatenated": 1, "Counter": 4, "Filtered": 1,
-    "FixedLength": 5, "FlatMapped": 1, "Generated": 3, "Interleaved": 3, "Lines": 5, "Mapped": 1,
-    "Matching": 15, "PaddedBatched": 5, "ParallelMapped": 2, "Prefetched": 2, "Range": 4, "Records": 5,
+    "FixedLength": 4, "FlatMapped": 1, "Generated": 3, "Interleaved": 3, "Lines": 4, "Mapped": 1,
+    "Matching": 15, "PaddedBatched": 5, "ParallelMapped": 2, "Prefetched": 2, "Range": 4, "Records": 4,
     "Repeat": 2, "Shard": 3, "Skip": 2, "Take": 2, "Unbatched": 2, "Unfailing": 1, "Windowed": 5, "Zipped": 1,
 }  # fmt: skip
 

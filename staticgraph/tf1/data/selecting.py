@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -134,13 +135,15 @@ class Shuffled(Selection):
     """Each element drawn at random from `size` that are held ready. `count` passes follow each other: the
     next one is read while the last elements of one are drawn.
 
-    `seeds` are two numbers. With `again`, each iteration has seeds of its own, drawn from those.
+    `seeds` are two numbers. With `again`, each iteration has seeds of its own, drawn from those. `joined`: a
+    repetition was made part of it, as TensorFlow's optimization does.
     """
 
     size: Any
     seeds: tuple[Any, Any]
     again: bool = True
     count: Any = 1
+    joined: bool = False
 
     def select(self, run: Run, begin: Begin[T]) -> Iterator[T]:
         size = run.number(self.size)
@@ -153,6 +156,22 @@ class Shuffled(Selection):
         count = run.number(self.count)
         passes = (begin() for _ in (itertools.count() if count < 0 else range(count)))
         return _drawn(passes, size, iter(RandomNumbers(*seeds)))
+
+
+def unjoined(node: Node) -> Node:
+    """Return a pipeline as it is without TensorFlow's optimization: repetitions follow shuffling."""
+    changed: dict[str, Any] = {}
+    if (source := getattr(node, "source", None)) is not None and (made := unjoined(source)) is not source:
+        changed["source"] = made
+    if sources := getattr(node, "sources", None):
+        several = tuple(unjoined(each) for each in sources)
+        if any(a is not b for a, b in zip(several, sources, strict=True)):
+            changed["sources"] = several
+    if isinstance(node, Shuffled) and node.joined:
+        changed |= {"again": True, "count": 1, "joined": False}
+        shuffled = dataclasses.replace(node, **changed)
+        return Repeat(structure=node.structure, source=shuffled, count=node.count)
+    return dataclasses.replace(node, **changed) if changed else node
 
 
 def _drawn(passes: Iterator[Iterator[T]], size: int, numbers: Iterator[int]) -> Iterator[T]:

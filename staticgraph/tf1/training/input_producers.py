@@ -12,6 +12,7 @@ from staticgraph.building.framework import GraphKeys, control_dependencies, name
 from staticgraph.building.inputs import constant, convert_to_tensor, identity
 from staticgraph.compiler.graph.dtypes import float32, int64, string
 from staticgraph.compiler.graph.errors import InvalidArgumentError, RuleError, ShapeError, misuse
+from staticgraph.compiler.graph.recording.op_count import count_more, counted_as, op_count
 from staticgraph.compiler.graph.shapes import as_shape, merge
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.ops.kinds import host
@@ -31,6 +32,9 @@ __all__ = [
     "slice_input_producer",
     "string_input_producer",
 ]
+
+# So many operations more TensorFlow makes to compare the number of strings with 0.
+_LENGTH_COMPARED = 6
 
 
 def match_filenames_once(pattern: Any, name: str | None = None) -> Variable:
@@ -59,6 +63,14 @@ def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = 
         epochs = Variable(zero, name="epochs", trainable=False, collections=[GraphKeys.LOCAL_VARIABLES])
         with control_dependencies([count_up_to(epochs, num_epochs)]):
             return identity(convert_to_tensor(tensor), name=scope)
+
+
+def _shuffled(rows: Tensor, seed: int | None) -> Tensor:
+    """Return rows in random order, strings too: one operation in TensorFlow."""
+    if seed is None and rows.graph.seed is not None:
+        seed = op_count(rows.graph)
+    with counted_as(rows.graph, 1):
+        return gather(rows, random_shuffle(number_range(shape(rows)[0]), seed=seed))
 
 
 def input_producer(
@@ -90,7 +102,7 @@ def input_producer(
             text = "input_tensor must have a fully defined element shape, or element_shape must be given"
             raise misuse(ValueError, text)
         if shuffle:
-            rows = gather(rows, random_shuffle(number_range(shape(rows)[0]), seed=seed))
+            rows = _shuffled(rows, seed)
         rows = limit_epochs(rows, num_epochs)
         queue = FIFOQueue(capacity, [rows.dtype], [row], shared_name=shared_name, name=name or "fifo_queue")
         add_queue_runner(QueueRunner(queue, [queue.enqueue_many([rows])], cancel_op=cancel_op))
@@ -137,6 +149,7 @@ def string_input_producer(
         raise misuse(ValueError, text, "no file was found, perhaps")
     with name_scope(name, "input_producer", [string_tensor]) as scope:
         strings = _some_names(convert_to_tensor(string_tensor, dtype=string))
+        count_more(strings.graph, _LENGTH_COMPARED)
         return input_producer(
             strings,
             (),

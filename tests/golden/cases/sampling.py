@@ -10,23 +10,32 @@ TWO = ints(3, 2, low=0, high=CLASSES - 1, dtype="int64")
 DRAWN = given([3, 0, 5, 6, 2], "int64")
 EXPECTED = positive(5)
 
-REPLACED = {
-    "log_uniform": lambda tf, n, seed: tf.nn.log_uniform_candidate_sampler(
-        [[0, 3]], 2, n, False, 50, seed=seed
-    ),
-    "uniform": lambda tf, n, seed: tf.nn.uniform_candidate_sampler([[0, 3]], 2, n, False, 50, seed=seed),
-    "uniform of a power of two": lambda tf, n, seed: tf.nn.uniform_candidate_sampler(
-        [[0, 3]], 2, n, False, 64, seed=seed
-    ),
+WEIGHTS = {"unigrams": [5.0, 1.0, 2.0, 1.0, 2.0, 3.0, 0.5, 9.0, 2.0, 1.0, 4.0], "distortion": 0.75}
+SAMPLERS = {
+    "log_uniform": ("log_uniform", 50, {}),
+    "uniform": ("uniform", 50, {}),
+    "uniform of a power of two": ("uniform", 64, {}),
+    "fixed_unigram": ("fixed_unigram", 11, WEIGHTS),
+    "fixed_unigram with reserved classes": ("fixed_unigram", 13, dict(num_reserved_ids=2, **WEIGHTS)),
 }
+REPLACED = list(SAMPLERS)[:3]
 
 
-def by_seeds(sampler, number, graph, op):
+def by_seeds(name, number, unique, graph, op):
+    kind, below, options = SAMPLERS[name]
+
     def build(tf):
         tf.set_random_seed(graph)
-        return sampler(tf, number, op)
+        sampler = getattr(tf.nn, kind + "_candidate_sampler")
+        return sampler([[0, 3]], 2, number, unique, below, seed=op, **options)
 
     return build
+
+
+def shard(tf):
+    sampler = tf.nn.fixed_unigram_candidate_sampler
+    options = {"unigrams": [5.0, 1.0, 2.0, 1.0, 2.0, 3.0], "num_reserved_ids": 2, "num_shards": 2, "shard": 1}
+    return sampler([[0, 1]], 2, 2, True, 4, seed=3, **options)
 
 
 def sampled(loss, num_true=1, tables=1, **options):
@@ -59,8 +68,11 @@ def hits(tf, true, drawn):
 
 
 CASES = [
-    [runs("%s, %d of graph seed %d, op seed %s" % (name, n, graph, op), by_seeds(sampler, n, graph, op))
-     for name, sampler in REPLACED.items() for n in (4, 9) for graph, op in ((5, 1), (3, 7))],
+    [runs("%s, %d of graph seed %d, op seed %s" % (name, n, graph, op), by_seeds(name, n, False, graph, op))
+     for name in REPLACED for n in (4, 9) for graph, op in ((5, 1), (3, 7))],
+    [runs("%s, %d different ones" % (name, n), by_seeds(name, n, True, 5, 1))
+     for name in SAMPLERS for n in (4, 11)],
+    runs("fixed_unigram of a shard", shard),
     runs("every candidate", lambda tf: list(tf.nn.all_candidate_sampler([[0, 3]], 2, 4, True))),
     runs("all of a uniform range", lambda tf: tf.nn.uniform_candidate_sampler([[0]], 1, 4, False, 1, seed=1)),
     [[value("%s, %s" % (loss, label), sampled(loss, num_true, **options), TABLE, BIASES, INPUTS, labels,

@@ -9,11 +9,15 @@ from staticgraph.arrays import array_ops, casts, creation, indexing
 from staticgraph.building.framework import checked
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.errors import misuse, require
+from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.shapes import normalize_axis
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.linear_algebra import linalg
 from staticgraph.tf1.keras.engine.node import history
 from staticgraph.tf1.keras.settings import checked_format, floatx
+
+# So many operations TensorFlow makes to resize images; it transposes those whose channels come first.
+_RESIZED = 8
 
 __all__ = [
     "arange",
@@ -283,8 +287,9 @@ def resize_images(
 ) -> Tensor:
     """Images enlarged by whole factors: each pixel repeated, or "bilinear" interpolation between pixels."""
     axis = 2 if checked_format(data_format) == "channels_first" else 1
-    for d, factor in ((axis, height_factor), (axis + 1, width_factor)):
-        x = _enlarged(x, factor, d) if interpolation == "bilinear" else repeat_elements(x, factor, d)
+    with counted_as(x.graph, _RESIZED if axis == 1 else _RESIZED + 4):
+        for d, factor in ((axis, height_factor), (axis + 1, width_factor)):
+            x = _enlarged(x, factor, d) if interpolation == "bilinear" else repeat_elements(x, factor, d)
     if interpolation not in ("nearest", "bilinear"):
         raise misuse(ValueError, f"interpolation={interpolation!r} is not nearest or bilinear")
     return x

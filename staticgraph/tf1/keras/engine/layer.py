@@ -11,6 +11,7 @@ from staticgraph.building.inputs import convert_to_tensor, identity, placeholder
 from staticgraph.compiler.graph.dependencies import ancestors
 from staticgraph.compiler.graph.dtypes import as_dtype
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.recording.op_count import op_count, set_op_count
 from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.support.cached_property import cached_property
@@ -152,8 +153,10 @@ class Layer(Connections, base.Layer):
         state.track(variable)
         self._weights.append(variable)
         if regularizer is not None:
+            start = op_count(variable.graph)
             with name_scope(f"{name}/Regularizer"):
                 self.add_loss(regularizer(variable))
+            set_op_count(variable.graph, start)  # TensorFlow computes it when it is asked for
         return variable
 
     add_variable = add_weight  # type: ignore[assignment]

@@ -121,4 +121,4 @@ class PReLU(Layer):
         self.built = True
 
     def call(self, inputs: Any) -> Any:
-        return nn.relu(inputs) - self.alpha * nn.relu(-inputs)
+        return nn.relu(inputs) + -self.alpha * nn.relu(-inputs)

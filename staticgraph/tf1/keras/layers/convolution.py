@@ -54,7 +54,6 @@ class _Convolution(convolution.Convolution, Layer):
         "weight_options",
         "activity_regularizer",
     )
-    leaves_unused = False
 
     @like(convolution.Convolution, "trainable name", data_format=None, **GLOROT)
     def __init__(self, **given: Any) -> None:

@@ -13,6 +13,7 @@ from staticgraph.arrays.casts import cast
 from staticgraph.building.inputs import identity
 from staticgraph.building.signatures import like
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.recording.op_count import count_more
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.layers import core
 from staticgraph.layers.adapters import with_weights
@@ -24,6 +25,9 @@ from staticgraph.tf1.keras.engine.input_spec import InputSpec
 from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.tf1.keras.serialization import find, get_custom_objects
 from staticgraph.tf1.keras.settings import checked_format
+
+# So many operations more TensorFlow makes to take the size of a batch into a new shape.
+_SIZE_TAKEN = 6
 
 __all__ = [
     "Activation",
@@ -188,6 +192,8 @@ class Flatten(Layer):
             inputs = array_ops.transpose(inputs, [0, *range(2, rank), 1])
         if rank == 1:
             return array_ops.expand_dims(inputs, -1)
+        if inputs.shape[0].value is None:
+            count_more(inputs.graph, _SIZE_TAKEN)
         return K.batch_flatten(inputs)
 
 
@@ -207,6 +213,7 @@ class Reshape(Layer):
             rest = int(np.prod([n for n in target if n != -1], dtype=np.int64))
             target[target.index(-1)] = int(np.prod(known, dtype=np.int64)) // max(rest, 1)
         if -1 not in target:
+            count_more(inputs.graph, _SIZE_TAKEN)
             return array_ops.reshape(inputs, [-1, *target])
         return array_ops.reshape(inputs, array_ops.stack([array_ops.shape(inputs)[0], *target]))
 

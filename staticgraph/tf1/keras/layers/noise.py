@@ -7,6 +7,8 @@ from typing import Any
 from staticgraph.arrays import array_ops
 from staticgraph.arrays.casts import cast
 from staticgraph.building.inputs import identity
+from staticgraph.compiler.graph.recording.op_count import count_more
+from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.random_numbers.random_ops import random_normal, random_uniform
 from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras.engine.layer import Layer
@@ -15,6 +17,9 @@ __all__ = ["AlphaDropout", "GaussianDropout", "GaussianNoise"]
 
 # Where the scaled exponential unit saturates: minus its scale times its alpha.
 _SATURATION = -1.0507009873554805 * 1.6732632423543772
+
+# So many operations more TensorFlow makes for branches of a call, if a tensor decides.
+_BRANCHES = 5
 
 
 class _Noise(Layer):
@@ -28,6 +33,9 @@ class _Noise(Layer):
         raise NotImplementedError
 
     def call(self, inputs: Any, training: Any = None) -> Any:
+        training = K.learning_phase() if training is None else training
+        if isinstance(training, Tensor):
+            count_more(inputs.graph, _BRANCHES)
         return K.in_train_phase(lambda: self.disturbed(inputs), lambda: identity(inputs), training)
 
 
