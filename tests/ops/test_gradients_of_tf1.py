@@ -13,12 +13,14 @@ GRADIENT, NONE, CONSTANT = (set(TABLE[key]) for key in ("gradient", "none", "con
 
 # TensorFlow has a gradient; here the op is a part of a function that has one.
 PARTS = {"ascending_places", "partition_places", "stitch_sources"}
-# TensorFlow has no gradient, and no derivative gets there: results are integers, truth values or strings.
+# TensorFlow has no gradient, and no derivative gets there: results or operands are integers, truth values
+# or strings.
 # fmt: off
 NEVER_REACHED = {
-    "broadcast_args", "count_below", "cross_op", "in_top_k", "is_finite", "is_inf", "is_nan",
-    "is_variable_initialized", "lower_bound", "print_line", "random_uniform_int", "reduce_all", "reduce_any",
-    "row_major_order", "unravel_index", "upper_bound", "where",
+    "broadcast_args", "count_below", "cross_op", "fixed_unigram_candidate_sampler", "in_top_k", "is_finite",
+    "is_inf", "is_nan", "is_variable_initialized", "log_uniform_candidate_sampler", "lower_bound",
+    "print_line", "random_uniform_int", "reduce_all", "reduce_any",
+    "row_major_order", "uniform_candidate_sampler", "unravel_index", "upper_bound", "where",
 }
 # fmt: on
 # TensorFlow has no gradient for the result of an assignment here, and none flows for that of `assign` there.

@@ -13,6 +13,11 @@ from staticgraph.formats.onnx.write.value import Held
 without("ONNX has no truncated normal distribution", "truncated_normal")
 without("ONNX has no gamma and no Poisson distribution", "random_gamma random_poisson")
 without(
+    "ONNX draws no classes that differ from each other",
+    "log_uniform_candidate_sampler uniform_candidate_sampler fixed_unigram_candidate_sampler "
+    "log_uniform_classes uniform_classes classes_by_table",
+)
+without(
     "its numbers are those of one generator, and ONNX names none",
     "stateless_multinomial stateless_random_normal stateless_random_uniform stateless_random_uniform_int "
     "stateless_state stateless_truncated_normal",
