@@ -40,7 +40,7 @@ SPECTRA: Works = {
 
 
 def composed(values: Any, left: Any, right: Any = None) -> Any:
-    """What a decomposition is of: vectors themselves are known up to a sign."""
+    """The matrix of a decomposition: vectors themselves are known up to a sign."""
     right = left if right is None else right
     return sg.matmul(left * sg.cast(values, left.dtype)[..., None, :], right, adjoint_b=True)
 

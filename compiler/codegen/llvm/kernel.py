@@ -205,11 +205,8 @@ class _KernelEmitter:
         exact = isinstance(index.extent, Size)
         # Loops over a part of an axis go along the strips of a matrix, whose rows are vectors: no form of
         # their addresses is better than the one written, and to find that out is two fifths of LLVM's time.
-        opaque = isinstance(loop.share, Span)
-        with (
-            self._emitter.loop(first, after, 1, self._initial(carried), exact, opaque) as values,
-            self._inside(body),
-        ):
+        opaque, start = isinstance(loop.share, Span), self._initial(carried)
+        with self._emitter.loop(first, after, 1, start, exact, opaque) as values, self._inside(body):
             self._printer.bind(index, LlvmValue(values.index, 1, self._emitter.level))
             self._assign_all(carried, values.carried)
             self._statements(body)
