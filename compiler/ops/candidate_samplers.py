@@ -157,7 +157,8 @@ def _weights(
 
     As in TensorFlow, the classes behind the reserved ones are counted from the number of those in the shard.
     """
-    given = np.asarray(unigrams, np.float32) ** np.float32(distortion)
+    with np.errstate(all="ignore"):  # what is not finite is refused
+        given = np.asarray(unigrams).astype(np.float32) ** np.float32(distortion)
     reserved = len(range(shard, num_reserved_ids, num_shards))
     own = given[(shard - reserved) % num_shards :: num_shards]
     return np.concatenate([np.zeros(reserved, np.float32), own])
@@ -171,6 +172,7 @@ def _unigram_type(
     weights = _weights(unigrams, distortion, num_reserved_ids, num_shards, shard)
     text = f"there are {len(weights)} classes, reserved ones included, and range_max is {range_max}"
     require(len(weights) == range_max, text)
+    require(bool(np.isfinite(weights).all() and (weights >= 0).all()), "a weight is negative or not finite")
     check_number(num_sampled, unique, int(np.count_nonzero(weights)))
     return _type(*types, num_sampled=num_sampled, unique=unique, range_max=range_max, **attrs)
 

@@ -234,6 +234,8 @@ def _by_table_type(*types: TensorType, num_sampled: int, unique: bool, **_: Any)
     chances, others = types[-2:]
     text = f"chances has shape {shape_text(chances.shape)}, others {shape_text(others.shape)}"
     require(chances.rank in (None, 1) and compatible(chances.shape, others.shape), text)
+    if chances.shape is not None and isinstance(classes := chances.shape[0], int):
+        check_number(num_sampled, unique, classes)
     return TensorType(int64, (num_sampled,)), TensorType(int64, (1,))
 
 

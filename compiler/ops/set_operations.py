@@ -63,7 +63,8 @@ def set_operation(
 ) -> Any:
     """The parts of the sparse tensor whose last axis holds, in ascending order, a set made of two sets each.
 
-    `set_operation` is "a-b", "b-a", "intersection" or "union". Places are in row-major order in any case.
+    `set_operation` is "a-b", "b-a", "intersection" or "union". Places are in row-major order in any case,
+    and are looked at whatever `validate_indices` says.
     """
     if tuple(set1_shape[:-1]) != tuple(set2_shape[:-1]):
         shapes = f"{set1_shape[:-1].tolist()} and {set2_shape[:-1].tolist()}"
@@ -90,7 +91,10 @@ def _size_type(*parts: TensorType, validate_indices: bool) -> TensorType:
 
 @host(tf="SetSize", type=_size_type, vars=_ONE, dtypes=_DTYPES)
 def set_size(set_indices: Any, set_values: Any, set_shape: Any, *, validate_indices: bool = True) -> Any:
-    """The number of different elements in each set, which is the last axis of a sparse tensor."""
+    """The number of different elements in each set, which is the last axis of a sparse tensor.
+
+    Places are looked at whatever `validate_indices` says.
+    """
     sizes = np.zeros(tuple(set_shape[:-1]), np.int32)
     for place, elements in _sets(set_indices, set_values, set_shape).items():
         sizes[place] = len(elements)

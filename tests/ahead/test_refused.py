@@ -31,8 +31,8 @@ PYTHON: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: sg.broadcast_dynamic_shape(sg.cast(vector(), sg.int32), [3, 1]),
         "broadcast_args of int32 has no machine code",
     ),
-    "a shape that is fed": (
-        lambda: sg.fill(sg.placeholder(sg.int32, [2], name="dims"), 1.0),
+    "a shape of more than 16 numbers that is fed": (
+        lambda: sg.reshape(vector(), sg.placeholder(sg.int32, [17], name="dims")),
         "a shape in it depends on the value of dims:0",
     ),
     "a shape that is computed": (

@@ -33,7 +33,6 @@ FACTORS: Works = {
     "gradient": lambda a, spd, b: sg.gradients(sg.trace(sg.abs(sg.cholesky(spd))), spd),
 }
 SPECTRA: Works = {
-    "eigenvalues": lambda a, spd, b: sg.self_adjoint_eigvals(spd),
     "vectors": lambda a, spd, b: composed(*sg.self_adjoint_eig(spd)),
     "svd": lambda a, spd, b: composed(*sg.svd(a)),
 }
@@ -83,7 +82,9 @@ def check(works: Works, arrays: list[np.ndarray], schedule: int) -> None:
 def test_factors_equal_those_of_the_processor(
     host: str, batch: tuple[int, ...], n: int, dtype: type, schedule: int
 ):
-    check(FACTORS, matrices(batch, n, dtype), schedule)
+    few = np.dtype(dtype).kind == "c"  # whose functions are long
+    works = {name: work for name, work in FACTORS.items() if not few or name in ("cholesky", "one_side")}
+    check(works, matrices(batch, n, dtype), schedule)
 
 
 @pytest.mark.parametrize(

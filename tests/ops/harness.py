@@ -143,12 +143,12 @@ def _dtype(draw: Draw, var: str, choice: dict[str, DType]) -> DType:
 TOLERANCE = {"float16": 8e-3, "bfloat16": 6e-2, "float32": 4e-6, "complex64": 4e-6}
 
 
-def assert_same(actual: Any, wanted: Any, dtype: DType, what: str) -> None:
-    """Equal types, shapes and, up to rounding, numbers."""
+def assert_same(actual: Any, wanted: Any, dtype: DType, what: str, times: int = 1) -> None:
+    """Equal types, shapes and, up to rounding, numbers. `times`: how much more rounding may change."""
     actual, wanted = np.asarray(actual), np.asarray(wanted)
     assert (actual.dtype, actual.shape) == (wanted.dtype, wanted.shape), what
     if dtype.is_differentiable:
-        rtol = TOLERANCE.get(dtype.name, 1e-12)
+        rtol = times * TOLERANCE.get(dtype.name, 1e-12)
         wide = np.complex128 if dtype.is_complex else np.float64
         scale = np.abs(wanted[np.isfinite(wanted)]).max(initial=0)
         atol = rtol * float(scale)

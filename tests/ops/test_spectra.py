@@ -366,7 +366,7 @@ def test_they_are_the_same_in_every_place(n, rng):
         return {"values": values, "vectors": vectors, "singular": singular, "left": left, "right": right}
 
     x = rng.normal(size=(n, n)).astype("f4")
-    places = check_everywhere(build, {"x": x + x.T}, places=(*PLACES, "gpu"), rtol=1e-4, atol=1e-4)
+    places = check_everywhere(build, {"x": x + x.T}, places=(*PLACES, "gpu"), rtol=5e-4, atol=5e-4)
     assert not any(isinstance(outcomes, Refused) for outcomes in places.values())
 
 

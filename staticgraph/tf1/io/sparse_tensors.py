@@ -61,7 +61,7 @@ def _deserialized_type(x: TensorType, out_type: DType, rank: int | None) -> tupl
 
 @host(tf="DeserializeManySparse", type=_deserialized_type, dtypes=frozenset({string}))
 def deserialize_many_sparse_op(serialized_sparse: Any, *, out_type: DType, rank: int | None) -> Any:
-    """The rows that messages tell, as one SparseTensor with an axis more."""
+    """The rows that messages tell, as one SparseTensor with an axis more: of `rank` axes, if that is told."""
     places: list[np.ndarray] = []
     values: list[np.ndarray] = []
     shapes: list[np.ndarray] = []

@@ -28,7 +28,7 @@ class Defun:
         func_name: The name of the function, and of the scope of each call; by default that of the function.
         grad_func: A function (a `Defun` too) of the inputs, then of the derivatives by the outputs. It
             returns the derivatives by the inputs.
-        python_grad_func: A function `(op, *derivatives)`, where `op.inputs` and `op.outputs` are tensors. It
+        python_grad_func: A function `(op, *derivatives)`. The inputs and outputs of `op` are tensors. It
             returns the derivatives by the inputs.
         out_names: Names of the outputs; they are kept and change nothing.
         shape_func: A function of the same `op` that returns the static shapes of the outputs.

@@ -57,7 +57,6 @@ class KMeansClustering(sg.estimator.Estimator):
     >>> points = np.float32([[0, 0], [0, 1], [9, 9], [9, 8]])
     >>> def input_fn():
     ...     return tf.train.limit_epochs(tf.convert_to_tensor(points), num_epochs=1)
-    >>> tf.logging.set_verbosity(tf.logging.ERROR)
     >>> kmeans = tf.contrib.factorization.KMeansClustering(2, use_mini_batch=False)
     >>> for _ in range(3):
     ...     _ = kmeans.train(input_fn)
