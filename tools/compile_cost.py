@@ -3,7 +3,7 @@
     python tools/compile_cost.py                    the works of the benchmark group numerics, and more
     python tools/compile_cost.py qr expm            some of them
     python tools/compile_cost.py --most 0.3         status 1 if one costs more CPU seconds
-    python tools/compile_cost.py --write            write the table of docs/compile_cost.md, too
+    python tools/compile_cost.py --write            write the table of docs/cpu.md, too
 
 Every process is fresh and has an empty cache on disk. It compiles a small net first, so that what every step
 needs is there. Then it builds a step, and runs it a few times; the time of its last run, which compiles
