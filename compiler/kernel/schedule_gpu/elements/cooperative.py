@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from staticgraph.compiler.graph.sizes import AnySize, Size, at_most
 from staticgraph.compiler.kernel.expr import Expr, Index, substitute
@@ -118,14 +118,15 @@ class CooperativeSchedule(FunctionSchedule):
 
 def cooperative(kernel: Kernel) -> GpuSchedule | None:
     """The schedule of a kernel with independent loops inside of others; None for one without."""
-    item, body = _item(flatten(kernel))
-    if not any(isinstance(loop, Loop) for stmt in body for loop in _inside(stmt)):
+    kernel = flatten(kernel)
+    item, body = _item(kernel)
+    if not any(map(_goes_step_by_step, body)):
         return None
-    made = CooperativeSchedule(kernel.name, item, body, flatten(kernel).buffers)
+    made = CooperativeSchedule(kernel.name, item, body, kernel.buffers)
     return GpuSchedule((made,), tuple(made.scratch.items()))
 
 
-def is_independent(stmt: Stmt) -> bool:
+def _is_independent(stmt: Stmt) -> bool:
     """Return True for a loop whose iterations need nothing of each other."""
     return isinstance(stmt, Loop) and stmt.kind is not LoopKind.SERIAL
 
@@ -148,10 +149,11 @@ def _item(kernel: Kernel) -> tuple[Index | None, Body]:
     return item, rewrite(body, lambda e: simplify_index(substitute(e, table)))
 
 
-def _inside(stmt: Stmt) -> Iterator[Stmt]:
-    """The parallel loops inside of a loop or branch that goes step by step."""
-    if isinstance(stmt, Loop | While | If) and not is_independent(stmt):
-        yield from (s for s in statements(stmt.body) if isinstance(s, Loop) and s.kind is LoopKind.PARALLEL)
+def _goes_step_by_step(stmt: Stmt) -> bool:
+    """Return True for a loop or branch that is not independent itself, with parallel loops inside."""
+    if not isinstance(stmt, Loop | While | If) or _is_independent(stmt):
+        return False
+    return any(isinstance(s, Loop) and s.kind is LoopKind.PARALLEL for s in statements(stmt.body))
 
 
 def _width(body: Body) -> int:
@@ -160,7 +162,7 @@ def _width(body: Body) -> int:
     for stmt in body:
         if not isinstance(stmt, Loop | While | If):
             continue
-        if isinstance(stmt, Loop) and is_independent(stmt):
+        if isinstance(stmt, Loop) and _is_independent(stmt):
             extent = stmt.index.extent
             count = _MOST_THREADS if isinstance(extent, Size) else extent
             most = max(most, count * part_threads(stmt))
