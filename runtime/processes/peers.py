@@ -3,7 +3,8 @@
 A process that fails tells all others. Those that wait for it look for such messages every few milliseconds,
 and fail too, with its number and its error. Runs are numbered, by the same count in every process: the news
 of a run that failed everywhere is old in the next one. A run may also fail in one process alone, after it has
-sent all that the others need: these fail in their next one.
+sent all that the others need: these fail in their next one. The news of a run that is still to come waits for
+it: the process that failed in it has completed this one.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from staticgraph.runtime.processes.heartbeat import Heartbeat
 _TAG = 1
 _FIRST = "its first run of this step"
 _FAILED, _ENDED, _STEP = "failed", "ended", "step"
-_GRACE = 5.0  # seconds in which an exchange is over to which a process that has gone on has given its part
+_GRACE = 5.0  # seconds in which a run is over for which a process that has gone on has done its part
 _PAUSE = 0.0005
 _ASK = 1.0  # seconds of waiting before the others are asked if they are alive
 _REPLY = 1.0  # and seconds in which they answer
@@ -66,8 +67,8 @@ class Peers:
         """Tell the others of an error, and count the run. `final`: this process ends with it."""
         if not isinstance(error, PeerError):
             text = f"{type(error).__name__}: {error}"[:_MOST_TEXT]
-            run = None if final else self.runs[0]
-            self._tell({"kind": _FAILED, "run": run, "text": text, "stuck": self.is_stuck})
+            news = {"kind": _FAILED, "run": self.runs[0], "final": final}
+            self._tell({**news, "text": text, "stuck": self.is_stuck})
         self.runs[0] += 1
         self._settled = self.runs[0]
 
@@ -118,11 +119,11 @@ class Peers:
         `step`: the name of the step that waits, as for `agree`.
         """
         self._receive()
+        self._failures = [news for news in self._failures if news["final"] or news["run"] >= self._settled]
         for news in self._failures:
-            if news["run"] is None or news["run"] >= self._settled:
+            if news["run"] <= self.runs[0] or waited > _GRACE:
                 self._failures.remove(news)
                 raise self._failed_by(news)
-        self._failures.clear()
         if waited > _GRACE and self._ended:
             rank = next(iter(self._ended))
             text = f"process {rank} has ended, and this one waits for it in {what}"
@@ -147,7 +148,7 @@ class Peers:
     def _failed_by(self, news: dict[str, Any]) -> Exception:
         """Return the error of this process for the failure of another one."""
         rank, text = news["rank"], news["text"]
-        if news["run"] is None or news["run"] >= self.runs[0]:
+        if news["final"] or news["run"] >= self.runs[0]:
             return misuse(PeerError, f"process {rank} failed, and with it this run: {text}")
         text = f"process {rank} failed in a run that went well here, so that variables differ: {text}"
         hint = "restore a checkpoint in all processes, or run broadcast_variables()"
