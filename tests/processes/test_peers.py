@@ -36,7 +36,7 @@ class Post:
 
 
 class Status:
-    """What MPI tells of a message."""
+    """The facts that MPI gives of a message."""
 
     letter = b""
 
