@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from staticgraph.compiler.codegen.llvm.lanes import choose_lanes
+from staticgraph.compiler.codegen.llvm.lanes import choose_lanes, is_written_out
 from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.graph.dtypes import float32
 from staticgraph.compiler.kernel.expr import Const, Index, Load, Local
@@ -42,6 +42,31 @@ def test_many_operations_in_short_chains_go_in_one_register():
     buffers = {name: Buffer(float32, (1024,), name == "y") for name in "xy"}
     loop = Loop(i, (Store("y", (i,), values[0]),), LoopKind.SIMD)
     assert choose_lanes(loop, buffers, TARGET) == (8, 1)
+
+
+@pytest.mark.parametrize(("chains", "expected"), [(1, 32), (2, 32), (4, 8), (8, 8)])
+def test_long_chains_go_in_one_register_if_they_are_four(chains: int, expected: int):
+    """The processor works on all of them at the same time."""
+    i, stores = Index("i", 1024), []
+    for chain in range(chains):
+        value = Load("x", (i,), float32)
+        for n in range(19):
+            value = value * float(20 * chain + n + 2)
+        stores.append(Store(f"y{chain}", (i,), value))
+    buffers = {name: Buffer(float32, (1024,), name != "x") for name in ("x", *(s.buffer for s in stores))}
+    assert math.prod(choose_lanes(Loop(i, tuple(stores), LoopKind.SIMD), buffers, TARGET)) == expected
+
+
+@pytest.mark.parametrize(
+    ("extent", "operations", "expected"),
+    [(1, 500, True), (3, 20, True), (4, 32, True), (4, 33, False), (2, 65, False), (5, 2, False)],
+)
+def test_short_loops_are_written_out_if_that_is_little_text(extent: int, operations: int, expected: bool):
+    i = Index("i", extent)
+    value = Load("x", (i,), float32)
+    for n in range(operations - 1):
+        value = value * float(n + 2)
+    assert is_written_out(Loop(i, (Store("y", (i,), value),))) == expected
 
 
 @pytest.mark.parametrize(("extent", "expected"), [(1, 1), (5, 8), (8, 8), (16, 16), (40, 16), (32, 32)])

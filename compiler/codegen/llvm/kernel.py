@@ -20,7 +20,7 @@ from staticgraph.compiler.codegen.abi import SCRATCH_PARAMETERS, KernelCode, Pha
 from staticgraph.compiler.codegen.llvm import memory
 from staticgraph.compiler.codegen.llvm.address import Addresses, lane_steps
 from staticgraph.compiler.codegen.llvm.expr import ExprPrinter, LlvmValue
-from staticgraph.compiler.codegen.llvm.lanes import choose_lanes, horizontal, reductions
+from staticgraph.compiler.codegen.llvm.lanes import choose_lanes, horizontal, is_written_out, reductions
 from staticgraph.compiler.codegen.llvm.scalar import apply
 from staticgraph.compiler.codegen.llvm.site import Site
 from staticgraph.compiler.codegen.llvm.text import Code, Emitter, register_type, vector
@@ -48,8 +48,6 @@ from staticgraph.compiler.kernel.stmt import (
     statements,
     updates_of_outer,
 )
-
-_UNROLLED = 4  # serial loops of at most this many iterations are written out
 
 
 def emit(kernel: Kernel, target: CpuTarget, contract: bool = True) -> KernelCode:
@@ -182,8 +180,7 @@ class _KernelEmitter:
 
     def _loop(self, loop: Loop) -> None:
         index, body = loop.index, loop.body
-        plain = loop.share is None and not any(isinstance(s, (Loop, While, If)) for s in body)
-        if not isinstance(loop.share, Span) and _is_short(index, _UNROLLED if plain else 1):
+        if is_written_out(loop):
             for k in range(operator.index(index.extent)):
                 with self._emitter.section(), self._inside(body):
                     self._printer.bind(index, LlvmValue(str(k), 1, self._emitter.level))

@@ -13,8 +13,10 @@ from staticgraph.compiler.graph.sizes import estimate
 from staticgraph.compiler.kernel.expr import Expr, Load, Local, Lookup, Scalar, walk
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
+    If,
     Let,
     Loop,
+    Span,
     Stmt,
     Store,
     Update,
@@ -29,6 +31,7 @@ _REGISTERS = 4  # per value, where it would wait for itself or for a long chain 
 _ITERATING = 2  # registers where lanes iterate: each step waits for the one before, and code is long
 _CHAIN, _MOST = 12, 200  # operations: fewer wait for memory, and more have too many values for registers
 _ROUND = 32  # operations of an iteration that hide what its loop costs
+_UNROLLED, _FEW = 4, 128  # iterations that are written out at most, and operations of all of them
 _OTHERS = 4  # registers for what comes and goes while others are carried through a loop
 
 
@@ -40,8 +43,8 @@ def choose_lanes(loop: Loop, buffers: dict[str, Buffer], target: CpuTarget) -> t
 
     A vector of four registers is four independent vectors to the processor, so it hides the latency of the
     operations as unrolling would, in the same number of lines. LLVM takes four times as long for it. Where no
-    chain is long, the processor begins the next iterations meanwhile. What a loop inside carries from one
-    iteration to the next must stay in registers.
+    chain is long, the processor begins the next iterations meanwhile, and where there are as many chains, it
+    works on all of them. What a loop inside carries from one iteration to the next must stay in registers.
     """
     extent = estimate(loop.index.extent)
     lanes = min(target.lanes(_dtypes(loop.body, buffers)), 1 << (extent - 1).bit_length())
@@ -49,7 +52,7 @@ def choose_lanes(loop: Loop, buffers: dict[str, Buffer], target: CpuTarget) -> t
     sums = any(isinstance(s, Update) for s in statements(loop.body))
     waits = cost >= _CHAIN or sums
     registers = _REGISTERS
-    if not sums and cost >= _ROUND and _depth(loop.body) <= _CHAIN:
+    if not sums and cost >= _ROUND and ((depth := _depth(loop.body)) <= _CHAIN or cost >= _REGISTERS * depth):
         registers = 1
     while registers > 1 and -(-vectors // registers) * registers > _WASTE * vectors:
         registers //= 2
@@ -64,6 +67,16 @@ def _carried(body: tuple[Stmt, ...]) -> int:
     """The most locals that a loop in the body carries from one iteration to the next."""
     loops = [s for s in statements(body) if isinstance(s, Loop)]
     return max((len({u.local for u in updates_of_outer(inner.body)}) for inner in loops), default=0)
+
+
+def is_written_out(loop: Loop) -> bool:
+    """Return True if the iterations of a serial loop are written one after the other: it is little text."""
+    if isinstance(loop.share, Span) or not isinstance(loop.index.extent, int):
+        return False
+    plain = loop.share is None and not any(isinstance(s, (Loop, While, If)) for s in loop.body)
+    if loop.index.extent <= 1 or not plain:
+        return loop.index.extent <= 1
+    return loop.index.extent <= _UNROLLED and loop.index.extent * _operations(loop.body) <= _FEW
 
 
 def waits_for_memory(body: tuple[Stmt, ...]) -> bool:
