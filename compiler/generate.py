@@ -12,9 +12,9 @@ from staticgraph.compiler.codegen.target import CpuTarget
 from staticgraph.compiler.kernel.contraction import Contraction, analyse
 from staticgraph.compiler.kernel.form import Copies, StagedForm, Updates
 from staticgraph.compiler.kernel.schedule_cpu.parallelize import chunked
-from staticgraph.compiler.kernel.schedule_cpu.peel import align
 from staticgraph.compiler.kernel.schedule_cpu.row_schedule import place_rows
 from staticgraph.compiler.kernel.schedule_cpu.schedule import schedule
+from staticgraph.compiler.kernel.schedule_cpu.vectorize import align
 from staticgraph.compiler.kernel.stmt import Kernel, Loop, LoopKind, Stmt
 from staticgraph.compiler.lower.program import Loops
 from staticgraph.compiler.support.dataclass import replace

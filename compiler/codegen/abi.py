@@ -21,11 +21,37 @@ times, or one for each chunk. `times` is the number of the first.
 
 from __future__ import annotations
 
-from staticgraph.compiler.codegen.listing import Listing
+from typing import Protocol
+
 from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.compiler.graph.sizes import AnySize, Size, bounds
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A function that a kernel runs, or what it asks of a library. Equal ones have equal names.
+
+    `how`: on a GPU, what kind of function it is, its blocks and the threads of each; else empty.
+    """
+
+    name: str
+    text: str
+    how: str = ""
+
+
+class LaunchCode(Protocol):
+    """The code of one kernel."""
+
+    @property
+    def cost(self) -> float | None:
+        """The estimated time on one core, in nanoseconds; None if there is no estimate."""
+
+    @property
+    def listings(self) -> tuple[Listing, ...]:
+        """Functions and library calls that the kernel runs, in order."""
+
 
 SCRATCH_PARAMETERS = ("ptr %shared", "ptr %private", "i64 %chunk")  # those of a kernel after its buffers
 

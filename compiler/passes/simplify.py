@@ -12,8 +12,7 @@ from __future__ import annotations
 from functools import cache, partial
 
 from staticgraph.compiler.graph.function import Function
-from staticgraph.compiler.rewrite.engine import Trace, rewrite
-from staticgraph.compiler.rewrite.rule import MATH, ROUNDING, Rule, RuleSet
+from staticgraph.compiler.rewrite.rule import MATH, ROUNDING, Rule, RuleSet, Trace, rewrite
 from staticgraph.compiler.support.lazy_names import load
 
 

@@ -22,7 +22,6 @@ from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.graph.opdef import Role, recording
 from staticgraph.compiler.passes.simplify import AS_WRITTEN, TABLES
 from staticgraph.compiler.passes.simplify import RULES as ALL
-from staticgraph.compiler.rewrite.engine import rewrite
 from staticgraph.compiler.rewrite.pattern import (
     Attribute,
     Number,
@@ -32,7 +31,7 @@ from staticgraph.compiler.rewrite.pattern import (
     build,
     variables_of,
 )
-from staticgraph.compiler.rewrite.rule import IMPROVES, MATH, NONFINITE, ROUNDING, Rule, RuleSet
+from staticgraph.compiler.rewrite.rule import IMPROVES, MATH, NONFINITE, ROUNDING, Rule, RuleSet, rewrite
 from staticgraph.compiler.rules import algebra as algebra_file
 from staticgraph.compiler.rules import logic as logic_file
 from staticgraph.compiler.rules import movement as movement_file

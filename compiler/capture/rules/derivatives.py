@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from staticgraph.compiler.autodiff.cotangents import Unbounded
 from staticgraph.compiler.autodiff.reverse import vjp
-from staticgraph.compiler.capture.needs import NeedsFeeds, NeedsStage, Stop, lacking_operations
 from staticgraph.compiler.capture.prune import gradient_parts, is_of_one_operation
 from staticgraph.compiler.capture.regions import around, is_loop, with_inner
+from staticgraph.compiler.capture.request import NeedsFeeds, NeedsStage, Stop, lacking_operations
 from staticgraph.compiler.capture.rules.host import left_to_python
 from staticgraph.compiler.capture.rules.region_walk import perform_region
 from staticgraph.compiler.capture.table import RULES

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from staticgraph.compiler.capture.all_sizes import OpenMade, SizesAreAsked, for_all_sizes
-from staticgraph.compiler.capture.needs import Needs, NeedsFeeds
 from staticgraph.compiler.capture.open_shapes import OpenShapes, open_shapes
+from staticgraph.compiler.capture.request import Needs, NeedsFeeds
 from staticgraph.compiler.capture.segments import needs_segments
 from staticgraph.compiler.capture.specialization import Specializer
 from staticgraph.compiler.capture.step import Step

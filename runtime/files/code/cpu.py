@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from staticgraph import compiler
-from staticgraph.compiler.capture.needs import Needs
 from staticgraph.compiler.capture.open_shapes import OpenShapes
+from staticgraph.compiler.capture.request import Needs
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.target import CpuTarget, vector_bytes
 from staticgraph.compiler.graph.dtypes import uint8
