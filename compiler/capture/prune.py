@@ -1,4 +1,4 @@
-"""Prune the user's graph to what a run needs: its operations, and the tensors inside of loops and branches."""
+"""Prune the user's graph to what a run needs: operations, and tensors inside of loops and branches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts that executables of one step for different sizes have in common: code, memory, functions of the sizes.
+"""Parts that executables of one step for different sizes share: code, memory, and functions of the sizes.
 
 A new size must cost little: what does not depend on sizes is looked up once, the rest is computed together.
 
