@@ -45,6 +45,7 @@ from staticgraph.compiler.kernel.expr import (
     walk,
 )
 from staticgraph.compiler.kernel.indices.affine import Affine, linear
+from staticgraph.compiler.kernel.lower_reductions import sum_of_products
 from staticgraph.compiler.kernel.predicated_loads import Inside, unpadded
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.compiler.support.dataclass import dataclass, replace
@@ -332,14 +333,11 @@ def factors(
     buffers: Mapping[str, Buffer], stores: tuple[Store, ...]
 ) -> tuple[Reduce, Operand, Operand] | None:
     """The one sum in the stored values, and the two elements that it multiplies; None if it is not that."""
-    sums = [e for e in walk(*(s.value for s in stores)) if isinstance(e, Reduce)]
-    if len(sums) != 1 or sums[0].dtype not in (float32, float64):
+    total = sum_of_products(stores)
+    if total is None:
         return None
-    match sums[0]:
-        case Reduce(_, "add", Scalar("mul", (x, y))):
-            left, right = _operand(buffers, x), _operand(buffers, y)
-            return (sums[0], left, right) if left and right else None
-    return None
+    left, right = (_operand(buffers, x) for x in total.value.children)
+    return (total, left, right) if left and right else None
 
 
 def _position(place: Affine, dtype: DType) -> Access:

@@ -13,11 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from staticgraph.compiler.codegen.abi import BranchSegment, BufferRef, InnerStep, LoopSegment, RowPointer
+from staticgraph.compiler.codegen.abi import (
+    BranchSegment,
+    BufferRef,
+    InnerStep,
+    LoopSegment,
+    RowPointer,
+    WatchState,
+)
 from staticgraph.compiler.codegen.llvm.clock import Clock
 from staticgraph.compiler.codegen.llvm.text import Emitter
-from staticgraph.compiler.codegen.native.watch import WatchState
-from staticgraph.compiler.codegen.native.watch import watch as watch_function
 from staticgraph.compiler.graph.sizes import AnySize, Size
 
 Address = Callable[[BufferRef], str]
@@ -26,6 +31,8 @@ Number = Callable[[AnySize], str]
 
 def ask(writer: Emitter, watch: str, clock: Clock) -> str:
     """Ask a watch whether to stop: an i32 that is not 0 if so."""
+    from staticgraph.compiler.codegen.native.watch import watch as watch_function  # short steps do not ask
+
     code = watch_function(clock).code()
     for need in (*code.needs, code.text):
         writer.need(need)

@@ -16,7 +16,7 @@ from staticgraph.compiler.codegen.llvm.functions import float_remainder, integer
 from staticgraph.compiler.codegen.llvm.site import Site
 from staticgraph.compiler.codegen.llvm.text import memory_type, register_type, splat, suffix, vector
 from staticgraph.compiler.graph.dtypes import DType, bfloat16, bool_, float16, float32, float64
-from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
+from staticgraph.compiler.kernel.scalar import primitive_of
 
 
 def widen(site: Site, stored: str) -> str:
@@ -151,12 +151,12 @@ def apply(site: Site, op: str, *operands: str) -> str:
     The condition of a `select` is a truth value instead.
     """
     result = unrounded(site, op, *operands)
-    return round_half(site, result) if site.is_half and not PRIMITIVES[op].exact else result
+    return round_half(site, result) if site.is_half and not primitive_of(op).exact else result
 
 
 def unrounded(site: Site, op: str, *operands: str) -> str:
     """The primitive `op`, of float16 and bfloat16 in the precision of float32."""
-    text = PRIMITIVES[op].llvm.of(site.dtype)
+    text = primitive_of(op).llvm.of(site.dtype)
     if text is None:
         if op in SEQUENCES:
             return SEQUENCES[op](site, *operands)
