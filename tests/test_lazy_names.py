@@ -78,7 +78,7 @@ def put(self, name, value):
     while frame.f_code.co_name != "<module>":
         frame = frame.f_back
     found.setdefault(str(id(self)), {})[name] = frame.f_globals["__name__"]
-    self._values[name] = value
+    dict.__setitem__(self, name, value)
 LazyTable.__setitem__ = put
 from staticgraph.compiler.graph.opdef import METHODS, OPS, PRIMITIVE_OPS
 from staticgraph.compiler.support.extensions import EXTENSIONS
