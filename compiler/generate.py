@@ -63,12 +63,11 @@ def generate(work: Loops | Kernel, target: CpuTarget, search: Search | None = No
 
 def _product(work: Loops) -> Contraction | None:
     """Return a kernel as a product, if it is one. What many graphs have none of must not delay them."""
-    nest = work.nests[0]
-    if work.rows or sum_of_products(nest.stores) is None:
+    if work.rows or sum_of_products(work.nests[0].stores) is None:
         return None
     from staticgraph.compiler.kernel.contraction import analyse
 
-    return analyse(nest.domain, nest.stores, dict(work.buffers))
+    return analyse(work.nests[0].domain, work.nests[0].stores, dict(work.buffers))
 
 
 def _has_loops_in_lanes(body: tuple[Stmt, ...], inside: bool = False) -> bool:
