@@ -315,7 +315,7 @@ def analyse(
 
 @dataclass(frozen=True, slots=True)
 class _Body:
-    """What a nest does with one sum: its accesses, and its stores with names for the sum and for elements."""
+    """Accesses of a nest with one sum, and its stores with names for the sum and for elements."""
 
     acc: Local
     stores: tuple[Store, ...]
