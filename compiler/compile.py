@@ -32,7 +32,7 @@ from staticgraph.compiler.lower.program import (
     Program,
 )
 from staticgraph.compiler.passes.pipeline import pipeline
-from staticgraph.compiler.rewrite.engine import Trace
+from staticgraph.compiler.rewrite.rule import Trace
 from staticgraph.compiler.stages import Observer, observation, observing, report
 from staticgraph.compiler.support.dataclass import dataclass, replace
 from staticgraph.compiler.support.gc_pause import collector_paused

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from staticgraph.compiler.capture.step import Step
-from staticgraph.compiler.codegen.listing import LaunchCode
+from staticgraph.compiler.codegen.abi import LaunchCode
 from staticgraph.compiler.lower.program import Branch, Instruction, LoopInstruction, Program
 from staticgraph.compiler.support.dataclass import dataclass
 

@@ -12,7 +12,7 @@ from staticgraph.compiler.codegen.llvm.clock import Clock
 from staticgraph.compiler.graph.sizes import AnySize, Size, estimate, is_open
 from staticgraph.compiler.kernel.stmt import padded
 from staticgraph.compiler.lower import parallel_schedule as phases
-from staticgraph.compiler.lower.instruction_memory import Places, arguments, span_of
+from staticgraph.compiler.lower.parallel_schedule import Places, arguments, span_of
 from staticgraph.compiler.lower.program import SHARED, Complete, Copy, Instruction, Launch, Ref
 from staticgraph.compiler.machine import CPU
 from staticgraph.compiler.support.dataclass import dataclass

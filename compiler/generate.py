@@ -9,29 +9,29 @@ from staticgraph.compiler import stages
 from staticgraph.compiler.codegen import abi
 from staticgraph.compiler.codegen.llvm import kernel as llvm
 from staticgraph.compiler.codegen.target import CpuTarget
-from staticgraph.compiler.kernel.contraction import Contraction, analyse
 from staticgraph.compiler.kernel.form import Copies, StagedForm, Updates
+from staticgraph.compiler.kernel.lower_reductions import sum_of_products
 from staticgraph.compiler.kernel.schedule_cpu.parallelize import chunked
-from staticgraph.compiler.kernel.schedule_cpu.peel import align
 from staticgraph.compiler.kernel.schedule_cpu.row_schedule import place_rows
 from staticgraph.compiler.kernel.schedule_cpu.schedule import schedule
+from staticgraph.compiler.kernel.schedule_cpu.vectorize import align
 from staticgraph.compiler.kernel.stmt import Kernel, Loop, LoopKind, Stmt
 from staticgraph.compiler.lower.program import Loops
 from staticgraph.compiler.support.dataclass import replace
 
 if TYPE_CHECKING:
     from staticgraph.compiler.codegen.gemm.choice import Choice
+    from staticgraph.compiler.kernel.contraction import Contraction
 
-Search = Callable[[Contraction, CpuTarget], "Choice"]
+Search = Callable[["Contraction", CpuTarget], "Choice"]
 
 
 def generate(work: Loops | Kernel, target: CpuTarget, search: Search | None = None) -> abi.KernelCode:
     """The code of `work`, in one or several phases. `search` is asked how a product is done best."""
     if isinstance(work, Loops):
         buffers = dict(work.buffers)
-        product = None if work.rows else analyse(work.nests[0].domain, work.nests[0].stores, buffers)
+        product = _product(work)
         if product is not None:
-            # What many graphs have none of must not delay them.
             from staticgraph.compiler.codegen.gemm import gemm as contraction
             from staticgraph.compiler.codegen.gemm.choice import NO_CHOICE
 
@@ -59,6 +59,15 @@ def generate(work: Loops | Kernel, target: CpuTarget, search: Search | None = No
     stages.report("peel", begun, phases)
     code = llvm.emit_phases(phases, target, cost=split.cost, time=split.time, calls=split.calls)
     return _printed("print_llvm", phases, code)
+
+
+def _product(work: Loops) -> Contraction | None:
+    """Return a kernel as a product, if it is one. What many graphs have none of must not delay them."""
+    if work.rows or sum_of_products(work.nests[0].stores) is None:
+        return None
+    from staticgraph.compiler.kernel.contraction import analyse
+
+    return analyse(work.nests[0].domain, work.nests[0].stores, dict(work.buffers))
 
 
 def _has_loops_in_lanes(body: tuple[Stmt, ...], inside: bool = False) -> bool:

@@ -143,7 +143,7 @@ STAGES = (
     Stage("kernel", "accumulators", "add to several partial sums where there are few columns",
           "Kernels", "Kernels", "kernel.schedule_cpu.accumulators"),
     Stage("kernel", "peel", "begin vector loops where memory is aligned",
-          "Kernels", "Kernels", "kernel.schedule_cpu.peel"),
+          "Kernels", "Kernels", "kernel.schedule_cpu.vectorize"),
     Stage("kernel", "print_llvm", "approximate functions by arithmetic, and write LLVM IR",
           "Kernels", "text", "codegen.llvm.kernel"),
     Stage("kernel", "print_gemm", "choose tiles, pack operands, and write LLVM IR",

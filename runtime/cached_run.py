@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from staticgraph.compiler.capture.needs import NeedsSegments
-from staticgraph.compiler.capture.request import Calls
+from staticgraph.compiler.capture.request import Calls, NeedsSegments
 from staticgraph.compiler.capture.segments import needs_segments
 from staticgraph.compiler.graph.errors import (
     FeedError,

@@ -10,9 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.capture.needs import Needs, NeedsFeeds, NeedsSegments, NeedsTypes
 from staticgraph.compiler.capture.open_shapes import OpenShapes, open_shapes
-from staticgraph.compiler.capture.request import NO_CALLS, SHORT, Calls
+from staticgraph.compiler.capture.request import (
+    NO_CALLS,
+    SHORT,
+    Calls,
+    Needs,
+    NeedsFeeds,
+    NeedsSegments,
+    NeedsTypes,
+)
 from staticgraph.compiler.capture.specialization import Specializer
 from staticgraph.compiler.capture.step import Step, uninitialized
 from staticgraph.compiler.graph.checks.result_types import addressable

@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar
 
 from staticgraph.compiler.capture.open_shapes import OpenShapes
+from staticgraph.compiler.capture.request import NeedsFeeds
 from staticgraph.compiler.capture.specialization import Specializer
 from staticgraph.compiler.graph.errors import GraphError, OpError
 from staticgraph.compiler.graph.open_sizes.undecided import Undecided
 from staticgraph.compiler.graph.sizes import MOST, NOMINAL, evaluate, linear, symbols
+from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 
 _Made = TypeVar("_Made")
@@ -31,31 +33,79 @@ class OpenMade(Generic[_Made]):
 
 
 @dataclass(frozen=True, slots=True)
+class AllSizes(Generic[_Made]):
+    """Programs for all values of open sizes.
+
+    Attributes:
+        start: The shapes of the feeds, and the contents of those that are sizes, with a symbol for each open
+            size.
+        programs: The first one leaves open what `start` does; others may be for one value of a size, or for
+            one shape of each feed.
+    """
+
+    start: OpenShapes
+    programs: list[OpenMade[_Made]]
+
+
+@dataclass(frozen=True, slots=True)
 class SizesAreAsked:
     """Answer that no program leaves all sizes open.
 
-    `cause`: what was asked of a size, or the error of the graph for the sizes that were tried; None if
-    nothing was.
+    Attributes:
+        start: The shapes of the feeds with all sizes open.
+        cause: What was asked of a size, or the error of the graph for the sizes that were tried; None if
+            nothing was.
     """
 
+    start: OpenShapes
     cause: Exception | None
 
 
 def for_all_sizes(
-    start: OpenShapes, make: Callable[[OpenShapes], _Made | None], most: int
-) -> list[OpenMade[_Made]] | SizesAreAsked:
+    start: OpenShapes,
+    feeds: Sequence[Tensor],
+    make: Callable[[OpenShapes], _Made | NeedsFeeds | None],
+    most: int,
+) -> AllSizes[_Made] | SizesAreAsked | NeedsFeeds:
     """Return programs for all values of the open sizes, or for as many as `most` programs can have.
+
+    If a shape depends on the value of a feed, the search begins again with the contents of this feed as
+    sizes.
 
     Args:
         start: The shapes of the feeds, and the contents of those that are sizes, with a symbol for each open
             size.
-        make: Compiles for open shapes; None if that cannot be.
+        feeds: The feeds, in the order of `start`.
+        make: Compiles for open shapes. The values of feeds, if it needs some; None if it cannot compile.
         most: The greatest number of programs.
 
     Returns:
-        The programs. The first one leaves open what `start` does; others may be for one value of a size,
-        or for one shape of each feed.
+        The programs, or the feeds whose values must be known and cannot be sizes.
     """
+    needed: list[Tensor] = []
+
+    def made_at(shapes: OpenShapes) -> _Made | None:
+        if needed:
+            return None
+        made = make(shapes)
+        if isinstance(made, NeedsFeeds):
+            needed.extend(made.feeds)
+            return None
+        return made
+
+    found = _programs(start, made_at, most)
+    if not needed:
+        return found
+    sized = start.taking(feeds, needed)
+    return NeedsFeeds(tuple(needed)) if sized is None else for_all_sizes(sized, feeds, make, most)
+
+
+def _programs(
+    start: OpenShapes, make: Callable[[OpenShapes], _Made | None], most: int
+) -> AllSizes[_Made] | SizesAreAsked:
+    if not start.count:
+        only = make(start)
+        return AllSizes(start, [] if only is None else [OpenMade(start, only)])
     specializer = Specializer()
     names = sorted(frozenset[str]().union(*(symbols(n) for row in start.rows for n in row)))
 
@@ -78,7 +128,7 @@ def for_all_sizes(
 
     first = next((f for n in _USUAL if (f := search(dict.fromkeys(names, n))) and _opens(f, start)), None)
     if first is None:
-        return SizesAreAsked(next(iter(_causes(specializer)), None))
+        return SizesAreAsked(start, next(iter(_causes(specializer)), None))
     made = [first]
     tried = 0
     examples = [*_examples(names, (1, 0)), {name: NOMINAL + n for n, name in enumerate(names)}]
@@ -91,7 +141,7 @@ def for_all_sizes(
         if (found := search(values)) is not None:
             made.append(found)
             examples += _examples(names, _limits(found.shapes))
-    return made
+    return AllSizes(start, made)
 
 
 def _opens(found: OpenMade[_Made], start: OpenShapes) -> bool:

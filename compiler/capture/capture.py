@@ -10,8 +10,8 @@ becomes, for fetches (y, step) and a feed x of shape [4, 3], a Function
 
 whose last result is the new value of the variable. Operations take effect in the order in which they were
 made: a read sees the assignments of this run that were made before it. Control dependencies always point
-backwards in that order, so it honours them. `reads.py` beside this file says when a variable is read, and
-`table.py` how each operation is captured. If something must be known first, `needs.py` says what.
+backwards in that order, so it honours them. `state.py` beside this file says when a variable is read, and
+`table.py` how each operation is captured. If something must be known first, `request.py` says what.
 """
 
 from __future__ import annotations
@@ -19,14 +19,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from staticgraph.compiler import stages
-from staticgraph.compiler.capture.needs import Needs, NeedsRows, Stop
-from staticgraph.compiler.capture.reads import Reads
-from staticgraph.compiler.capture.request import CaptureRequest
-from staticgraph.compiler.capture.state import RunState, feeds_of
+from staticgraph.compiler.capture.prune import Wanted, wanted_of
+from staticgraph.compiler.capture.request import CaptureRequest, Needs, NeedsRows, Stop
+from staticgraph.compiler.capture.state import Reads, RunState, feeds_of
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.capture.table import rule_of
 from staticgraph.compiler.capture.walk import Walk
-from staticgraph.compiler.capture.wanted import Wanted, wanted_of
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.dtypes import bool_, int32
 from staticgraph.compiler.graph.function import Function, Value, toposort
@@ -38,7 +36,7 @@ from staticgraph.compiler.support.gc_pause import collector_paused
 
 
 def capture(request: CaptureRequest) -> Step | Needs:
-    """Return the step of a run, or what must be known before: `needs.py` tells how to answer that.
+    """Return the step of a run, or what must be known before: `request.py` tells how to answer that.
 
     Raises FeedError for a placeholder that is not fed.
     """

@@ -1,5 +1,16 @@
-"""Request of a capture: the fetches and targets of a run, all that is known about its inputs, and the host
-operations around the step.
+"""Request of a capture, and needs: what it lacks, as values that it returns in place of a Step.
+
+A request has the fetches and targets of a run, all that is known about its inputs, and the host operations
+around the step. The caller finds the answer to a need and captures again:
+
+    match capture(request):
+        case Step() as step: ...           # the whole run is captured
+        case NeedsFeeds(feeds): ...        # add their values to `request.static`
+        case NeedsTypes(variables): ...    # add the types of their values to `request.types`
+        case NeedsStage(tensors): ...      # compute them in an earlier stage, and feed them
+        case NeedsHost(operation): ...     # call it first, and feed its results
+
+Within a capture, whatever cannot go on returns such a value, and each function on the way hands it up.
 """
 
 from __future__ import annotations
@@ -10,7 +21,7 @@ from dataclasses import field
 import numpy as np
 
 from staticgraph.compiler.graph.graph import Graph
-from staticgraph.compiler.graph.shapes import TensorType
+from staticgraph.compiler.graph.shapes import Shape, TensorType
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor
 from staticgraph.compiler.support.dataclass import dataclass
 
@@ -63,3 +74,56 @@ class CaptureRequest:
     losses: bool = False
     on_host: Callable[[Operation], bool] = lambda op: False
     checks: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NeedsFeeds:
+    """Values of feeds, on which a shape, an axis or the branch that is taken depends."""
+
+    feeds: tuple[Tensor, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NeedsTypes:
+    """Types of variables: the step depends on whether they have values, or on the shapes of these."""
+
+    variables: tuple[Operation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NeedsStage:
+    """Values of tensors, on which a shape or an axis depends: an earlier stage must compute them."""
+
+    tensors: tuple[Tensor, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NeedsHost:
+    """Results of a host op, which constants alone do not tell: Python must call it before the step."""
+
+    operation: Operation
+
+
+@dataclass(frozen=True, slots=True)
+class NeedsRows:
+    """Shapes of the rows of arrays that were made before one was written, by the number of each array.
+
+    `capture` answers this need itself: it begins anew and makes the arrays in these shapes.
+    """
+
+    shapes: Mapping[int, Shape]
+
+
+Needs = NeedsFeeds | NeedsTypes | NeedsStage | NeedsHost  # the caller's to answer
+NeedsSegments = NeedsStage | NeedsHost  # a run in several segments answers these
+Stop = Needs | NeedsRows  # all that ends a walk before its last operation
+
+
+def lacking_operations(stop: Stop) -> tuple[Operation, ...]:
+    """Return the operations whose results an earlier stage or Python must compute."""
+    match stop:
+        case NeedsHost(operation):
+            return (operation,)
+        case NeedsStage(tensors):
+            return tuple(t.op for t in tensors)
+    return ()

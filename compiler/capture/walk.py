@@ -1,7 +1,7 @@
 """Walk through the operations of a run in order of construction, each of which becomes values of a Function.
 
 The rule of an operation, from `table.py`, says which tensors it takes and makes its values. A walk ends early
-if an operation lacks something: then it returns a `Stop` of `needs.py`, which rules hand up as it is.
+if an operation lacks something: then it returns a `Stop` of `request.py`, which rules hand up as it is.
 """
 
 from __future__ import annotations
@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 
-from staticgraph.compiler.capture.needs import Needs, NeedsHost, NeedsRows, NeedsTypes, Stop
-from staticgraph.compiler.capture.reads import Reads
+from staticgraph.compiler.capture.prune import Wanted
 from staticgraph.compiler.capture.regions import with_inner
-from staticgraph.compiler.capture.request import CaptureRequest
+from staticgraph.compiler.capture.request import CaptureRequest, Needs, NeedsHost, NeedsRows, NeedsTypes, Stop
 from staticgraph.compiler.capture.segments import is_host
-from staticgraph.compiler.capture.state import Feeds, RunState
+from staticgraph.compiler.capture.state import Feeds, Reads, RunState
 from staticgraph.compiler.capture.step import uninitialized
-from staticgraph.compiler.capture.wanted import Wanted
 from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.errors import InvalidArgumentError, RuleError, layout, refused
 from staticgraph.compiler.graph.function import Value, as_outputs

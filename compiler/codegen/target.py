@@ -48,6 +48,11 @@ class CpuTarget:
         """Number of vector registers."""
         return 32 if self.vector_bytes == 64 or self.triple.startswith(("aarch64", "arm64")) else 16
 
+    @property
+    def calls_for_half(self) -> bool:
+        """True if compiled code for this processor may call functions that convert float16."""
+        return "+f16c" not in self.features.split(",") and not self.triple.startswith(("aarch64", "arm64"))
+
     def lanes(self, dtypes: Iterable[DType]) -> int:
         """Number of loop iterations in one vector: the widest of the dtypes fills a register.
 

@@ -37,7 +37,6 @@ from staticgraph.compiler.fusion.group import (
     is_alias,
     is_whole,
 )
-from staticgraph.compiler.fusion.horizontal_fusion import join
 from staticgraph.compiler.fusion.inline_element import (
     Position,
     Template,
@@ -62,7 +61,13 @@ def fuse(function: Function, without: Container[str] = ()) -> Fusion:
     stages.report("fuse", function, fusion)
     if "join" in without:
         return fusion
-    joined = replace(fusion, groups=tuple(join(groups, demands, frozenset(function.results))))
+    joined = fusion
+    if len(groups) > 1:
+        from staticgraph.compiler.fusion.horizontal_fusion import (
+            join,  # one kernel has nothing to be joined with
+        )
+
+        joined = replace(fusion, groups=tuple(join(groups, demands, frozenset(function.results))))
     stages.report("join", fusion, joined)
     return joined
 

@@ -48,8 +48,6 @@ STORED_LIMIT = 8  # results of one kernel: each is a stream of its own to memory
 
 def join(groups: list[Group], demands: Demands, results: Container[Value]) -> list[Group]:
     """The groups, fewer of them, in an order in which they can run. `results` are needed by the outside."""
-    if len(groups) < 2:
-        return groups
     joining = _Joining(groups, demands, results)
     joining.all(joining.same_elements)
     joining.all(joining.same_rows)

@@ -32,7 +32,7 @@ from staticgraph.compiler.lower.memory_use import does_not_fit
 from staticgraph.compiler.lower.program import Loops, Program
 from staticgraph.compiler.passes.long_routines import long_routines
 from staticgraph.compiler.passes.pipeline import pipeline
-from staticgraph.compiler.rewrite.engine import Trace
+from staticgraph.compiler.rewrite.rule import Trace
 from staticgraph.compiler.stages import Observer, observing, report
 from staticgraph.compiler.support.gc_pause import collector_paused
 

@@ -27,7 +27,7 @@ the sum. Decisions take numbers for open sizes, see `count` and `Access.step`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import permutations
 
 from staticgraph.compiler.graph.dtypes import FLOATING, DType, float32, float64
@@ -45,6 +45,7 @@ from staticgraph.compiler.kernel.expr import (
     walk,
 )
 from staticgraph.compiler.kernel.indices.affine import Affine, linear
+from staticgraph.compiler.kernel.lower_reductions import sum_of_products
 from staticgraph.compiler.kernel.predicated_loads import Inside, unpadded
 from staticgraph.compiler.kernel.stmt import Buffer, Store
 from staticgraph.compiler.support.dataclass import dataclass, replace
@@ -247,31 +248,19 @@ def analyse(
     product = factors(buffers, stores)
     if product is None:
         return None
-    indices = domain + product[0].axes
-    if any(not isinstance(index.extent, Size) and index.extent == 0 for index in indices):
-        return None
     total, (left, left_inside), (right, right_inside) = product
-    acc = Local("acc", total.dtype)
-    stores = tuple(replace(s, value=substitute(s.value, {total: acc})) for s in stores)
-    elements = _loads(stores)
-    names = [Local(f"x{n}", e.dtype) for n, e in enumerate(elements)]
-    targets = tuple(access(s.buffer, s.at, buffers) for s in stores)
-    found = tuple(access(e.buffer, e.at, buffers) for e in (left, right, *elements))
-    named: dict[Expr, Expr] = dict(zip(elements, names, strict=True))
-    stores = tuple(replace(s, value=substitute(s.value, named)) for s in stores)
-    if any(x is None for x in targets + found) or any(free_indices(s.value) for s in stores):
+    if any(not isinstance(index.extent, Size) and index.extent == 0 for index in domain + total.axes):
         return None
-    operands, others = [x for x in found[:2] if x], [x for x in found[2:] if x]
-    written = [x for x in targets if x]
-    if not _independent(operands, others, written):
+    body = _body(total, (left, right), stores, buffers)
+    if body is None:
         return None
-
     windows = [_position(inside.place, total.dtype) for inside in left_inside + right_inside]
-    accesses = operands + others + written + windows
+    accesses = [*body.operands, *body.others, *body.written, *windows]
     outside, accesses = _merge([i for i in domain if _repeats(i)], accesses)
     inside, accesses = _merge([i for i in total.axes if _repeats(i)], accesses)
-    (a, b), others, written = accesses[:2], accesses[2 : 2 + len(others)], accesses[2 + len(others) :]
-    written, windows = written[: len(targets)], written[len(targets) :]
+    (a, b), rest = accesses[:2], accesses[2:]
+    others, rest = rest[: len(body.others)], rest[len(body.others) :]
+    written, windows = rest[: len(stores)], rest[len(stores) :]
     lanes = _lanes(outside, written)
     if lanes is None or not (a.step(lanes) or b.step(lanes)):
         return None
@@ -285,8 +274,7 @@ def analyse(
             return None
         if b.step(lanes):
             a, b, of_a = b, a, right_inside
-        along_sum = all(any(same(x.stride(i), 1) for i in inside) for x in (a, b))
-        if limits or (along_sum and all(count(i) <= _FEW for i in outside if b.step(i) and not a.step(i))):
+        if limits or _is_few_vectors(a, b, inside, outside):
             if any(isinstance(x.stride(i), Size) and i is not lanes for x in (a, b) for i in inside):
                 return None  # neighbours along the sum are far apart, those along the results are not
             lanes = Index("lane", 1)  # of a matrix times a vector, whose rows move through the result
@@ -300,16 +288,13 @@ def analyse(
     if any((x and x.place in unknown) or (x and x.k in unknown) for x in limits):
         sizes = tuple(i.extent for i in unknown)
         raise Undecided(f"the sizes {', '.join(map(repr, sizes))} of one product", sizes=sizes)
-    extents = [i.extent for i in unknown]
-    extents += [e.size for e in walk(*(s.value for s in stores)) if isinstance(e, Extent)]
-    extents += [n for x in (a, b, *written, *others) for n in (x.offset, *x.steps.values())]
     short = [x.place for x in limits if x and x.k.extent > _SHORT]
     rows = _rows(
         [i for i in outside if i is not lanes and i not in short and a.step(i) and not b.step(i)], written[0]
     )
     return Contraction(
         total.dtype,
-        acc,
+        body.acc,
         a,
         b,
         rows,
@@ -318,28 +303,74 @@ def analyse(
             sorted((i for i in outside if i is not lanes and i is not rows), key=lambda i: not b.step(i))
         ),
         k=tuple(sorted(inside, key=lambda i: (i not in unknown, -max(abs(a.step(i)), abs(b.step(i)))))),
-        stores=stores,
+        stores=body.stores,
         targets=tuple(written),
-        loads=dict(zip(names, others, strict=True)),
+        loads=dict(zip(body.names, others, strict=True)),
         buffers=buffers,
         limits=tuple(x for x in limits if x),
         open=unknown[0] if unknown else None,
-        sizes=tuple(dict.fromkeys(n for n in extents if isinstance(n, Size))),
+        sizes=_open_sizes(unknown, body.stores, (a, b, *written, *others)),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Body:
+    """Accesses of a nest with one sum, and its stores with names for the sum and for elements."""
+
+    acc: Local
+    stores: tuple[Store, ...]
+    names: list[Local]
+    operands: list[Access]
+    others: list[Access]  # by the names
+    written: list[Access]
+
+
+def _body(
+    total: Reduce, factors: tuple[Load, Load], stores: tuple[Store, ...], buffers: Mapping[str, Buffer]
+) -> _Body | None:
+    """Return the parts of stores around one sum; None if a position is not affine, or is in the way."""
+    acc = Local("acc", total.dtype)
+    stores = tuple(replace(s, value=substitute(s.value, {total: acc})) for s in stores)
+    elements = _loads(stores)
+    names = [Local(f"x{n}", e.dtype) for n, e in enumerate(elements)]
+    targets = [access(s.buffer, s.at, buffers) for s in stores]
+    found = [access(e.buffer, e.at, buffers) for e in (*factors, *elements)]
+    named: dict[Expr, Expr] = dict(zip(elements, names, strict=True))
+    stores = tuple(replace(s, value=substitute(s.value, named)) for s in stores)
+    if any(x is None for x in targets + found) or any(free_indices(s.value) for s in stores):
+        return None
+    operands, others = [x for x in found[:2] if x], [x for x in found[2:] if x]
+    written = [x for x in targets if x]
+    if not _independent(operands, others, written):
+        return None
+    return _Body(acc, stores, names, operands, others, written)
+
+
+def _is_few_vectors(a: Access, b: Access, inside: Sequence[Index], outside: Sequence[Index]) -> bool:
+    """Return True for few vectors times an open number of rows, all of which lie along the sum in memory."""
+    along_sum = all(any(same(x.stride(i), 1) for i in inside) for x in (a, b))
+    return along_sum and all(count(i) <= _FEW for i in outside if b.step(i) and not a.step(i))
+
+
+def _open_sizes(
+    unknown: Sequence[Index], stores: Sequence[Store], accesses: Sequence[Access]
+) -> tuple[Size, ...]:
+    """Return the open sizes that code for a contraction asks for."""
+    found: list[AnySize] = [i.extent for i in unknown]
+    found += [e.size for e in walk(*(s.value for s in stores)) if isinstance(e, Extent)]
+    found += [n for x in accesses for n in (x.offset, *x.steps.values())]
+    return tuple(dict.fromkeys(n for n in found if isinstance(n, Size)))
 
 
 def factors(
     buffers: Mapping[str, Buffer], stores: tuple[Store, ...]
 ) -> tuple[Reduce, Operand, Operand] | None:
     """The one sum in the stored values, and the two elements that it multiplies; None if it is not that."""
-    sums = [e for e in walk(*(s.value for s in stores)) if isinstance(e, Reduce)]
-    if len(sums) != 1 or sums[0].dtype not in (float32, float64):
+    total = sum_of_products(stores)
+    if total is None:
         return None
-    match sums[0]:
-        case Reduce(_, "add", Scalar("mul", (x, y))):
-            left, right = _operand(buffers, x), _operand(buffers, y)
-            return (sums[0], left, right) if left and right else None
-    return None
+    left, right = (_operand(buffers, x) for x in total.value.children)
+    return (total, left, right) if left and right else None
 
 
 def _position(place: Affine, dtype: DType) -> Access:

@@ -11,9 +11,9 @@ from typing import Any
 from staticgraph.compiler.graph.sizes import NOMINAL, AnySize, Size, estimate
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Scalar
 from staticgraph.compiler.kernel.indices.affine import linear
-from staticgraph.compiler.kernel.primitives.functions import PRIMITIVES
 from staticgraph.compiler.kernel.primitives.instructions import CONVERSIONS
 from staticgraph.compiler.kernel.primitives.primitive import ADDITION
+from staticgraph.compiler.kernel.scalar import primitive_of
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
     If,
@@ -34,7 +34,7 @@ UNKNOWN_TRIPS = 8  # of a loop whose trip count is not known
 @cache
 def operation_cost(op: str) -> float:
     """The cost of a scalar operation, in additions of vectors (`Primitive.cost`)."""
-    return ADDITION if op in CONVERSIONS else PRIMITIVES[op].cost
+    return ADDITION if op in CONVERSIONS else primitive_of(op).cost
 
 
 def values(stmt: Stmt) -> list[Load | Scalar]:

@@ -7,16 +7,15 @@ code generator can skip it while no argument is huge. `Approximation.far` has it
 from __future__ import annotations
 
 from staticgraph.compiler.graph.dtypes import bfloat16, float16, float32, float64
-from staticgraph.compiler.kernel.approximate.width import DOUBLE, WIDTHS
 from staticgraph.compiler.kernel.expr import Expr, Scalar, rebuild, walk
-from staticgraph.compiler.kernel.primitives.functions import FUNCTIONS
-from staticgraph.compiler.kernel.primitives.instructions import cast
+from staticgraph.compiler.kernel.primitives.instructions import CONVERSIONS, cast
 from staticgraph.compiler.kernel.primitives.primitive import Approximation
+from staticgraph.compiler.kernel.scalar import primitive_of
 
 
 def approximation_of(op: str) -> Approximation | None:
     """Return the formulas of a function of floating numbers; None for other primitives."""
-    return FUNCTIONS[op].approximation if op in FUNCTIONS else None
+    return None if op in CONVERSIONS else primitive_of(op).approximation
 
 
 def approximate(expr: Expr, fast_math: bool = False, numbers: int = 0) -> Expr:
@@ -47,6 +46,8 @@ def approximate(expr: Expr, fast_math: bool = False, numbers: int = 0) -> Expr:
 
 
 def _formula(node: Scalar, fast_math: bool, numbers: int) -> Expr:
+    from staticgraph.compiler.kernel.approximate.width import DOUBLE, WIDTHS  # of graphs with functions
+
     dtype, form = node.dtype, approximation_of(node.op)
     assert form is not None
     if dtype is float16 or dtype is bfloat16:  # computed in float32, and rounded once

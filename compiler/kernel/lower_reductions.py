@@ -31,7 +31,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from staticgraph.compiler.graph.dtypes import int64
+from staticgraph.compiler.graph.dtypes import float32, float64, int64
 from staticgraph.compiler.graph.sizes import estimate, same
 from staticgraph.compiler.kernel.expr import (
     Expr,
@@ -125,6 +125,18 @@ class _Canonical:
                 depth += len(axes)
             self.done[node], self.depth[node] = new, depth
         return simplify_index(self.done[expr])
+
+
+def sum_of_products(stores: Sequence[Store]) -> Reduce | None:
+    """Return the only sum in stored values, if it is one of products of two floating numbers, else None.
+
+    Matrix products and convolutions are such sums: `contraction.py` tells which of them are.
+    """
+    found = [e for e in walk(*(s.value for s in stores)) if isinstance(e, Reduce)]
+    match found:
+        case [Reduce(_, "add", Scalar("mul"), dtype=dtype) as total] if dtype in (float32, float64):
+            return total
+    return None
 
 
 def _prefixes() -> Iterable[str]:

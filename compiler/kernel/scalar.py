@@ -23,7 +23,7 @@ from staticgraph.compiler.kernel.primitives.parts import PARTS
 
 def read(name: str, *args: Any) -> Any:
     """The primitive `name` of `args`, read as kernel expression, graph operation or NumPy value."""
-    return _primitive(name)(*args)
+    return primitive_of(name)(*args)
 
 
 def conjugate(x: Expr) -> Expr:
@@ -35,13 +35,14 @@ def __getattr__(name: str) -> Primitive:
     """`scalar.exp(x)` is `read("exp", x)`; a trailing underscore escapes Python's keywords."""
     if not name.startswith("__"):  # Python asks every module for __path__
         try:
-            return _primitive(name.rstrip("_"))
+            return primitive_of(name.rstrip("_"))
         except KeyError:
             pass
     raise AttributeError(f"there is no scalar primitive {name}")
 
 
-def _primitive(name: str) -> Primitive:
+def primitive_of(name: str) -> Primitive:
+    """Return the record of a primitive by its name. Raises KeyError if there is none."""
     found = INSTRUCTIONS.get(name) or PARTS.get(name)
     if found is None:
         # Formulas are slow to import, and a program that was compiled before needs none.

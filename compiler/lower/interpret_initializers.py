@@ -10,7 +10,6 @@ from typing import Any
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.fusion.group import is_control
 from staticgraph.compiler.graph.function import Function
-from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.lower.constants import Constants
 from staticgraph.compiler.lower.program import ARGUMENTS, HostCall, Program, Ref, Require
 
@@ -32,6 +31,8 @@ def by_meaning(function: Function, checked: bool = False) -> Program:
     """The program that computes `function` by one call into NumPy. `checked`: the last result is a truth
     value without which the run ends.
     """
+    from staticgraph.compiler.graph.interpret import interpret  # compiled steps do without
+
     params, results = function.params, function.results
 
     def run(*arguments: Any) -> tuple[Any, ...]:

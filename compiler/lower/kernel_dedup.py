@@ -23,10 +23,10 @@ from staticgraph.compiler.graph.dtypes import float32, float64
 from staticgraph.compiler.graph.function import Node, Value
 from staticgraph.compiler.graph.opdef import Kind
 from staticgraph.compiler.graph.sizes import AnySize, is_open, same
-from staticgraph.compiler.kernel.contraction import analyse
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, walk
 from staticgraph.compiler.kernel.indices.affine import affine
 from staticgraph.compiler.kernel.indices.index import simplify_index
+from staticgraph.compiler.kernel.lower_reductions import sum_of_products
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, Kernel
 from staticgraph.compiler.lower.assumptions import assumptions
 from staticgraph.compiler.lower.kernels import GroupKernel, RowRange, build_kernel, counted, row_bytes
@@ -156,8 +156,10 @@ def is_parameter(value: Value) -> bool:
 
 
 def _is_product(work: Loops | Kernel) -> bool:
-    if isinstance(work, Kernel) or work.rows:
+    if isinstance(work, Kernel) or work.rows or sum_of_products(work.nests[0].stores) is None:
         return False
+    from staticgraph.compiler.kernel.contraction import analyse  # for graphs with products
+
     return analyse(work.nests[0].domain, work.nests[0].stores, dict(work.buffers)) is not None
 
 

@@ -10,9 +10,7 @@ from staticgraph.compiler.graph.dtypes import COMPLEX, FLOATING, REAL
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Expr
-from staticgraph.compiler.ops.complex_numbers import holomorphic
-from staticgraph.compiler.ops.kinds import elementwise
-from staticgraph.compiler.ops.logic import select
+from staticgraph.compiler.ops.kinds import elementwise, holomorphic
 from staticgraph.compiler.ops.samples import reals
 
 # Mean 0 and variance 1 are a fixed point of `selu` with these constants (Klambauer et al. 2017).
@@ -25,7 +23,7 @@ SELU_ALPHA = 1.6732632423543772848170429916717
     numpy=lambda x: np.maximum(x, x.dtype.type(0)),
     dtypes=REAL,
     samples=reals(),
-    grad=lambda g, y, x: (select(y > 0, g, 0),),
+    grad=lambda g, y, x: (ops.select(y > 0, g, 0),),
 )
 def relu(features: Any) -> Any:
     """max(x, 0). NaN stays NaN; the gradient at 0 is 0.
@@ -41,7 +39,7 @@ def relu(features: Any) -> Any:
     numpy=lambda x: np.clip(x, x.dtype.type(0), x.dtype.type(6)),
     dtypes=REAL,
     samples=reals(-3, 9),
-    grad=lambda g, y, x: (select((y > 0) & (y < 6), g, 0),),
+    grad=lambda g, y, x: (ops.select((y > 0) & (y < 6), g, 0),),
 )
 def relu6(features: Any) -> Any:
     """min(max(x, 0), 6).
@@ -61,7 +59,7 @@ def _leaky(x: np.ndarray, alpha: float) -> np.ndarray:
     numpy=_leaky,
     dtypes=FLOATING,
     samples=reals(attrs=[{"alpha": 0.2}, {"alpha": 0.01}]),
-    grad=lambda g, y, x, alpha: (select(x > 0, g, g * alpha),),
+    grad=lambda g, y, x, alpha: (ops.select(x > 0, g, g * alpha),),
 )
 def leaky_relu(features: Any, *, alpha: float = 0.2) -> Any:
     """x where it is positive, alpha * x elsewhere."""
@@ -73,7 +71,7 @@ def leaky_relu(features: Any, *, alpha: float = 0.2) -> Any:
     numpy=lambda x: np.where(x < 0, np.expm1(x), x),
     dtypes=FLOATING,
     samples=reals(-4, 4),
-    grad=lambda g, y, x: (select(y < 0, g * (y + 1.0), g),),
+    grad=lambda g, y, x: (ops.select(y < 0, g * (y + 1.0), g),),
 )
 def elu(features: Any) -> Any:
     """x, and exp(x) - 1 where x is negative.
@@ -93,7 +91,7 @@ def _selu(x: np.ndarray) -> np.ndarray:
     numpy=_selu,
     dtypes=FLOATING,
     samples=reals(-4, 4),
-    grad=lambda g, y, x: (select(y < 0, g * (y + SELU_SCALE * SELU_ALPHA), g * SELU_SCALE),),
+    grad=lambda g, y, x: (ops.select(y < 0, g * (y + SELU_SCALE * SELU_ALPHA), g * SELU_SCALE),),
 )
 def selu(features: Any) -> Any:
     """The scaled exponential linear unit: scale * x, and scale * alpha * (exp(x) - 1) where x is negative.

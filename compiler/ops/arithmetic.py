@@ -15,9 +15,7 @@ from staticgraph.compiler.graph.dtypes import COMPLEX, FLOATING, NUMERIC, REAL, 
 from staticgraph.compiler.graph.opdef import method, ops
 from staticgraph.compiler.graph.shapes import TensorType, merge
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.ops.complex_numbers import complex_abs, holomorphic
-from staticgraph.compiler.ops.kinds import elementwise
-from staticgraph.compiler.ops.logic import select
+from staticgraph.compiler.ops.kinds import elementwise, holomorphic
 from staticgraph.compiler.ops.samples import Sample, real, reals
 
 
@@ -132,7 +130,7 @@ def _sign_meaning(x: np.ndarray) -> np.ndarray:
 def _sign_grad(g: Any, y: Any, x: Any) -> tuple[Any]:
     if not g.dtype.is_complex:
         return (g * 0,)
-    turn = ops.div_no_nan(ops.imag(ops.conj(y) * g), complex_abs(x))  # only the direction of x counts
+    turn = ops.div_no_nan(ops.imag(ops.conj(y) * g), ops.complex_abs(x))  # only the direction of x counts
     return (y * ops.complex(0.0, turn),)
 
 
@@ -190,7 +188,7 @@ def squared_difference(x: Any, y: Any) -> Any:
 
 def _chosen_grad(g: Any, first: Any) -> tuple[Any, Any]:
     """All of `g` to the one that was chosen; where the two are equal, to the first."""
-    return select(first, g, 0), select(first, 0, g)
+    return ops.select(first, g, 0), ops.select(first, 0, g)
 
 
 @elementwise(
@@ -235,7 +233,7 @@ def absolute(x: Any, name: str | None = None) -> Any:
     array([1, 2], dtype=int32)
     """
     if hasattr(x, "dtype") and x.dtype.is_complex:
-        return complex_abs(x, name=name or "Abs")
+        return ops.complex_abs(x, name=name or "Abs")
     return abs_(x, name=name)
 
 

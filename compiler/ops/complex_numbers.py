@@ -8,7 +8,6 @@ real part, and whose imaginary part how it moves with the imaginary part. For a 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,18 +21,6 @@ from staticgraph.compiler.ops.kinds import elementwise
 from staticgraph.compiler.ops.samples import reals
 
 _OF_PARTS = {float32: complex64, float64: complex128}
-
-
-def holomorphic(rule: Callable[..., Any]) -> Callable[..., Any]:
-    """A gradient rule written for real numbers, `g * f'(x)`, made right for complex ones too."""
-
-    def conjugating(g: Any, y: Any, *inputs: Any, **attrs: Any) -> Any:
-        if not g.dtype.is_complex:
-            return rule(g, y, *inputs, **attrs)
-        parts = rule(ops.conj(g), y, *inputs, **attrs)
-        return tuple(None if part is None else ops.conj(part) for part in parts)
-
-    return conjugating
 
 
 def _part(input: TensorType) -> DType:

@@ -17,8 +17,7 @@ from staticgraph.compiler.graph.opdef import method
 from staticgraph.compiler.graph.scopes.prefix import scope
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.ops.casting import cast
-from staticgraph.compiler.ops.complex_numbers import holomorphic
-from staticgraph.compiler.ops.kinds import elementwise
+from staticgraph.compiler.ops.kinds import elementwise, holomorphic
 from staticgraph.compiler.ops.requirements import divisor
 from staticgraph.compiler.ops.samples import reals
 

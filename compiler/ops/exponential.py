@@ -12,8 +12,7 @@ from staticgraph.compiler.graph.opdef import method, ops
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.ops.casting import cast
 from staticgraph.compiler.ops.comparison import equal, is_finite, not_equal
-from staticgraph.compiler.ops.complex_numbers import holomorphic
-from staticgraph.compiler.ops.kinds import elementwise
+from staticgraph.compiler.ops.kinds import elementwise, holomorphic
 from staticgraph.compiler.ops.logic import logical_and, logical_or, select
 from staticgraph.compiler.ops.requirements import exponent
 from staticgraph.compiler.ops.samples import positive, reals

@@ -15,12 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.dtypes import FLOATING, NUMERIC, REAL
+from staticgraph.compiler.graph.dtypes import COMPLEX, FLOATING, NUMERIC, REAL
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.opdef import OPS, OpDef, ops
 from staticgraph.compiler.graph.shapes import TensorType, merge
 from staticgraph.compiler.ops.activation import SELU_ALPHA, SELU_SCALE
-from staticgraph.compiler.ops.exponential import CONTINUOUS
 from staticgraph.compiler.ops.kinds import composite, sizes
 from staticgraph.compiler.ops.samples import Sample, real
 
@@ -108,9 +107,9 @@ NODES["leaky_relu"] = lambda g, y, x, alpha: (leaky_relu_grad(g, x, alpha=alpha)
 # Functions whose derivative takes their result first
 
 
-def _function(of: str, numpy: Callable[..., Any], grad: Callable[..., Parts] | None = None) -> OpDef:
+def _function(of: str, tf: str, numpy: Callable[..., Any], grad: Callable[..., Parts] | None = None) -> OpDef:
     @gradient_node(
-        name=f"{of}_grad", tf=f"{OPS[of].tf}Grad", type=alike, numpy=numpy, dtypes=CONTINUOUS,
+        name=f"{of}_grad", tf=tf, type=alike, numpy=numpy, dtypes=FLOATING | COMPLEX,
         samples=[
             Sample(real(3, 4, low=0.25), real(3, 4)), Sample(real(low=0.5), real()),
             Sample(real(0, 2), real(0, 2)),
@@ -140,11 +139,11 @@ def _tanh_grad_grad(h: Any, y: Any, g: Any) -> Parts:
     return half + half, ops.tanh_grad(y, h)
 
 
-sigmoid_grad = _function("sigmoid", lambda y, g: g * y * (1 - y), _sigmoid_grad_grad)
-tanh_grad = _function("tanh", lambda y, g: g * (1 - y * y), _tanh_grad_grad)
-sqrt_grad = _function("sqrt", lambda y, g: g * g.dtype.type(0.5) / y)
-rsqrt_grad = _function("rsqrt", lambda y, g: g * g.dtype.type(-0.5) * y**3)
-reciprocal_grad = _function("reciprocal", lambda y, g: -g * y * y)
+sigmoid_grad = _function("sigmoid", "SigmoidGrad", lambda y, g: g * y * (1 - y), _sigmoid_grad_grad)
+tanh_grad = _function("tanh", "TanhGrad", lambda y, g: g * (1 - y * y), _tanh_grad_grad)
+sqrt_grad = _function("sqrt", "SqrtGrad", lambda y, g: g * g.dtype.type(0.5) / y)
+rsqrt_grad = _function("rsqrt", "RsqrtGrad", lambda y, g: g * g.dtype.type(-0.5) * y**3)
+reciprocal_grad = _function("reciprocal", "ReciprocalGrad", lambda y, g: -g * y * y)
 
 
 # Layers

@@ -72,9 +72,9 @@ OPS_OF = {
     "pooling": "max_pool max_pool3d avg_pool avg_pool_grad avg_pool3d avg_pool3d_grad max_pool_with_argmax",
     "positions": "true_positions grouped_positions",
     "random": (
-        "random_uniform random_standard_normal truncated_normal random_uniform_int multinomial "
-        "random_permutation random_shuffle"
+        "random_uniform random_standard_normal truncated_normal random_uniform_int"
     ),
+    "random_positions": "multinomial random_permutation random_shuffle",
     "reduce": (
         "reduce_sum reduce_prod reduce_max reduce_min reduce_any reduce_all reduce_mean euclidean_norm "
         "l2_loss"

@@ -18,8 +18,7 @@ from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local
 from staticgraph.compiler.kernel.form import Scan
 from staticgraph.compiler.kernel.stmt import Let, Loop, Stmt, Store, Update
-from staticgraph.compiler.ops.complex_numbers import holomorphic
-from staticgraph.compiler.ops.kinds import Described, Out, View, routine
+from staticgraph.compiler.ops.kinds import Described, Out, View, holomorphic, routine
 from staticgraph.compiler.ops.loops import counters, first_of, nested
 from staticgraph.compiler.ops.samples import Sample, real
 

@@ -21,9 +21,8 @@ from staticgraph.compiler.graph.shapes import TensorType, merge
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
 from staticgraph.compiler.kernel.stmt import Stmt, Store
-from staticgraph.compiler.ops.complex_numbers import holomorphic
 from staticgraph.compiler.ops.gathering import checked
-from staticgraph.compiler.ops.kinds import Described, Out, View, composite, routine
+from staticgraph.compiler.ops.kinds import Described, Out, View, composite, holomorphic, routine
 from staticgraph.compiler.ops.loops import counters, each
 from staticgraph.compiler.ops.movement import INDEX
 from staticgraph.compiler.ops.requirements import index_in

@@ -16,7 +16,7 @@ from staticgraph.compiler.graph.opdef import OpDef, ops
 from staticgraph.compiler.graph.shapes import TensorType, operand_shape, shape_text
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr
-from staticgraph.compiler.ops import philox, random
+from staticgraph.compiler.ops import philox, random, random_positions
 from staticgraph.compiler.ops.kinds import View, composite, source
 from staticgraph.compiler.ops.samples import Draw, Sample, real
 
@@ -118,11 +118,12 @@ def _classes_type(logits: TensorType, seed: TensorType, num_samples: Any, output
 
 @composite(
     tf="StatelessMultinomial", type=_classes_type, vars={"seed": "S"}, operands=("num_samples",),
-    numpy=lambda logits, seed, **attrs: _meaning(random.multinomial, seed, logits, **attrs),
+    numpy=lambda logits, seed, **attrs: _meaning(random_positions.multinomial, seed, logits, **attrs),
     dtypes={"S": _INTEGERS, "T": FLOATING}, partial=("num_samples",), differentiable=False,
     samples=[Sample(real(2, 5), _SEED, num_samples=7), Sample(real(1, 3), _SEED, num_samples=2),
              Sample(real(3, 1), _SEED, num_samples=5, output_dtype=int32)],
 )
 def stateless_multinomial(logits: Any, seed: Any, *, num_samples: Any, output_dtype: DType = int64) -> Any:
     """`num_samples` classes per row, drawn with probabilities softmax(logits), as `output_dtype`."""
-    return _drawn(random.multinomial, seed, logits, num_samples=num_samples, output_dtype=output_dtype)
+    attrs = {"num_samples": num_samples, "output_dtype": output_dtype}
+    return _drawn(random_positions.multinomial, seed, logits, **attrs)

@@ -9,9 +9,8 @@ import numpy as np
 from staticgraph.compiler.graph.dtypes import FLOATING
 from staticgraph.compiler.graph.opdef import ops
 from staticgraph.compiler.kernel import scalar
-from staticgraph.compiler.ops.complex_numbers import holomorphic
 from staticgraph.compiler.ops.exponential import CONTINUOUS, sqrt
-from staticgraph.compiler.ops.kinds import elementwise
+from staticgraph.compiler.ops.kinds import elementwise, holomorphic
 from staticgraph.compiler.ops.samples import reals
 
 

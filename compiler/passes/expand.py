@@ -3,17 +3,26 @@
     softmax(x)            ->  exp(x - reduce_max(x)) / reduce_sum(exp(x - reduce_max(x)))
     matmul(z, w)          ->  the same of real numbers, if z and w are complex
     watch(x), identity(x) ->  x
+    add_n(x0, ..., x199)  ->  add_n(add_n(x0, ..., x127), x128, ..., x199)
+    concat(x0, ..., x199) ->  concat(concat(x0, ..., x127), concat(x128, ..., x199))
+    stack(x0, ..., x199)  ->  concat(stack(x0, ..., x127), stack(x128, ..., x199))
 
 It runs after differentiation, since composites may have gradients that are better than those of their parts.
-`narrow.py` makes the trees, and `unread_results.py` leaves out what nothing reads.
+`unread_results.py` leaves out what nothing reads.
+
+Operations with hundreds of inputs are narrowed because the time that code generation takes for one kernel
+grows faster than the number of its buffers. The parts of a tree are also much alike, and one kernel is made
+of all that are. Additions keep their order.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
+from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import RuleError, refused
 from staticgraph.compiler.graph.function import Function, Node, Value, lacks_sizes, transform
-from staticgraph.compiler.graph.opdef import Kind, recording
-from staticgraph.compiler.passes.narrow import is_wide, narrowed
+from staticgraph.compiler.graph.opdef import Kind, ops, recording
 
 # Markers, and the input that they stand for.
 MARKERS = {
@@ -69,3 +78,44 @@ def _rebuild(node: Node, inputs: tuple[Value, ...]) -> Value | tuple[Value, ...]
             return node.op.expand(*inputs, **node.attrs)
         except RuleError as error:
             raise refused(error, node.op.name, node.op.name, node.where) from None
+
+
+MOST_INPUTS = 128  # of one operation
+
+
+def is_wide(node: Node) -> bool:
+    """Return True if `narrowed` replaces a node."""
+    return len(node.inputs) > MOST_INPUTS and node.op.name in _TREES and node.inputs[0].dtype is not string
+
+
+def narrowed(node: Node, inputs: Sequence[Value]) -> Value:
+    """Return the result of a wide node, for these inputs, as that of several nodes."""
+    return _TREES[node.op.name](node, inputs)
+
+
+def _sum(node: Node, inputs: Sequence[Value]) -> Value:
+    total, rest = inputs[0], inputs[1:]
+    for part in _parts(rest, MOST_INPUTS - 1):
+        total = ops.add_n([total, *part])
+    return total
+
+
+def _concat(node: Node, inputs: Sequence[Value]) -> Value:
+    axis = node.attrs["axis"]
+    return ops.concat([ops.concat(part, axis=axis) for part in _parts(inputs, MOST_INPUTS)], axis=axis)
+
+
+def _stack(node: Node, inputs: Sequence[Value]) -> Value:
+    axis = node.attrs["axis"]
+    return ops.concat([ops.stack(part, axis=axis) for part in _parts(inputs, MOST_INPUTS)], axis=axis)
+
+
+def _parts(inputs: Sequence[Value], count: int) -> list[Sequence[Value]]:
+    return [inputs[start : start + count] for start in range(0, len(inputs), count)]
+
+
+_TREES: dict[str, Callable[[Node, Sequence[Value]], Value]] = {
+    "add_n": _sum,
+    "concat": _concat,
+    "stack": _stack,
+}

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from staticgraph.compiler.graph.function import Function, Node, Value, transform
 from staticgraph.compiler.graph.opdef import ops, recording
 from staticgraph.compiler.graph.sizes import AnySize, is_open, same
-from staticgraph.compiler.passes.narrow import is_wide, narrowed
+from staticgraph.compiler.passes.expand import is_wide, narrowed
 
 Span = tuple[int, int]
 Place = tuple[Span | None, ...]  # of a part, along each axis; None: all of the axis

@@ -12,8 +12,7 @@ from __future__ import annotations
 from functools import cache, partial
 
 from staticgraph.compiler.graph.function import Function
-from staticgraph.compiler.rewrite.engine import Trace, rewrite
-from staticgraph.compiler.rewrite.rule import MATH, ROUNDING, Rule, RuleSet
+from staticgraph.compiler.rewrite.rule import MATH, ROUNDING, Rule, RuleSet, Trace, rewrite
 from staticgraph.compiler.support.lazy_names import load
 
 
@@ -60,5 +59,6 @@ def rules_for(present: frozenset[str], improve: bool) -> RuleSet:
     return RuleSet.joined(tables, MATH["relaxed"] if improve else ROUNDING)
 
 
-RULES = rules_for(frozenset(_ABOUT), improve=True)
-AS_WRITTEN = rules_for(frozenset(_ABOUT), improve=False)
+def every_rule(improve: bool = True) -> RuleSet:
+    """Return the rules for graphs with any ops."""
+    return rules_for(frozenset(_ABOUT), improve)

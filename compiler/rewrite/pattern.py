@@ -11,7 +11,7 @@ them, so that rules are written in the language of the graph.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from staticgraph.compiler.graph.builder import number, plain
 from staticgraph.compiler.graph.function import Value
@@ -26,10 +26,7 @@ class Pattern(Operators):
     """A term. Ops used on patterns make patterns."""
 
     __slots__ = ()
-
-    @property
-    def recorder(self) -> PatternRecorder:
-        return _RECORDER
+    recorder: ClassVar[PatternRecorder]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +104,13 @@ class PatternRecorder:
             if param.role is Role.TENSORS:
                 inputs += map(as_pattern, value)
             elif param.role is Role.TENSOR:
-                inputs.append(as_pattern(value))
+                inputs.append(value if isinstance(value, Pattern) else Exactly(value))
             else:
                 attrs.append((param.name, value if isinstance(value, (Attribute, Compute)) else plain(value)))
         return Use(op, tuple(inputs), tuple(attrs))
 
 
-_RECORDER = PatternRecorder()
+Pattern.recorder = PatternRecorder()
 
 
 def as_pattern(item: Any) -> Pattern:

@@ -1,13 +1,14 @@
-"""Rules: two patterns that mean the same, the left of which is replaced by the right."""
+"""Rules: two patterns that mean the same, the left of which is replaced by the right, to a fixed point."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Flag
 from functools import partial
 from typing import Any
 
-from staticgraph.compiler.graph.function import Node, Value
+from staticgraph.compiler.graph.function import Function, Node, Value, transform
 from staticgraph.compiler.graph.opdef import OpDef, ops, recording
 from staticgraph.compiler.graph.provenance import Provenance
 from staticgraph.compiler.graph.sizes import same_shape
@@ -174,3 +175,67 @@ class RuleSet:
 
 def _rules_of(op: str, sets: Sequence[RuleSet], inexact: Inexact) -> list[Rule]:
     return [rule for each in sets for rule in each.of(op) if rule.inexact in inexact]
+
+
+ROUNDS = 12  # walks over the whole Function; each usually leaves nothing for the next but one
+STEPS = 40  # rules applied one after the other at one node
+
+Trace = Callable[[Rule, Value, Value], None]
+
+
+def rewrite(function: Function, rules: RuleSet, trace: Trace | None = None) -> Function:
+    """`function` with `rules` applied until none fires.
+    `trace(rule, before, after)` is called for each that does.
+    """
+    settled: set[Value] = set()  # at which no rule will ever fire
+    for _ in range(ROUNDS):
+        before, function = function, _walk(function, rules, trace, settled)
+        if function.results == before.results:
+            break
+    return function
+
+
+def _walk(function: Function, rules: RuleSet, trace: Trace | None, settled: set[Value]) -> Function:
+    """One walk over all nodes, inputs before users."""
+    counts = Counter(v for node in function.nodes for v in node.inputs)
+    counts.update(function.results)
+    # A node that was rebuilt has no count of its own yet: it is used as often as the one that it replaces.
+    uses: dict[Value, int] = dict(counts)
+
+    def rebuild(node: Node, inputs: tuple[Value, ...]) -> Value | tuple[Value, ...]:
+        made: tuple[Value, ...] = node.outputs
+        if inputs != node.inputs:
+            made = node.outputs[0].recorder.again(node, inputs).outputs
+        if len(made) == 1:
+            made = (_settle(made[0], rules, lambda v: uses.get(v, 1), trace, settled),)
+        for old, new in zip(node.outputs, made, strict=True):
+            uses.setdefault(new, counts[old])
+        return made
+
+    return transform(function, rebuild)
+
+
+def _settle(
+    value: Value,
+    rules: RuleSet,
+    uses: Callable[[Value], int],
+    trace: Trace | None,
+    settled: set[Value],
+) -> Value:
+    """`value` after all rules that fire at its root."""
+    for _ in range(STEPS):
+        if value in settled:
+            break
+        candidates = rules.fitting(value.node)
+        for each in candidates:
+            better = each.apply(value, uses)
+            if better is not None:
+                if trace is not None:
+                    trace(each, value, better)
+                value = better
+                break
+        else:
+            if not any(each.single_use for each in candidates):  # values do not change, but their uses do
+                settled.add(value)
+            break
+    return value

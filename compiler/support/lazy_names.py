@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMappin
 from functools import partial
 from importlib import import_module
 from types import SimpleNamespace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from staticgraph.compiler.support.gc_pause import collector_paused
 
@@ -38,14 +38,24 @@ def tell_missing_names(error: Callable[[str, str], AttributeError]) -> None:
     _missing = error
 
 
-class LazyTable(MutableMapping[str, V]):
+if TYPE_CHECKING:
+    _Dictionary = dict
+else:
+
+    class _Dictionary(MutableMapping, dict):
+        """A dictionary whose further methods are made of the ones that a class defines."""
+
+        __getitem__, __setitem__, __delitem__ = dict.__getitem__, dict.__setitem__, dict.__delitem__
+
+
+class LazyTable(_Dictionary[str, V]):
     """Table that modules fill when they are imported. Asking for a name imports the module that has it.
 
-    Iteration imports all of these modules, and their names come first, in the order of `found_in`.
+    Iteration imports all of these modules, and their names come first, in the order of `found_in`. The table
+    is a dictionary of what has been imported: to look that up takes no function of Python.
     """
 
     def __init__(self) -> None:
-        self._values: dict[str, V] = {}
         self._homes: dict[str, str] = {}
         self._listed: dict[str, None] = {}
 
@@ -71,16 +81,11 @@ class LazyTable(MutableMapping[str, V]):
         """Return the module of each name that is found in one."""
         return self._homes
 
-    def __getitem__(self, name: str) -> V:
-        if name not in self._values and name in self._homes:
-            load(self._homes[name])
-        return self._values[name]
-
-    def __setitem__(self, name: str, value: V) -> None:
-        self._values[name] = value
-
-    def __delitem__(self, name: str) -> None:
-        del self._values[name]
+    def __missing__(self, name: str) -> V:
+        load(self._homes[name])
+        if not dict.__contains__(self, name):  # its module is being imported
+            raise KeyError(name)
+        return self[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._all())
@@ -91,7 +96,8 @@ class LazyTable(MutableMapping[str, V]):
     def _all(self) -> list[str]:
         for module in dict.fromkeys(self._homes[name] for name in self._listed):
             load(module)
-        return [name for name in {**self._listed, **self._values} if name in self._values]
+        known = [*dict.__iter__(self)]
+        return [name for name in {**self._listed, **dict.fromkeys(known)} if dict.__contains__(self, name)]
 
 
 def lazy_names(

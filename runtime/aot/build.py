@@ -108,7 +108,7 @@ def _module(
     serial = serial_code()
     made = [each.made for f in functions for each in f.programs]
     inside = dict.fromkeys([serial, *(code for compiled in made for code in compiled.codes)])
-    if half.needed(target.triple, target.features) and any("half" in code.text for code in inside):
+    if target.calls_for_half and any("half" in code.text for code in inside):
         inside[half.CODE] = None
     definitions = [surroundings(serial)]
     for f, c in zip(interface.functions, functions, strict=True):

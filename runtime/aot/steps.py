@@ -8,14 +8,13 @@ that depend on values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 
-from staticgraph.compiler.capture.all_sizes import OpenMade, SizesAreAsked, for_all_sizes
+from staticgraph.compiler.capture.all_sizes import AllSizes, OpenMade, for_all_sizes
 from staticgraph.compiler.capture.capture import capture
-from staticgraph.compiler.capture.needs import NeedsFeeds, NeedsHost, NeedsStage, NeedsTypes
 from staticgraph.compiler.capture.open_shapes import OpenShapes
-from staticgraph.compiler.capture.request import CaptureRequest
+from staticgraph.compiler.capture.request import CaptureRequest, NeedsFeeds, NeedsHost, NeedsStage, NeedsTypes
 from staticgraph.compiler.capture.segments import stages
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.target import CpuTarget
@@ -135,11 +134,9 @@ def _compiled(
     if hosts := (*around.leading, *around.trailing):
         raise _refuse(name, [(op.definition.name, op.name, op.where) for op in hosts], "is done in Python")
 
-    feeds, needed = tuple(taken), list[Tensor]()  # those whose values are sizes
+    feeds = tuple(taken)
 
-    def make(open_shapes: OpenShapes) -> Compiled | None:
-        if needed:
-            return None
+    def make(open_shapes: OpenShapes) -> Compiled | NeedsFeeds:
         types = {t: TensorType(t.dtype, s) for t, s in zip(feeds, open_shapes.shapes, strict=True)}
         request = CaptureRequest(
             graph,
@@ -153,9 +150,8 @@ def _compiled(
         match capture(request):
             case Step() as step:
                 made = compile(step, target, may_interpret=False)
-            case NeedsFeeds(tensors):
-                needed.extend(tensors)
-                return None
+            case NeedsFeeds() as needs:
+                return needs
             case NeedsStage(tensors):
                 raise _decided_late(name, tensors)
             case NeedsHost(op):
@@ -168,28 +164,13 @@ def _compiled(
 
     labels = tuple(taken.values())
     outputs = {label: fetches.tensors.index(t) for label, t in function.outputs.items()}
-    while True:
-        programs = _programs(start, make)
-        if not needed:
-            break
-        sized = start.taking(feeds, needed)
-        if sized is None:
-            raise _decided_late(name, needed)
-        start = sized
-        needed.clear()
-    if isinstance(programs, SizesAreAsked):
-        raise _asked(name, labels, start, programs.cause)
-    return CompiledFunction(name, labels, outputs, start, tuple(_of_one_interface(programs)))
-
-
-def _programs(
-    start: OpenShapes, make: Callable[[OpenShapes], Compiled | None]
-) -> list[OpenMade[Compiled]] | SizesAreAsked:
-    """Return the programs for all values of the open sizes; none if `make` makes none."""
-    if start.count:
-        return for_all_sizes(start, make, _MOST_PROGRAMS)
-    made = make(start)
-    return [] if made is None else [OpenMade(start, made)]
+    match for_all_sizes(start, feeds, make, _MOST_PROGRAMS):
+        case AllSizes(sized, programs):
+            return CompiledFunction(name, labels, outputs, sized, tuple(_of_one_interface(programs)))
+        case NeedsFeeds(tensors):
+            raise _decided_late(name, tensors)
+        case refusal:
+            raise _asked(name, labels, refusal.start, refusal.cause)
 
 
 def _of_one_interface(programs: Sequence[OpenMade[Compiled]]) -> list[OpenMade[Compiled]]:

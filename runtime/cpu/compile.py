@@ -17,13 +17,12 @@ from staticgraph.compiler.compile import Compiled, compile
 from staticgraph.compiler.compiled_step import CompiledStep
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.sizes import estimate
-from staticgraph.compiler.rewrite.engine import Trace
-from staticgraph.compiler.rewrite.rule import Rule
+from staticgraph.compiler.rewrite.rule import Rule, Trace
 from staticgraph.compiler.stages import Observer
 from staticgraph.compiler.support.dataclass import replace
 from staticgraph.runtime.cpu import jit as cpu_jit
-from staticgraph.runtime.cpu.disk.kernel_text import KEPT
-from staticgraph.runtime.reports.progress import Progress
+from staticgraph.runtime.cpu.disk.disk_cache import KEPT
+from staticgraph.runtime.reports.compile_log import Progress
 from staticgraph.runtime.switches.table import Settings
 
 if TYPE_CHECKING:

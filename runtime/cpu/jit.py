@@ -21,7 +21,6 @@ from staticgraph.compiler.codegen.llvm.text import Code, module, with_calls
 from staticgraph.compiler.codegen.target import CpuTarget, vector_bytes
 from staticgraph.compiler.support import forks
 from staticgraph.compiler.support.gc_pause import collector_paused
-from staticgraph.runtime.cpu.llvm import half
 from staticgraph.runtime.cpu.llvm.compile_threads import CompileThreads
 from staticgraph.runtime.disk import object_cache
 from staticgraph.runtime.switches import table as switches
@@ -244,8 +243,10 @@ def _link(objects: list[bytes], exported: list[str], imported: dict[str, int]) -
 @functools.cache
 def _conversions() -> dict[str, int]:
     """The addresses of functions that processors without float16 need; kept for good."""
-    if not half.needed(host().triple, host().features):
+    if not host().calls_for_half:
         return {}
+    from staticgraph.runtime.cpu.llvm import half  # for old processors
+
     builder = _llvm().JITLibraryBuilder().add_object_img(_writer().write(module([half.CODE], host())))
     for symbol in half.SYMBOLS:
         builder.export_symbol(symbol)

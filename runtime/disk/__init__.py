@@ -1,4 +1,4 @@
 """Disk: files that are replaced as a whole or not at all, and the cache of compiled code.
 
-Entries of the cache are executed: `private_folder` and `cache_key` see to it that they are the user's own.
+Entries of the cache are executed: `private_folder` sees to it that they are the user's own.
 """

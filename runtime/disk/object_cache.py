@@ -1,7 +1,7 @@
 """Object code on disk, so that a program compiles once and not in every process.
 
 Entries are executed. So the folder must be the user's alone (`private_folder`), and each entry is
-authenticated with the user's key (`cache_key`): one that was changed, moved, cut short or brought from
+authenticated with the user's key: one that was changed, moved, cut short or brought from
 elsewhere is a miss. A folder that is not private is not used, and a warning says so once.
 
 An entry is a file named by a hash of everything that decides its content:
@@ -19,6 +19,7 @@ import contextlib
 import hashlib
 import os
 import re
+import secrets
 import sys
 import time
 import warnings
@@ -28,9 +29,71 @@ from pathlib import Path
 
 from staticgraph.compiler.graph.errors import layout
 from staticgraph.runtime.disk import temporary, write_behind
-from staticgraph.runtime.disk.cache_key import key_of
-from staticgraph.runtime.disk.private_folder import PrivateFolder, Untrusted, private_folder
+from staticgraph.runtime.disk.private_folder import PrivateFolder, Untrusted, is_secret, private_folder
 from staticgraph.runtime.switches import table as switches
+
+KEY_FILE = ".staticgraph-key"
+_KEY_SIZE = 32  # bytes
+_keys: dict[tuple[int, int], bytes] = {}  # by folder
+
+
+def key_of(folder: PrivateFolder, make: bool = False) -> bytes | None:
+    """Return the key of a folder.
+
+    Args:
+        folder: The folder of the cache.
+        make: Make a key if there is none.
+
+    Returns:
+        32 bytes; None if there is no key and none is to be made.
+
+    Raises:
+        OSError: The key cannot be made.
+        Untrusted: Somebody else may know the key, or have put it there.
+    """
+    key = _keys.get(folder.identity)
+    if key is None:
+        key = _read_key(folder)
+        if key is None and make:
+            _make_key(folder)
+            key = _read_key(folder)
+        if key is not None:
+            _keys[folder.identity] = key
+    return key
+
+
+def _read_key(folder: PrivateFolder) -> bytes | None:
+    try:
+        descriptor, about = folder.open(KEY_FILE)
+    except FileNotFoundError:
+        return None
+    try:
+        if not is_secret(about) or about.st_size != _KEY_SIZE:
+            raise Untrusted(f"{KEY_FILE} in it is not a key that only you can read")
+        return os.read(descriptor, _KEY_SIZE)
+    finally:
+        os.close(descriptor)
+
+
+def _make_key(folder: PrivateFolder) -> None:
+    """Make a key, unless another process is faster."""
+    part, descriptor = temporary.begin(folder.name(KEY_FILE), 0o600, folder.descriptor)
+    at = folder.descriptor
+    try:
+        try:
+            temporary.write(descriptor, secrets.token_bytes(_KEY_SIZE))
+            os.fsync(descriptor)  # after a power cut there is no empty key
+            if at is not None:  # while it is locked: nobody may take it for abandoned
+                os.link(part, KEY_FILE, src_dir_fd=at, dst_dir_fd=at, follow_symlinks=False)
+        finally:
+            os.close(descriptor)
+        if at is None:
+            os.rename(part, folder.name(KEY_FILE))  # Windows never replaces a file by this
+    except FileExistsError:
+        pass
+    finally:
+        temporary.remove(part, at)
+
 
 LIMIT = 256 << 20  # bytes in the folder
 _MARK = bytes.fromhex("7367636163686532d0a4f1537c1be689")  # begins each entry, and nothing else

@@ -16,7 +16,7 @@ from staticgraph.compiler.passes.pipeline import PIPELINE
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.failures.nan_locator import STATE, Finding, culprit
 from staticgraph.runtime.failures.owner import operation_at
-from staticgraph.runtime.reports.progress import Progress
+from staticgraph.runtime.reports.compile_log import Progress
 
 _CURES = {
     "acos": "its argument must lie in [-1, 1]: clip_by_value helps",

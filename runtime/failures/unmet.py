@@ -17,7 +17,7 @@ from staticgraph.compiler.graph.interpret import failure
 from staticgraph.compiler.passes.prove_requirements import has_requirements
 from staticgraph.runtime.failures.owner import operation_at
 from staticgraph.runtime.interpreter.interpreter import Interpreter, Performed
-from staticgraph.runtime.reports.progress import Progress
+from staticgraph.runtime.reports.compile_log import Progress
 
 _CURES = {
     "nonzero": "where(y != 0, y, 1) gives another divisor in its place",

@@ -11,11 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.capture.cuts import crossing
-from staticgraph.compiler.capture.needs import NeedsHost, NeedsStage
 from staticgraph.compiler.capture.regions import outermost, regions_of
-from staticgraph.compiler.capture.request import Calls
-from staticgraph.compiler.capture.segments import is_host, reaches, stages
+from staticgraph.compiler.capture.request import Calls, NeedsHost, NeedsStage
+from staticgraph.compiler.capture.segments import crossing, is_host, reaches, stages
 from staticgraph.compiler.graph.dtypes import string
 from staticgraph.compiler.graph.errors import InvalidArgumentError, misuse
 from staticgraph.compiler.graph.opdef import Effect

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from staticgraph.compiler.codegen.listing import Listing
+from staticgraph.compiler.codegen.abi import Listing
 from staticgraph.compiler.compiled_step import CompiledStep
 from staticgraph.compiler.graph.function import Node
 from staticgraph.compiler.graph.opdef import Kind

@@ -13,8 +13,8 @@ from staticgraph.compiler.graph.errors import InvalidArgumentError, misuse
 from staticgraph.compiler.graph.sizes import Size
 from staticgraph.compiler.graph.tensor import Operation, Tensor
 from staticgraph.compiler.lower.collectives import overlaps
-from staticgraph.compiler.lower.instruction_memory import memory_of
 from staticgraph.compiler.lower.memory_use import MemoryUse, size_text
+from staticgraph.compiler.lower.parallel_schedule import memory_of
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.profiling.kernels import KernelView, kernels_of

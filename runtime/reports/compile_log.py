@@ -1,16 +1,24 @@
-"""Log of a session's compiles: each with its cause, its time, and where the code came from."""
+"""Log of a session's compiles, each with its cause, its time, and where the code came from.
+
+A compile that takes long also tells on the terminal how far it is.
+"""
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
+import time
 from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, TextIO, overload
 
 from staticgraph.compiler.graph.provenance import Provenance, user_frame
+from staticgraph.compiler.graph.world import MEMBERSHIP
 from staticgraph.compiler.support.dataclass import dataclass
 from staticgraph.runtime.executable import Executable
 from staticgraph.runtime.reports.recompile_reason import Cause, Reason
+from staticgraph.runtime.switches.table import current
 
 if TYPE_CHECKING:
     from staticgraph.runtime.reports.table import Table
@@ -148,3 +156,50 @@ class CompileLog(Sequence[Compile]):
 
     def __str__(self) -> str:
         return str(self.table) if self._entries else "0 compiles"
+
+
+PATIENCE = 2.0  # seconds of silence; after that a terminal is told how far it is
+_PAUSE = 0.5  # seconds between two lines
+clock = time.monotonic
+
+
+def overwrites(stream: TextIO) -> bool:
+    """Return True if a line of `stream` can be written over: on a terminal, and in a notebook."""
+    if type(stream).__module__.partition(".")[0] == "ipykernel":
+        return True
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+class Progress:
+    """Context that is called with each step of `what`.
+
+    Nothing is written unless standard error is a terminal or a notebook, nor with `SG_PROGRESS=0`; of several
+    processes that train together, the first one writes. The line is erased at the end.
+    """
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._count = 0
+        self._next = clock() + PATIENCE
+        self._shown = 0  # signs of the line
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __call__(self, done: int | None = None, total: int | None = None, noun: str = "step") -> None:
+        """Tell that a step is done, or that step `done` of `total` begins."""
+        self._count += 1
+        if clock() < self._next:
+            return
+        self._next = clock() + _PAUSE
+        if overwrites(sys.stderr) and current("progress") and MEMBERSHIP.world.rank == 0:
+            far = f", {self._count} done" if total is None else f": {noun} {done} of {total}"
+            room = shutil.get_terminal_size().columns - len(far) - 1
+            what = self._what if len(self._what) <= room else f"{self._what[: max(room - 3, 0)]}..."
+            line = what + far
+            print(f"\r{line.ljust(self._shown)}", end="", file=sys.stderr, flush=True)
+            self._shown = len(line)
+
+    def __exit__(self, *_: object) -> None:
+        if self._shown:
+            print(f"\r{' ' * self._shown}\r", end="", file=sys.stderr, flush=True)

@@ -9,9 +9,15 @@ from typing import Any
 import numpy as np
 
 from staticgraph.compiler.capture.capture import capture
-from staticgraph.compiler.capture.needs import NeedsFeeds, NeedsHost, NeedsStage, NeedsTypes
 from staticgraph.compiler.capture.regions import is_rounds, whole
-from staticgraph.compiler.capture.request import Calls, CaptureRequest
+from staticgraph.compiler.capture.request import (
+    Calls,
+    CaptureRequest,
+    NeedsFeeds,
+    NeedsHost,
+    NeedsStage,
+    NeedsTypes,
+)
 from staticgraph.compiler.capture.segments import is_host, stages
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.graph.dependencies import ancestors

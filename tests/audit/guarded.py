@@ -17,7 +17,7 @@ import numpy as np
 from staticgraph.compiler.kernel.stmt import ALIGNMENT, padded
 from staticgraph.compiler.lower import lower
 from staticgraph.compiler.lower.buffer_assignment import Key, Lifetime
-from staticgraph.runtime.cpu import pool, workspace
+from staticgraph.runtime.cpu import open_step, pool
 from staticgraph.runtime.cpu.fast_path import call_record as binding
 from staticgraph.runtime.cpu.measurements import meter
 from staticgraph.runtime.memory import aligned as memory
@@ -77,8 +77,8 @@ def install(at_end: bool = True) -> None:
     name = memory.aligned_bytes.__name__
     for module in (memory, binding, pool, meter):
         setattr(module, name, guarded_bytes)
-    setattr(workspace, name, guarded_arena)
-    workspace.AHEAD = 0  # an arena is no larger than it must be
+    setattr(open_step, name, guarded_arena)
+    open_step.AHEAD = 0  # an arena is no larger than it must be
     setattr(lower, "plan_arena", plan_apart)  # noqa: B010
 
 

@@ -12,8 +12,14 @@ import pytest
 import staticgraph as sg
 from staticgraph.compiler.capture import capture as capture_module
 from staticgraph.compiler.capture.capture import capture
-from staticgraph.compiler.capture.needs import Needs, NeedsFeeds, NeedsHost, NeedsStage, NeedsTypes
-from staticgraph.compiler.capture.request import CaptureRequest
+from staticgraph.compiler.capture.request import (
+    CaptureRequest,
+    Needs,
+    NeedsFeeds,
+    NeedsHost,
+    NeedsStage,
+    NeedsTypes,
+)
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.capture.table import GIVEN, RULES
 from staticgraph.compiler.graph.opdef import OPS

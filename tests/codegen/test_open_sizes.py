@@ -29,8 +29,8 @@ from staticgraph.compiler.kernel.interpret import interpret
 from staticgraph.compiler.kernel.lower_reductions import Nest, place
 from staticgraph.compiler.kernel.schedule_cpu import parallelize
 from staticgraph.compiler.kernel.schedule_cpu.parallelize import Chunked, chunked
-from staticgraph.compiler.kernel.schedule_cpu.peel import align
 from staticgraph.compiler.kernel.schedule_cpu.schedule import schedule
+from staticgraph.compiler.kernel.schedule_cpu.vectorize import align
 from staticgraph.compiler.kernel.stmt import (
     Buffer,
     If,

@@ -8,8 +8,8 @@ from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Index, Load, Reduce
 from staticgraph.compiler.kernel.interpret import interpret
 from staticgraph.compiler.kernel.lower_reductions import place
-from staticgraph.compiler.kernel.schedule_cpu.peel import align
 from staticgraph.compiler.kernel.schedule_cpu.schedule import schedule
+from staticgraph.compiler.kernel.schedule_cpu.vectorize import align
 from staticgraph.compiler.kernel.stmt import Kernel, LoopKind, Store, statements
 from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.native import run

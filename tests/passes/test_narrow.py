@@ -11,8 +11,7 @@ from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.checks.verify import verify
 from staticgraph.compiler.graph.function import Function
 from staticgraph.compiler.graph.interpret import interpret
-from staticgraph.compiler.passes.expand import expand
-from staticgraph.compiler.passes.narrow import MOST_INPUTS
+from staticgraph.compiler.passes.expand import MOST_INPUTS, expand
 
 MAKE = {
     "add_n": ops.add_n,

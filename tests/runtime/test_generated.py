@@ -17,7 +17,7 @@ from staticgraph.compiler.kernel.expr import Const, Index, Load, Reduce
 from staticgraph.compiler.kernel.stmt import Buffer, Share
 from staticgraph.compiler.lower.program import Loops
 from staticgraph.runtime.cpu import jit as cpu_jit
-from staticgraph.runtime.cpu.disk import kernel_text as generated
+from staticgraph.runtime.cpu.disk import disk_cache as generated
 from staticgraph.runtime.disk import sources, write_behind
 
 VERSION = sources.compiler_version.__wrapped__  # without its memory

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.runtime.cpu import workspace
+from staticgraph.runtime.cpu import open_step
 from staticgraph.runtime.memory.aligned import address_of, give_back_unused
 
 
@@ -40,11 +40,11 @@ def test_a_size_that_grows_step_by_step_seldom_needs_a_new_arena(monkeypatch):
     """To touch new memory takes longer than a small step. The results are those of other orders of sizes."""
     made = []
 
-    def counted(size, made=workspace.aligned_bytes, sizes=made):
+    def counted(size, made=open_step.aligned_bytes, sizes=made):
         sizes.append(size)
         return made(size)
 
-    monkeypatch.setattr(workspace, "aligned_bytes", counted)
+    monkeypatch.setattr(open_step, "aligned_bytes", counted)
     with sg.Graph().as_default():
         x = sg.placeholder(sg.float32, [None, 40])
         w = sg.constant(np.ones((40, 40), np.float32))
@@ -63,7 +63,7 @@ def test_a_size_that_grows_step_by_step_seldom_needs_a_new_arena(monkeypatch):
 def test_memory_is_given_back_beside_large_steps_alone(monkeypatch):
     """It takes a millisecond, which small steps are compiled in."""
     given: list[bool] = []
-    monkeypatch.setattr(workspace, "give_back_unused", lambda: given.append(True))
+    monkeypatch.setattr(open_step, "give_back_unused", lambda: given.append(True))
     x = sg.placeholder(sg.float32, [None])
     with sg.Session(device="cpu", open_sizes=False) as session:
         for size, times in ((8, 0), (1 << 18, 1)):

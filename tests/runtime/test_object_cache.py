@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from staticgraph.runtime.disk import cache_key, object_cache
+from staticgraph.runtime.disk import object_cache
 
 KEY = f"{7:032x}"
 posix = pytest.mark.skipif(sys.platform == "win32", reason="rights are access lists on Windows")
@@ -26,13 +26,13 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("SG_CACHE_DIR", str(tmp_path / "a" / "cache"))
     for name in ("_refused", "_swept"):
         monkeypatch.setattr(object_cache, name, set())
-    monkeypatch.setattr(cache_key, "_known", {})
+    monkeypatch.setattr(object_cache, "_keys", {})
     return tmp_path / "a" / "cache"
 
 
 def forget() -> None:
     """Be as a new process is."""
-    cache_key._known.clear()
+    object_cache._keys.clear()
     object_cache._refused.clear()
     object_cache._swept.clear()
 
@@ -55,7 +55,7 @@ def test_nobody_else_may_read_or_write_any_of_it(cache: Path):
     assert mode(cache) == 0o700
     assert {path.name: mode(path) for path in cache.iterdir()} == {
         entry(cache).name: 0o600,
-        cache_key.NAME: 0o600,
+        object_cache.KEY_FILE: 0o600,
     }
     forget()
     assert object_cache.read(KEY) == b"code"
@@ -72,7 +72,7 @@ def test_a_folder_with_looser_rights_is_not_used_and_that_is_said_once(cache: Pa
         assert object_cache.read(KEY) is None
         object_cache.write(f"{8:032x}", b"more")
     assert len(told) == 1 and "chmod 700" in str(told[0].message)
-    assert sorted(path.name for path in cache.iterdir()) == sorted([entry(cache).name, cache_key.NAME])
+    assert sorted(path.name for path in cache.iterdir()) == sorted([entry(cache).name, object_cache.KEY_FILE])
 
 
 @posix
@@ -155,7 +155,7 @@ def test_what_was_changed_moved_or_made_with_another_key_is_a_miss(cache: Path, 
     place.write_bytes(whole)
     assert object_cache.read(KEY) == b"code"
     forget()
-    (cache / cache_key.NAME).write_bytes(bytes(32))
+    (cache / object_cache.KEY_FILE).write_bytes(bytes(32))
     assert object_cache.read(KEY) is None
     object_cache.write(KEY, b"again")
     assert object_cache.read(KEY) == b"again"
@@ -165,7 +165,7 @@ def test_what_was_changed_moved_or_made_with_another_key_is_a_miss(cache: Path, 
 @pytest.mark.parametrize("damage", ["mode", "size", "link", "pipe"])
 def test_a_key_that_others_may_know_is_not_used(cache: Path, damage: str, tmp_path: Path):
     object_cache.write(KEY, b"code")
-    secret = cache / cache_key.NAME
+    secret = cache / object_cache.KEY_FILE
     if damage == "mode":
         secret.chmod(0o640)
     elif damage == "size":
@@ -208,8 +208,8 @@ def test_pruning_removes_only_what_the_cache_has_made(cache: Path):
     assert len(list(cache.iterdir())) == 12
     object_cache.prune(cache, 9_000)
     left = {path.name for path in cache.iterdir()}
-    assert left >= {*mine, cache_key.NAME}
-    assert left - {*mine, cache_key.NAME} == {object_cache.file_name(n) for n in numbers[2:]}
+    assert left >= {*mine, object_cache.KEY_FILE}
+    assert left - {*mine, object_cache.KEY_FILE} == {object_cache.file_name(n) for n in numbers[2:]}
     assert {name: (cache / name).read_bytes() for name in mine} == mine
 
 
@@ -249,7 +249,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next_one(cache: Path):
 
 def _fill(numbers: range, start: object) -> None:
     """Write entries and read those of all processes, in a process of its own."""
-    cache_key._known.clear()
+    object_cache._keys.clear()
     start.wait()  # type: ignore[attr-defined]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -271,7 +271,7 @@ def test_processes_share_it(cache: Path):
     for process in made:
         process.join()
     assert [process.exitcode for process in made] == [0] * 4
-    cache_key._known.clear()
+    object_cache._keys.clear()
     for number in range(4 * count):
         assert object_cache.read(f"{number:032x}") == str(number).encode() * 50
     assert len(list(cache.iterdir())) == 4 * count + 1

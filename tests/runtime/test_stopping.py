@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import staticgraph as sg
-from staticgraph.compiler.codegen.llvm import stop as llvm_stop
+from staticgraph.compiler.codegen.llvm import control_flow as llvm_stop
 from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.compiler.lower import lower
 from staticgraph.runtime.cpu.backend import CpuBackend

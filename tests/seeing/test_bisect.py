@@ -146,9 +146,10 @@ def halved(kernel):
 def test_a_wrong_stage_is_named(stage, monkeypatch, rng):
     place, wrong = {
         "row_schedule": ("staticgraph.compiler.generate.place_rows", lambda made: halved(made)),
-        "unroll_and_jam": ("staticgraph.compiler.kernel.schedule_cpu.schedule.jam", halved_body),
+        "unroll_and_jam": ("staticgraph.compiler.kernel.schedule_cpu.unroll_and_jam.jam", halved_body),
         "peel": ("staticgraph.compiler.generate.align", halved_body),
     }[stage]
+    monkeypatch.setattr("staticgraph.compiler.kernel.schedule_cpu.schedule._WIDE", 1 << 10)  # wide or not
     module, _, name = place.rpartition(".")
     right = getattr(importlib.import_module(module), name)
     monkeypatch.setattr(place, lambda *given: wrong(right(*given)))
@@ -220,13 +221,14 @@ def test_a_wrong_kernel_in_a_loop(monkeypatch, rng):
 def test_a_wrong_rule_is_named(monkeypatch, rng):
     (v,) = variables("v")
     wrong = RuleSet(rule("tanh is sine", ops.tanh(v), ops.sin(v)))
-    monkeypatch.setattr(simplify, "rules_for", lambda *_: wrong + simplify.RULES)
+    rules = wrong + simplify.every_rule()
+    monkeypatch.setattr(simplify, "rules_for", lambda *_: rules)
     x = sg.placeholder(sg.float32, [4], name="x")
     y = sg.exp(sg.tanh(x))
     found = bisected(y, {x: rng.standard_normal(4)})
     assert found.kernel is None and found.fault == "the rule 'tanh is sine'"
     assert (found.wrong_pass.name, found.wrong_pass.result) == ("simplify", "Exp")
-    assert found.wrong_pass.where.line == test_a_wrong_rule_is_named.__code__.co_firstlineno + 5
+    assert found.wrong_pass.where.line == test_a_wrong_rule_is_named.__code__.co_firstlineno + 6
     assert found.without == {
         "fewer_products": False,
         "simplify": True,
@@ -239,7 +241,8 @@ def test_a_wrong_rule_is_named(monkeypatch, rng):
 def test_a_wrong_rule_in_a_loop(monkeypatch):
     (v,) = variables("v")
     wrong = RuleSet(rule("tanh is sine", ops.tanh(v), ops.sin(v)))
-    monkeypatch.setattr(simplify, "rules_for", lambda *_: wrong + simplify.RULES)
+    rules = wrong + simplify.every_rule()
+    monkeypatch.setattr(simplify, "rules_for", lambda *_: rules)
     x = sg.placeholder(sg.float32, [4], name="x")
     y = sg.while_loop(lambda i, h: i < 4, lambda i, h: (i + 1, sg.tanh(h) * 2.0), [0, x])[1]
     found = bisected(y, {x: [1, 2, 3, 4]})

@@ -416,7 +416,7 @@ def test_a_search_that_takes_long_tells_a_terminal(x, monkeypatch):
             pass
 
     terminal = Terminal()
-    monkeypatch.setattr("staticgraph.runtime.reports.progress.PATIENCE", -1.0)
+    monkeypatch.setattr("staticgraph.runtime.reports.compile_log.PATIENCE", -1.0)
     monkeypatch.setattr("sys.stderr", terminal)
     told(sg.log(x), {x: [-1]})
     searched = terminal.text[terminal.text.index("check_nan") :]  # a compile tells how far it is, too

@@ -9,7 +9,7 @@ import pytest
 
 import staticgraph as sg
 from staticgraph.compiler.graph import world
-from staticgraph.runtime.reports import progress
+from staticgraph.runtime.reports import compile_log as progress
 
 
 @pytest.fixture

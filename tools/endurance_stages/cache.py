@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import staticgraph as sg
-from staticgraph.runtime.disk import cache_key, object_cache
+from staticgraph.runtime.disk import object_cache
 
 PROCESSES = 8
 
@@ -30,7 +30,7 @@ def run(count: int, seed: int, folder: Path) -> str:
             killed += _ended(child) != 0
         again = [_process(where, range(n * share, (n + 1) * share), seed - n) for n in victims]
         assert [_ended(child) for child in again] == [0] * len(again)
-        cache_key._known.clear()
+        object_cache._keys.clear()
         wrong = [n for n in range(share * PROCESSES) if object_cache.read(f"{n:032x}") != _content(n)]
         assert not wrong, (len(wrong), wrong[:5])
         object_cache.write(f"{share * PROCESSES:032x}", b"one more")
@@ -50,7 +50,7 @@ def _process(where: Path, numbers: range, seed: int) -> int:
         return child
     code = 1
     try:
-        cache_key._known.clear()
+        object_cache._keys.clear()
         chance = random.Random(seed)
         for number in numbers:
             object_cache.write(f"{number:032x}", _content(number))

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import staticgraph as sg
-from staticgraph.runtime.disk import cache_key, object_cache
+from staticgraph.runtime.disk import object_cache
 
 ROOT = Path(__file__).resolve().parents[2]
 WAYS = ("graph", "checkpoint", "tensorflow", "safetensors", "npz")
@@ -50,14 +50,14 @@ def _writes(count: int, chance: random.Random, where: Path) -> int:
         for number in range(count):
             child = os.fork()
             if child == 0:
-                cache_key._known.clear()
+                object_cache._keys.clear()
                 while True:
                     key = f"{chance.randrange(40):032x}"
                     object_cache.write(key, key.encode() * 2000)
             time.sleep(chance.uniform(0, 0.02))
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
-            cache_key._known.clear()
+            object_cache._keys.clear()
             object_cache._swept.clear()
             object_cache.write(f"{100:032x}", b"after")
             names = os.listdir(where)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from staticgraph.compiler.capture.needs import Needs, NeedsRows
+from staticgraph.compiler.capture.request import Needs, NeedsRows
 from staticgraph.compiler.capture.rules.operations import applied
 from staticgraph.compiler.capture.rules.static_values import attributes
 from staticgraph.compiler.capture.table import RULES

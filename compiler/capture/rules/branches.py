@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from staticgraph.compiler.capture.needs import Needs, Stop
 from staticgraph.compiler.capture.regions import acting, around
+from staticgraph.compiler.capture.request import Needs, Stop
 from staticgraph.compiler.capture.rules.region_walk import RegionState, perform_region
 from staticgraph.compiler.capture.rules.static_values import flag, static_value
 from staticgraph.compiler.capture.table import RULES

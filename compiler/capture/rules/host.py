@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from staticgraph.compiler.capture.needs import NeedsHost
 from staticgraph.compiler.capture.regions import regions_of
+from staticgraph.compiler.capture.request import NeedsHost
 from staticgraph.compiler.capture.segments import crosses, inputs_read, is_padded
 from staticgraph.compiler.capture.table import RULES
 from staticgraph.compiler.capture.walk import CaptureRule, Made, Walk, no_inputs

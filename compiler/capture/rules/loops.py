@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.capture.needs import NeedsFeeds, NeedsStage, Stop
 from staticgraph.compiler.capture.regions import acting, around, is_rounds, regions_of
+from staticgraph.compiler.capture.request import NeedsFeeds, NeedsStage, Stop
 from staticgraph.compiler.capture.rules.host import left_to_python
 from staticgraph.compiler.capture.rules.region_walk import RegionState, perform_region
 from staticgraph.compiler.capture.rules.static_values import known_trip_count

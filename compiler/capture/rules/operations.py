@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any
 
-from staticgraph.compiler.capture.needs import Needs
+from staticgraph.compiler.capture.request import Needs
 from staticgraph.compiler.capture.rules.static_values import attributes, flag
 from staticgraph.compiler.capture.table import RULES
 from staticgraph.compiler.capture.walk import CaptureRule, Made, Walk

@@ -6,7 +6,7 @@ itself counts and returns the new state.
 
 from __future__ import annotations
 
-from staticgraph.compiler.capture.needs import Stop
+from staticgraph.compiler.capture.request import Stop
 from staticgraph.compiler.capture.rules.operations import applied
 from staticgraph.compiler.capture.table import RULES
 from staticgraph.compiler.capture.walk import CaptureRule, Made, Walk

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from staticgraph.compiler.capture.needs import Needs, Stop
+from staticgraph.compiler.capture.prune import only_entered
 from staticgraph.compiler.capture.regions import around, is_branch
+from staticgraph.compiler.capture.request import Needs, Stop
 from staticgraph.compiler.capture.rules.random_states import counter
 from staticgraph.compiler.capture.walk import Walk
-from staticgraph.compiler.capture.wanted import only_entered
 from staticgraph.compiler.graph.function import Value
 from staticgraph.compiler.graph.opdef import Effect
 from staticgraph.compiler.graph.tensor import Operation, Region, Tensor

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.capture.needs import Needs, NeedsFeeds, NeedsStage
-from staticgraph.compiler.capture.request import SHORT
+from staticgraph.compiler.capture.request import SHORT, Needs, NeedsFeeds, NeedsStage
 from staticgraph.compiler.capture.walk import Walk
 from staticgraph.compiler.graph.builder import plain
 from staticgraph.compiler.graph.function import Node, Value, toposort

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from staticgraph.compiler.capture.needs import NeedsTypes, Stop
+from staticgraph.compiler.capture.request import NeedsTypes, Stop
 from staticgraph.compiler.capture.rules.operations import applied
 from staticgraph.compiler.capture.table import RULES
 from staticgraph.compiler.capture.walk import CaptureRule, Made, Walk, no_inputs

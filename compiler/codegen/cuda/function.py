@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
-from staticgraph.compiler.codegen.listing import Listing
+from staticgraph.compiler.codegen.abi import Listing
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.open_sizes.names import current_names
 from staticgraph.compiler.graph.sizes import AnySize, evaluate, is_open

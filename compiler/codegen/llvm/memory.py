@@ -11,8 +11,8 @@ import operator
 from collections.abc import Callable, Iterator
 
 from staticgraph.compiler.codegen.llvm.address import Addresses
-from staticgraph.compiler.codegen.llvm.convert import narrow, widen
 from staticgraph.compiler.codegen.llvm.lanes import waits_for_memory
+from staticgraph.compiler.codegen.llvm.scalar import narrow, widen
 from staticgraph.compiler.codegen.llvm.site import Site
 from staticgraph.compiler.codegen.llvm.text import Emitter, memory_type, register_type, suffix, vector
 from staticgraph.compiler.codegen.target import CpuTarget

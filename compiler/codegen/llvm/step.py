@@ -29,16 +29,18 @@ from staticgraph.compiler.codegen.abi import (
     Work,
 )
 from staticgraph.compiler.codegen.llvm.clock import PORTABLE, Clock
-from staticgraph.compiler.codegen.llvm.control_flow import ask, return_unless, stop_unless
+from staticgraph.compiler.codegen.llvm.control_flow import (
+    LOOK,
+    ask,
+    forget_skips,
+    return_if_skipped,
+    return_unless,
+    skip_if_stopped,
+    stop_unless,
+)
 from staticgraph.compiler.codegen.llvm.control_flow import branch as branch_code
 from staticgraph.compiler.codegen.llvm.control_flow import loop as loop_code
 from staticgraph.compiler.codegen.llvm.step_function import OpenNumbers, StepFunction, Timer
-from staticgraph.compiler.codegen.llvm.stop import (
-    LOOK,
-    forget_skips,
-    return_if_skipped,
-    skip_if_stopped,
-)
 from staticgraph.compiler.codegen.llvm.text import Code
 from staticgraph.compiler.codegen.native.dispatch_layout import UNSOUND
 from staticgraph.compiler.graph.sizes import (

@@ -6,10 +6,9 @@ import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from staticgraph.compiler.codegen.abi import BufferRef, CopyCall, KernelCall, Work
+from staticgraph.compiler.codegen.abi import BufferRef, CopyCall, KernelCall, WatchState, Work
 from staticgraph.compiler.codegen.llvm.clock import ENTRY_WORDS, Clock, read, record
 from staticgraph.compiler.codegen.llvm.text import Emitter
-from staticgraph.compiler.codegen.native.watch import WatchState
 from staticgraph.compiler.graph.sizes import AnySize, AtLeastOne, AtMost, Quotient, Size, bounds, made, same
 from staticgraph.compiler.support.dataclass import dataclass
 

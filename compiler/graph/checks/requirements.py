@@ -21,7 +21,6 @@ from staticgraph.compiler.graph.builder import Builder
 from staticgraph.compiler.graph.dtypes import as_dtype, string
 from staticgraph.compiler.graph.errors import InvalidArgumentError
 from staticgraph.compiler.graph.function import Function, Value
-from staticgraph.compiler.graph.interpret import interpret
 from staticgraph.compiler.graph.opdef import recording
 
 Requires = Callable[..., Sequence[Value]]
@@ -49,6 +48,8 @@ def verified(requires: Requires, meaning: Callable[..., Any]) -> Callable[..., A
 
 def verify(requires: Requires, arrays: Sequence[np.ndarray], attrs: Mapping[str, Any]) -> None:
     """Raise InvalidArgumentError for the first requirement that `arrays` and `attrs` do not meet."""
+    from staticgraph.compiler.graph.interpret import interpret  # what compiled steps do without
+
     build = Builder()
     params = [build.parameter(str(n), _dtype(a), a.shape) for n, a in enumerate(arrays)]
     with recording(build):

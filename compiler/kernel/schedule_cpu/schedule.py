@@ -41,10 +41,11 @@ from __future__ import annotations
 from staticgraph.compiler import stages
 from staticgraph.compiler.kernel.loops.fusion import fuse_loops
 from staticgraph.compiler.kernel.loops.nests import flatten, interchange, merge
-from staticgraph.compiler.kernel.schedule_cpu.unroll_and_jam import jam
 from staticgraph.compiler.kernel.schedule_cpu.vectorize import vectorize
 from staticgraph.compiler.kernel.stmt import Kernel
 from staticgraph.compiler.support.dataclass import replace
+
+_WIDE = 64  # bytes of vectors that wait for the second-level cache and not for their loads: none is saved
 
 
 def schedule(kernel: Kernel, vector_bytes: int) -> Kernel:
@@ -57,7 +58,12 @@ def schedule(kernel: Kernel, vector_bytes: int) -> Kernel:
     made = _reported("merge", made, replace(made, body=merge(made.body)))
     made = _reported("fuse_loops", made, fuse_loops(made))
     made = _reported("vectorize", made, vectorize(made, vector_bytes))
-    return _reported("unroll_and_jam", made, replace(made, body=jam(made.body, made.buffers, vector_bytes)))
+    before = made
+    if vector_bytes < _WIDE:
+        from staticgraph.compiler.kernel.schedule_cpu.unroll_and_jam import jam
+
+        made = replace(made, body=jam(made.body, made.buffers))
+    return _reported("unroll_and_jam", before, made)
 
 
 def _reported(stage: str, before: Kernel, after: Kernel) -> Kernel:

@@ -11,8 +11,7 @@ loads nearly all of `x` twice. It becomes
         y[i * 1024 + j] = x[i * 1024 + j] + x[i * 1024 + j + 512]
         y[i * 1024 + j + 512] = x[i * 1024 + j + 512] + x[i * 1024 + j + 1024]
 
-in which `x[i * 1024 + j + 512]` is loaded once for both rows. The usual name for it is unroll and jam. Wide
-vectors wait for the second-level cache and not for their loads, so there it does not pay.
+in which `x[i * 1024 + j + 512]` is loaded once for both rows. The usual name for it is unroll and jam.
 """
 
 from __future__ import annotations
@@ -41,20 +40,17 @@ from staticgraph.compiler.support.dataclass import replace
 _ROWS = (3, 4, 5, 2)  # together, the first that divides their number
 _LOADS = 6  # of a row: more elements than that do not stay in registers until the next row needs them
 _WORTH = 16  # rows
-_WIDE = 64  # bytes of a vector
 
 
-def jam(body: tuple[Stmt, ...], buffers: dict[str, Buffer], vector_bytes: int) -> tuple[Stmt, ...]:
+def jam(body: tuple[Stmt, ...], buffers: dict[str, Buffer]) -> tuple[Stmt, ...]:
     """`body`, flat and vectorized, with the rows together that load the same elements."""
-    if vector_bytes >= _WIDE:
-        return body
 
     def jammed(stmt: Stmt) -> Stmt:
         match stmt:
             case Loop(kind=LoopKind.SERIAL):
-                return _jammed(stmt, buffers) or replace(stmt, body=jam(stmt.body, buffers, vector_bytes))
+                return _jammed(stmt, buffers) or replace(stmt, body=jam(stmt.body, buffers))
             case While() | If():
-                return replace(stmt, body=jam(stmt.body, buffers, vector_bytes))
+                return replace(stmt, body=jam(stmt.body, buffers))
         return stmt
 
     return tuple(map(jammed, body))

@@ -1,5 +1,5 @@
 """Programs and kernels of a processor on disk: compiled or generated once, perhaps by another process.
 
-`disk_cache.py` finds and stores programs, `loaded_program.py` is one that was found, and `kernel_text.py`
-keeps the text of single kernels.
+`disk_cache.py` finds and stores programs, and the text of single kernels; `loaded_program.py` is a
+program that was found.
 """

@@ -1,8 +1,11 @@
-"""Programs on disk, so that a step which was compiled before, perhaps by another process, is only loaded.
+"""Programs and kernels on disk: what was made before, perhaps by another process, is only loaded.
 
-An entry is found by what the step computes, the processor, the options and the version of the compiler. It
-says what a run needs to know; the machine code lies beside it, each function under its own name. Programs
-that call Python and those with much constant data are compiled each time.
+An entry of a program is found by what the step computes, the processor, the options and the version of the
+compiler. It says what a run needs to know; the machine code lies beside it, each function under its own name.
+Programs that call Python and those with much constant data are compiled each time.
+
+An entry of a kernel is its text, so that a program is not only compiled but also generated once. It is found
+by what the kernel says, the processor, and the version of the compiler.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import fields
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +22,7 @@ import numpy as np
 from staticgraph.compiler.capture.guards import Answers, Guard, guard_of_data
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.capture.step_digest import MOST_DATA, NoDigest, step_digest
+from staticgraph.compiler.codegen.abi import KernelCode
 from staticgraph.compiler.graph.open_sizes.data import of_data, to_data
 from staticgraph.compiler.graph.open_sizes.undecided import Undecided, current_answer
 from staticgraph.compiler.graph.tensor import Operation
@@ -37,7 +42,10 @@ from staticgraph.runtime.disk.sources import compiler_version
 from staticgraph.runtime.switches.table import Settings
 
 if TYPE_CHECKING:
+    from staticgraph.compiler.codegen.gemm.choice import Choice
+    from staticgraph.compiler.codegen.target import CpuTarget
     from staticgraph.compiler.compile import Compiled
+    from staticgraph.compiler.kernel.contraction import Contraction
     from staticgraph.compiler.lower.program import HostCall
 
 _MOST_ENTRIES = 8  # of one step, for runs with other guards
@@ -177,3 +185,46 @@ def remember(key: str, step: Step, compiled: Compiled, guards: Sequence[Guard] =
         sources = [numbers[op] for op in compiled.step.sources()]
         told |= {"collectives": found, "known_sources": sources}
     write(key, told, guards, bytes(program.constants))
+
+
+class Generated:
+    """Code by the digest of what it was generated from.
+
+    >>> Generated().read("no such digest") is None
+    True
+    """
+
+    def read(self, digest: str) -> KernelCode | None:
+        """The code that was generated from this, by this generator."""
+        key = _key(digest)
+        data = object_cache.read(key) if key is not None else None
+        if data is None:
+            return None
+        from staticgraph.compiler.codegen.record import from_bytes  # only with a cache on disk
+
+        return from_bytes(data)
+
+    def write(self, digest: str, code: KernelCode) -> None:
+        """Keep what was generated, if possible."""
+        key = _key(digest)
+        if key is not None:
+            from staticgraph.compiler.codegen.record import to_bytes  # only with a cache on disk
+
+            object_cache.write_later(key, partial(to_bytes, code))
+
+    def best(self, product: Contraction, target: CpuTarget) -> Choice:
+        """Return the fastest way of computing a product.
+
+        It is measured now, unless it was measured before.
+        """
+        from staticgraph.runtime.cpu.measurements.autotune import best  # what few programs ask for
+
+        return best(product, target)
+
+
+def _key(digest: str) -> str | None:
+    version = compiler_version() if object_cache.folder() is not None else None
+    return version and hashlib.blake2b(f"{version} {digest}".encode(), digest_size=16).hexdigest()
+
+
+KEPT = Generated()

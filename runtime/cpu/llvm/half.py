@@ -83,8 +83,3 @@ define half @__truncdfhf2(double %x) nounwind {
 """
 
 CODE = Code(SYMBOLS[0], _EXTEND + _TRUNCATE + _TRUNCATE_DOUBLE, ("declare double @llvm.fabs.f64(double)",))
-
-
-def needed(triple: str, features: str) -> bool:
-    """Return True if compiled code for this processor may call the conversions."""
-    return "+f16c" not in features.split(",") and not triple.startswith(("aarch64", "arm64"))

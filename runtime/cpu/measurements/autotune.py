@@ -29,7 +29,7 @@ from staticgraph.runtime.cpu.measurements.alone import Alone
 from staticgraph.runtime.disk import object_cache
 from staticgraph.runtime.disk.sources import compiler_version
 from staticgraph.runtime.memory.aligned import aligned_bytes, storage_dtype, to_storage
-from staticgraph.runtime.reports.progress import overwrites
+from staticgraph.runtime.reports.compile_log import overwrites
 
 ROUNDS = 5  # in which all ways take turns; the best time of each counts
 SLICE = 2e-3  # seconds of work in one turn, at least

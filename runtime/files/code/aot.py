@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from staticgraph.compiler.capture.all_sizes import OpenMade, SizesAreAsked, for_all_sizes
-from staticgraph.compiler.capture.needs import Needs, NeedsFeeds
+from staticgraph.compiler.capture.all_sizes import AllSizes, OpenMade, for_all_sizes
 from staticgraph.compiler.capture.open_shapes import OpenShapes, open_shapes
+from staticgraph.compiler.capture.request import Needs, NeedsFeeds
 from staticgraph.compiler.capture.segments import needs_segments
 from staticgraph.compiler.capture.specialization import Specializer
 from staticgraph.compiler.capture.step import Step
@@ -166,31 +166,31 @@ def _for_all_sizes(task: _Task, target: CpuTarget) -> list[OpenMade[Compiled]]:
     Raises:
         SaveError: If a size must be known.
     """
-    left_out, needed = False, list[Tensor]()
+    left_out = False
 
-    def make(shapes: OpenShapes) -> Compiled | None:
+    def make(shapes: OpenShapes) -> Compiled | NeedsFeeds | None:
         nonlocal left_out
-        if needed:
-            return None
-        step = task.captured(shapes)
-        if isinstance(step, NeedsFeeds):
-            needed.extend(step.feeds)
-        left_out |= not isinstance(step, Step)
-        return compile(step, target) if isinstance(step, Step) else None
+        match task.captured(shapes):
+            case Step() as step:
+                return compile(step, target)
+            case NeedsFeeds() as needs:
+                return needs
+        left_out = True
+        return None
 
     with _loops_as_they_are(task.bound.graph):
-        made = for_all_sizes(task.shapes, make, _MOST_PROGRAMS)
-    if needed:
-        sized = task.taking(needed)
-        return [] if sized is None else _for_all_sizes(sized, target)
-    if not isinstance(made, SizesAreAsked):
-        return made
-    if left_out or task.shapes.sized:
+        found = for_all_sizes(task.shapes, task.feeds, make, _MOST_PROGRAMS)
+    match found:
+        case AllSizes(_, programs):
+            return programs
+        case NeedsFeeds():
+            return []
+    if left_out or found.start.sized:
         return []
-    why, lines = asked(made.cause, task.labels, task.shapes)
+    why, lines = asked(found.cause, task.labels, found.start)
     label, sizes = next(
         (label, [n if isinstance(n, int) else 1 for n in shape])
-        for label, shape in zip(task.labels, task.shapes.shapes, strict=True)
+        for label, shape in zip(task.labels, found.start.shapes, strict=True)
         if is_open(shape)
     )
     text = f"cannot compile {task.name} for all sizes: {why}"

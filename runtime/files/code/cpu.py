@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from staticgraph import compiler
-from staticgraph.compiler.capture.needs import Needs
 from staticgraph.compiler.capture.open_shapes import OpenShapes
+from staticgraph.compiler.capture.request import Needs
 from staticgraph.compiler.capture.step import Step
 from staticgraph.compiler.codegen.target import CpuTarget, vector_bytes
 from staticgraph.compiler.graph.dtypes import uint8
@@ -39,7 +39,6 @@ from staticgraph.runtime.cpu.disk.loaded_program import (
     prepared,
 )
 from staticgraph.runtime.cpu.executable import CpuExecutable
-from staticgraph.runtime.cpu.llvm import half
 from staticgraph.runtime.failures.checked_step import CheckedStep
 from staticgraph.runtime.fetches import Fetches
 from staticgraph.runtime.files import graph_json
@@ -229,7 +228,7 @@ def fits(target: CpuTarget, here: CpuTarget) -> bool:
     asked, has = ({f for f in t.features.split(",") if f.startswith("+")} for t in (target, here))
     known = target.cpu == here.cpu or target.cpu in _FAMILIES
     needs = asked | (set() if target.cpu == here.cpu else _FAMILIES.get(target.cpu, set()))
-    same_calls = half.needed(target.triple, target.features) == half.needed(here.triple, here.features)
+    same_calls = target.calls_for_half == here.calls_for_half
     same_system = target.triple.split("-")[::2] == here.triple.split("-")[::2]  # whatever the vendors
     return known and needs <= has and same_system and same_calls and target.fast_math == here.fast_math
 

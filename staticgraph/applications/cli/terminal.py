@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from staticgraph.runtime.reports.progress import overwrites
+from staticgraph.runtime.reports.compile_log import overwrites
 from staticgraph.runtime.reports.table import printable
 
 

@@ -100,24 +100,27 @@ def make_csv_dataset(
     dataset = Dataset.from_tensor_slices(files)
     if shuffle:
         dataset = dataset.shuffle(len(files), shuffle_seed)
-    reads = num_parallel_reads or 1
-    dataset = dataset.interleave(rows, cycle_length=reads)
+    dataset = dataset.interleave(rows, cycle_length=num_parallel_reads or 1)
     epochs = -1 if num_epochs is None else num_epochs
     if shuffle:
-        dataset = Dataset(
-            selecting.Shuffled(
-                structure=dataset.node.structure,
-                source=dataset.node,
-                size=shuffle_buffer_size,
-                seeds=seeds_of(shuffle_seed),
-                again=False,
-                count=epochs,
-            )
-        )
+        dataset = _shuffled_epochs(dataset, shuffle_buffer_size, shuffle_seed, epochs)
     else:
         dataset = dataset.repeat(epochs)
     dataset = dataset.batch(batch_size, drop_remainder=num_epochs is None).map(named)
     return dataset.prefetch(AUTOTUNE if prefetch_buffer_size is None else prefetch_buffer_size)
+
+
+def _shuffled_epochs(dataset: Dataset, size: int, seed: Any, epochs: int) -> Dataset:
+    """Return the rows of several epochs through one buffer, from which they are drawn in random order."""
+    made = selecting.Shuffled(
+        structure=dataset.node.structure,
+        source=dataset.node,
+        size=size,
+        seeds=seeds_of(seed),
+        again=False,
+        count=epochs,
+    )
+    return Dataset(made)
 
 
 class _Probe:

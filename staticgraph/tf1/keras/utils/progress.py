@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-from staticgraph.runtime.reports.progress import overwrites
+from staticgraph.runtime.reports.compile_log import overwrites
 
 __all__ = ["Progbar"]
 

@@ -14,9 +14,9 @@ from functools import partial
 from typing import Any
 
 from staticgraph.compiler import ops
-from staticgraph.compiler.capture.cuts import taken, written
 from staticgraph.compiler.capture.prune import gradient_parts
 from staticgraph.compiler.capture.regions import outermost, regions_of, with_inner
+from staticgraph.compiler.capture.segments import taken, written
 from staticgraph.compiler.graph.errors import GraphError, headline
 from staticgraph.compiler.graph.opdef import Effect, Kind, OpDef
 from staticgraph.compiler.graph.tensor import Operation, Tensor
