@@ -35,6 +35,8 @@ hypothesis.settings.load_profile("reproducible")
 if hasattr(providers, "_get_local_constants"):
     providers._get_local_constants = lambda: providers._local_constants
 os.environ.setdefault("SG_DEVICE", "cpu")
+# The processes of -n share the processors, and threads of NumPy's library would spin there.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Hundreds of processes import this package: without bytecode, each of them would compile it.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False

@@ -1,7 +1,6 @@
 """Factors and triangular systems: errors as small as LAPACK's, the same bits in any number of threads."""
 
 import functools
-import hashlib
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +17,7 @@ from staticgraph.compiler.ops import elimination, factorizations, substitution
 from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.native import GUARD, each_width, guarded, inside, launch
 from tests.everywhere import PLACES, Refused, check_everywhere
+from tests.threads import same_bits
 
 SHAPES = [
     (1, 1),
@@ -174,28 +174,20 @@ def test_one_matrix_serves_a_batch_of_right_sides(rng):
 def test_bits_do_not_depend_on_the_number_of_threads(n, rng):
     x, rhs = positive_definite((n, n), "float32", rng), rng.normal(size=(n, 70)).astype("f4")
     batch = positive_definite((300, 4, 4), "float32", rng)
-    threads, found = sg.get_num_threads(), set()
-    try:
-        for count in (1, 2, 3, 7):
-            sg.set_num_threads(count)
-            made = run(
-                lambda x, b, many: (
-                    sg.cholesky(x),
-                    *sg.linalg.lu(x),
-                    sg.matrix_triangular_solve(x, b),
-                    sg.matrix_solve(x, b),
-                    sg.matrix_inverse(x),
-                    sg.matrix_inverse(many),
-                    sg.cholesky(many),
-                ),
-                x,
-                rhs,
-                batch,
-            )
-            found.add(hashlib.sha256(b"".join(m.tobytes() for m in made)).hexdigest())
-    finally:
-        sg.set_num_threads(threads)
-    assert len(found) == 1
+    same_bits(
+        lambda x, b, many: (
+            sg.cholesky(x),
+            *sg.linalg.lu(x),
+            sg.matrix_triangular_solve(x, b),
+            sg.matrix_solve(x, b),
+            sg.matrix_inverse(x),
+            sg.matrix_inverse(many),
+            sg.cholesky(many),
+        ),
+        x,
+        rhs,
+        batch,
+    )
 
 
 def kernel_of(name, n, dtype, local):

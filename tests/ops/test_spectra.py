@@ -1,6 +1,5 @@
 """Eigenvalues and singular values: errors as small as LAPACK's, the same bits in any number of threads."""
 
-import hashlib
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +16,7 @@ from staticgraph.compiler.ops import bidiagonal, implicit_shifts, jacobi, tridia
 from staticgraph.runtime.cpu import jit as cpu_jit
 from tests.codegen.native import GUARD, each_width, guarded, inside, launch
 from tests.everywhere import PLACES, Refused, check_everywhere
+from tests.threads import same_bits
 
 DTYPES = ["float32", "float64"]
 # One alone or of a batch, small or large, of whole vectors or not, in batches of whole vectors or not.
@@ -220,17 +220,10 @@ def test_accumulated_rotations_do_not_depend_on_threads(n, rng, monkeypatch):
     monkeypatch.setattr(implicit_shifts, "_MANY", 30)
     many = np.stack([*hard(n, rng), rng.normal(size=(n, n))]).astype("f4")
     symmetric = ((many + transposed(many)) / 2).astype("f4")
-    threads, found = sg.get_num_threads(), set()
-    try:
-        for count in (1, 3):
-            sg.set_num_threads(count)
-            made = run(
-                lambda x, y, z: (*sg.svd(x), *sg.linalg.eigh(y), *sg.svd(z)), many, symmetric[-1], many[-1]
-            )
-            found.add(hashlib.sha256(b"".join(m.tobytes() for m in made)).hexdigest())
-    finally:
-        sg.set_num_threads(threads)
-    assert len(found) == 1
+    made = same_bits(
+        lambda x, y, z: (*sg.svd(x), *sg.linalg.eigh(y), *sg.svd(z)),
+        many, symmetric[-1], many[-1], counts=(1, 3),
+    )  # fmt: skip
     check_singular_values(many, *made[:3], 12 + n / 2)
     check_eigenvalues(symmetric[-1], *made[3:5], 12)
     check_singular_values(many[-1], *made[5:], 12)
@@ -239,17 +232,7 @@ def test_accumulated_rotations_do_not_depend_on_threads(n, rng, monkeypatch):
 def test_bits_do_not_depend_on_the_number_of_threads(rng):
     x, many = rng.normal(size=(150, 150)).astype("f4"), rng.normal(size=(300, 6, 6)).astype("f4")
     large = rng.normal(size=(5, 40, 40)).astype("f4")
-    threads, found = sg.get_num_threads(), set()
-    try:
-        for count in (1, 2, 3, 7):
-            sg.set_num_threads(count)
-            made = run(
-                lambda *xs: [part for x in xs for part in (*sg.linalg.eigh(x), *sg.svd(x))], x, many, large
-            )
-            found.add(hashlib.sha256(b"".join(m.tobytes() for m in made)).hexdigest())
-    finally:
-        sg.set_num_threads(threads)
-    assert len(found) == 1
+    same_bits(lambda *xs: [part for x in xs for part in (*sg.linalg.eigh(x), *sg.svd(x))], x, many, large)
 
 
 def test_batches_of_open_size(rng):

@@ -59,12 +59,13 @@ def _repetitions(items: list[_Item], links: Mapping[str, list[Link]]) -> Iterato
     at = 0
     while at < len(items):
         for period in range(1, _LONGEST_PERIOD + 1):
+            part = items[at : at + period]
+            if len(part) < period or not any(item.is_scope or item.boxes[0].weights for item in part):
+                continue  # uncounted: a chain of operations would be gone through from each of them
             rounds = 1
             while looks[at : at + period] == looks[at + rounds * period : at + (rounds + 1) * period]:
                 rounds += 1
-            part = items[at : at + period]
-            blocks = any(item.is_scope or item.boxes[0].weights for item in part)
-            if rounds >= _ROUNDS and blocks and len(part) == period:
+            if rounds >= _ROUNDS:
                 yield [items[at + n * period : at + (n + 1) * period] for n in range(rounds)]
                 at += rounds * period
                 break
