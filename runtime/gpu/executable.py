@@ -34,10 +34,12 @@ from staticgraph.runtime.gpu.exchange import connect_cards
 from staticgraph.runtime.gpu.feed_checks import FeedChecks
 from staticgraph.runtime.gpu.graphs.control_flow import Unsound, decides
 from staticgraph.runtime.gpu.graphs.kept import NOTHING, KeptResults
+from staticgraph.runtime.gpu.graphs.order import Span
 from staticgraph.runtime.gpu.graphs.recorder import Action, GraphRecorder, prepare
 from staticgraph.runtime.gpu.staging import CardConstants, Packet, Slot
 from staticgraph.runtime.gpu.store import DeviceStore
 from staticgraph.runtime.gpu.timing import FEEDS, FETCHES, UNTIMED, Untimed
+from staticgraph.runtime.gpu.untouched import untouched_if_it_fails
 from staticgraph.runtime.memory.buffer_pool import LARGE, BufferPool
 from staticgraph.runtime.state.variables import PendingWrites, VariableStore
 
@@ -280,9 +282,19 @@ class GpuExecutable:
         if self._runs:
             self._graphs[turn], self._captured[turn] = parts, self._device.moved
             self._recorders[turn] = recorder
-        for part in parts:
-            part()
+        changed = (
+            () if self._runs else [self._span(r, op, store) for r, op in self._homes.items() if op in store]
+        )
+        with untouched_if_it_fails(self._driver, changed):
+            for part in parts:
+                part()
         self._sorted = self.prepared
+
+    def _span(self, r: int, op: Operation, store: DeviceStore) -> Span:
+        """The bytes of a variable."""
+        type = self.prepared.program.results[r]
+        place = store.room(op, type)
+        return place, place + bytes_of(type)
 
     def _keeping(self) -> KeptResults:
         """Return the memory for what launches leave to later ones; nothing where memory is short."""
