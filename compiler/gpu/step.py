@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field
+from functools import cached_property
 
 from staticgraph.compiler.codegen.cuda.function import CudaFunction, FunctionCall, KernelWork
 from staticgraph.compiler.compiled_step import CompiledStep, Walked
+from staticgraph.compiler.gpu.kept_sorts import NOTHING, KeptSorts, kept_sorts
 from staticgraph.compiler.kernel.schedule_gpu.products.convolution import Convolution
 from staticgraph.compiler.kernel.schedule_gpu.products.product import Product
 from staticgraph.compiler.kernel.stmt import padded
@@ -61,10 +63,15 @@ class GpuCompiled(CompiledStep):
         needs = [sum(padded(size) for _, size in work.scratch) for work in self.works.values()]
         return max(min(sum(needs), self.room), max(needs, default=0))
 
+    @cached_property
+    def kept(self) -> KeptSorts:
+        """What launches leave to later ones, unless memory is short."""
+        return kept_sorts(self.program, self.works, len(self.step.feeds)) if self.room else NOTHING
+
     @property
     def memory(self) -> MemoryUse:
         """Memory use of the step, by kind. Printed, it is a table."""
-        return memory_use(self.program, len(self.step.feeds), self.scratch)
+        return memory_use(self.program, len(self.step.feeds), self.scratch + self.kept.size)
 
 
 def every_instruction(program: Program) -> Iterator[Instruction]:

@@ -11,7 +11,7 @@ import math
 
 from staticgraph.compiler.graph.sizes import AnySize
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Local
-from staticgraph.compiler.kernel.stmt import Buffer, Form, Stmt
+from staticgraph.compiler.kernel.stmt import Buffer, Form, Stmt, Store
 from staticgraph.compiler.support.dataclass import dataclass
 
 
@@ -102,6 +102,17 @@ class Updates(Form):
     count: int
     rows: int
     copies: Copies | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pieces(Form):
+    """For each of `domains`, its `stores` at every point; some of them contain `Reduce`.
+
+    None reads what another one stores, so that their order is free.
+    """
+
+    domains: tuple[tuple[Index, ...], ...]
+    stores: tuple[tuple[Store, ...], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

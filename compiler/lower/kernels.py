@@ -24,8 +24,17 @@ from staticgraph.compiler.graph.dtypes import int64
 from staticgraph.compiler.graph.errors import InvalidArgumentError, layout
 from staticgraph.compiler.graph.function import Node, Value
 from staticgraph.compiler.graph.sizes import AnySize, is_open, same
-from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, ScalarParameter, substitute, walk
-from staticgraph.compiler.kernel.form import StagedForm, Unproven, Updates
+from staticgraph.compiler.kernel.expr import (
+    Const,
+    Expr,
+    Index,
+    Load,
+    Reduce,
+    ScalarParameter,
+    substitute,
+    walk,
+)
+from staticgraph.compiler.kernel.form import Pieces, StagedForm, Unproven, Updates
 from staticgraph.compiler.kernel.indices.in_bounds import OutOfBoundsError, in_bounds, is_proven
 from staticgraph.compiler.kernel.indices.index import simplify_index
 from staticgraph.compiler.kernel.lower_reductions import Nest, Placer
@@ -132,7 +141,10 @@ def _bounded(work: Loops | Kernel) -> Loops | Kernel:
         if body is work.body:
             return work
         form = work.form
-        if form is not None and any(is_open(b.shape) for b in work.buffers.values()):
+        if isinstance(form, Pieces):
+            clamped: Any = [in_bounds(stores, work.buffers) for stores in form.stores]
+            form = Pieces(form.domains, tuple(clamped))
+        elif form is not None and any(is_open(b.shape) for b in work.buffers.values()):
             form = Unproven(work.body, form)
         elif not is_proven(form, work.buffers):
             form = None
@@ -211,8 +223,9 @@ class _Puller:
             stores = [(at, part) for at, store in stores for part in split_stores((store,))]
             buffers = split_buffers(buffers)
         placer = Placer()  # one for all: no local has the name of another
-        nests = map(placer.nest, _together(stores))
-        return Kernel("assembly", buffers, tuple(stmt for nest in nests for stmt in nest))
+        nests = _together(stores)
+        body = tuple(stmt for nest in map(placer.nest, nests) for stmt in nest)
+        return Kernel("assembly", buffers, body, _summing(nests))
 
     def routine(self, root: Node) -> Kernel:
         assert root.op.statements is not None, root
@@ -298,6 +311,17 @@ class _Puller:
         self.values.append(value)
         self.buffers[name] = Buffer(value.dtype, value.shape, written)
         return name
+
+
+def _summing(nests: Sequence[Nest]) -> Pieces | None:
+    """The pieces of an assembly, if some are reductions and none reads what another one stores."""
+    loads = [e for nest in nests for store in nest.stores for e in walk(store.value)]
+    stored = {store.buffer for nest in nests for store in nest.stores}
+    if not any(isinstance(e, Reduce) for e in loads):
+        return None
+    if any(isinstance(e, Load) and e.buffer in stored for e in loads):
+        return None
+    return Pieces(tuple(nest.domain for nest in nests), tuple(nest.stores for nest in nests))
 
 
 def _together(stores: Iterable[tuple[tuple[Index, ...], Store]]) -> list[Nest]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NoReturn
@@ -32,10 +33,13 @@ from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.exchange import connect_cards
 from staticgraph.runtime.gpu.feed_checks import FeedChecks
 from staticgraph.runtime.gpu.graphs.control_flow import Unsound, decides
+from staticgraph.runtime.gpu.graphs.kept import NOTHING, KeptResults
+from staticgraph.runtime.gpu.graphs.order import Span
 from staticgraph.runtime.gpu.graphs.recorder import Action, GraphRecorder, prepare
 from staticgraph.runtime.gpu.staging import CardConstants, Packet, Slot
 from staticgraph.runtime.gpu.store import DeviceStore
 from staticgraph.runtime.gpu.timing import FEEDS, FETCHES, UNTIMED, Untimed
+from staticgraph.runtime.gpu.untouched import untouched_if_it_fails
 from staticgraph.runtime.memory.buffer_pool import LARGE, BufferPool
 from staticgraph.runtime.state.variables import PendingWrites, VariableStore
 
@@ -95,6 +99,8 @@ class GpuExecutable:
         self._captured = [-1] * SLOTS  # the device's `moved` when that was
         self._runs = 0
         self._timing: Untimed = UNTIMED
+        self._room = 0, 0  # memory for what launches leave to later ones: its address and its bytes
+        self._sorted: GpuCompiled | None = None  # whose constant indices are in order
         self._marked = -1  # the store's `turns` when it was told what changes
         self._constants = CardConstants(device, program.constants) if constants is None else constants
         self._is_run = runs
@@ -245,12 +251,14 @@ class GpuExecutable:
         while moved != self._device.moved:  # where memory is short, what was chosen before has to be again
             moved = self._device.moved
             self._prepare()
+            kept = self._keeping()
             program = self.prepared.program
             arena = self._device.arena(padded(program.arena + 1) + self.prepared.scratch)
             table = self._table(arena, slot, store)
         scratch = arena + padded(program.arena + 1)
         merges = self._runs > 0 and self._may_merge(self)
-        recorder = GraphRecorder(self._device, self.prepared, scratch, self._timing, self._overlap, merges)
+        how = (self._timing, self._overlap, merges, kept)
+        recorder = GraphRecorder(self._device, self.prepared, scratch, *how)
         store.refresh()
 
         def ask() -> None:
@@ -274,8 +282,30 @@ class GpuExecutable:
         if self._runs:
             self._graphs[turn], self._captured[turn] = parts, self._device.moved
             self._recorders[turn] = recorder
-        for part in parts:
-            part()
+        changed = (
+            () if self._runs else [self._span(r, op, store) for r, op in self._homes.items() if op in store]
+        )
+        with untouched_if_it_fails(self._driver, changed):
+            for part in parts:
+                part()
+        self._sorted = self.prepared
+
+    def _span(self, r: int, op: Operation, store: DeviceStore) -> Span:
+        """The bytes of a variable."""
+        type = self.prepared.program.results[r]
+        place = store.room(op, type)
+        return place, place + bytes_of(type)
+
+    def _keeping(self) -> KeptResults:
+        """Return the memory for what launches leave to later ones; nothing where memory is short."""
+        sorts = self.prepared.kept if self._timing is UNTIMED else NOTHING.sorts
+        if sorts.size > self._room[1]:
+            with suppress(ResourceExhaustedError):
+                self._room = self._device.allocate(sorts.size), sorts.size
+                self._owned.append(self._room[0])
+        if not sorts.size or sorts.size > self._room[1]:
+            return NOTHING
+        return KeptResults(sorts, self._room[0], self._sorted is self.prepared)
 
     def _table(self, arena: int, slot: Slot, store: DeviceStore) -> list[int]:
         """The addresses of the program's slots."""
@@ -368,6 +398,7 @@ class GpuExecutable:
         self._device.release(self._owned)
         self._owned.clear()
         self._graphs, self._recorders, self._slots, self._beside = [], [], [], {}
+        self._room, self._sorted = (0, 0), None
 
     def _packet(self, types: Sequence[TensorType], ahead: bool = False) -> Packet:
         packet = Packet(self._device, types, ahead)

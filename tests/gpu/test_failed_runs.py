@@ -1,5 +1,7 @@
 """Runs on a GPU that fail: the error that a user sees, and the file that tells of the run."""
 
+from collections.abc import Callable
+
 import pytest
 
 import staticgraph as sg
@@ -128,3 +130,41 @@ def test_wherever_a_run_ends_nothing_has_changed_and_the_next_one_succeeds(host,
         else:
             assert [isinstance(error, KeyboardInterrupt) for error in failures] == [interrupt], after
         check_alike(found, expected, 1e-5)
+
+
+def adam() -> tuple[list, Callable[[int], dict]]:
+    """Updates in place, one after the other, which the host does not interrupt."""
+    x = sg.placeholder(sg.float32, [16, 12])
+    loss = sg.reduce_mean(sg.square(sg.layers.dense(sg.layers.dense(x, 8, sg.tanh), 5)))
+    step = sg.train.AdamOptimizer(0.1).minimize(loss)
+    return [loss, step], lambda n: {x: draws(n, 16, 12)[0]}
+
+
+@pytest.mark.parametrize("interrupt", [False, True], ids=["a fault", "Ctrl-C"])
+def test_a_first_run_that_ends_between_two_updates_has_changed_nothing(host, interrupt):
+    """It asks for kernel after kernel, so that the first update is done when a later kernel fails."""
+
+    def ran(driver, after=None):
+        with sg.Graph().as_default(), on(driver), sg.Session() as session:
+            sg.set_random_seed(5)
+            fetches, feeds = adam()
+            session.run(sg.global_variables_initializer())
+            before = session.run(sg.global_variables())
+            if after is None:
+                return session.run(fetches, feeds(0))[0]
+            driver.fail("launch", after, KeyboardInterrupt() if interrupt else None)
+            with pytest.raises(KeyboardInterrupt if interrupt else DeviceError):
+                session.run(fetches, feeds(0))
+            check_alike(session.run(sg.global_variables()), before, 0)
+            return session.run(fetches, feeds(0))[0]
+
+    expected = ran(None)
+    launches = 0
+    while True:
+        try:
+            found = ran(Simulator(3), launches)
+        except pytest.fail.Exception:  # as many launches are not in a run
+            break
+        check_alike(found, expected, 1e-5)
+        launches += 3
+    assert launches > 6

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import tarfile
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,7 +27,7 @@ from gpu_stages import (
 from gpu_stages.ceilings import COPIES, READS, ceilings, copying, reading
 from gpu_stages.findings import Finding, Findings, missed, read
 from gpu_stages.kernels import named
-from gpu_stages.runner import CALLS, ENOUGH, SECONDS, STAGES, Outcome, Stage, run_stages, turns
+from gpu_stages.runner import CALLS, ENOUGH, STAGES, Outcome, Stage, run_stages, turns
 from gpu_stages.setting import Setting
 from gpu_stages.sizes import STEPS
 from staticgraph.runtime.gpu.cuda.driver import Direction
@@ -142,7 +143,7 @@ def test_with_cores_enough_stages_that_take_no_times_run_side_by_side(tmp_path):
     assert [outcome.stage for outcome in outcomes] == [stage.name for stage in stages]
     assert {outcome.how for outcome in outcomes} == {"done"}
     order = [name for name, _ in told]
-    assert order[0] == "probe" and order[-1] == "timing"
+    assert order[:2] == ["probe", "timing"]
     assert order.index("checking") < order.index("looking")
     assert [count for _, count in told] == [1, 2, 3, 4, 5]
 
@@ -153,9 +154,11 @@ def test_on_a_small_machine_stages_run_in_order():
 
 def test_stages_that_share_the_machine_take_no_times():
     order = [[[stage.name for stage in chain] for chain in turn] for turn in turns(STAGES, ENOUGH)]
-    assert order[0] == [["probe"]]
-    assert order[1] == [["kernels"], ["models", "suspects"], ["memory"], ["harvest"]]
-    assert {len(turn) for turn in order[2:]} == {1}
+    assert order[:2] == [[["probe"]], [["nets"]]]
+    assert [turn for turn in order if len(turn) > 1] == [
+        [["kernels"], ["models", "suspects"]],
+        [["memory"], ["harvest"]],
+    ]
     assert sorted(name for turn in order for chain in turn for name in chain) == sorted(
         stage.name for stage in STAGES
     )
@@ -168,14 +171,34 @@ def test_a_stage_that_hangs_beside_others_does_not_hold_them_up(tmp_path):
     assert told[0] == ("fine", 1)
 
 
-def test_the_stages_fit_into_their_budget():
+LENT, COMMAND, START = 900, 600, 180  # seconds: of a machine, of one of its commands, and until it is there
+
+
+def test_the_stages_fit_into_one_lending_of_a_machine():
     assert {stage.call for stage in STAGES} == {*CALLS}
-    for call in CALLS:
+    for call, seconds in CALLS.items():
         stages = [stage for stage in STAGES if stage.call == call]
         chains = (max(sum(s.seconds for s in chain) for chain in turn) for turn in turns(stages, ENOUGH))
-        assert sum(chains) <= SECONDS <= 540
+        assert sum(chains) <= seconds <= COMMAND - 30
+    assert START + sum(CALLS.values()) <= LENT
+    assert [stage.call for stage in STAGES] == sorted(stage.call for stage in STAGES)
     for stage in STAGES:
         assert (ROOT / "tools" / "gpu_stages" / f"{stage.name}.py").exists()
+
+
+def test_few_files_hold_all_that_was_found_and_made(tmp_path):
+    """A machine that is lent gives eight of them back."""
+    made, folder = tmp_path / "made", tmp_path / "out"
+    made.mkdir(), folder.mkdir()
+    for number in range(20):
+        (made / f"stage{number}.log").write_text("said")
+    (made / "large.bin").write_bytes(bytes(report._LARGEST + 1))
+    for _ in range(2):
+        report.write([Outcome("probe", "done", 1.5)], "gpu:0", folder)
+        report.pack(made, folder)
+    assert sorted(path.name for path in folder.iterdir()) == ["details.tar.gz", "report.md", "results.json"]
+    with tarfile.open(folder / "details.tar.gz") as archive:
+        assert len(archive.getnames()) == 20 and "large.bin" not in archive.getnames()
 
 
 def test_a_call_keeps_what_another_one_has_found_on_the_device(tmp_path):
@@ -270,7 +293,7 @@ def test_the_command_tries_a_stage_without_a_card(tmp_path, host):
 def test_the_command_knows_its_stages(tmp_path):
     command = [sys.executable, "tools/gpu_check.py", "--only", "probe,speed", "--out", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 1 and "no such stage: speed; there are probe, loops" in done.stderr
+    assert done.returncode == 1 and "no such stage: speed; there are probe, nets" in done.stderr
 
 
 def test_training_steps_are_compared_with_the_processor(setting, monkeypatch):
@@ -370,9 +393,10 @@ def test_a_sanitizer_watches_steps(setting, monkeypatch, tmp_path, ends, ok):
     monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
     monkeypatch.setenv("ENDS", ends)
     memory.run(setting)
-    assert [(f.name, f.ok, f.text) for f in found(setting)] == [
+    told = sorted((f.name, f.ok, f.text) for f in found(setting))
+    assert told == [
         (kind, ok, f"1 steps; ERROR SUMMARY: {kind} found 2 errors")
-        for kind in ("memcheck", "racecheck", "initcheck")
+        for kind in ("initcheck", "memcheck", "racecheck")
     ]
 
 

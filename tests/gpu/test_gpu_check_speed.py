@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from benchmarks.nets import group
+from benchmarks.nets.table import NETS
 from gpu_stages import changing, generated, halves, loops, nets, peer, peers, starts
-from gpu_stages.findings import Finding, Findings, read
+from gpu_stages.findings import Finding, Findings, missed, read
 from gpu_stages.setting import Setting
 from gpu_stages.sizes import STEPS
 
@@ -76,22 +79,42 @@ def test_our_rounded_row_trains(monkeypatch):
     assert made == [{"matmul_precision": "bfloat16"}, {"matmul_precision": "float32"}]
 
 
-def test_nets_share_the_time_and_are_compared(setting, monkeypatch):
-    """By a group that says what the benchmark's says."""
+def test_nets_prepare_themselves_side_by_side_and_are_compared(setting, monkeypatch):
+    """A row that fails is told, and those that are right are compared with the fastest peer."""
+    began = threading.Barrier(6)  # all rows of two nets, before the first is ready
 
-    def measured(rows, names, results, seconds, patience, progress):
-        assert 0 < patience <= 300 and results["size"] == "small"
-        results["work"] = {names[0]: {row.name: {"median": 2e-6, "agrees": True} for row in rows}}
-        yield results
+    class Worker:
+        def __init__(self, row, command, patience, environment):
+            assert 0 < patience <= nets.PATIENCE and "JAX_COMPILATION_CACHE_DIR" in environment
+            self.row, self.process = row, SimpleNamespace(returncode=0)
+            began.wait(30)
+            ready = {"first": 1.0, "results": [[(1.0, 1.0)]]}
+            self.facts = {"failure": "broken"} if row.name == "torch.compile graphs" else ready
 
-    rows = [SimpleNamespace(name="staticgraph"), SimpleNamespace(name="JAX")]
-    group = SimpleNamespace(OURS="staticgraph", installed=lambda folder, device: rows, measured=measured)
-    modules = {"benchmarks.nets.group": group, "benchmarks.nets.table": SimpleNamespace(NETS={"gpt": 1})}
-    monkeypatch.setattr(nets.importlib.util, "find_spec", lambda name: name)
-    monkeypatch.setattr(nets.importlib, "import_module", modules.__getitem__)
+        def visit(self, seconds):
+            return [{"staticgraph": 3e-6, "JAX": 2e-6}[self.row.name]]
+
+    rows = [SimpleNamespace(name=name) for name in ("staticgraph", "PyTorch", *nets.OTHERS)]
+    monkeypatch.setattr(Setting, "small", property(lambda setting: False))
+    monkeypatch.setattr(group, "installed", lambda folder, device: rows)
+    monkeypatch.setattr(nets.os, "cpu_count", lambda: 4)
+    monkeypatch.setattr("benchmarks.turns.started", Worker)
+    monkeypatch.setattr("benchmarks.turns.difference", lambda one, other: 0.0)
+    nets.run(setting)
+    found = {finding.name: finding for finding in read(setting.folder / "test.jsonl")}
+    assert len(found) == 5 * len(NETS)
+    assert found["gpt: torch.compile graphs"].text == "broken"
+    assert found["gpt: staticgraph agrees"].ok and found["gpt: JAX agrees"].ok
+    ours = found["gpt: staticgraph"]
+    assert (ours.value, ours.target) == pytest.approx((3.0, 2.0 * nets.MOST)) and missed(ours)
+
+
+def test_our_row_of_a_net_runs(setting, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", ":".join(sys.path))
+    monkeypatch.setattr(nets, "SECONDS", 0.01)
     nets.run(setting)
     found = told(setting)
-    assert found["gpt: staticgraph"].value == pytest.approx(2.0) and found["gpt: staticgraph agrees"].ok
+    assert [*found] == ["gpt: staticgraph agrees", "gpt: staticgraph"]
 
 
 def test_without_the_group_there_is_a_note(setting, monkeypatch):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import statistics
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from benchmarks.compare import difference
@@ -14,9 +14,11 @@ from benchmarks.peers import Row
 Facts = dict[str, Any]
 
 
-def started(row: Row, command: list[str], patience: float) -> Worker:
+def started(
+    row: Row, command: list[str], patience: float, environment: Mapping[str, str] | None = None
+) -> Worker:
     """Start a worker, warm it up and stop it. Its facts may be only `failure`."""
-    worker = launched(row, [row.python, "-m", *command], {})
+    worker = launched(row, [row.python, "-m", *command], dict(environment or {}))
     try:
         while "estimate" not in worker.facts:
             worker.answer(patience)
@@ -48,10 +50,21 @@ def in_turns(
     """
     progress(f"{len(commands)} rows begin")
     workers = [started(row, command, patience) for row, command in commands.items()]
-    times: dict[str, list[float]] = {row.name: [] for row in commands}
+    return visited(workers, rounds, seconds, tolerance, progress)
+
+
+def visited(
+    workers: Sequence[Worker],
+    rounds: int,
+    seconds: float,
+    tolerance: float,
+    progress: Callable[[str], None],
+) -> dict[str, Facts]:
+    """Facts by row of workers that are `started`, as `in_turns` gives them. All workers end."""
+    times: dict[str, list[float]] = {worker.row.name: [] for worker in workers}
     for number in range(rounds):
         turn = number % max(len(workers), 1)
-        for worker in workers[turn:] + workers[:turn]:
+        for worker in [*workers[turn:], *workers[:turn]]:
             if "failure" not in worker.facts:
                 progress(f"round {number + 1} of {rounds}, {worker.row.name}")
                 try:
@@ -68,7 +81,7 @@ def in_turns(
             facts.update(difference=off, agrees=off < tolerance)
         if times[worker.row.name]:
             facts["median"] = statistics.median(times[worker.row.name])
-        if "failure" not in worker.facts:
+        if worker.process.returncode is None:
             worker.end()
         table[worker.row.name] = facts
     return table

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from gpu_stages.runner import TOOLS
@@ -26,10 +27,13 @@ def run(setting: Setting) -> None:
     if program is None:
         setting.findings.note("memory", "compute-sanitizer is not installed")
         return
-    for place, kind in enumerate(KINDS):
-        share = setting.left / (len(KINDS) - place)
+
+    def check(kind: str) -> None:
         with setting.findings.trying(kind):
-            _checked(setting, program, kind, share - 1)
+            _checked(setting, program, kind, setting.left - 1)
+
+    with ThreadPoolExecutor(len(KINDS)) as pool:  # side by side: none of them takes times
+        list(pool.map(check, KINDS))
 
 
 def _checked(setting: Setting, program: str, kind: str, seconds: float) -> None:

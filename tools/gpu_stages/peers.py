@@ -33,24 +33,25 @@ OURS = "staticgraph"
 @dataclass(frozen=True, slots=True)
 class Row:
     """A way to do a step, and the package that it needs. Those that take long, or are not the fastest way to
-    do more work, do `only` one step.
+    do more work, do `only` one step. `later`: all others come before it, at every step.
     """
 
     name: str
     package: str
     only: str = ""
+    later: bool = False
 
 
 SMALL = "small_mlp"
 ROWS = (
     Row(OURS, "staticgraph"),
     Row("jax", "jax"),  # which takes the longest to be ready
-    Row("torch.compile", "torch"),
-    Row("torch in a CUDA graph", "torch", SMALL),
-    Row("torch.compile, reduce-overhead", "torch", SMALL),
     Row("torch.compile in a CUDA graph", "torch"),
-    Row("torch", "torch", SMALL),
-    Row("torch.compile, max-autotune", "torch", "mlp"),
+    Row("torch in a CUDA graph", "torch", SMALL),
+    Row("torch.compile", "torch", later=True),
+    Row("torch.compile, reduce-overhead", "torch", SMALL, later=True),
+    Row("torch", "torch", SMALL, later=True),
+    Row("torch.compile, max-autotune", "torch", "mlp", later=True),
 )
 FASTER = {"torch.compile, reduce-overhead": 4.0}  # how many times, at the small net
 
@@ -68,14 +69,17 @@ def run(setting: Setting) -> None:
     """The stage. What matters most comes first: the time may not be enough for all."""
     rows = [row for row in ROWS if importlib.util.find_spec(row.package)]
     setting.findings.note("peers", ", ".join(row.name for row in rows if row.name != OURS) or "none is here")
-    work = {
-        name: [row.name for row in rows if row.only in ("", name)]
-        for name, step in STEPS.items()
-        if step.speed
-    }
-    while work:
-        names = together(work, os.cpu_count() or 1, setting.left)
-        several(setting, {name: work.pop(name) for name in names})
+    for later in (False, True):
+        mine = [row for row in rows if row.name == OURS or row.later is later]
+        work = {
+            name: [row.name for row in mine if row.only in ("", name)]
+            for name, step in STEPS.items()
+            if step.speed
+        }
+        work = {name: names for name, names in work.items() if not later or names != [OURS]}
+        while work:
+            names = together(work, os.cpu_count() or 1, setting.left)
+            several(setting, {name: work.pop(name) for name in names})
 
 
 def together(work: dict[str, list[str]], cores: int, left: float) -> list[str]:
@@ -107,7 +111,7 @@ def several(setting: Setting, work: dict[str, list[str]]) -> None:
         return
     began = time.monotonic()
     started = {
-        (name, row): PeerProcess(row, command(row, name, setting.device), _environment(count))
+        (name, row): PeerProcess(row, command(row, name, setting.device), compiling(count))
         for name, rows in work.items()
         for row in rows
     }
@@ -133,8 +137,11 @@ def command(row: str, step: str, device: str) -> list[str]:
     return [sys.executable, "-m", "gpu_stages.peer", row, step, device, TURNS]
 
 
-def _environment(peers: int) -> dict[str, str]:
-    """Each has its share of the cores to compile with, and keeps what it has compiled for another call."""
+def compiling(peers: int) -> dict[str, str]:
+    """Return the environment of peers that prepare themselves side by side.
+
+    Each has its share of the cores to compile with, and keeps what it has compiled for another call.
+    """
     kept = Path(tempfile.gettempdir()) / "staticgraph-gpu-check"
     return {
         "TORCHINDUCTOR_COMPILE_THREADS": str(max(1, 2 * (os.cpu_count() or 1) // peers)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import tarfile
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,6 +13,7 @@ from gpu_stages.findings import Finding, missed
 from gpu_stages.runner import STAGES, Outcome
 
 _SHOWN = 40
+_LARGEST = 1 << 21  # bytes of a file: all of them together must come back
 _TITLES = {stage.name: stage.title for stage in STAGES}
 
 
@@ -24,6 +26,16 @@ def write(outcomes: Sequence[Outcome], device: str, folder: Path) -> None:
     }
     _replace(folder / "results.json", json.dumps(results, indent=1) + "\n")
     _replace(folder / "report.md", markdown(outcomes, device) + "\n")
+
+
+def pack(made: Path, folder: Path) -> None:
+    """Write what stages said and made to details.tar.gz: a machine that is lent gives few files back."""
+    whole = folder / "details.new"
+    with tarfile.open(whole, "w:gz", compresslevel=1) as archive:
+        for path in sorted(made.iterdir()):
+            if path.is_file() and path.stat().st_size <= _LARGEST:
+                archive.add(path, path.name)
+    whole.replace(folder / "details.tar.gz")
 
 
 def _replace(path: Path, text: str) -> None:

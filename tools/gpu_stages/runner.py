@@ -5,6 +5,7 @@ Those that take times are alone on the machine. The others share it where it has
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
@@ -22,6 +23,11 @@ _GRACE = 3.0  # seconds from the request to end until the end
 _LOOK = 0.02  # seconds between two looks at those that run
 
 
+FIRST, SECOND = "first", "second"
+# Seconds of each call: a machine is lent for 900, of which its start takes some, and for 600 to one command.
+CALLS = {FIRST: 560.0, SECOND: 140.0}
+
+
 @dataclass(frozen=True, slots=True)
 class Stage:
     """Work to try, in at most so many seconds; `card`: not without one. `alone`: nothing else may run
@@ -35,41 +41,29 @@ class Stage:
     card: bool = False
     alone: bool = True
     after: str = ""
-    call: str = ""
+    call: str = FIRST
 
 
-SPEED, CHECKS = "speed", "checks"
-CALLS = (SPEED, CHECKS)  # each takes as long as a machine may be asked for a command
-SECONDS = 540.0  # of a call
-STAGES = (  # in each call, what was never measured comes first
-    Stage("probe", 15, "versions, copies, ceilings of the card, products, what a capture allows", call=SPEED),
-    Stage("loops", 15, "what a round of a tiny loop costs", call=SPEED),
-    Stage("generated", 20, "a token of GPT-2 small, against the memory", call=SPEED),
-    Stage("changing", 15, "sizes that change from run to run", call=SPEED),
-    Stage("starts", 35, "the first step of a process, cold and with programs on disk", call=SPEED),
-    Stage("halves", 45, "steps in bfloat16, beside PyTorch with autocast", card=True, call=SPEED),
-    Stage("nets", 180, "nets that nobody tuned, beside JAX and PyTorch", call=SPEED),
-    Stage("peers", 215, "the same steps by JAX and PyTorch", card=True, call=SPEED),
-    Stage("build", 60, "kernels of whole steps: how long they take to compile, and to load", call=CHECKS),
-    Stage("kernels", 110, "every op against its meaning in NumPy", alone=False, call=CHECKS),
+STAGES = (  # what was never measured comes first
+    Stage("probe", 15, "versions, copies, ceilings of the card, products, what a capture allows"),
+    Stage("nets", 195, "nets that nobody tuned, beside JAX and PyTorch"),
+    Stage("peers", 110, "the same steps by JAX and PyTorch", card=True),
+    Stage("generated", 18, "a token of GPT-2 small, against the memory"),
+    Stage("loops", 12, "what a round of a tiny loop costs"),
+    Stage("halves", 45, "steps in bfloat16, beside PyTorch with autocast", card=True),
+    Stage("changing", 12, "sizes that change from run to run"),
+    Stage("starts", 30, "the first step of a process, cold and with programs on disk"),
+    Stage("kernels", 90, "every op against its meaning in NumPy", alone=False),
+    Stage("models", 65, "training steps, captured and replayed, against the processor", alone=False),
+    Stage("suspects", 25, "which kernel is at fault where such a step differs", alone=False, after="models"),
+    Stage("overhead", 25, "what a run costs the host, and a replay by the number of its nodes"),
+    Stage("memory", 65, "kernels under compute-sanitizer", card=True, alone=False, call=SECOND),
     Stage(
-        "models", 90, "training steps, captured and replayed, against the processor", alone=False, call=CHECKS
+        "harvest", 15, "facts about the card, and the graph of a step", card=True, alone=False, call=SECOND
     ),
-    Stage(
-        "suspects",
-        30,
-        "which kernel is at fault where such a step differs",
-        alone=False,
-        after="models",
-        call=CHECKS,
-    ),
-    Stage("memory", 290, "kernels under compute-sanitizer", card=True, alone=False, call=CHECKS),
-    Stage(
-        "harvest", 20, "facts about the card, and the graph of a step", card=True, alone=False, call=CHECKS
-    ),
-    Stage("bandwidth", 60, "templates of kernels, against the ceilings of the card", call=CHECKS),
-    Stage("overhead", 30, "what a run costs the host, and a replay by the number of its nodes", call=CHECKS),
-    Stage("convolutions", 40, "layers of usual nets by cuDNN, against our own kernels", call=CHECKS),
+    Stage("bandwidth", 25, "templates of kernels, against the ceilings of the card", call=SECOND),
+    Stage("convolutions", 25, "layers of usual nets by cuDNN, against our own kernels", call=SECOND),
+    Stage("build", 25, "kernels of whole steps: how long they take to compile, and to load", call=SECOND),
 )
 
 
@@ -116,17 +110,18 @@ def run_stages(
 
 
 def turns(stages: Sequence[Stage], cores: int) -> list[list[Chain]]:
-    """Turns one after the other, and in each of them what runs side by side: with few cores nothing,
-    else all stages that need not be alone, when the first one that must is done.
+    """Turns one after the other, and in each of them what runs side by side: with few cores nothing, else
+    neighbours of which none must be alone.
     """
     if cores < ENOUGH:
         return [[[stage]] for stage in stages]
-    chains: dict[str, Chain] = {}
-    for stage in stages:
-        if not stage.alone:
+    order: list[list[Chain]] = []
+    for alone, neighbours in itertools.groupby(stages, lambda stage: stage.alone):
+        chains: dict[str, Chain] = {}
+        for stage in neighbours:
             chains.setdefault(stage.after or stage.name, []).append(stage)
-    alone: list[list[Chain]] = [[[stage]] for stage in stages if stage.alone]
-    return [turn for turn in (*alone[:1], [*chains.values()], *alone[1:]) if turn]
+        order += [[chain] for chain in chains.values()] if alone else [[*chains.values()]]
+    return order
 
 
 def _seconds(chain: Chain) -> float:

@@ -38,7 +38,7 @@ from staticgraph.compiler.kernel.expr import (
     substitute,
     walk,
 )
-from staticgraph.compiler.kernel.form import Scan, Selection, StagedForm, Updates
+from staticgraph.compiler.kernel.form import Pieces, Scan, Selection, StagedForm, Updates
 from staticgraph.compiler.kernel.indices.affine import UNKNOWN, Affine, Range, affine, bounds_given, linear
 from staticgraph.compiler.kernel.indices.extremes import extremes, form_extremes, is_open, is_within
 from staticgraph.compiler.kernel.indices.index import simplify_index
@@ -138,6 +138,8 @@ def is_proven(form: Form | tuple[Stmt, ...] | None, buffers: Mapping[str, Buffer
             return is_proven(staged, buffers) and (
                 copies is None or is_proven(copies.body, {**buffers, **copies.scratch})
             )
+        case Pieces(_, stores):
+            reads = tuple(store for each in stores for store in each)
         case tuple():
             reads = form
         case _:

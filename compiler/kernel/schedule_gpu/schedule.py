@@ -10,11 +10,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 
+from staticgraph.compiler.graph.dtypes import int8
 from staticgraph.compiler.graph.open_sizes.undecided import Undecided
 from staticgraph.compiler.graph.sizes import MANY, AnySize, Size, estimate, is_open, same
 from staticgraph.compiler.kernel.contraction import Contraction, analyse
 from staticgraph.compiler.kernel.expr import Expr, Index, Load, Reduce, free_indices, substitute, walk
-from staticgraph.compiler.kernel.form import Unproven
+from staticgraph.compiler.kernel.form import Pieces, Unproven
 from staticgraph.compiler.kernel.lower_reductions import Nest, place
 from staticgraph.compiler.kernel.schedule_gpu.attention.attention import attention
 from staticgraph.compiler.kernel.schedule_gpu.elements.cooperative import cooperative
@@ -42,6 +43,8 @@ def schedule_kernel(kernel: Kernel, target: GpuTarget = _DEFAULT) -> GpuSchedule
     """The schedule of a kernel whose loops are given, and perhaps what they compute."""
     if isinstance(kernel.form, Unproven):
         raise Undecided(f"how {kernel.name} is done best")
+    if isinstance(kernel.form, Pieces):
+        return _pieces(kernel.form, kernel.buffers, target)
     return by_form(kernel, target.machine) or cooperative(kernel) or statements(kernel, target.machine)
 
 
@@ -73,6 +76,21 @@ def _nests(nests: Sequence[Nest], buffers: Buffers, target: GpuTarget) -> GpuSch
     if not any(_reductions(nest) for nest in nests):
         return GpuSchedule(tuple(pointwise(nests, buffers, target.machine)))
     return joined([_nest(nest, buffers, target) for nest in nests])
+
+
+def _pieces(form: Pieces, buffers: Buffers, target: GpuTarget) -> GpuSchedule:
+    """Pieces in any order: those without reductions together, and each of the others by itself.
+
+    Each has scratch memory of its own, so that they may run side by side.
+    """
+    nests = [Nest(*piece) for piece in zip(form.domains, form.stores, strict=True)]
+    plain = [nest for nest in nests if not _reductions(nest)]
+    made = [GpuSchedule(tuple(pointwise(plain, buffers, target.machine)))] if plain else []
+    taken = dict(buffers)
+    for nest in filter(_reductions, nests):
+        made.append(_nest(nest, taken, target))
+        taken |= dict.fromkeys((name for name, _ in made[-1].scratch), Buffer(int8, ()))
+    return joined(made)
 
 
 def _nest(nest: Nest, buffers: Buffers, target: GpuTarget) -> GpuSchedule:

@@ -10,6 +10,7 @@ found. The order in which threads run changes nothing: whatever is added, is add
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import replace
@@ -131,7 +132,8 @@ def in_parts(sums: Sums, count: int) -> tuple[Sums, Sums, Scratch]:
     """
     part = Index("part", count)
     buffers, stores, reduces = dict(sums.buffers), [], {}
-    names = [f"partial{n}" for n in range(len(sums.reduces))]
+    free = (name for n in itertools.count() if (name := f"partial{n}") not in sums.buffers)
+    names = [*itertools.islice(free, len(sums.reduces))]
     for name, (local, reduce) in zip(names, sums.reduces.items(), strict=True):
         buffers[name] = Buffer(local.dtype, (count, *(i.extent for i in sums.columns)), written=True)
         at = (part, *sums.columns)

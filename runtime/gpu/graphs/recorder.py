@@ -38,6 +38,7 @@ from staticgraph.compiler.lower.program import (
 from staticgraph.runtime.gpu.cuda.driver import Direction
 from staticgraph.runtime.gpu.device import Device
 from staticgraph.runtime.gpu.graphs.control_flow import branch, loop, require
+from staticgraph.runtime.gpu.graphs.kept import NOTHING, KeptResults
 from staticgraph.runtime.gpu.graphs.merging import Piece, plan
 from staticgraph.runtime.gpu.graphs.order import Span
 from staticgraph.runtime.gpu.graphs.overlap import CHAIN, Chain, Overlap, Ring
@@ -54,7 +55,8 @@ _LOOKS = 4  # at the body of a loop, for what can be merged: its values may chan
 class GraphRecorder:
     """Asks `device` for what programs do. `scratch` is the address of memory for single launches. `overlap`:
     what is captured is done side by side where it can be, and small pieces of it are merged. `merges`:
-    functions for that may be compiled; if not, only those are used that are there.
+    functions for that may be compiled; if not, only those are used that are there. `kept`: memory for
+    what a launch leaves to later ones.
     """
 
     def __init__(
@@ -65,11 +67,13 @@ class GraphRecorder:
         timing: Untimed = UNTIMED,
         overlap: bool = False,
         merges: bool = True,
+        kept: KeptResults = NOTHING,
     ) -> None:
         self.device = device
         self.driver = device.driver
         self.timing = timing
         self._compiled = compiled
+        self._kept = kept
         self._scratch = Ring(scratch, compiled.scratch)
         self.merges = overlap and timing.overlap
         self._overlap = self.merges and self.driver.overlaps
@@ -331,7 +335,10 @@ class GraphRecorder:
         for name, size in work.scratch:
             spans[name] = end, end + size
             end += padded(size)
-        for call in work.calls:
+        spans |= self._kept.places(launch)
+        for number, call in enumerate(work.calls):
+            if self._kept.is_there(launch, number):
+                continue
             given = [spans[name] for name in call.arguments]
             match call:
                 case FunctionCall(written=written):

@@ -50,6 +50,11 @@ def installed(folder: Path | None, device: str) -> list[Row]:
     return rows
 
 
+def command(row: Row, name: str, size: str, threads: int) -> list[str]:
+    """Return the module that runs a net for a row, and its arguments."""
+    return ["benchmarks.nets.worker", row.name, name, size, str(threads)]
+
+
 def measured(
     rows: Sequence[Row], names: Sequence[str], results: dict[str, Any], seconds: float, patience: float,
     progress: Callable[[str], None],
@@ -57,8 +62,7 @@ def measured(
     """`results` after each net; `results["size"]` says which size of it."""
     results.update(work={}, versions={})
     for name in names:
-        how = [name, results["size"], str(results["threads"])]
-        commands = {row: ["benchmarks.nets.worker", row.name, *how] for row in rows}
+        commands = {row: command(row, name, results["size"], results["threads"]) for row in rows}
 
         def tell(text: str, name: str = name) -> None:
             progress(f"{name}: {text}")

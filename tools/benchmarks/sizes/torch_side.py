@@ -26,6 +26,8 @@ def setup(row: str, threads: int, on: str = "cpu") -> str:
     global compiled, device
     compiled, device = COMPILED.get(row), "cuda" if on == "gpu" else on
     torch.set_num_threads(threads)
+    if device == "cuda":  # float32 with all its bits, as the other rows compute it
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     return f"torch {torch.__version__}"
 
 
