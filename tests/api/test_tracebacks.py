@@ -74,7 +74,7 @@ def test_an_error_that_is_not_meant_for_users_names_their_line(monkeypatch):
         sg.matmul(sg.zeros([2, 3]), sg.zeros([3, 2]))
     assert "AttributeError: 'NoneType'" in str(caught.value) and "sg.matmul(sg.zeros" in str(caught.value)
     names = [frame.tb_frame.f_code.co_name for frame in frames(caught.value)]
-    assert names[1:] == ["called", "matmul"]
+    assert names[-1] == "matmul"
     with sg.options(all_frames=True):
         shorten(caught.value)
     assert [frame.tb_frame.f_code.co_name for frame in frames(caught.value)] == names
