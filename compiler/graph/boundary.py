@@ -16,12 +16,11 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from types import CodeType, FrameType, FunctionType, TracebackType
-from typing import Any, TypeVar, cast
+from typing import Any
 
 from staticgraph.compiler.graph.errors import TOLD, GraphError, OpError, ResourceExhaustedError, misuse, shown
 from staticgraph.compiler.graph.provenance import is_ours
 
-_Public = TypeVar("_Public")
 # What Python raises, and the class that the user sees instead: one that code for bad arguments catches.
 _KINDS: tuple[tuple[type[Exception], type[Exception]], ...] = (
     (TypeError, TypeError),
@@ -35,7 +34,7 @@ _KINDS: tuple[tuple[type[Exception], type[Exception]], ...] = (
     (RecursionError, ValueError),
     (StopIteration, ValueError),
 )
-CAUGHT = tuple(kind for kind, _ in _KINDS)
+CAUGHT: tuple[type[Exception], ...] = tuple(kind for kind, _ in _KINDS)
 _MOST_SHOWN = 6  # arguments in a hint
 _LIBRARY = os.path.join(os.path.dirname(os.__file__), "")
 _SITE = f"{os.sep}site-packages{os.sep}"
@@ -47,7 +46,7 @@ def told(error: BaseException) -> bool:
     return isinstance(error, OpError | GraphError) or TOLD in vars(error)
 
 
-def guarded(value: _Public) -> _Public:
+def guarded(value: Any) -> Any:
     """Return a public function as users call it, and any other value as it is. A class gets such methods.
 
     The function takes its own place in the module that defines it.
@@ -57,17 +56,23 @@ def guarded(value: _Public) -> _Public:
         return value
     if not _is_ours(value):
         return value
-    made = getattr(value, _MADE, None)  # a function may have several names
+    made = _made(value)  # a function may have several names
     if made is None:
-        made = _guarded(cast(FunctionType, value), value.__name__)
+        made = _guarded(value, value.__name__)
     home = vars(sys.modules.get(value.__module__, sys))
     if home.get(value.__name__) is value:
         home[value.__name__] = made
-    return cast(_Public, made)
+    return made
 
 
 def _is_ours(value: Any) -> bool:
     return type(value) is FunctionType and is_ours(value.__code__)
+
+
+def _made(function: FunctionType) -> Any:
+    """Return what users call in the place of a function, or None if there is nothing yet."""
+    made = getattr(function, _MADE, None)  # of another function, if `wraps` took its attributes over
+    return made if made is function or getattr(made, "__wrapped__", None) is function else None
 
 
 def _guard_methods(owner: type) -> None:
@@ -85,7 +90,7 @@ def _guard_methods(owner: type) -> None:
     for name, value in [*vars(owner).items()]:
         if name != "__init__" and (name[0] == "_" or constructor_alone):
             continue
-        if _is_ours(value) and not hasattr(value, _MADE):
+        if _is_ours(value) and _made(value) is None:
             called = owner.__name__ if name == "__init__" else f"{owner.__name__}.{name}"
             setattr(owner, name, _guarded(value, called))
 

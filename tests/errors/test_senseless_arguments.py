@@ -15,7 +15,7 @@ import pytest
 
 import staticgraph as sg
 import staticgraph.compat.tf1 as tf
-from staticgraph.compiler.graph.boundary import arose_below
+from staticgraph.compiler.graph.boundary import arose_below, guarded
 from staticgraph.compiler.graph.errors import ResourceExhaustedError, shown
 from tests.errors.message import tidy
 
@@ -176,6 +176,15 @@ def test_functions_stay_what_they_are():
     assert sg.concat is tf.concat is array_ops.concat is pickle.loads(pickle.dumps(sg.concat))  # noqa: S301
     assert sg.tensordot is sg.linalg.tensordot
     assert list(inspect.signature(sg.tensordot).parameters) == ["a", "b", "axes", "name"]
+
+
+def test_a_function_with_the_attributes_of_another_is_not_taken_for_it():
+    def other():
+        return 3
+
+    other.__code__ = other.__code__.replace(co_filename=inspect.getsourcefile(sg.concat))
+    functools.update_wrapper(other, sg.concat)
+    assert guarded(other)() == 3 and guarded(other) is guarded(other) is not sg.concat
 
 
 class NoText:

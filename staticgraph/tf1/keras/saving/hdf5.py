@@ -14,6 +14,7 @@ from staticgraph.compiler.graph.boundary import CAUGHT, told
 from staticgraph.compiler.graph.errors import InvalidFileError, misuse
 from staticgraph.tf1.keras import state
 
+_UNREADABLE: tuple[type[Exception], ...] = (*CAUGHT, RuntimeError, OSError)
 _MOST_OF_A_BYTE = 1100  # bytes of values for a byte of a file: what zlib makes of zeros
 
 
@@ -40,7 +41,7 @@ def _reading(path: str) -> Iterator[Any]:
     try:
         with _h5py().File(path, "r") as file:
             yield file
-    except (*CAUGHT, RuntimeError, OSError) as error:
+    except _UNREADABLE as error:
         if told(error) or getattr(error, "errno", None) is not None:  # a number is the system's
             raise
         text = f"{path} is damaged, or is not a model: {error}"
