@@ -376,13 +376,16 @@ def layout(
 
 def shown(value: Any, width: int = _SHOWN_WIDTH) -> str:
     """`value` as a message shows it: large arrays by their type, and nothing long."""
-    shape = getattr(value, "shape", ())
-    if isinstance(shape, tuple) and math.prod(shape) > _SHOWN:
-        return f"an array of {value.dtype}{list(shape)}"
-    if isinstance(value, (list, tuple)) and len(value) > _SHOWN:
-        text = f"{str(list(value[:_SHOWN]))[:-1]}, ...]"
-    else:
-        text = " ".join(repr(value).split())
+    try:
+        shape = getattr(value, "shape", ())
+        if isinstance(shape, tuple) and math.prod(shape) > _SHOWN:
+            return f"an array of {value.dtype}{list(shape)}"
+        if isinstance(value, (list, tuple)) and len(value) > _SHOWN:
+            text = f"{str(list(value[:_SHOWN]))[:-1]}, ...]"
+        else:
+            text = " ".join(repr(value).split())
+    except Exception:  # lists nested a thousand times have no text, nor have some objects of a user's
+        text = f"a {type(value).__name__}"
     return text if len(text) <= width else f"{text[:width]}..."
 
 

@@ -8,6 +8,7 @@ patterns, it makes a pattern.
 from __future__ import annotations
 
 import inspect
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
@@ -15,6 +16,7 @@ from enum import Enum
 from functools import cache
 from typing import Any, Protocol
 
+from staticgraph.compiler.graph.boundary import CAUGHT, at_users, seen_by_user
 from staticgraph.compiler.graph.dtypes import DType
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.support.dataclass import dataclass
@@ -145,7 +147,12 @@ class OpDef:
         if len(args) > len(self.params):
             *args, name = args  # type: ignore[assignment]
         values = self.bind(args, kwargs)
-        return recorder_of(values.values()).record(self, values, name)
+        try:
+            return recorder_of(values.values()).record(self, values, name)
+        except CAUGHT as error:
+            if not at_users(error, sys._getframe(1)):
+                raise
+            raise seen_by_user(error, self.name, list(values.items())) from None
 
     def bind(self, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
         """The values of all parameters by name, in order of declaration."""

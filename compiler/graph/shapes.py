@@ -196,7 +196,7 @@ def _size(value: Any) -> int | None:
         return None
     try:
         size = value.__index__()
-    except AttributeError:
+    except (AttributeError, TypeError):  # a class has the method too, and an array of several numbers
         hint = "a size is an integer or None; shape(x)[axis] is one that only the graph knows"
         raise misuse(DtypeError, f"{shown(value)} is not a size", hint) from None
     if size == -1:

@@ -99,14 +99,18 @@ def floormod(x: Any, y: Any) -> Any:
 
 
 def _truncated(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    if x.dtype.kind == "f":
+    if x.dtype.kind not in "iu":
         return np.trunc(x / y)
-    toward_zero = np.where((x < 0) ^ (y < 0), -(-x // y), x // y) if x.dtype.kind == "i" else x // y
-    return toward_zero.astype(x.dtype)
+    return _safe(_truncated_whole)(x, y)
+
+
+def _truncated_whole(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    down = x // y  # of the least number, which has no opposite, too
+    return down + ((x - down * y != 0) & ((x < 0) ^ (y < 0))).astype(x.dtype)
 
 
 @elementwise(
-    tf="TruncateDiv", numpy=_safe(_truncated), dtypes=REAL, primitive="truncdiv", differentiable=False,
+    tf="TruncateDiv", numpy=_truncated, dtypes=REAL, primitive="truncdiv", differentiable=False,
     samples=DIVISORS, requires=divisor("truncatediv"),
 )
 def truncatediv(x: Any, y: Any) -> Any:

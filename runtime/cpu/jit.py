@@ -237,7 +237,10 @@ def _link(objects: list[bytes], exported: list[str], imported: dict[str, int]) -
         builder.import_symbol(symbol, address)
     for symbol in exported:
         builder.export_symbol(symbol)
-    return builder.link(_linker(), f"library{next(_NUMBER)}")
+    try:
+        return builder.link(_linker(), f"library{next(_NUMBER)}")
+    except RuntimeError as error:  # one calls a function that is not among them, which only a file can do
+        raise MissingCode(str(error)) from None
 
 
 @functools.cache

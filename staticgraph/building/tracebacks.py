@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from types import TracebackType
 
-from staticgraph.compiler.graph.errors import TOLD, GraphError, OpError
+from staticgraph.compiler.graph.boundary import told
 from staticgraph.compiler.graph.provenance import is_ours
 from staticgraph.runtime.switches.table import current
 
@@ -37,11 +37,6 @@ def install() -> None:
         in_threads(args)
 
     sys.excepthook, threading.excepthook = hook, thread_hook
-
-
-def told(error: BaseException) -> bool:
-    """Return True if the message of `error` tells the user's line itself."""
-    return isinstance(error, OpError | GraphError) or TOLD in vars(error)
 
 
 def shorten(error: BaseException, tells: Callable[[BaseException], bool] = told) -> None:

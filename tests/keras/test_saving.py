@@ -204,3 +204,14 @@ class TestDamagedHdf5:
         file.__getitem__ = lambda self, name: group
         with pytest.raises(sg.errors.DataLossError, match="bytes is claimed"):
             hdf5.load_weights(path)
+
+    def test_what_h5py_cannot_read(self, reads):
+        """It says so by an OSError without a number; one with a number is of the system."""
+        file, path = reads
+
+        def fail(*_):
+            raise OSError("Unable to synchronously open file (truncated file)")
+
+        file.__init__ = fail
+        with pytest.raises(InvalidFileError, match="truncated"):
+            hdf5.load_weights(path)

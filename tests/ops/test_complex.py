@@ -50,6 +50,23 @@ MORE = {
 
 
 @DTYPES
+@pytest.mark.parametrize("name", [name for name in MORE if name[0] == "a"])
+def test_inverse_functions_of_large_and_infinite_numbers(name, dtype):
+    """Real and imaginary part by itself. Squares of these are too large for a number."""
+    largest = float(np.finfo(dtype).max)
+    parts = [0.0, -0.0, 1.0, -2.0, 1e-3, largest**0.5, -(largest**0.6), 0.9 * largest, -0.9 * largest]
+    parts += [np.inf, -np.inf]
+    large = [complex(a, b) for a in parts for b in parts if max(abs(a), abs(b)) > 1e3]
+    z = np.array(large, dtype)
+    found, _ = run(getattr(sg, name), z)
+    with np.errstate(all="ignore"):
+        wanted = MORE[name](z)
+    tiny = float(np.finfo(dtype).tiny)  # smaller numbers may be 0
+    np.testing.assert_allclose(found.real, wanted.real, rtol=1e-6, atol=tiny)
+    np.testing.assert_allclose(found.imag, wanted.imag, rtol=1e-6, atol=tiny)
+
+
+@DTYPES
 @pytest.mark.parametrize("name", MORE)
 def test_functions_of_numbers_of_many_sizes(rng, name, dtype):
     """Against complex128, on both sides of the branch cuts; the norm of the error counts."""

@@ -167,14 +167,28 @@ def power(x: Pair, y: Pair) -> Pair:
     return _either(instructions.eq(y[0], 0.0) & instructions.eq(y[1], 0.0), (one, zero), found)
 
 
-# Inverse functions, by Kahan's formulas (1987), which keep the sides of branch cuts.
+# Inverse functions, by Kahan's formulas (1987), which keep the sides of branch cuts. If a square could be too
+# large for a number, they are the functions of large x: log(2 x), and 1 / x beside a right angle.
+
+
+def _is_far(x: Pair) -> Expr:
+    """True if 1 is nothing beside x squared."""
+    limit = 2.0**30 if x[0].dtype.size == 4 else 2.0**60
+    return instructions.maximum(*(instructions.abs(part) for part in x)) > limit
+
+
+def _log_of_double(x: Pair) -> Pair:
+    size, angle = log(x)
+    return size + math.log(2.0), angle
 
 
 def asinh(x: Pair) -> Pair:
     """The inverse hyperbolic sine."""
     a, b = x
     (p, q), (r, s) = sqrt((b + 1.0, -a)), sqrt((1.0 - b, a))
-    return _asinh(p * s - r * q), _atan2(b, p * r - q * s)
+    near = _asinh(p * s - r * q), _atan2(b, p * r - q * s)
+    size, angle = _log_of_double((instructions.abs(a), b))
+    return _either(_is_far(x), (instructions.copysign(size, a), angle), near)
 
 
 def asin(x: Pair) -> Pair:
@@ -187,14 +201,16 @@ def acos(x: Pair) -> Pair:
     """The inverse cosine."""
     a, b = x
     (p, q), (r, s) = sqrt((1.0 - a, -b)), sqrt((a + 1.0, b))
-    return _atan2(p, r) * 2.0, _asinh(r * q - s * p)
+    near = _atan2(p, r) * 2.0, _asinh(r * q - s * p)
+    size, angle = _log_of_double((a, instructions.abs(b)))
+    return _either(_is_far(x), (angle, -instructions.copysign(size, b)), near)
 
 
 def acosh(x: Pair) -> Pair:
     """The inverse hyperbolic cosine."""
     a, b = x
     (p, q), (r, s) = sqrt((a - 1.0, b)), sqrt((a + 1.0, b))
-    return _asinh(p * r + q * s), _atan2(q, r) * 2.0
+    return _either(_is_far(x), _log_of_double(x), (_asinh(p * r + q * s), _atan2(q, r) * 2.0))
 
 
 def atanh(x: Pair) -> Pair:
@@ -203,7 +219,13 @@ def atanh(x: Pair) -> Pair:
     size = instructions.abs(a)
     apart = 1.0 - size
     along = _log1p(size * 4.0 / (apart * apart + b * b)) * 0.25
-    return instructions.copysign(along, a), _atan2(b * 2.0, apart * (size + 1.0) - b * b) * 0.5
+    near = instructions.copysign(along, a), _atan2(b * 2.0, apart * (size + 1.0) - b * b) * 0.5
+    larger = instructions.maximum(size, instructions.abs(b))
+    p, q = a / larger, b / larger
+    nothing = instructions.copysign(Const(0.0, a.dtype), a)
+    reciprocal = instructions.select(instructions.eq(larger, math.inf), nothing, p / (p * p + q * q) / larger)
+    right = instructions.copysign(Const(math.pi / 2, b.dtype), b)
+    return _either(_is_far(x), (reciprocal, right), near)
 
 
 def atan(x: Pair) -> Pair:

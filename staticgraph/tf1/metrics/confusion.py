@@ -15,7 +15,10 @@ from staticgraph.arrays.indexing import where
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler import ops
 from staticgraph.compiler.graph.dtypes import DType, float32, int32
+from staticgraph.compiler.graph.errors import misuse, shown
 from staticgraph.compiler.graph.tensor import Tensor
+
+_MOST_THRESHOLDS = 1 << 20  # each is a row of a tensor as long as the predictions
 
 # What label and prediction are in each cell.
 CELLS = {
@@ -59,6 +62,9 @@ def in_cells_at(
 
 def evenly(number: int) -> list[float]:
     """The thresholds strictly between 0 and 1 of `number` that divide the interval evenly."""
+    if not isinstance(number, int | np.integer) or not 0 < number <= _MOST_THRESHOLDS:
+        text = f"num_thresholds is {shown(number)}, and must be a whole number from 1 to {_MOST_THRESHOLDS:,}"
+        raise misuse(ValueError, text)
     return [(i + 1) * 1.0 / (number - 1) for i in range(number - 2)]
 
 

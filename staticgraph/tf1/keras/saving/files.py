@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from staticgraph.compiler.graph.boundary import CAUGHT, arose_below
 from staticgraph.compiler.graph.dtypes import as_dtype
-from staticgraph.compiler.graph.errors import TOLD, InvalidFileError, misuse
+from staticgraph.compiler.graph.errors import InvalidFileError, misuse
 from staticgraph.formats.tf.checkpoints.checkpoint_state import update_checkpoint_state
 from staticgraph.runtime.files import container
 from staticgraph.runtime.files.arrays import safetensors
@@ -240,15 +241,15 @@ def load_model(filepath: Any, custom_objects: Any = None, compile: bool = True) 
             _assign(model, weights, False, path)
         if compile and described.get("training"):
             _compile(model, described["training"], custom_objects or {})
-    except KeyError as error:
-        if TOLD in vars(error):
+            if of_optimizer and model.outputs:
+                model._function("train", [None] * len(model.outputs))
+                model.optimizer.set_weights(of_optimizer)
+    except CAUGHT as error:
+        if not arose_below(error):  # such as of a layer of the user's
             raise
-        text = f"{path}: the description of the model has no {error}"
+        found = f"has no {error}" if isinstance(error, KeyError) else f"cannot be read: {error}"
+        text = f"{path}: the description of the model {found}"
         raise misuse(InvalidFileError, text, "take another copy of it, or save the model again") from None
-    if compile and described.get("training"):
-        if of_optimizer and model.outputs:
-            model._function("train", [None] * len(model.outputs))
-            model.optimizer.set_weights(of_optimizer)
     return model
 
 

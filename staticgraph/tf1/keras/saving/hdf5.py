@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from staticgraph.compiler.graph.errors import TOLD, InvalidFileError, misuse
+from staticgraph.compiler.graph.boundary import CAUGHT, told
+from staticgraph.compiler.graph.errors import InvalidFileError, misuse
 from staticgraph.tf1.keras import state
 
+_UNREADABLE: tuple[type[Exception], ...] = (*CAUGHT, RuntimeError, OSError)
 _MOST_OF_A_BYTE = 1100  # bytes of values for a byte of a file: what zlib makes of zeros
 
 
@@ -39,8 +41,8 @@ def _reading(path: str) -> Iterator[Any]:
     try:
         with _h5py().File(path, "r") as file:
             yield file
-    except (KeyError, TypeError, RuntimeError, ValueError, AttributeError, MemoryError) as error:
-        if TOLD in vars(error):
+    except _UNREADABLE as error:
+        if told(error) or getattr(error, "errno", None) is not None:  # a number is the system's
             raise
         text = f"{path} is damaged, or is not a model: {error}"
         raise misuse(InvalidFileError, text, "take another copy of it, or save the model again") from None
