@@ -63,6 +63,7 @@ class Layer:
         self._losses: list[Tensor] = []
         self._updates: list[Operation] = []
         self._weights: list[Variable] = []  # in the order in which they were made
+        self._named_weights: dict[str, Any] = {}  # by what `add_weight` called them
         self._base_name = name or self._default_name()
         self._reuse = _reuse
         self._scope: VariableScope | None = None
@@ -105,6 +106,10 @@ class Layer:
     def _variables(self) -> Sequence[Variable]:
         """The variables that are this layer's own."""
         return self._weights
+
+    def _checkpoint_dependencies(self) -> list[tuple[str, Any]]:
+        """Return what a `Checkpoint` saves of the layer, as pairs of a name and a variable or layer."""
+        return list(self._named_weights.items())
 
     @property
     def trainable(self) -> bool:
@@ -199,6 +204,7 @@ class Layer:
             **options,
         )
         self._losses += regularization[known:]
+        self._named_weights[name] = variable
         self._weights += [part for part in parts_of(variable) if part not in self._weights]
         return variable
 
