@@ -218,3 +218,14 @@ def test_arguments_by_position_are_those_of_keras():
         False,
     )
     assert layers.LSTM(3, "relu").cell.activation is keras.activations.relu
+
+
+def test_states_between_batches_are_no_weights():
+    layer = sg.keras.layers.LSTM(2, stateful=True)
+    model = sg.keras.Model(x := sg.keras.Input(batch_shape=[2, 3, 4]), layer(x))
+    assert len(model.weights) == len(model.get_weights()) == 3  # as in TensorFlow 1.15.5
+    data = np.ones([2, 3, 4], "float32")
+    first, second = model.predict(data, 2), model.predict(data, 2)
+    assert not np.array_equal(first, second)
+    model.reset_states()
+    assert np.array_equal(model.predict(data, 2), first)

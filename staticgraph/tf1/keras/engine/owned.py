@@ -21,6 +21,7 @@ _REFERENCES = {
     "_updates",
     "optimizer",
     "_training",
+    "states",
 }
 
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.errors import ShapeError, misuse
+from staticgraph.state.variables import Variable
 from staticgraph.tf1.keras import backend as K
-from staticgraph.tf1.keras import regularizers
+from staticgraph.tf1.keras import regularizers, state
 from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.tf1.keras.engine.layer_table import LAYERS
 from staticgraph.tf1.keras.engine.node import mask_of
@@ -86,11 +87,19 @@ class RNN(Layer):
                 raise misuse(
                     ValueError, f"{self.name}: a stateful layer needs a fixed batch: give batch_input_shape"
                 )
-            self.states = [
-                self.add_weight("Variable", [batch, *_sizes(size)], initializer="zeros", trainable=False)
-                for size in listed(self.cell.state_size)
-            ]
+            self.states = [self._kept_state([batch, *sizes]) for sizes in self._state_sizes(shape)]
         self.built = True
+
+    def _kept_state(self, sizes: list[int]) -> Variable:
+        """A variable for a state between batches. It is no weight: files of weights do not have it."""
+        zeros = np.zeros(sizes, self._dtype or K.floatx())
+        made = Variable(zeros, trainable=False, name="Variable", use_resource=True)
+        state.track(made)
+        return made
+
+    def _state_sizes(self, input_shape: Any) -> list[list[int]]:
+        """The sizes of the states without the batch."""
+        return [_sizes(size) for size in listed(self.cell.state_size)]
 
     def get_initial_state(self, inputs: Any) -> list[Any]:
         """States of zeros for these inputs."""
