@@ -314,8 +314,15 @@ def snake_case(name: str) -> str:
     return re.sub(r"([a-z])([A-Z])", r"\1_\2", spaced).lower()
 
 
-def known_size(shape: TensorShape, axis: int, layer: str) -> int:
-    """The size of `axis`; ShapeError if it is not known, since variables have static shapes."""
+def known_size(shape: Any, axis: int, layer: str) -> int:
+    """The size of `axis`; ShapeError if it is not known, since variables have static shapes.
+
+    Args:
+        shape: The shape of the input, in any form: programs call `build((None, 3))` themselves.
+        axis: The axis.
+        layer: The name of the layer, for the message.
+    """
+    shape = TensorShape(shape)
     with checked(layer):
         require(shape.shape is None or shape.shape, "the input is a single number, and has no axes")
     size = shape.shape[axis] if shape.shape is not None else None
@@ -325,8 +332,9 @@ def known_size(shape: TensorShape, axis: int, layer: str) -> int:
     return size
 
 
-def check_rank(shape: TensorShape, rank: int, layer: str) -> None:
+def check_rank(shape: Any, rank: int, layer: str) -> None:
     """ShapeError unless the input of a layer has `rank` axes."""
+    shape = TensorShape(shape)
     if shape.ndims is not None and shape.ndims != rank:
         text = f"{layer}: the input {shape} has {shape.ndims} axes, and must have {rank}"
         raise misuse(ShapeError, text, "one for the batch, one for channels, the others for space")

@@ -9,6 +9,7 @@ import numpy as np
 
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.errors import ShapeError, misuse
+from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.state.variables import Variable
 from staticgraph.tf1.keras import backend as K
 from staticgraph.tf1.keras import regularizers, state
@@ -75,7 +76,7 @@ class RNN(Layer):
         self.states: list[Any] = []
 
     def build(self, input_shape: Any) -> None:
-        shape = input_shape[0] if isinstance(input_shape, list) else input_shape
+        shape = TensorShape(input_shape[0] if _is_list_of_shapes(input_shape) else input_shape)
         sizes = shape.as_list()
         if len(sizes) < 3:
             text = f"layer {self.name}: its input of shape {shape} has {len(sizes)} axes, and must have 3"
@@ -200,6 +201,10 @@ class RNN(Layer):
 
 def _sizes(size: Any) -> list[int]:
     return list(size) if hasattr(size, "__iter__") else [size]
+
+
+def _is_list_of_shapes(shape: Any) -> bool:
+    return isinstance(shape, list) and bool(shape) and isinstance(shape[0], list | tuple | TensorShape)
 
 
 def _takes_list(cell: Any) -> bool:
