@@ -24,6 +24,7 @@ from tests.golden.cases import (
     errors,
     estimators,
     feature_columns,
+    flows,
     functional,
     gradient_functions,
     gradients_in_bodies,
@@ -144,6 +145,7 @@ SUBJECTS = {
         composites,
         errors,
         feature_columns,
+        flows,
         estimators,
     )
 }
