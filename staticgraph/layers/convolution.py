@@ -9,7 +9,6 @@ from staticgraph.arrays.array_ops import stack
 from staticgraph.building.inputs import constant
 from staticgraph.building.signatures import with_defaults
 from staticgraph.compiler import ops
-from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.layers.adapters import function_of, weight_options, with_weights
 from staticgraph.layers.spatial import (
@@ -78,7 +77,7 @@ class Convolution(Layer):
     def channel_axis(self) -> int:
         return -1 if self.data_format == "channels_last" else 1
 
-    def build(self, input_shape: TensorShape) -> None:
+    def build(self, input_shape: Any) -> None:
         check_rank(input_shape, self.rank + 2, self.name)
         channels = known_size(input_shape, self.channel_axis, self.name)
         self._build_kernels(channels)
@@ -111,7 +110,7 @@ class Convolution(Layer):
 class Forward(Convolution):
     """Common base of the convolutions that are not transposed or separable."""
 
-    def build(self, input_shape: TensorShape) -> None:
+    def build(self, input_shape: Any) -> None:
         super().build(input_shape)
         if self.leaves_unused:
             constant(self.dilation_rate, name="dilation_rate")

@@ -47,13 +47,15 @@ class Dense(Layer):
         self.activation = activation_of(activation)
         self.use_bias = use_bias
 
-    def build(self, input_shape: TensorShape) -> None:
+    def build(self, input_shape: Any) -> None:
+        input_shape = TensorShape(input_shape)
         if input_shape.ndims is not None and input_shape.ndims < 2:
             hint = "the first axis is the batch: expand_dims makes one"
             raise misuse(ShapeError, f"{self.name}: the input {input_shape} has fewer than 2 axes", hint)
         inputs = known_size(input_shape, -1, self.name)
         self.kernel = self.add_weight("kernel", [inputs, self.units], **self.kernel_options)
         self.bias = self.add_weight("bias", [self.units], **self.bias_options) if self.use_bias else None
+        self.built = True
 
     def call(self, inputs: Tensor) -> Tensor:
         if inputs.shape.ndims == 2:

@@ -81,7 +81,8 @@ class BatchNormalization(Layer):
         self.moving_mean_initializer = moving_mean_initializer
         self.moving_variance_initializer = moving_variance_initializer
 
-    def build(self, input_shape: TensorShape) -> None:
+    def build(self, input_shape: Any) -> None:
+        input_shape = TensorShape(input_shape)
         rank = input_shape.ndims
         if rank is None:
             raise misuse(ValueError, f"{self.name}: the number of axes of the input must be known")

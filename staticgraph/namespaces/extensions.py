@@ -22,6 +22,7 @@ _EXTENSIONS = {
     "state.counting": "count_up_to",
     "tf1.compat.areas": "public_names",
     "tf1.keras.saving.opened": "keras_function",
+    "tf1.keras.state": "keras_session",
     "tf1.summary.opened": "graph_of_events",
 }
 

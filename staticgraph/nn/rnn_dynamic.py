@@ -22,6 +22,7 @@ from staticgraph.nn.rnn_step import (
     first_state,
     lengths_of,
     limited_step,
+    one_step,
     swapped,
 )
 from staticgraph.state.scopes import variable_scope
@@ -150,7 +151,7 @@ class _Steps:
             output, after = self._step(rows, state)
         else:
             self._counts.begin()
-            output, after = self.cell(rows, state)
+            output, after = one_step(self.cell, rows, state)
             self._counts.end_step()
         if self._step is not self.cell:  # a whole step joins inputs and state, which makes one batch of them
             nest.map_structure(lambda new, old: new.set_shape(old.shape), after, state)

@@ -16,7 +16,7 @@ from staticgraph.mathematics.math_ops import logical_not, logical_or
 from staticgraph.mathematics.reductions import reduce_all
 from staticgraph.nn.rnn_cell.base import batch_of_zeros
 from staticgraph.nn.rnn_rounds import again, count_rounds, with_rows
-from staticgraph.nn.rnn_step import as_carried, batch_size_of, check_cell, where_rows
+from staticgraph.nn.rnn_step import as_carried, batch_size_of, check_cell, one_step, where_rows
 from staticgraph.state.scopes import variable_scope
 
 __all__ = ["raw_rnn"]
@@ -60,7 +60,7 @@ def raw_rnn(
         zeros = _nothing(cell, example, state, batch_size)
 
         def body(time: Tensor, ended: Tensor, given: Any, done: Any, before: Any, loop: Any) -> Any:
-            output, after = cell(given, before)
+            output, after = one_step(cell, given, before)
             nest.assert_same_structure(before, after)
             now, given, after, emitted, next_loop = loop_fn(time + 1, output, after, loop)
             emitted = nest.map_structure(lambda zero, new: where_rows(ended, zero, new), zeros, emitted)

@@ -11,7 +11,7 @@ from staticgraph.building.framework import control_dependencies
 from staticgraph.building.inputs import convert_to_tensor, identity
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.tensor import Tensor
-from staticgraph.nn.rnn_step import batch_size_of, check_cell, first_state, lengths_of, limited_step
+from staticgraph.nn.rnn_step import batch_size_of, check_cell, first_state, lengths_of, limited_step, one_step
 from staticgraph.state.scopes import variable_scope
 
 __all__ = ["static_bidirectional_rnn", "static_rnn", "static_state_saving_rnn"]
@@ -48,7 +48,7 @@ def static_rnn(
             output, state = limited_step(
                 time,
                 lengths,
-                lambda step=step, state=state: cell(step, state),  # type: ignore[misc]
+                lambda step=step, state=state: one_step(cell, step, state),  # type: ignore[misc]
                 state,
             )
             outputs.append(output)

@@ -14,6 +14,7 @@ from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.recording.op_count import counted_as
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.control_flow.tensor_array import TensorArray
+from staticgraph.state.layer import Layer
 
 
 def check_cell(cell: Any, name: str) -> None:
@@ -53,6 +54,16 @@ def first_state(cell: Any, initial_state: Any, batch_size: Any, dtype: Any) -> A
     if hasattr(cell, "get_initial_state"):
         return cell.get_initial_state(inputs=None, batch_size=batch_size, dtype=dtype)
     return cell.zero_state(batch_size, dtype)
+
+
+def one_step(cell: Any, inputs: Any, state: Any) -> tuple[Any, Any]:
+    """Return the output and the state of a cell after a step.
+
+    A cell of Keras takes and gives its states as a list, also a single one, which is a tensor here.
+    """
+    alone = isinstance(cell, Layer) and not _has(cell, "zero_state") and not nest.is_nested(state)
+    output, after = cell(inputs, [state] if alone else state)
+    return output, after[0] if alone else after
 
 
 def as_carried(leaf: Any) -> Any:

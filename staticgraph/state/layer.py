@@ -63,6 +63,7 @@ class Layer:
         self._losses: list[Tensor] = []
         self._updates: list[Operation] = []
         self._weights: list[Variable] = []  # in the order in which they were made
+        self._named_weights: dict[str, Any] = {}  # by what `add_weight` called them
         self._base_name = name or self._default_name()
         self._reuse = _reuse
         self._scope: VariableScope | None = None
@@ -105,6 +106,10 @@ class Layer:
     def _variables(self) -> Sequence[Variable]:
         """The variables that are this layer's own."""
         return self._weights
+
+    def _checkpoint_dependencies(self) -> list[tuple[str, Any]]:
+        """Return what a `Checkpoint` saves of the layer, as pairs of a name and a variable or layer."""
+        return list(self._named_weights.items())
 
     @property
     def trainable(self) -> bool:
@@ -199,6 +204,7 @@ class Layer:
             **options,
         )
         self._losses += regularization[known:]
+        self._named_weights[name] = variable
         self._weights += [part for part in parts_of(variable) if part not in self._weights]
         return variable
 
@@ -308,8 +314,15 @@ def snake_case(name: str) -> str:
     return re.sub(r"([a-z])([A-Z])", r"\1_\2", spaced).lower()
 
 
-def known_size(shape: TensorShape, axis: int, layer: str) -> int:
-    """The size of `axis`; ShapeError if it is not known, since variables have static shapes."""
+def known_size(shape: Any, axis: int, layer: str) -> int:
+    """The size of `axis`; ShapeError if it is not known, since variables have static shapes.
+
+    Args:
+        shape: The shape of the input, in any form: programs call `build((None, 3))` themselves.
+        axis: The axis.
+        layer: The name of the layer, for the message.
+    """
+    shape = TensorShape(shape)
     with checked(layer):
         require(shape.shape is None or shape.shape, "the input is a single number, and has no axes")
     size = shape.shape[axis] if shape.shape is not None else None
@@ -319,8 +332,9 @@ def known_size(shape: TensorShape, axis: int, layer: str) -> int:
     return size
 
 
-def check_rank(shape: TensorShape, rank: int, layer: str) -> None:
+def check_rank(shape: Any, rank: int, layer: str) -> None:
     """ShapeError unless the input of a layer has `rank` axes."""
+    shape = TensorShape(shape)
     if shape.ndims is not None and shape.ndims != rank:
         text = f"{layer}: the input {shape} has {shape.ndims} axes, and must have {rank}"
         raise misuse(ShapeError, text, "one for the batch, one for channels, the others for space")

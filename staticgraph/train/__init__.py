@@ -13,6 +13,8 @@ lazy_names(
             "checkpoint_exists CheckpointState get_checkpoint_mtimes get_checkpoint_state latest_checkpoint "
             "remove_checkpoint update_checkpoint_state"
         ),
+        "staticgraph.formats.tf.checkpoints.checkpoint_manager": "CheckpointManager",
+        "staticgraph.formats.tf.checkpoints.object_checkpoint": "Checkpoint",
         "staticgraph.tf1.training.cluster": "ClusterSpec replica_device_setter Server",
         "staticgraph.tf1.training.coordinator": "Coordinator LooperThread",
         "staticgraph.tf1.training.sync_replicas": "SyncReplicasOptimizer",

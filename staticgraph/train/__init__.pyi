@@ -1,5 +1,8 @@
 """Optimizers, schedules and moving averages; sessions with hooks, checkpoints, threads (TF1's `tf.train`). Made by tools/type_stubs.py."""
 
+from staticgraph.formats.tf.checkpoints.checkpoint_manager import (
+    CheckpointManager as CheckpointManager,
+)
 from staticgraph.formats.tf.checkpoints.checkpoint_reader import (
     NewCheckpointReader as NewCheckpointReader,
     init_from_checkpoint as init_from_checkpoint,
@@ -22,6 +25,9 @@ from staticgraph.formats.tf.checkpoints.imported_meta_graph import (
 )
 from staticgraph.formats.tf.checkpoints.new_checkpoints import (
     checkpoints_iterator as checkpoints_iterator,
+)
+from staticgraph.formats.tf.checkpoints.object_checkpoint import (
+    Checkpoint as Checkpoint,
 )
 from staticgraph.formats.tf.checkpoints.saver import (
     Saver as Saver,

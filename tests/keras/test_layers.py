@@ -218,3 +218,33 @@ def test_arguments_by_position_are_those_of_keras():
         False,
     )
     assert layers.LSTM(3, "relu").cell.activation is keras.activations.relu
+
+
+def test_states_between_batches_are_no_weights():
+    layer = sg.keras.layers.LSTM(2, stateful=True)
+    model = sg.keras.Model(x := sg.keras.Input(batch_shape=[2, 3, 4]), layer(x))
+    assert len(model.weights) == len(model.get_weights()) == 3  # as in TensorFlow 1.15.5
+    data = np.ones([2, 3, 4], "float32")
+    first, second = model.predict(data, 2), model.predict(data, 2)
+    assert not np.array_equal(first, second)
+    model.reset_states()
+    assert np.array_equal(model.predict(data, 2), first)
+
+
+@pytest.mark.parametrize(
+    ("make", "shape"),
+    [
+        (lambda K: K.Dense(3), (None, 4)),
+        (lambda K: K.Conv2D(3, 2), [None, 4, 4, 1]),
+        (lambda K: K.LocallyConnected1D(3, 2), (None, 4, 2)),
+        (lambda K: K.LSTM(3), (None, 5, 2)),
+        (lambda K: K.GRU(3), [2, 5, 2]),
+        (lambda K: K.ConvLSTM2D(3, 2), (None, 5, 4, 4, 1)),
+        (lambda K: K.BatchNormalization(), (None, 4)),
+        (lambda K: K.LSTMCell(3), (None, 4)),
+    ],
+)
+def test_build_takes_a_shape_in_any_form(make, shape):
+    layer = make(sg.keras.layers)
+    layer.build(shape)
+    assert layer.built and layer.weights

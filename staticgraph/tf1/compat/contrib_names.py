@@ -175,6 +175,9 @@ AREAS = {
     "contrib.slim.model_analyzer": Area((model_analyzer,)),
     "contrib.tpu": Area((accelerators, tpu_estimator)),
     "contrib.distribute": Area((contrib_distribute,), areas=("distribute",)),
+    "contrib.checkpoint": Area(
+        (".building.trackable",), {"CheckpointManager": "train.CheckpointManager"}
+    ),
     "contrib.cluster_resolver": Area(names={"TPUClusterResolver": "contrib.tpu.TPUClusterResolver"}),
     "contrib.tensorboard.plugins.projector": Area((projector,)),
     "contrib.training": Area((

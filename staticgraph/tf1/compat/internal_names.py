@@ -112,6 +112,8 @@ AREAS = {
     "python.framework.tensor_spec": Area((".building.type_specs",)),
     "python.framework.type_spec": Area((".building.type_specs",)),
     "python.ops.critical_section_ops": Area((".building.critical_section",)),
+    "python.training.tracking.tracking": Area((".building.trackable",)),
+    "python.training.tracking.util": Area(areas=("train",)),
     "python.ops.ragged": Area(areas=("ragged",)),
     "python.ops.ragged.ragged_tensor": Area(areas=("ragged", "")),
     "python.framework.smart_cond": Area((conditions,)),

@@ -24,6 +24,7 @@ from staticgraph.compiler.graph.dtypes import bool_
 from staticgraph.compiler.graph.errors import misuse
 from staticgraph.compiler.graph.graph import Graph
 from staticgraph.compiler.graph.tensor import Tensor
+from staticgraph.compiler.support.extensions import extension
 from staticgraph.runtime.session import Session
 from staticgraph.state.variable_lists import variables_initializer
 
@@ -167,6 +168,12 @@ def get_session(op_input_list: Sequence[Any] = ()) -> Session:
     if not _manual[0]:
         initialize(session)
     return session
+
+
+@extension("keras_session")
+def keras_session() -> Session:
+    """Return the session that programs without one use: see `get_session`."""
+    return get_session()
 
 
 def set_session(session: Session) -> None:

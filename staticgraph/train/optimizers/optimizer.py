@@ -193,6 +193,12 @@ class Optimizer:
         own += [slot for by_var in self._slots.values() for slot in by_var.values() if slot.graph is graph]
         return sorted(own, key=lambda v: v.op.name)
 
+    def _checkpoint_dependencies(self) -> list[tuple[str, Any]]:
+        """Return the variables that a `Checkpoint` saves besides the slots, by name."""
+        graph = get_default_graph()
+        own = [(name, v) for (name, g), v in self._non_slots.items() if g is graph]
+        return sorted(own, key=lambda pair: pair[0])
+
     def _slot_dict(self, name: str) -> dict[Variable, Variable]:
         return self._slots.setdefault(name, {})
 

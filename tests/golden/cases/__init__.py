@@ -24,6 +24,7 @@ from tests.golden.cases import (
     errors,
     estimators,
     feature_columns,
+    flows,
     functional,
     gradient_functions,
     gradients_in_bodies,
@@ -34,6 +35,7 @@ from tests.golden.cases import (
     joint_distributions,
     keras_feeds,
     keras_layers,
+    keras_spatial,
     keras_training,
     legacy,
     linalg,
@@ -108,6 +110,7 @@ SUBJECTS = {
         contrib_layers,
         contrib_metrics,
         keras_layers,
+        keras_spatial,
         keras_training,
         keras_feeds,
         names,
@@ -142,6 +145,7 @@ SUBJECTS = {
         composites,
         errors,
         feature_columns,
+        flows,
         estimators,
     )
 }

@@ -285,7 +285,8 @@ class Saver:
     def restore(self, sess: Any, save_path: Any) -> None:
         """Set the variables from a checkpoint, all of them or none. They need not have been initialised.
 
-        `save_path`: what `save` or `latest_checkpoint` returned. ValueError if there is no such
+        `save_path`: what `save` or `latest_checkpoint` returned, or what `Checkpoint.save` did: there the
+        variables are found by the names that they had. ValueError if there is no such
         checkpoint, NotFoundError for a variable that it lacks, InvalidArgumentError for a value of another
         shape or dtype, InvalidFileError for a damaged file.
         """
@@ -305,6 +306,13 @@ class Saver:
         if theirs is None:
             checkpoint.restore(prefix, variables, sess, self._reshape)
         else:
+            from staticgraph.formats.tf.checkpoints.object_graph import (  # never to save
+                ByName,
+                object_graph_of,
+            )
+
+            described = object_graph_of(prefix, theirs)
+            theirs = theirs if described is None else ByName(described, theirs)
             checkpoint.commit(variables, checkpoint.chosen(prefix, variables, theirs, self._reshape), sess)
 
     # Which checkpoints there are

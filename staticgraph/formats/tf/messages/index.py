@@ -16,6 +16,7 @@ SCHEMAS = {
         "OpDeprecation OpList VersionDef"
     ),
     "meta_graph": "Any AssetFileDef CollectionDef MetaGraphDef SavedModel SaverDef SignatureDef TensorInfo",
+    "object_graph": "TrackableObjectGraph",
     "projector": "EmbeddingInfo ProjectorConfig SpriteMetadata",
     "saved_slices": "SavedSlice SavedSliceMeta SavedTensorSliceMeta SavedTensorSlices",
     "step_stats": (

@@ -9,6 +9,7 @@ from staticgraph.control_flow.functional import foldr as foldr
 from staticgraph.control_flow.functional import map_fn as map_fn
 from staticgraph.tf1.keras import settings, state
 from staticgraph.tf1.keras.backend.function import *
+from staticgraph.tf1.keras.backend.local import *
 from staticgraph.tf1.keras.backend.maths import *
 from staticgraph.tf1.keras.backend.nn import *
 from staticgraph.tf1.keras.backend.recurrence import *

@@ -23,7 +23,7 @@ from staticgraph.tf1.keras.engine.arguments import written
 from staticgraph.tf1.keras.engine.connections import Connections
 from staticgraph.tf1.keras.engine.input_spec import check_inputs
 from staticgraph.tf1.keras.engine.node import Node, history, mask_of, set_masks
-from staticgraph.tf1.keras.engine.owned import attributes, variables_of
+from staticgraph.tf1.keras.engine.owned import attributes, own_attributes, variables_of
 from staticgraph.tf1.keras.engine.structure import leaves, mapped
 from staticgraph.tf1.keras.settings import dtype_name, floatx
 
@@ -152,6 +152,7 @@ class Layer(Connections, base.Layer):
         )
         state.track(variable)
         self._weights.append(variable)
+        self._named_weights[name or "weight"] = variable
         if regularizer is not None:
             start = op_count(variable.graph)
             with name_scope(f"{name}/Regularizer"):
@@ -260,6 +261,11 @@ class Layer(Connections, base.Layer):
 
     def _variables(self) -> list[Any]:
         return unique([*self._weights, *variables_of(self)])
+
+    def _checkpoint_dependencies(self) -> list[tuple[str, Any]]:
+        named = super()._checkpoint_dependencies()
+        known = {name for name, _ in named}
+        return named + [(name, value) for name, value in own_attributes(self) if name not in known]
 
     def get_weights(self) -> list[Any]:
         """The values of all weights as arrays."""

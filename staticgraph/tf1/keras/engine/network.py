@@ -18,6 +18,9 @@ from staticgraph.tf1.keras.engine.structure import leaves, listed, mapped, singl
 from staticgraph.tf1.keras.engine.summary import print_summary
 from staticgraph.tf1.keras.engine.topology import topology
 
+# Attributes in which a network keeps its layers: in a checkpoint they have numbers instead.
+_STRUCTURE = {"_graph_layers", "_nodes", "_stack", "_structure", "_ends", "inputs", "outputs"}
+
 
 class Network(Layer):
     """Layers from `inputs` to `outputs`. A subclass that gives neither makes its layers as attributes and
@@ -85,6 +88,22 @@ class Network(Layer):
         return unique([*(v for layer in self._sublayers() for v in layer.weights), *self._variables()])
 
     variables = weights
+
+    def _checkpoint_dependencies(self) -> list[tuple[str, Any]]:
+        """Return the layers by their numbers, what else is an attribute, and the optimizer."""
+        numbered: list[tuple[str, Any]] = []
+        with_weights = 0
+        for number, layer in enumerate(self._numbered_layers()):
+            if layer.weights:
+                numbered.append((f"layer_with_weights-{with_weights}", layer))
+                with_weights += 1
+            numbered.append((f"layer-{number}", layer))
+        others = [pair for pair in super()._checkpoint_dependencies() if pair[0] not in _STRUCTURE]
+        return [*numbered, *others, ("optimizer", getattr(self, "optimizer", None))]
+
+    def _numbered_layers(self) -> list[Any]:
+        """Return the layers that a checkpoint numbers: those of a subclass have names."""
+        return self._sublayers() if self.is_graph else []
 
     def get_layer(self, name: str | None = None, index: int | None = None) -> Any:
         """A layer by its name or its place. ValueError if there is none."""

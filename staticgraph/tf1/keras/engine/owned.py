@@ -12,14 +12,30 @@ from staticgraph.state.layer import unique
 from staticgraph.state.variables import Variable
 
 # Attributes that refer to other layers without owning them.
-_REFERENCES = {"inbound_nodes", "outbound_nodes", "_weights", "_losses", "_updates", "optimizer", "_training"}
+_REFERENCES = {
+    "inbound_nodes",
+    "outbound_nodes",
+    "_weights",
+    "_named_weights",
+    "_losses",
+    "_updates",
+    "optimizer",
+    "_training",
+    "states",
+}
+
+
+def own_attributes(thing: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the attributes of a layer that hold what it owns, by name."""
+    for name, value in vars(thing).items():
+        if name not in _REFERENCES:
+            yield name, value
 
 
 def attributes(thing: Any) -> Iterator[Any]:
     """The values of the attributes of a layer, those in lists and dicts one by one."""
-    for name, value in vars(thing).items():
-        if name not in _REFERENCES:
-            yield from _inside(value)
+    for _, value in own_attributes(thing):
+        yield from _inside(value)
 
 
 def _inside(value: Any) -> Iterator[Any]:

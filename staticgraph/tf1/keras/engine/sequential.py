@@ -42,6 +42,9 @@ class Sequential(Model):
     def _sublayers(self) -> list[Any]:
         return list(self._stack)
 
+    def _numbered_layers(self) -> list[Any]:
+        return list(self._stack)
+
     def add(self, layer: Any) -> None:
         """Put a layer on top."""
         if (found := history(layer)) is not None and isinstance(found.layer, InputLayer):

@@ -13,7 +13,9 @@ from staticgraph.tf1.keras.layers.activation import *
 from staticgraph.tf1.keras.layers.attention import *
 from staticgraph.tf1.keras.layers.cells import *
 from staticgraph.tf1.keras.layers.convolution import *
+from staticgraph.tf1.keras.layers.convolutional_recurrent import *
 from staticgraph.tf1.keras.layers.core import *
+from staticgraph.tf1.keras.layers.local import *
 from staticgraph.tf1.keras.layers.merge import *
 from staticgraph.tf1.keras.layers.noise import *
 from staticgraph.tf1.keras.layers.normalization import *

@@ -7,6 +7,7 @@ from typing import Any
 from staticgraph import nn
 from staticgraph.arrays.casts import cast
 from staticgraph.compiler.graph.errors import misuse
+from staticgraph.compiler.graph.shapes import TensorShape
 from staticgraph.layers.adapters import with_weights
 from staticgraph.tf1.keras import activations
 from staticgraph.tf1.keras import backend as K
@@ -110,9 +111,8 @@ class PReLU(Layer):
         self.shared_axes = [shared_axes] if isinstance(shared_axes, int) else list(shared_axes or ()) or None
 
     def build(self, input_shape: Any) -> None:
-        sizes = [
-            1 if d + 1 in (self.shared_axes or ()) else n for d, n in enumerate(input_shape.as_list()[1:])
-        ]
+        features = TensorShape(input_shape).as_list()[1:]
+        sizes = [1 if d + 1 in (self.shared_axes or ()) else n for d, n in enumerate(features)]
         own = {
             d + 1: n for d, n in enumerate(sizes) if n is not None and d + 1 not in (self.shared_axes or ())
         }

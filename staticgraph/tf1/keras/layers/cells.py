@@ -72,6 +72,7 @@ class _Cell(AbstractRNNCell):
     )
     gates = 1
     weight_names = ("kernel", "recurrent", "bias")
+    channel_axis = 1  # the axis of the gates in a product
 
     @with_weights(
         before="dropout", activity=False, kernel="glorot_uniform", recurrent="orthogonal", bias="zeros"
@@ -139,10 +140,14 @@ class _Cell(AbstractRNNCell):
         """The product with the kernel; where there is dropout, each gate has a mask of its own."""
         masks = self._masks.get(kind)
         if masks is None:
-            return linalg.matmul(x, kernel)
-        parts = array_ops.split(kernel, self.gates, 1)
-        made = [linalg.matmul(x * mask, part) for mask, part in zip(masks, parts, strict=True)]
-        return made[0] if len(made) == 1 else array_ops.concat(made, 1)
+            return self._transformed(x, kernel, kind)
+        parts = array_ops.split(kernel, self.gates, -1)
+        made = [self._transformed(x * mask, part, kind) for mask, part in zip(masks, parts, strict=True)]
+        return made[0] if len(made) == 1 else array_ops.concat(made, self.channel_axis)
+
+    def _transformed(self, x: Any, kernel: Any, kind: str) -> Any:
+        """The product of the input or of the state with a kernel."""
+        return linalg.matmul(x, kernel)
 
 
 class SimpleRNNCell(_Cell):
@@ -241,13 +246,16 @@ class LSTMCell(_GatedCell):
         made = self._product(inputs, self.kernel, "input") + self._product(
             output, self.recurrent_kernel, "state"
         )
-        made = made if self.bias is None else nn.bias_add(made, self.bias)
-        enter, forget, new, leave = array_ops.split(made, 4, 1)
+        made = made if self.bias is None else self._biased(made)
+        enter, forget, new, leave = array_ops.split(made, 4, self.channel_axis)
         memory = self.recurrent_activation(forget) * memory + self.recurrent_activation(
             enter
         ) * self.activation(new)
         output = self.recurrent_activation(leave) * self.activation(memory)
         return output, [output, memory]
+
+    def _biased(self, made: Any) -> Any:
+        return nn.bias_add(made, self.bias)
 
 
 class StackedRNNCells(AbstractRNNCell):

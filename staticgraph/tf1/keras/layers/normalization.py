@@ -10,7 +10,7 @@ from staticgraph.building.framework import checked
 from staticgraph.building.signatures import like
 from staticgraph.compiler.graph.errors import require
 from staticgraph.compiler.graph.recording.op_count import op_count, set_op_count
-from staticgraph.compiler.graph.shapes import normalize_axes
+from staticgraph.compiler.graph.shapes import TensorShape, normalize_axes
 from staticgraph.compiler.graph.tensor import Tensor
 from staticgraph.layers import normalization
 from staticgraph.layers.adapters import with_weights
@@ -67,8 +67,9 @@ class BatchNormalization(normalization.BatchNormalization, Layer):
 
     def build(self, input_shape: Any) -> None:
         super().build(input_shape)
-        sizes = {axis: input_shape.as_list()[axis] for axis in self._axes}
-        self.input_spec = InputSpec(ndim=input_shape.ndims, axes=sizes)
+        sizes = TensorShape(input_shape).as_list()
+        self.input_spec = InputSpec(ndim=len(sizes), axes={axis: sizes[axis] for axis in self._axes})
+        self.built = True
 
     def call(self, inputs: Any, training: Any = None) -> Any:
         training = K.learning_phase() if training is None else training

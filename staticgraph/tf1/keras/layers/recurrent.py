@@ -9,8 +9,10 @@ import numpy as np
 
 from staticgraph.building.inputs import convert_to_tensor
 from staticgraph.compiler.graph.errors import ShapeError, misuse
+from staticgraph.compiler.graph.shapes import TensorShape
+from staticgraph.state.variables import Variable
 from staticgraph.tf1.keras import backend as K
-from staticgraph.tf1.keras import regularizers
+from staticgraph.tf1.keras import regularizers, state
 from staticgraph.tf1.keras.engine.layer import Layer
 from staticgraph.tf1.keras.engine.layer_table import LAYERS
 from staticgraph.tf1.keras.engine.node import mask_of
@@ -74,7 +76,7 @@ class RNN(Layer):
         self.states: list[Any] = []
 
     def build(self, input_shape: Any) -> None:
-        shape = input_shape[0] if isinstance(input_shape, list) else input_shape
+        shape = TensorShape(input_shape[0] if _is_list_of_shapes(input_shape) else input_shape)
         sizes = shape.as_list()
         if len(sizes) < 3:
             text = f"layer {self.name}: its input of shape {shape} has {len(sizes)} axes, and must have 3"
@@ -86,11 +88,19 @@ class RNN(Layer):
                 raise misuse(
                     ValueError, f"{self.name}: a stateful layer needs a fixed batch: give batch_input_shape"
                 )
-            self.states = [
-                self.add_weight("Variable", [batch, *_sizes(size)], initializer="zeros", trainable=False)
-                for size in listed(self.cell.state_size)
-            ]
+            self.states = [self._kept_state([batch, *sizes]) for sizes in self._state_sizes(shape)]
         self.built = True
+
+    def _kept_state(self, sizes: list[int]) -> Variable:
+        """A variable for a state between batches. It is no weight: files of weights do not have it."""
+        zeros = np.zeros(sizes, self._dtype or K.floatx())
+        made = Variable(zeros, trainable=False, name="Variable", use_resource=True)
+        state.track(made)
+        return made
+
+    def _state_sizes(self, input_shape: Any) -> list[list[int]]:
+        """The sizes of the states without the batch."""
+        return [_sizes(size) for size in listed(self.cell.state_size)]
 
     def get_initial_state(self, inputs: Any) -> list[Any]:
         """States of zeros for these inputs."""
@@ -191,6 +201,10 @@ class RNN(Layer):
 
 def _sizes(size: Any) -> list[int]:
     return list(size) if hasattr(size, "__iter__") else [size]
+
+
+def _is_list_of_shapes(shape: Any) -> bool:
+    return isinstance(shape, list) and bool(shape) and isinstance(shape[0], list | tuple | TensorShape)
 
 
 def _takes_list(cell: Any) -> bool:

@@ -258,6 +258,10 @@ class Optimizer:
         self._weights.append(made)
         return made
 
+    def _checkpoint_dependencies(self) -> list[tuple[str, Any]]:
+        """Return the variables that a `Checkpoint` saves besides the slots, by name."""
+        return [("iter", self._iterations), *self._hyper_variables.items()]
+
     @property
     def weights(self) -> list[Variable]:
         """The number of steps, and all slots."""

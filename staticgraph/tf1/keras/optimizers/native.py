@@ -19,6 +19,9 @@ class NativeOptimizer:
         self.optimizer = optimizer
         self.iterations = None
 
+    def _checkpoint_dependencies(self) -> list[tuple[str, Any]]:
+        return [("optimizer", self.optimizer)]
+
     @property
     def weights(self) -> list[Any]:
         return self.optimizer.variables()

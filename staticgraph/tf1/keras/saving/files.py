@@ -98,7 +98,10 @@ def _weight_members(model: Any) -> dict[str, list[Any]]:
 
 
 def save_weights(model: Any, filepath: Any, overwrite: bool = True, save_format: Any = None) -> None:
-    """Write the weights. A name without a suffix is the prefix of a checkpoint, as with `train.Saver`."""
+    """Write the weights. A name without a suffix is the prefix of a checkpoint, as with `train.Saver`.
+
+    With `save_format="tf"` the checkpoint is TensorFlow's own, whose root is the model: see `Checkpoint`.
+    """
     path = os.fspath(filepath)
     if not model.built:
         raise misuse(ValueError, f"model {model.name} has no weights before it is built, called or fitted")
@@ -109,7 +112,14 @@ def save_weights(model: Any, filepath: Any, overwrite: bool = True, save_format:
     target = checkpoint_file(path)
     _refuse_overwriting(target, overwrite)
     os.makedirs(os.path.dirname(target) or ".", exist_ok=True)
-    container.write(target, _WEIGHTS_KIND, {}, _weight_members(model))
+    if save_format in ("tf", "tensorflow"):
+        from staticgraph.formats.tf.checkpoints.object_checkpoint import (
+            write_objects,
+        )  # for TensorFlow's files
+
+        write_objects(model, path, state.get_session())
+    else:
+        container.write(target, _WEIGHTS_KIND, {}, _weight_members(model))
     update_checkpoint_state(os.path.dirname(path) or ".", path)
 
 
@@ -122,17 +132,33 @@ def _stored(path: str) -> str:
 
 
 def load_weights(model: Any, filepath: Any, by_name: bool = False) -> None:
-    """Set the weights from a file of `save_weights` or `save_model`."""
+    """Set the weights from a file of `save_weights` or `save_model`, or from a checkpoint of TensorFlow's."""
     path = _stored(os.fspath(filepath))
     if not model.built:
         raise misuse(
             ValueError, f"model {model.name} must be built, called or fitted before it can load weights"
         )
+    from staticgraph.formats.tf.tensor_bundle import is_bundle  # for TensorFlow's files
+
+    if is_bundle(os.fspath(filepath)):
+        _load_objects(model, os.fspath(filepath))
+        return
     if _begins_as_hdf5(path):
         found = hdf5.load_weights(path)
     else:
         found = _grouped(_load(path)[1])
     _assign(model, found, by_name, path)
+
+
+def _load_objects(model: Any, prefix: str) -> None:
+    """Set the weights from an object-based checkpoint whose root is the model."""
+    from staticgraph.formats.tf.checkpoints.object_checkpoint import found_objects  # for TensorFlow's files
+
+    status = found_objects(model, prefix)
+    if status is None:
+        text = f"checkpoint {prefix} was written by a Saver, which knows no model"
+        raise misuse(ValueError, text, "Saver(model.weights).restore(session, path) restores it by names")
+    status.assert_nontrivial_match().run_restore_ops(state.get_session())
 
 
 def _grouped(flat: Mapping[str, np.ndarray]) -> dict[str, list[np.ndarray]]:

@@ -1,4 +1,4 @@
-"""Functions with an inverse, and how much they stretch: what distributions are transformed by."""
+"""Functions with an inverse, and how much they stretch: their base, and those made of others."""
 
 from __future__ import annotations
 
@@ -7,21 +7,14 @@ from typing import Any
 
 from staticgraph.building.read_only import read_only
 from staticgraph.compiler.graph.errors import misuse
-from staticgraph.compiler.support.lazy_names import show_public_names
 from staticgraph.tf1.distributions import operations as sg
 
 __all__ = [
-    "Affine",
-    "AffineScalar",
     "Bijector",
     "Chain",
-    "Exp",
     "Identity",
     "Inline",
     "Invert",
-    "PowerTransform",
-    "Sigmoid",
-    "Softplus",
 ]
 
 
@@ -136,157 +129,6 @@ class Identity(Bijector):
         return sg.constant(0.0, x.dtype)
 
 
-class PowerTransform(Bijector):
-    """`(1 + x * power) ** (1 / power)`, and `exp(x)` where the power is 0."""
-
-    def __init__(
-        self, power: float = 0.0, validate_args: bool = False, name: str = "power_transform"
-    ) -> None:
-        if power < 0:
-            raise misuse(ValueError, f"power={power} is negative")
-        self._power = power
-        super().__init__(validate_args=validate_args, name=name)
-
-    power: float = read_only("power")
-
-    def _forward(self, x: Any) -> Any:
-        return sg.exp(x) if self._power == 0.0 else (1.0 + x * self._power) ** (1.0 / self._power)
-
-    def _inverse(self, y: Any) -> Any:
-        return sg.log(y) if self._power == 0.0 else (y**self._power - 1.0) / self._power
-
-    def _log_growth(self, x: Any, y: Any) -> Any:
-        return x if self._power == 0.0 else (1.0 / self._power - 1.0) * sg.log1p(x * self._power)
-
-
-class Exp(PowerTransform):
-    """`exp(x)`. `TransformedDistribution(Normal(loc, scale), Exp())` is the log-normal distribution."""
-
-    def __init__(self, validate_args: bool = False, name: str = "exp") -> None:
-        super().__init__(0.0, validate_args, name)
-
-
-class Sigmoid(Bijector):
-    """`1 / (1 + exp(-x))`."""
-
-    def __init__(self, validate_args: bool = False, name: str = "sigmoid") -> None:
-        super().__init__(validate_args=validate_args, name=name)
-
-    def _forward(self, x: Any) -> Any:
-        return sg.sigmoid(x)
-
-    def _inverse(self, y: Any) -> Any:
-        return sg.log(y) - sg.log1p(-y)
-
-    def _log_growth(self, x: Any, y: Any) -> Any:
-        return -sg.nn.softplus(-x) - sg.nn.softplus(x)
-
-
-class Softplus(Bijector):
-    """`log(1 + exp(x))`; with a `hinge_softness` c, `c * log(1 + exp(x / c))`."""
-
-    def __init__(
-        self, hinge_softness: Any = None, validate_args: bool = False, name: str = "softplus"
-    ) -> None:
-        self._softness = 1.0 if hinge_softness is None else hinge_softness
-        super().__init__(validate_args=validate_args, name=name)
-
-    def _forward(self, x: Any) -> Any:
-        return self._softness * sg.nn.softplus(x / self._softness)
-
-    def _inverse(self, y: Any) -> Any:
-        y = y / self._softness
-        return self._softness * (y + sg.log(-sg.expm1(-y)))
-
-    def _log_growth(self, x: Any, y: Any) -> Any:
-        return -sg.nn.softplus(-x / self._softness)
-
-
-class AffineScalar(Bijector):
-    """`scale * x + shift`, each 1 and 0 by default."""
-
-    def __init__(
-        self, shift: Any = None, scale: Any = None, validate_args: bool = False, name: str = "affine_scalar"
-    ) -> None:
-        self._shift = None if shift is None else sg.convert_to_tensor(shift, name="shift")
-        self._scale = None if scale is None else sg.convert_to_tensor(scale, name="scale")
-        super().__init__(is_constant_jacobian=True, validate_args=validate_args, name=name)
-
-    shift: Any = read_only("shift")
-    scale: Any = read_only("scale")
-
-    def _forward(self, x: Any) -> Any:
-        x = x if self._scale is None else self._scale * x
-        return x if self._shift is None else x + self._shift
-
-    def _inverse(self, y: Any) -> Any:
-        y = y if self._shift is None else y - self._shift
-        return y if self._scale is None else y / self._scale
-
-    def _log_growth(self, x: Any, y: Any) -> Any:
-        return sg.constant(0.0, x.dtype) if self._scale is None else sg.log(sg.abs(self._scale))
-
-
-class Affine(Bijector):
-    """`scale @ x + shift` of vectors x.
-
-    The scale is the sum of `scale_identity_multiplier` times the identity, of a matrix of the diagonal
-    `scale_diag`, and of the lower triangle of `scale_tril`, as far as they are given; the identity by
-    default.
-    """
-
-    def __init__(
-        self,
-        shift: Any = None,
-        scale_identity_multiplier: Any = None,
-        scale_diag: Any = None,
-        scale_tril: Any = None,
-        validate_args: bool = False,
-        name: str = "affine",
-    ) -> None:
-        self._shift = None if shift is None else sg.convert_to_tensor(shift, name="shift")
-        self._diagonal = None if scale_diag is None else sg.convert_to_tensor(scale_diag, name="scale_diag")
-        if scale_identity_multiplier is not None:
-            more = sg.convert_to_tensor(scale_identity_multiplier)[..., None]
-            self._diagonal = more if self._diagonal is None else self._diagonal + more
-        self._matrix = None
-        if scale_tril is not None:
-            self._matrix = sg.matrix_band_part(sg.convert_to_tensor(scale_tril), -1, 0)
-            if self._diagonal is not None:
-                diagonal = sg.matrix_diag_part(self._matrix) + self._diagonal
-                self._matrix = sg.matrix_set_diag(self._matrix, diagonal)
-        super().__init__(
-            is_constant_jacobian=True, validate_args=validate_args, forward_min_event_ndims=1, name=name
-        )
-
-    shift: Any = read_only("shift")
-
-    def _forward(self, x: Any) -> Any:
-        if self._matrix is not None:
-            x = sg.reduce_sum(self._matrix * x[..., None, :], axis=-1)
-        elif self._diagonal is not None:
-            x = self._diagonal * x
-        return x if self._shift is None else x + self._shift
-
-    def _inverse(self, y: Any) -> Any:
-        y = y if self._shift is None else y - self._shift
-        if self._matrix is not None:
-            shape = sg.concat([sg.shape(y), sg.shape(y)[-1:]], 0)
-            solved = sg.matrix_triangular_solve(sg.broadcast_to(self._matrix, shape), y[..., None])
-            return sg.squeeze(solved, -1)
-        return y if self._diagonal is None else y / self._diagonal
-
-    def _log_growth(self, x: Any, y: Any) -> Any:
-        if self._matrix is not None:
-            diagonal = sg.matrix_diag_part(self._matrix)
-        elif self._diagonal is not None:
-            shape = sg.concat([sg.shape(self._diagonal)[:-1], sg.shape(x)[-1:]], 0)
-            diagonal = sg.broadcast_to(self._diagonal, shape)
-        else:
-            return sg.constant(0.0, x.dtype)
-        return sg.reduce_sum(sg.log(sg.abs(diagonal)), axis=-1)
-
-
 class Invert(Bijector):
     """The inverse of another."""
 
@@ -386,6 +228,3 @@ class Inline(Bijector):
         for name, function in hooks.items():
             if function is not None:
                 setattr(self, name, function)
-
-
-show_public_names(__name__)
