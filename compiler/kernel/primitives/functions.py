@@ -31,6 +31,7 @@ from staticgraph.compiler.support.lazy_names import functions_of
 # The files of formulas: each is imported when one of its functions is printed.
 (
     bessel,
+    bessel_tables,
     error_function,
     exponential,
     fast,
@@ -44,6 +45,7 @@ from staticgraph.compiler.support.lazy_names import functions_of
     functions_of(f"staticgraph.compiler.kernel.approximate.{file}", names)
     for file, names in {
         "bessel": "bessel_i0e bessel_i1e bessel_i0e_single bessel_i1e_single",
+        "bessel_tables": "bessel_i0e bessel_i1e",
         "error_function": "erf erfc",
         "exponential": "exp expm1 sinh cosh tanh",
         "fast": "tanh erf",
@@ -194,6 +196,7 @@ FUNCTIONS: dict[str, Primitive] = {
             cost=BESSEL,
             in_float64=True,
             single=bessel.bessel_i0e_single,
+            table=bessel_tables.bessel_i0e,
         ),
         _function(
             "bessel_i1e",
@@ -203,6 +206,7 @@ FUNCTIONS: dict[str, Primitive] = {
             cost=BESSEL,
             in_float64=True,
             single=bessel.bessel_i1e_single,
+            table=bessel_tables.bessel_i1e,
         ),
     )
 }
