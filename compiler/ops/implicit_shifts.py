@@ -347,7 +347,7 @@ class Sweeps:
         return at_once, groups * at_once
 
     def rotated(self, q: Strips, sides: int) -> Loop:
-        """Rotate vectors, the rows of `q`, by what has been recorded. The strips of a side follow each other."""
+        """Rotate vectors, the rows of `q`, by what has been recorded. Strips of a side follow each other."""
         at_once, _ = self.padded(-(-self.n // q.width))
         group = self.fresh.index("group", q.count // at_once)
         side = group // (q.count // sides // at_once)

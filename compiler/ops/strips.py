@@ -87,8 +87,8 @@ class Fresh:
 class Strips:
     """Numbers in `rows` and `columns`, in strips in scratch memory: all strips, or just `count` of them.
 
-    A strip has the columns of so many cache `lines`. These begin at the strip `first` of the `total` ones that
-    lie in the same memory.
+    A strip has the columns of so many cache `lines`. These begin at the strip `first` of the `total` ones in
+    the same memory.
     """
 
     first: Expr | int = 0
@@ -187,15 +187,16 @@ class Strips:
 
         def taken_off(low: Expr, high: Expr) -> Body:
             totals = [self.fresh.local("total", self.dtype) for _ in start]
-            four = self.fresh.index("k", -(-most // TILE))
+            unit = 1 if self.dtype.is_complex else TILE  # terms written out: a complex one is enough work
+            some = self.fresh.index("k", -(-most // TILE) * (TILE // unit))
             sums = [
-                Update(total, total + left(r, four * TILE + u) * right(four * TILE + u))
-                for u in range(TILE)
+                Update(total, total + left(r, some * unit + u) * right(some * unit + u))
+                for u in range(unit)
                 for r, total in enumerate(totals)
             ]
             return (
                 *(Let(total, Const(0.0, self.dtype)) for total in totals),
-                Loop(four, tuple(sums), share=Span(low, high)),
+                Loop(some, tuple(sums), share=Span(low * (TILE // unit), high * (TILE // unit))),
                 *(Update(row, row - total) for row, total in zip(rows, totals, strict=True)),
             )
 
