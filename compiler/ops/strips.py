@@ -183,33 +183,29 @@ class Strips:
         """
         rows = [self.fresh.local("row", self.dtype) for _ in start]
         begin = (Let(row, value) for row, value in zip(rows, start, strict=True))
-        low, high = whole(first // TILE), whole(terms // TILE)
+        low, high = whole(first), whole(terms)
 
         def taken_off(low: Expr, high: Expr) -> Body:
             totals = [self.fresh.local("total", self.dtype) for _ in start]
-            unit = 1 if self.dtype.is_complex else TILE  # terms written out: a complex one is enough work
-            some = self.fresh.index("k", -(-most // TILE) * (TILE // unit))
-            sums = [
-                Update(total, total + left(r, some * unit + u) * right(some * unit + u))
-                for u in range(unit)
-                for r, total in enumerate(totals)
-            ]
+
+            def term(k: Index) -> Body:
+                return tuple(Update(t, t + left(r, k) * right(k)) for r, t in enumerate(totals))
+
             return (
                 *(Let(total, Const(0.0, self.dtype)) for total in totals),
-                Loop(some, tuple(sums), share=Span(low * (TILE // unit), high * (TILE // unit))),
+                self.fresh.between(low, high, -(-most // TILE) * TILE, term, "k"),
                 *(Update(row, row - total) for row, total in zip(rows, totals, strict=True)),
             )
 
         if most <= _TOGETHER:
             return rows, (*begin, *taken_off(low, high))
-        fours = _TOGETHER // TILE
 
         def part(number: Index) -> Body:
-            here = number * fours
-            return taken_off(scalar.maximum(low, here), scalar.minimum(high, here + fours))
+            here = number * _TOGETHER
+            return taken_off(scalar.maximum(low, here), scalar.minimum(high, here + _TOGETHER))
 
         parts = self.fresh.between(
-            low // fours, (high + (fours - 1)) // fours, -(-most // _TOGETHER), part, "part"
+            low // _TOGETHER, (high + (_TOGETHER - 1)) // _TOGETHER, -(-most // _TOGETHER), part, "part"
         )
         return rows, (*begin, parts)
 
