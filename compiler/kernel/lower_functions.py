@@ -21,8 +21,8 @@ def approximation_of(op: str) -> Approximation | None:
 def approximate(expr: Expr, fast_math: bool = False, numbers: int = 0) -> Expr:
     """`expr` with every function that has a formula replaced by the formula.
 
-    `numbers`: how many of float32 one instruction picks from, 8 or 16. Then tanh and erf of float32 are
-    looked up, and take half to three quarters of the time. 0: there is no such instruction.
+    `numbers`: how many of float32 one instruction picks from, 8 or 16. Then tanh, erf and Bessel functions of
+    float32 are looked up, and take a third to three quarters of the time. 0: there is no such instruction.
 
     `fast_math`: tanh and erf of float32 have an error of up to 6 units in the last place instead of 2 and
     take about half as long. An erf that is looked up takes no longer, and is left as it is.
@@ -53,11 +53,11 @@ def _formula(node: Scalar, fast_math: bool, numbers: int) -> Expr:
     if dtype is float16 or dtype is bfloat16:  # computed in float32, and rounded once
         wide = Scalar(node.op, tuple(cast(x, float32) for x in node.args), float32)
         return cast(_formula(wide, fast_math, numbers), dtype)
-    if dtype is float32 and form.in_float64:
-        formula = form.single or form.formula
-        return cast(formula(DOUBLE, *(cast(x, float64) for x in node.args)), float32)
     if dtype is float32 and form.fast and fast_math and not (form.table_is_fastest and numbers):
         return form.fast(WIDTHS[dtype], *node.args)
     if dtype is float32 and form.table and numbers:
         return form.table(WIDTHS[dtype], *node.args, numbers=numbers)
+    if dtype is float32 and form.in_float64:
+        formula = form.single or form.formula
+        return cast(formula(DOUBLE, *(cast(x, float64) for x in node.args)), float32)
     return form.formula(WIDTHS[dtype], *node.args)

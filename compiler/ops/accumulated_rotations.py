@@ -29,9 +29,15 @@ def rotations(sweeps: Sweeps) -> Scratch:
     return AccumulatedRotations(sweeps).buffers() if sweeps.accumulated else {}
 
 
-def rotated(sweeps: Sweeps, q: Strips, side: int) -> Body:
-    """Rotate vectors, the rows of `q`, by what has been recorded, rotation by rotation or accumulated."""
-    return AccumulatedRotations(sweeps).rotated(q, side) if sweeps.accumulated else (sweeps.rotated(q, side),)
+def rotated(sweeps: Sweeps, q: Strips, sides: int) -> Body:
+    """Rotate vectors, the rows of `q`, by what has been recorded, rotation by rotation or accumulated.
+
+    The strips of a side follow each other.
+    """
+    if not sweeps.accumulated:
+        return (sweeps.rotated(q, sides),)
+    count, made = q.count // sides, AccumulatedRotations(sweeps)
+    return tuple(s for side in range(sides) for s in made.rotated(q.part(side * count, count), side))
 
 
 class AccumulatedRotations:

@@ -21,7 +21,7 @@ from staticgraph.compiler.ops.block_reflectors import BlockReflectors
 from staticgraph.compiler.ops.implicit_shifts import Sweeps
 from staticgraph.compiler.ops.panels import Panel
 from staticgraph.compiler.ops.spectra import PutValue, Reduced
-from staticgraph.compiler.ops.strips import TILE, Body, Element, Put, Scratch, Strips
+from staticgraph.compiler.ops.strips import TILE, Body, Element, Put, Scratch, Strips, whole
 
 
 def singular_values(
@@ -51,20 +51,17 @@ def singular_values(
         return made.values(put_value)
     fresh, sweeps, spectrum, scratch = made.fresh, made.sweeps, made.spectrum, made.scratch
     _, count = sweeps.padded(made.a.count)
-    right, left = (
-        Strips(name, n, n, dtype, fresh, count=count) for name in ("right_vectors", "left_vectors")
-    )
-    units: Body = ()
-    for q, v in ((right, made.reduction.u), (left, made.reduction.v)):
-        scratch |= {q.name: q.buffer(local)} | v.buffers("last")
-        strip = fresh.index("strip", count)
-        unit = v.unit_reflected(q, strip, strip, "last", adjoint=True)
-        units += (Loop(strip, unit, LoopKind.PARALLEL),)
+    both = Strips("vectors", n, n, dtype, fresh, count=2 * count)  # one code for both sides
+    right, left = (both.part(side * count, count) for side in range(2))
+    strip = fresh.index("strip", 2 * count)
+    reflectors, blocks = made.reduction.of_side(strip // count)
+    unit = reflectors.unit_reflected(both, strip, strip % count, "last", adjoint=True, blocks=blocks)
+    scratch |= {both.name: both.buffer(local)} | reflectors.buffers("last")
     put_left, put_right = put_vectors
     return (
         *made.body,
-        *units,
-        *sweeps.finished(lambda: (*rotated(sweeps, right, 0), *rotated(sweeps, left, 1))),
+        Loop(strip, unit, LoopKind.PARALLEL),
+        *sweeps.finished(lambda: rotated(sweeps, both, 2)),
         *spectrum.ordered(put_value),
         spectrum.signs(right),
         spectrum.vectors(left, put_left, signed=True),
@@ -78,16 +75,16 @@ class _Reduction:
     def __init__(self, a: Strips, sweeps: Sweeps, local: bool) -> None:
         self.a, self.fresh, self.dtype, self.block = a, a.fresh, a.dtype, a.width
         self.sweeps, self.local, self.n = sweeps, local, a.rows
-        self.b = Strips("b", a.rows, a.columns, a.dtype, a.fresh)
-        self.v = BlockReflectors(a, a.rows, local)
-        self.u = BlockReflectors(self.b, max(a.rows - 1, 1), local)
+        self.both = Strips("reflectors", a.rows, a.columns, a.dtype, a.fresh, count=2 * a.count)
+        self.u = BlockReflectors(self.both.part(0, a.count), max(a.rows - 1, 1), local)
+        self.v = BlockReflectors(self.both.part(a.count, a.count), a.rows, local)
         self.panel = Panel(a, local)
 
     def buffers(self) -> Scratch:
         """The scratch memory."""
         place: dict[str, Any] = {"written": True, "local": self.local, "shared": True}
         return {
-            "b": self.b.buffer(self.local),
+            "reflectors": self.both.buffer(self.local),
             "down": Buffer(self.dtype, (2 * self.block, self.a.height), **place),
             "row_dots": Buffer(self.dtype, (2 * self.block,), **place),
             "lane_sums": Buffer(self.dtype, (2 * self.block, self.block), **place),
@@ -95,6 +92,13 @@ class _Reduction:
             **self.v.buffers(),
             **self.u.buffers(),
         }
+
+    def of_side(self, side: Expr) -> tuple[BlockReflectors, Expr]:
+        """The reflections of rows, for side 0, or those of columns, and the number of their blocks."""
+        count = self.a.count
+        reflectors = BlockReflectors(self.both.part(side * count, count), self.a.rows, self.local)
+        blocks = scalar.select(side < 1, whole(self.u.blocks), whole(self.v.blocks))
+        return reflectors, blocks
 
     def down(self, k: Expr, i: Expr) -> Load:
         """A number of L, whose columns are kept as rows, too."""
@@ -148,7 +152,7 @@ class _Reduction:
         return panel.along(strip, current)
 
     def _reflect_column(self, j: Index, strip: Expr, c: Expr) -> Body:
-        """Make v, and keep it in L and the column of the matrix."""
+        """Make v, and keep it in L and a column of the strips of `v`."""
         made, body = self.panel.reflection(j, strip, self.sweeps.wide, lambda i, x: Store("down", (c, i), x))
 
         def keep(i: Index) -> Body:
@@ -156,7 +160,7 @@ class _Reduction:
             return (
                 Let(value, self.down(c, i)),
                 self.panel.put_left(i, c, value),
-                self.a.put(strip, i, c, value),
+                self.v.a.put(strip, i, c, value),
             )
 
         return (
@@ -216,7 +220,7 @@ class _Reduction:
         return panel.along(strip, current)
 
     def _reflect_row(self, j: Index, strip: Expr, c: Expr) -> Body:
-        """Make u, and keep it in R and a column of `b`."""
+        """Make u, and keep it in R and a column of the strips of `u`."""
         panel, block = self.panel, self.block
         made, body = panel.reflection(
             j + 1, strip, self.sweeps.wide, lambda i, x: panel.put_right(block + c, i, scalar.conjugate(x))
@@ -224,7 +228,7 @@ class _Reduction:
         return (
             *body,
             self.sweeps.put("beside", j + 1, scalar.cast(made.beta, self.sweeps.wide)),
-            self._from(strip, lambda i: (self.b.put(strip, i, c, self._u(c, i)),)),
+            self._from(strip, lambda i: (self.u.a.put(strip, i, c, self._u(c, i)),)),
             self.u.top_column(strip, c, lambda i: self._u(c, i)),
         )
 

@@ -21,7 +21,7 @@ class BlockReflectors:
     """The reflections of each strip of `a`, in scratch memory.
 
     Args:
-        a: The strips that hold V.
+        a: The strips that hold V. Reflections of other strips of the same memory share the memory of these.
         count: The number of reflections.
         local: True if one thread does all of it.
     """
@@ -34,7 +34,7 @@ class BlockReflectors:
 
     def buffers(self, *users: str) -> Scratch:
         """The scratch memory, apart from that of `a`, if these users reflect: each statement is one."""
-        shape = (self.blocks, self.block, self.block)
+        shape = (self.a.total, self.block, self.block)
         small = Buffer(self.dtype, shape, written=True, local=self.local, shared=True)
         square = Buffer(self.dtype, (self.block, self.block), written=True, local=True)
         kinds = [(kind, user) for kind in ("dots", "turned") for user in users]
@@ -47,26 +47,30 @@ class BlockReflectors:
 
     def top(self, block: Expr, row: Expr | int, column: Expr | int) -> Load:
         """A number of V in the rows of the diagonal block."""
-        return Load(self._named("top"), (block, whole(row), whole(column)), self.dtype)
+        return Load(self._named("top"), (self.a.place(block), whole(row), whole(column)), self.dtype)
 
     def t(self, block: Expr, row: Expr | int, column: Expr | int) -> Load:
         """A number of T."""
-        return Load(self._named("t"), (block, whole(row), whole(column)), self.dtype)
+        return Load(self._named("t"), (self.a.place(block), whole(row), whole(column)), self.dtype)
 
     def dot(self, user: str, row: Expr, column: Expr) -> Load:
         """A product of a column of V and another one, of those that a user has stored."""
         return Load(self._named(f"dots_{user}"), (row, column), self.dtype)
 
     def put(self, name: str, at: tuple[Expr, ...], value: Expr) -> Store:
-        """Store a number of `top`, `t` or `dots_{user}`."""
+        """Store a number of `dots_{user}` or `turned_{user}`."""
         return Store(self._named(name), at, value)
+
+    def put_small(self, name: str, block: Expr, row: Expr, column: Expr, value: Expr) -> Store:
+        """Store a number of `top` or `t`."""
+        return Store(self._named(name), (self.a.place(block), row, column), value)
 
     def cleared(self, strip: Expr) -> Loop:
         """Begin the reflections of a strip: there is none yet."""
 
         def clear(i: Index) -> Body:
             def lanes(lane: Index) -> Body:
-                return tuple(self.put(name, (strip, i, lane), self.zero) for name in ("top", "t"))
+                return tuple(self.put_small(name, strip, i, lane, self.zero) for name in ("top", "t"))
 
             return (self.a.lanes(lanes),)
 
@@ -75,7 +79,7 @@ class BlockReflectors:
     def top_column(self, strip: Expr, j: Expr, v: Callable[[Expr], Expr]) -> Loop:
         """Store what column `j` of V has in the rows of the diagonal block; `v(i)` is its number in row i."""
         return self.fresh.each(
-            self.block, lambda i: (self.put("top", (strip, i, j), v(strip * self.block + i)),)
+            self.block, lambda i: (self.put_small("top", strip, i, j, v(strip * self.block + i)),)
         )
 
     def triangle_column(self, strip: Expr, j: Expr, tau: Local, dot: Callable[[Expr], Expr]) -> Body:
@@ -89,9 +93,9 @@ class BlockReflectors:
                 return (Update(total, total + self.t(strip, p, r) * dot(r)),)
 
             loop = fresh.between(p, j, self.block, term, "r")
-            return Let(total, self.zero), loop, self.put("t", (strip, p, j), -(tau * total))
+            return Let(total, self.zero), loop, self.put_small("t", strip, p, j, -(tau * total))
 
-        return self.put("t", (strip, j, j), tau), fresh.between(0, j, self.block, above, "p")
+        return self.put_small("t", strip, j, j, tau), fresh.between(0, j, self.block, above, "p")
 
     def reflected(self, x: Strips, strip: Expr | int, s: Expr, user: str, adjoint: bool) -> Body:
         """Reflect a strip of `x` by the reflections of strip `s`, or by their adjoint."""
@@ -161,8 +165,13 @@ class BlockReflectors:
             ),
         )
 
-    def unit_reflected(self, q: Strips, place: Expr | int, strip: Expr, user: str, adjoint: bool) -> Body:
-        """Fill the strip of `q` at `place` with one of the product of all reflections, or of its adjoint."""
+    def unit_reflected(
+        self, q: Strips, place: Expr | int, strip: Expr, user: str, adjoint: bool, blocks: Expr | None = None
+    ) -> Body:
+        """Fill the strip of `q` at `place` with one of the product of all reflections, or of its adjoint.
+
+        The adjoint may be that of the reflections of the first `blocks` strips alone.
+        """
         block = self.block
 
         def unit(i: Index) -> Body:
@@ -178,7 +187,11 @@ class BlockReflectors:
             s = (self.blocks - 1) - number
             return (If(s < strip + 1, self.reflected(q, place, s, user, adjoint=False)),)
 
-        return self.fresh.each(q.height, unit), self.fresh.each(self.blocks, reflected, "number")
+        if blocks is None:
+            every = self.fresh.each(self.blocks, reflected, "number")
+        else:
+            every = self.fresh.between(0, blocks, self.blocks, reflected, "number")
+        return self.fresh.each(q.height, unit), every
 
 
 _NOTHING = 2.0**-960  # sums of squares below that have lost some of them

@@ -99,9 +99,9 @@ class Sweeps:
         """The first row of a sweep, its last one, or the place of its first rotation."""
         return Load("sweeps", (number, Const(part, int64)), int64)
 
-    def rotation(self, at: Expr, side: int, part: int) -> Load:
+    def rotation(self, at: Expr, side: Expr | int, part: int) -> Load:
         """The cosine of a rotation for vectors of a side, or its sine."""
-        return Load("rotations", (at, Const(side, int64), Const(part, int64)), self.turned)
+        return Load("rotations", (at, whole(side), Const(part, int64)), self.turned)
 
     def finished(self, rotate: Callable[[], Body]) -> Body:
         """Iterate until the matrix is diagonal; `rotate` is what is done with recorded rotations."""
@@ -220,7 +220,7 @@ class Sweeps:
             numbers = c - c * half, s - s * half
         values = enumerate(numbers)
         return lets + tuple(
-            Store("rotations", (at, Const(side, int64), Const(part, int64)), scalar.cast(x, self.turned))
+            Store("rotations", (at, whole(side), Const(part, int64)), scalar.cast(x, self.turned))
             for part, x in values
         )
 
@@ -346,10 +346,11 @@ class Sweeps:
         at_once = -(-strips // groups)
         return at_once, groups * at_once
 
-    def rotated(self, q: Strips, side: int) -> Loop:
-        """Rotate vectors, the rows of `q`, by what has been recorded."""
+    def rotated(self, q: Strips, sides: int) -> Loop:
+        """Rotate vectors, the rows of `q`, by what has been recorded. Strips of a side follow each other."""
         at_once, _ = self.padded(-(-self.n // q.width))
         group = self.fresh.index("group", q.count // at_once)
+        side = group // (q.count // sides // at_once)
         strips = [group * at_once + k for k in range(at_once)]
 
         def sweep(number: Index) -> Body:

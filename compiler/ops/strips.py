@@ -14,6 +14,7 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import replace
 
 from staticgraph.compiler.graph.dtypes import DType, int64
@@ -86,8 +87,11 @@ class Fresh:
 class Strips:
     """Numbers in `rows` and `columns`, in strips in scratch memory: all strips, or just `count` of them.
 
-    A strip has the columns of so many cache `lines`.
+    A strip has the columns of so many cache `lines`. These begin at the strip `first` of the `total` ones in
+    the same memory.
     """
+
+    first: Expr | int = 0
 
     def __init__(
         self,
@@ -103,8 +107,14 @@ class Strips:
         self.rows, self.columns = rows, columns
         line = ALIGNMENT // dtype.size
         self.width = lines * line
-        self.count = -(-columns // self.width) if count is None else count
+        self.count = self.total = -(-columns // self.width) if count is None else count
         self.height = -(-rows // line) * line
+
+    def part(self, first: Expr | int, count: int) -> Strips:
+        """So many of the strips, from one on, as strips of their own."""
+        made = copy(self)
+        made.first, made.count = first, count
+        return made
 
     def buffer(self, local: bool) -> Buffer:
         """The scratch memory, which all threads that work on a matrix have in common."""
@@ -112,15 +122,19 @@ class Strips:
 
     def own_buffer(self) -> Buffer:
         """The scratch memory of each thread."""
-        return Buffer(self.dtype, (self.count, self.height, self.width), written=True, local=True)
+        return Buffer(self.dtype, (self.total, self.height, self.width), written=True, local=True)
 
     def at(self, strip: Expr | int, row: Expr | int, lane: Expr | int) -> Load:
         """A number."""
-        return Load(self.name, (whole(strip), whole(row), whole(lane)), self.dtype)
+        return Load(self.name, (self.place(strip), whole(row), whole(lane)), self.dtype)
 
     def put(self, strip: Expr | int, row: Expr | int, lane: Expr | int, value: Expr) -> Store:
         """The statement that stores a number."""
-        return Store(self.name, (whole(strip), whole(row), whole(lane)), value)
+        return Store(self.name, (self.place(strip), whole(row), whole(lane)), value)
+
+    def place(self, strip: Expr | int) -> Expr:
+        """The place of a strip in the memory."""
+        return whole(strip) + self.first if isinstance(self.first, Expr) or self.first else whole(strip)
 
     def lanes(self, body: Callable[[Index], Body]) -> Loop:
         """A loop over the lanes of a strip."""
@@ -169,32 +183,29 @@ class Strips:
         """
         rows = [self.fresh.local("row", self.dtype) for _ in start]
         begin = (Let(row, value) for row, value in zip(rows, start, strict=True))
-        low, high = whole(first // TILE), whole(terms // TILE)
+        low, high = whole(first), whole(terms)
 
         def taken_off(low: Expr, high: Expr) -> Body:
             totals = [self.fresh.local("total", self.dtype) for _ in start]
-            four = self.fresh.index("k", -(-most // TILE))
-            sums = [
-                Update(total, total + left(r, four * TILE + u) * right(four * TILE + u))
-                for u in range(TILE)
-                for r, total in enumerate(totals)
-            ]
+
+            def term(k: Index) -> Body:
+                return tuple(Update(t, t + left(r, k) * right(k)) for r, t in enumerate(totals))
+
             return (
                 *(Let(total, Const(0.0, self.dtype)) for total in totals),
-                Loop(four, tuple(sums), share=Span(low, high)),
+                self.fresh.between(low, high, -(-most // TILE) * TILE, term, "k"),
                 *(Update(row, row - total) for row, total in zip(rows, totals, strict=True)),
             )
 
         if most <= _TOGETHER:
             return rows, (*begin, *taken_off(low, high))
-        fours = _TOGETHER // TILE
 
         def part(number: Index) -> Body:
-            here = number * fours
-            return taken_off(scalar.maximum(low, here), scalar.minimum(high, here + fours))
+            here = number * _TOGETHER
+            return taken_off(scalar.maximum(low, here), scalar.minimum(high, here + _TOGETHER))
 
         parts = self.fresh.between(
-            low // fours, (high + (fours - 1)) // fours, -(-most // _TOGETHER), part, "part"
+            low // _TOGETHER, (high + (_TOGETHER - 1)) // _TOGETHER, -(-most // _TOGETHER), part, "part"
         )
         return rows, (*begin, parts)
 

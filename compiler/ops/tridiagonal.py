@@ -58,7 +58,7 @@ def symmetric_eigenvalues(
     return (
         *made.body,
         Loop(strip, unit, LoopKind.PARALLEL),
-        *sweeps.finished(lambda: rotated(sweeps, q, 0)),
+        *sweeps.finished(lambda: rotated(sweeps, q, 1)),
         *spectrum.ordered(put_value),
         spectrum.signs(q),
         spectrum.vectors(q, put_vector, signed=False),

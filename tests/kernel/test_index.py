@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from staticgraph.compiler.graph.dtypes import bool_, float32, int32, int64
+from staticgraph.compiler.graph.dtypes import bool_, float32, int8, int32, int64
 from staticgraph.compiler.kernel import scalar
 from staticgraph.compiler.kernel.expr import Const, Expr, Index, Load, Scalar, free_indices, substitute, walk
 from staticgraph.compiler.kernel.indices.affine import Affine, affine, bounds, linear
@@ -50,6 +50,9 @@ def value(expr: Expr, point: dict[Expr, Expr]) -> int:
         (scalar.select(i < 3, i, j), "select(i < 3, i, j)"),
         (scalar.select((i >= 0) & (j < 3), i, j), "select(j < 3, i, j)"),
         (scalar.cast(scalar.cast(f, int32), int64), "f"),
+        (scalar.cast(scalar.cast(f, int32) * 128 + scalar.cast(j, int32), int64), "f * 128 + j"),
+        (scalar.cast(scalar.cast(f, int8) - scalar.cast(j * 2, int8), int64), "f - j * 2"),
+        (scalar.cast(scalar.cast(f, int8) * 2, int64), "int64(int8(f) * 2)"),  # may wrap around
         (row * 6 + j - j, "int64(rows[i]) * 6"),
         ((row * 6 + j) // 6, "int64(rows[i])"),
         (Load("x", (f // 4 * 4 + f % 4,), float32), "x[f]"),

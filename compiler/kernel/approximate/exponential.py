@@ -48,7 +48,7 @@ _SINH: Table = {  # (sinh(x) - x) / x**3 in x**2, up to 1
 }
 
 
-def _reduced(w: Width, x: Expr, added: int) -> tuple[Expr, Expr]:
+def reduced(w: Width, x: Expr, added: int) -> tuple[Expr, Expr]:
     """r, and an integer whose low bits are n + `added`. Its high bits are those of a floating number."""
     rounder = w.rounder + added
     shifted = instructions.fma(x, w.const(1 / math.log(2)), w.const(rounder))
@@ -80,13 +80,13 @@ def _within(w: Width, x: Expr, added: int = 0) -> Expr:
 
 def exp(w: Width, x: Expr, added: int = 0) -> Expr:
     """exp(x) * 2**added."""
-    r, n = _reduced(w, _within(w, x, added), 2 * w.bias + added)
+    r, n = reduced(w, _within(w, x, added), 2 * w.bias + added)
     return _scaled(w, instructions.fma(polynomial(r, _EXP), r, 1.0), n)
 
 
 def exp_of_sum(w: Width, x: Expr, low: Expr) -> Expr:
     """exp(x + low), rounded but once, for a `low` far below `x`."""
-    r, n = _reduced(w, _within(w, x), 2 * w.bias)
+    r, n = reduced(w, _within(w, x), 2 * w.bias)
     total, lost = two_sum(w.const(1.0), r)
     tail = polynomial(r, _EXPM1) * (r * r)
     tail = instructions.fma(low, total + tail, tail)
@@ -95,7 +95,7 @@ def exp_of_sum(w: Width, x: Expr, low: Expr) -> Expr:
 
 def _expm1(w: Width, x: Expr) -> Expr:
     """expm1(x) / 2, for x between log(2**-bias) and where it is beyond the largest number."""
-    r, n = _reduced(w, x, w.bias - 1)  # 2**n overflows before the result does
+    r, n = reduced(w, x, w.bias - 1)  # 2**n overflows before the result does
     half = w.of_bits(w.exponent(n))
     return instructions.fma(half, instructions.fma(polynomial(r, _EXPM1), r * r, r), half - 0.5)
 

@@ -16,7 +16,7 @@ from staticgraph.compiler.kernel.primitives import instructions
 
 _STEPS = range(1, 7)
 _ASYMPTOTIC = 8.0
-_HALF_LOG_2PI = 0.9189385332046728
+HALF_LOG_2PI = 0.9189385332046728
 LGAMMA = (  # lgamma(2 + d) / d, for |d| <= 1/2, within 2**-55.9
     0.42278433509846713, 0.3224670334241132, -0.06735230105319524, 0.020580808427788484,
     -0.0073855510289458646, 0.002890510330494772, -0.0011927539017229625, 0.000509669530780619,
@@ -44,11 +44,12 @@ _DIGAMMA_SERIES = (  # (log(x) - 1/(2*x) - digamma(x)) * x**2 in 1/x**2, from 8 
 )
 
 
-def _is_pole(x: Expr) -> Expr:
+def is_pole(x: Expr) -> Expr:
+    """Return the condition that gamma has no value at `x`: 0, -1, -2..."""
     return (x <= 0.0) & instructions.eq(instructions.floor(x), x)
 
 
-def _from_whole(x: Expr) -> Expr:
+def from_whole(x: Expr) -> Expr:
     """pi times the distance of `x` from the nearest whole number."""
     return (x - instructions.rint(x)) * math.pi
 
@@ -57,12 +58,12 @@ def lgamma(w: Width, x: Expr) -> Expr:
     """log(|gamma(x)|), infinite at the poles and at -inf."""
     size = instructions.abs(x)
     positive = _lgamma_of_positive(w, size)
-    sine_of_turn = instructions.abs(sine(w, _from_whole(size), 0))
+    sine_of_turn = instructions.abs(sine(w, from_whole(size), 0))
     log, log_low = log_extended(size * (sine_of_turn * (1 / math.pi)))
     negative = -((log + positive) + log_low)
     # The product of the size and its sine would underflow, where the sign makes no difference.
     result = instructions.select((x < 0.0) & (size > 2.0**-60), negative, positive)
-    result = instructions.select(_is_pole(x) | instructions.eq(size, math.inf), w.const(math.inf), result)
+    result = instructions.select(is_pole(x) | instructions.eq(size, math.inf), w.const(math.inf), result)
     return instructions.select(is_nan(x), x, result)
 
 
@@ -84,7 +85,7 @@ def _lgamma_of_positive(w: Width, x: Expr) -> Expr:
     less = x - 0.5
     term, term_low = two_product(less, log - 1.0)
     series = polynomial(1.0 / (x * x), _STIRLING) / x
-    tail = instructions.fma(less, log_low, term_low) + ((_HALF_LOG_2PI - 0.5) + series)
+    tail = instructions.fma(less, log_low, term_low) + ((HALF_LOG_2PI - 0.5) + series)
     # Only at the largest arguments does the sum overflow, and then the low part is no number.
     return instructions.select(far, term + instructions.select(x < 1e300, tail, w.const(0.0)), near)
 
@@ -93,12 +94,12 @@ def digamma(w: Width, x: Expr) -> Expr:
     """The derivative of lgamma; NaN at the poles and at -inf."""
     reflected = x < 0.0
     value = _digamma_of_positive(w, instructions.select(reflected, 1.0 - x, x))
-    angle = _from_whole(x)
+    angle = from_whole(x)
     cotangent = sine(w, angle, 1) / sine(w, angle, 0)
     result = instructions.select(reflected, instructions.fma(cotangent, w.const(-math.pi), value), value)
     result = instructions.select(instructions.eq(x, math.inf), x, result)
     return instructions.select(
-        _is_pole(x) | is_nan(x) | instructions.eq(x, -math.inf), w.const(math.nan), result
+        is_pole(x) | is_nan(x) | instructions.eq(x, -math.inf), w.const(math.nan), result
     )
 
 

@@ -37,7 +37,7 @@ _LOG64_TAIL = (  # (log((1 + t)/(1 - t)) - 2*t - 2/3*t**3) / t**5 in t**2, of lo
 )
 
 
-def _split(w: Width, x: Expr) -> tuple[Expr, Expr]:
+def split(w: Width, x: Expr) -> tuple[Expr, Expr]:
     """The exponent k and m - 1, for positive normal x."""
     bits = w.bits_of(x)
     k = (bits - w.bits_of(math.sqrt(0.5))) >> w.integer(w.mantissa)
@@ -58,14 +58,14 @@ def _joined(w: Width, k: Expr, u: Expr) -> Expr:
 
 def log_of_normal(w: Width, x: Expr) -> Expr:
     """log(x) for positive normal x."""
-    return _joined(w, *_split(w, x))
+    return _joined(w, *split(w, x))
 
 
 def log(w: Width, x: Expr) -> Expr:
     """The natural logarithm."""
     small = x < w.least  # or negative, or zero
     shift = w.mantissa + 2
-    k, u = _split(w, instructions.select(small, x * 2.0**shift, x))
+    k, u = split(w, instructions.select(small, x * 2.0**shift, x))
     y = _joined(w, instructions.select(small, k - float(shift), k), u)
     y = instructions.select(x < math.inf, y, x)
     lowest = instructions.select(instructions.eq(x, 0.0), w.const(-math.inf), w.const(math.nan))
@@ -100,7 +100,7 @@ def _log_with_root(x: Expr, one: float) -> Expr:
     larger, smaller = (root, x) if one > 0 else (x, root)
     y, y_low = two_sum(larger, smaller)
     huge = x > 2.0**28  # the square, which might overflow, hides the one
-    k, u = _split(w, instructions.select(huge, x, y))
+    k, u = split(w, instructions.select(huge, x, y))
     result = _joined(w, instructions.select(huge, k + 1.0, k), u)
     return result + instructions.select(huge, w.const(0.0), (y_low + root_low) / y)
 
@@ -134,7 +134,7 @@ def log_extended(x: Expr) -> tuple[Expr, Expr]:
     """log(x) of float64 in two parts, with an error of about 2**-66 of it, for positive finite x."""
     w = DOUBLE
     small = x < w.least
-    k, u = _split(w, instructions.select(small, x * 2.0**54, x))
+    k, u = split(w, instructions.select(small, x * 2.0**54, x))
     k = instructions.select(small, k - 54.0, k)
     below, below_low = two_sum(w.const(2.0), u)
     reciprocal = 1.0 / below

@@ -63,7 +63,7 @@ def tanh(w: Width, x: Expr, numbers: int) -> Expr:
     """The hyperbolic tangent. The intervals grow: there are two from each power of 2 to the next."""
     size = at_most(instructions.abs(x), _TANH_END)
     index = w.bits_of(instructions.fma(size, _TANH_SCALE, 1.0)) >> (w.mantissa - 1)
-    t = size - _lookup(_TANH_POINTS, index, numbers)
+    t = size - look_up(_TANH_POINTS, index, numbers)
     return _with_sign(w, _polynomial(t, _TANH, index, numbers), x)
 
 
@@ -76,14 +76,21 @@ def erf(w: Width, x: Expr, numbers: int) -> Expr:
 
 
 def _polynomial(t: Expr, rows: Sequence[Sequence[float]], index: Expr, numbers: int) -> Expr:
-    constant, *others = (_lookup(row, index, numbers) for row in rows)
-    total = others.pop()
-    while others:
-        total = instructions.fma(total, t, others.pop())
-    return instructions.fma(total, t, instructions.select(t > constant, t, constant))
+    constant = look_up(rows[0], index, numbers)
+    others = of_powers(t, rows[1:], index, numbers)
+    return instructions.fma(others, t, instructions.select(t > constant, t, constant))
 
 
-def _lookup(row: Sequence[float], index: Expr, numbers: int) -> Expr:
+def of_powers(t: Expr, rows: Sequence[Sequence[float]], index: Expr, numbers: int) -> Expr:
+    """The polynomial in `t` of the interval `index`. `rows` has the coefficients of one power in each row."""
+    *others, total = (look_up(row, index, numbers) for row in rows)
+    for coefficient in reversed(others):
+        total = instructions.fma(total, t, coefficient)
+    return total
+
+
+def look_up(row: Sequence[float], index: Expr, numbers: int) -> Expr:
+    """One of eight numbers, by the low bits of `index`. An instruction picks from `numbers`: 8 or 16."""
     return Lookup(tuple(row) * (numbers // _INTERVALS), index, float32)
 
 

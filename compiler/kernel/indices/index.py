@@ -8,6 +8,7 @@ Every loop variable has a known range, so nearly all of that falls away:
     (i // 4) // 3                    ->  i // 12
     (i // 12)*12 + (i // 4 % 3)*4 + i % 4   ->  i
     minimum(maximum(i, 0), 9)        ->  i                             for i < 10
+    int64(int32(i) + int32(j))       ->  i + j                         for i + j < 2**31
     select(i < 10, a, b)             ->  a                             for i < 10
 
 The extent of a loop may be an open size. Then a range has the greatest extent that a program can have, and
@@ -112,7 +113,18 @@ def _simplest(node: Expr) -> Expr:
             # There and back through a narrower type, as for positions that were computed in int32.
             if middle.is_integer and middle.min <= bounds(a)[0] and bounds(a)[1] <= middle.max:
                 return a
+        case Scalar("cast", (Scalar("add" | "sub" | "mul" as op, args, narrow),), dtype) if dtype is int64:
+            # A position that was summed in int32 is one of int64 if nothing wrapped around.
+            if narrow.is_integer and all(map(_has_index, filter(_varies, args))):
+                wide = Scalar(op, tuple(_simplest(Scalar("cast", (a,), int64)) for a in args), int64)
+                low, high = bounds(wide)
+                if narrow.min <= low and high <= narrow.max:
+                    return _simplest(wide)
     return node
+
+
+def _varies(expr: Expr) -> bool:
+    return not isinstance(expr, (Const, Extent))
 
 
 def _apart(a: Expr, b: Expr) -> Extremes | None:

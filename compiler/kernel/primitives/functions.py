@@ -31,26 +31,32 @@ from staticgraph.compiler.support.lazy_names import functions_of
 # The files of formulas: each is imported when one of its functions is printed.
 (
     bessel,
+    bessel_tables,
     error_function,
     exponential,
     fast,
     gamma,
+    gamma_single,
     inverse_trigonometric,
     logarithm,
     power,
+    single,
     tables,
     trigonometric,
 ) = (
     functions_of(f"staticgraph.compiler.kernel.approximate.{file}", names)
     for file, names in {
         "bessel": "bessel_i0e bessel_i1e bessel_i0e_single bessel_i1e_single",
+        "bessel_tables": "bessel_i0e bessel_i1e",
         "error_function": "erf erfc",
         "exponential": "exp expm1 sinh cosh tanh",
         "fast": "tanh erf",
         "gamma": "lgamma digamma",
+        "gamma_single": "lgamma",
         "inverse_trigonometric": "asin acos atan atan2",
         "logarithm": "log log1p asinh acosh atanh",
         "power": "power",
+        "single": "acosh asinh atanh erfc",
         "tables": "tanh erf",
         "trigonometric": "sin cos tan far",
     }.items()
@@ -172,9 +178,9 @@ FUNCTIONS: dict[str, Primitive] = {
         _function("sinh", np.sinh, exponential.sinh),
         _function("cosh", np.cosh, exponential.cosh),
         _function("tanh", np.tanh, exponential.tanh, fast=fast.tanh, table=tables.tanh),
-        _function("asinh", np.arcsinh, logarithm.asinh, in_float64=True),
-        _function("acosh", np.arccosh, logarithm.acosh, in_float64=True),
-        _function("atanh", np.arctanh, logarithm.atanh, in_float64=True),
+        _function("asinh", np.arcsinh, logarithm.asinh, in_float64=True, single=single.asinh),
+        _function("acosh", np.arccosh, logarithm.acosh, in_float64=True, single=single.acosh),
+        _function("atanh", np.arctanh, logarithm.atanh, in_float64=True, single=single.atanh),
         _function(
             "erf",
             _erf_family(math.erf),
@@ -183,8 +189,15 @@ FUNCTIONS: dict[str, Primitive] = {
             table=tables.erf,
             table_is_fastest=True,
         ),
-        _function("erfc", _erf_family(math.erfc), error_function.erfc, in_float64=True),
-        _function("lgamma", _erf_family(_lgamma), gamma.lgamma, cost=LGAMMA, in_float64=True),
+        _function("erfc", _erf_family(math.erfc), error_function.erfc, in_float64=True, single=single.erfc),
+        _function(
+            "lgamma",
+            _erf_family(_lgamma),
+            gamma.lgamma,
+            cost=LGAMMA,
+            in_float64=True,
+            single=gamma_single.lgamma,
+        ),
         _function("digamma", _erf_family(_digamma), gamma.digamma, False, cost=DIGAMMA, in_float64=True),
         _function(
             "bessel_i0e",
@@ -194,6 +207,7 @@ FUNCTIONS: dict[str, Primitive] = {
             cost=BESSEL,
             in_float64=True,
             single=bessel.bessel_i0e_single,
+            table=bessel_tables.bessel_i0e,
         ),
         _function(
             "bessel_i1e",
@@ -203,6 +217,7 @@ FUNCTIONS: dict[str, Primitive] = {
             cost=BESSEL,
             in_float64=True,
             single=bessel.bessel_i1e_single,
+            table=bessel_tables.bessel_i1e,
         ),
     )
 }
